@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// runKubectl becomes kubectl. It insists on being told the cluster: falling back
+// to the user's own kubeconfig could reach a cluster that matters.
+func runKubectl(args []string) error {
+	kubeconfig, args, err := kubectlCluster(args)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(kubeconfig); err != nil {
+		return fmt.Errorf("kubectl: %w", err)
+	}
+	at, err := findLayout()
+	if err != nil {
+		return err
+	}
+	commands, err := at.commands()
+	if err != nil {
+		return err
+	}
+	kubectl := commands[kubectlName]
+	if kubectl == nil {
+		return errNoKubectl
+	}
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "KUBECONFIG=") })
+	err = syscall.Exec(kubectl[0], slices.Concat(kubectl, args), append(env, "KUBECONFIG="+kubeconfig))
+	return fmt.Errorf("%s: %w", kubectl[0], err)
+}
+
+// kubectlCluster takes our own flags off the front; all others are kubectl's.
+func kubectlCluster(args []string) (kubeconfig string, rest []string, err error) {
+	kubeconfig = os.Getenv(envKubeconfig)
+	for len(args) > 0 {
+		name, value, joined := strings.Cut(args[0], "=")
+		if name != "--data" && name != "--kubeconfig" {
+			break
+		}
+		args = args[1:]
+		if !joined {
+			if len(args) == 0 {
+				return "", nil, fmt.Errorf("%w: kubectl: %s needs a value", errUsage, name)
+			}
+			value, args = args[0], args[1:]
+		}
+		kubeconfig = value
+		if name == "--data" {
+			kubeconfig = filepath.Join(value, "kubeconfig")
+		}
+	}
+	if kubeconfig == "" {
+		return "", nil, fmt.Errorf("%w: kubectl: name the cluster first: kubectl --data DIR …, or --kubeconfig FILE", errUsage)
+	}
+	return kubeconfig, args, nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// The environment variables that make devcluster give way to something else.
+//
+// KUBECONFIG is not among them: a shell often has it set to a cluster that
+// matters, and a test run must never end up there unasked.
+const (
+	envKubeconfig = "DEVCLUSTER_KUBECONFIG"
+	envAssets     = "KUBEBUILDER_ASSETS"
+)
+
+// layout says where things are, relative to the running binary: the binaries
+// that it compiles stand next to it, the sources in a folder above.
+type layout struct {
+	bin string // the folder of this binary, and of controlplane and kwok
+}
+
+func findLayout() (layout, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return layout{}, err
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return layout{}, err
+	}
+	return layout{bin: filepath.Dir(self)}, nil
+}
+
+func (l layout) controlplane() string { return filepath.Join(l.bin, "controlplane") }
+func (l layout) kwok() string         { return filepath.Join(l.bin, "kwok") }
+
+// compiled reports whether both binaries are there, however old they are: a
+// cluster should start at once, and `build` knows what is out of date.
+func (l layout) compiled() bool {
+	return isFile(l.controlplane()) && isFile(l.kwok())
+}
+
+// source returns the folder of this module, looking upwards from the binary and
+// then from the working directory.
+func (l layout) source() (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for _, start := range []string{l.bin, wd} {
+		for dir := start; ; dir = filepath.Dir(dir) {
+			for _, candidate := range []string{dir, filepath.Join(dir, "devcluster")} {
+				if isFile(filepath.Join(candidate, "controlplane", "main.go")) {
+					return candidate, nil
+				}
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return "", fmt.Errorf("the sources of devcluster are in no folder above %s or %s", l.bin, wd)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// command is how a component is started: a binary and its first arguments.
+type command []string
+
+// commands finds the binary of every component. Those that are missing from a
+// folder of foreign binaries are absent from the map.
+func (l layout) commands() (map[string]command, error) {
+	assets := os.Getenv(envAssets)
+	if assets == "" {
+		found := map[string]command{kwokName: {l.kwok(), "run"}}
+		for _, name := range []string{etcdName, apiserverName, controllerManagerName, schedulerName, kubectlName} {
+			found[name] = command{l.controlplane(), name}
+		}
+		return found, nil
+	}
+	found := map[string]command{}
+	for _, name := range []string{etcdName, apiserverName, controllerManagerName, schedulerName, kubectlName} {
+		path, err := filepath.Abs(filepath.Join(assets, name))
+		if err != nil {
+			return nil, err
+		}
+		if isFile(path) {
+			found[name] = command{path}
+		}
+	}
+	if isFile(l.kwok()) {
+		found[kwokName] = command{l.kwok(), "run"}
+	}
+	for _, name := range []string{etcdName, apiserverName} {
+		if found[name] == nil {
+			return nil, fmt.Errorf("%s=%s: %s: %w", envAssets, assets, name, fs.ErrNotExist)
+		}
+	}
+	return found, nil
+}
+
+var errNoKubectl = errors.New("there is no kubectl in the folder that " + envAssets + " names")

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// port is a TCP port on loopback that belongs to this process.
+//
+// Asking the kernel for a free port and handing it to a component leaves a gap
+// in which anybody may take it, at the start and again whenever the component is
+// restarted. So the port stays bound here, without listening, for as long as the
+// cluster lives, and the component shares it (--permit-port-sharing): that option
+// is open to processes of the same user only, and connections go to whoever
+// listens.
+type port struct {
+	socket int
+	number int
+}
+
+func reservePort() (*port, error) {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reserve a port: %w", err)
+	}
+	syscall.CloseOnExec(socket)
+	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, soReusePort, 1); err != nil {
+		syscall.Close(socket)
+		return nil, fmt.Errorf("reserve a port: %w", err)
+	}
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		syscall.Close(socket)
+		return nil, fmt.Errorf("reserve a port: %w", err)
+	}
+	address, err := syscall.Getsockname(socket)
+	if err != nil {
+		syscall.Close(socket)
+		return nil, fmt.Errorf("reserve a port: %w", err)
+	}
+	return &port{socket: socket, number: address.(*syscall.SockaddrInet4).Port}, nil
+}
+
+func (p *port) url(path string) string {
+	return fmt.Sprintf("https://127.0.0.1:%d%s", p.number, path)
+}
+
+func (p *port) close() { syscall.Close(p.socket) }

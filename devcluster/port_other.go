@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+import "syscall"
+
+const soReusePort = syscall.SO_REUSEPORT

@@ -1,0 +1,8 @@
+package main
+
+import "syscall"
+
+// childAttributes make the kernel kill a component when the supervisor is gone.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

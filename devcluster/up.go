@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// announcement is the line on stdout that tells a program what it has got.
+type announcement struct {
+	Kubeconfig string            `json:"kubeconfig"`
+	Data       string            `json:"data"`
+	AuditLog   string            `json:"auditLog"`
+	Users      map[string]string `json:"users,omitempty"` // name to kubeconfig
+}
+
+func (a announcement) print() error {
+	return json.NewEncoder(os.Stdout).Encode(a)
+}
+
+func runUp(ctx context.Context, args []string) error {
+	options, err := parseUpOptions(args)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if options.untilStdinCloses {
+		// Not waited for: nothing interrupts a read of stdin but its end.
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+	}
+	if kubeconfig := os.Getenv(envKubeconfig); kubeconfig != "" {
+		return borrow(ctx, kubeconfig)
+	}
+	commands, err := findCommands(ctx)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	sayMissing(commands)
+
+	start := time.Now()
+	c, err := newCluster(options, commands)
+	if err != nil {
+		return err
+	}
+	err = c.run(ctx, start)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // Being interrupted is how it ends.
+	}
+	say("stopping the cluster")
+	err = errors.Join(err, c.close())
+	if options.data == "" {
+		say("removed %s", c.data)
+	} else {
+		say("kept its data in %s", c.data)
+	}
+	return err
+}
+
+// run starts the cluster, says so, and keeps it going until ctx ends.
+func (c *cluster) run(ctx context.Context, start time.Time) error {
+	say("starting Kubernetes in %s", c.data)
+	if err := c.start(ctx); err != nil {
+		return err
+	}
+	control, err := c.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer control.close()
+
+	said := announcement{Kubeconfig: c.path("kubeconfig"), Data: c.data, AuditLog: c.auditLog(), Users: map[string]string{}}
+	if c.options.kubeconfig != "" {
+		if said.Kubeconfig, err = filepath.Abs(c.options.kubeconfig); err != nil {
+			return err
+		}
+	}
+	for _, u := range c.options.users {
+		said.Users[u.name] = c.userConfig(u.name)
+	}
+	say("ready in %.1f s", time.Since(start).Seconds())
+	say("  export KUBECONFIG=%s", said.Kubeconfig)
+	say("  or: %s kubectl --data %s get nodes", os.Args[0], c.data)
+	say("  logs: %s", c.path("logs"))
+	if !c.options.untilStdinCloses {
+		say("Ctrl-C stops it")
+	}
+	if err := said.print(); err != nil {
+		return err
+	}
+	c.reviveUntilDone(ctx)
+	return nil
+}
+
+// reviveDelay keeps a component that cannot run from using up the machine.
+const reviveDelay = 2 * time.Second
+
+// reviveUntilDone starts components again that end by themselves, as the kubelet
+// does in clusters where the control plane runs as Pods.
+func (c *cluster) reviveUntilDone(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case p := <-c.revive:
+			say("%s ended by itself; starting it again in %s\n%s", p.name, reviveDelay, p.logTail())
+		}
+		timer := time.NewTimer(reviveDelay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		c.reviveStopped()
+	}
+}
+
+// reviveStopped starts what ended unasked and has not been started meanwhile.
+func (c *cluster) reviveStopped() {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	for _, p := range c.processes {
+		if !p.endedByItself() {
+			continue
+		}
+		if err := p.start(); err != nil {
+			say("%v", err)
+		}
+	}
+}
+
+// borrow announces a cluster that somebody else runs, in place of an own one.
+func borrow(ctx context.Context, kubeconfig string) error {
+	path, err := filepath.Abs(kubeconfig)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("%s: %w", envKubeconfig, err)
+	}
+	say("using the cluster of %s, because %s names it: nothing is started, and there is no audit log", path, envKubeconfig)
+	if err := (announcement{Kubeconfig: path}).print(); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// findCommands compiles what is missing, unless foreign binaries are to be used.
+func findCommands(ctx context.Context) (map[string]command, error) {
+	at, err := findLayout()
+	if err != nil {
+		return nil, err
+	}
+	if os.Getenv(envAssets) == "" && !at.compiled() {
+		if err := at.build(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return at.commands()
+}
+
+// sayMissing tells what a folder of foreign binaries does not have, because the
+// cluster will behave differently without it.
+func sayMissing(commands map[string]command) {
+	assets := os.Getenv(envAssets)
+	if assets == "" {
+		return
+	}
+	say("using the binaries in %s, because %s names it", assets, envAssets)
+	for _, name := range startOrder {
+		if commands[name] == nil {
+			say("  no %s: the cluster runs without it", name)
+		}
+	}
+}
+
+// say is for people: it goes to stderr, and stdout stays for programs.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+}

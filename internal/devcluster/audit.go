@@ -1,0 +1,147 @@
+package devcluster
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// Request is one request that the API server answered, or began to answer if it
+// is a watch. Health checks are not recorded.
+type Request struct {
+	User        string
+	UserAgent   string
+	Verb        string // get, list, watch, create, update, patch, delete, deletecollection
+	Group       string // of the API, empty for the core group
+	Version     string
+	Resource    string // plural, empty for requests like /version
+	Subresource string
+	Namespace   string
+	Name        string
+	URI         string
+	Code        int       // HTTP status
+	Received    time.Time // when the server got it
+	Completed   time.Time // zero while a watch is running
+}
+
+// IsWrite reports whether the request was one to change something.
+func (r Request) IsWrite() bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
+}
+
+// Between reports whether the server received the request in [from, to).
+func (r Request) Between(from, to time.Time) bool {
+	return !r.Received.Before(from) && r.Received.Before(to)
+}
+
+// String names what was done, not to which object: "patch foos.example.com/status".
+func (r Request) String() string {
+	if r.Resource == "" {
+		return r.Verb + " " + r.URI
+	}
+	text := r.Verb + " " + r.Resource
+	if r.Group != "" {
+		text += "." + r.Group
+	}
+	if r.Subresource != "" {
+		text += "/" + r.Subresource
+	}
+	return text
+}
+
+// Tally counts requests by what was done, for a failure message or a comparison.
+func Tally(requests []Request) map[string]int {
+	counts := map[string]int{}
+	for _, r := range requests {
+		counts[r.String()]++
+	}
+	return counts
+}
+
+// Requests returns those requests that match, in the order of their log entries.
+//
+//	writes, err := cluster.Requests(func(r devcluster.Request) bool {
+//		return r.User == "reconcel" && r.IsWrite() && r.Resource != "leases" && r.Between(from, to)
+//	})
+//
+// A request is logged when its answer is complete, which its sender may notice a
+// moment earlier: a test that expects requests should wait for them, and one
+// that expects none should first wait for a request that it makes itself.
+func (c *Cluster) Requests(match func(Request) bool) ([]Request, error) {
+	if c.Borrowed() {
+		return nil, ErrBorrowed
+	}
+	file, err := os.Open(c.said.AuditLog)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	all, err := readRequests(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.said.AuditLog, err)
+	}
+	return slices.DeleteFunc(all, func(r Request) bool { return !match(r) }), nil
+}
+
+// auditEvent is the part of an audit.k8s.io/v1 Event that is of use here.
+type auditEvent struct {
+	AuditID    string
+	Stage      string
+	RequestURI string
+	Verb       string
+	User       struct{ Username string }
+	UserAgent  string
+	ObjectRef  struct {
+		Resource, Subresource, Namespace, Name, APIGroup, APIVersion string
+	}
+	ResponseStatus           struct{ Code int }
+	RequestReceivedTimestamp time.Time
+	StageTimestamp           time.Time
+}
+
+// readRequests folds the entries of one request, two for a watch that has ended,
+// into one.
+func readRequests(log io.Reader) ([]Request, error) {
+	var requests []Request
+	index := map[string]int{}
+	lines := bufio.NewReaderSize(log, 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return requests, nil // Without its end, the last line is still being written.
+		}
+		if err != nil {
+			return nil, err
+		}
+		var event auditEvent
+		if err := json.Unmarshal(line, &event); err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
+		}
+		i, known := index[event.AuditID]
+		if !known {
+			i = len(requests)
+			index[event.AuditID] = i
+			requests = append(requests, Request{})
+		}
+		requests[i] = event.request()
+	}
+}
+
+func (e auditEvent) request() Request {
+	r := Request{
+		User: e.User.Username, UserAgent: e.UserAgent, Verb: e.Verb,
+		Group: e.ObjectRef.APIGroup, Version: e.ObjectRef.APIVersion,
+		Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
+		Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,
+		URI: e.RequestURI, Code: e.ResponseStatus.Code, Received: e.RequestReceivedTimestamp,
+	}
+	if e.Stage != "ResponseStarted" {
+		r.Completed = e.StageTimestamp
+	}
+	return r
+}

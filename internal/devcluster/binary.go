@@ -1,0 +1,104 @@
+package devcluster
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// modulePath is what go.mod in the root of the repository begins with.
+const modulePath = "reconcel"
+
+// binary returns the path of bin/devcluster, with it and what it starts
+// compiled.
+func binary(ctx context.Context) (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(root, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return "", err
+	}
+	path := filepath.Join(bin, "devcluster")
+	if err := buildSupervisor(ctx, root, path); err != nil {
+		return "", err
+	}
+	if os.Getenv("KUBEBUILDER_ASSETS") != "" || os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
+		return path, nil // It will not start what it would compile.
+	}
+	for _, name := range []string{"controlplane", "kwok"} {
+		_, err := os.Stat(filepath.Join(bin, name))
+		if errors.Is(err, os.ErrNotExist) {
+			return path, run(exec.CommandContext(ctx, path, "build"))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return path, nil
+}
+
+// buildSupervisor leaves it to go whether there is anything to do: this is the
+// part that is being worked on, and it compiles in a second.
+func buildSupervisor(ctx context.Context, root, path string) error {
+	// Packages are tested at the same time, and a binary must not be written
+	// while another test starts it.
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("%s: lock: %w", lock.Name(), err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, ".")
+	cmd.Dir = filepath.Join(root, "devcluster")
+	return run(cmd)
+}
+
+// run lets the reader of the test's output see what takes long.
+func run(cmd *exec.Cmd) error {
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+	}
+	return nil
+}
+
+// repository finds the root of the repository above the working directory,
+// which for a test is the folder of its package.
+func repository() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if declaresModule(filepath.Join(dir, "go.mod")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no folder above %s has the go.mod of module %s", start, modulePath)
+		}
+	}
+}
+
+func declaresModule(goMod string) bool {
+	file, err := os.Open(goMod)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if lines.Text() == "module "+modulePath {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,278 @@
+package devcluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Options say how a cluster differs from the usual one: its zero value is a
+// whole control plane with one node.
+type Options struct {
+	// Users are added to the default user "reconcel", as "name:group,group".
+	Users []string
+	// Without names components to leave out, such as "kwok".
+	Without []string
+	// Controllers is the controller manager's list, such as "*,-garbagecollector".
+	Controllers string
+	// Nodes is how many nodes there are, 0 for one.
+	Nodes int
+	// Data is the folder that keeps the cluster's data. Left empty, the data goes
+	// with the cluster.
+	Data string
+}
+
+// Cluster is a running cluster.
+type Cluster struct {
+	binary  string
+	said    announcement
+	admin   *rest.Config
+	users   map[string]*rest.Config
+	process *exec.Cmd
+	stdin   io.Closer
+	exited  chan struct{} // closed when process has been waited for
+	exit    error         // of process, once exited is closed
+	stderr  *tail
+}
+
+// announcement is the line that bin/devcluster prints when the cluster is ready.
+type announcement struct {
+	Kubeconfig string            `json:"kubeconfig"`
+	Data       string            `json:"data"`
+	AuditLog   string            `json:"auditLog"`
+	Users      map[string]string `json:"users"`
+}
+
+// ErrBorrowed is returned where a cluster that was borrowed through
+// DEVCLUSTER_KUBECONFIG cannot do what an own one can.
+var ErrBorrowed = errors.New("not possible on the cluster that DEVCLUSTER_KUBECONFIG names")
+
+// Start starts a cluster that lives until the test ends.
+func Start(t testing.TB, options Options) *Cluster {
+	t.Helper()
+	c, err := start(t.Context(), options)
+	if err != nil {
+		t.Fatalf("devcluster: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("devcluster: %v", err)
+		}
+	})
+	return c
+}
+
+// shared ends with the process, by the closing of a pipe that nobody closes
+// before: a package needs no TestMain for it.
+var shared = sync.OnceValues(func() (*Cluster, error) {
+	return start(context.Background(), Options{})
+})
+
+// Shared returns the one cluster of this test binary, starting it if need be.
+// Tests share it well if each makes a namespace of its own.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := shared()
+	if err != nil {
+		t.Fatalf("devcluster: %v", err)
+	}
+	return c
+}
+
+func start(ctx context.Context, options Options) (*Cluster, error) {
+	path, err := binary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Not tied to ctx: the cluster outlives it by the time that cleaning up takes.
+	process := exec.Command(path, options.arguments()...)
+	stdin, err := process.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{binary: path, process: process, stdin: stdin, exited: make(chan struct{}), stderr: &tail{}}
+	process.Stderr = c.stderr
+	if err := process.Start(); err != nil {
+		return nil, err
+	}
+	line, readErr := bufio.NewReader(stdout).ReadBytes('\n')
+	go func() {
+		c.exit = process.Wait()
+		close(c.exited)
+	}()
+	if readErr != nil {
+		return nil, errors.Join(fmt.Errorf("%s: it ended before it was ready", strings.Join(process.Args, " ")), c.Close())
+	}
+	if err := c.load(line); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (o Options) arguments() []string {
+	args := []string{"up", "--until-stdin-closes"}
+	for _, user := range o.Users {
+		args = append(args, "--user="+user)
+	}
+	if len(o.Without) > 0 {
+		args = append(args, "--without="+strings.Join(o.Without, ","))
+	}
+	if o.Controllers != "" {
+		args = append(args, "--controllers="+o.Controllers)
+	}
+	if o.Nodes != 0 {
+		args = append(args, "--nodes="+strconv.Itoa(o.Nodes))
+	}
+	if o.Data != "" {
+		args = append(args, "--data="+o.Data)
+	}
+	return args
+}
+
+func (c *Cluster) load(line []byte) (err error) {
+	if err := json.Unmarshal(line, &c.said); err != nil {
+		return fmt.Errorf("%q: %w", line, err)
+	}
+	if c.admin, err = loadConfig(c.said.Kubeconfig); err != nil {
+		return err
+	}
+	c.users = map[string]*rest.Config{}
+	for name, path := range c.said.Users {
+		if c.users[name], err = loadConfig(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func loadConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kubeconfig, err)
+	}
+	// The client's own limit of 5 requests a second would be what a test measures.
+	config.QPS = -1
+	return config, nil
+}
+
+// closeTimeout is longer than an orderly end of all components takes.
+const closeTimeout = time.Minute
+
+// Close ends the cluster and waits until nothing of it is left. Start does this
+// at the end of the test.
+func (c *Cluster) Close() error {
+	_ = c.stdin.Close() // Fails where the process has ended, which is the aim.
+	timer := time.NewTimer(closeTimeout)
+	defer timer.Stop()
+	select {
+	case <-c.exited:
+	case <-timer.C:
+		_ = c.process.Process.Kill()
+		<-c.exited
+		return fmt.Errorf("the cluster did not end within %s\n%s", closeTimeout, c.stderr)
+	}
+	if c.exit != nil {
+		return fmt.Errorf("%w\n%s", c.exit, c.stderr)
+	}
+	return nil
+}
+
+// Borrowed reports whether the cluster is somebody else's. Then there is no audit
+// log, all users are the same one, and components cannot be controlled.
+func (c *Cluster) Borrowed() bool { return c.said.Data == "" }
+
+// Config returns a configuration for the cluster's administrator, without client
+// side limits. The caller may change it.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
+
+// UserConfig returns a configuration for one of the cluster's users: "reconcel",
+// or one that Options.Users added. The caller may change it.
+func (c *Cluster) UserConfig(t testing.TB, name string) *rest.Config {
+	t.Helper()
+	if c.Borrowed() {
+		return c.Config()
+	}
+	config := c.users[name]
+	if config == nil {
+		t.Fatalf("devcluster: there is no user %q", name)
+	}
+	return rest.CopyConfig(config)
+}
+
+// Kubeconfig returns the path of the administrator's kubeconfig.
+func (c *Cluster) Kubeconfig() string { return c.said.Kubeconfig }
+
+// UserKubeconfig returns the path of a user's kubeconfig.
+func (c *Cluster) UserKubeconfig(t testing.TB, name string) string {
+	t.Helper()
+	if c.Borrowed() {
+		return c.Kubeconfig()
+	}
+	path := c.said.Users[name]
+	if path == "" {
+		t.Fatalf("devcluster: there is no user %q", name)
+	}
+	return path
+}
+
+// Data returns the folder with the cluster's logs and data, empty if Borrowed.
+func (c *Cluster) Data() string { return c.said.Data }
+
+// Kubectl runs kubectl as the administrator and returns what it printed.
+func (c *Cluster) Kubectl(args ...string) (string, error) {
+	args = slices.Concat([]string{"kubectl", "--kubeconfig", c.Kubeconfig()}, args)
+	return c.command(args...)
+}
+
+func (c *Cluster) command(args ...string) (string, error) {
+	cmd := exec.Command(c.binary, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "KUBECONFIG=") })
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("devcluster %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return stdout.String(), nil
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	const limit = 8 << 10
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-limit):]
+	return len(p), nil
+}
+
+// String implements fmt.Stringer.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

@@ -1,0 +1,130 @@
+//go:build integration
+
+package devcluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	if os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
+		t.Skip("a borrowed cluster is not ours to end")
+	}
+	ends := map[string]func(*Cluster) error{
+		"when stdin closes":                 func(c *Cluster) error { return c.stdin.Close() },
+		"after SIGINT":                      func(c *Cluster) error { return c.process.Process.Signal(os.Interrupt) },
+		"after SIGTERM":                     func(c *Cluster) error { return c.process.Process.Signal(syscall.SIGTERM) },
+		"after SIGKILL":                     func(c *Cluster) error { return c.process.Process.Kill() },
+		"after SIGKILL, a component paused": func(c *Cluster) error { return errors.Join(c.Pause(Etcd), c.process.Process.Kill()) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := start(t.Context(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids := componentPIDs(t, c)
+			if len(pids) != 5 {
+				t.Errorf("%d components are running, want 5", len(pids))
+			}
+			if err := end(c); err != nil {
+				t.Fatal(err)
+			}
+			Eventually(t, func() error { return gone(c, pids) })
+			<-c.exited
+			if !strings.Contains(name, "SIGKILL") && c.exit != nil {
+				t.Errorf("the supervisor failed: %v\n%s", c.exit, c.stderr)
+			}
+		})
+	}
+}
+
+func TestNamedFolderIsKept(t *testing.T) {
+	if os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
+		t.Skip("a borrowed cluster has no folder")
+	}
+	// Not t.TempDir, whose path holds the test's name: sockets need short ones.
+	data, err := os.MkdirTemp("", "kept-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(data) })
+	first, err := start(t.Context(), Options{Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := start(t.Context(), Options{Data: data}); err == nil {
+		t.Error("a second cluster started in the same folder")
+	}
+	_, err = first.Kubectl("create", "namespace", "kept")
+	if err := errors.Join(err, first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	second := Start(t, Options{Data: data})
+	if out, err := second.Kubectl("get", "namespace", "kept"); err != nil {
+		t.Errorf("the data did not survive: %v\n%s", err, out)
+	}
+}
+
+func TestCrashedComponentComesBack(t *testing.T) {
+	c := Shared(t)
+	if c.Borrowed() {
+		t.Skip("a borrowed cluster is not ours to break")
+	}
+	before := componentPIDs(t, c)[Scheduler]
+	if err := syscall.Kill(before, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	Eventually(t, func() error {
+		if now := componentPIDs(t, c)[Scheduler]; now == 0 || now == before {
+			return errors.New("the scheduler has not been started again")
+		}
+		return nil
+	})
+}
+
+var pidLine = regexp.MustCompile(`(?m)^(\S+) .*pid (\d+)$`)
+
+func componentPIDs(t *testing.T, c *Cluster) map[string]int {
+	t.Helper()
+	status, err := c.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := map[string]int{}
+	for _, match := range pidLine.FindAllStringSubmatch(status, -1) {
+		pids[match[1]], _ = strconv.Atoi(match[2])
+	}
+	return pids
+}
+
+// gone returns what is still there of a cluster.
+func gone(c *Cluster, pids map[string]int) error {
+	var left []error
+	if _, err := os.Stat(c.Data()); !errors.Is(err, fs.ErrNotExist) {
+		left = append(left, fmt.Errorf("%s is still there", c.Data()))
+	}
+	for name, pid := range pids {
+		if err := syscall.Kill(pid, 0); err == nil && !isZombie(pid) {
+			left = append(left, fmt.Errorf("%s is still running as process %d", name, pid))
+		}
+	}
+	return errors.Join(left...)
+}
+
+// isZombie reports whether a process has ended and only its parent, which after
+// the supervisor is the system's first process, has not noticed yet.
+func isZombie(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
