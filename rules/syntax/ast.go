@@ -1,0 +1,110 @@
+package syntax
+
+// A File is everything the sources say, in the order in which they say it.
+// It is well formed (known keys, right shapes, ids that are identifiers), but
+// no expression in it has been compiled yet.
+type File struct {
+	Rules []*Rule
+}
+
+// A Rule says which objects it is for and what they own.
+type Rule struct {
+	Pos        Pos // of the rule's first key
+	Name       String
+	For        For
+	Let        []*Let
+	Validate   []*Check
+	Children   []*Child
+	Status     *Node // a map, or nil
+	Conditions []*Condition
+}
+
+// For selects the primary objects of a rule.
+type For struct {
+	Pos        Pos
+	APIVersion String
+	Kind       String
+	Namespaces []String // names or glob patterns; empty means all
+	Selector   *Node    // a literal metav1.LabelSelector, or nil
+	When       *Expr    // nil: always
+}
+
+// A Let is a named value: either an expression or data, never both.
+type Let struct {
+	Name String
+	Expr *Expr // a string in the file is CEL
+	Data *Node // a map or list is data
+}
+
+// A Check is one entry of validate.
+type Check struct {
+	Pos        Pos
+	Expression *Expr
+	Message    *Node // text that may hold ${...}; nil: the expression itself is quoted
+}
+
+// A Child is one entry of children.
+type Child struct {
+	Pos       Pos
+	ID        String
+	When      *Expr
+	After     []String
+	ReadyWhen *Expr
+	IfExists  String // "" or "fail"
+	OnDelete  String // "", "delete" or "orphan"
+	Template  *Node  // a map whose apiVersion and kind are literal strings
+}
+
+// A Condition is one entry of conditions.
+type Condition struct {
+	Pos     Pos
+	Type    String
+	When    *Expr
+	Reason  *Node // text that may hold ${...}, or nil
+	Message *Node // likewise
+}
+
+// A String is a literal string of the file and its place.
+type String struct {
+	Value string
+	Pos   Pos
+}
+
+// A NodeKind tells the shapes of data apart.
+type NodeKind int
+
+// The kinds of Node.
+const (
+	Null   NodeKind = iota
+	Bool            // Value is a bool
+	Int             // Value is an int64
+	Float           // Value is a float64
+	Text            // Value is a string without any ${...}
+	Interp          // Parts: a string with at least one ${...}
+	List            // Items
+	Map             // Fields, in the order of the file
+)
+
+// A Node is data in which ${CEL} stands for values.
+type Node struct {
+	Kind   NodeKind
+	Pos    Pos
+	Value  any
+	Parts  []Part
+	Items  []*Node
+	Fields []Field
+}
+
+// A Field is one entry of a map; keys are always literal.
+type Field struct {
+	Key   String
+	Value *Node
+}
+
+// A Part of an interpolated string is either literal text or an expression.
+// An Interp node with a single Expr part keeps the expression's type; with
+// more parts the result is a string.
+type Part struct {
+	Text string
+	Expr *Expr // nil for literal text
+}

@@ -1,0 +1,102 @@
+package syntax
+
+import (
+	"strings"
+)
+
+// maxName is the longest a DNS label, and so a label value, may be.
+const maxName = 63
+
+func isIdent(r rune) bool {
+	return r == '_' || r >= '0' && r <= '9' || isLetter(r)
+}
+
+func isLetter(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// reserved says why a word cannot be the name of a value in CEL. A type's
+// name would win over a variable's in places, so it is as bad as a keyword.
+var reserved = func() map[string]string {
+	words := make(map[string]string)
+	for why, list := range map[string]string{
+		"a reserved word of CEL": "true false null in as break const continue else for function if import let loop " +
+			"package namespace return var void while",
+		"the name of a CEL type": "int uint double bool string bytes list map type dyn null_type timestamp duration " +
+			"optional_type google",
+		"a name of reconcel's own": "self child each",
+	} {
+		for word := range strings.FieldsSeq(list) {
+			words[word] = why
+		}
+	}
+	return words
+}()
+
+// identifier says why a name cannot stand for a value in expressions, or "".
+func identifier(name string) string {
+	switch {
+	case reserved[name] != "":
+		return "is " + reserved[name]
+	case len(name) > maxName:
+		return "is longer than 63 characters"
+	case !isLetter(rune(name[0])):
+		return "must begin with a-z or A-Z"
+	case strings.HasSuffix(name, "_"):
+		return "must not end in _"
+	}
+	for _, r := range name {
+		if !isIdent(r) {
+			return "may hold only a-z, A-Z, 0-9 and _"
+		}
+	}
+	return ""
+}
+
+// suggest returns "did you mean 'x'?" for the nearest of the options, or "".
+func suggest(word string, options []string) string {
+	if option := nearest(word, options); option != "" {
+		return "did you mean '" + option + "'?"
+	}
+	return ""
+}
+
+// nearest returns the option that word was likely meant to be, or "".
+func nearest(word string, options []string) string {
+	allowed := min(3, len(word)/3+1)
+	if len(word) <= 2 {
+		allowed = len(word) / 2
+	}
+	best, distance := "", allowed+1
+	for _, option := range options {
+		d := editDistance(strings.ToLower(word), strings.ToLower(option))
+		if d < distance {
+			best, distance = option, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions, replacements and swaps of
+// neighbours that lead from a to b.
+func editDistance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

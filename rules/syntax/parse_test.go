@@ -1,0 +1,222 @@
+package syntax
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected reports in testdata")
+
+// read returns the sources of a case: NAME.yaml, and further files of the
+// same case as NAME.2.yaml.
+func read(t testing.TB, path string) []Source {
+	t.Helper()
+	var sources []Source
+	for _, p := range []string{path, strings.TrimSuffix(path, ".yaml") + ".2.yaml"} {
+		data, err := os.ReadFile(p)
+		if errors.Is(err, os.ErrNotExist) && p != path {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, Source{Name: filepath.Base(p), Data: data})
+	}
+	return sources
+}
+
+func files(t testing.TB, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: no files, %v", pattern, err)
+	}
+	var first []string
+	for _, p := range paths {
+		if !strings.HasSuffix(p, ".2.yaml") {
+			first = append(first, p)
+		}
+	}
+	return first
+}
+
+func report(t testing.TB, err error) string {
+	t.Helper()
+	var errs Errors
+	if err != nil && !errors.As(err, &errs) {
+		t.Fatalf("error is a %T, not Errors", err)
+	}
+	var b bytes.Buffer
+	if err := errs.Report(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestBad(t *testing.T) {
+	for _, path := range files(t, "testdata/bad/*.yaml") {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			sources := read(t, path)
+			_, err := Parse(sources)
+			if err == nil {
+				t.Fatal("is accepted")
+			}
+			checkPlaces(t, sources, err)
+			got := report(t, err)
+			expected := strings.TrimSuffix(path, ".yaml") + ".txt"
+			if *update {
+				if err := os.WriteFile(expected, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(expected)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("report (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGood(t *testing.T) {
+	for _, path := range files(t, "testdata/good/*.yaml") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			sources := read(t, path)
+			file, err := Parse(sources)
+			if err != nil {
+				t.Fatal("\n" + report(t, err))
+			}
+			n := 0
+			for _, e := range expressions(file) {
+				n += checkMapping(t, sources, e)
+			}
+			if n == 0 {
+				t.Error("no expressions")
+			}
+		})
+	}
+}
+
+// checkPlaces requires every complaint to lie inside its file.
+func checkPlaces(t *testing.T, sources []Source, err error) {
+	t.Helper()
+	var errs Errors
+	if !errors.As(err, &errs) {
+		t.Fatalf("error is a %T, not Errors", err)
+	}
+	for _, e := range errs {
+		if !inside(sources, e.Pos) {
+			t.Errorf("%v lies outside of the file", e)
+		}
+	}
+}
+
+func inside(sources []Source, p Pos) bool {
+	for _, s := range sources {
+		text := newText(s)
+		if s.Name == p.File && p.Line >= 1 && p.Line <= len(text.lines) && p.Column >= 1 {
+			return p.Column <= utf8.RuneCountInString(text.line(p.Line))+1
+		}
+	}
+	return false
+}
+
+// checkMapping requires every character of an expression to stand in the file
+// where At says, and returns how many do so literally.
+func checkMapping(t *testing.T, sources []Source, e *Expr) int {
+	t.Helper()
+	n, line, column := 0, 1, 0
+	for _, r := range e.Text {
+		p := e.At(line, column)
+		if !inside(sources, p) {
+			t.Fatalf("%q: %d:%d is said to stand at %v", e.Text, line, column, p)
+		}
+		raw := rawAt(sources, p)
+		switch {
+		case raw == r:
+			n++
+		case strings.EqualFold(e.Text, "true") && unicode.ToLower(raw) == r: // YAML's True
+		case raw == '\\': // an escape
+		case r == ' ' && (raw == '\n' || raw == '\t'): // a fold
+		case (r == '\n' || r == ' ') && raw == 0: // the end of the file
+		default:
+			t.Errorf("%q: %d:%d is %q, but %v holds %q", e.Text, line, column, r, p, raw)
+		}
+		if column++; r == '\n' {
+			line, column = line+1, 0
+		}
+	}
+	return n
+}
+
+func rawAt(sources []Source, p Pos) rune {
+	for _, s := range sources {
+		if s.Name == p.File {
+			c := newText(s).cursor(p)
+			return c.peek()
+		}
+	}
+	return 0
+}
+
+// expressions returns all expressions of a file.
+func expressions(f *File) []*Expr {
+	var all []*Expr
+	add := func(es ...*Expr) {
+		for _, e := range es {
+			if e != nil {
+				all = append(all, e)
+			}
+		}
+	}
+	var data func(n *Node)
+	data = func(n *Node) {
+		if n == nil {
+			return
+		}
+		for _, p := range n.Parts {
+			add(p.Expr)
+		}
+		for _, item := range n.Items {
+			data(item)
+		}
+		for _, field := range n.Fields {
+			data(field.Value)
+		}
+	}
+	for _, r := range f.Rules {
+		add(r.For.When)
+		for _, l := range r.Let {
+			add(l.Expr)
+			data(l.Data)
+		}
+		for _, c := range r.Validate {
+			add(c.Expression)
+			data(c.Message)
+		}
+		for _, c := range r.Children {
+			add(c.When, c.ReadyWhen)
+			data(c.Template)
+		}
+		data(r.Status)
+		for _, c := range r.Conditions {
+			add(c.When)
+			data(c.Reason)
+			data(c.Message)
+		}
+	}
+	return all
+}

@@ -1,0 +1,159 @@
+package syntax
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A shape says which keys a map may have.
+type shape struct {
+	keys     []string
+	required []string
+	later    []string // of the language, but not of this version
+}
+
+// A table is a map of the language, with what stands under each of its keys.
+type table map[string]*yaml.Node
+
+// table reads a map of the given shape. It returns nil for anything else.
+func (s scope) table(n *yaml.Node, sh *shape) table {
+	if n.Kind != yaml.MappingNode {
+		s.wrongShape(n, "a map")
+		return nil
+	}
+	t := make(table)
+	var meant []string
+	for _, e := range s.entries(n) {
+		name := e.key.Value
+		switch {
+		case slices.Contains(sh.keys, name):
+			t[name] = e.value
+		case slices.Contains(sh.later, name):
+			s.errorf(e.key.Pos, "%s is not supported yet", name)
+		default:
+			s.errorf(e.key.Pos, "unknown key %q", name).Hint = hintKeys(name, sh.keys)
+			meant = append(meant, nearest(name, sh.keys))
+		}
+	}
+	for _, name := range sh.required {
+		// A key that is there but misspelt is one mistake, not two.
+		if t[name] == nil && !slices.Contains(meant, name) {
+			s.errorf(s.text.pos(n), "missing %s", name)
+		}
+	}
+	return t
+}
+
+// hintKeys names the key that was meant, or all there are.
+func hintKeys(name string, keys []string) string {
+	if hint := suggest(name, keys); hint != "" {
+		return hint
+	}
+	return "known here: " + strings.Join(keys, ", ")
+}
+
+// An entry is a key of any map, and its value.
+type entry struct {
+	key   String
+	value *yaml.Node
+}
+
+// entries returns the entries of a map, each key once.
+func (s scope) entries(n *yaml.Node) []entry {
+	var entries []entry
+	first := make(map[string]Pos)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		p := s.text.pos(key)
+		if broken(key) {
+			continue
+		}
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!null" {
+			s.badKey(key, p)
+			continue
+		}
+		if at, twice := first[key.Value]; twice {
+			s.errorf(p, "duplicate key %q, first at %s", key.Value, at)
+			continue
+		}
+		first[key.Value] = p
+		if value.Kind == yaml.ScalarNode && value.Tag == "!!null" && value.Value == "" {
+			// What is not there is best shown at its key.
+			value.Line, value.Column = key.Line, key.Column
+		}
+		entries = append(entries, entry{String{key.Value, p}, value})
+	}
+	return entries
+}
+
+func (s scope) badKey(key *yaml.Node, p Pos) {
+	e := s.errorf(p, "%s cannot be a key", describe(key))
+	if line := []rune(s.text.line(p.Line)); key.Kind == yaml.MappingNode && p.Column > 1 && line[p.Column-2] == '{' {
+		e.Hint = "there are no {{ }} templates here: a value is written ${...}"
+	}
+}
+
+// list returns the items of a list; nothing is an empty list.
+func (s scope) list(n *yaml.Node) []*yaml.Node {
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		s.wrongShape(n, "a list")
+		return nil
+	}
+	return n.Content
+}
+
+// wrongShape complains that n is not what was expected.
+func (s scope) wrongShape(n *yaml.Node, expected string) {
+	if broken(n) {
+		return
+	}
+	s.errorf(s.text.pos(n), "expected %s, got %s", expected, describe(n))
+}
+
+// literal returns a string that stands in the file as it is, and whether it
+// is one.
+func (s scope) literal(n *yaml.Node) (String, bool) {
+	if n == nil || broken(n) {
+		return String{}, false
+	}
+	p := s.text.pos(n)
+	if n.Kind != yaml.ScalarNode || isNull(n) {
+		s.wrongShape(n, "a string")
+		return String{}, false
+	}
+	switch {
+	case !isText(n):
+		s.errorf(p, "expected a string, got %s", describe(n)).Hint = "write " + quoted(n.Value)
+	case strings.Contains(n.Value, "${"):
+		s.errorf(p, "must be a literal, ${...} is not possible here")
+	case n.Value == "":
+		s.errorf(p, "is empty")
+	default:
+		return String{n.Value, p}, true
+	}
+	return String{}, false
+}
+
+// oneOf returns a literal that must be one of a few values.
+func (s scope) oneOf(n *yaml.Node, values ...string) String {
+	str, ok := s.literal(n)
+	if !ok || slices.Contains(values, str.Value) {
+		return str
+	}
+	s.errorf(str.Pos, "expected %s, got %q", either(values), str.Value).Hint = suggest(str.Value, values)
+	return String{}
+}
+
+// either lists values in words.
+func either(values []string) string {
+	last := len(values) - 1
+	if last < 1 {
+		return strings.Join(values, "")
+	}
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
