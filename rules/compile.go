@@ -1,0 +1,238 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+const (
+	self  = "self"  // the primary, in all expressions
+	child = "child" // the child in question, in its readyWhen
+)
+
+// A variable says what a name in an expression stands for.
+type variable struct {
+	kind  variableKind
+	index int
+}
+
+type variableKind int
+
+const (
+	letVariable variableKind = iota
+	childVariable
+)
+
+// A compiler compiles one rule.
+type compiler struct {
+	*loader
+	src    *syntax.Rule
+	rule   *Rule
+	scope  *expr.Scope            // self, lets and children
+	shapes map[string]*expr.Shape // of all that is in scope
+	lets   map[string]*let
+	// reads collects the ids of the children that the expressions compiled
+	// since it was last replaced read, through lets too.
+	reads map[string]bool
+	// prefix begins the paths in complaints, as the parser prints them.
+	prefix string
+}
+
+// compile returns the compiled rule, or nil after a complaint about it.
+func (l *loader) compile(src *syntax.Rule) *Rule {
+	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, lets: map[string]*let{}, reads: map[string]bool{}}
+	c.rule = &Rule{
+		Name: src.Name.Value, Pos: src.Pos, GVK: gvk(src.For.APIVersion.Value, src.For.Kind.Value),
+		Selector: labels.Everything(), vars: map[string]variable{},
+	}
+	before := len(l.errs)
+	if !c.names() {
+		return nil
+	}
+	c.primary()
+	for _, s := range src.Let {
+		c.let(s.Name.Value, s.Name.Pos)
+	}
+	c.children()
+	for i, s := range src.Validate {
+		c.prefix = fmt.Sprintf("validate[%d]: ", i)
+		c.check(s)
+	}
+	c.prefix = ""
+	c.status()
+	for i, s := range src.Conditions {
+		c.prefix = fmt.Sprintf("conditions[%d] %q: ", i, s.Type.Value)
+		c.condition(s)
+	}
+	if len(l.errs) > before || l.broken[src.Name.Value] || src.For.APIVersion.Value == "" || src.For.Kind.Value == "" {
+		return nil
+	}
+	return c.rule
+}
+
+// names puts everything into scope that the rule's expressions may mention.
+func (c *compiler) names() bool {
+	names := []string{self}
+	c.shapes[self] = expr.Self(self)
+	for i, s := range c.src.Let {
+		l := &let{src: s, index: i}
+		c.rule.lets = append(c.rule.lets, l)
+		c.lets[s.Name.Value] = l
+		c.rule.vars[s.Name.Value] = variable{letVariable, i}
+		names = append(names, s.Name.Value)
+	}
+	for i, s := range c.src.Children {
+		c.shapes[s.ID.Value] = expr.Live(s.ID.Value)
+		c.rule.vars[s.ID.Value] = variable{childVariable, i}
+		names = append(names, s.ID.Value)
+	}
+	ok := true
+	for name := range c.rule.vars {
+		if expr.IsType(name) {
+			c.complain(c.src.Pos, "%q is the name of a CEL type", name)
+			ok = false
+		}
+	}
+	scope, err := expr.NewScope(names...)
+	if err != nil {
+		c.complain(c.src.Pos, "the names of the rule cannot be used together: %v", err)
+		return false
+	}
+	c.scope = scope
+	return ok
+}
+
+func (c *compiler) complain(pos syntax.Pos, format string, args ...any) *syntax.Error {
+	return c.errorf(pos, c.src.Name.Value, c.escaped()+format, args...)
+}
+
+// escaped returns the prefix as part of a format.
+func (c *compiler) escaped() string { return strings.ReplaceAll(c.prefix, "%", "%%") }
+
+// primary compiles the rule's for.
+func (c *compiler) primary() {
+	f := c.src.For
+	for _, n := range f.Namespaces {
+		c.rule.Namespaces = append(c.rule.Namespaces, n.Value)
+	}
+	if f.Selector != nil {
+		var s metav1.LabelSelector
+		m, _ := literal(f.Selector).(map[string]any)
+		err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, &s, true)
+		if err == nil {
+			c.rule.Selector, err = metav1.LabelSelectorAsSelector(&s)
+		}
+		if err != nil {
+			c.complain(f.Selector.Pos, "for.selector: not a label selector: %v", err)
+		}
+	}
+	if f.When != nil {
+		// Whether an object is the rule's to care for cannot hang on what the
+		// rule makes of it.
+		scope, err := expr.NewScope(self)
+		if err != nil {
+			c.complain(f.When.Pos, "for.when: %v", err)
+			return
+		}
+		c.rule.when = c.compileIn(scope, f.When, expr.Bool, "for.when")
+	}
+}
+
+// expression compiles an expression in the scope of the rule.
+func (c *compiler) expression(src *syntax.Expr, want expr.Type, where string) *expr.Program {
+	return c.compileIn(c.scope, src, want, where)
+}
+
+func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type, where string) *expr.Program {
+	checked, issues := scope.Check(src, want)
+	for _, i := range issues {
+		if i.Undeclared && c.broken[c.src.Name.Value] {
+			continue // It may be the name of something that could not be read.
+		}
+		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
+	}
+	if issues != nil {
+		return nil
+	}
+	for _, name := range checked.Reads() {
+		if l := c.lets[name]; l != nil {
+			c.let(name, src.Pos)
+			maps.Copy(c.reads, l.reads)
+		} else if name != self && name != child {
+			c.reads[name] = true
+		}
+	}
+	p, err := checked.Program(c.shapes)
+	if err != nil {
+		c.complain(src.Pos, "%s: %v", where, err)
+		return nil
+	}
+	return p
+}
+
+// watched runs f and returns the children that the expressions in it read.
+func (c *compiler) watched(f func()) map[string]bool {
+	outer := c.reads
+	c.reads = map[string]bool{}
+	f()
+	inner := c.reads
+	c.reads = outer
+	maps.Copy(c.reads, inner)
+	return inner
+}
+
+// A check is one entry of validate.
+type check struct {
+	prog    *expr.Program
+	message *text // or nil
+}
+
+func (c *compiler) check(src *syntax.Check) {
+	k := check{prog: c.expression(src.Expression, expr.Bool, "expression")}
+	if src.Message != nil {
+		k.message = c.text(src.Message, "message")
+	}
+	c.rule.checks = append(c.rule.checks, k)
+}
+
+// A condition is one entry of conditions.
+type condition struct {
+	typ             string
+	when            *expr.Program
+	reason, message *text // or nil
+}
+
+func (c *compiler) condition(src *syntax.Condition) {
+	k := condition{typ: src.Type.Value, when: c.expression(src.When, expr.Bool, "when")}
+	if src.Reason != nil {
+		k.reason = c.text(src.Reason, "reason")
+	}
+	if src.Message != nil {
+		k.message = c.text(src.Message, "message")
+	}
+	c.rule.conditions = append(c.rule.conditions, k)
+	c.rule.Conditions = append(c.rule.Conditions, k.typ)
+}
+
+// status compiles the rule's status.
+func (c *compiler) status() {
+	if c.src.Status == nil {
+		return
+	}
+	b := &builder{c: c, lenient: true}
+	b.fields(sortedFields(c.src.Status), "status")
+	c.rule.status = b.template()
+	for _, f := range c.src.Status.Fields {
+		c.rule.StatusKeys = append(c.rule.StatusKeys, f.Key.Value)
+	}
+	slices.Sort(c.rule.StatusKeys)
+}

@@ -1,0 +1,188 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// A data is a let that is a map or list: it is computed to a value, which
+// expressions read. (In a template it is written out instead, see template.go.)
+type data struct {
+	constant any           // the value, if nothing in it is computed
+	prog     *expr.Program // or an expression
+	text     *text         // or text with expressions in it
+	items    []*data       // or a list
+	fields   []dataField   // or a map
+	isMap    bool
+}
+
+type dataField struct {
+	key   string
+	value *data
+}
+
+// data compiles a node.
+func (c *compiler) data(n *syntax.Node, where string) *data {
+	if isLiteral(n) {
+		return &data{constant: literal(n)}
+	}
+	switch n.Kind {
+	case syntax.Interp:
+		if len(n.Parts) == 1 {
+			return &data{prog: c.expression(n.Parts[0].Expr, expr.Any, where)}
+		}
+		return &data{text: c.text(n, where)}
+	case syntax.List:
+		d := &data{}
+		for i, item := range n.Items {
+			d.items = append(d.items, c.data(item, fmt.Sprintf("%s[%d]", where, i)))
+		}
+		return d
+	default:
+		d := &data{isMap: true}
+		for _, f := range n.Fields {
+			d.fields = append(d.fields, dataField{f.Key.Value, c.data(f.Value, expr.Join(where, f.Key.Value))})
+		}
+		return d
+	}
+}
+
+// shape tells what is known of the value.
+func (d *data) shape() *expr.Shape {
+	switch {
+	case d.prog != nil:
+		return d.prog.Shape()
+	case d.isMap:
+		fields := make(map[string]*expr.Shape, len(d.fields))
+		for _, f := range d.fields {
+			fields[f.key] = f.value.shape()
+		}
+		return expr.Fields(fields)
+	case d.items != nil:
+		items := make([]*expr.Shape, len(d.items))
+		for i, item := range d.items {
+			items[i] = item.shape()
+		}
+		return expr.Elements(items)
+	}
+	return nil
+}
+
+// value computes the data. What it gives is a native value, an optional
+// without a value, an unknown or an error, for the expression that asked.
+func (r *run) value(d *data) any {
+	switch {
+	case d.prog != nil:
+		v, err := d.prog.Eval(r.frame)
+		if err != nil {
+			return types.WrapErr(err)
+		}
+		return v
+	case d.text != nil:
+		s, res := r.text(d.text)
+		if res.unknown != nil {
+			return res.unknown
+		}
+		if res.err != nil {
+			return types.WrapErr(res.err)
+		}
+		return types.String(s)
+	case d.isMap:
+		return r.mapValue(d)
+	case d.items != nil:
+		return r.listValue(d)
+	}
+	return d.constant
+}
+
+func (r *run) mapValue(d *data) any {
+	out := make(map[string]any, len(d.fields))
+	var unknown *types.Unknown
+	for _, f := range d.fields {
+		v := r.value(f.value)
+		switch w := v.(type) {
+		case *types.Err:
+			return w
+		case *types.Unknown:
+			unknown = types.MergeUnknowns(w, unknown)
+		case *types.Optional:
+			if w.HasValue() {
+				out[f.key] = w.GetValue()
+			}
+		default:
+			out[f.key] = v
+		}
+	}
+	if unknown != nil {
+		return unknown
+	}
+	return out
+}
+
+func (r *run) listValue(d *data) any {
+	out := make([]any, 0, len(d.items))
+	var unknown *types.Unknown
+	for _, item := range d.items {
+		v := r.value(item)
+		switch w := v.(type) {
+		case *types.Err:
+			return w
+		case *types.Unknown:
+			unknown = types.MergeUnknowns(w, unknown)
+		case *types.Optional:
+			if w.HasValue() {
+				out = append(out, w.GetValue())
+			}
+		default:
+			out = append(out, v)
+		}
+	}
+	if unknown != nil {
+		return unknown
+	}
+	return out
+}
+
+// isLiteral reports whether nothing in a node is computed.
+func isLiteral(n *syntax.Node) bool {
+	switch n.Kind {
+	case syntax.Interp:
+		return false
+	case syntax.List:
+		for _, item := range n.Items {
+			if !isLiteral(item) {
+				return false
+			}
+		}
+	case syntax.Map:
+		for _, f := range n.Fields {
+			if !isLiteral(f.Value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// literal returns the native value of a literal node.
+func literal(n *syntax.Node) any {
+	switch n.Kind {
+	case syntax.List:
+		out := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			out[i] = literal(item)
+		}
+		return out
+	case syntax.Map:
+		out := make(map[string]any, len(n.Fields))
+		for _, f := range n.Fields {
+			out[f.Key.Value] = literal(f.Value)
+		}
+		return out
+	}
+	return n.Value
+}

@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/interpreter"
+
+	"reconcel/rules/expr"
+)
+
+// A run is the rendering of one rule for one object: what its expressions see,
+// and the buffer they write to. Runs are pooled.
+type run struct {
+	in      Input
+	primary identity
+	rule    *Rule
+	result  *RuleResult
+	frame   *interpreter.ExecutionFrame
+	lets    []letValue
+	buf     []byte
+	marks   []int
+	limit   int      // on the length of buf, for the object being written
+	current *Desired // whose template is being executed
+	child   any      // the live object, in readyWhen
+}
+
+// An identity is what is needed of the primary all the time.
+type identity struct{ name, namespace, uid string }
+
+// A letValue is a let once it was asked for.
+type letValue struct {
+	value any
+	done  bool
+}
+
+// ResolveName gives expressions their variables. It is what makes lets lazy,
+// and children known in time for whoever reads them first.
+func (r *run) ResolveName(name string) (any, bool) {
+	if name == self {
+		return r.in.Self, true
+	}
+	if v, ok := r.rule.vars[name]; ok {
+		if v.kind == letVariable {
+			return r.letValue(v.index), true
+		}
+		return r.childValue(v.index), true
+	}
+	if name == child && r.child != nil {
+		return r.child, true
+	}
+	return nil, false
+}
+
+// Parent says that there is nothing around a rule.
+func (r *run) Parent() interpreter.Activation { return nil }
+
+// letValue computes a let when it is first needed.
+func (r *run) letValue(i int) any {
+	v := &r.lets[i]
+	if v.done {
+		return v.value
+	}
+	l := r.rule.lets[i]
+	if l.prog != nil {
+		out, err := l.prog.Eval(r.frame)
+		v.value = out
+		if err != nil {
+			v.value = types.WrapErr(err)
+		}
+	} else {
+		v.value = r.value(l.data)
+	}
+	if e, ok := v.value.(*types.Err); ok {
+		err := asError(e, l.src.Name.Pos)
+		v.value = types.WrapErr(&expr.Error{Pos: err.Pos, Message: expr.Join("let", l.src.Name.Value) + ": " + err.Message})
+	}
+	v.done = true
+	return v.value
+}
+
+// childValue returns the live child, or what stands for one that is not there.
+func (r *run) childValue(i int) any {
+	d := &r.result.Children[i]
+	r.prepare(d)
+	if d.State != Excluded && d.Live.Object != nil {
+		return d.Live.Object
+	}
+	return d.Child.gone
+}
+
+// truth evaluates a condition.
+func (r *run) truth(p *expr.Program) (bool, result) {
+	v, err := p.Eval(r.frame)
+	if err != nil {
+		return false, result{err: err}
+	}
+	v, ok := unwrap(v)
+	if !ok {
+		return false, result{err: &expr.Error{Pos: p.Pos(), Message: "must be true or false, but the value is absent"}}
+	}
+	switch v := v.(type) {
+	case types.Bool:
+		return bool(v), result{}
+	case *types.Unknown:
+		return false, result{unknown: v}
+	}
+	return false, result{err: &expr.Error{Pos: p.Pos(), Message: "must be true or false, got " + typeName(v)}}
+}
+
+// excluded returns the ids of the excluded children among what an unknown
+// waits for. Those will not come.
+func (r *run) excluded(u *types.Unknown) []string {
+	var out []string
+	for _, trail := range expr.Trails(u) {
+		root := expr.Root(trail)
+		if v, ok := r.rule.vars[root]; ok && v.kind == childVariable &&
+			r.result.Children[v.index].State == Excluded && !slices.Contains(out, root) {
+			out = append(out, root)
+		}
+	}
+	return out
+}
+
+// failure puts an expression's error into words: place, rule, what, field and
+// reason.
+func (r *run) failure(what, field string, err *expr.Error) *Failure {
+	message := err.Message
+	for _, s := range []string{field, what} {
+		if s != "" {
+			message = s + ": " + message
+		}
+	}
+	return &Failure{Reason: RuleError, Message: fmt.Sprintf("%s: rule %q: %s", err.Pos, r.rule.Name, message)}
+}

@@ -1,0 +1,250 @@
+package rules
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// maxObject is what the API server's storage takes of one object.
+const maxObject = 1 << 20
+
+// execute appends what a template makes. It stops at the first operation that
+// fails or has to wait, and names it.
+func (r *run) execute(ops []op) (*op, result) {
+	for i := range ops {
+		o := &ops[i]
+		if o.kind == opLiteral {
+			r.buf = append(r.buf, o.lit...)
+			continue
+		}
+		if res := r.step(o); !res.ok() {
+			return o, res
+		}
+		if len(r.buf) > r.limit {
+			return o, result{err: r.wrong(o, tooLarge)}
+		}
+	}
+	return nil, result{}
+}
+
+// executeLenient leaves out the fields that fail or have to wait, and calls
+// skipped for each.
+func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
+	for i := range ops {
+		mark := len(r.buf)
+		res := r.step(&ops[i])
+		if res.ok() && len(r.buf) > r.limit {
+			res.err = r.wrong(&ops[i], tooLarge)
+		}
+		if !res.ok() {
+			r.buf = r.buf[:mark]
+			skipped(&ops[i], res)
+		}
+	}
+}
+
+func (r *run) step(o *op) result {
+	switch o.kind {
+	case opLiteral:
+		r.buf = append(r.buf, o.lit...)
+	case opValue:
+		v, err := o.prog.Eval(r.frame)
+		if err != nil {
+			return result{err: err}
+		}
+		return r.appendEntry(o, v)
+	case opText:
+		return r.appendText(o)
+	case opClose:
+		r.buf = append(expr.Close(r.buf, o.lit[0]), ',')
+	case opMark:
+		r.marks = append(r.marks, len(r.buf))
+	case opCloseMarked:
+		r.closeMarked(o.lit[0])
+	case opGroup:
+		_, res := r.execute(o.ops)
+		return res
+	case opSecret:
+		return r.secret(o)
+	case opMarks:
+		return r.appendMarks(o)
+	default:
+		r.appendIdentity(o)
+	}
+	return result{}
+}
+
+// appendEntry appends a value under its key, if it has one and is to be there.
+func (r *run) appendEntry(o *op, v ref.Val) result {
+	if u, ok := v.(*types.Unknown); ok {
+		return result{unknown: u}
+	}
+	v, ok := unwrap(v)
+	if !ok {
+		return result{}
+	}
+	if o.isText {
+		if _, ok := v.(types.String); !ok {
+			return result{err: r.wrong(o, "must be text, got "+typeName(v))}
+		}
+	}
+	mark := len(r.buf)
+	r.buf = append(r.buf, o.lit...)
+	start := len(r.buf)
+	var err error
+	a := expr.Appender{Omit: o.omit, Limit: r.limit}
+	if r.buf, err = a.Append(r.buf, v); err != nil {
+		return result{err: r.wrong(o, err.Error())}
+	}
+	if o.omit != nil && expr.Omitted(o.omit, o.key, r.buf[start:]) {
+		r.buf = r.buf[:mark]
+		return result{}
+	}
+	r.buf = append(r.buf, ',')
+	return result{}
+}
+
+// wrong returns the error of a value that cannot stand where it stands.
+func (r *run) wrong(o *op, message string) *expr.Error {
+	pos := o.pos
+	if o.prog != nil {
+		pos = o.prog.Pos()
+	}
+	return &expr.Error{Pos: pos, Message: message}
+}
+
+func (r *run) appendText(o *op) result {
+	mark := len(r.buf)
+	r.buf = append(append(r.buf, o.lit...), '"')
+	var unknown *types.Unknown
+	for _, p := range o.text.parts {
+		if p.prog == nil {
+			r.buf = expr.AppendText(r.buf, p.literal)
+			continue
+		}
+		v, err := p.prog.Eval(r.frame)
+		if err != nil {
+			return result{err: err}
+		}
+		if u, ok := v.(*types.Unknown); ok {
+			unknown = types.MergeUnknowns(u, unknown)
+			continue
+		}
+		s, why := printed(v)
+		if why != "" {
+			return result{err: &expr.Error{Pos: p.prog.Pos(), Message: why}}
+		}
+		r.buf = expr.AppendText(r.buf, s)
+	}
+	if unknown != nil {
+		r.buf = r.buf[:mark]
+		return result{unknown: unknown}
+	}
+	r.buf = append(r.buf, '"', ',')
+	return result{}
+}
+
+func (r *run) closeMarked(bracket byte) {
+	mark := r.marks[len(r.marks)-1]
+	r.marks = r.marks[:len(r.marks)-1]
+	if r.buf[len(r.buf)-1] != ',' {
+		r.buf = r.buf[:mark]
+		return
+	}
+	r.buf = append(expr.Close(r.buf, bracket), ',')
+}
+
+// appendIdentity appends what says whose and which child an object is.
+func (r *run) appendIdentity(o *op) {
+	switch o.kind {
+	case opName:
+		r.buf = append(expr.AppendString(append(r.buf, o.lit...), r.current.Identity.Name), ',')
+	case opNamespace:
+		if ns := r.current.Identity.Namespace; ns != "" {
+			r.buf = append(expr.AppendString(append(r.buf, o.lit...), ns), ',')
+		}
+	case opOwner:
+		r.buf = expr.AppendString(append(r.buf, o.lit...), r.primary.name)
+		if r.primary.uid != "" {
+			r.buf = expr.AppendString(append(r.buf, `,"uid":`...), r.primary.uid)
+		}
+		r.buf = append(r.buf, `}],`...)
+	case opOwnerUID:
+		if r.primary.uid != "" {
+			owner := r.primary.uid + "/" + o.key + "/" + r.primary.namespace + "/" + r.primary.name
+			r.buf = append(expr.AppendString(append(r.buf, o.lit...), owner), ',')
+		}
+	}
+}
+
+// appendMarks appends the entries of labels or annotations that are computed
+// as a whole, with ours among them.
+func (r *run) appendMarks(o *op) result {
+	v, err := o.prog.Eval(r.frame)
+	if err != nil {
+		return result{err: err}
+	}
+	if u, ok := v.(*types.Unknown); ok {
+		return result{unknown: u}
+	}
+	entries := slices.Clone(o.ours)
+	if v, ok := unwrap(v); ok && v != types.NullValue {
+		m, ok := v.(traits.Mapper)
+		if !ok {
+			return result{err: r.wrong(o, "must be a map, got "+typeName(v))}
+		}
+		for it := expr.Keys(m); it.HasNext() == types.True; {
+			e, present, why := mark(m, it.Next())
+			if why != "" {
+				return result{err: r.wrong(o, why)}
+			}
+			if present {
+				entries = append(entries, e)
+			}
+		}
+	}
+	slices.SortFunc(entries, func(a, b entryBytes) int { return strings.Compare(a.key, b.key) })
+	for _, e := range entries {
+		r.buf = append(expr.AppendString(r.buf, e.key), ':')
+		r.buf = append(expr.AppendString(r.buf, e.value), ',')
+	}
+	return result{}
+}
+
+// mark returns one label or annotation, whether it is present, or why it
+// cannot be one.
+func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string) {
+	name, ok := key.(types.String)
+	if !ok {
+		return e, false, "the keys of a map must be text"
+	}
+	if strings.HasPrefix(string(name), reserved) {
+		return e, false, quoted(string(name)) + " cannot be set: " + reserved + " is reconcel's own"
+	}
+	v, ok := unwrap(m.Get(key))
+	if !ok {
+		return e, false, ""
+	}
+	value, ok := v.(types.String)
+	if !ok {
+		return e, false, "the value of " + quoted(string(name)) + " must be text, got " + typeName(v)
+	}
+	return entryBytes{string(name), string(value)}, true, ""
+}
+
+// asError returns the expression's error inside a value.
+func asError(v *types.Err, pos syntax.Pos) *expr.Error {
+	var e *expr.Error
+	if errors.As(v, &e) {
+		return e
+	}
+	return &expr.Error{Pos: pos, Message: "the value failed"}
+}

@@ -1,0 +1,204 @@
+package expr
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// An analyzer walks an expression once and finds out, for every value in it,
+// where in the variables that value may come from.
+type analyzer struct {
+	vars   map[string]*Shape
+	locals []local
+	steps  map[int64]*step // by the id of the select or index expression
+	reads  map[string]bool // variables that the expression mentions
+	ranges map[int64]loopRange
+	twice  []duplicateKey
+	result *Shape // of the whole expression
+}
+
+// A local is a variable of a comprehension.
+type local struct {
+	name  string
+	shape *Shape
+}
+
+// A duplicateKey is a key that a map literal says twice.
+type duplicateKey struct {
+	id  int64
+	key string
+}
+
+// passOn lists the methods and functions whose result is, or is made of parts
+// of, their target and arguments.
+var passOn = map[string]bool{
+	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.ofNonZeroValue": true,
+	"optional.unwrap": true, "unwrapOpt": true, "dyn": true, "merge": true, "deepMerge": true,
+	operators.Add: true,
+}
+
+// reorder lists the methods whose result has some elements of their target, in
+// another order.
+var reorder = map[string]bool{
+	"sort": true, "reverse": true, "distinct": true, "slice": true, "@sortByAssociatedKeys": true,
+}
+
+func (a *analyzer) shape(e ast.Expr) *Shape {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return a.ident(e.AsIdent())
+	case ast.SelectKind:
+		return a.selectField(e)
+	case ast.CallKind:
+		return a.call(e)
+	case ast.ListKind:
+		s := &Shape{}
+		for _, item := range e.AsList().Elements() {
+			s.elem = join(s.elem, a.shape(item))
+		}
+		return s
+	case ast.MapKind:
+		return a.mapLiteral(e)
+	case ast.StructKind:
+		for _, f := range e.AsStruct().Fields() {
+			a.shape(f.AsStructField().Value())
+		}
+	case ast.ComprehensionKind:
+		return a.comprehension(e.AsComprehension())
+	}
+	return nil
+}
+
+func (a *analyzer) ident(name string) *Shape {
+	for i := len(a.locals) - 1; i >= 0; i-- {
+		if a.locals[i].name == name {
+			return a.locals[i].shape
+		}
+	}
+	if s, ok := a.vars[name]; ok {
+		a.reads[name] = true
+		return s
+	}
+	return nil // A type, or a name that the checker has complained about.
+}
+
+func (a *analyzer) selectField(e ast.Expr) *Shape {
+	sel := e.AsSelect()
+	operand := a.shape(sel.Operand())
+	a.note(e.ID(), &step{key: sel.FieldName(), test: sel.IsTestOnly()}, operand, operand.named(sel.FieldName()))
+	if sel.IsTestOnly() {
+		return nil
+	}
+	return operand.field(sel.FieldName())
+}
+
+func (a *analyzer) call(e ast.Expr) *Shape {
+	c := e.AsCall()
+	var args []*Shape
+	if c.IsMemberFunction() {
+		args = append(args, a.shape(c.Target()))
+	}
+	for _, arg := range c.Args() {
+		args = append(args, a.shape(arg))
+	}
+	switch name := c.FunctionName(); {
+	case name == operators.Index || name == operators.OptIndex || name == operators.OptSelect:
+		return a.index(e, args[0])
+	case name == operators.Conditional:
+		return join(args[1], args[2])
+	case name == "cel.@mapInsert": // (map, key, value) or (map, map)
+		if len(args) == 2 {
+			return join(args[0], args[1])
+		}
+		return join(args[0], &Shape{elem: args[2]})
+	case name == "first" || name == "last":
+		return args[0].any()
+	case name == "flatten":
+		return join(args[0], args[0].any())
+	case reorder[name]:
+		return &Shape{elem: args[0].any()}
+	case passOn[name]:
+		var s *Shape
+		for _, arg := range args {
+			s = join(s, arg)
+		}
+		return s
+	}
+	return nil
+}
+
+func (a *analyzer) index(e ast.Expr, operand *Shape) *Shape {
+	key := e.AsCall().Args()[1]
+	if key.Kind() == ast.LiteralKind {
+		switch k := key.AsLiteral().(type) {
+		case types.String:
+			a.note(e.ID(), &step{key: string(k)}, operand, operand.named(string(k)))
+			return operand.field(string(k))
+		case types.Int:
+			a.note(e.ID(), &step{}, operand, operand.at(int64(k)))
+			return operand.index(int64(k))
+		}
+	}
+	a.note(e.ID(), &step{}, operand, operand.somewhere())
+	return operand.any()
+}
+
+// note remembers a step from the operand to the place that it leads to.
+func (a *analyzer) note(id int64, st *step, operand, place *Shape) {
+	st.id = id
+	st.rooted = len(place.liveTrails()) > 0
+	if operand != nil {
+		place = join(place, operand.elem)
+	}
+	st.trails = place.liveTrails()
+	a.steps[id] = st
+}
+
+func (a *analyzer) mapLiteral(e ast.Expr) *Shape {
+	s := &Shape{fields: map[string]*Shape{}}
+	seen := map[any]bool{}
+	for _, item := range e.AsMap().Entries() {
+		entry := item.AsMapEntry()
+		a.shape(entry.Key())
+		value := a.shape(entry.Value())
+		if entry.Key().Kind() != ast.LiteralKind {
+			s.elem = join(s.elem, value)
+			continue
+		}
+		key := entry.Key().AsLiteral()
+		if name, ok := key.(types.String); ok {
+			s.fields[string(name)] = join(s.fields[string(name)], value)
+			if seen[string(name)] {
+				a.twice = append(a.twice, duplicateKey{entry.Key().ID(), string(name)})
+			}
+			seen[string(name)] = true
+		}
+	}
+	return s
+}
+
+// comprehension binds the variables of a loop and walks its parts. One walk of
+// the step is enough: the accumulator cannot be named by an author, so what a
+// second round would add is already joined in.
+func (a *analyzer) comprehension(c ast.ComprehensionExpr) *Shape {
+	over := a.shape(c.IterRange())
+	accu := a.shape(c.AccuInit())
+	// cel.bind is a loop over nothing.
+	if over := c.IterRange(); over.Kind() != ast.ListKind || over.AsList().Size() > 0 {
+		a.ranges[over.ID()] = rangeOf(over)
+	}
+	mark := len(a.locals)
+	a.locals = append(a.locals, local{c.AccuVar(), accu})
+	if c.HasIterVar2() {
+		a.locals = append(a.locals, local{c.IterVar(), nil}, local{c.IterVar2(), over.any()})
+	} else {
+		a.locals = append(a.locals, local{c.IterVar(), over.any()})
+	}
+	a.shape(c.LoopCondition())
+	accu = join(accu, a.shape(c.LoopStep()))
+	a.locals = append(a.locals[:mark], local{c.AccuVar(), accu})
+	result := a.shape(c.Result())
+	a.locals = a.locals[:mark]
+	return result
+}

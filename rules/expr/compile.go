@@ -1,0 +1,130 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/syntax"
+)
+
+// A Type is what an expression must give.
+type Type int
+
+// The types that places of a rule ask for.
+const (
+	Any Type = iota
+	Bool
+)
+
+// A Scope is the set of names that an expression may use.
+type Scope struct {
+	base  *environment
+	env   *cel.Env
+	names []string
+}
+
+// NewScope returns the scope of these variables. It fails on a name that
+// means something in CEL itself.
+func NewScope(names ...string) (*Scope, error) {
+	b, err := base()
+	if err != nil {
+		return nil, err
+	}
+	opts := make([]cel.EnvOption, len(names))
+	for i, name := range names {
+		opts[i] = cel.Variable(name, cel.DynType)
+	}
+	env, err := b.env.Extend(opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Scope{base: b, env: env, names: names}, nil
+}
+
+// IsType reports whether CEL has a type of that name, which a variable would
+// hide.
+func IsType(name string) bool {
+	b, err := base()
+	if err != nil {
+		return false
+	}
+	_, ok := b.env.CELTypeProvider().FindIdent(name)
+	return ok
+}
+
+// A Checked is an expression that is known to make sense, but not yet what
+// its variables look like.
+type Checked struct {
+	src   *syntax.Expr
+	scope *Scope
+	ast   *ast.AST
+	cel   *cel.Ast
+	reads []string
+}
+
+// Check parses and checks one expression. Either there are issues, or there is
+// a result.
+func (s *Scope) Check(src *syntax.Expr, want Type) (*Checked, []Issue) {
+	parsed, issues := s.env.Parse(src.Text)
+	if issues.Err() != nil {
+		return nil, s.issues(src, issues)[:1] // One mistake confuses the parser several times.
+	}
+	checked, issues := s.env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, s.issues(src, issues)
+	}
+	c := &Checked{src: src, scope: s, ast: checked.NativeRep(), cel: checked}
+	if t := checked.OutputType(); want == Bool && t.Kind() != types.DynKind && t.Kind() != types.BoolKind {
+		return nil, []Issue{{Pos: src.At(1, 0), Message: fmt.Sprintf("must be true or false, but is of type %s", t)}}
+	}
+	a := c.analyze(nil)
+	for name := range a.reads {
+		c.reads = append(c.reads, name)
+	}
+	slices.Sort(c.reads)
+	var out []Issue
+	for _, d := range a.twice {
+		out = append(out, Issue{Pos: position(src, c.ast.SourceInfo(), d.id),
+			Message: fmt.Sprintf("key %q is given twice", d.key)})
+	}
+	if out != nil {
+		return nil, out
+	}
+	return c, nil
+}
+
+// Reads returns the variables that the expression mentions, sorted.
+func (c *Checked) Reads() []string { return c.reads }
+
+func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
+	vars := make(map[string]*Shape, len(c.scope.names))
+	for _, name := range c.scope.names {
+		vars[name] = shapes[name]
+	}
+	a := &analyzer{vars: vars, steps: map[int64]*step{}, ranges: map[int64]loopRange{}, reads: map[string]bool{}}
+	a.result = a.shape(c.ast.Expr())
+	return a
+}
+
+// Program makes the expression ready to run, given the shapes of the variables
+// that it reads.
+func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
+	a := c.analyze(shapes)
+	for _, s := range a.steps {
+		s.prepare()
+	}
+	b := c.scope.base
+	opts := []cel.ProgramOption{cel.CustomDecoratorV2(decorate(a, b)), cel.EvalOptions(cel.OptOptimize)}
+	if len(a.ranges) > 0 {
+		opts = append(opts, metered()...)
+	}
+	prog, err := b.env.Program(c.cel, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{src: c.src, ast: c.ast, prog: prog, shape: a.result}, nil
+}

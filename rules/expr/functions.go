@@ -1,0 +1,226 @@
+package expr
+
+import (
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/fnv"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// functionLibrary holds reconcel's own functions. All are pure: no clock, no
+// input, no randomness.
+type functionLibrary struct{}
+
+// ProgramOptions is empty.
+func (functionLibrary) ProgramOptions() []cel.ProgramOption { return nil }
+
+// CompileOptions declares the functions.
+func (functionLibrary) CompileOptions() []cel.EnvOption {
+	str, dyn := cel.StringType, cel.DynType
+	anyMap := cel.MapType(str, dyn)
+	opts := []cel.EnvOption{
+		unary("json.marshal", dyn, str, marshalJSON),
+		unary("json.unmarshal", str, dyn, unmarshalJSON),
+		unary("yaml.marshal", dyn, str, marshalYAML),
+		unary("hash.sha256", str, str, func(v ref.Val) ref.Val {
+			sum := sha256.Sum256([]byte(text(v)))
+			return types.String(hex.EncodeToString(sum[:]))
+		}),
+		unary("hash.md5", str, str, func(v ref.Val) ref.Val {
+			sum := md5.Sum([]byte(text(v)))
+			return types.String(hex.EncodeToString(sum[:]))
+		}),
+		unary("hash.fnv64a", str, str, func(v ref.Val) ref.Val {
+			h := fnv.New64a()
+			_, _ = h.Write([]byte(text(v))) // A hash's Write never fails.
+			return types.String(hex.EncodeToString(h.Sum(nil)))
+		}),
+		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return merge(a, b, shallow) }),
+		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return merge(a, b, deep) }),
+		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
+	}
+	return append(opts, shortNameFunction())
+}
+
+func unary(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {
+	id := strings.ReplaceAll(name, ".", "_")
+	return cel.Function(name, cel.Overload(id, []*cel.Type{arg}, result, cel.UnaryBinding(f)))
+}
+
+func binaryFunction(name string, args []*cel.Type, result *cel.Type, f func(a, b ref.Val) ref.Val) cel.EnvOption {
+	return cel.Function(name, cel.Overload(name+"_2", args, result, cel.BinaryBinding(f)))
+}
+
+func marshalJSON(v ref.Val) ref.Val {
+	out, err := appendLimited(v)
+	if err != nil {
+		return fail("json.marshal(): %s", err)
+	}
+	return types.String(out)
+}
+
+func marshalYAML(v ref.Val) ref.Val {
+	out, err := appendLimited(v)
+	if err != nil {
+		return fail("yaml.marshal(): %s", err)
+	}
+	out, err = yaml.JSONToYAML(out)
+	if err != nil {
+		return fail("yaml.marshal(): the value has no YAML form")
+	}
+	return types.String(out)
+}
+
+func appendLimited(v ref.Val) ([]byte, error) {
+	return (&Appender{Limit: maxOutput}).Append(nil, v)
+}
+
+// unmarshalJSON keeps whole numbers whole.
+func unmarshalJSON(v ref.Val) ref.Val {
+	var out any
+	if err := utiljson.Unmarshal([]byte(text(v)), &out); err != nil {
+		return fail("json.unmarshal(): the text is not JSON") // The error could quote it.
+	}
+	return types.DefaultTypeAdapter.NativeToValue(out)
+}
+
+// A depth says how far a merge goes down.
+type depth int
+
+const (
+	shallow depth = iota
+	deep
+)
+
+// merge returns the entries of both maps; where both have a key, b's counts.
+// Merging deeply, maps under the same key are merged in turn.
+func merge(a, b ref.Val, d depth) ref.Val {
+	left, ok1 := a.(traits.Mapper)
+	right, ok2 := b.(traits.Mapper)
+	if !ok1 || !ok2 {
+		return fail("merge needs two maps")
+	}
+	out := map[ref.Val]ref.Val{}
+	for it := left.Iterator(); it.HasNext() == types.True; {
+		key := it.Next()
+		out[key] = left.Get(key)
+	}
+	for it := right.Iterator(); it.HasNext() == types.True; {
+		key := it.Next()
+		value := right.Get(key)
+		if d == deep {
+			value = mergeDown(out[key], value)
+			if types.IsError(value) {
+				return value
+			}
+		}
+		out[key] = value
+	}
+	return types.NewRefValMap(types.DefaultTypeAdapter, out)
+}
+
+func mergeDown(old, value ref.Val) ref.Val {
+	_, ok1 := old.(traits.Mapper)
+	_, ok2 := value.(traits.Mapper)
+	if ok1 && ok2 {
+		return merge(old, value, deep)
+	}
+	return value
+}
+
+// The alphabet of Kubernetes' own generated names: no vowels, so no words,
+// and nothing that is mistaken for something else.
+const alphabet = "bcdfghjklmnpqrstvwxz2456789"
+
+const maxRandom = 253
+
+// randomString returns n characters that look random and depend on the seed
+// alone.
+func randomString(seed, n ref.Val) ref.Val {
+	length, ok := n.(types.Int)
+	if !ok || length < 0 || length > maxRandom {
+		return fail("randomString(): the length must be between 0 and %d", maxRandom)
+	}
+	return types.String(hashed(text(seed), int(length)))
+}
+
+func hashed(seed string, n int) string {
+	out := make([]byte, 0, n)
+	for block := uint64(0); len(out) < n; block++ {
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(seed), block))
+		for _, b := range sum {
+			// Dropping the rest keeps all characters equally likely.
+			if int(b) < 256/len(alphabet)*len(alphabet) && len(out) < n {
+				out = append(out, alphabet[int(b)%len(alphabet)])
+			}
+		}
+	}
+	return string(out)
+}
+
+const (
+	maxName    = 63
+	nameSuffix = 8
+	// CEL functions have fixed numbers of arguments; more parts go in a list.
+	maxParts = 6
+)
+
+func shortNameFunction() cel.EnvOption {
+	binding := cel.FunctionBinding(func(args ...ref.Val) ref.Val { return shortName(args) })
+	overloads := []cel.FunctionOpt{
+		cel.Overload("shortName_list", []*cel.Type{cel.ListType(cel.StringType)}, cel.StringType,
+			cel.UnaryBinding(func(v ref.Val) ref.Val { return shortNameOf(v) })),
+		cel.Overload("shortName_1", []*cel.Type{cel.StringType}, cel.StringType,
+			cel.UnaryBinding(func(v ref.Val) ref.Val { return shortName([]ref.Val{v}) })),
+		cel.Overload("shortName_2", []*cel.Type{cel.StringType, cel.StringType}, cel.StringType,
+			cel.BinaryBinding(func(a, b ref.Val) ref.Val { return shortName([]ref.Val{a, b}) })),
+	}
+	args := []*cel.Type{cel.StringType, cel.StringType}
+	for n := 3; n <= maxParts; n++ {
+		args = append(args[:n-1:n-1], cel.StringType)
+		overloads = append(overloads, cel.Overload("shortName_"+string(rune('0'+n)), args, cel.StringType, binding))
+	}
+	return cel.Function("shortName", overloads...)
+}
+
+func shortNameOf(v ref.Val) ref.Val {
+	list, ok := v.(traits.Lister)
+	if !ok {
+		return fail("shortName() needs texts")
+	}
+	var parts []ref.Val
+	for it := list.Iterator(); it.HasNext() == types.True; {
+		parts = append(parts, it.Next())
+	}
+	return shortName(parts)
+}
+
+// shortName joins its parts with dashes. A name longer than a label may be is
+// cut, and ends in a hash of the whole, so that different names stay
+// different.
+func shortName(parts []ref.Val) ref.Val {
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		s, ok := p.(types.String)
+		if !ok {
+			return fail("shortName() needs texts")
+		}
+		texts[i] = string(s)
+	}
+	name := strings.Join(texts, "-")
+	if len(name) <= maxName {
+		return types.String(name)
+	}
+	// The parts are hashed with their borders: ("a-b","c") is not ("a","b-c").
+	head := strings.TrimRight(name[:maxName-nameSuffix-1], "-._")
+	return types.String(head + "-" + hashed(strings.Join(texts, "\x00"), nameSuffix))
+}

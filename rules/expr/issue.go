@@ -1,0 +1,139 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/operators"
+
+	"reconcel/rules/syntax"
+)
+
+// An Issue is a complaint about an expression.
+type Issue struct {
+	Pos     syntax.Pos
+	Message string
+	Hint    string
+	// Undeclared says that a name is used which is not in scope.
+	Undeclared bool
+}
+
+// issues rewrites CEL's complaints for somebody who writes rules, and drops
+// those that only follow from others. It decides nothing: a complaint that it
+// does not know is shown as it is.
+func (s *Scope) issues(src *syntax.Expr, found *cel.Issues) []Issue {
+	var out []Issue
+	for _, e := range found.Errors() {
+		if strings.Contains(e.Message, "!error!") {
+			continue
+		}
+		i := Issue{Pos: src.At(max(1, e.Location.Line()), max(0, e.Location.Column())), Message: e.Message}
+		if name, ok := quotedAfter(e.Message, "undeclared reference to '"); ok {
+			if s.isNamespace(name) && len(found.Errors()) > 1 {
+				continue // It is the call of an unknown lists.f() that was meant.
+			}
+			s.undeclared(&i, name, before(src.Text, e))
+		} else {
+			explain(&i)
+		}
+		if !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, Issue{Pos: src.At(1, 0), Message: "the expression does not compile"})
+	}
+	return out
+}
+
+// undeclared explains a name that nothing has; text is the line up to and with
+// the character at which CEL complains.
+func (s *Scope) undeclared(i *Issue, name, text string) {
+	if call, ok := strings.CutSuffix(text, "("); ok {
+		// A call. CEL splits lists.f into a variable and a method.
+		if start := strings.LastIndexFunc(call, notInName); s.isNamespace(namespace(call[start+1:])) {
+			name = call[start+1:]
+		}
+		i.Message = fmt.Sprintf("undeclared function '%s'", name)
+		i.Hint = meant(name, s.functions())
+		return
+	}
+	i.Undeclared = true
+	i.Message = fmt.Sprintf("undeclared name '%s'", name)
+	i.Hint = meant(name, s.names)
+}
+
+func explain(i *Issue) {
+	if m, ok := strings.CutPrefix(i.Message, "Syntax error: "); ok {
+		i.Message = "syntax error: " + m
+		if strings.Contains(m, "'<EOF>'") {
+			i.Message = "syntax error: the expression is not complete"
+		} else if word, ok := quotedAfter(m, "input '"); ok {
+			i.Message = "syntax error: unexpected '" + word + "'"
+		}
+	}
+	if name, ok := quotedAfter(i.Message, "found no matching overload for '"); ok {
+		types, _ := quotedAfter(i.Message, "applied to '")
+		i.Message = fmt.Sprintf("%s() does not take %s", name, types)
+		if symbol, ok := operators.FindReverse(name); ok && symbol != "" {
+			i.Message = fmt.Sprintf("'%s' does not take %s", symbol, types)
+		}
+	}
+}
+
+func meant(name string, known []string) string {
+	if near := Nearest(name, known); near != "" {
+		return fmt.Sprintf("did you mean '%s'?", near)
+	}
+	return ""
+}
+
+// functions returns the names that an author can call.
+func (s *Scope) functions() []string {
+	var out []string
+	for name := range s.base.env.Functions() {
+		if !strings.ContainsAny(name, "@_!-") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// isNamespace reports whether functions are called name.something.
+func (s *Scope) isNamespace(name string) bool {
+	return name != "" && slices.ContainsFunc(s.functions(), func(f string) bool { return namespace(f) == name })
+}
+
+// namespace returns what stands before the last dot.
+func namespace(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
+
+func notInName(c rune) bool {
+	return c != '.' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+}
+
+// before returns the line of an error up to and with the character that it is
+// about.
+func before(text string, e *common.Error) string {
+	lines := strings.Split(text, "\n")
+	if n := e.Location.Line(); n >= 1 && n <= len(lines) {
+		line := []rune(lines[n-1])
+		if c := e.Location.Column(); c >= 0 && c < len(line) {
+			return string(line[:c+1])
+		}
+	}
+	return ""
+}
+
+// quotedAfter returns what CEL puts in single quotes after a text that ends
+// with the opening quote.
+func quotedAfter(s, before string) (string, bool) {
+	_, rest, ok := strings.Cut(s, before)
+	if !ok {
+		return "", false
+	}
+	out, _, ok := strings.Cut(rest, "'")
+	return out, ok
+}

@@ -1,0 +1,101 @@
+package expr
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/cel-go/interpreter"
+)
+
+// TestBlowUps runs expressions that would take gigabytes or minutes.
+func TestBlowUps(t *testing.T) {
+	vars := world()
+	vars["self"] = object{"spec": object{
+		"text": strings.Repeat("a", 100_000), "n": int64(100_000_000),
+		"list": make(list, 400), "texts": func() (l list) {
+			for range 1000 {
+				l = append(l, strings.Repeat("b", 1000))
+			}
+			return l
+		}(),
+	}}
+	const cost = "the rule's expressions cost more than their budget of 1000000 units"
+	for src, want := range map[string]string{
+		`self.spec.text.replace("a", self.spec.text)`:                       "replace() would make more than 256 KiB of text",
+		`self.spec.text.replace("", self.spec.text)`:                        "replace() would make more than 256 KiB of text",
+		`self.spec.texts.join(self.spec.text)`:                              "join() would make more than 256 KiB of text",
+		`self.spec.texts.join()`:                                            "join() would make more than 256 KiB of text",
+		`"%s".format([self.spec.texts])`:                                    "format() would make more than 256 KiB of text",
+		`"%s%s%s".format([self.spec.text, self.spec.text, self.spec.text])`: "format() would make more than 256 KiB of text",
+		`("%.1000000000" + "f").format([1.0])`:                              "format() failed: it does not take this value",
+		`lists.range(self.spec.n)`:                                          "lists.range() failed: it does not take this value",
+		`json.marshal(self.spec.texts)`:                                     "json.marshal(): the result is too large",
+		`self.spec.list.all(a, self.spec.list.all(b, self.spec.list.all(c, self.spec.list.all(d, a == b))))`:                               cost,
+		`lists.range(500).map(a, lists.range(500).map(b, lists.range(500).map(c, a+b+c))).size()`:                                          cost,
+		`lists.range(500).map(a, self.spec.text + self.spec.text).size()`:                                                                  cost,
+		`self.spec.text + self.spec.text + self.spec.text`:                                                                                 "'+' would make more than 256 KiB of text",
+		`cel.bind(a, self.spec.list + self.spec.list, cel.bind(b, a+a+a+a, cel.bind(c, b+b+b+b, cel.bind(d, c+c+c+c, (d+d+d+d).size()))))`: "'+' would make a list of more than 100000 elements",
+		`lists.range(500).map(a, self.spec.text.matches("(a|b)*c" + string(a))).size()`:                                                    cost,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		got := eval(t, compile(t, src, shapes()), vars)
+		runtime.ReadMemStats(&after)
+		if !strings.HasSuffix(got, want) {
+			t.Errorf("%s\n got %.200s\nwant %s", src, got, want)
+		}
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 300<<20 {
+			t.Errorf("%s: allocated %d MiB", src, grown>>20)
+		}
+		t.Logf("%v %d MiB %s", time.Since(start).Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>20, src)
+	}
+}
+
+func TestBudgetIsShared(t *testing.T) {
+	p := compile(t, `self.spec.list.map(a, self.spec.list.map(b, 1)).size()`, shapes())
+	vars := variables{"self": object{"spec": object{"list": make(list, 300)}}}
+	frame, err := interpreter.NewExecutionFrame(vars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frame.Close()
+	runs := 0
+	for ; runs < 100; runs++ {
+		if _, err := p.Eval(frame); err != nil {
+			break
+		}
+	}
+	if runs == 0 || runs > 20 {
+		t.Errorf("stopped after %d runs", runs)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	p := compile(t, `self.spec.list.map(a, self.spec.list.map(b, 1)).size()`, shapes())
+	frame, err := interpreter.NewExecutionFrame(variables{"self": object{"spec": object{"list": make(list, 300)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frame.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := frame.SetContext(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := show(p.Eval(frame)); got != "error rules.yaml:1:1 the evaluation ran out of time" {
+		t.Error(got)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"self", "deployment", "n", "image", "migrate"}
+	for word, want := range map[string]string{"slef": "self", "sel": "self", "deploymet": "deployment", "f": "", "nope": "", "imgae": "image", "migration": "migrate"} {
+		if got := Nearest(word, names); got != want {
+			t.Errorf("%s: got %q, want %q", word, got, want)
+		}
+	}
+}

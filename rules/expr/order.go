@@ -1,0 +1,82 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+)
+
+// CEL leaves open in which order a loop sees the entries of a map, and cel-go
+// takes Go's, which is another one each time. The same input would then not
+// give the same object. So what a loop runs over is sorted first.
+
+// A loopRange is the expression that a loop runs over.
+type loopRange struct {
+	// chained says that the planner adds to the expression step by step, and
+	// offers it for decoration before it is complete.
+	chained bool
+}
+
+func rangeOf(e ast.Expr) loopRange {
+	switch e.Kind() {
+	case ast.SelectKind:
+		return loopRange{chained: true}
+	case ast.CallKind:
+		name := e.AsCall().FunctionName()
+		return loopRange{chained: name == operators.Index || name == operators.OptIndex || name == operators.OptSelect}
+	}
+	return loopRange{}
+}
+
+// A sortedRange gives maps an order.
+type sortedRange struct{ interpreter.InterpretableV2 }
+
+// Exec evaluates the range.
+func (s *sortedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	v := s.InterpretableV2.Exec(frame)
+	if m, ok := v.(traits.Mapper); ok {
+		return sortedMap{m}
+	}
+	return v
+}
+
+// Eval is Exec for callers of CEL's older interface.
+func (s *sortedRange) Eval(vars interpreter.Activation) ref.Val {
+	return s.Exec(interpreter.AsFrame(vars))
+}
+
+// A sortedMap is iterated over in the order of its keys.
+type sortedMap struct{ traits.Mapper }
+
+// Keys returns the keys of a map, sorted.
+func Keys(m traits.Mapper) traits.Iterator { return sortedMap{m}.Iterator() }
+
+// Iterator returns the keys, sorted.
+func (m sortedMap) Iterator() traits.Iterator {
+	var keys []ref.Val
+	for it := m.Mapper.Iterator(); it.HasNext() == types.True; {
+		keys = append(keys, it.Next())
+	}
+	slices.SortFunc(keys, compareKeys)
+	return types.NewRefValList(types.DefaultTypeAdapter, keys).Iterator()
+}
+
+func compareKeys(a, b ref.Val) int {
+	if s, ok := a.(types.String); ok {
+		if t, ok := b.(types.String); ok {
+			return strings.Compare(string(s), string(t))
+		}
+	}
+	if c, ok := a.(traits.Comparer); ok {
+		if n, ok := c.Compare(b).(types.Int); ok {
+			return int(n)
+		}
+	}
+	return strings.Compare(a.Type().TypeName(), b.Type().TypeName())
+}

@@ -1,0 +1,182 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+
+	"reconcel/rules/syntax"
+)
+
+// A Program is an expression that is ready to run, any number of times and
+// from any goroutine.
+type Program struct {
+	src   *syntax.Expr
+	ast   *ast.AST
+	prog  cel.Program
+	shape *Shape
+}
+
+// Shape returns what is known of the program's result.
+func (p *Program) Shape() *Shape { return p.shape }
+
+// Pos returns the place of the expression.
+func (p *Program) Pos() syntax.Pos { return p.src.At(1, 0) }
+
+// Text returns the expression as it was written.
+func (p *Program) Text() string { return p.src.Text }
+
+// An Error is an expression that failed. Its message names fields and
+// functions but never shows a value, which could be a secret.
+type Error struct {
+	Pos     syntax.Pos
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Eval runs the program. A result that needs something that is not there yet
+// is a *types.Unknown.
+//
+// The programs of one rule share a frame and with it a budget.
+func (p *Program) Eval(frame *interpreter.ExecutionFrame) (ref.Val, *Error) {
+	v, _, err := p.prog.Eval(frame)
+	if err != nil {
+		return nil, p.failed(err)
+	}
+	return v, nil
+}
+
+// metered returns what programs with loops need: their cost is counted, and
+// they stop when the frame's context ends. Without a loop a program takes no
+// more steps than it has words, and needs neither.
+func metered() []cel.ProgramOption {
+	return []cel.ProgramOption{
+		cel.CostTracking(&meter{}),
+		cel.CostLimit(budget),
+		cel.InterruptCheckFrequency(1),
+	}
+}
+
+// failure is the message of an error that holds no values.
+type failure string
+
+func (f failure) Error() string { return string(f) }
+
+// fail returns an error value. Its arguments must not hold data.
+func fail(format string, args ...any) ref.Val {
+	return types.WrapErr(failure(fmt.Sprintf(format, args...)))
+}
+
+// failed turns an evaluation's error into one for people.
+func (p *Program) failed(err error) *Error {
+	var placed *Error
+	if errors.As(err, &placed) {
+		return placed // It happened in a let, and knows its own place.
+	}
+	out := &Error{Pos: p.Pos(), Message: "the expression failed"}
+	var cancelled interpreter.EvalCancelledError
+	var celErr *types.Err
+	switch {
+	case errors.As(err, &cancelled):
+		out.Message = fmt.Sprintf("the rule's expressions cost more than their budget of %d units", budget)
+	case errors.Is(err, interpreter.InterruptError{}):
+		out.Message = "the evaluation ran out of time"
+	case errors.As(err, &celErr):
+		nodes := map[int64]ast.Expr{}
+		ast.PreOrderVisit(p.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) { nodes[e.ID()] = e }))
+		node := nodes[celErr.NodeID()]
+		if node != nil {
+			out.Pos = position(p.src, p.ast.SourceInfo(), node.ID())
+		}
+		out.Message = describe(celErr.Unwrap(), node)
+	}
+	return out
+}
+
+// describe says what went wrong at a node without showing values: CEL's own
+// messages quote them freely.
+func describe(err error, node ast.Expr) string {
+	var f failure
+	if errors.As(err, &f) {
+		return string(f)
+	}
+	message := err.Error()
+	switch message {
+	case "division by zero", "modulus by zero", "integer overflow", "unsigned integer overflow",
+		"duration overflow", "timestamp overflow", "optional.none() dereference":
+		return message
+	}
+	name := ""
+	if node != nil {
+		name = nodeName(node)
+	}
+	switch {
+	case strings.HasPrefix(message, "no such key"):
+		if name != "" && (node.Kind() == ast.SelectKind || isIndex(node)) {
+			return "no such key: " + name
+		}
+		return "no such key"
+	case strings.HasPrefix(message, "index out of bounds"):
+		return "index out of bounds"
+	case strings.HasPrefix(message, "no such overload"):
+		if name != "" && node.Kind() == ast.CallKind {
+			return "no such overload: " + name + " does not take values of these types"
+		}
+		return "no such overload"
+	case node != nil && isIndex(node):
+		return "the value cannot be indexed like this"
+	case name != "" && node.Kind() == ast.CallKind:
+		return name + " failed: it does not take this value"
+	}
+	return "the expression failed"
+}
+
+// nodeName is how people would call a node: the field, or the function.
+func nodeName(node ast.Expr) string {
+	switch node.Kind() {
+	case ast.SelectKind:
+		return node.AsSelect().FieldName()
+	case ast.CallKind:
+		c := node.AsCall()
+		if isIndex(node) {
+			if key, ok := c.Args()[1].AsLiteral().(types.String); ok && c.Args()[1].Kind() == ast.LiteralKind {
+				return string(key)
+			}
+			return ""
+		}
+		if symbol, ok := operators.FindReverse(c.FunctionName()); ok {
+			return "'" + symbol + "'"
+		}
+		return c.FunctionName() + "()"
+	}
+	return ""
+}
+
+func isIndex(node ast.Expr) bool {
+	if node.Kind() != ast.CallKind {
+		return false
+	}
+	switch node.AsCall().FunctionName() {
+	case operators.Index, operators.OptIndex, operators.OptSelect:
+		return true
+	}
+	return false
+}
+
+// position returns the place of a node in the file.
+func position(src *syntax.Expr, info *ast.SourceInfo, id int64) syntax.Pos {
+	at := info.GetStartLocation(id)
+	if at.Line() < 1 {
+		return src.At(1, 0)
+	}
+	return src.At(at.Line(), max(0, at.Column()))
+}

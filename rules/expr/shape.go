@@ -1,0 +1,164 @@
+package expr
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Shape is what is known of a value before it is computed: where in the
+// variables it may come from, and what its parts are. It is the abstract
+// value of the walk in analyze.go.
+type Shape struct {
+	paths  []path
+	elem   *Shape            // of a list, or of a map whose keys are computed
+	fields map[string]*Shape // of a map with known keys
+}
+
+// A path is one place in a variable.
+type path struct {
+	trail string // as people write it: deployment.status.conditions[0]
+	live  bool   // it may be missing because it is not there yet
+	// liveField names the field below which self is live.
+	liveField string
+}
+
+// Self is the shape of the primary object: it is all there, except for its
+// status, which somebody still has to write.
+func Self(name string) *Shape {
+	return &Shape{paths: []path{{trail: name, liveField: "status"}}}
+}
+
+// Live is the shape of an object that may not exist yet.
+func Live(name string) *Shape {
+	return &Shape{paths: []path{{trail: name, live: true}}}
+}
+
+// Fields is the shape of a map with these fields.
+func Fields(fields map[string]*Shape) *Shape { return &Shape{fields: fields} }
+
+// Elements is the shape of a list of these elements.
+func Elements(items []*Shape) *Shape {
+	s := &Shape{}
+	for _, i := range items {
+		s.elem = join(s.elem, i)
+	}
+	return s
+}
+
+// field returns the shape of s.name.
+func (s *Shape) field(name string) *Shape {
+	if s == nil {
+		return nil
+	}
+	return join(join(s.named(name), s.fields[name]), s.elem)
+}
+
+// index returns the shape of s[i].
+func (s *Shape) index(i int64) *Shape {
+	if s == nil {
+		return nil
+	}
+	return join(s.at(i), s.elem)
+}
+
+// any returns the shape of whichever element or field of s.
+func (s *Shape) any() *Shape {
+	if s == nil {
+		return nil
+	}
+	out := join(s.somewhere(), s.elem)
+	for _, f := range s.fields {
+		out = join(out, f)
+	}
+	return out
+}
+
+// named, at and somewhere return the places below those of s.
+func (s *Shape) named(name string) *Shape { return s.step(fieldStep(name), name) }
+
+func (s *Shape) at(i int64) *Shape { return s.step("["+strconv.FormatInt(i, 10)+"]", "") }
+
+func (s *Shape) somewhere() *Shape { return s.step("[]", "") }
+
+func (s *Shape) step(step, name string) *Shape {
+	if s == nil || len(s.paths) == 0 {
+		return nil
+	}
+	out := &Shape{paths: make([]path, len(s.paths))}
+	for i, p := range s.paths {
+		out.paths[i] = path{trail: p.trail + step, live: p.live || p.liveField != "" && p.liveField == name}
+	}
+	return out
+}
+
+// fieldStep prints a field the way it is written in an expression.
+func fieldStep(name string) string {
+	for i, c := range name {
+		if c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || i > 0 && '0' <= c && c <= '9' {
+			continue
+		}
+		return "[" + strconv.Quote(name) + "]"
+	}
+	return "." + name
+}
+
+// Join prints a field of what is printed as where.
+func Join(where, field string) string {
+	return strings.TrimPrefix(where+fieldStep(field), ".")
+}
+
+// maxPaths bounds what a value may come from, so that a conditional of
+// conditionals stays small; what is beyond is still found by its variables.
+const maxPaths = 16
+
+// join returns the shape of a value that is a or b.
+func join(a, b *Shape) *Shape {
+	if a == nil {
+		return b
+	}
+	if b == nil || a == b {
+		return a
+	}
+	out := &Shape{paths: a.paths, elem: join(a.elem, b.elem)}
+	for _, p := range b.paths {
+		if !out.has(p) && len(out.paths) < maxPaths {
+			out.paths = append(out.paths[:len(out.paths):len(out.paths)], p)
+		}
+	}
+	if len(a.fields)+len(b.fields) > 0 {
+		out.fields = make(map[string]*Shape, len(a.fields)+len(b.fields))
+		maps.Copy(out.fields, a.fields)
+		for k, f := range b.fields {
+			out.fields[k] = join(out.fields[k], f)
+		}
+	}
+	return out
+}
+
+func (s *Shape) has(p path) bool {
+	return slices.Contains(s.paths, p)
+}
+
+// liveTrails returns the trails of those places that may not be there yet.
+func (s *Shape) liveTrails() []string {
+	if s == nil {
+		return nil
+	}
+	var out []string
+	for _, p := range s.paths {
+		if p.live {
+			out = append(out, p.trail)
+		}
+	}
+	return out
+}
+
+// Root returns the variable that a trail starts with.
+func Root(trail string) string {
+	if i := strings.IndexAny(trail, ".["); i >= 0 {
+		return trail[:i]
+	}
+	return trail
+}

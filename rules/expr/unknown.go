@@ -1,0 +1,186 @@
+package expr
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+)
+
+// A step is one select or index of an expression: `.field`, `[key]`, `.?field`.
+type step struct {
+	id     int64
+	key    string   // if it is constant text
+	test   bool     // inside has()
+	trails []string // where it leads, as far as that may not be there yet
+	// rooted says that the step is taken from a place in a live object. Taken
+	// from a literal or a computed list, a step cannot say what is missing if
+	// all of that is unknown: it may not be what the step is after.
+	rooted bool
+	// unknown is what the step gives when there is nothing: nil for a step
+	// into something that must be there.
+	unknown *types.Unknown
+}
+
+// unknownIDs keeps the ids of unknowns apart. CEL merges unknowns by id, and
+// here values of several expressions meet.
+var unknownIDs atomic.Int64
+
+// NewUnknown returns the unknown value that waits for a trail.
+func NewUnknown(trail string) *types.Unknown {
+	return types.NewUnknown(unknownIDs.Add(1), types.NewAttributeTrail(trail))
+}
+
+// Trails returns what an unknown value waits for, sorted and without repeats.
+func Trails(u *types.Unknown) []string {
+	var out []string
+	for _, id := range u.IDs() {
+		trails, _ := u.GetAttributeTrails(id)
+		for _, t := range trails {
+			out = append(out, t.Variable())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// prepare makes the step's unknown, once for all evaluations.
+func (s *step) prepare() {
+	for _, t := range s.trails {
+		s.unknown = types.MergeUnknowns(NewUnknown(t), s.unknown)
+	}
+}
+
+// decorate returns a decorator that puts the steps of one expression around
+// the qualifiers that CEL plans for them, an order into its loops and bounds
+// around its calls.
+//
+// The planner hands out an attribute several times while it grows, each time
+// inside whatever wrappers were put around it, so an attribute is recognised
+// by the thing at its core.
+func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV2 {
+	seen := map[interpreter.Attribute]bool{}
+	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+		known := false
+		switch n := i.(type) {
+		case interpreter.InterpretableAttribute:
+			known = seen[n.Attr()]
+			if !known {
+				seen[n.Attr()] = true
+				i = &attribute{n, a.steps}
+			}
+		case interpreter.InterpretableCall:
+			i = env.bound(n)
+		}
+		if r, ok := a.ranges[i.ID()]; ok && r.chained == known {
+			i = &sortedRange{i}
+		}
+		return i, nil
+	}
+}
+
+// An attribute is a chain of steps that wraps each one it is given.
+type attribute struct {
+	interpreter.InterpretableAttribute
+	steps map[int64]*step
+}
+
+// AddQualifier appends a step. A constant one must stay one: CEL looks for it.
+func (a *attribute) AddQualifier(q interpreter.Qualifier) (interpreter.Attribute, error) {
+	s := a.steps[q.ID()]
+	if s == nil {
+		return a.InterpretableAttribute.AddQualifier(q)
+	}
+	if c, ok := q.(interpreter.ConstantQualifier); ok {
+		return a.InterpretableAttribute.AddQualifier(&constantQualifier{c, s})
+	}
+	return a.InterpretableAttribute.AddQualifier(&computedQualifier{q, s})
+}
+
+type constantQualifier struct {
+	interpreter.ConstantQualifier
+	step *step
+}
+
+func (q *constantQualifier) Qualify(vars interpreter.Activation, obj any) (any, error) {
+	return q.step.qualify(q.ConstantQualifier, vars, obj)
+}
+
+func (q *constantQualifier) QualifyIfPresent(vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
+	return q.step.ifPresent(q.ConstantQualifier, vars, obj, presenceOnly)
+}
+
+type computedQualifier struct {
+	interpreter.Qualifier
+	step *step
+}
+
+func (q *computedQualifier) Qualify(vars interpreter.Activation, obj any) (any, error) {
+	return q.step.qualify(q.Qualifier, vars, obj)
+}
+
+func (q *computedQualifier) QualifyIfPresent(vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
+	return q.step.ifPresent(q.Qualifier, vars, obj, presenceOnly)
+}
+
+// qualify takes the step as `.field` does, and as has(.field) does.
+func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj any) (any, error) {
+	_, gone := obj.(*types.Unknown)
+	if s.unknown == nil || gone && !s.rooted {
+		v, err := q.Qualify(vars, obj)
+		return v, s.locate(err)
+	}
+	if gone {
+		if s.test {
+			return false, nil
+		}
+		return s.unknown, nil
+	}
+	if s.test {
+		v, err := q.Qualify(vars, obj)
+		return v, s.locate(err)
+	}
+	v, ok, err := q.QualifyIfPresent(vars, obj, false)
+	if err != nil {
+		return nil, s.locate(err)
+	}
+	if ok {
+		return v, nil
+	}
+	if !holdsFields(obj) {
+		// A field of a number will never be there: let CEL say so.
+		v, err := q.Qualify(vars, obj)
+		return v, s.locate(err)
+	}
+	return s.unknown, nil
+}
+
+// ifPresent takes the step as `.?field` does.
+func (s *step) ifPresent(q interpreter.Qualifier, vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
+	if _, gone := obj.(*types.Unknown); gone && s.rooted {
+		return nil, false, nil
+	}
+	v, ok, err := q.QualifyIfPresent(vars, obj, presenceOnly)
+	return v, ok, s.locate(err)
+}
+
+// locate notes the step at which an error happened. CEL would note the last
+// one of the chain.
+func (s *step) locate(err error) error {
+	if err == nil {
+		return nil
+	}
+	return types.LabelErrNode(s.id, types.WrapErr(err)).(*types.Err)
+}
+
+// holdsFields reports whether obj is something that could have the missing
+// field one day.
+func holdsFields(obj any) bool {
+	switch obj.(type) {
+	case map[string]any, []any, nil, types.Null, traits.Mapper, traits.Lister:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// fuzzRule puts one expression into all places of a rule.
+func fuzzRule(expression string) string {
+	bare, data := quoted(expression), quoted("${"+expression+"}")
+	text := quoted("a-${" + expression + "}-b")
+	return `
+- name: r
+  for: {apiVersion: example.com/v1, kind: Primary}
+  let: {x: ` + bare + `, d: {x: ` + data + `, l: [` + data + `]}}
+  validate:
+  - {expression: has(self.spec), message: ` + text + `}
+  children:
+  - id: a
+    when: has(self.spec)
+    template: {apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: ` + data + `}
+  - id: b
+    readyWhen: ` + quoted("x == child") + `
+    template:
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: ` + text + `, labels: ` + data + `, annotations: {a: ` + data + `}}
+      spec: {x: ` + data + `, limits: ` + data + `, list: [` + data + `, ` + text + `], d: "${d}"}
+  - id: c
+    template: {apiVersion: example.com/v1, kind: C, metadata: {name: c, annotations: ` + data + `}, spec: ` + data + `}
+  status: {x: ` + data + `, l: [` + data + `], t: ` + text + `, d: "${d}"}
+  conditions:
+  - {type: Up, when: ` + quoted("("+expression+") == true") + `, reason: ` + data + `, message: ` + text + `}
+`
+}
+
+func FuzzRender(f *testing.F) {
+	for _, e := range []string{
+		`self.spec.map`, `self.spec.image`, `self.spec.?nope`, `self.spec.nope`, `self.status.x`, `self.spec.list.map(i, i)`,
+		`{"a": self.spec.image, ?"b": self.spec.?nope}`, `merge(self.spec.map, {"x": "y"})`, `json.marshal(self)`, `1.0 / 0.0`,
+		"self.metadata.labels.`a/b`", `self.spec.map.transformMap(k, v, v + k)`, `[null, [], {}]`, `dyn(1) + dyn("x")`,
+		`timestamp("2024-01-01T00:00:00Z")`, `cel.bind(x, self, x.spec)`, `"a".replace("a", self.spec.image)`, `b"x"`, `type(1)`,
+		`has(self.spec.nope) ? 1 : 2`, `"\u0000\ud7ff"`, `optional.of(optional.none())`, `a.data.x`, `b.?spec.?x.orValue("y")`,
+	} {
+		f.Add(e, `{"map":{"b":"2","a":"1"},"image":"nginx","list":[1,"x",null]}`, `{"data":{"x":"y"}}`)
+	}
+	f.Fuzz(func(t *testing.T, expression, spec, live string) {
+		var s, l any
+		if utiljson.Unmarshal([]byte(spec), &s) != nil || utiljson.Unmarshal([]byte(live), &l) != nil {
+			t.Skip()
+		}
+		p, err := Load(rulesFile(fuzzRule(expression)))
+		if err != nil {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				if !strings.HasPrefix(line, "rules.yaml:") {
+					t.Fatalf("no place: %s", line)
+				}
+			}
+			t.Skip()
+		}
+		child, _ := l.(object)
+		in := Input{
+			Self:     object{"metadata": object{"name": "p", "namespace": "ns", "uid": "u"}, "spec": s},
+			Observed: func(Identity) Live { return Live{Object: child} },
+		}
+		var first, second Rendering
+		p.Primaries()[0].Render(in, &first)
+		p.Primaries()[0].Render(in, &second)
+		a, b := seen(&first), seen(&second)
+		if len(a) != len(b) {
+			t.Fatalf("%v\n%v", a, b)
+		}
+		for i := range a {
+			if a[i] != b[i] {
+				t.Fatalf("%s\n%s", a[i], b[i])
+			}
+		}
+		checkRendering(t, &first)
+	})
+}
+
+// checkRendering checks what holds for any rendering.
+func checkRendering(t *testing.T, out *Rendering) {
+	t.Helper()
+	r := &out.Rules[0]
+	for _, f := range []*Failure{r.Err, r.StatusErr} {
+		if f != nil && f.Reason == RuleError && (!strings.HasPrefix(f.Message, "rules.yaml:") || strings.Contains(f.Message, "internal error")) {
+			t.Fatal(f.Message)
+		}
+	}
+	if len(r.Status) > 0 && !json.Valid(r.Status) {
+		t.Fatalf("%s", r.Status)
+	}
+	for i := range r.Children {
+		d := &r.Children[i]
+		if (d.State == Failed) != (d.Err != nil) || d.State == Waiting && len(d.Waits) == 0 {
+			t.Fatalf("%+v", d)
+		}
+		if d.State != Rendered {
+			continue
+		}
+		var o struct {
+			Metadata struct {
+				Name, Namespace, UID, ResourceVersion string
+				Labels, Annotations                   map[string]string
+			}
+		}
+		apply := d.AppendApply(nil, "u", "1")
+		if err := json.NewDecoder(bytes.NewReader(apply)).Decode(&o); err != nil {
+			t.Fatalf("%v: %s", err, apply)
+		}
+		m := o.Metadata
+		if m.Name != d.Identity.Name || m.Namespace != d.Identity.Namespace || m.UID != "u" || m.ResourceVersion != "1" ||
+			m.Labels[LabelRule] != "r" || m.Labels[LabelChild] != d.Child.ID || m.Annotations[AnnotationApplied] != d.HashString() {
+			t.Fatalf("%s", apply)
+		}
+		if _, err := d.Object(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A grower makes an expression out of bytes, so that mutations of the bytes
+// stay expressions.
+type grower struct {
+	data  []byte
+	depth int
+}
+
+var (
+	leaves = []string{
+		`self`, `self.spec`, `self.spec.map`, `self.spec.list`, `self.spec.image`, `self.spec.nope`, `self.status`, `self.status.x`, `a`, `b`, `a.data`,
+		`a.data.x`, `a.data.nope`, `b.status.x`, `1`, `-1`, `2.5`, `2u`, `"x"`, `""`, `b"x"`, `null`, `true`, `{}`, `[]`, `optional.none()`,
+		`timestamp("2024-01-01T00:00:00Z")`, `duration("1s")`, `int`, `v`,
+	}
+	branches = []string{
+		`(? + ?)`, `(? == ?)`, `(? && ?)`, `(? || ?)`, `!?`, `(? ? ? : ?)`, `[?, ?]`, `[??]`, `{"a": ?, "b": ?}`, `{?"a": ?, "x": ?}`, `{?: ?}`, `?.x`, `?.?x`,
+		`?[?]`, `?[??]`, `?["x"]`, `?.map(v, ?)`, `?.filter(v, ?)`, `?.exists(v, ?)`, `?.all(v, ?)`, `?.transformMap(k, v, ?)`, `?.transformList(k, v, ?)`,
+		`?.orValue(?)`, `?.or(?)`, `?.hasValue()`, `optional.of(?)`, `?.optMap(v, ?)`, `has(?.x)`, `cel.bind(v, ?, ?)`, `size(?)`, `string(?)`, `int(?)`,
+		`?.sort()`, `?.first()`, `merge(?, ?)`, `deepMerge(?, ?)`, `json.marshal(?)`, `?.replace(?, ?)`, `?.join(?)`, `"%s".format([?])`, `lists.range(?)`,
+		`(? in ?)`, `(? < ?)`, `dyn(?)`, `?.sortBy(v, ?)`, `?.flatten()`, `?[0]`, `?.value()`, `type(?)`, `shortName(?, ?)`, `sets.contains(?, ?)`,
+	}
+)
+
+func (g *grower) expression() string {
+	if len(g.data) == 0 || g.depth > 6 {
+		return leaves[g.depth%len(leaves)]
+	}
+	n := int(g.data[0])
+	g.data = g.data[1:]
+	if n < 100 {
+		return leaves[n%len(leaves)]
+	}
+	g.depth++
+	defer func() { g.depth-- }()
+	out := branches[n%len(branches)]
+	// Where CEL has a question mark of its own, a hole follows or it is doubled.
+	var b strings.Builder
+	for i := 0; i < len(out); i++ {
+		own := strings.HasPrefix(out[i:], `??`) || strings.HasPrefix(out[i:], `?"`) || strings.HasPrefix(out[i:], `?x`) || strings.HasPrefix(out[i:], `? ? ? :`) && i > 1
+		switch {
+		case out[i] != '?':
+			b.WriteByte(out[i])
+		case own:
+			b.WriteByte('?')
+		default:
+			b.WriteString(g.expression())
+		}
+	}
+	return b.String()
+}
+
+func FuzzGrown(f *testing.F) {
+	for i := range branches {
+		f.Add([]byte{byte(100 + i), 2, 3, 4}, "x")
+		f.Add([]byte{byte(100 + i), byte(101 + i), 11, 7, 12, 13}, "y")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, value string) {
+		g := &grower{data: data}
+		p, err := Load(rulesFile(fuzzRule(g.expression())))
+		if err != nil {
+			t.Skip()
+		}
+		in := Input{
+			Self: object{"metadata": object{"name": "p", "namespace": "ns", "uid": "u"}, "spec": object{
+				"map": object{"b": value, "a": "1", "x": int64(1)}, "image": value, "list": list{int64(1), "x", nil, object{"x": value}}}},
+			Observed: func(id Identity) Live {
+				if id.Name == "a" {
+					return Live{Object: object{"data": object{"x": value}}}
+				}
+				return Live{}
+			},
+		}
+		var first, second Rendering
+		p.Primaries()[0].Render(in, &first)
+		p.Primaries()[0].Render(in, &second)
+		if a, b := strings.Join(seen(&first), "\n"), strings.Join(seen(&second), "\n"); a != b {
+			t.Fatalf("%s\n%s\n%s", g.expression(), a, b)
+		}
+		checkRendering(t, &first)
+	})
+}

@@ -1,0 +1,100 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/syntax"
+)
+
+// Load parses, checks and compiles rules. Its error is a syntax.Errors that
+// holds every complaint about every source, in file order.
+func Load(sources []syntax.Source) (*Program, error) {
+	file, err := syntax.Parse(sources)
+	var found syntax.Errors
+	if err != nil && !errors.As(err, &found) {
+		return nil, err
+	}
+	l := loader{errs: found, broken: map[string]bool{}}
+	for _, e := range found {
+		l.broken[e.Rule] = true
+	}
+	p := &Program{}
+	for _, r := range file.Rules {
+		if rule := l.compile(r); rule != nil {
+			l.add(p, rule, r)
+		}
+	}
+	if err := syntax.Collect(sources, l.errs).Err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// A loader gathers the rules of a program and the complaints about them.
+type loader struct {
+	errs   []*syntax.Error
+	broken map[string]bool // rules about which the parser has complained
+}
+
+func (l *loader) errorf(pos syntax.Pos, rule, format string, args ...any) *syntax.Error {
+	e := syntax.NewError(pos, rule, fmt.Sprintf(format, args...), "")
+	l.errs = append(l.errs, e)
+	return e
+}
+
+// add puts a rule with the others of its kind, unless they get into each
+// other's way.
+func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
+	var same *Primary
+	for _, other := range p.primaries {
+		if other.GVK == rule.GVK {
+			same = other
+		} else if other.GVK.GroupKind() == rule.GVK.GroupKind() {
+			l.errorf(src.For.APIVersion.Pos, rule.Name, "for.apiVersion: %s is version %s in rule %q: one kind can be watched in one version",
+				rule.GVK.Kind, other.GVK.Version, other.Rules[0].Name)
+			return
+		}
+	}
+	if same == nil {
+		p.primaries = append(p.primaries, &Primary{GVK: rule.GVK, Rules: []*Rule{rule}})
+		return
+	}
+	for _, other := range same.Rules {
+		l.shared(rule, other, src)
+	}
+	same.Rules = append(same.Rules, rule)
+}
+
+// shared complains about status that two rules for one kind write. A field of
+// status belongs to one rule as a whole: two rules that write parts of it would
+// have to agree on when it goes away.
+func (l *loader) shared(rule, other *Rule, src *syntax.Rule) {
+	taken := map[string]bool{}
+	for _, key := range other.StatusKeys {
+		taken[key] = true
+	}
+	if src.Status != nil {
+		for _, f := range src.Status.Fields {
+			if taken[f.Key.Value] {
+				l.errorf(f.Key.Pos, rule.Name, "status.%s: rule %q writes this field already", f.Key.Value, other.Name)
+			}
+		}
+	}
+	clear(taken)
+	for _, t := range other.Conditions {
+		taken[t] = true
+	}
+	for _, c := range src.Conditions {
+		if taken[c.Type.Value] {
+			l.errorf(c.Type.Pos, rule.Name, "condition %q: rule %q writes this condition already", c.Type.Value, other.Name)
+		}
+	}
+}
+
+// gvk joins an apiVersion and a kind.
+func gvk(apiVersion, kind string) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}

@@ -1,0 +1,64 @@
+package rules
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/expr"
+)
+
+// The API server does not store all that it is sent. What it drops of a
+// built-in kind is dropped here already: otherwise the hash of a rendering
+// would cover fields that nobody can own, and an apply that sends them changes
+// the object each time. Objects of custom kinds are stored as they are sent.
+
+// ownGroups are the API groups that Kubernetes itself serves with Go types.
+// A suffix would not do: custom resources may be called *.k8s.io as well.
+//
+// CustomResourceDefinitions are left out. They hold free JSON (schemas,
+// defaults) in which null, [] and {} mean something.
+var ownGroups = map[string]bool{
+	"": true, "admissionregistration.k8s.io": true, "apiregistration.k8s.io": true, "apps": true,
+	"authentication.k8s.io": true, "authorization.k8s.io": true, "autoscaling": true, "batch": true,
+	"certificates.k8s.io": true, "coordination.k8s.io": true, "discovery.k8s.io": true, "events.k8s.io": true,
+	"extensions": true, "flowcontrol.apiserver.k8s.io": true, "internal.apiserver.k8s.io": true,
+	"networking.k8s.io": true, "node.k8s.io": true, "policy": true, "rbac.authorization.k8s.io": true,
+	"resource.k8s.io": true, "scheduling.k8s.io": true, "storage.k8s.io": true, "storagemigration.k8s.io": true,
+}
+
+// freeForm are built-in kinds that hold free JSON.
+var freeForm = map[schema.GroupKind]bool{
+	{Group: "apps", Kind: "ControllerRevision"}:               true,
+	{Group: "resource.k8s.io", Kind: "DeviceClass"}:           true,
+	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:         true,
+	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}: true,
+}
+
+// mapFields are the fields of built-in kinds that are Go maps: empty, they are
+// not stored. A field that is a struct is stored as {} and often means
+// something: emptyDir, podSelector, a selector that selects everything.
+var mapFields = map[string]bool{
+	"annotations": true, "binaryData": true, "data": true, "extra": true, "hard": true, "labels": true,
+	"limits": true, "matchLabels": true, "nodeSelector": true, "overhead": true, "parameters": true,
+	"requests": true, "stringData": true, "volumeAttributes": true, "capacity": true, "allocatable": true,
+}
+
+// mapFieldsOf are those that are maps in some kinds and structs in others.
+var mapFieldsOf = map[schema.GroupKind]map[string]bool{
+	{Kind: "Service"}:               {"selector": true},
+	{Kind: "ReplicationController"}: {"selector": true},
+	{Kind: "LimitRange"}: {
+		"default": true, "defaultRequest": true, "max": true, "min": true, "maxLimitRequestRatio": true,
+	},
+}
+
+// notStored returns what the API server leaves out of objects of a kind, or
+// nil if it keeps everything.
+func notStored(gk schema.GroupKind) expr.Omit {
+	if !ownGroups[gk.Group] || freeForm[gk] {
+		return nil
+	}
+	own := mapFieldsOf[gk]
+	return func(field string, value expr.Empty) bool {
+		return value != expr.EmptyMap || mapFields[field] || own[field]
+	}
+}

@@ -1,0 +1,116 @@
+package rules
+
+import (
+	"strings"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// object compiles the template of a child into operations that write it up to
+// and into its annotations: metadata comes last in the object and annotations
+// last in metadata. What depends on the hash of all this, or on the request, is
+// appended to these bytes without writing them again.
+func (c *compiler) object(ch *Child, n *syntax.Node) *template {
+	b := &builder{c: c, omit: notStored(ch.GVK.GroupKind())}
+	b.run = append(b.run, '{')
+	isSecret := ch.GVK.Group == "" && ch.GVK.Kind == "Secret"
+	var metadata *syntax.Node
+	var hidden [2]*syntax.Node // data and stringData of a Secret
+	for _, f := range sortedFields(n) {
+		switch key := f.Key.Value; {
+		case key == "metadata":
+			metadata = f.Value
+		case isSecret && key == "data":
+			hidden[0] = f.Value
+		case isSecret && key == "stringData":
+			hidden[1] = f.Value
+		default:
+			b.node(keyed(key, key), f.Value)
+		}
+	}
+	if hidden[1] != nil {
+		b.secret(hidden[0], hidden[1])
+	} else if hidden[0] != nil {
+		b.node(keyed("data", "data"), hidden[0])
+	}
+	b.run = append(b.run, `"metadata":{`...)
+	c.metadata(b, ch, metadata)
+	return b.template()
+}
+
+// metadata writes the fields of metadata, ours among the author's.
+func (c *compiler) metadata(b *builder, ch *Child, n *syntax.Node) {
+	own := map[string]*syntax.Node{}
+	for _, f := range n.Fields {
+		own[f.Key.Value] = f.Value
+	}
+	if f := own["finalizers"]; f != nil {
+		b.node(keyed("finalizers", "metadata.finalizers"), f)
+	}
+	b.marks("labels", own["labels"], []entryBytes{{LabelChild, ch.ID}, {LabelRule, c.rule.Name}})
+	ch.name = c.text(own["name"], "metadata.name")
+	b.emit(op{kind: opName, lit: []byte(`"name":`)})
+	if own["namespace"] != nil && own["namespace"].Kind != syntax.Null {
+		ch.namespace = c.text(own["namespace"], "metadata.namespace")
+	}
+	b.emit(op{kind: opNamespace, lit: []byte(`"namespace":`)})
+	if ch.OnDelete == Delete {
+		lit := `"ownerReferences":[{"apiVersion":` + quoted(c.rule.GVK.GroupVersion().String()) +
+			`,"blockOwnerDeletion":true,"controller":true,"kind":` + quoted(c.rule.GVK.Kind) + `,"name":`
+		b.emit(op{kind: opOwner, lit: []byte(lit)})
+	}
+	b.marks("annotations", own["annotations"], nil)
+	if ch.OnDelete == Orphan {
+		b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'), key: c.rule.GVK.GroupKind().String()})
+	}
+}
+
+// marks writes labels or annotations, our own among the author's. Those with
+// some of ours, the labels, are closed; annotations are left open.
+func (b *builder) marks(key string, n *syntax.Node, ours []entryBytes) {
+	where := "metadata." + key
+	if n != nil && n.Kind == syntax.Interp && len(n.Parts) == 1 {
+		if d := b.inlines(n.Parts[0].Expr); d != nil && d.Kind == syntax.Map {
+			b.inlined += size(d)
+			b.c.let(strings.TrimSpace(n.Parts[0].Expr.Text), n.Parts[0].Expr.Pos)
+			n = d
+		}
+	}
+	b.run = append(append(expr.AppendString(b.run, key), ':'), '{')
+	if n != nil && n.Kind == syntax.Interp {
+		o := op{kind: opMarks, where: where, pos: n.Pos, ours: ours}
+		if len(n.Parts) > 1 {
+			b.c.complain(n.Pos, "%s: must be a map, not text", where)
+			return
+		}
+		o.prog = b.c.expression(n.Parts[0].Expr, expr.Any, where)
+		b.emit(o)
+	} else {
+		b.markFields(n, where, ours)
+	}
+	if ours != nil {
+		b.close('}')
+	}
+}
+
+func (b *builder) markFields(n *syntax.Node, where string, ours []entryBytes) {
+	var fields []syntax.Field
+	if n != nil {
+		fields = append(fields, n.Fields...)
+	}
+	for _, f := range fields {
+		if strings.HasPrefix(f.Key.Value, reserved) {
+			b.c.complain(f.Key.Pos, "%s: %q cannot be set: %s is reconcel's own", where, f.Key.Value, reserved)
+		}
+	}
+	for _, o := range ours {
+		fields = append(fields, syntax.Field{Key: syntax.String{Value: o.key}, Value: &syntax.Node{Kind: syntax.Text, Value: o.value}})
+	}
+	b.texts = true
+	b.fields(sortedFields(&syntax.Node{Fields: fields}), where)
+	b.texts = false
+}
+
+// reserved begins the keys of all labels and annotations of ours.
+const reserved = "reconcel.dev/"

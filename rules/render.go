@@ -1,0 +1,214 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/google/cel-go/interpreter"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"reconcel/rules/expr"
+)
+
+// Render renders every rule of the primary kind for one object. The same
+// input gives the same bytes. out is overwritten and may be reused; nothing in
+// it may be kept past the next use.
+func (p *Primary) Render(in Input, out *Rendering) {
+	p.RenderContext(context.Background(), in, out)
+}
+
+// RenderContext is Render with an end: expressions with loops fail when ctx
+// is done. Without it they are bounded too, by their budget, which unlike time
+// is the same on every machine.
+func (p *Primary) RenderContext(ctx context.Context, in Input, out *Rendering) {
+	out.Rules = resize(out.Rules, len(p.Rules))
+	r := runs.Get().(*run)
+	defer runs.Put(r)
+	r.in, r.buf = in, out.buf[:0]
+	r.primary = identify(in.Self)
+	for i, rule := range p.Rules {
+		res := &out.Rules[i]
+		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0]}
+		r.render(ctx, rule, res)
+	}
+	out.buf = r.buf
+	r.forget()
+	for i := range out.Rules {
+		res := &out.Rules[i]
+		res.Status = out.buf[res.status.start:res.status.end:res.status.end]
+		for j := range res.Children {
+			d := &res.Children[j]
+			d.body = out.buf[d.span.start:d.span.end:d.span.end]
+		}
+	}
+	contest(out.Rules)
+}
+
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+// forget lets go of the object, which a pooled run must not keep alive.
+func (r *run) forget() {
+	clear(r.lets)
+	*r = run{lets: r.lets[:0], marks: r.marks[:0]}
+}
+
+// render renders one rule. Whatever goes wrong in it stays in it.
+func (r *run) render(ctx context.Context, rule *Rule, res *RuleResult) {
+	start := len(r.buf)
+	defer func() {
+		if v := recover(); v != nil {
+			// What panicked may hold data, and so may its message.
+			r.abort(start, &expr.Error{Pos: rule.Pos, Message: fmt.Sprintf("internal error while rendering (%T)", v)})
+		}
+	}()
+	r.rule, r.result, r.child, r.current = rule, res, nil, nil
+	r.lets = resize(r.lets, len(rule.lets))
+	clear(r.lets)
+	frame, err := interpreter.NewExecutionFrame(r)
+	if err != nil {
+		r.abort(start, &expr.Error{Pos: rule.Pos, Message: "internal error while rendering"})
+		return
+	}
+	defer frame.Close()
+	if ctx.Done() != nil {
+		if err := frame.SetContext(ctx, 1); err != nil {
+			r.abort(start, &expr.Error{Pos: rule.Pos, Message: "internal error while rendering"})
+			return
+		}
+	}
+	r.frame = frame
+	if !r.matches() {
+		return
+	}
+	res.Matches = true
+	r.listChildren()
+	if !r.validate() {
+		return
+	}
+	r.renderChildren()
+	r.renderStatus()
+	r.renderConditions()
+}
+
+// abort takes back all that a rule has rendered.
+func (r *run) abort(start int, err *expr.Error) {
+	r.buf = r.buf[:start]
+	r.stop(r.failure("", "", err))
+}
+
+// stop ends the rendering of a rule with an error.
+func (r *run) stop(f *Failure) {
+	res := r.result
+	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0]}
+}
+
+// matches reports whether the rule is for the object. If that cannot be told,
+// the rule fails: not to match would tear down what exists.
+func (r *run) matches() bool {
+	rule := r.rule
+	if len(rule.Namespaces) > 0 && !slices.ContainsFunc(rule.Namespaces, func(pattern string) bool {
+		ok, err := path.Match(pattern, r.primary.namespace)
+		return err == nil && ok
+	}) {
+		return false
+	}
+	if !rule.Selector.Empty() && !rule.Selector.Matches(labelsOf(r.in.Self)) {
+		return false
+	}
+	if rule.when == nil {
+		return true
+	}
+	yes, res := r.truth(rule.when)
+	if res.unknown != nil {
+		res.err = &expr.Error{Pos: rule.when.Pos(), Message: expr.Trails(res.unknown)[0] + " is not there yet: read it with .? or has()"}
+	}
+	if res.err != nil {
+		r.stop(r.failure("", "for.when", res.err))
+		return false
+	}
+	return yes
+}
+
+// validate evaluates the checks. One that has to wait holds nothing up: what
+// it waits for may be what the rule is about to make.
+func (r *run) validate() bool {
+	var said []byte
+	for i := range r.rule.checks {
+		k := &r.rule.checks[i]
+		yes, res := r.truth(k.prog)
+		if res.err != nil {
+			r.stop(r.failure("", fmt.Sprintf("validate[%d]", i), res.err))
+			return false
+		}
+		if yes || res.unknown != nil {
+			continue
+		}
+		if said != nil {
+			said = append(said, "; "...)
+		}
+		said = append(said, r.complaint(k)...)
+	}
+	if said != nil {
+		r.stop(&Failure{Reason: InvalidSpec, Message: string(said)})
+		return false
+	}
+	return true
+}
+
+// complaint is the message of a check that said no.
+func (r *run) complaint(k *check) string {
+	if k.message != nil {
+		if s, res := r.text(k.message); res.ok() && s != "" {
+			return s
+		}
+	}
+	return k.prog.Text() + " is false"
+}
+
+// identify reads what names an object.
+func identify(object map[string]any) identity {
+	metadata, _ := object["metadata"].(map[string]any)
+	var id identity
+	id.name, _ = metadata["name"].(string)
+	id.namespace, _ = metadata["namespace"].(string)
+	id.uid, _ = metadata["uid"].(string)
+	return id
+}
+
+// objectLabels lets a selector read the labels of an object where they are.
+type objectLabels map[string]any
+
+var _ labels.Labels = objectLabels(nil)
+
+func labelsOf(object map[string]any) objectLabels {
+	metadata, _ := object["metadata"].(map[string]any)
+	l, _ := metadata["labels"].(map[string]any)
+	return l
+}
+
+// Has reports whether there is such a label.
+func (l objectLabels) Has(key string) bool { _, ok := l[key]; return ok }
+
+// Get returns the value of a label.
+func (l objectLabels) Get(key string) string { s, _ := l[key].(string); return s }
+
+// Lookup returns the value of a label, and whether there is one.
+func (l objectLabels) Lookup(key string) (string, bool) { s, ok := l[key].(string); return s, ok }
+
+// resize returns s with n elements, in its own memory if they fit.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return append(s[:cap(s)], make([]T, n-cap(s))...)
+	}
+	return s[:n]
+}
+
+// merged adds strings to a sorted list that holds each once.
+func merged(list, more []string) []string {
+	list = append(list, more...)
+	slices.Sort(list)
+	return slices.Compact(list)
+}

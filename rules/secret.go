@@ -1,0 +1,97 @@
+package rules
+
+import (
+	"encoding/base64"
+	"maps"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// A secret is the data of a Secret. The API server turns stringData into data
+// and forgets it, so the rendering does the same.
+type secret struct{ data, plain *data }
+
+// secret writes the field data from data, which may be nil, and stringData.
+func (b *builder) secret(encoded, plain *syntax.Node) {
+	s := &secret{plain: b.c.data(plain, "stringData")}
+	if encoded != nil {
+		s.data = b.c.data(encoded, "data")
+	}
+	b.emit(op{kind: opSecret, lit: []byte(`"data":`), secret: s, where: "stringData", pos: plain.Pos, omit: b.omit})
+}
+
+// secret computes the data of a Secret. stringData counts where both have a
+// key, as in the API server.
+func (r *run) secret(o *op) result {
+	out := map[string]any{}
+	if o.secret.data != nil {
+		m, res := r.entries(o, o.secret.data)
+		if !res.ok() {
+			return res
+		}
+		maps.Copy(out, m)
+	}
+	m, res := r.entries(o, o.secret.plain)
+	if !res.ok() {
+		return res
+	}
+	for key, value := range m {
+		switch v := value.(type) {
+		case nil, types.Null:
+			continue // The API server drops it.
+		case string:
+			out[key] = base64.StdEncoding.EncodeToString([]byte(v))
+		case types.String:
+			out[key] = base64.StdEncoding.EncodeToString([]byte(v))
+		default:
+			return result{err: &expr.Error{Pos: o.pos, Message: "all values must be text"}}
+		}
+	}
+	if len(out) == 0 {
+		return result{}
+	}
+	return r.appendEntry(o, types.DefaultTypeAdapter.NativeToValue(out))
+}
+
+// entries computes a map of which the values are not looked into.
+func (r *run) entries(o *op, d *data) (map[string]any, result) {
+	switch v := r.value(d).(type) {
+	case *types.Unknown:
+		return nil, result{unknown: v}
+	case *types.Err:
+		return nil, result{err: asError(v, o.pos)}
+	case nil, types.Null:
+		return nil, result{}
+	case map[string]any:
+		return v, result{}
+	case ref.Val:
+		inner, ok := unwrap(v)
+		if !ok {
+			return nil, result{}
+		}
+		if m, ok := inner.(traits.Mapper); ok {
+			return r.nativeEntries(o, m)
+		}
+	}
+	return nil, result{err: &expr.Error{Pos: o.pos, Message: "must be a map"}}
+}
+
+func (r *run) nativeEntries(o *op, m traits.Mapper) (map[string]any, result) {
+	out := map[string]any{}
+	for it := expr.Keys(m); it.HasNext() == types.True; {
+		key := it.Next()
+		name, ok := key.(types.String)
+		if !ok {
+			return nil, result{err: &expr.Error{Pos: o.pos, Message: "the keys of a map must be text"}}
+		}
+		if value, ok := unwrap(m.Get(key)); ok {
+			out[string(name)] = value
+		}
+	}
+	return out, result{}
+}

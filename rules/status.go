@@ -1,0 +1,111 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"reconcel/rules/expr"
+)
+
+// renderStatus writes the status. A field that has to wait is left out, and so
+// is one that failed, which is reported.
+func (r *run) renderStatus() {
+	t := r.rule.status
+	if t == nil {
+		return
+	}
+	start := len(r.buf)
+	r.limit = start + maxObject
+	r.buf = append(r.buf, '{')
+	r.executeLenient(t.ops, func(o *op, res result) {
+		if res.err != nil {
+			r.statusFailure(r.failure("", o.where, res.err))
+		}
+	})
+	r.buf = expr.Close(r.buf, '}')
+	r.result.status = span{start, len(r.buf)}
+}
+
+// statusFailure adds a failure to those of other fields and conditions.
+func (r *run) statusFailure(f *Failure) {
+	if r.result.StatusErr == nil {
+		r.result.StatusErr = f
+		return
+	}
+	r.result.StatusErr.Message += "; " + f.Message
+}
+
+// renderConditions computes the conditions.
+func (r *run) renderConditions() {
+	for i := range r.rule.conditions {
+		k := &r.rule.conditions[i]
+		c := Condition{Type: k.typ, Status: False}
+		yes, res := r.truth(k.when)
+		switch {
+		case res.err != nil:
+			f := r.failure(r.conditionName(k), "when", res.err)
+			r.statusFailure(f)
+			c.Status, c.Reason, c.Message = Unknown, string(f.Reason), f.Message
+		case res.unknown != nil:
+			c.Status = Unknown
+			c.Reason, c.Message = r.undecided(res)
+		default:
+			if yes {
+				c.Status = True
+			}
+			c.Reason = r.conditionText(k, "reason", k.reason)
+			c.Message = r.conditionText(k, "message", k.message)
+		}
+		r.result.Conditions = append(r.result.Conditions, c)
+	}
+}
+
+func (r *run) conditionName(k *condition) string { return fmt.Sprintf("condition %q", k.typ) }
+
+// undecided says why a condition is Unknown. An excluded child does not make it
+// False: whether that is good or bad news is for the rule's author to say,
+// with .? or has().
+func (r *run) undecided(res result) (reason, message string) {
+	if ids := r.excluded(res.unknown); ids != nil {
+		return "Excluded", "excluded by when: " + strings.Join(ids, ", ")
+	}
+	return "Waiting", "waits for " + strings.Join(expr.Trails(res.unknown), ", ")
+}
+
+// maxMessage is how long a condition's message may be.
+const maxMessage = 32768
+
+// conditionText computes reason or message; what has to wait is empty.
+func (r *run) conditionText(k *condition, field string, t *text) string {
+	if t == nil {
+		return ""
+	}
+	s, res := r.text(t)
+	switch {
+	case res.err != nil:
+	case res.unknown != nil:
+		return ""
+	case field == "reason" && !isReason(s):
+		res.err = &expr.Error{Pos: t.pos, Message: "must be one word of at most 1024 letters, digits and _"}
+	case len(s) > maxMessage:
+		res.err = &expr.Error{Pos: t.pos, Message: fmt.Sprintf("is longer than %d characters", maxMessage)}
+	}
+	if res.err != nil {
+		r.statusFailure(r.failure(r.conditionName(k), field, res.err))
+		return ""
+	}
+	return s
+}
+
+// isReason reports whether the API server takes s as the reason of a
+// condition.
+func isReason(s string) bool {
+	for i, c := range []byte(s) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		inner := '0' <= c && c <= '9' || c == '_'
+		if !letter && (i == 0 || !inner && (c != ',' && c != ':' || i == len(s)-1)) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 1024
+}

@@ -1,0 +1,296 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// A template is data that has become a list of operations, each of which
+// appends bytes of JSON. Everything that is known beforehand is written
+// beforehand: neighbouring literals are one operation, and maps are sorted.
+//
+// Each entry of a map or list ends in a comma, which the closing bracket
+// overwrites. So an entry can be left out, or taken back, without a look at
+// its neighbours.
+type template struct{ ops []op }
+
+type opKind int
+
+const (
+	opLiteral     opKind = iota // lit
+	opValue                     // lit, the value of prog
+	opText                      // lit, text in quotes
+	opClose                     // closes a map or list with lit[0]
+	opMark                      // remembers where an entry begins that may turn out empty
+	opCloseMarked               // closes it, and takes it back if it is empty
+	opGroup                     // ops, or nothing if one of them has to wait
+	opName                      // lit, the child's name
+	opNamespace                 // lit, the child's namespace
+	opOwner                     // lit, the owner reference
+	opOwnerUID                  // the annotation that stands for an owner reference
+	opMarks                     // labels or annotations that are an expression
+	opSecret                    // a Secret's data of which some is an expression
+)
+
+type op struct {
+	kind   opKind
+	lit    []byte // what comes before: a key and its colon, or nothing
+	prog   *expr.Program
+	text   *text
+	ops    []op
+	key    string // of the entry
+	omit   expr.Omit
+	isText bool         // the value must be text
+	ours   []entryBytes // of labels, to be put among the author's
+	where  string       // field, for messages
+	pos    syntax.Pos
+	secret *secret
+}
+
+// An entryBytes is an entry of a map that is known beforehand.
+type entryBytes struct{ key, value string }
+
+// maxInlined bounds what the lets of a template become when they are written
+// into it: lets may use lets, and double each time.
+const maxInlined = 2000
+
+// A builder turns data into a template.
+type builder struct {
+	c       *compiler
+	ops     []op
+	run     []byte    // literal bytes that are no operation yet
+	omit    expr.Omit // what the kind does not store
+	lenient bool      // leave a field out rather than wait for it
+	texts   bool      // all values must be text
+	inlined int
+}
+
+func (b *builder) template() *template {
+	b.flush()
+	return &template{b.ops}
+}
+
+func (b *builder) flush() {
+	if len(b.run) > 0 {
+		b.ops = append(b.ops, op{kind: opLiteral, lit: b.run})
+		b.run = nil
+	}
+}
+
+// emit appends an operation that is no literal.
+func (b *builder) emit(o op) {
+	b.flush()
+	b.ops = append(b.ops, o)
+}
+
+// An entry is where a value stands: under a key, or, with an empty prefix, in
+// a list.
+type entry struct {
+	key   string
+	lit   []byte // `"key":`
+	where string
+}
+
+func keyed(key, where string) entry {
+	return entry{key: key, lit: append(expr.AppendString(nil, key), ':'), where: where}
+}
+
+// node appends one entry.
+func (b *builder) node(e entry, n *syntax.Node) {
+	if n.Kind == syntax.Interp {
+		b.interp(e, n)
+		return
+	}
+	if b.texts && n.Kind != syntax.Text {
+		if n.Kind != syntax.Null {
+			b.c.complain(n.Pos, "%s: must be text", e.where)
+		}
+		return
+	}
+	switch n.Kind {
+	case syntax.List:
+		if b.lenient && !isLiteral(n) {
+			b.group(e, n)
+			return
+		}
+		b.container(e, n, "[]")
+	case syntax.Map:
+		b.container(e, n, "{}")
+	default:
+		value := b.scalar(n, e.where)
+		if len(e.lit) > 0 && b.omit != nil && expr.Omitted(b.omit, e.key, value) {
+			return
+		}
+		b.run = append(append(append(b.run, e.lit...), value...), ',')
+	}
+}
+
+func (b *builder) scalar(n *syntax.Node, where string) []byte {
+	switch v := n.Value.(type) {
+	case bool:
+		return strconv.AppendBool(nil, v)
+	case int64:
+		return strconv.AppendInt(nil, v, 10)
+	case float64:
+		out, err := (&expr.Appender{}).AppendNative(nil, v)
+		if err != nil {
+			b.c.complain(n.Pos, "%s: %v", where, err)
+		}
+		return out
+	case string:
+		return expr.AppendString(nil, v)
+	}
+	return []byte("null")
+}
+
+func (b *builder) interp(e entry, n *syntax.Node) {
+	if len(n.Parts) > 1 {
+		b.emit(op{kind: opText, lit: e.lit, text: b.c.text(n, e.where), where: e.where, pos: n.Pos})
+		return
+	}
+	src := n.Parts[0].Expr
+	if d := b.inlines(src); d != nil {
+		b.inlined += size(d)
+		b.c.let(strings.TrimSpace(src.Text), src.Pos)
+		b.node(e, d)
+		return
+	}
+	o := op{kind: opValue, lit: e.lit, key: e.key, where: e.where, pos: n.Pos, isText: b.texts}
+	if len(e.lit) > 0 {
+		o.omit = b.omit
+	}
+	o.prog = b.c.expression(src, expr.Any, e.where)
+	b.emit(o)
+}
+
+// inlines returns the data of the let that an expression consists of, if that
+// is to be written into the template. A status is not written like that: there
+// a let that has to wait is left out as a whole.
+func (b *builder) inlines(src *syntax.Expr) *syntax.Node {
+	l := b.c.lets[strings.TrimSpace(src.Text)]
+	if l == nil || l.src.Data == nil || b.lenient || l.state == letBusy || b.inlined+size(l.src.Data) > maxInlined {
+		return nil
+	}
+	return l.src.Data
+}
+
+func size(n *syntax.Node) int {
+	total := 1
+	for _, item := range n.Items {
+		total += size(item)
+	}
+	for _, f := range n.Fields {
+		total += size(f.Value)
+	}
+	return total
+}
+
+// container appends a map or list.
+func (b *builder) container(e entry, n *syntax.Node, brackets string) {
+	marked := b.mayVanish(e, n)
+	if marked {
+		b.emit(op{kind: opMark})
+	}
+	b.run = append(append(b.run, e.lit...), brackets[0])
+	ops, start := len(b.ops), len(b.run)
+	if n.Kind == syntax.Map {
+		b.fields(sortedFields(n), e.where)
+	} else {
+		for i, item := range n.Items {
+			b.node(entry{where: fmt.Sprintf("%s[%d]", e.where, i)}, item)
+		}
+	}
+	if marked {
+		b.emit(op{kind: opCloseMarked, lit: []byte{brackets[1]}})
+		return
+	}
+	if len(b.ops) == ops && len(b.run) == start && len(e.lit) > 0 && b.omit != nil && expr.Omitted(b.omit, e.key, []byte(brackets)) {
+		b.run = b.run[:start-1-len(e.lit)]
+		return
+	}
+	b.close(brackets[1])
+}
+
+// close ends a map or list, beforehand if what stands before it is known.
+func (b *builder) close(bracket byte) {
+	if len(b.run) == 0 {
+		b.emit(op{kind: opClose, lit: []byte{bracket}})
+		return
+	}
+	b.run = append(expr.Close(b.run, bracket), ',')
+}
+
+func (b *builder) fields(fields []syntax.Field, where string) {
+	for _, f := range fields {
+		b.node(keyed(f.Key.Value, expr.Join(where, f.Key.Value)), f.Value)
+	}
+}
+
+// group appends a list in a status: as a whole or not at all.
+func (b *builder) group(e entry, n *syntax.Node) {
+	inner := &builder{c: b.c, omit: b.omit}
+	inner.node(e, n)
+	b.emit(op{kind: opGroup, ops: inner.template().ops, where: e.where, pos: n.Pos})
+}
+
+// mayVanish reports whether only the rendering shows that an entry is empty
+// and so left out.
+func (b *builder) mayVanish(e entry, n *syntax.Node) bool {
+	if len(e.lit) == 0 || b.omit == nil || isLiteral(n) || b.stays(n) {
+		return false
+	}
+	if n.Kind == syntax.Map {
+		return b.omit(e.key, expr.EmptyMap)
+	}
+	return b.omit(e.key, expr.EmptyList)
+}
+
+// stays reports whether a map or list has an entry that is surely there.
+func (b *builder) stays(n *syntax.Node) bool {
+	for _, item := range n.Items {
+		if item.Kind != syntax.Interp || len(item.Parts) > 1 {
+			return true
+		}
+	}
+	for _, f := range n.Fields {
+		switch f.Value.Kind {
+		case syntax.Bool, syntax.Int, syntax.Float, syntax.Text:
+			return true
+		case syntax.Interp:
+			if len(f.Value.Parts) > 1 {
+				return true
+			}
+		case syntax.Null:
+			if !b.omit(f.Key.Value, expr.Null) {
+				return true
+			}
+		case syntax.Map:
+			if b.stays(f.Value) || !b.omit(f.Key.Value, expr.EmptyMap) {
+				return true
+			}
+		case syntax.List:
+			if b.stays(f.Value) || !b.omit(f.Key.Value, expr.EmptyList) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sortedFields(n *syntax.Node) []syntax.Field {
+	return slices.SortedFunc(slices.Values(n.Fields), func(a, b syntax.Field) int {
+		return strings.Compare(a.Key.Value, b.Key.Value)
+	})
+}
+
+// quoted returns s as JSON.
+func quoted(s string) string {
+	out, _ := json.Marshal(s) // Strings always marshal.
+	return string(out)
+}
