@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"unique"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+const fooRules = `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: foo
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  let:
+    labels: {app: nginx, controller: "${self.metadata.name}"}
+  validate:
+  - expression: self.spec.?deploymentName.orValue("") != ""
+    message: spec.deploymentName must be set
+  children:
+  - id: deployment
+    template:
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: ${self.spec.deploymentName}
+        labels: ${labels}
+      spec:
+        replicas: ${self.spec.?replicas.orValue(1)}
+        selector: {matchLabels: "${labels}"}
+        template:
+          metadata: {labels: "${labels}"}
+          spec:
+            containers:
+            - name: nginx
+              image: nginx:latest
+  status:
+    availableReplicas: ${deployment.status.?availableReplicas.orValue(0)}
+`
+
+const convergedFoo = `{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo",
+"metadata":{"name":"example","namespace":"default","uid":"u1","generation":2,"resourceVersion":"10"},
+"spec":{"deploymentName":"web","replicas":3},"status":{"availableReplicas":3}}`
+
+const deploymentStatus = `{"observedGeneration":1,"replicas":3,"updatedReplicas":3,"readyReplicas":3,"availableReplicas":3,
+"conditions":[{"type":"Available","status":"True"},{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"}]}`
+
+// converged returns an engine without a server whose caches hold one Foo and
+// its Deployment just as the rules want them.
+func converged(tb testing.TB) (*Engine, Request) {
+	tb.Helper()
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(fooRules)}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e := &Engine{
+		options: Options{}.withDefaults(), program: program, log: slog.New(slog.DiscardHandler), clock: clock.RealClock{},
+		queue: newQueue(), memories: memories{of: map[types.UID]*memory{}}, plan: newPlan(program, nil),
+	}
+	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
+	foo := decodeObject(tb, []byte(convergedFoo))
+	foo.fields = unique.Make(`{"f:status":{"f:availableReplicas":{}}}`)
+
+	var r rules.Rendering
+	primary := program.Primaries()[0]
+	primary.Render(rules.Input{Self: foo.Object, Observed: func(rules.Identity) rules.Live { return rules.Live{} }}, &r)
+	d := &r.Rules[0].Children[0]
+	if d.State != rules.Rendered {
+		tb.Fatalf("the Deployment is not rendered: %v", d.Err)
+	}
+	deployment := decodeObject(tb, d.AppendApply(nil, "u2", "11"))
+	deployment.Object["metadata"].(map[string]any)["generation"] = int64(1)
+	deployment.fields = unique.Make(`{}`)
+	var status map[string]any
+	if err := utiljson.Unmarshal([]byte(deploymentStatus), &status); err != nil {
+		tb.Fatal(err)
+	}
+	deployment.Object["status"] = status
+
+	for _, w := range e.plan.watches {
+		c := &cached{objects: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})}
+		c.kind = kind{gvk: w.key.gvk, namespaced: true, status: true}
+		none := noConditions
+		c.conditions.Store(&none)
+		o := deployment
+		if w.role == primaryRole {
+			o = foo
+		}
+		if err := c.objects.Add(o); err != nil {
+			tb.Fatal(err)
+		}
+		w.cached.Store(c)
+	}
+	return e, Request{Kind: primary.GVK.GroupKind(), Namespace: "default", Name: "example", UID: "u1"}
+}
+
+func decodeObject(tb testing.TB, data []byte) *object {
+	tb.Helper()
+	u := unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
+		tb.Fatalf("%v in %s", err, data)
+	}
+	if _, err := json.Marshal(u.Object); err != nil {
+		tb.Fatal(err)
+	}
+	return &object{Unstructured: u}
+}
+
+// TestConvergedSendsNothing would panic on any request: the engine has no
+// client.
+func TestConvergedSendsNothing(t *testing.T) {
+	e, req := converged(t)
+	for range 3 {
+		result, err := e.reconcile(t.Context(), req)
+		if err != nil || result.RequeueAfter != 0 {
+			t.Fatalf("result %v, error %v", result, err)
+		}
+	}
+}
+
+// BenchmarkNoopReconcile is a look at a Foo that is as it should be.
+func BenchmarkNoopReconcile(b *testing.B) {
+	e, req := converged(b)
+	ctx := context.Background()
+	if _, err := e.reconcile(ctx, req); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.reconcile(ctx, req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

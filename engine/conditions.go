@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"reconcel/rules"
+)
+
+// Types of the conditions that every custom resource with conditions gets.
+// Reconciling and Stalled stand there only while they are True, as kstatus
+// has it.
+const (
+	conditionReady       = "Ready"
+	conditionReconciling = "Reconciling"
+	conditionStalled     = "Stalled"
+)
+
+// conditions returns all that we say of the primary: the built-in ones, then
+// those of its rules.
+func (p *pass) conditions(list listType, total outcome) []rules.Condition {
+	if list == noConditions {
+		return nil
+	}
+	all := make([]rules.Condition, 0, 4)
+	status := rules.False
+	if total.state == ready {
+		status = rules.True
+		total.reason, total.message = reasonReconciled, "everything is as the rules want it"
+	}
+	all = append(all, rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: total.message})
+	switch total.state {
+	case progressing, waiting, retrying:
+		all = append(all, rules.Condition{Type: conditionReconciling, Status: rules.True, Reason: total.reason, Message: total.message})
+	case stalled:
+		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: total.reason, Message: total.message})
+	}
+	for i := range p.rendering.Rules {
+		for _, c := range p.rendering.Rules[i].Conditions {
+			if c.Reason == "" {
+				c.Reason = defaultReason(c)
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// defaultReason fills in what metav1.Condition requires.
+func defaultReason(c rules.Condition) string {
+	switch c.Status {
+	case rules.True:
+		return c.Type
+	case rules.False:
+		return "Not" + c.Type
+	}
+	return "Unknown"
+}
+
+// conditionList turns conditions into the list that is applied. Where the list
+// is one value for the API server, the conditions of others are repeated.
+func (p *pass) conditionList(list listType, conditions []rules.Condition, now time.Time) []any {
+	live := liveConditions(p.self.Object)
+	ours := map[string]bool{}
+	result := make([]any, 0, len(conditions))
+	for i := range conditions {
+		ours[conditions[i].Type] = true
+		result = append(result, p.condition(&conditions[i], live[conditions[i].Type], now))
+	}
+	for _, kept := range p.keptConditions() {
+		if entry := live[kept]; entry != nil && !ours[kept] {
+			ours[kept] = true
+			result = append(result, entry)
+		}
+	}
+	if list == keyedConditions {
+		return result
+	}
+	var others []any
+	status, _ := p.self.Object["status"].(map[string]any)
+	all, _ := status["conditions"].([]any)
+	for _, c := range all {
+		entry, _ := c.(map[string]any)
+		kind, _ := entry["type"].(string)
+		if !ours[kind] && kind != conditionReconciling && kind != conditionStalled {
+			others = append(others, c)
+		}
+	}
+	return append(others, result...)
+}
+
+// keptConditions names the conditions of rules that could not be evaluated.
+func (p *pass) keptConditions() []string {
+	var kept []string
+	for i := range p.rendering.Rules {
+		if r := &p.rendering.Rules[i]; p.keepsStatus(r) {
+			kept = append(kept, r.Rule.Conditions...)
+		}
+	}
+	return kept
+}
+
+// condition completes one condition. The time of its last transition is the
+// live one's unless its status changes.
+func (p *pass) condition(c *rules.Condition, live map[string]any, now time.Time) map[string]any {
+	since := now.UTC().Format(time.RFC3339)
+	if old, ok := live["lastTransitionTime"].(string); ok && live["status"] == string(c.Status) {
+		since = old
+	}
+	entry := map[string]any{
+		"type": c.Type, "status": string(c.Status), "reason": c.Reason, "message": c.Message, "lastTransitionTime": since,
+	}
+	if p.cache.kind.status {
+		entry["observedGeneration"] = p.generation()
+	}
+	return entry
+}
+
+// liveConditions returns the conditions of an object by type.
+func liveConditions(object map[string]any) map[string]map[string]any {
+	status, _ := object["status"].(map[string]any)
+	list, _ := status["conditions"].([]any)
+	found := make(map[string]map[string]any, len(list))
+	for _, c := range list {
+		entry, _ := c.(map[string]any)
+		if kind, ok := entry["type"].(string); ok {
+			found[kind] = entry
+		}
+	}
+	return found
+}
+
+// containsConditions reports whether the live status has every desired
+// condition as it is.
+func containsConditions(live, desired map[string]any) bool {
+	have := liveConditions(map[string]any{"status": live})
+	for kind, want := range liveConditions(map[string]any{"status": desired}) {
+		if !contains(have[kind], want) {
+			return false
+		}
+	}
+	return true
+}
+
+// waitingPatience is how long a primary waits before an Event says so.
+const waitingPatience = 30 * time.Second
+
+// report tells people when something has changed for good or for bad. Events
+// are for transitions only, and the same trouble is told once.
+func (p *pass) report(total outcome) {
+	m := p.memory
+	if total.state != ready || p.wrote {
+		m.dirty = true
+	}
+	switch total.state {
+	case ready:
+		p.reportSynced()
+		m.told, m.waitingSince = nil, time.Time{}
+	case waiting:
+		p.reportWaiting(total)
+	case stalled:
+		if m.tell(total.reason, total.message) {
+			p.engine.log.Warn("stalled", "object", p.req.String(), "reason", total.reason, "message", total.message)
+			p.engine.events.warning(p.self, total.reason, total.message)
+		}
+	}
+}
+
+// reportSynced tells when a generation has converged for the first time.
+func (p *pass) reportSynced() {
+	m, generation := p.memory, p.generation()
+	if !m.dirty {
+		m.synced, m.syncedAt = true, generation // It was so when we came.
+		return
+	}
+	m.dirty = false
+	if m.synced && m.syncedAt == generation || p.saysReady(generation) && !m.synced {
+		m.synced, m.syncedAt = true, generation
+		return
+	}
+	m.synced, m.syncedAt = true, generation
+	p.engine.log.Info("synced", "object", p.req.String(), "generation", generation)
+	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is as the rules want it", p.req.Kind.Kind))
+}
+
+// saysReady reports whether the cached status already calls the generation
+// ready, written by an earlier process.
+func (p *pass) saysReady(generation int64) bool {
+	c := liveConditions(p.self.Object)[conditionReady]
+	observed, _ := c["observedGeneration"].(int64)
+	return c["status"] == string(metav1.ConditionTrue) && observed == generation
+}
+
+func (p *pass) reportWaiting(total outcome) {
+	m, now := p.memory, p.engine.clock.Now()
+	if m.waitingSince.IsZero() {
+		m.waitingSince = now
+	}
+	if rest := waitingPatience - now.Sub(m.waitingSince); rest > 0 {
+		p.again(rest)
+		return
+	}
+	if m.tell(total.reason, total.message) {
+		p.engine.events.warning(p.self, total.reason, total.message)
+	}
+}

@@ -1,0 +1,79 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"reconcel/internal/devcluster"
+)
+
+// TestConvergedMeansConverged has every kind of the drift test, and Foos, at
+// rest: no write while the engine runs, and none when another one takes over.
+func TestConvergedMeansConverged(t *testing.T) {
+	w := newWorld(t)
+	w.crd(w.fooCRD())
+	w.crd(widgetCRD)
+	var children []string
+	for _, v := range variants {
+		children = append(children, fmt.Sprintf("  - id: %s\n    template: %s\n", v.id, strings.ReplaceAll(v.template, "NAME", "rest-"+v.id)))
+	}
+	all := widgetRules("when: self.metadata.name == 'parent'", children...) +
+		strings.Replace(fooRules, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n", "", 1)
+	in := w.run(all)
+	w.create(widget("parent", "x: y"))
+	w.create(exampleFoo)
+	w.is(foos, "example", "Ready", "True")
+	w.eventually("every child to exist", func() error {
+		for _, v := range variants {
+			if w.get(v.gvk(t), "rest-"+v.id) == nil {
+				return fmt.Errorf("%s does not", v.id)
+			}
+		}
+		return nil
+	})
+	w.settles()
+	w.quiet(30 * time.Second)
+
+	in.stop()
+	since := time.Now()
+	in = w.run(all)
+	w.quiet(10 * time.Second)
+	if found := w.writes(since); len(found) > 0 {
+		t.Errorf("%d writes after the restart: %v", len(found), devcluster.Tally(found))
+	}
+	in.stop()
+}
+
+// settles waits until the engine has written nothing for two seconds.
+func (w *world) settles() {
+	w.Helper()
+	w.eventually("the engine to come to rest", func() error {
+		if found := w.writes(time.Now().Add(-2 * time.Second)); len(found) > 0 {
+			return fmt.Errorf("still at it: %v", devcluster.Tally(found))
+		}
+		return nil
+	})
+}
+
+// TestWritesPerResource counts what one Foo costs: its Deployment and one
+// status when it is made, and again when it changes.
+func TestWritesPerResource(t *testing.T) {
+	w := newWorld(t)
+	w.crd(w.fooCRD())
+	w.run(fooRules)
+	since := time.Now()
+	w.create(exampleFoo)
+	w.is(foos, "example", "Ready", "True")
+	w.settles()
+	t.Logf("create: %v", devcluster.Tally(w.writes(since)))
+	since = time.Now()
+	w.patch(foos, "example", `{"spec":{"replicas":2}}`)
+	w.has(foos, "example", map[string]any{"status.availableReplicas": 2})
+	w.is(foos, "example", "Ready", "True")
+	w.settles()
+	t.Logf("update: %v", devcluster.Tally(w.writes(since)))
+}

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"unique"
+)
+
+// Our names in managedFields.
+const (
+	fieldManager = "reconcel" // children, and status where it is a subresource
+	// statusManager writes the status of a kind without the subresource: such
+	// an object may also be a child of another rule, and an apply drops what the
+	// same manager set before and no longer says.
+	statusManager = "reconcel/status"
+)
+
+// fields is the interned fieldsV1 of our own managedFields entry; the zero
+// value means that the object has none.
+//
+// The API server sends the same entry byte for byte in every response and
+// watch event until somebody changes a field of it, since whoever changes a
+// field that we own takes it over. So two of them are equal if and only if
+// nothing of ours was touched in between.
+type fields = unique.Handle[string]
+
+// ownFields returns the server-side-apply entry of our writes to the object,
+// or to its status where the object is a primary.
+func ownFields(object map[string]any, role role) fields {
+	metadata, _ := object["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		if entry["operation"] != "Apply" || !writtenAs(role, entry) {
+			continue
+		}
+		// Map keys marshal in order, so equal sets give equal strings.
+		raw, err := json.Marshal(entry["fieldsV1"])
+		if err != nil {
+			return fields{}
+		}
+		return unique.Make(string(raw))
+	}
+	return fields{}
+}
+
+func writtenAs(role role, entry map[string]any) bool {
+	subresource, _ := entry["subresource"].(string)
+	if role == childRole {
+		return entry["manager"] == fieldManager && subresource == ""
+	}
+	return entry["manager"] == statusManager || entry["manager"] == fieldManager && subresource == "status"
+}
+
+// decodeFields returns the tree of a fieldsV1: keys are "f:name", `k:{...}`,
+// "v:value", "i:index" and ".", leaves are empty maps.
+func decodeFields(f fields) (map[string]any, error) {
+	tree := map[string]any{}
+	if f == (fields{}) {
+		return tree, nil
+	}
+	err := json.Unmarshal([]byte(f.Value()), &tree)
+	return tree, err
+}
+
+// covers reports whether every field of desired is in the tree. It needs no
+// schema: the shape of the tree tells associative lists from atomic ones.
+func covers(tree map[string]any, desired any) bool {
+	if len(tree) == 0 {
+		return true // A leaf: the value is owned as a whole.
+	}
+	switch desired := desired.(type) {
+	case map[string]any:
+		for key, value := range desired {
+			if value == nil {
+				continue // A null is never owned.
+			}
+			branch, ok := tree["f:"+key].(map[string]any)
+			if !ok || !covers(branch, value) {
+				return false
+			}
+		}
+	case []any:
+		for _, item := range desired {
+			if !coversItem(tree, item) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// coversItem looks for the entry of one element of an associative list or set.
+func coversItem(tree map[string]any, item any) bool {
+	for key, branch := range tree {
+		kind, id, _ := strings.Cut(key, ":")
+		switch kind {
+		case "k":
+			element, ok := item.(map[string]any)
+			if ok && keyMatches(id, element) {
+				sub, _ := branch.(map[string]any)
+				return covers(sub, item)
+			}
+		case "v":
+			var value any
+			if json.Unmarshal([]byte(id), &value) == nil && sameValue(value, item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keyMatches reports whether the element has the keys of an entry. A key that
+// the element leaves out was filled in by the server's defaults.
+func keyMatches(id string, element map[string]any) bool {
+	keys := map[string]any{}
+	if json.Unmarshal([]byte(id), &keys) != nil {
+		return false
+	}
+	for key, value := range keys {
+		if own, ok := element[key]; ok && !sameValue(value, own) {
+			return false
+		}
+	}
+	return true
+}
+
+// exceeds reports whether the tree has a field or a list entry that desired
+// does not have.
+func exceeds(tree map[string]any, desired any) bool {
+	for key, branch := range tree {
+		sub, _ := branch.(map[string]any)
+		kind, id, _ := strings.Cut(key, ":")
+		switch kind {
+		case "f":
+			object, _ := desired.(map[string]any)
+			value, ok := object[id]
+			if !ok || exceeds(sub, value) {
+				return true
+			}
+		case "k":
+			list, _ := desired.([]any)
+			if !slices.ContainsFunc(list, func(item any) bool {
+				element, ok := item.(map[string]any)
+				return ok && keyMatches(id, element) && !exceeds(sub, item)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameValue compares two JSON values whose numbers may have been decoded in
+// different ways.
+func sameValue(a, b any) bool {
+	switch a := a.(type) {
+	case float64:
+		return a == asFloat(b)
+	case int64:
+		return float64(a) == asFloat(b)
+	case map[string]any:
+		other, ok := b.(map[string]any)
+		if !ok || len(a) != len(other) {
+			return false
+		}
+		return contains(other, a)
+	case []any:
+		other, ok := b.([]any)
+		if !ok || len(a) != len(other) {
+			return false
+		}
+		for i := range a {
+			if !sameValue(a[i], other[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return a == b
+	}
+}
+
+// contains reports whether live has every entry of desired, maps compared
+// entry by entry and everything else as a whole.
+func contains(live, desired map[string]any) bool {
+	for key, want := range desired {
+		have, ok := live[key]
+		if !ok {
+			return false
+		}
+		wantMap, isMap := want.(map[string]any)
+		haveMap, both := have.(map[string]any)
+		if isMap && both {
+			if !contains(haveMap, wantMap) {
+				return false
+			}
+			continue
+		}
+		if !sameValue(want, have) {
+			return false
+		}
+	}
+	return true
+}
+
+// asFloat returns the number as a float64; what is no number equals nothing.
+func asFloat(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}

@@ -1,0 +1,16 @@
+//go:build integration
+
+package engine_test
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+type schemaGVK = schema.GroupVersionKind
+
+var (
+	crdResource   = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	createOptions = metav1.CreateOptions{}
+	deleteNow     = metav1.DeleteOptions{}
+)

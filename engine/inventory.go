@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/rules"
+)
+
+// An inventory remembers which kinds each rule has ever rendered, in a
+// ConfigMap of ours: one key for each rule. A rule may lose its last template
+// of a kind while no process is running, and nothing else would tell the next
+// one to look for objects of that kind. It is written before a rule writes its
+// first object of a kind, and a kind is taken out again when nothing is left of
+// it.
+//
+// A rule that is not loaded keeps its entry: its children are kept as well, and
+// it may come back.
+type inventory struct {
+	client    dynamic.ResourceInterface
+	namespace string
+	name      string
+	log       *slog.Logger
+
+	mu sync.Mutex // one change at a time
+}
+
+type inventoryEntry struct {
+	For      string   `json:"for"`      // Kind.group of the primary
+	Children []string `json:"children"` // version/Kind or group/version/Kind, sorted
+}
+
+var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+func newInventory(client dynamic.Interface, namespace, name string, log *slog.Logger) *inventory {
+	return &inventory{client: client.Resource(configMaps).Namespace(namespace), namespace: namespace, name: name, log: log}
+}
+
+// extend reads the inventory, adds what the program renders, and writes it
+// when that was news. It returns the kinds that each rule has rendered once and
+// does not render any more.
+func (inv *inventory) extend(ctx context.Context, program *rules.Program) (map[string][]schema.GroupVersionKind, error) {
+	former := map[string][]schema.GroupVersionKind{}
+	err := inv.change(ctx, func(entries map[string]inventoryEntry) {
+		clear(former)
+		for _, p := range program.Primaries() {
+			for _, r := range p.Rules {
+				entry, gone := merged(entries[r.Name], r)
+				entries[r.Name] = entry
+				if len(gone) > 0 {
+					former[r.Name] = gone
+				}
+			}
+		}
+	})
+	return former, err
+}
+
+// merged adds what a rule renders to its entry, and lists what only the entry
+// has. An entry for another primary kind is that of another rule of the same
+// name.
+func merged(old inventoryEntry, r *rules.Rule) (entry inventoryEntry, gone []schema.GroupVersionKind) {
+	entry = inventoryEntry{For: r.GVK.GroupKind().String(), Children: []string{}}
+	rendered := map[schema.GroupKind]bool{}
+	for _, c := range r.Children {
+		if text := kindText(c.GVK); !slices.Contains(entry.Children, text) {
+			entry.Children = append(entry.Children, text)
+		}
+		rendered[c.GVK.GroupKind()] = true
+	}
+	if old.For == entry.For {
+		for _, text := range old.Children {
+			if gvk := parseKind(text); !rendered[gvk.GroupKind()] {
+				gone = append(gone, gvk)
+				entry.Children = append(entry.Children, text)
+			}
+		}
+	}
+	slices.Sort(entry.Children)
+	return entry, gone
+}
+
+// drop takes a kind out of a rule's entry.
+func (inv *inventory) drop(ctx context.Context, rule string, gvk schema.GroupVersionKind) error {
+	return inv.change(ctx, func(entries map[string]inventoryEntry) {
+		entry := entries[rule]
+		entry.Children = slices.DeleteFunc(slices.Clone(entry.Children), func(s string) bool { return s == kindText(gvk) })
+		entries[rule] = entry
+	})
+}
+
+// change reads, edits and writes the ConfigMap, and begins anew when somebody
+// else has written it in between. It writes nothing when the edit changes
+// nothing.
+func (inv *inventory) change(ctx context.Context, edit func(map[string]inventoryEntry)) error {
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	for {
+		err := inv.tryChange(ctx, edit)
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("inventory ConfigMap/%s/%s: %w", inv.namespace, inv.name, err)
+		}
+		return nil
+	}
+}
+
+func (inv *inventory) tryChange(ctx context.Context, edit func(map[string]inventoryEntry)) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	stored, err := inv.client.Get(ctx, inv.name, metav1.GetOptions{})
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return err
+	}
+	if missing {
+		stored = &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": inv.name, "namespace": inv.namespace,
+				"labels": map[string]any{"app.kubernetes.io/managed-by": "reconcel"}},
+		}}
+	}
+	before, _, _ := unstructured.NestedStringMap(stored.Object, "data")
+	after, err := edited(before, edit)
+	if err != nil {
+		return err
+	}
+	if same(before, after) {
+		return nil
+	}
+	if err := unstructured.SetNestedStringMap(stored.Object, after, "data"); err != nil {
+		return err
+	}
+	if missing {
+		_, err = inv.client.Create(ctx, stored, metav1.CreateOptions{FieldManager: fieldManager})
+	} else {
+		_, err = inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: fieldManager})
+	}
+	return err
+}
+
+// edited decodes, edits and encodes the data of the ConfigMap. What it cannot
+// read is an error and not an empty inventory.
+func edited(data map[string]string, edit func(map[string]inventoryEntry)) (map[string]string, error) {
+	entries := map[string]inventoryEntry{}
+	for rule, text := range data {
+		var entry inventoryEntry
+		if err := json.Unmarshal([]byte(text), &entry); err != nil {
+			return nil, fmt.Errorf("entry %q is damaged: %w", rule, err)
+		}
+		entries[rule] = entry
+	}
+	edit(entries)
+	result := map[string]string{}
+	for rule, entry := range entries {
+		text, err := json.Marshal(entry)
+		if err != nil {
+			return nil, err
+		}
+		result[rule] = string(text)
+	}
+	return result, nil
+}
+
+func same(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for key, value := range a {
+		if other, ok := b[key]; !ok || other != value {
+			return false
+		}
+	}
+	return true
+}
+
+func kindText(gvk schema.GroupVersionKind) string {
+	return gvk.GroupVersion().String() + "/" + gvk.Kind
+}
+
+func parseKind(text string) schema.GroupVersionKind {
+	i := strings.LastIndex(text, "/")
+	return schema.FromAPIVersionAndKind(text[:max(i, 0)], text[i+1:])
+}

@@ -1,0 +1,265 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// selectedFooRules are for Foos with the label managed=yes only.
+var selectedFooRules = strings.Replace(fooRules, "namespaces: [NAMESPACE]}",
+	"namespaces: [NAMESPACE], selector: {matchLabels: {managed: \"yes\"}}}", 1)
+
+const selectedFoo = `
+apiVersion: samplecontroller.k8s.io/v1alpha1
+kind: Foo
+metadata: {name: example, labels: {managed: "yes"}}
+spec: {deploymentName: web, replicas: 1}
+`
+
+func TestFooLeavesWhileRunning(t *testing.T) {
+	w := newWorld(t)
+	w.crd(w.fooCRD())
+	w.run(selectedFooRules)
+	w.create(selectedFoo)
+	w.is(foos, "example", "Ready", "True")
+	w.patch(foos, "example", `{"metadata":{"labels":{"managed":null}}}`)
+	w.lacks(deployments, "web")
+	w.patch(foos, "example", `{"metadata":{"labels":{"managed":"yes"}}}`)
+	w.has(deployments, "web", nil)
+	w.is(foos, "example", "Ready", "True")
+}
+
+func TestFooLeavesWhileDown(t *testing.T) {
+	w := newWorld(t)
+	w.crd(w.fooCRD())
+	in := w.run(selectedFooRules)
+	w.create(selectedFoo)
+	w.create(strings.NewReplacer("example", "stays", "web", "kept").Replace(selectedFoo))
+	w.is(foos, "example", "Ready", "True")
+	w.is(foos, "stays", "Ready", "True")
+	in.stop()
+	w.patch(foos, "example", `{"metadata":{"labels":{"managed":null}}}`)
+	w.run(selectedFooRules)
+	w.lacks(deployments, "web")
+	w.has(deployments, "kept", nil)
+}
+
+func TestWhenTurnsFalse(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("when: self.spec.?enabled.orValue(true)", configMapChild("a", "${self.metadata.name}-a")))
+	w.create(widget("one", "value: x"))
+	w.has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.patch(widgets, "one", `{"spec":{"enabled":false}}`)
+	w.lacks(configs, "one-a")
+	w.patch(widgets, "one", `{"spec":{"enabled":true}}`)
+	w.has(configs, "one-a", nil)
+}
+
+// widgetRules returns rules for Widgets with the given children.
+func widgetRules(selection string, children ...string) string {
+	return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: widget\n  for:\n    apiVersion: test.reconcel.dev/v1\n" +
+		"    kind: Widget\n    namespaces: [NAMESPACE]\n    " + selection + "\n  children:\n" + strings.Join(children, "")
+}
+
+func configMapChild(id, name string) string {
+	return fmt.Sprintf("  - id: %s\n    template:\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: \"%s\"}\n      data: {value: \"${self.spec.value}\"}\n", id, name)
+}
+
+func widget(name, spec string) string {
+	return fmt.Sprintf("apiVersion: test.reconcel.dev/v1\nkind: Widget\nmetadata: {name: %s}\nspec: {%s}\n", name, spec)
+}
+
+const serviceChild = `  - id: service
+    template:
+      apiVersion: v1
+      kind: Service
+      metadata: {name: "${self.metadata.name}"}
+      spec: {selector: {app: x}, ports: [{port: 80}]}
+`
+
+var services = gvk("v1", "Service")
+
+func TestChildrenRemovedFromRulesWhileDown(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.metadata.name}-b"), serviceChild))
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	w.has(configs, "one-b", nil)
+	w.has(services, "one", nil)
+	in.stop()
+
+	// b is one of two ConfigMaps; the Service is the last of its kind.
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.lacks(configs, "one-b")
+	w.lacks(services, "one")
+	w.has(configs, "one-a", nil)
+	w.eventually("the inventory to forget Services", func() error {
+		u := w.get(configs, "reconcel-inventory")
+		if text := fmt.Sprint(u.Object["data"]); strings.Contains(text, "Service") {
+			return fmt.Errorf("it says %s", text)
+		}
+		return nil
+	})
+}
+
+func TestRemovedRuleKeepsItsChildren(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	in.stop()
+	other := strings.Replace(widgetRules("", configMapChild("c", "${self.metadata.name}-c")), "name: widget", "name: another", 1)
+	w.run(other)
+	w.has(configs, "one-c", nil)
+	w.is(widgets, "one", "Ready", "True")
+	w.has(configs, "one-a", nil)
+}
+
+func TestRenamedRuleTakesItsChildrenOver(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	before := w.get(configs, "one-a").GetUID()
+	in.stop()
+	w.run(strings.Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")), "name: widget", "name: renamed", 1))
+	w.has(configs, "one-a", map[string]any{"metadata.uid": before})
+	w.eventually("the label of the new rule", func() error {
+		if label := w.get(configs, "one-a").GetLabels()["reconcel.dev/rule"]; label != "renamed" {
+			return fmt.Errorf("it is %q", label)
+		}
+		return nil
+	})
+}
+
+func TestUnknownKindIsWaitedFor(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	late := strings.NewReplacer("widgets.test", "latecomers.test", "Widget", "Latecomer", "plural: widgets", "plural: latecomers", "singular: widget", "singular: latecomer").Replace(widgetCRD)
+	rulesText := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) +
+		strings.NewReplacer("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n", "", "name: widget", "name: late", "kind: Widget", "kind: Latecomer").
+			Replace(widgetRules("", configMapChild("l", "${self.metadata.name}-l")))
+	w.Cleanup(func() {
+		_ = w.client.Resource(crdResource).Delete(context.Background(), "latecomers.test.reconcel.dev", deleteNow)
+	})
+	w.run(rulesText)
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+
+	w.crd(late)
+	w.eventually("a Latecomer to be accepted", func() error {
+		w.mapper.Reset()
+		u := parse(t, strings.Replace(widget("two", "value: why"), "Widget", "Latecomer", 1))[0]
+		_, err := w.resource(u.GroupVersionKind()).Create(t.Context(), u, createOptions)
+		return err
+	})
+	w.has(configs, "two-l", map[string]any{"data.value": "why"})
+}
+
+func TestUnknownChildKindHoldsBackItsRule(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.Cleanup(func() {
+		_ = w.client.Resource(crdResource).Delete(context.Background(), "gadgets.test.reconcel.dev", deleteNow)
+	})
+	gadget := "  - id: gadget\n    template:\n      apiVersion: test.reconcel.dev/v1\n      kind: Gadget\n      metadata: {name: \"${self.metadata.name}\"}\n      spec: {x: 1}\n"
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), gadget))
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Reconciling", "True")
+	if text := fmt.Sprint(w.get(widgets, "one").Object["status"]); !strings.Contains(text, "Gadget") {
+		t.Errorf("the status does not name the kind: %s", text)
+	}
+	w.crd(kindLike("Gadget"))
+	w.is(widgets, "one", "Ready", "True")
+	w.has(gvk("test.reconcel.dev/v1", "Gadget"), "one", map[string]any{"spec.x": 1})
+}
+
+func TestPoisonousObjectDisturbsNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.create(widget("bad", "value: 7")) // A ConfigMap holds strings.
+	w.create(widget("worse", "other: x"))
+	w.create(widget("good", "value: x"))
+	w.is(widgets, "good", "Ready", "True")
+	w.is(widgets, "bad", "Stalled", "True")
+	w.is(widgets, "worse", "Stalled", "True")
+	w.told("Widget", "worse", "RuleError")
+	w.quiet(5 * time.Second)
+	w.patch(widgets, "worse", `{"spec":{"value":"now"}}`)
+	w.is(widgets, "worse", "Ready", "True")
+}
+
+func TestFailingRuleLosesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.spec.second}")))
+	w.create(widget("one", "value: x, second: extra"))
+	w.is(widgets, "one", "Ready", "True")
+	w.has(configs, "extra", nil)
+	// The name of b can no longer be known, and a changes.
+	w.patch(widgets, "one", `{"spec":{"second":null,"value":"y"}}`)
+	w.has(configs, "one-a", map[string]any{"data.value": "y"})
+	w.is(widgets, "one", "Stalled", "True")
+	w.has(configs, "extra", map[string]any{"data.value": "x"})
+}
+
+const gatedChildren = `  - id: pod
+    template:
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: "${self.metadata.name}"}
+      spec: {containers: [{name: c, image: busybox}]}
+  - id: info
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "${self.metadata.name}-info"}
+      data: {ip: "${pod.status.podIP}"}
+  - id: last
+    after: [pod]
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "${self.metadata.name}-last"}
+`
+
+func TestChildrenWaitForEachOther(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", gatedChildren))
+	// No node takes it, so that the Pod stays pending.
+	w.create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"0\"}}\n")
+	w.eventually("the quota to be counted", func() error {
+		u := w.get(gvk("v1", "ResourceQuota"), "none")
+		if _, ok, _ := unstructured.NestedMap(u.Object, "status", "used"); !ok {
+			return fmt.Errorf("not yet")
+		}
+		return nil
+	})
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Stalled", "True")
+	if w.get(configs, "one-info") != nil || w.get(configs, "one-last") != nil {
+		t.Error("a child was made before what it comes after")
+	}
+	text := fmt.Sprint(w.get(widgets, "one").Object["status"])
+	if !strings.Contains(text, "exceeded quota") {
+		t.Errorf("the status does not tell the quota: %s", text)
+	}
+	w.delete(gvk("v1", "ResourceQuota"), "none")
+	w.patch(widgets, "one", `{"metadata":{"labels":{"nudge":"1"}}}`)
+	w.has(configs, "one-info", map[string]any{})
+	w.has(configs, "one-last", nil)
+	w.is(widgets, "one", "Ready", "True")
+}

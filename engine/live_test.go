@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"reconcel/rules"
+)
+
+var deployment = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+
+// cacheWith returns a pass that looks at one cache of Deployments.
+func cacheWith(t *testing.T, versions ...string) (*pass, cache.Indexer) {
+	t.Helper()
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})
+	for _, v := range versions {
+		if err := store.Add(deploymentAt(t, v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &watch{}
+	w.cached.Store(&cached{objects: store})
+	return &pass{memory: &memory{}, primary: &primaryKind{children: map[schema.GroupVersionKind]*watch{deployment: w}}}, store
+}
+
+func deploymentAt(t *testing.T, version string) *object {
+	return decodeObject(t, []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","uid":"u","resourceVersion":"`+version+`"}}`))
+}
+
+func TestOwnWritesAreReadBack(t *testing.T) {
+	id := rules.Identity{GVK: deployment, Namespace: "default", Name: "web"}
+	written := func(p *pass, version string) {
+		w := p.memory.child(id)
+		w.version, w.object = version, deploymentAt(t, version)
+	}
+	version := func(p *pass) string {
+		if o := p.live(id); o != nil {
+			return o.GetResourceVersion()
+		}
+		return "none"
+	}
+	t.Run("a created object that the cache does not show yet", func(t *testing.T) {
+		p, _ := cacheWith(t)
+		written(p, "7")
+		if got := version(p); got != "7" {
+			t.Errorf("live is %s", got)
+		}
+	})
+	t.Run("an update that the cache does not show yet", func(t *testing.T) {
+		p, _ := cacheWith(t, "5")
+		written(p, "7")
+		if got := version(p); got != "7" {
+			t.Errorf("live is %s", got)
+		}
+	})
+	t.Run("a cache that has caught up", func(t *testing.T) {
+		p, store := cacheWith(t, "5")
+		written(p, "7")
+		if err := store.Update(deploymentAt(t, "9")); err != nil {
+			t.Fatal(err)
+		}
+		if got := version(p); got != "9" {
+			t.Errorf("live is %s", got)
+		}
+	})
+	t.Run("an object that was deleted after our write", func(t *testing.T) {
+		p, store := cacheWith(t, "5")
+		written(p, "7")
+		if err := store.Delete(deploymentAt(t, "8")); err != nil {
+			t.Fatal(err)
+		}
+		if got := version(p); got != "none" {
+			t.Errorf("live is %s", got)
+		}
+	})
+	t.Run("versions are numbers and not text", func(t *testing.T) {
+		p, _ := cacheWith(t, "9")
+		written(p, "10")
+		if got := version(p); got != "10" {
+			t.Errorf("live is %s", got)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	gr := schema.GroupResource{Resource: "configmaps"}
+	status := func(code int32, reason metav1.StatusReason) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: "failed to create typed patch object"}}
+	}
+	for _, c := range []struct {
+		name   string
+		err    error
+		reason string // of a terminal error, "" for a transient one
+	}{
+		{"forbidden", apierrors.NewForbidden(gr, "a", errors.New("no")), reasonForbidden},
+		{"invalid", apierrors.NewInvalid(schema.GroupKind{}, "a", nil), reasonRefused},
+		{"bad request", apierrors.NewBadRequest("no"), reasonRefused},
+		{"too large", apierrors.NewRequestEntityTooLargeError("no"), reasonRefused},
+		{"an apply that does not fit the schema", status(http.StatusInternalServerError, ""), reasonRefused},
+		{"an internal error", apierrors.NewInternalError(errors.New("no")), ""},
+		{"a conflict", apierrors.NewConflict(gr, "a", errors.New("no")), ""},
+		{"too many requests", apierrors.NewTooManyRequests("no", 1), ""},
+		{"a timeout", apierrors.NewTimeoutError("no", 1), ""},
+		{"a cut connection", errors.New("EOF"), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := ""
+			if terminal, ok := errors.AsType[*terminalError](refused(c.err)); ok {
+				got = terminal.reason
+			}
+			if got != c.reason {
+				t.Errorf("reason %q, want %q", got, c.reason)
+			}
+		})
+	}
+}
+
+func TestRetriesAreCappedAndNeverEnd(t *testing.T) {
+	limiter := newLimiter()
+	var last time.Duration
+	for range 50 {
+		last = limiter.When(Request{Name: "a"})
+	}
+	if last < lastRetry*8/10 || last > lastRetry*12/10 {
+		t.Errorf("the 50th retry comes after %s", last)
+	}
+	if first := limiter.When(Request{Name: "b"}); first > 2*firstRetry {
+		t.Errorf("the first retry of another request comes after %s", first)
+	}
+}
+
+func TestPanicIsAnErrorOfOneRequest(t *testing.T) {
+	e, req := converged(t)
+	broken := Request{Kind: schema.GroupKind{Kind: "Broken"}, Name: "x"}
+	e.plan.primaries[broken.Kind] = &primaryKind{} // Without a watch.
+	if _, err := e.serve(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "internal error") {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := e.serve(t.Context(), req); err != nil {
+		t.Errorf("the next request fails: %v", err)
+	}
+}
+
+func TestParseConditions(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}
+	doc := func(status string) []byte {
+		return []byte(`{"components":{"schemas":{"x":{"x-kubernetes-group-version-kind":[{"group":"g","version":"v1","kind":"K"}],"properties":{"status":` + status + `}}}}}`)
+	}
+	for _, c := range []struct {
+		name, status string
+		want         listType
+	}{
+		{"none", `{"properties":{"phase":{}}}`, noConditions},
+		{"a list by type", `{"properties":{"conditions":{"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["type"]}}}`, keyedConditions},
+		{"a list by something else", `{"properties":{"conditions":{"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["id"]}}}`, atomicConditions},
+		{"a plain list", `{"properties":{"conditions":{}}}`, atomicConditions},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, err := parseConditions(doc(c.status), gvk); err != nil || got != c.want {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+	if _, err := parseConditions(doc(`{}`), schema.GroupVersionKind{Kind: "Other"}); err == nil {
+		t.Error("a kind that is not published is taken for one without conditions")
+	}
+}

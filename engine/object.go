@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"reconcel/rules"
+)
+
+// An object is one entry of a cache. It is shared by all readers and never
+// written to.
+//
+// Of its managedFields only our own entry is kept, as an interned string: most
+// objects of a kind have the same one, and comparing two is comparing pointers.
+type object struct {
+	unstructured.Unstructured
+	fields fields
+}
+
+// newObject takes over what the API server sent: it keeps our managedFields
+// entry for the role and drops the rest of managedFields and kubectl's copy of
+// the object.
+func newObject(u *unstructured.Unstructured, role role) *object {
+	o := &object{Unstructured: *u, fields: ownFields(u.Object, role)}
+	metadata, ok := u.Object["metadata"].(map[string]any)
+	if !ok {
+		return o
+	}
+	delete(metadata, "managedFields")
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	}
+	return o
+}
+
+// applied returns the hash of the rendering that the object carries, never "".
+func (o *object) applied() string {
+	if s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationApplied); s != "" {
+		return s
+	}
+	return "none"
+}
+
+// rule returns the name of the rule that made the object, or "".
+func (o *object) rule() string {
+	s, _, _ := unstructured.NestedString(o.Object, "metadata", "labels", rules.LabelRule)
+	return s
+}
+
+// terminating reports whether the object is on its way out.
+func (o *object) terminating() bool {
+	s, _, _ := unstructured.NestedString(o.Object, "metadata", "deletionTimestamp")
+	return s != ""
+}
+
+// controller returns the object's controlling owner, in the namespace of the
+// object.
+func (o *object) controller() (Request, bool) {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	refs, _ := metadata["ownerReferences"].([]any)
+	for _, r := range refs {
+		ref, _ := r.(map[string]any)
+		if is, _ := ref["controller"].(bool); !is {
+			continue
+		}
+		apiVersion, _ := ref["apiVersion"].(string)
+		kind, _ := ref["kind"].(string)
+		name, _ := ref["name"].(string)
+		uid, _ := ref["uid"].(string)
+		group, _, found := strings.Cut(apiVersion, "/")
+		if !found {
+			group = ""
+		}
+		return Request{Kind: schema.GroupKind{Group: group, Kind: kind}, Namespace: o.GetNamespace(), Name: name, UID: types.UID(uid)}, true
+	}
+	return Request{}, false
+}
+
+// owner returns the primary that made the object: its controller, or where no
+// owner reference may stand, what the tracking annotation names.
+func (o *object) owner() (Request, bool) {
+	if owner, ok := o.controller(); ok {
+		return owner, true
+	}
+	tracked, ok, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationOwner)
+	parts := strings.Split(tracked, "/")
+	if !ok || len(parts) != 4 {
+		return Request{}, false
+	}
+	return Request{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, true
+}
+
+// trackedBy returns the UID of the owner, or "".
+func (o *object) trackedBy() types.UID {
+	owner, _ := o.owner()
+	return owner.UID
+}
+
+// holder describes who has an object, for a message: its controller, or else
+// the manager that last wrote its fields.
+func holder(u *unstructured.Unstructured) string {
+	if ref := metav1.GetControllerOf(u); ref != nil {
+		return "controlled by " + ref.Kind + " " + ref.Name
+	}
+	managers := []string{}
+	for _, entry := range u.GetManagedFields() {
+		if entry.Subresource == "" && !slices.Contains(managers, entry.Manager) {
+			managers = append(managers, entry.Manager)
+		}
+	}
+	if len(managers) == 0 {
+		return "not made by this resource"
+	}
+	return "made by " + strings.Join(managers, ", ")
+}
+
+// older reports whether resource version a is known to precede b.
+func older(a, b string) bool {
+	c, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && c < 0
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"reconcel/rules"
+)
+
+// An outcome is what became of one child, one rule or one primary; the zero
+// value means that it is ready.
+type outcome struct {
+	state   state
+	reason  string
+	message string
+}
+
+// A state orders outcomes from good to bad.
+type state int
+
+const (
+	ready       state = iota
+	progressing       // applied, and on its way
+	waiting           // for something that is not there yet
+	retrying          // after an error that may pass
+	stalled           // until the object, the rules or the cluster change
+)
+
+// worse returns the outcome that people should hear of; the first of equals.
+func worse(a, b outcome) outcome {
+	if b.state > a.state {
+		return b
+	}
+	return a
+}
+
+func failed(f *rules.Failure) outcome {
+	return outcome{state: stalled, reason: string(f.Reason), message: f.Message}
+}
+
+// outcomeOf turns an error of the API server into what people see of it, and
+// into the retry that fits it.
+func (p *pass) outcomeOf(err error) outcome {
+	if err == nil {
+		return outcome{}
+	}
+	var conflict *conflictError
+	var terminal *terminalError
+	switch {
+	case errors.Is(err, errStale):
+		p.again(staleRetry)
+		return outcome{state: progressing, reason: reasonProgressing, message: err.Error()}
+	case errors.As(err, &conflict):
+		p.again(conflictRetry)
+		return outcome{state: stalled, reason: reasonResourceExists, message: err.Error()}
+	case errors.As(err, &terminal):
+		p.again(jitter(terminal.retry))
+		return outcome{state: stalled, reason: terminal.reason, message: shorten(err.Error())}
+	}
+	p.fail(err)
+	return outcome{state: retrying, reason: reasonRetrying, message: shorten(err.Error())}
+}
+
+// readiness says how the live child is doing.
+func readiness(rule *rules.Rule, d *rules.Desired) outcome {
+	message := func() string { return fmt.Sprintf("rule %q, child %q: %s", rule.Name, d.Child.ID, d.Reason) }
+	switch d.Readiness {
+	case rules.Ready:
+		return outcome{}
+	case rules.Stalled:
+		return outcome{state: stalled, reason: "ChildFailed", message: message()}
+	}
+	return outcome{state: progressing, reason: reasonProgressing, message: message()}
+}
+
+// shorten keeps a message from the API server, which may list many causes,
+// within what is good to read in a condition.
+func shorten(s string) string {
+	const most = 512
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// list joins the things waited for.
+func list(items []string) string {
+	const most = 5
+	if len(items) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)
+	}
+	return strings.Join(items, ", ")
+}
+
+// spread returns a random part of a duration.
+func spread(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d))) }

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/rules"
+)
+
+// childSelector is what every child bears: it keeps all other objects of a
+// kind out of our caches.
+const childSelector = rules.LabelRule
+
+// A plan is what a program needs watched, and where. It is immutable.
+type plan struct {
+	primaries map[schema.GroupKind]*primaryKind
+	watches   []*watch
+}
+
+// A primaryKind is one primary kind with its watches.
+type primaryKind struct {
+	*rules.Primary
+	watch    *watch
+	children map[schema.GroupVersionKind]*watch // every kind that its rules render
+	byRule   map[*rules.Rule][]*watch           // likewise, with the kinds that the rule rendered once
+}
+
+// newPlan lays out the watches of a program. former are the kinds that each
+// rule, by name, has rendered once and does not render any more.
+func newPlan(program *rules.Program, former map[string][]schema.GroupVersionKind) *plan {
+	pl := &plan{primaries: map[schema.GroupKind]*primaryKind{}}
+	byKey := map[watchKey]*watch{}
+	share := func(key watchKey, role role) *watch {
+		w := byKey[key]
+		if w == nil {
+			w = &watch{key: key, role: role}
+			byKey[key] = w
+			pl.watches = append(pl.watches, w)
+		}
+		return w
+	}
+	for _, p := range program.Primaries() {
+		pk := &primaryKind{
+			Primary:  p,
+			watch:    share(watchKey{p.GVK, commonSelector(p)}, primaryRole),
+			children: map[schema.GroupVersionKind]*watch{},
+			byRule:   map[*rules.Rule][]*watch{},
+		}
+		for _, r := range p.Rules {
+			for _, c := range r.Children {
+				w := share(watchKey{c.GVK, childSelector}, childRole)
+				if pk.children[c.GVK] == nil {
+					pk.children[c.GVK] = w
+				}
+				pk.addWatch(r, w)
+			}
+			for _, gvk := range former[r.Name] {
+				pk.addWatch(r, share(watchKey{gvk, childSelector}, childRole))
+			}
+		}
+		pl.primaries[p.GVK.GroupKind()] = pk
+	}
+	return pl
+}
+
+func (pk *primaryKind) addWatch(r *rules.Rule, w *watch) {
+	if !slices.Contains(pk.byRule[r], w) {
+		pk.byRule[r] = append(pk.byRule[r], w)
+	}
+}
+
+// commonSelector returns the selector that all rules for a kind share. Where
+// they differ the whole kind is watched, and each rule selects for itself.
+func commonSelector(p *rules.Primary) string {
+	selector := p.Rules[0].Selector.String()
+	for _, r := range p.Rules[1:] {
+		if r.Selector.String() != selector {
+			return ""
+		}
+	}
+	return selector
+}
+
+// cacheOf returns the cache of a child kind, or nil.
+func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *cached {
+	if w := pk.children[gvk]; w != nil {
+		return w.cached.Load()
+	}
+	return nil
+}
+
+// watchesOf returns the watches of the kinds that a rule renders or has
+// rendered.
+func (pk *primaryKind) watchesOf(r *rules.Rule) []*watch { return pk.byRule[r] }
+
+// unwatched names the first kind that a rule renders and that has no cache,
+// and why; both are "" when all have.
+func (pk *primaryKind) unwatched(r *rules.Rule) (kind, why string) {
+	for _, c := range r.Children {
+		if w := pk.children[c.GVK]; w.cached.Load() == nil {
+			return c.GVK.Kind, w.trouble().Error()
+		}
+	}
+	return "", ""
+}
+
+// hasChildren reports whether the caches hold anything of a primary.
+func (pk *primaryKind) hasChildren(uid types.UID) bool {
+	for _, watches := range pk.byRule {
+		for _, w := range watches {
+			if c := w.cached.Load(); c != nil && len(c.ownedBy(uid)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uses reports whether a watch has to do with the kind.
+func (pk *primaryKind) uses(w *watch) bool {
+	if pk.watch == w {
+		return true
+	}
+	for _, watches := range pk.byRule {
+		if slices.Contains(watches, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// trouble says why a watch has no cache.
+func (w *watch) trouble() error {
+	if err := w.problem.Load(); err != nil {
+		return *err
+	}
+	return errStarting
+}
+
+// settled reports whether a watch has a cache, or a kind to wait for.
+func (w *watch) settled() bool {
+	var unknown errNoKind
+	return w.cached.Load() != nil || errors.As(w.trouble(), &unknown)
+}
+
+var errStarting = errors.New("not listed yet")

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// A Request asks to look at one primary object. It says nothing of what
+// happened to it. The UID is part of its identity: a primary that is deleted
+// and made again under the same name is another one, and what is left of the
+// first is cleaned up without a glance at the second.
+type Request struct {
+	Kind      schema.GroupKind
+	Namespace string // "" for cluster-scoped kinds
+	Name      string
+	UID       types.UID
+}
+
+// String prints kind, namespace and name as messages show them.
+func (r Request) String() string {
+	return name(r.Kind.Kind, r.Namespace, r.Name)
+}
+
+// name prints an object as Kind/namespace/name.
+func name(kind, namespace, name string) string {
+	if namespace == "" {
+		return kind + "/" + name
+	}
+	return kind + "/" + namespace + "/" + name
+}
+
+// A Result is what the queue should do with a request after it was served.
+type Result struct {
+	RequeueAfter time.Duration // 0: only when something changes
+}
+
+// Retry delays of one request: 10 ms, doubled at each failure up to 2
+// minutes, with a jitter of 20 %. A request is never dropped, and there is no
+// bucket that all requests share: after an outage everything is retried within
+// the cap.
+const (
+	firstRetry = 10 * time.Millisecond
+	lastRetry  = 2 * time.Minute
+)
+
+func newQueue() workqueue.TypedRateLimitingInterface[Request] {
+	return workqueue.NewTypedRateLimitingQueue(newLimiter())
+}
+
+func newLimiter() workqueue.TypedRateLimiter[Request] {
+	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[Request](firstRetry, lastRetry)}
+}
+
+type jittered struct {
+	workqueue.TypedRateLimiter[Request]
+}
+
+func (j jittered) When(r Request) time.Duration { return jitter(j.TypedRateLimiter.When(r)) }
+
+// jitter spreads a delay by 20 % in both directions.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}
+
+// work serves the queue with a number of workers until ctx ends, and returns
+// when the last of them is done.
+func (e *Engine) work(ctx context.Context) {
+	var workers sync.WaitGroup
+	for range e.options.Workers {
+		workers.Go(func() {
+			for e.serveNext(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+	e.queue.ShutDown()
+	workers.Wait()
+}
+
+func (e *Engine) serveNext(ctx context.Context) bool {
+	req, stopped := e.queue.Get()
+	if stopped {
+		return false
+	}
+	defer e.queue.Done(req)
+	if ctx.Err() != nil {
+		return true // Stopping: drain the queue without looking.
+	}
+	started := time.Now()
+	result, err := e.serve(ctx, req)
+	e.metrics.reconciled(req.Kind, err, time.Since(started))
+	e.requeue(ctx, req, result, err)
+	return true
+}
+
+// requeue alone decides when a request is served again.
+func (e *Engine) requeue(ctx context.Context, req Request, result Result, err error) {
+	switch {
+	case err == nil:
+		e.queue.Forget(req)
+		if result.RequeueAfter > 0 {
+			e.queue.AddAfter(req, result.RequeueAfter)
+		}
+	case ctx.Err() != nil:
+	default:
+		e.log.Info("will try again", "object", req.String(), "attempt", e.queue.NumRequeues(req)+1, "error", err)
+		e.queue.AddRateLimited(req)
+	}
+}
+
+// serve reconciles one request and turns a panic into an error, so that one
+// poisonous object cannot stop the others.
+func (e *Engine) serve(ctx context.Context, req Request) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.metrics.panics.Inc()
+			// The value may quote an object: only the stack is logged.
+			e.log.Error("panic", "object", req.String(), "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: internal error, see the log", req)
+		}
+	}()
+	return e.reconcile(ctx, req)
+}

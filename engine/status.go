@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"reconcel/rules"
+)
+
+// settle is how long a primary must have been moving before its status says
+// so. Most get ready within it, and then need one write of status and not
+// three. A final state, good or bad, is written at once.
+const settle = 500 * time.Millisecond
+
+// status writes the primary's status where it is not already as the rules and
+// the outcome want it.
+func (p *pass) status(ctx context.Context, total outcome, now time.Time) error {
+	list := p.cache.conditions.Load()
+	if list == nil {
+		return nil // The kind's schema is not known yet; asked again when it is.
+	}
+	conditions := p.conditions(*list, total)
+	digest := p.digest(conditions)
+	last := &p.memory.status
+	if last.known && last.digest == digest && p.statusStands() {
+		p.memory.unsettled = time.Time{}
+		return nil
+	}
+	desired, err := p.desiredStatus(*list, conditions, now)
+	if err != nil {
+		return err
+	}
+	if !last.known && p.statusMatches(desired) {
+		*last = writtenStatus{known: true, digest: digest, fields: p.self.fields, version: p.self.GetResourceVersion()}
+		return nil
+	}
+	if total.state != ready && total.state != stalled && !p.moved(now) {
+		return nil
+	}
+	p.memory.unsettled = time.Time{}
+	return p.writeStatus(ctx, *list, desired, digest)
+}
+
+// statusStands reports whether nobody has touched our status fields since we
+// last wrote them. A cache that is older than that write says nothing.
+func (p *pass) statusStands() bool {
+	last := &p.memory.status
+	return p.self.fields == last.fields || older(p.self.GetResourceVersion(), last.version)
+}
+
+// moved reports whether the primary has been moving for long enough to say
+// so, and asks for another look when it has not.
+func (p *pass) moved(now time.Time) bool {
+	if p.memory.unsettled.IsZero() {
+		p.memory.unsettled = now
+	}
+	if rest := settle - now.Sub(p.memory.unsettled); rest > 0 {
+		p.again(rest)
+		return false
+	}
+	return true
+}
+
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// digest sums up what the status should say, apart from times.
+func (p *pass) digest(conditions []rules.Condition) [16]byte {
+	buf := scratch.Get().(*[]byte)
+	defer scratch.Put(buf)
+	b := binary.AppendVarint((*buf)[:0], p.generation())
+	for i := range p.rendering.Rules {
+		r := &p.rendering.Rules[i]
+		b = append(b, r.Status...)
+		b = append(b, 0)
+		if p.keepsStatus(r) {
+			b = append(b, 1)
+		}
+	}
+	for i := range conditions {
+		c := &conditions[i]
+		for _, s := range [...]string{c.Type, string(c.Status), c.Reason, c.Message} {
+			b = append(b, s...)
+			b = append(b, 0)
+		}
+	}
+	*buf = b
+	sum := sha256.Sum256(b)
+	return [16]byte(sum[:16])
+}
+
+// generation returns the generation to be observed, or 0 for a kind without
+// the status subresource: there a write of status is a new generation, and to
+// observe it would be another write, for ever.
+func (p *pass) generation() int64 {
+	if !p.cache.kind.status {
+		return 0
+	}
+	return p.self.GetGeneration()
+}
+
+// keepsStatus reports whether the rule could not say all of its status: what
+// it said before is then repeated, for an error is not absence.
+func (p *pass) keepsStatus(r *rules.RuleResult) bool {
+	if r.Err != nil || r.StatusErr != nil {
+		return true
+	}
+	if !r.Matches {
+		return false
+	}
+	_, why := p.primary.unwatched(r.Rule)
+	return why != ""
+}
+
+// desiredStatus returns the whole status that we want to own.
+func (p *pass) desiredStatus(list listType, conditions []rules.Condition, now time.Time) (map[string]any, error) {
+	desired := map[string]any{}
+	live, _ := p.self.Object["status"].(map[string]any)
+	for i := range p.rendering.Rules {
+		r := &p.rendering.Rules[i]
+		if len(r.Status) > 0 {
+			said := map[string]any{}
+			err := utiljson.Unmarshal(r.Status, &said) // Keeps integers.
+			if err != nil {
+				return nil, fmt.Errorf("rule %q: status: %w", r.Rule.Name, err)
+			}
+			merge(desired, said)
+		}
+		if !p.keepsStatus(r) {
+			continue
+		}
+		for _, key := range r.Rule.StatusKeys {
+			if _, said := desired[key]; said {
+				continue
+			}
+			if value, ok := live[key]; ok {
+				desired[key] = value
+			}
+		}
+	}
+	if list != noConditions && len(conditions) > 0 {
+		desired["conditions"] = p.conditionList(list, conditions, now)
+	}
+	return desired, nil
+}
+
+// merge adds the entries of src to dst, maps entry by entry. That two rules do
+// not write one field has been checked when they were loaded.
+func merge(dst, src map[string]any) {
+	for key, value := range src {
+		a, both := dst[key].(map[string]any)
+		b, isMap := value.(map[string]any)
+		if both && isMap {
+			a = maps.Clone(a)
+			merge(a, b)
+			value = a
+		}
+		dst[key] = value
+	}
+}
+
+// statusMatches compares the live status of an object that this process has
+// not written with the desired one: same values, every field ours, and no
+// field of ours that is no longer wanted.
+func (p *pass) statusMatches(desired map[string]any) bool {
+	live, _ := p.self.Object["status"].(map[string]any)
+	tree, err := decodeFields(p.self.fields)
+	if err != nil {
+		return false
+	}
+	owned, _ := tree["f:status"].(map[string]any)
+	if len(desired) == 0 {
+		return len(owned) == 0
+	}
+	if len(owned) == 0 || !covers(owned, desired) || exceeds(owned, desired) {
+		return false
+	}
+	rest := maps.Clone(desired)
+	delete(rest, "conditions")
+	return contains(live, rest) && containsConditions(live, desired)
+}
+
+// writeStatus applies the status, and remembers the response.
+func (p *pass) writeStatus(ctx context.Context, list listType, desired map[string]any, digest [16]byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	metadata := map[string]any{"name": p.req.Name}
+	if p.req.Namespace != "" {
+		metadata["namespace"] = p.req.Namespace
+	}
+	manager, subresources := fieldManager, []string{"status"}
+	if !p.cache.kind.status {
+		manager, subresources = statusManager, nil
+		metadata["uid"] = string(p.req.UID) // Never make the object anew.
+	}
+	if list == atomicConditions {
+		metadata["resourceVersion"] = p.self.GetResourceVersion() // The list was merged from this state.
+	}
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": p.cache.kind.gvk.GroupVersion().String(), "kind": p.cache.kind.gvk.Kind,
+		"metadata": metadata, "status": desired,
+	})
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	force := true
+	response, err := p.engine.resource(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: manager, Force: &force}, subresources...)
+	if apierrors.IsNotFound(err) {
+		return nil // The primary has gone.
+	}
+	if err != nil {
+		return fmt.Errorf("write status: %w", refused(err))
+	}
+	p.engine.metrics.writes.WithLabelValues("status", p.req.Kind.Kind).Inc()
+	o := newObject(response, primaryRole)
+	p.memory.status = writtenStatus{known: true, digest: digest, fields: o.fields, version: o.GetResourceVersion()}
+	return nil
+}

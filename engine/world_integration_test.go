@@ -1,0 +1,406 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"reconcel/engine"
+	"reconcel/internal/devcluster"
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+// A world is one test's corner of the cluster: a namespace of its own, in
+// which an engine works and the test acts as everybody else.
+type world struct {
+	*testing.T
+	cluster   *devcluster.Cluster
+	namespace string
+	client    dynamic.Interface
+	mapper    *restmapper.DeferredDiscoveryRESTMapper
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	cluster := devcluster.Shared(t)
+	config := cluster.Config()
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, cluster: cluster, client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))}
+	namespace := w.create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: test-}\n")
+	w.namespace = namespace.GetName()
+	t.Cleanup(func() {
+		err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Delete(context.Background(), w.namespace, metav1.DeleteOptions{})
+		if err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	return w
+}
+
+// fooCRD reads the CRD of Foos.
+func (w *world) fooCRD() string {
+	w.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "crds", "samplecontroller.k8s.io_foos.yaml"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(data)
+}
+
+// resource returns the client for a kind in the world's namespace.
+func (w *world) resource(gvk schema.GroupVersionKind) dynamic.ResourceInterface {
+	w.Helper()
+	var mapping, err = w.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		w.mapper.Reset()
+		if mapping, err = w.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if mapping.Scope.Name() == "namespace" {
+		return w.client.Resource(mapping.Resource).Namespace(w.namespace)
+	}
+	return w.client.Resource(mapping.Resource)
+}
+
+func parse(t *testing.T, manifest string) []*unstructured.Unstructured {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), 4096)
+	for {
+		u := &unstructured.Unstructured{}
+		err := decoder.Decode(&u.Object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, manifest)
+		}
+		if len(u.Object) > 0 {
+			objects = append(objects, u)
+		}
+	}
+}
+
+// create creates the objects of a manifest, and returns the last.
+func (w *world) create(manifest string) (last *unstructured.Unstructured) {
+	w.Helper()
+	for _, u := range parse(w.T, strings.ReplaceAll(manifest, "NAMESPACE", w.namespace)) {
+		var err error
+		if last, err = w.resource(u.GroupVersionKind()).Create(w.Context(), u, metav1.CreateOptions{FieldManager: "driver"}); err != nil {
+			w.Fatalf("create %s %s: %v", u.GetKind(), u.GetName(), err)
+		}
+	}
+	return last
+}
+
+// crd creates a CRD if it is not there yet, and waits until it is served.
+func (w *world) crd(manifest string) {
+	w.Helper()
+	for _, u := range parse(w.T, manifest) {
+		crds := w.resource(u.GroupVersionKind())
+		if _, err := crds.Create(w.Context(), u, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			w.Fatal(err)
+		}
+		w.eventually("CRD "+u.GetName()+" to be established", func() error {
+			live, err := crds.Get(w.Context(), u.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			return condition(live, "Established", "True")
+		})
+	}
+}
+
+func gvk(apiVersion, kind string) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}
+
+var (
+	deployments = gvk("apps/v1", "Deployment")
+	configs     = gvk("v1", "ConfigMap")
+	foos        = gvk("samplecontroller.k8s.io/v1alpha1", "Foo")
+	widgets     = gvk("test.reconcel.dev/v1", "Widget")
+)
+
+// get returns an object, or nil when there is none.
+func (w *world) get(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	w.Helper()
+	u, err := w.resource(kind).Get(w.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return u
+}
+
+// patch merges JSON into an object.
+func (w *world) patch(kind schema.GroupVersionKind, name, body string, subresources ...string) *unstructured.Unstructured {
+	w.Helper()
+	u, err := w.resource(kind).Patch(w.Context(), name, types.MergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "driver"}, subresources...)
+	if err != nil {
+		w.Fatalf("patch %s %s: %v", kind.Kind, name, err)
+	}
+	return u
+}
+
+func (w *world) delete(kind schema.GroupVersionKind, name string) {
+	w.Helper()
+	background := metav1.DeletePropagationBackground
+	if err := w.resource(kind).Delete(w.Context(), name, metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+		w.Fatalf("delete %s %s: %v", kind.Kind, name, err)
+	}
+}
+
+// eventually waits until check returns nil, and fails with its last error.
+func (w *world) eventually(what string, check func() error) time.Duration {
+	w.Helper()
+	started := time.Now()
+	deadline := time.After(60 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return time.Since(started)
+		}
+		select {
+		case <-deadline:
+			w.Fatalf("waited 60 s for %s: %v", what, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// has waits until an object exists whose fields are as wanted.
+func (w *world) has(kind schema.GroupVersionKind, name string, want map[string]any) time.Duration {
+	w.Helper()
+	return w.eventually(fmt.Sprintf("%s %s with %v", kind.Kind, name, want), func() error {
+		u := w.get(kind, name)
+		if u == nil {
+			return errors.New("it does not exist")
+		}
+		for path, value := range want {
+			got, _, err := unstructured.NestedFieldNoCopy(u.Object, strings.Split(path, ".")...)
+			if err != nil {
+				return err
+			}
+			if fmt.Sprint(got) != fmt.Sprint(value) {
+				return fmt.Errorf("%s is %v", path, got)
+			}
+		}
+		return nil
+	})
+}
+
+// lacks waits until an object is gone.
+func (w *world) lacks(kind schema.GroupVersionKind, name string) {
+	w.Helper()
+	w.eventually(kind.Kind+" "+name+" to be gone", func() error {
+		if u := w.get(kind, name); u != nil && u.GetDeletionTimestamp() == nil {
+			return errors.New("it exists")
+		}
+		return nil
+	})
+}
+
+// condition reports whether an object has a condition in a status.
+func condition(u *unstructured.Unstructured, kind, status string) error {
+	if u == nil {
+		return errors.New("it does not exist")
+	}
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range list {
+		entry, _ := c.(map[string]any)
+		if entry["type"] == kind && entry["status"] == status {
+			return nil
+		}
+	}
+	return fmt.Errorf("no condition %s=%s in %v", kind, status, list)
+}
+
+// is waits for a condition of a primary in its present generation.
+func (w *world) is(kind schema.GroupVersionKind, name, conditionType, status string) {
+	w.Helper()
+	w.eventually(fmt.Sprintf("%s %s to be %s=%s", kind.Kind, name, conditionType, status), func() error {
+		u := w.get(kind, name)
+		if err := condition(u, conditionType, status); err != nil {
+			return err
+		}
+		list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		for _, c := range list {
+			entry := c.(map[string]any)
+			if entry["type"] == conditionType && entry["observedGeneration"] != u.GetGeneration() {
+				return fmt.Errorf("observed generation %v of %d", entry["observedGeneration"], u.GetGeneration())
+			}
+		}
+		return nil
+	})
+}
+
+// An instance is a running engine.
+type instance struct {
+	stop func()
+	log  *lockedBuffer
+}
+
+// run starts an engine on rules in which NAMESPACE stands for the world's.
+func (w *world) run(source string) *instance {
+	w.Helper()
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(source, "NAMESPACE", w.namespace))}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	log := &lockedBuffer{}
+	config := w.cluster.UserConfig(w.T, "reconcel")
+	config.QPS = -1
+	e, err := engine.New(engine.Options{
+		Config: config, Namespace: w.namespace,
+		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}, program)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	in := &instance{log: log, stop: sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				w.Errorf("engine: %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			w.Error("the engine did not stop within 20 s")
+		}
+	})}
+	w.Cleanup(func() {
+		in.stop()
+		if w.Failed() {
+			w.Logf("log of the engine:\n%s", log)
+		}
+		if strings.Contains(log.String(), "level=ERROR") {
+			w.Errorf("the engine logged an error:\n%s", log)
+		}
+	})
+	w.eventually("the engine to be ready", e.Ready)
+	return in
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// writes returns what the engine wrote to the world since an instant.
+func (w *world) writes(since time.Time) []devcluster.Request {
+	w.Helper()
+	w.flushAudit()
+	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
+		return r.User == "reconcel" && r.IsWrite() && r.Resource != "leases" && r.Namespace == w.namespace && !r.Received.Before(since)
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return found
+}
+
+// flushAudit makes a request and waits until the log has it, and so has
+// everything that was answered before.
+func (w *world) flushAudit() {
+	w.Helper()
+	marker := fmt.Sprintf("marker-%d", time.Now().UnixNano())
+	w.get(configs, marker)
+	w.eventually("the audit log to have request "+marker, func() error {
+		found, err := w.cluster.Requests(func(r devcluster.Request) bool { return r.Name == marker })
+		if err == nil && len(found) == 0 {
+			err = errors.New("not there yet")
+		}
+		return err
+	})
+}
+
+// quiet checks that the engine writes nothing for a while.
+func (w *world) quiet(d time.Duration) {
+	w.Helper()
+	since := time.Now()
+	w.rest(d)
+	if found := w.writes(since); len(found) > 0 {
+		w.Errorf("%d writes in %s of rest: %v", len(found), d, devcluster.Tally(found))
+	}
+}
+
+// rest lets time pass in which nothing must happen: there is no condition to
+// wait for.
+func (w *world) rest(d time.Duration) {
+	w.Helper()
+	select {
+	case <-time.After(d):
+	case <-w.Context().Done():
+	}
+}
+
+// events returns the reasons of the Events about an object.
+func (w *world) events(kind, name string) []string {
+	w.Helper()
+	list, err := w.client.Resource(schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}).
+		Namespace(w.namespace).List(w.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	var reasons []string
+	for i := range list.Items {
+		about, _, _ := unstructured.NestedStringMap(list.Items[i].Object, "regarding")
+		if about["kind"] == kind && about["name"] == name {
+			reason, _, _ := unstructured.NestedString(list.Items[i].Object, "reason")
+			reasons = append(reasons, reason)
+		}
+	}
+	return reasons
+}
