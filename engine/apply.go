@@ -143,7 +143,7 @@ func identifying(desired map[string]any) map[string]any {
 // secretDiffers compares the data of a Secret, whose ownership does not show a
 // change made through stringData. It does so once for each state of the object.
 func secretDiffers(d *rules.Desired, live *object, w *written) bool {
-	if d.Identity.GVK.Group != "" || d.Identity.GVK.Kind != "Secret" || w.checked == live.GetResourceVersion() {
+	if d.Identity.GVK.GroupKind() != secrets || w.checked == live.GetResourceVersion() {
 		return false
 	}
 	desired, err := d.Object()
@@ -229,7 +229,7 @@ func (p *pass) apply(ctx context.Context, k kind, d *rules.Desired, w *written, 
 	response, err := p.engine.resource(k, id.Namespace).Patch(ctx, id.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: fieldManager, Force: &force})
 	if err != nil {
-		return err
+		return discreet(id.GVK.GroupKind(), err)
 	}
 	p.engine.metrics.writes.WithLabelValues("apply", id.GVK.Kind).Inc()
 	if response, err = p.dropOrphanedFields(ctx, k, response); err != nil {

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // A terminalError cannot be mended by trying the same again: the object or
@@ -52,6 +54,31 @@ const (
 	reasonSynced         = "Synced"
 	reasonPruned         = "Pruned"
 )
+
+var secrets = schema.GroupKind{Kind: "Secret"}
+
+// discreet takes the message out of an error about a Secret: the API server
+// quotes what it refuses. The fields that it names are kept.
+func discreet(gk schema.GroupKind, err error) error {
+	var status apierrors.APIStatus
+	if gk != secrets || !errors.As(err, &status) {
+		return err
+	}
+	s := status.Status()
+	told := fmt.Sprintf("the API server answered %d %s", s.Code, s.Reason)
+	if s.Details != nil {
+		causes := make([]metav1.StatusCause, 0, len(s.Details.Causes))
+		for _, c := range s.Details.Causes {
+			told += " " + c.Field
+			causes = append(causes, metav1.StatusCause{Type: c.Type, Field: c.Field})
+		}
+		details := *s.Details
+		details.Causes = causes
+		s.Details = &details
+	}
+	s.Message = told + " (its message is withheld: it may quote the Secret)"
+	return &apierrors.StatusError{ErrStatus: s}
+}
 
 // refused classifies what the API server answered to a write. What comes back
 // unchanged is transient and tried again with backoff.

@@ -263,3 +263,26 @@ func TestChildrenWaitForEachOther(t *testing.T) {
 	w.has(configs, "one-last", nil)
 	w.is(widgets, "one", "Ready", "True")
 }
+
+// TestTwoVersionsOfOneKind renders objects of one kind through two versions:
+// each shows up in the caches of both.
+func TestTwoVersionsOfOneKind(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	hpa := func(id, version string) string {
+		return "  - id: " + id + "\n    template:\n      apiVersion: autoscaling/" + version + "\n      kind: HorizontalPodAutoscaler\n" +
+			"      metadata: {name: \"${self.metadata.name}-" + id + "\"}\n      spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: none}}\n"
+	}
+	w.run(widgetRules("", hpa("old", "v1"), hpa("new", "v2")))
+	w.create(widget("one", "value: x"))
+	old, current := gvk("autoscaling/v1", "HorizontalPodAutoscaler"), gvk("autoscaling/v2", "HorizontalPodAutoscaler")
+	w.has(old, "one-old", nil)
+	w.has(current, "one-new", nil)
+	since := time.Now()
+	w.rest(3 * time.Second)
+	for _, r := range w.writes(since) {
+		if r.Resource == "horizontalpodautoscalers" {
+			t.Errorf("%s of %s", r, r.Name)
+		}
+	}
+}

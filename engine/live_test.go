@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/rules"
@@ -120,6 +122,19 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("reason %q, want %q", got, c.reason)
 			}
 		})
+	}
+}
+
+func TestErrorsAboutSecretsQuoteNothing(t *testing.T) {
+	causes := field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "must not be hunter2")}
+	refusal := apierrors.NewInvalid(secrets, "a", causes)
+	err := discreet(secrets, refusal)
+	var terminal *terminalError
+	if !errors.As(refused(err), &terminal) || !strings.Contains(err.Error(), "data") || strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
+		t.Errorf("error is %v", err)
+	}
+	if other := discreet(schema.GroupKind{Kind: "ConfigMap"}, refusal); !strings.Contains(other.Error(), "hunter2") {
+		t.Errorf("an error about something else is %v", other)
 	}
 }
 

@@ -206,12 +206,14 @@ func (p *pass) live(id rules.Identity) *object {
 	return w.object
 }
 
-// wants reports whether any rule renders the identity for this primary.
+// wants reports whether any rule renders the object for this primary, in
+// whichever version of its kind: all versions show the same objects.
 func (p *pass) wants(id rules.Identity) bool {
 	for i := range p.rendering.Rules {
 		for j := range p.rendering.Rules[i].Children {
 			d := &p.rendering.Rules[i].Children[j]
-			if d.State == rules.Rendered && d.Identity == id {
+			if d.State == rules.Rendered && d.Identity.Name == id.Name && d.Identity.Namespace == id.Namespace &&
+				d.Identity.GVK.GroupKind() == id.GVK.GroupKind() {
 				return true
 			}
 		}

@@ -107,8 +107,13 @@ type watches struct {
 	running sync.WaitGroup
 }
 
-// How often the API server is asked again for a kind that it does not know.
-const kindPoll = time.Second
+// How often the API server is asked again for a kind that it does not know,
+// and how many times for the schema of one that it does: an aggregated API may
+// have none.
+const (
+	kindPoll    = time.Second
+	schemaTries = 30
+)
 
 // start runs the watch until ctx ends. wait returns when all have ended.
 func (ws *watches) start(ctx context.Context, w *watch) {
@@ -252,14 +257,20 @@ func (ws *watches) learnConditions(ctx context.Context, w *watch, c *cached) {
 		c.conditions.Store(&none)
 		return
 	}
+	found, tries := noConditions, 0
 	_ = wait.PollUntilContextCancel(ctx, kindPoll, true, func(ctx context.Context) (bool, error) {
-		found, err := conditionsOf(ctx, ws.discovery, c.kind.gvk)
-		if err != nil {
-			ws.log.Debug("schema not read yet", "kind", c.kind.gvk.String(), "error", err)
-			return false, nil
+		var err error
+		if found, err = conditionsOf(ctx, ws.discovery, c.kind.gvk); err == nil {
+			return true, nil
 		}
+		tries++
+		if tries == schemaTries {
+			ws.log.Warn("schema not published, conditions are not written", "kind", c.kind.gvk.String(), "error", err)
+		}
+		return tries >= schemaTries, nil
+	})
+	if ctx.Err() == nil {
 		c.conditions.Store(&found)
 		w.onReady()
-		return true, nil
-	})
+	}
 }
