@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// stdin is the path that stands for standard input, and stdinName what
+// messages call it.
+const (
+	stdin     = "-"
+	stdinName = "<stdin>"
+)
+
+// A search says which files of a folder count.
+type search struct {
+	extensions []string
+	recursive  bool
+}
+
+// recursiveFlag is the flag that all searches of a command share.
+func recursiveFlag(flags *pflag.FlagSet, to *bool) {
+	flags.BoolVarP(to, "recursive", "R", false, "look into the folders below a folder too")
+}
+
+// find returns the files that a path stands for: the path itself, or the
+// files in a folder, by name. Hidden files do not count, nor do the folders
+// that Kubernetes keeps beside the files of a mounted ConfigMap.
+func (s search) find(path string) ([]string, error) {
+	if path == stdin {
+		return []string{stdin}, nil
+	}
+	at, err := os.Stat(path)
+	if err != nil {
+		return nil, cause(err)
+	}
+	if !at.IsDir() {
+		return []string{path}, nil
+	}
+	var found []string
+	err = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case file == path:
+			return nil
+		case entry.IsDir() && (!s.recursive || hidden(entry)):
+			return fs.SkipDir
+		case !entry.IsDir() && !hidden(entry) && slices.Contains(s.extensions, filepath.Ext(file)):
+			found = append(found, file)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, cause(err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no %s file in this folder", strings.Join(s.extensions, " or "))
+	}
+	return found, nil
+}
+
+func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
+
+// read returns what a file holds, and its name for messages.
+func (a *app) read(path string) (name string, data []byte, err error) {
+	if path == stdin {
+		data, err = io.ReadAll(a.stdin)
+		return stdinName, data, err
+	}
+	data, err = os.ReadFile(path)
+	if err != nil {
+		return path, nil, cause(err)
+	}
+	return path, data, nil
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"reconcel/rules/expr"
+)
+
+// Main runs the command that the process was started with and returns its exit
+// code.
+func Main() int {
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	return a.main(os.Args[1:])
+}
+
+// An app is one run of the command: where it reads and prints.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+func (a *app) main(args []string) int {
+	root := a.command()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteC()
+	return a.conclude(cmd, err)
+}
+
+// say prints one line for people.
+func (a *app) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.stderr, format+"\n", args...)
+}
+
+// print writes a result. One that did not arrive is a failure.
+func (a *app) print(result []byte) error {
+	if _, err := a.stdout.Write(result); err != nil {
+		return failed(fmt.Errorf("write the result: %w", err))
+	}
+	return nil
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "reconcel",
+		Short: "A Kubernetes controller whose behaviour is a file",
+		Long: `reconcel reconciles Kubernetes resources by rules: a YAML file says which
+objects a resource owns and what its status is, in templates and CEL
+expressions.`,
+		Example: `  reconcel validate -f examples/foo/rules.yaml
+  reconcel render -f examples/foo/rules.yaml -r examples/foo/foo.yaml
+  reconcel run -f examples/foo/rules.yaml`,
+		SilenceErrors: true, // conclude prints them.
+		SilenceUsage:  true,
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(explainFlag)
+	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.versionCommand())
+	return root
+}
+
+// explainFlag adds what a misspelt flag may have meant.
+func explainFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return misused("%w", err)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := expr.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return misused("%w (did you mean --%s?)", err, near)
+	}
+	return misused("%w", err)
+}
+
+// flagsOnly refuses arguments that are no flags.
+func flagsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.Flags().Lookup("rules") != nil {
+		return misused("unexpected argument %q: rules come with -f", args[0])
+	}
+	return misused("unexpected argument %q", args[0])
+}
+
+// once refuses to read stdin for two things, because it can be read but once.
+func once(lists ...[]string) error {
+	n := 0
+	for _, list := range lists {
+		for _, path := range list {
+			if strings.TrimSpace(path) == stdin {
+				n++
+			}
+		}
+	}
+	if n > 1 {
+		return misused("- is given %d times, but stdin can be read only once", n)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+)
+
+// observed are the objects that the cluster is said to hold.
+type observed struct {
+	list []*object
+	byID map[rules.Identity]*object
+	read map[*object]bool
+}
+
+func identity(o *object) rules.Identity {
+	return rules.Identity{GVK: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// newObserved indexes the objects. Of two with one identity neither may win in
+// silence.
+func newObserved(list []*object) (*observed, error) {
+	all := &observed{list: list, byID: map[rules.Identity]*object{}, read: map[*object]bool{}}
+	for _, o := range list {
+		id := identity(o)
+		if other := all.byID[id]; other != nil {
+			return nil, fmt.Errorf("%s: %s is observed twice (%s)", o.file, o, other.file)
+		}
+		all.byID[id] = o
+	}
+	return all, nil
+}
+
+// find returns the object of an identity, if there is one.
+func (all *observed) find(id rules.Identity) *object {
+	o := all.byID[id]
+	if o != nil {
+		all.read[o] = true
+	}
+	return o
+}
+
+// unread returns the objects that nobody asked for.
+func (all *observed) unread() (rest []*object) {
+	for _, o := range all.list {
+		if !all.read[o] {
+			rest = append(rest, o)
+		}
+	}
+	return rest
+}
+
+// holder returns what controls an object if that is something other than the
+// primary, or nil. An object that nobody controls, or that was written by
+// hand without a UID, counts as the primary's.
+func holder(o, primary *object) *metav1.OwnerReference {
+	ref := metav1.GetControllerOf(o)
+	if ref == nil {
+		return nil
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	sameUID := ref.UID == "" || primary.GetUID() == "" || ref.UID == primary.GetUID()
+	if err == nil && gv.Group == primary.GroupVersionKind().Group && ref.Kind == primary.GetKind() &&
+		ref.Name == primary.GetName() && sameUID {
+		return nil
+	}
+	return ref
+}

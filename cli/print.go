@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"sigs.k8s.io/yaml"
+)
+
+// format returns the result for stdout: YAML for people, with comments, or a
+// JSON List for programs.
+func (r *renderer) format(output string) ([]byte, error) {
+	if output == "json" {
+		return r.json()
+	}
+	var b bytes.Buffer
+	for i, item := range r.items {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		b.WriteString(item.comment)
+		b.WriteByte('\n')
+		text, err := yaml.Marshal(item.object)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(text)
+	}
+	return b.Bytes(), nil
+}
+
+func (r *renderer) json() ([]byte, error) {
+	list := struct {
+		APIVersion string           `json:"apiVersion"`
+		Kind       string           `json:"kind"`
+		Items      []map[string]any `json:"items"`
+	}{"v1", "List", []map[string]any{}}
+	for _, item := range r.items {
+		list.Items = append(list.Items, item.object)
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(list)
+	return b.Bytes(), err
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+)
+
+// renderFlags say what render works on.
+type renderFlags struct {
+	rules     ruleFiles
+	resources []string
+	crds      []string
+	observed  []string
+	namespace string
+	output    outputFormat
+}
+
+func (a *app) renderCommand() *cobra.Command {
+	f := &renderFlags{output: outputFormat{text: "yaml", allowed: []string{"yaml", "json"}}}
+	cmd := &cobra.Command{
+		Use:   "render -f RULES... -r RESOURCES...",
+		Short: "Show what rules make of resources, without a cluster",
+		Long: `Print the objects that the rules want for each resource, in the order in which
+they are applied, and then the status that they give it. What waits for
+something, what is left out and what fails is said on stderr.
+
+A resource is seen as the API server would store it when its CRD is given:
+without unknown fields and with defaults. Values are not checked against the
+CRD. Expressions that read children find those of --observed; what render has
+printed can be given back as --observed.
+
+-o json prints one List. Exit code: 0 everything could be rendered, 1 something
+is wrong with the rules or a resource, 2 wrong usage, 3 a file cannot be read.`,
+		Example: `  reconcel render -f examples/foo/rules.yaml -r examples/foo/foo.yaml
+  kubectl get foos,deployments -o yaml > live.yaml
+  reconcel render -f examples/foo/rules.yaml -r foo.yaml --crd crds/ --observed live.yaml`,
+		Args: flagsOnly,
+		RunE: func(*cobra.Command, []string) error { return a.render(f) },
+	}
+	flags := cmd.Flags()
+	f.rules.flags(flags)
+	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin; may be repeated")
+	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated")
+	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that the cluster is to hold; may be repeated")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of resources that name none")
+	f.output.flag(flags)
+	return cmd
+}
+
+func (a *app) render(f *renderFlags) error {
+	if len(f.resources) == 0 {
+		return misused("no resources: give a file or folder with -r")
+	}
+	if err := once(f.rules.paths, f.resources, f.crds, f.observed); err != nil {
+		return err
+	}
+	program, _, err := a.load(f.rules)
+	if err != nil {
+		return err
+	}
+	where := search{recursive: f.rules.recursive}
+	kinds, err := a.crds(where, f.crds)
+	if err != nil {
+		return err
+	}
+	r := &renderer{app: a, program: program, kinds: kinds, given: map[rules.Identity]*object{}, made: map[rules.Identity]string{}}
+	live, err := a.placed(where, f.observed, r.place(f.namespace))
+	if err != nil {
+		return err
+	}
+	if r.observed, err = newObserved(live); err != nil {
+		return no(err)
+	}
+	resources, err := a.placed(where, f.resources, r.place(f.namespace))
+	if err != nil {
+		return err
+	}
+	for _, o := range resources {
+		r.resource(o)
+	}
+	r.tellUnread()
+	result, err := r.format(f.output.text)
+	if err != nil {
+		return failed(err)
+	}
+	if err := a.print(result); err != nil {
+		return err
+	}
+	if r.failures > 0 {
+		return &exitError{code: exitNo} // Each has been told.
+	}
+	return nil
+}
+
+// place returns what puts objects into the namespace where they would be.
+func (r *renderer) place(namespace string) func(*object) {
+	return func(o *object) { r.kinds.place(o, namespace) }
+}
+
+// placed reads objects that can be rendered or observed.
+func (a *app) placed(where search, paths []string, place func(*object)) ([]*object, error) {
+	objects, err := a.objects(where, paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		if err := o.check(); err != nil {
+			return nil, no(err)
+		}
+		place(o)
+	}
+	return objects, nil
+}
+
+// primary finds the rules for a resource, or says why there are none.
+func (r *renderer) primary(o *object) (*rules.Primary, string) {
+	gvk := o.GroupVersionKind()
+	for _, p := range r.program.Primaries() {
+		if p.GVK == gvk {
+			return p, ""
+		}
+		if p.GVK.GroupKind() == gvk.GroupKind() {
+			return nil, fmt.Sprintf("no rule is for version %s of its kind: rule %q is for %s", gvk.Version, p.Rules[0].Name, p.GVK.Version)
+		}
+	}
+	var known []schema.GroupKind
+	for _, p := range r.program.Primaries() {
+		known = append(known, p.GVK.GroupKind())
+	}
+	return nil, fmt.Sprintf("no rule is for %s%s", gvk.GroupKind(), meantKind(gvk.GroupKind(), known))
+}

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"reconcel/rules"
+)
+
+// A renderer renders resources one after the other, tells what hinders it and
+// keeps what comes out.
+type renderer struct {
+	app      *app
+	program  *rules.Program
+	kinds    kinds
+	observed *observed
+	out      rules.Rendering
+
+	given    map[rules.Identity]*object // resources so far
+	made     map[rules.Identity]string  // children so far, and whose they are
+	items    []item
+	failures int
+}
+
+// An item is one object of the result.
+type item struct {
+	comment string
+	object  map[string]any
+}
+
+// tell says something about a resource that is no failure.
+func (r *renderer) tell(o *object, format string, args ...any) {
+	r.app.say("%s: %s", o, fmt.Sprintf(format, args...))
+}
+
+// fail says what is wrong with a resource.
+func (r *renderer) fail(o *object, format string, args ...any) {
+	r.failures++
+	r.tell(o, format, args...)
+}
+
+// resource renders one resource by all rules for it.
+func (r *renderer) resource(o *object) {
+	if other := r.given[identity(o)]; other != nil {
+		r.fail(o, "is given twice, in %s and %s", other.file, o.file)
+		return
+	}
+	r.given[identity(o)] = o
+	primary, why := r.primary(o)
+	if primary == nil {
+		r.tell(o, "%s", why)
+		return
+	}
+	dropped, err := r.kinds.complete(o)
+	if err != nil {
+		r.fail(o, "%s: %v", o.file, err)
+		return
+	}
+	for _, field := range dropped {
+		r.tell(o, "%s: dropped, as the API server would: the CRD has no such field", field)
+	}
+	r.observeSelf(o)
+	foreign := map[rules.Identity]string{}
+	primary.Render(rules.Input{Self: o.Object, Observed: func(id rules.Identity) rules.Live { return r.live(o, id, foreign) }}, &r.out)
+	matched := false
+	for i := range r.out.Rules {
+		result := &r.out.Rules[i]
+		matched = matched || result.Matches || result.Err != nil
+		r.rule(o, result, foreign)
+	}
+	if !matched {
+		r.tell(o, "no rule selects it: what for.namespaces, for.selector or for.when say does not hold")
+		return
+	}
+	r.status(o)
+}
+
+// observeSelf gives a resource without a status the one that it is observed
+// with. Everything else about it comes from where it was given, and neither
+// happens in silence.
+func (r *renderer) observeSelf(o *object) {
+	live := r.observed.find(identity(o))
+	if live == nil {
+		return
+	}
+	status, has := live.Object["status"]
+	switch _, own := o.Object["status"]; {
+	case own:
+		r.tell(o, "is also in %s, which is not used: %s has its status", live.file, o.file)
+	case has:
+		o.Object["status"] = status
+		r.tell(o, "its status is taken from %s, the rest from %s", live.file, o.file)
+	default:
+		r.tell(o, "is also in %s, which is not used", live.file)
+	}
+}
+
+// live answers what the rules ask about a child. One that somebody else
+// controls is none of the resource's.
+func (r *renderer) live(o *object, id rules.Identity, foreign map[rules.Identity]string) rules.Live {
+	child := r.observed.find(id)
+	if child == nil {
+		return rules.Live{}
+	}
+	if other := holder(child, o); other != nil {
+		foreign[id] = fmt.Sprintf("%s %q controls it (%s)", other.Kind, other.Name, child.file)
+		return rules.Live{}
+	}
+	return rules.Live{Object: child.Object}
+}
+
+// rule keeps what one rule makes of a resource.
+func (r *renderer) rule(o *object, result *rules.RuleResult, foreign map[rules.Identity]string) {
+	if err := result.Err; err != nil {
+		at := ""
+		if err.Reason == rules.InvalidSpec { // The author's message; others name their place.
+			at = fmt.Sprintf("rule %q (%s:%d): ", result.Rule.Name, result.Rule.Pos.File, result.Rule.Pos.Line)
+		}
+		r.fail(o, "%s%v", at, err)
+		return
+	}
+	for i := range result.Children {
+		r.child(o, result.Rule, &result.Children[i], foreign)
+	}
+	if result.StatusErr != nil {
+		r.fail(o, "%v", result.StatusErr)
+	}
+}
+
+func (r *renderer) child(o *object, rule *rules.Rule, d *rules.Desired, foreign map[rules.Identity]string) {
+	name := fmt.Sprintf("rule %q, child %q", rule.Name, d.Child.ID)
+	place := fmt.Sprintf("%s:%d", d.Child.Pos.File, d.Child.Pos.Line)
+	waits := strings.Join(d.Waits, ", ")
+	switch d.State {
+	case rules.Excluded:
+		r.tell(o, "%s (%s): excluded", name, place)
+		return
+	case rules.Waiting:
+		r.tell(o, "%s (%s): waits for %s", name, place, waits)
+		return
+	case rules.Failed:
+		r.fail(o, "%v", d.Err)
+		return
+	}
+	content, err := d.Object()
+	if err != nil {
+		r.fail(o, "%s (%s): %v", name, place, err)
+		return
+	}
+	child := &object{file: d.Child.Pos.File}
+	child.Object = content
+	if why := r.refusal(o, child, foreign); why != "" {
+		r.fail(o, "%s (%s): %s", name, place, why)
+		return
+	}
+	if waits != "" {
+		r.tell(o, "%s (%s): not applied yet: waits for %s", name, place, waits)
+	}
+	r.items = append(r.items, item{comment: fmt.Sprintf("# %s (%s)", name, place), object: content})
+}
+
+// refusal says why run would not apply a child, or "".
+func (r *renderer) refusal(o, child *object, foreign map[rules.Identity]string) string {
+	id := identity(child)
+	if why := foreign[id]; why != "" {
+		return fmt.Sprintf("%s exists, and %s", child, why)
+	}
+	if r.kinds.clusterScoped(id.GVK.GroupKind()) && id.Namespace != "" {
+		return fmt.Sprintf("%s is cluster-scoped, and a namespaced resource may own only what is in its namespace", id.GVK.Kind)
+	}
+	if r.kinds.namespaced(id.GVK.GroupKind()) && id.Namespace == "" {
+		return fmt.Sprintf("metadata.namespace is missing: %s is namespaced, and the resource is not", id.GVK.Kind)
+	}
+	if other, made := r.made[id]; made {
+		return fmt.Sprintf("%s is made for %s already", child, other)
+	}
+	r.made[id] = o.String()
+	return ""
+}
+
+// status keeps what all rules together say about a resource's status.
+func (r *renderer) status(o *object) {
+	status := map[string]any{}
+	var conditions []any
+	for i := range r.out.Rules {
+		result := &r.out.Rules[i]
+		if len(result.Status) > 0 {
+			// Two rules never write one field, so that nothing is lost here.
+			if err := utiljson.Unmarshal(result.Status, &status); err != nil {
+				r.fail(o, "rule %q: status: %v", result.Rule.Name, err)
+				return
+			}
+		}
+		for _, c := range result.Conditions {
+			conditions = append(conditions, condition(c))
+		}
+	}
+	if len(conditions) > 0 {
+		status["conditions"] = conditions
+	}
+	if len(status) == 0 {
+		return
+	}
+	metadata := map[string]any{"name": o.GetName()}
+	if o.GetNamespace() != "" {
+		metadata["namespace"] = o.GetNamespace()
+	}
+	r.items = append(r.items, item{
+		comment: fmt.Sprintf("# status of %s", o),
+		object:  map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": metadata, "status": status},
+	})
+}
+
+// condition returns a condition as it stands in a status, but for its times:
+// they would make every rendering another one.
+func condition(c rules.Condition) map[string]any {
+	entry := map[string]any{"type": c.Type, "status": string(c.Status), "reason": c.Reason}
+	if c.Reason == "" { // Conditions must have one; run fills in the same.
+		entry["reason"] = map[rules.ConditionStatus]string{rules.True: c.Type, rules.False: "Not" + c.Type, rules.Unknown: "Unknown"}[c.Status]
+	}
+	if c.Message != "" {
+		entry["message"] = c.Message
+	}
+	return entry
+}
+
+// tellUnread names what was observed in vain: a name or namespace that is
+// wrong there would otherwise look like a child that does not exist.
+func (r *renderer) tellUnread() {
+	for _, o := range r.observed.unread() {
+		r.app.say("%s: %s is not used: no child has that kind, namespace and name", o.file, o)
+	}
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+const (
+	envPrefix    = "RECONCEL_"
+	settingsFile = "reconcel.yaml"
+	configFlag   = "config" // names the settings file, and so cannot stand in it
+)
+
+// variable returns the environment variable of a setting.
+func variable(name string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// resolve completes the flags of run: what no flag says comes from the
+// environment, or else from the settings file, or else stays the default. All
+// that is wrong there is said at once.
+func resolve(flags *pflag.FlagSet) error {
+	path, file, err := readSettings(flags)
+	if err != nil {
+		return err
+	}
+	if file.GetString("kind") == "Rules" {
+		return misused("%s holds rules, but a file of that name holds settings: call it something else", path)
+	}
+	v := viper.New()
+	if err := v.MergeConfigMap(file.AllSettings()); err != nil {
+		return misused("%s: %w", path, err)
+	}
+	var names []string
+	var wrong []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" || f.Name == configFlag {
+			return
+		}
+		names = append(names, f.Name)
+		if f.Changed {
+			return // The flag itself says it, and has been checked.
+		}
+		_ = v.BindEnv(f.Name, variable(f.Name)) // Fails without a name only.
+		place, base := variable(f.Name), ""
+		if os.Getenv(variable(f.Name)) == "" {
+			place, base = path+": "+f.Name, filepath.Dir(path)
+		}
+		if value := v.Get(f.Name); value != nil {
+			if err := assign(f, value, base); err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: %w", place, err))
+			}
+		}
+	})
+	wrong = append(wrong, unknownKeys(file, path, names)...)
+	wrong = append(wrong, unknownVariables(os.Environ(), names)...)
+	if len(wrong) > 0 {
+		return misused("%w", errors.Join(wrong...))
+	}
+	return nil
+}
+
+// readSettings reads the settings file. Only one that was asked for must be
+// there.
+func readSettings(flags *pflag.FlagSet) (path string, file *viper.Viper, err error) {
+	path, _ = flags.GetString(configFlag)
+	if path == "" {
+		path = os.Getenv(variable(configFlag))
+	}
+	asked := path != ""
+	if !asked {
+		path = settingsFile
+	}
+	file = viper.New()
+	file.SetConfigFile(path)
+	file.SetConfigType("yaml")
+	err = file.ReadInConfig()
+	var unparsed viper.ConfigParseError
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !asked:
+		return path, file, nil
+	case errors.As(err, &unparsed):
+		return path, nil, misused("%s: %s", path, strings.TrimPrefix(unparsed.Unwrap().Error(), "yaml: "))
+	case err != nil:
+		return path, nil, failed(fmt.Errorf("%s: cannot be read: %w", path, cause(err)))
+	}
+	return path, file, nil
+}
+
+// assign gives a flag a value from elsewhere. Paths in the settings file
+// are relative to it: base is its folder.
+func assign(f *pflag.Flag, value any, base string) error {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		texts, err := texts(value)
+		if err != nil {
+			return err
+		}
+		for i := range texts {
+			texts[i] = relative(base, texts[i])
+		}
+		return list.Replace(texts)
+	}
+	s, err := text(f.Value.Type(), value)
+	if err != nil {
+		return err
+	}
+	if f.Name == "kubeconfig" {
+		s = relative(base, s)
+	}
+	if err := f.Value.Set(s); err != nil {
+		return fmt.Errorf("%w, got %q", expectation(f, err), s)
+	}
+	return nil
+}
+
+// expectation says in plain words what pflag's own types want.
+func expectation(f *pflag.Flag, err error) error {
+	if f.Value.Type() == "bool" {
+		return errors.New("expected true or false")
+	}
+	return err
+}
+
+func relative(base, path string) string {
+	if base == "" || path == "" || path == stdin || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(base, path)
+}
+
+// text returns a value as it would stand behind a flag, if it is of the flag's
+// type. The environment knows only strings.
+func text(kind string, value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		return v, nil
+	case bool:
+		if kind == "bool" {
+			return fmt.Sprint(v), nil
+		}
+	case int, int64, uint64, float64:
+		if kind == typeNumber || kind == typeDuration {
+			return fmt.Sprint(v), nil
+		}
+	}
+	want := kind
+	switch kind {
+	case "string":
+		want = "text"
+	case "bool":
+		want = "true or false"
+	}
+	return "", fmt.Errorf("expected a %s, got the %s %v", want, yamlType(value), value)
+}
+
+// texts returns a list of strings, or the parts of one between commas.
+func texts(value any) ([]string, error) {
+	switch v := value.(type) {
+	case string:
+		parts := strings.Split(v, ",")
+		for i := range parts {
+			parts[i] = strings.TrimSpace(parts[i])
+		}
+		return parts, nil
+	case []any:
+		all := make([]string, len(v))
+		for i := range v {
+			s, ok := v[i].(string)
+			if !ok {
+				return nil, fmt.Errorf("expected a list of texts, got the %s %v in it", yamlType(v[i]), v[i])
+			}
+			all[i] = s
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("expected a list of texts, got the %s %v", yamlType(value), value)
+}
+
+// unknownKeys finds what stands in the settings file and means nothing.
+func unknownKeys(file *viper.Viper, path string, names []string) (wrong []error) {
+	keys := file.AllKeys()
+	slices.Sort(keys)
+	for _, key := range keys {
+		key, _, _ = strings.Cut(key, ".") // A map where none belongs is refused for its type.
+		if slices.Contains(names, key) {
+			continue
+		}
+		wrong = append(wrong, fmt.Errorf("%s: unknown key %q%s", path, key, meant(key, names)))
+	}
+	return slices.CompactFunc(wrong, func(a, b error) bool { return a.Error() == b.Error() })
+}
+
+// serviceVariable are the variables that Kubernetes sets in every Pod for each
+// Service in its namespace. One called reconcel, or reconcel-metrics, makes
+// some that begin like ours.
+var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+
+// unknownVariables finds what stands in the environment and means nothing.
+func unknownVariables(environ, names []string) (wrong []error) {
+	known := []string{variable(configFlag)}
+	for _, name := range names {
+		known = append(known, variable(name))
+	}
+	slices.Sort(environ)
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) || serviceVariable.MatchString(name) {
+			continue
+		}
+		wrong = append(wrong, fmt.Errorf("unknown variable %s in the environment%s", name, meant(name, known)))
+	}
+	return wrong
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// An object is a Kubernetes object that was read from a file.
+type object struct {
+	unstructured.Unstructured
+	file string
+}
+
+// String names the object for people.
+func (o *object) String() string {
+	if o.GetNamespace() == "" {
+		return o.GetKind() + " " + o.GetName()
+	}
+	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
+}
+
+// objects reads Kubernetes objects from files and folders: any number of YAML
+// or JSON documents in each, with the items of lists as objects of their own.
+func (a *app) objects(where search, paths []string) ([]*object, error) {
+	where.extensions = []string{".yaml", ".yml", ".json"}
+	var all []*object
+	var unread, wrong []error
+	for _, path := range paths {
+		files, err := where.find(path)
+		if err != nil {
+			unread = append(unread, fmt.Errorf("%s: cannot be read: %w", path, err))
+		}
+		for _, file := range files {
+			name, data, err := a.read(file)
+			if err != nil {
+				unread = append(unread, fmt.Errorf("%s: cannot be read: %w", name, err))
+				continue
+			}
+			some, err := decodeObjects(name, data)
+			if err != nil {
+				wrong = append(wrong, err)
+			}
+			all = append(all, some...)
+		}
+	}
+	if len(unread) > 0 {
+		return nil, failed(errors.Join(append(unread, wrong...)...))
+	}
+	if len(wrong) > 0 {
+		return nil, no(errors.Join(wrong...))
+	}
+	return all, nil
+}
+
+// decodeObjects reads the documents of one file. What is not JSON is YAML,
+// which may begin with a brace as well.
+func decodeObjects(file string, data []byte) ([]*object, error) {
+	documents, err := splitJSON(data)
+	if err != nil {
+		documents, err = splitYAML(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var all []*object
+	for _, document := range documents {
+		var content any
+		if err := utiljson.Unmarshal(document, &content); err != nil {
+			return all, fmt.Errorf("%s: %w", file, err)
+		}
+		if content == nil {
+			continue // Nothing but comments.
+		}
+		entries, isMap := content.(map[string]any)
+		if !isMap {
+			return all, fmt.Errorf("%s: expected a Kubernetes object, got a %s", file, yamlType(content))
+		}
+		all = appendObjects(all, file, entries)
+	}
+	return all, nil
+}
+
+// splitJSON returns the JSON documents that follow one another in a text.
+func splitJSON(data []byte) (documents [][]byte, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	for {
+		var document json.RawMessage
+		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+			return documents, nil
+		} else if err != nil {
+			return nil, err
+		}
+		documents = append(documents, document)
+	}
+}
+
+// splitYAML returns the YAML documents of a text as JSON. Each is parsed with
+// as many empty lines before it as the file has lines, so that the parser's
+// complaints name lines of the file.
+func splitYAML(data []byte) (documents [][]byte, err error) {
+	lines := strings.SplitAfter(string(data), "\n")
+	for from := 0; from < len(lines); {
+		to := from + 1
+		for to < len(lines) && !startsDocument(lines[to]) {
+			to++
+		}
+		text := strings.Join(lines[from:to], "")
+		if startsDocument(lines[from]) {
+			text = "   " + text[len("---"):] // What follows on the line belongs to the document.
+		}
+		document, err := yaml.YAMLToJSONStrict([]byte(strings.Repeat("\n", from) + text))
+		if err != nil {
+			return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		documents = append(documents, document)
+		from = to
+	}
+	return documents, nil
+}
+
+// startsDocument reports whether a line is a document marker, which can stand
+// nowhere else in YAML.
+func startsDocument(line string) bool {
+	return strings.HasPrefix(line, "---") && strings.TrimLeft(line[3:], " \t\r\n") != line[3:] || line == "---"
+}
+
+// appendObjects adds an object, or the items of a list.
+func appendObjects(all []*object, file string, content map[string]any) []*object {
+	o := &object{Unstructured: unstructured.Unstructured{Object: content}, file: file}
+	items, ok := content["items"].([]any)
+	if !ok || !strings.HasSuffix(o.GetKind(), "List") {
+		return append(all, o)
+	}
+	for _, item := range items {
+		entries, ok := item.(map[string]any)
+		if !ok {
+			entries = map[string]any{} // Refused later, for what it lacks.
+		}
+		inherit(entries, o)
+		all = appendObjects(all, file, entries)
+	}
+	return all
+}
+
+// inherit gives an item of a typed list the kind that the API server leaves
+// out there.
+func inherit(item map[string]any, list *object) {
+	kind := strings.TrimSuffix(list.GetKind(), "List")
+	if kind == "" || item["kind"] != nil || item["apiVersion"] != nil {
+		return
+	}
+	item["apiVersion"], item["kind"] = list.GetAPIVersion(), kind
+}
+
+// check says what an object lacks to be one.
+func (o *object) check() error {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	for _, field := range []string{"name", "namespace"} {
+		if _, isText := metadata[field].(string); metadata[field] != nil && !isText {
+			return fmt.Errorf("%s: %s: metadata.%s must be text, is the %s %v (quote it)", o.file, o.GetKind(), field, yamlType(metadata[field]), metadata[field])
+		}
+	}
+	switch {
+	case o.GetAPIVersion() == "" || o.GetKind() == "":
+		return fmt.Errorf("%s: an object without apiVersion and kind", o.file)
+	case o.GetName() == "":
+		return fmt.Errorf("%s: %s without metadata.name", o.file, o.GetKind())
+	}
+	return nil
+}
+
+func yamlType(value any) string {
+	switch value.(type) {
+	case []any:
+		return "list"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case map[string]any:
+		return "map"
+	}
+	return "number"
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDecodeObjects(t *testing.T) {
+	cases := []struct {
+		name, text string
+		want       []string
+		err        string
+	}{
+		{name: "one", text: "kind: A\nmetadata: {name: a}\n", want: []string{"A a"}},
+		{name: "nothing", text: "# only a comment\n"},
+		{name: "several", text: "---\nkind: A\nmetadata: {name: a}\n--- # next\nkind: B\nmetadata: {name: b, namespace: ns}\n---\n", want: []string{"A a", "B ns/b"}},
+		{name: "windows lines", text: "kind: A\r\nmetadata: {name: a}\r\n---\r\nkind: B\r\nmetadata: {name: b}\r\n", want: []string{"A a", "B b"}},
+		{name: "dashes that are no marker", text: "kind: A\nmetadata: {name: a}\ndata: |\n  ---\n  x\n", want: []string{"A a"}},
+		{name: "JSON", text: ` {"kind":"A","metadata":{"name":"a"}} {"kind":"B","metadata":{"name":"b"}}`, want: []string{"A a", "B b"}},
+		{name: "a List", text: "kind: List\nitems:\n- {kind: A, metadata: {name: a}}\n- {kind: B, metadata: {name: b}}\n", want: []string{"A a", "B b"}},
+		{name: "a typed list", text: "apiVersion: v1\nkind: PodList\nitems:\n- {metadata: {name: a}}\n", want: []string{"Pod a"}},
+		{name: "a kind that only ends in List", text: "kind: ShoppingList\nmetadata: {name: a}\nspec: {items: [milk]}\n", want: []string{"ShoppingList a"}},
+		{name: "a broken second document", text: "kind: A\n---\nkind: B\n  x: y\n", err: "f: line 4: mapping values are not allowed in this context"},
+		{name: "a duplicate key", text: "kind: A\n---\nkind: B\nkind: C\n", err: "f: unmarshal errors:\n  line 4: key \"kind\" already set in map"},
+		{name: "YAML that looks like JSON", text: "{kind: A, metadata: {name: a}}\n---\n{kind: B, metadata: {name: b}}\n", want: []string{"A a", "B b"}},
+		{name: "broken JSON", text: "{\n\"kind\": ]}", err: "f: line 1: did not find expected node content"},
+		{name: "no map", text: "- a\n", err: "f: expected a Kubernetes object, got a list"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			objects, err := decodeObjects("f", []byte(c.text))
+			var got []string
+			for _, o := range objects {
+				got = append(got, o.String())
+			}
+			if err != nil {
+				if diff := cmp.Diff(c.err, err.Error()); diff != "" {
+					t.Errorf("error (-want +got)\n%s", diff)
+				}
+				return
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || c.err != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}

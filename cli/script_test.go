@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(Main()) }})
+}
+
+// TestScripts runs the real command as its users do.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"freeport": freePort,
+			"await":    await,
+			"term":     term,
+		},
+	})
+}
+
+// exits CODE COMMAND ARGS... runs a command that must exit with a code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, expected %d", got, want)
+	}
+}
+
+// freeport VARIABLE sets a variable to a port that nobody listens on.
+func freePort(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Check(l.Close())
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	ts.Setenv(args[0], port)
+}
+
+// await URL CODE REGEXP asks until the answer is as expected.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	url, code, pattern := args[0], args[1], regexp.MustCompile(args[2])
+	deadline := time.Now().Add(30 * time.Second)
+	last := "no answer"
+	for time.Now().Before(deadline) {
+		if response, err := http.Get(url); err == nil {
+			body, _ := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			last = response.Status + ": " + string(body)
+			if strconv.Itoa(response.StatusCode) == code && pattern.Match(body) {
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s: expected %s %s, the last answer was %s", url, code, pattern, last)
+}
+
+// term ends the commands in the background as Kubernetes does.
+func term(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, command := range ts.BackgroundCmds() {
+		ts.Check(command.Process.Signal(syscall.SIGTERM))
+	}
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// A server answers probes and Prometheus.
+type server struct {
+	listener net.Listener // nil: off
+	http     *http.Server
+	serving  sync.WaitGroup
+}
+
+// listen takes the address, so that a taken one is known before anything
+// starts.
+func listen(address string) (*server, error) {
+	if address == "off" {
+		return &server{}, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, failed(fmt.Errorf("%w: choose another address with --listen, or --listen=off", err))
+	}
+	return &server{listener: l}, nil
+}
+
+// start answers until stop is called. broken is called if that fails.
+func (s *server) start(handler http.Handler, broken func(error)) {
+	if s.listener == nil {
+		return
+	}
+	const patience = 10 * time.Second
+	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience, IdleTimeout: 2 * time.Minute}
+	s.serving.Go(func() {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			broken(failed(fmt.Errorf("answer on %s: %w", s.address(), err)))
+		}
+	})
+}
+
+func (s *server) address() string {
+	if s.listener == nil {
+		return "off"
+	}
+	return s.listener.Addr().String()
+}
+
+// stop waits a little for answers that are under way.
+func (s *server) stop() {
+	if s.http == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close()
+	}
+	s.serving.Wait()
+}
+
+// endpoints are what the server answers: healthz that the process works,
+// readyz that it reconciles, or why not yet.
+func endpoints(ready func() error, metrics *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{Registry: metrics}))
+	return mux
+}

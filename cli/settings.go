@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+)
+
+// settings are what run needs to know besides the rules. They are bound to its
+// flags; resolve completes them from the environment and reconcel.yaml.
+type settings struct {
+	rules      ruleFiles
+	kubeconfig string
+	context    string
+	namespace  string
+	name       string
+	workers    count
+	qps        rate
+	burst      count
+	reapply    span
+	listen     string
+	logLevel   level
+	logFormat  choice
+}
+
+// flags declares the settings. Every flag here is also a key of reconcel.yaml
+// and, with its prefix, a variable of the environment.
+func (s *settings) flags(flags *pflag.FlagSet) {
+	s.workers = count{n: 16, min: 1}
+	s.logFormat = choice{text: "text", allowed: []string{"text", "json"}}
+	_ = s.reapply.Set("12h")
+
+	s.rules.flags(flags)
+	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
+	flags.StringVar(&s.context, "context", "", "context of the kubeconfig (default: its current one)")
+	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
+	flags.StringVar(&s.name, "name", "reconcel", "name of reconcel's own objects; two instances need two names")
+	flags.Var(&s.workers, "workers", "resources that are reconciled at a time")
+	flags.Var(&s.qps, "qps", "requests per second to the API server; 0: no limit, its own priorities decide")
+	flags.Var(&s.burst, "burst", "requests that may exceed qps at once; 0: twice qps")
+	flags.Var(&s.reapply, "reapply-every", "how often a child is applied again though nothing has changed; 0: never")
+	flags.StringVar(&s.listen, "listen", defaultListen(), "`address` of /metrics, /healthz and /readyz; off: none")
+	flags.Var(&s.logLevel, "log-level", "least level that is logged")
+	flags.Var(&s.logFormat, "log-format", "format of the log")
+}
+
+// defaultListen is loopback on somebody's machine. In a Pod it is every
+// address, because the kubelet's probes and Prometheus come from outside.
+func defaultListen() string {
+	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+		return ":8080"
+	}
+	return "127.0.0.1:8080"
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// A version says what this binary was built from.
+type version struct {
+	Version    string `json:"version"`
+	Commit     string `json:"commit,omitempty"`
+	Modified   bool   `json:"modified,omitempty"` // built from a checkout with changes
+	Go         string `json:"go"`
+	Platform   string `json:"platform"`
+	Kubernetes string `json:"kubernetes"` // version of the client library
+}
+
+// builtFrom asks the binary itself, so that no build flag can be forgotten.
+func builtFrom() version {
+	v := version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Kubernetes: "unknown"}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if build.Main.Version != "" {
+		v.Version = build.Main.Version
+	}
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	for _, module := range build.Deps {
+		if module.Path == "k8s.io/client-go" {
+			v.Kubernetes = module.Version
+		}
+	}
+	return v
+}
+
+func (v version) String() string {
+	s := "reconcel " + v.Version + "\n"
+	if v.Commit != "" {
+		s += "commit " + v.Commit
+		if v.Modified {
+			s += " (modified)"
+		}
+		s += "\n"
+	}
+	return s + fmt.Sprintf("%s %s\nk8s.io/client-go %s\n", v.Go, v.Platform, v.Kubernetes)
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	format := outputFormat{text: "text", allowed: []string{"text", "json"}}
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the versions of reconcel, Go and the Kubernetes client library",
+		Example: `  reconcel version -o json`,
+		Args:    flagsOnly,
+		RunE: func(*cobra.Command, []string) error {
+			v := builtFrom()
+			if format.text == "text" {
+				return a.print([]byte(v.String()))
+			}
+			data, err := json.MarshalIndent(v, "", "  ")
+			if err != nil {
+				return failed(err)
+			}
+			return a.print(append(data, '\n'))
+		},
+	}
+	format.flag(cmd.Flags())
+	return cmd
+}
