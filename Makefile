@@ -1,0 +1,116 @@
+# `make help` lists what there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+include mk/devcluster.mk
+
+RECONCEL := bin/reconcel
+
+# golangci-lint is built from source by a plain `go install`.
+GOLANGCI_LINT_VERSION := v2.15.0
+GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
+
+# The race detector needs a C compiler. Without one, tests run without it, and say so.
+RACE = $(if $(shell command -v "$$(go env CC)"),-race)
+NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the race detector' >&2)
+
+# Packages with tests that want a cluster.
+INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine internal rules)))))
+
+# Each example: its rules, and the resources that are rendered by them.
+EXAMPLES := foo databasemanager
+RESOURCES_foo := foo.yaml
+RESOURCES_databasemanager := mysql.yaml mariadb.yaml
+render = $(RECONCEL) render --rules=examples/$(1)/rules.yaml --crd=crds \
+	$(foreach r,$(RESOURCES_$(1)),--resources=examples/$(1)/$(r))
+
+.PHONY: help
+help: ## Show this
+	@echo 'make demo runs everything, make test checks everything.'
+	@echo
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Use
+
+.PHONY: demo
+demo: build devcluster ## See it work: a Kubernetes on loopback, the controller and the examples (or on the cluster of KUBECONFIG=file)
+	@hack/demo.sh
+
+.PHONY: build
+build: ## Build bin/reconcel
+	CGO_ENABLED=0 go build -trimpath -o $(RECONCEL) .
+
+.PHONY: image
+image: ## Build the container image reconcel:dev
+	@mkdir -p bin/image
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags='-s -w' -o bin/image/reconcel .
+	@for f in $$SSL_CERT_FILE /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do \
+		if [[ -s $$f ]]; then install -m 0644 "$$f" bin/image/ca-certificates.crt; exit; fi; \
+	done; echo 'no CA certificates found: name the file in SSL_CERT_FILE' >&2; exit 1
+	docker build --tag=reconcel:dev .
+
+##@ Check
+
+.PHONY: test
+test: unit integration examples ## Run every test, with the race detector, those on a real control plane included
+
+.PHONY: unit
+unit: ## Run the tests that need no cluster
+	$(NO_RACE)
+	go test $(RACE) -p 2 -timeout 15m ./...
+	cd devcluster && go test $(RACE) -timeout 10m .
+
+# One package at a time: what these tests wait for should not wait for a compiler.
+.PHONY: integration
+integration: devcluster ## Run the tests on a real control plane
+	$(NO_RACE)
+	go test $(RACE) -p 1 -tags integration -timeout 30m -count 1 $(INTEGRATION)
+
+.PHONY: examples
+examples: build ## Render the examples, and compare with what is checked in
+	@$(foreach e,$(EXAMPLES),echo 'examples/$(e)'; $(call render,$(e)) | diff -u examples/$(e)/expected.yaml - ;)
+
+.PHONY: examples-update
+examples-update: build ## Render the examples, and replace what is checked in
+	@$(foreach e,$(EXAMPLES),$(call render,$(e)) >bin/expected.yaml; mv bin/expected.yaml examples/$(e)/expected.yaml;)
+
+.PHONY: bench
+bench: ## Run the micro-benchmarks
+	go test -run '^$$' -bench . -benchmem -p 1 ./rules/... ./engine/...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run the linters
+	$(GOLANGCI_LINT) run ./...
+	cd devcluster && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
+
+$(GOLANGCI_LINT):
+	@echo 'building golangci-lint $(GOLANGCI_LINT_VERSION), 2 to 3 minutes, once'
+	@mkdir -p bin/tools
+	GOBIN=$(CURDIR)/bin/tools CGO_ENABLED=0 go install -trimpath github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@mv bin/tools/golangci-lint $@ && rmdir bin/tools
+
+.PHONY: fmt
+fmt: ## Format the Go files
+	gofmt -w $(GO_DIRS)
+
+.PHONY: format-check
+format-check: ## Check that the Go files are formatted
+	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
+
+GO_DIRS = $(wildcard main.go cli engine rules internal devcluster)
+
+.PHONY: tidy-check
+tidy-check: ## Check that go.mod and go.sum say what is needed
+	go mod tidy -diff
+
+.PHONY: verify
+verify: format-check tidy-check lint test ## Run everything that has to pass
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin

@@ -1,0 +1,291 @@
+#!/usr/bin/env bash
+#
+# The demo: a real control plane, reconcel with the rules of two examples, and
+# what they do. `make demo` builds what this needs and calls it.
+#
+# It stays until Ctrl-C on a terminal, and ends with exit 0 elsewhere. It
+# leaves nothing behind in either case, nor when something goes wrong.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly foo=examples/foo dbm=examples/databasemanager
+readonly crds=(foos.samplecontroller.k8s.io databasemanagers.coolops.cn)
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/reconcel-demo.XXXXXX")
+readonly work log=$work/reconcel.log
+cluster_pid='' reconcel_pid='' wait_pid='' kubeconfig='' client=() namespace=default
+patience=120s made_namespace=false made_crds=false
+
+# --- What people see -------------------------------------------------------
+
+bold='' dim='' plain=''
+if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
+	bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'
+fi
+
+step() { printf '\n%s=> %s%s\n' "$bold" "$*" "$plain"; }
+note() { printf '   %s\n' "$*"; }
+
+# command_line prints a command as a person would type it.
+command_line() {
+	local word line='$'
+	for word in "$@"; do
+		if [[ $word =~ [^A-Za-z0-9_./:=,+-] ]]; then word="'$word'"; fi
+		line+=" $word"
+	done
+	printf '%s%s%s\n' "$dim" "$line" "$plain"
+}
+
+# show prints a kubectl command and runs it.
+show() {
+	command_line kubectl "$@"
+	kubectl "$@"
+}
+
+fail() {
+	printf '\n%sdemo: %s%s\n' "$bold" "$*" "$plain" >&2
+	exit 1
+}
+
+# converge waits with kubectl, for as long as there is somebody to wait for.
+converge() {
+	command_line kubectl wait "$@"
+	"${client[@]}" wait --timeout="$patience" "$@" {hold}>&- &
+	wait_pid=$!
+	while running "$wait_pid"; do
+		running "$reconcel_pid" || fail 'reconcel has ended'
+		sleep 0.1
+	done
+	wait "$wait_pid" || fail 'it did not converge'
+}
+
+# --- Leaving ---------------------------------------------------------------
+
+running() { [[ -n $1 ]] && kill -0 "$1" 2>/dev/null; }
+
+# end asks a process to end, and insists after ten seconds.
+end() {
+	running "$1" || return 0
+	kill -TERM "$1" 2>/dev/null || return 0
+	for ((i = 0; i < 100; i++)); do
+		running "$1" || return 0
+		sleep 0.1
+	done
+	kill -KILL "$1" 2>/dev/null || true
+}
+
+cleanup() {
+	local code=$?
+	set +e               # Whatever fails, go on: the terminal may be gone, for one.
+	trap '' INT TERM HUP # Once is enough.
+	trap - EXIT
+	if ((code != 0 && code < 128)) && [[ -s $log ]]; then
+		printf '\nThe end of the log of reconcel:\n' >&2
+		tail -n 40 "$log" >&2
+	fi
+	end "$wait_pid"
+	end "$reconcel_pid"
+	if [[ -n $borrowed ]] && { $made_namespace || $made_crds; }; then
+		step 'Removing what the demo made' >&2
+		if $made_namespace; then kubectl delete namespace "$namespace" --timeout=120s >&2; fi
+		if $made_crds; then kubectl delete crd "${crds[@]}" --ignore-not-found --timeout=120s >&2; fi
+	fi
+	exec {hold}>&- # The cluster ends when its stdin does.
+	if running "$cluster_pid"; then
+		for ((i = 0; i < 300; i++)); do
+			running "$cluster_pid" || break
+			sleep 0.1
+		done
+		end "$cluster_pid"
+	fi
+	rm -rf "$work"
+	exit "$code"
+}
+
+borrowed=${DEVCLUSTER_KUBECONFIG:-}
+exec {hold}>/dev/null
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+# --- The cluster -----------------------------------------------------------
+
+kubectl() { "${client[@]}" "$@" {hold}>&-; }
+
+# talk sets the client to the cluster and the namespace.
+talk() {
+	client=(bin/devcluster kubectl)
+	if [[ -n $borrowed ]]; then client=("$(type -P kubectl)"); fi
+	client+=(--kubeconfig="$kubeconfig" --namespace="$namespace")
+}
+
+# field takes the text of a key out of the line of JSON that devcluster prints.
+field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" "$work/cluster.json"; }
+
+start_cluster() {
+	if [[ -n $borrowed ]]; then
+		type -P kubectl >/dev/null || fail "a cluster was given, but there is no kubectl to talk to it"
+		step "Using the cluster of $borrowed"
+	else
+		step 'Starting Kubernetes on loopback'
+	fi
+	# If this script is killed, the pipe closes and the cluster ends all the same.
+	exec {hold}>&-
+	exec {hold}> >(trap '' INT; exec bin/devcluster up --until-stdin-closes >"$work/cluster.json")
+	cluster_pid=$!
+	until [[ -s $work/cluster.json ]]; do
+		running "$cluster_pid" || fail 'the cluster did not start'
+		sleep 0.1
+	done
+	kubeconfig=$(field kubeconfig)
+	controller_kubeconfig=$(field reconcel)
+	: "${controller_kubeconfig:=$kubeconfig}"
+	talk
+}
+
+# borrow makes room in somebody's cluster, and touches nothing that is there.
+borrow() {
+	local crd
+	patience=600s # Images may have to be pulled.
+	for crd in "${crds[@]}"; do
+		if kubectl get crd "$crd" --output=name >/dev/null 2>&1; then
+			fail "the cluster has $crd already, and the demo would act on objects that are not its own"
+		fi
+	done
+	namespace=reconcel-demo-$$
+	talk
+	show create namespace "$namespace"
+	made_namespace=true
+}
+
+# --- reconcel --------------------------------------------------------------
+
+start_reconcel() {
+	step 'Starting reconcel with the rules of the examples'
+	local flags=(--rules="$foo/rules.yaml" --rules="$dbm/rules.yaml" --listen=127.0.0.1:0)
+	if [[ -n $borrowed ]]; then flags+=(--name=reconcel-demo --namespace="$namespace"); fi
+	command_line reconcel run -f "$foo/rules.yaml" -f "$dbm/rules.yaml"
+	note "its log: $log"
+	bin/reconcel run "${flags[@]}" --kubeconfig="$controller_kubeconfig" {hold}>&- >"$log" 2>&1 </dev/null &
+	reconcel_pid=$!
+}
+
+# --- What it does ----------------------------------------------------------
+
+# await looks again and again until a command succeeds.
+await() {
+	local what=$1 i
+	shift
+	for ((i = 0; i < 600; i++)); do
+		"$@" && return
+		running "$reconcel_pid" || fail 'reconcel has ended'
+		sleep 0.05
+	done
+	fail "$what did not happen within 30 seconds"
+}
+
+uid() { kubectl get deployment example-foo --output='jsonpath={.metadata.uid}' 2>/dev/null || true; }
+replaced() { local now; now=$(uid); [[ -n $now && $now != "$1" ]]; }
+image_is() { [[ $(kubectl get deployment example-foo --output='jsonpath={.spec.template.spec.containers[0].image}') == "$1" ]]; }
+
+create() {
+	step 'A Foo and two DatabaseManagers'
+	show apply -f "$foo/foo.yaml" -f "$dbm/secret.yaml" -f "$dbm/mysql.yaml" -f "$dbm/mariadb.yaml"
+	converge --for=condition=Ready foo/example-foo databasemanager/orders databasemanager/metrics
+	show get foos,databasemanagers
+	show get deployments,pods --show-labels
+}
+
+edit() {
+	step 'The Foo is edited: its Deployment follows, and so does its status'
+	show patch foo example-foo --type=merge --patch='{"spec":{"replicas":3}}'
+	converge --for='jsonpath={.status.availableReplicas}=3' foo/example-foo
+	show get foo example-foo
+}
+
+change_type() {
+	step 'A DatabaseManager changes its type: the Deployment stays, with another server in it'
+	show patch databasemanager orders --type=merge --patch='{"spec":{"dbtype":"mariadb"}}'
+	show scale databasemanager orders --replicas=2
+	converge --for='jsonpath={.status.availableReplicas}=2' databasemanager/orders
+	converge --for=condition=Ready databasemanager/orders
+	show get deployment orders-db --output=wide
+}
+
+repair() {
+	step 'Somebody edits the Deployment: the change is undone'
+	show set image deployment/example-foo nginx=httpd:latest
+	await 'the repair' image_is nginx:latest
+	show get deployment example-foo --output=wide
+
+	step 'Somebody deletes the Deployment: it is made again'
+	local before
+	before=$(uid)
+	show delete deployment example-foo
+	await 'the repair' replaced "$before"
+	converge --for=condition=Available deployment/example-foo
+	converge --for=condition=Ready foo/example-foo
+	show get deployment example-foo
+}
+
+mistake() {
+	step 'A Foo without a deploymentName: it says so itself'
+	kubectl apply -f - <<-'YAML'
+		apiVersion: samplecontroller.k8s.io/v1alpha1
+		kind: Foo
+		metadata:
+		  name: nameless
+		spec:
+		  replicas: 1
+	YAML
+	converge --for=condition=Stalled foo/nameless
+	show get foos --output=wide
+	show events --for=foo/nameless
+	show delete foo nameless
+}
+
+go_on() {
+	step 'Go on by yourself, in another terminal'
+	local kubectl=kubectl
+	note "export KUBECONFIG=$kubeconfig"
+	if [[ -n $borrowed ]]; then
+		kubectl="kubectl --namespace=$namespace"
+	elif ! type -P kubectl >/dev/null; then
+		note "alias kubectl='$PWD/bin/devcluster kubectl --kubeconfig=$kubeconfig'"
+	fi
+	note "$kubectl get foos,databasemanagers"
+	note "$kubectl scale databasemanager orders --replicas=2"
+	note "$kubectl events --for=databasemanager/orders"
+	note "tail -f $log"
+	printf '\n%sCtrl-C ends the demo and removes everything.%s\n' "$bold" "$plain"
+}
+
+stay() {
+	trap 'printf "\n"; exit 0' INT
+	go_on
+	while running "$reconcel_pid" && running "$cluster_pid"; do
+		[[ -t 0 ]] || exit 129 # The terminal is gone, and its signal may have stopped at make.
+		sleep 1
+	done
+	fail 'reconcel or the cluster has ended'
+}
+
+start_cluster
+if [[ -n $borrowed ]]; then borrow; fi
+step 'The kinds of the examples'
+made_crds=true
+show apply -f crds/
+show wait --for=condition=Established --timeout=30s crd "${crds[@]}"
+start_reconcel
+create
+edit
+change_type
+repair
+mistake
+running "$reconcel_pid" || fail 'reconcel has ended'
+if [[ -t 0 && -t 1 ]]; then
+	stay
+fi
+step 'Everything converged'
