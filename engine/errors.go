@@ -65,18 +65,17 @@ func discreet(gk schema.GroupKind, err error) error {
 		return err
 	}
 	s := status.Status()
-	told := fmt.Sprintf("the API server answered %d %s", s.Code, s.Reason)
+	var fields []string
 	if s.Details != nil {
-		causes := make([]metav1.StatusCause, 0, len(s.Details.Causes))
-		for _, c := range s.Details.Causes {
-			told += " " + c.Field
-			causes = append(causes, metav1.StatusCause{Type: c.Type, Field: c.Field})
-		}
 		details := *s.Details
-		details.Causes = causes
+		details.Causes = make([]metav1.StatusCause, 0, len(s.Details.Causes))
+		for _, c := range s.Details.Causes {
+			fields = append(fields, c.Field)
+			details.Causes = append(details.Causes, metav1.StatusCause{Type: c.Type, Field: c.Field})
+		}
 		s.Details = &details
 	}
-	s.Message = told + " (its message is withheld: it may quote the Secret)"
+	s.Message = fmt.Sprintf("the API server answered %d %s %v (its message is withheld: it may quote the Secret)", s.Code, s.Reason, fields)
 	return &apierrors.StatusError{ErrStatus: s}
 }
 
