@@ -115,6 +115,10 @@ func (c *cluster) controllerManager() component {
 		// Made for clusters with a thousand nodes to protect; here the limits
 		// would be what a measurement measures.
 		"--kube-api-qps=2000", "--kube-api-burst=4000",
+		// A machine that stands still for a minute, as laptops and virtual machines
+		// do, is no reason to call its node dead: kwok would never make the Pods
+		// ready again.
+		"--node-monitor-grace-period=24h",
 		"--concurrent-deployment-syncs=10", "--concurrent-replicaset-syncs=10", "--concurrent-job-syncs=10",
 	}
 	args = append(args, c.serving(c.ports.controllerManager)...)

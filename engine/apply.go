@@ -232,11 +232,14 @@ func (p *pass) apply(ctx context.Context, k kind, d *rules.Desired, w *written, 
 		return discreet(id.GVK.GroupKind(), err)
 	}
 	p.engine.metrics.writes.WithLabelValues("apply", id.GVK.Kind).Inc()
+	// What is ours is read off the answer to the apply: a later state may show
+	// somebody else's change.
+	applied := ownFields(response.Object, childRole)
 	if response, err = p.dropOrphanedFields(ctx, k, response); err != nil {
 		return err
 	}
 	o := newObject(response, childRole)
-	*w = written{identity: id, uid: o.GetUID(), fields: o.fields, version: o.GetResourceVersion(), object: o}
+	*w = written{identity: id, uid: o.GetUID(), fields: applied, version: o.GetResourceVersion(), object: o}
 	return nil
 }
 

@@ -80,7 +80,7 @@ func TestDrift(t *testing.T) {
 		}
 		return nil
 	})
-	w.quiet(3 * time.Second)
+	w.settles()
 	for _, v := range variants {
 		for _, foreign := range v.drift {
 			t.Run(v.id+" repairs "+foreign, func(t *testing.T) { w.repairs(t, v, foreign) })

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,23 +18,40 @@ import (
 // field that a rule stops to render would never be removed. It cannot stand on
 // an object that was made by an apply in any other way.
 func (p *pass) dropOrphanedFields(ctx context.Context, k kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	index := -1
-	for i, entry := range u.GetManagedFields() {
-		if entry.Manager == "before-first-apply" {
-			index = i
+	resource := p.engine.resource(k, u.GetNamespace())
+	for {
+		patch, err := orphanedFieldsPatch(u)
+		if patch == nil {
+			return u, err
+		}
+		patched, err := resource.Patch(ctx, u.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
+		if err == nil {
+			p.engine.metrics.writes.WithLabelValues("patch", k.gvk.Kind).Inc()
+			return patched, nil
+		}
+		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
+			return nil, err
+		}
+		// A test of the patch failed: somebody else has written in between. ctx
+		// bounds how often that can happen.
+		if u, err = resource.Get(ctx, u.GetName(), metav1.GetOptions{}); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// orphanedFieldsPatch returns a JSON patch for the state of the object that it
+// is given, or nil when there is nothing to drop.
+func orphanedFieldsPatch(u *unstructured.Unstructured) ([]byte, error) {
+	index := slices.IndexFunc(u.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == "before-first-apply"
+	})
 	if index < 0 {
-		return u, nil
+		return nil, nil
 	}
-	patch, err := json.Marshal([]map[string]any{
+	return json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/resourceVersion", "value": u.GetResourceVersion()},
 		{"op": "test", "path": fmt.Sprintf("/metadata/managedFields/%d/manager", index), "value": "before-first-apply"},
 		{"op": "remove", "path": fmt.Sprintf("/metadata/managedFields/%d", index)},
 	})
-	if err != nil {
-		return nil, err
-	}
-	p.engine.metrics.writes.WithLabelValues("patch", k.gvk.Kind).Inc()
-	return p.engine.resource(k, u.GetNamespace()).Patch(ctx, u.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
 }
