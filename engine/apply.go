@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -55,7 +57,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 	case !p.reapply && !drifted(d, live, w):
 		return unchanged, nil
 	}
-	return p.update(ctx, c.kind, d, w, live.GetUID())
+	return p.update(ctx, c.kind, d, w, live)
 }
 
 // inScope refuses a cluster-scoped child of a namespaced primary, and a
@@ -152,11 +154,23 @@ func secretDiffers(d *rules.Desired, live *object, w *written) bool {
 	}
 	want, _ := desired["data"].(map[string]any)
 	have, _ := live.Object["data"].(map[string]any)
-	if !contains(have, want) {
-		return true
+	for key := range want {
+		if !sameBytes(want[key], have[key]) {
+			return true
+		}
 	}
 	w.checked = live.GetResourceVersion()
 	return false
+}
+
+// sameBytes compares two base64 values. A rendered one may be wrapped, which
+// the API server stores without the line breaks.
+func sameBytes(a, b any) bool {
+	x, _ := a.(string)
+	y, _ := b.(string)
+	p, errA := base64.StdEncoding.DecodeString(x)
+	q, errB := base64.StdEncoding.DecodeString(y)
+	return errA == nil && errB == nil && bytes.Equal(p, q)
 }
 
 // create makes the child by an apply that only creates: with resourceVersion
@@ -173,6 +187,9 @@ func (p *pass) create(ctx context.Context, k kind, d *rules.Desired, w *written)
 			return unchanged, err
 		}
 	}
+	if err := w.refusal.of(p, d, ""); err != nil {
+		return unchanged, err
+	}
 	err := p.apply(ctx, k, d, w, d.AppendApply(nil, "", "1"))
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
@@ -184,7 +201,7 @@ func (p *pass) create(ctx context.Context, k kind, d *rules.Desired, w *written)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return awaitingEnd, nil
 	case err != nil:
-		return unchanged, refused(err)
+		return unchanged, w.refusal.note(p, d, "", refused(err))
 	}
 	w.foreign = false
 	return wrote, nil
@@ -200,7 +217,7 @@ func (p *pass) occupied(ctx context.Context, k kind, d *rules.Desired, w *writte
 		return p.foreign(d, existing, w)
 	}
 	w.foreign = false
-	return p.update(ctx, k, d, w, existing.GetUID())
+	return p.update(ctx, k, d, w, newObject(existing, childRole))
 }
 
 // foreign leaves an object of somebody else alone.
@@ -210,12 +227,22 @@ func (p *pass) foreign(d *rules.Desired, u *unstructured.Unstructured, w *writte
 	return unchanged, &conflictError{object: name(id.GVK.Kind, id.Namespace, id.Name), holder: holder(u)}
 }
 
-// update applies the rendering to the object with that UID. It is forced,
-// since every field that somebody else has changed is a conflict, and only
-// ever reached for objects of ours.
-func (p *pass) update(ctx context.Context, k kind, d *rules.Desired, w *written, uid types.UID) (action, error) {
-	if err := p.apply(ctx, k, d, w, d.AppendApply(nil, string(uid), "")); err != nil {
-		return unchanged, refused(err)
+// update applies the rendering to an object of ours, pinned to its UID. It is
+// forced, since every field that somebody else has changed is a conflict.
+func (p *pass) update(ctx context.Context, k kind, d *rules.Desired, w *written, live *object) (action, error) {
+	if live.trackedBy() == "" {
+		// Somebody has taken the owner away. It may be the garbage collector, as
+		// the primary goes and its children are to stay: then they are left alone.
+		if err := p.confirm(ctx); err != nil {
+			return unchanged, err
+		}
+	}
+	version := live.GetResourceVersion()
+	if err := w.refusal.of(p, d, version); err != nil {
+		return unchanged, err
+	}
+	if err := p.apply(ctx, k, d, w, d.AppendApply(nil, string(live.GetUID()), "")); err != nil {
+		return unchanged, w.refusal.note(p, d, version, refused(err))
 	}
 	return wrote, nil
 }

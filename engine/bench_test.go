@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -67,7 +66,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 	}
 	e := &Engine{
 		options: Options{}.withDefaults(), program: program, log: slog.New(slog.DiscardHandler), clock: clock.RealClock{},
-		queue: newQueue(), memories: memories{of: map[types.UID]*memory{}}, plan: newPlan(program, nil),
+		queue: newQueue(), memories: memories{of: map[Request]*memory{}}, plan: newPlan(program, nil),
 	}
 	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
 	foo := decodeObject(tb, []byte(convergedFoo))
@@ -95,7 +94,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 		none := noConditions
 		c.conditions.Store(&none)
 		o := deployment
-		if w.role == primaryRole {
+		if w.key.role == primaryRole {
 			o = foo
 		}
 		if err := c.objects.Add(o); err != nil {

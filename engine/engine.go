@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -96,7 +95,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	}
 	e := &Engine{
 		options: options, program: program, client: client, log: options.Log, clock: clock.RealClock{},
-		queue: newQueue(), memories: memories{of: map[types.UID]*memory{}}, events: recorder,
+		queue: newQueue(), memories: memories{of: map[Request]*memory{}}, events: recorder,
 		inventory: newInventory(client, options.Namespace, options.Name+"-inventory", options.Log),
 		watches:   &watches{client: client, discovery: d, log: options.Log},
 	}
@@ -123,7 +122,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, w := range e.plan.watches {
 		w.onReady = func() { e.enqueueAll(w) }
 		w.onEvent = e.enqueueOwner
-		if w.role == primaryRole {
+		if w.key.role == primaryRole {
 			w.onEvent = e.enqueuePrimary
 		}
 	}

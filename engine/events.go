@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,7 +46,7 @@ func (r *recorder) warning(about *object, reason, note string) {
 func (r *recorder) event(about *object, eventType, reason, note string) {
 	const longest = 1024 // The API server refuses more.
 	if len(note) > longest {
-		note = note[:longest]
+		note = strings.ToValidUTF8(note[:longest], "")
 	}
 	r.recorder.Eventf(reference(about), nil, eventType, reason, "Reconcile", "%s", note)
 }

@@ -74,8 +74,8 @@ func covers(tree map[string]any, desired any) bool {
 	switch desired := desired.(type) {
 	case map[string]any:
 		for key, value := range desired {
-			if value == nil {
-				continue // A null is never owned.
+			if list, ok := value.([]any); value == nil || ok && len(list) == 0 && tree["f:"+key] == nil {
+				continue // A null is never owned, nor is an empty associative list.
 			}
 			branch, ok := tree["f:"+key].(map[string]any)
 			if !ok || !covers(branch, value) {
@@ -189,7 +189,7 @@ func sameValue(a, b any) bool {
 func contains(live, desired map[string]any) bool {
 	for key, want := range desired {
 		have, ok := live[key]
-		if !ok {
+		if !ok && want != nil {
 			return false
 		}
 		wantMap, isMap := want.(map[string]any)

@@ -94,7 +94,10 @@ func merged(old inventoryEntry, r *rules.Rule) (entry inventoryEntry, gone []sch
 // drop takes a kind out of a rule's entry.
 func (inv *inventory) drop(ctx context.Context, rule string, gvk schema.GroupVersionKind) error {
 	return inv.change(ctx, func(entries map[string]inventoryEntry) {
-		entry := entries[rule]
+		entry, ok := entries[rule]
+		if !ok {
+			return
+		}
 		entry.Children = slices.DeleteFunc(slices.Clone(entry.Children), func(s string) bool { return s == kindText(gvk) })
 		entries[rule] = entry
 	})
@@ -106,15 +109,16 @@ func (inv *inventory) drop(ctx context.Context, rule string, gvk schema.GroupVer
 func (inv *inventory) change(ctx context.Context, edit func(map[string]inventoryEntry)) error {
 	inv.mu.Lock()
 	defer inv.mu.Unlock()
-	for {
+	const mostTries = 5
+	for tries := 1; ; tries++ {
 		err := inv.tryChange(ctx, edit)
-		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			continue
+		if err == nil {
+			return nil
 		}
-		if err != nil {
+		raced := apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+		if tries == mostTries || !raced {
 			return fmt.Errorf("inventory ConfigMap/%s/%s: %w", inv.namespace, inv.name, err)
 		}
-		return nil
 	}
 }
 

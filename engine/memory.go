@@ -38,6 +38,7 @@ type written struct {
 	object   *object // the response, until the cache has caught up with it
 	checked  string  // resourceVersion at which a Secret's data was last compared
 	foreign  bool    // the name was last seen held by somebody else
+	refusal  refusal // of the last write, unless it was accepted
 }
 
 // writtenStatus is our last write of the primary's status, or what was found
@@ -82,22 +83,22 @@ func (m *memory) tell(reason, message string) bool {
 // memories holds the memory of every primary that is being looked after.
 type memories struct {
 	mu sync.Mutex
-	of map[types.UID]*memory
+	of map[Request]*memory
 }
 
-func (ms *memories) get(uid types.UID) *memory {
+func (ms *memories) get(req Request) *memory {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	m := ms.of[uid]
+	m := ms.of[req]
 	if m == nil {
 		m = &memory{}
-		ms.of[uid] = m
+		ms.of[req] = m
 	}
 	return m
 }
 
-func (ms *memories) forget(uid types.UID) {
+func (ms *memories) forget(req Request) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	delete(ms.of, uid)
+	delete(ms.of, req)
 }

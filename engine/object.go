@@ -28,6 +28,9 @@ type object struct {
 // the object.
 func newObject(u *unstructured.Unstructured, role role) *object {
 	o := &object{Unstructured: *u, fields: ownFields(u.Object, role)}
+	if role == childRole && orphanedEntry(u) >= 0 {
+		o.fields = fields{} // A mend that is still due, see dropOrphanedFields.
+	}
 	metadata, ok := u.Object["metadata"].(map[string]any)
 	if !ok {
 		return o

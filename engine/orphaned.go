@@ -30,7 +30,7 @@ func (p *pass) dropOrphanedFields(ctx context.Context, k kind, u *unstructured.U
 			return patched, nil
 		}
 		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
-			return nil, err
+			return nil, discreet(k.gvk.GroupKind(), err)
 		}
 		// A test of the patch failed: somebody else has written in between. ctx
 		// bounds how often that can happen.
@@ -40,12 +40,20 @@ func (p *pass) dropOrphanedFields(ctx context.Context, k kind, u *unstructured.U
 	}
 }
 
+// orphanedEntry returns the index of the entry, or -1.
+func orphanedEntry(u *unstructured.Unstructured) int {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	return slices.IndexFunc(entries, func(e any) bool {
+		entry, _ := e.(map[string]any)
+		return entry["manager"] == "before-first-apply"
+	})
+}
+
 // orphanedFieldsPatch returns a JSON patch for the state of the object that it
 // is given, or nil when there is nothing to drop.
 func orphanedFieldsPatch(u *unstructured.Unstructured) ([]byte, error) {
-	index := slices.IndexFunc(u.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == "before-first-apply"
-	})
+	index := orphanedEntry(u)
 	if index < 0 {
 		return nil, nil
 	}

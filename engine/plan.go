@@ -33,10 +33,10 @@ type primaryKind struct {
 func newPlan(program *rules.Program, former map[string][]schema.GroupVersionKind) *plan {
 	pl := &plan{primaries: map[schema.GroupKind]*primaryKind{}}
 	byKey := map[watchKey]*watch{}
-	share := func(key watchKey, role role) *watch {
+	share := func(key watchKey) *watch {
 		w := byKey[key]
 		if w == nil {
-			w = &watch{key: key, role: role}
+			w = &watch{key: key}
 			byKey[key] = w
 			pl.watches = append(pl.watches, w)
 		}
@@ -45,20 +45,20 @@ func newPlan(program *rules.Program, former map[string][]schema.GroupVersionKind
 	for _, p := range program.Primaries() {
 		pk := &primaryKind{
 			Primary:  p,
-			watch:    share(watchKey{p.GVK, commonSelector(p)}, primaryRole),
+			watch:    share(watchKey{p.GVK, commonSelector(p), primaryRole}),
 			children: map[schema.GroupVersionKind]*watch{},
 			byRule:   map[*rules.Rule][]*watch{},
 		}
 		for _, r := range p.Rules {
 			for _, c := range r.Children {
-				w := share(watchKey{c.GVK, childSelector}, childRole)
+				w := share(watchKey{c.GVK, childSelector, childRole})
 				if pk.children[c.GVK] == nil {
 					pk.children[c.GVK] = w
 				}
 				pk.addWatch(r, w)
 			}
 			for _, gvk := range former[r.Name] {
-				pk.addWatch(r, share(watchKey{gvk, childSelector}, childRole))
+				pk.addWatch(r, share(watchKey{gvk, childSelector, childRole}))
 			}
 		}
 		pl.primaries[p.GVK.GroupKind()] = pk

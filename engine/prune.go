@@ -125,8 +125,7 @@ func (p *pass) confirm(ctx context.Context) error {
 }
 
 // sameIntent reports whether two states of an object differ in nothing but
-// what is not for rules to follow: status, and metadata other than labels and
-// annotations.
+// what rules do not follow: metadata other than labels and annotations.
 func sameIntent(a, b *unstructured.Unstructured) bool {
 	return sameValue(intent(a), intent(b))
 }
@@ -134,7 +133,7 @@ func sameIntent(a, b *unstructured.Unstructured) bool {
 func intent(u *unstructured.Unstructured) map[string]any {
 	rest := make(map[string]any, len(u.Object))
 	for key, value := range u.Object {
-		if key != "status" && key != "metadata" {
+		if key != "metadata" {
 			rest[key] = value
 		}
 	}

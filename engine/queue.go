@@ -113,6 +113,9 @@ func (e *Engine) requeue(ctx context.Context, req Request, result Result, err er
 	default:
 		e.log.Info("will try again", "object", req.String(), "attempt", e.queue.NumRequeues(req)+1, "error", err)
 		e.queue.AddRateLimited(req)
+		if result.RequeueAfter > 0 {
+			e.queue.AddAfter(req, result.RequeueAfter) // The earlier of the two counts.
+		}
 	}
 }
 

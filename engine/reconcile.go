@@ -33,7 +33,7 @@ func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
 	}
 	p := &pass{
 		engine: e, primary: primary, cache: cache, req: req, self: self,
-		memory: e.memories.get(req.UID), rendering: renderings.Get().(*rules.Rendering),
+		memory: e.memories.get(req), rendering: renderings.Get().(*rules.Rendering),
 	}
 	defer renderings.Put(p.rendering)
 	return p.run(ctx)
@@ -49,18 +49,20 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 		return self, nil
 	}
 	if !primary.hasChildren(req.UID) {
-		e.memories.forget(req.UID)
+		e.memories.forget(req)
 		return nil, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	live, err := e.resource(cache.kind, req.Namespace).Get(ctx, req.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		e.memories.forget(req.UID)
+		e.memories.forget(req)
 		return nil, nil // The garbage collector takes its children.
 	case err != nil:
 		return nil, fmt.Errorf("%s: read: %w", req, err)
 	case live.GetUID() != req.UID:
-		e.memories.forget(req.UID)
+		e.memories.forget(req)
 		return nil, nil
 	}
 	return newObject(live, primaryRole), nil
@@ -206,13 +208,14 @@ func (p *pass) live(id rules.Identity) *object {
 	return w.object
 }
 
-// wants reports whether any rule renders the object for this primary, in
-// whichever version of its kind: all versions show the same objects.
+// wants reports whether any rule renders the object for this primary, or would
+// if it could, in whichever version of its kind: all versions show the same
+// objects.
 func (p *pass) wants(id rules.Identity) bool {
 	for i := range p.rendering.Rules {
 		for j := range p.rendering.Rules[i].Children {
 			d := &p.rendering.Rules[i].Children[j]
-			if d.State == rules.Rendered && d.Identity.Name == id.Name && d.Identity.Namespace == id.Namespace &&
+			if d.State != rules.Excluded && d.Identity.Name == id.Name && d.Identity.Namespace == id.Namespace &&
 				d.Identity.GVK.GroupKind() == id.GVK.GroupKind() {
 				return true
 			}
@@ -221,9 +224,9 @@ func (p *pass) wants(id rules.Identity) bool {
 	return false
 }
 
-// again asks for another look after at most d.
+// again asks for another look after at most d; 0 asks for none.
 func (p *pass) again(d time.Duration) {
-	if p.retry == 0 || d < p.retry {
+	if d > 0 && (p.retry == 0 || d < p.retry) {
 		p.retry = d
 	}
 }
@@ -250,8 +253,7 @@ func (p *pass) scheduleReapply(now time.Time) {
 		p.memory.reapplyAt = now.Add(spread(every))
 	case p.reapply && p.err == nil:
 		p.memory.reapplyAt = now.Add(jitter(every))
-	default:
-		return
 	}
-	p.engine.queue.AddAfter(p.req, p.memory.reapplyAt.Sub(now))
+	// In every pass: the queue keeps only the earliest delay of a request.
+	p.again(p.memory.reapplyAt.Sub(now))
 }

@@ -25,10 +25,12 @@ import (
 const byOwner = "owner" // UID of the primary that a child belongs to
 
 // A watchKey names a watch: all objects of a kind, in all namespaces, that
-// bear a label selector.
+// bear a label selector. Where the objects of one are primaries and children
+// at once there are two watches, for what they keep and whom they tell differ.
 type watchKey struct {
 	gvk      schema.GroupVersionKind
 	selector string
+	role     role
 }
 
 // A role is what the objects of a watch are to us.
@@ -43,8 +45,7 @@ const (
 // the API server does not know yet, and goes back to waiting when the kind is
 // removed.
 type watch struct {
-	key  watchKey
-	role role
+	key watchKey
 
 	onEvent func(*object)
 	onReady func() // the cache has just been filled, or its schema has become known
@@ -239,7 +240,7 @@ func (w *watch) transform(obj any) (any, error) {
 	if !ok {
 		return obj, nil // An object of ours, or the last state of a deleted one.
 	}
-	return newObject(u, w.role), nil
+	return newObject(u, w.key.role), nil
 }
 
 func indexOwner(obj any) ([]string, error) {
@@ -252,7 +253,7 @@ func indexOwner(obj any) ([]string, error) {
 // learnConditions reads from the schema how the kind's conditions are to be
 // written. Built-in kinds get none of ours.
 func (ws *watches) learnConditions(ctx context.Context, w *watch, c *cached) {
-	if w.role == childRole || rules.BuiltIn(c.kind.gvk.Group) {
+	if w.key.role == childRole || rules.BuiltIn(c.kind.gvk.Group) {
 		none := noConditions
 		c.conditions.Store(&none)
 		return

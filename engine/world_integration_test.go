@@ -280,6 +280,12 @@ type instance struct {
 // run starts an engine on rules in which NAMESPACE stands for the world's.
 func (w *world) run(source string) *instance {
 	w.Helper()
+	return w.runWith(engine.Options{}, source)
+}
+
+// runWith is run with options of the test's own.
+func (w *world) runWith(options engine.Options, source string) *instance {
+	w.Helper()
 	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(source, "NAMESPACE", w.namespace))}})
 	if err != nil {
 		w.Fatal(err)
@@ -287,10 +293,9 @@ func (w *world) run(source string) *instance {
 	log := &lockedBuffer{}
 	config := w.cluster.UserConfig(w.T, "reconcel")
 	config.QPS = -1
-	e, err := engine.New(engine.Options{
-		Config: config, Namespace: w.namespace,
-		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	}, program)
+	options.Config, options.Namespace = config, w.namespace
+	options.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	e, err := engine.New(options, program)
 	if err != nil {
 		w.Fatal(err)
 	}

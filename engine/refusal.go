@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"reconcel/rules"
+)
+
+// A refusal is the API server's no to one body. The same body is not sent
+// again before its time, unless the object or the primary has changed: events
+// may come by the hundred, and the answer may differ in words each time.
+type refusal struct {
+	err        *terminalError // nil: nothing was refused
+	hash       [16]byte
+	version    string // resourceVersion of the live object, "" when there was none
+	generation int64  // of the primary
+	until      time.Time
+}
+
+// of returns the refusal of a body if it still stands.
+func (r *refusal) of(p *pass, d *rules.Desired, version string) error {
+	if r.err == nil || r.hash != d.Hash || r.version != version || r.generation != p.self.GetGeneration() ||
+		!p.engine.clock.Now().Before(r.until) {
+		return nil
+	}
+	return r.err
+}
+
+// note remembers an error if it is a refusal, and returns it.
+func (r *refusal) note(p *pass, d *rules.Desired, version string, err error) error {
+	*r = refusal{}
+	if terminal, ok := errors.AsType[*terminalError](err); ok {
+		// Somewhat less than the retry, so that the next look does send it.
+		until := p.engine.clock.Now().Add(terminal.retry * 3 / 4)
+		*r = refusal{err: terminal, hash: d.Hash, version: version, generation: p.self.GetGeneration(), until: until}
+	}
+	return err
+}

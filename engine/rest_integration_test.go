@@ -1,0 +1,120 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"reconcel/engine"
+	"reconcel/internal/devcluster"
+)
+
+// count returns how often the engine has sent something since an instant.
+func (w *world) count(since time.Time, verb, resource string) (n int) {
+	w.Helper()
+	w.flushAudit()
+	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
+		return r.User == "reconcel" && r.Verb == verb && r.Resource == resource && r.Subresource == "" && r.Namespace == w.namespace && !r.Received.Before(since)
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return len(found)
+}
+
+func TestRefusedBodyIsNotSentAgain(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", strings.Replace(serviceChild, "port: 80", "port: 80000", 1)))
+	since := time.Now()
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Stalled", "True")
+	w.told("Widget", "one", "Refused")
+	for i := range 20 {
+		w.patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
+	}
+	w.settles()
+	if n := w.count(since, "patch", "services"); n != 1 {
+		t.Errorf("it was sent %d times", n)
+	}
+}
+
+func TestWrappedBase64Converges(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", "  - id: secret\n    template: {apiVersion: v1, kind: Secret, metadata: {name: wrapped}, data: {k: \"aGVs\\nbG8=\"}}\n"))
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	w.settles()
+	since := time.Now()
+	for i := range 5 {
+		w.patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
+	}
+	w.rest(time.Second)
+	if n := w.count(since, "patch", "secrets"); n != 0 {
+		t.Errorf("it was applied %d times at rest", n)
+	}
+}
+
+// TestPrimariesThatAreChildren has a rule for the children of another, with
+// the very selector by which children are watched.
+func TestPrimariesThatAreChildren(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	second := `- name: second
+  for:
+    apiVersion: v1
+    kind: ConfigMap
+    namespaces: [NAMESPACE]
+    selector: {matchExpressions: [{key: reconcel.dev/rule, operator: Exists}]}
+  children:
+` + serviceChild
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + second)
+	w.create(widget("one", "value: x"))
+	w.has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.has(services, "one-a", nil)
+	w.patch(configs, "one-a", `{"data":{"value":"edited"}}`)
+	w.has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.delete(services, "one-a")
+	w.has(services, "one-a", nil)
+	w.is(widgets, "one", "Ready", "True")
+	w.settles()
+}
+
+func TestEverythingIsAppliedAgainFromTimeToTime(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.runWith(engine.Options{ReapplyEvery: 2 * time.Second}, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	before := w.get(configs, "one-a").GetResourceVersion()
+	since := time.Now()
+	w.eventually("two more applies", func() error {
+		if n := w.count(since, "patch", "configmaps"); n < 2 {
+			return fmt.Errorf("%d so far", n)
+		}
+		return nil
+	})
+	if after := w.get(configs, "one-a").GetResourceVersion(); after != before {
+		t.Errorf("resource version %s became %s", before, after)
+	}
+}
+
+// TestOneHeldNameDoesNotHideAnother has a child whose name is taken, beside
+// one that can never be applied.
+func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	role := "  - id: role\n    template: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: never}, rules: []}\n"
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), role))
+	w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-a}\ndata: {mine: \"yes\"}\n")
+	w.create(widget("one", "value: x"))
+	w.told("Widget", "one", "ErrResourceExists")
+	w.delete(configs, "one-a")
+	if took := w.has(configs, "one-a", map[string]any{"data.value": "x"}); took > 10*time.Second {
+		t.Errorf("healed after %s", took)
+	}
+}
