@@ -57,6 +57,12 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 	case !p.reapply && !drifted(d, live, w):
 		return unchanged, nil
 	}
+	if carries(live, d) && !p.reapply {
+		if wait := w.contest.repair(p.engine.clock.Now()); wait > 0 {
+			id := d.Identity
+			return unchanged, &contestedError{object: name(id.GVK.Kind, id.Namespace, id.Name), wait: wait}
+		}
+	}
 	return p.update(ctx, c.kind, d, w, live)
 }
 
@@ -266,7 +272,7 @@ func (p *pass) apply(ctx context.Context, k kind, d *rules.Desired, w *written, 
 		return err
 	}
 	o := newObject(response, childRole)
-	*w = written{identity: id, uid: o.GetUID(), fields: applied, version: o.GetResourceVersion(), object: o}
+	*w = written{identity: id, uid: o.GetUID(), fields: applied, version: o.GetResourceVersion(), object: o, contest: w.contest}
 	return nil
 }
 

@@ -51,6 +51,7 @@ const (
 	reasonResourceExists = "ErrResourceExists"
 	reasonForbidden      = "Forbidden"
 	reasonRefused        = "Refused"
+	reasonContested      = "Contested"
 	reasonSynced         = "Synced"
 	reasonPruned         = "Pruned"
 )

@@ -39,6 +39,7 @@ type written struct {
 	checked  string  // resourceVersion at which a Secret's data was last compared
 	foreign  bool    // the name was last seen held by somebody else
 	refusal  refusal // of the last write, unless it was accepted
+	contest  contest
 }
 
 // writtenStatus is our last write of the primary's status, or what was found

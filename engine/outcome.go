@@ -49,6 +49,7 @@ func (p *pass) outcomeOf(err error) outcome {
 	}
 	var conflict *conflictError
 	var terminal *terminalError
+	var contested *contestedError
 	switch {
 	case errors.Is(err, errStale):
 		p.again(staleRetry)
@@ -56,6 +57,9 @@ func (p *pass) outcomeOf(err error) outcome {
 	case errors.As(err, &conflict):
 		p.again(conflictRetry)
 		return outcome{state: stalled, reason: reasonResourceExists, message: err.Error()}
+	case errors.As(err, &contested):
+		p.again(contested.wait)
+		return outcome{state: stalled, reason: reasonContested, message: err.Error()}
 	case errors.As(err, &terminal):
 		p.again(jitter(terminal.retry))
 		return outcome{state: stalled, reason: terminal.reason, message: shorten(err.Error())}

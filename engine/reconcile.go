@@ -241,8 +241,8 @@ func (p *pass) fail(err error) {
 func (p *pass) result() Result { return Result{RequeueAfter: p.retry} }
 
 // scheduleReapply plans the slow periodic apply that mends what ownership
-// cannot show. The first one is spread over the whole interval, so that a
-// restart does not bring all of them at once.
+// cannot show. The first one comes half an interval to one and a half after the
+// start, so that a restart brings neither all of them at once nor any soon.
 func (p *pass) scheduleReapply(now time.Time) {
 	every := p.engine.options.ReapplyEvery
 	if every <= 0 {
@@ -250,7 +250,7 @@ func (p *pass) scheduleReapply(now time.Time) {
 	}
 	switch {
 	case p.memory.reapplyAt.IsZero():
-		p.memory.reapplyAt = now.Add(spread(every))
+		p.memory.reapplyAt = now.Add(every/2 + spread(every))
 	case p.reapply && p.err == nil:
 		p.memory.reapplyAt = now.Add(jitter(every))
 	}

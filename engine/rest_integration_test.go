@@ -118,3 +118,24 @@ func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
 		t.Errorf("healed after %s", took)
 	}
 }
+
+// TestContestIsSlowedDown has somebody change a child as soon as it is
+// repaired.
+func TestContestIsSlowedDown(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	since := time.Now()
+	for i := 0; time.Since(since) < 5*time.Second; i++ {
+		w.patch(configs, "one-a", fmt.Sprintf(`{"data":{"value":"%d"}}`, i))
+		w.rest(20 * time.Millisecond)
+	}
+	if n := w.count(since, "patch", "configmaps"); n < 2 || n > 11 {
+		t.Errorf("%d repairs in 5 s", n)
+	}
+	w.told("Widget", "one", "Contested")
+	w.has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.is(widgets, "one", "Ready", "True")
+}
