@@ -12,12 +12,13 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// count returns how often the engine has sent something since an instant.
-func (w *world) count(since time.Time, verb, resource string) (n int) {
+// applies returns how often the engine has applied objects of a resource since an
+// instant.
+func (w *world) applies(since time.Time, resource string) (n int) {
 	w.Helper()
 	w.flushAudit()
 	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
-		return r.User == "reconcel" && r.Verb == verb && r.Resource == resource && r.Subresource == "" && r.Namespace == w.namespace && !r.Received.Before(since)
+		return r.User == "reconcel" && r.Verb == "patch" && r.Resource == resource && r.Subresource == "" && r.Namespace == w.namespace && !r.Received.Before(since)
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -37,7 +38,7 @@ func TestRefusedBodyIsNotSentAgain(t *testing.T) {
 		w.patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
 	}
 	w.settles()
-	if n := w.count(since, "patch", "services"); n != 1 {
+	if n := w.applies(since, "services"); n != 1 {
 		t.Errorf("it was sent %d times", n)
 	}
 }
@@ -54,7 +55,7 @@ func TestWrappedBase64Converges(t *testing.T) {
 		w.patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
 	}
 	w.rest(time.Second)
-	if n := w.count(since, "patch", "secrets"); n != 0 {
+	if n := w.applies(since, "secrets"); n != 0 {
 		t.Errorf("it was applied %d times at rest", n)
 	}
 }
@@ -93,7 +94,7 @@ func TestEverythingIsAppliedAgainFromTimeToTime(t *testing.T) {
 	before := w.get(configs, "one-a").GetResourceVersion()
 	since := time.Now()
 	w.eventually("two more applies", func() error {
-		if n := w.count(since, "patch", "configmaps"); n < 2 {
+		if n := w.applies(since, "configmaps"); n < 2 {
 			return fmt.Errorf("%d so far", n)
 		}
 		return nil
@@ -132,7 +133,7 @@ func TestContestIsSlowedDown(t *testing.T) {
 		w.patch(configs, "one-a", fmt.Sprintf(`{"data":{"value":"%d"}}`, i))
 		w.rest(20 * time.Millisecond)
 	}
-	if n := w.count(since, "patch", "configmaps"); n < 2 || n > 11 {
+	if n := w.applies(since, "configmaps"); n < 2 || n > 11 {
 		t.Errorf("%d repairs in 5 s", n)
 	}
 	w.told("Widget", "one", "Contested")
