@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -40,6 +39,8 @@ type compiler struct {
 	scope  *expr.Scope            // self, lets and children
 	shapes map[string]*expr.Shape // of all that is in scope
 	lets   map[string]*let
+	// declared are the names in scope.
+	declared []string
 	// reads collects the ids of the children that the expressions compiled
 	// since it was last replaced read, through lets too.
 	reads map[string]bool
@@ -59,18 +60,18 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 		return nil
 	}
 	c.primary()
-	for _, s := range src.Let {
-		c.let(s.Name.Value, s.Name.Pos)
+	for _, l := range c.rule.lets {
+		c.let(l, l.src.Name.Pos)
 	}
 	c.children()
-	for i, s := range src.Validate {
-		c.prefix = fmt.Sprintf("validate[%d]: ", i)
+	for _, s := range src.Validate {
+		c.prefix = s.Entry + ": "
 		c.check(s)
 	}
 	c.prefix = ""
 	c.status()
-	for i, s := range src.Conditions {
-		c.prefix = fmt.Sprintf("conditions[%d] %q: ", i, s.Type.Value)
+	for _, s := range src.Conditions {
+		c.prefix = s.Entry + ": "
 		c.condition(s)
 	}
 	if len(l.errs) > before || l.broken[src.Name.Value] || src.For.APIVersion.Value == "" || src.For.Kind.Value == "" {
@@ -81,34 +82,44 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 
 // names puts everything into scope that the rule's expressions may mention.
 func (c *compiler) names() bool {
-	names := []string{self}
 	c.shapes[self] = expr.Self(self)
 	for i, s := range c.src.Let {
 		l := &let{src: s, index: i}
 		c.rule.lets = append(c.rule.lets, l)
+		if s.Unfit {
+			continue
+		}
 		c.lets[s.Name.Value] = l
 		c.rule.vars[s.Name.Value] = variable{letVariable, i}
-		names = append(names, s.Name.Value)
 	}
 	for i, s := range c.src.Children {
+		if s.Unfit {
+			continue
+		}
 		c.shapes[s.ID.Value] = expr.Live(s.ID.Value)
 		c.rule.vars[s.ID.Value] = variable{childVariable, i}
-		names = append(names, s.ID.Value)
 	}
-	ok := true
-	for name := range c.rule.vars {
+	c.declared = []string{self}
+	for _, name := range slices.Sorted(maps.Keys(c.rule.vars)) {
 		if expr.IsType(name) {
 			c.complain(c.src.Pos, "%q is the name of a CEL type", name)
-			ok = false
+			continue
+		}
+		c.declared = append(c.declared, name)
+	}
+	for _, name := range c.src.Lost {
+		// To say that it is not declared would not help.
+		if name != child && syntax.IsName(name) && !expr.IsType(name) && !slices.Contains(c.declared, name) {
+			c.declared = append(c.declared, name)
 		}
 	}
-	scope, err := expr.NewScope(names...)
+	scope, err := expr.NewScope(c.declared...)
 	if err != nil {
 		c.complain(c.src.Pos, "the names of the rule cannot be used together: %v", err)
 		return false
 	}
 	c.scope = scope
-	return ok
+	return true
 }
 
 func (c *compiler) complain(pos syntax.Pos, format string, args ...any) *syntax.Error {
@@ -153,9 +164,12 @@ func (c *compiler) expression(src *syntax.Expr, want expr.Type, where string) *e
 }
 
 func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type, where string) *expr.Program {
+	if src == nil {
+		return nil // The parser has said why.
+	}
 	checked, issues := scope.Check(src, want)
 	for _, i := range issues {
-		if i.Undeclared && c.broken[c.src.Name.Value] {
+		if i.Undeclared && c.src.Nameless {
 			continue // It may be the name of something that could not be read.
 		}
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
@@ -165,7 +179,7 @@ func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type
 	}
 	for _, name := range checked.Reads() {
 		if l := c.lets[name]; l != nil {
-			c.let(name, src.Pos)
+			c.let(l, src.Pos)
 			maps.Copy(c.reads, l.reads)
 		} else if name != self && name != child {
 			c.reads[name] = true

@@ -27,8 +27,8 @@ const (
 )
 
 // let compiles a let after those that it mentions.
-func (c *compiler) let(name string, from syntax.Pos) {
-	l := c.lets[name]
+func (c *compiler) let(l *let, from syntax.Pos) {
+	name := l.src.Name.Value
 	switch l.state {
 	case letDone:
 		return
@@ -41,14 +41,19 @@ func (c *compiler) let(name string, from syntax.Pos) {
 	c.prefix = ""
 	l.reads = c.watched(func() {
 		where := expr.Join("let", name)
-		if l.src.Expr != nil {
+		var shape *expr.Shape
+		switch {
+		case l.src.Expr != nil:
 			if l.prog = c.expression(l.src.Expr, expr.Any, where); l.prog != nil {
-				c.shapes[name] = l.prog.Shape()
+				shape = l.prog.Shape()
 			}
-			return
+		case l.src.Data != nil:
+			l.data = c.data(l.src.Data, where)
+			shape = l.data.shape()
 		}
-		l.data = c.data(l.src.Data, where)
-		c.shapes[name] = l.data.shape()
+		if !l.src.Unfit {
+			c.shapes[name] = shape
+		}
 	})
 	c.prefix = outer
 	l.state = letDone
@@ -114,6 +119,8 @@ func expressions(l *syntax.Let) []*syntax.Expr {
 			walk(f.Value)
 		}
 	}
-	walk(l.Data)
+	if l.Data != nil {
+		walk(l.Data)
+	}
 	return out
 }

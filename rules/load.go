@@ -17,9 +17,10 @@ func Load(sources []syntax.Source) (*Program, error) {
 	if err != nil && !errors.As(err, &found) {
 		return nil, err
 	}
-	l := loader{errs: found, broken: map[string]bool{}}
+	l := loader{errs: found, broken: map[string]bool{}, said: map[syntax.Pos]bool{}}
 	for _, e := range found {
 		l.broken[e.Rule] = true
+		l.said[e.Pos] = true
 	}
 	p := &Program{}
 	for _, r := range file.Rules {
@@ -37,11 +38,14 @@ func Load(sources []syntax.Source) (*Program, error) {
 type loader struct {
 	errs   []*syntax.Error
 	broken map[string]bool // rules about which the parser has complained
+	said   map[syntax.Pos]bool
 }
 
 func (l *loader) errorf(pos syntax.Pos, rule, format string, args ...any) *syntax.Error {
 	e := syntax.NewError(pos, rule, fmt.Sprintf(format, args...), "")
-	l.errs = append(l.errs, e)
+	if !l.said[pos] { // Where the parser has complained, this only follows.
+		l.errs = append(l.errs, e)
+	}
 	return e
 }
 

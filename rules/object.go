@@ -42,7 +42,11 @@ func (c *compiler) object(ch *Child, n *syntax.Node) *template {
 // metadata writes the fields of metadata, ours among the author's.
 func (c *compiler) metadata(b *builder, ch *Child, n *syntax.Node) {
 	own := map[string]*syntax.Node{}
-	for _, f := range n.Fields {
+	var fields []syntax.Field
+	if n != nil {
+		fields = n.Fields
+	}
+	for _, f := range fields {
 		own[f.Key.Value] = f.Value
 	}
 	if f := own["finalizers"]; f != nil {
@@ -73,7 +77,7 @@ func (b *builder) marks(key string, n *syntax.Node, ours []entryBytes) {
 	if n != nil && n.Kind == syntax.Interp && len(n.Parts) == 1 {
 		if d := b.inlines(n.Parts[0].Expr); d != nil && d.Kind == syntax.Map {
 			b.inlined += size(d)
-			b.c.let(strings.TrimSpace(n.Parts[0].Expr.Text), n.Parts[0].Expr.Pos)
+			b.c.let(b.c.lets[strings.TrimSpace(n.Parts[0].Expr.Text)], n.Parts[0].Expr.Pos)
 			n = d
 		}
 	}

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,12 +17,13 @@ func (c *compiler) children() {
 	for i, s := range c.src.Children {
 		ch := &Child{ID: s.ID.Value, Pos: s.Pos, gone: expr.NewUnknown(s.ID.Value)}
 		c.rule.Children = append(c.rule.Children, ch)
-		c.prefix = fmt.Sprintf("children[%d] %q: ", i, ch.ID)
+		c.prefix = s.Entry + ": "
 		reads[i] = c.watched(func() { c.childBody(ch, s) })
 		ready[i] = c.watched(func() { c.ready(ch, s) })
 		c.prefix = ""
 		delete(ready[i], ch.ID) // Its own id is as good as child there.
 	}
+	c.distinct()
 	before := c.dependencies(reads, ready)
 	order, cycle := topological(before)
 	if cycle != nil {
@@ -32,25 +32,26 @@ func (c *compiler) children() {
 			ids[i] = c.src.Children[k].ID.Value
 		}
 		at := c.src.Children[cycle[0]]
-		c.complain(at.ID.Pos, "children[%d] %q: %s is a cycle: each would wait for the next", cycle[0], at.ID.Value, strings.Join(ids, " → "))
+		c.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry, strings.Join(ids, " → "))
 		return
 	}
 	c.gates(reads, order)
 }
 
 func (c *compiler) childBody(ch *Child, s *syntax.Child) {
+	if s.When != nil {
+		ch.when = c.expression(s.When, expr.Bool, "when")
+	}
+	if s.Template == nil {
+		return // The parser has said why.
+	}
 	fields := map[string]*syntax.Node{}
 	for _, f := range s.Template.Fields {
 		fields[f.Key.Value] = f.Value
 	}
-	apiVersion, _ := fields["apiVersion"].Value.(string)
-	kind, _ := fields["kind"].Value.(string)
-	ch.GVK = gvk(apiVersion, kind)
+	ch.GVK = gvk(literalText(fields["apiVersion"]), literalText(fields["kind"]))
 	if s.OnDelete.Value == "orphan" {
 		ch.OnDelete = Orphan
-	}
-	if s.When != nil {
-		ch.when = c.expression(s.When, expr.Bool, "when")
 	}
 	outer := c.prefix
 	c.prefix += "template."
@@ -58,17 +59,50 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child) {
 	c.prefix = outer
 }
 
+// distinct complains about children that are surely one and the same object.
+// Of two that each have a when, only one may exist at a time.
+func (c *compiler) distinct() {
+	for i, s := range c.src.Children {
+		for j, other := range c.src.Children[:i] {
+			if (s.When == nil || other.When == nil) && c.rule.Children[i].same(c.rule.Children[j]) {
+				c.complain(c.rule.Children[i].name.pos, "%s: template.metadata.name: %s has the same kind, namespace and name, at %s",
+					s.Entry, other.Entry, c.rule.Children[j].name.pos)
+				break
+			}
+		}
+	}
+}
+
+// same reports whether two children with literal names are one object.
+func (ch *Child) same(other *Child) bool {
+	name, known := ch.name.literal()
+	otherName, otherKnown := other.name.literal()
+	if !known || !otherKnown || name != otherName || ch.GVK.GroupKind() != other.GVK.GroupKind() {
+		return false
+	}
+	if ch.namespace == nil || other.namespace == nil {
+		return ch.namespace == other.namespace
+	}
+	namespace, known := ch.namespace.literal()
+	otherNamespace, otherKnown := other.namespace.literal()
+	return known && otherKnown && namespace == otherNamespace
+}
+
+// literalText returns the text that a node is, or "".
+func literalText(n *syntax.Node) string {
+	if n == nil {
+		return ""
+	}
+	s, _ := n.Value.(string)
+	return s
+}
+
 // ready compiles readyWhen, in whose scope the child is called child as well.
 func (c *compiler) ready(ch *Child, s *syntax.Child) {
 	if s.ReadyWhen == nil {
 		return
 	}
-	names := []string{self, child}
-	for name := range c.rule.vars {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	scope, err := expr.NewScope(names...)
+	scope, err := expr.NewScope(append([]string{child}, c.declared...)...)
 	if err != nil {
 		c.complain(s.ReadyWhen.Pos, "readyWhen: %v", err)
 		return

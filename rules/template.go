@@ -157,7 +157,7 @@ func (b *builder) interp(e entry, n *syntax.Node) {
 	src := n.Parts[0].Expr
 	if d := b.inlines(src); d != nil {
 		b.inlined += size(d)
-		b.c.let(strings.TrimSpace(src.Text), src.Pos)
+		b.c.let(b.c.lets[strings.TrimSpace(src.Text)], src.Pos)
 		b.node(e, d)
 		return
 	}

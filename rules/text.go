@@ -22,6 +22,9 @@ type textPart struct {
 
 // text compiles a node that must give text.
 func (c *compiler) text(n *syntax.Node, where string) *text {
+	if n == nil {
+		return nil // The parser has said why.
+	}
 	t := &text{where: where, pos: n.Pos}
 	switch n.Kind {
 	case syntax.Text:
@@ -39,6 +42,14 @@ func (c *compiler) text(n *syntax.Node, where string) *text {
 		c.complain(n.Pos, "%s: must be text", where)
 	}
 	return t
+}
+
+// literal returns the text if nothing in it is computed.
+func (t *text) literal() (string, bool) {
+	if t == nil || len(t.parts) != 1 || t.parts[0].prog != nil || t.parts[0].literal == "" {
+		return "", false
+	}
+	return t.parts[0].literal, true
 }
 
 // A result is what became of computing something.

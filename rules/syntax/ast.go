@@ -1,8 +1,9 @@
 package syntax
 
 // A File is everything the sources say, in the order in which they say it.
-// It is well formed (known keys, right shapes, ids that are identifiers), but
-// no expression in it has been compiled yet.
+// Parsed without a complaint it is well formed (known keys, right shapes, ids
+// that are identifiers), but no expression in it has been compiled yet. After a
+// complaint anything may be missing.
 type File struct {
 	Rules []*Rule
 }
@@ -17,6 +18,10 @@ type Rule struct {
 	Children   []*Child
 	Status     *Node // a map, or nil
 	Conditions []*Condition
+	// Lost are names that something was to get which could not be read.
+	Lost []string
+	// Nameless says that there is more of that, with names nobody can tell.
+	Nameless bool
 }
 
 // For selects the primary objects of a rule.
@@ -31,14 +36,16 @@ type For struct {
 
 // A Let is a named value: either an expression or data, never both.
 type Let struct {
-	Name String
-	Expr *Expr // a string in the file is CEL
-	Data *Node // a map or list is data
+	Name  String
+	Unfit bool  // the name cannot stand for a value
+	Expr  *Expr // a string in the file is CEL
+	Data  *Node // a map or list is data
 }
 
 // A Check is one entry of validate.
 type Check struct {
 	Pos        Pos
+	Entry      string // validate[0], as complaints call it
 	Expression *Expr
 	Message    *Node // text that may hold ${...}; nil: the expression itself is quoted
 }
@@ -46,7 +53,9 @@ type Check struct {
 // A Child is one entry of children.
 type Child struct {
 	Pos       Pos
+	Entry     string // children[0] "web", as complaints call it
 	ID        String
+	Unfit     bool // the id cannot stand for a value
 	When      *Expr
 	After     []String
 	ReadyWhen *Expr
@@ -58,6 +67,7 @@ type Child struct {
 // A Condition is one entry of conditions.
 type Condition struct {
 	Pos     Pos
+	Entry   string // conditions[0] "Available", as complaints call it
 	Type    String
 	When    *Expr
 	Reason  *Node // text that may hold ${...}, or nil

@@ -14,7 +14,10 @@ var childShape = shape{
 }
 
 // readChildren reads the objects that a primary owns.
-func (s scope) readChildren(n *yaml.Node, names map[string]Pos) []*Child {
+func (s scope) readChildren(n *yaml.Node, names *names) []*Child {
+	if n != nil && n.Kind != yaml.SequenceNode {
+		names.lose(n)
+	}
 	items := s.list(n)
 	ids := make([]string, 0, len(items))
 	var children []*Child
@@ -43,16 +46,17 @@ func childID(n *yaml.Node) string {
 	return ""
 }
 
-func (s scope) readChild(n *yaml.Node, names map[string]Pos) *Child {
+func (s scope) readChild(n *yaml.Node, names *names) *Child {
 	s = s.named(childID(n))
 	t := s.table(n, &childShape)
 	if t == nil {
+		names.nameless = true
 		return nil
 	}
-	c := &Child{Pos: s.text.pos(n)}
+	c := &Child{Pos: s.text.pos(n), Entry: s.entry}
 	id, ok := s.key("id").literal(t["id"])
-	ok = ok && s.key("id").claim(id, names)
-	c.ID = id
+	names.nameless = names.nameless || !ok
+	c.ID, c.Unfit = id, !ok || !s.key("id").claim(id, names)
 	c.When = s.key("when").expr(t["when"])
 	for i, item := range s.key("after").list(t["after"]) {
 		if after, ok := s.key("after").index(i).literal(item); ok {
@@ -64,9 +68,6 @@ func (s scope) readChild(n *yaml.Node, names map[string]Pos) *Child {
 	c.OnDelete = s.key("onDelete").oneOf(t["onDelete"], "delete", "orphan")
 	if t["template"] != nil {
 		c.Template = s.key("template").readTemplate(t["template"])
-	}
-	if !ok || c.Template == nil {
-		return nil
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,6 +33,9 @@ func (s scope) readFor(n *yaml.Node) For {
 	return f
 }
 
+// coreVersion tells v1 from a group whose version was forgotten.
+var coreVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
 // apiVersion reads group/version, or the version of the core group.
 func (s scope) apiVersion(n *yaml.Node) String {
 	v, ok := s.literal(n)
@@ -41,6 +45,10 @@ func (s scope) apiVersion(n *yaml.Node) String {
 	group, version, grouped := strings.Cut(v.Value, "/")
 	if !grouped {
 		version, group = group, "core"
+	}
+	if !grouped && len(validation.IsDNS1123Subdomain(version)) == 0 && !coreVersion.MatchString(version) {
+		s.errorf(v.Pos, "%q has no version", v.Value).Hint = "write it like " + v.Value + "/v1, or v1 for the core group"
+		return String{}
 	}
 	if len(validation.IsDNS1123Subdomain(group)) > 0 || len(validation.IsDNS1035Label(version)) > 0 {
 		s.errorf(v.Pos, "%q is not a version", v.Value).Hint = "write it like apps/v1, or v1 for the core group"

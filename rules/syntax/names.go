@@ -2,6 +2,8 @@ package syntax
 
 import (
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // maxName is the longest a DNS label, and so a label value, may be.
@@ -13,6 +15,31 @@ func isIdent(r rune) bool {
 
 func isLetter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// names are those that the expressions of a rule may use.
+type names struct {
+	taken    map[string]Pos
+	lost     []string
+	nameless bool
+}
+
+// lose notes the names in a part of a rule that is not read: the keys of a map,
+// or what the items of a list are called.
+func (names *names) lose(n *yaml.Node) {
+	if broken(n) {
+		names.nameless = true
+	}
+	for i, item := range n.Content {
+		switch {
+		case n.Kind == yaml.MappingNode && i%2 == 0:
+			names.lost = append(names.lost, scalarText(item))
+		case n.Kind == yaml.SequenceNode:
+			id := childID(item)
+			names.lost = append(names.lost, id)
+			names.nameless = names.nameless || id == ""
+		}
+	}
 }
 
 // reserved says why a word cannot be the name of a value in CEL. A type's
@@ -52,6 +79,9 @@ func identifier(name string) string {
 	}
 	return ""
 }
+
+// IsName tells whether a name can stand for a value in expressions.
+func IsName(name string) bool { return name != "" && identifier(name) == "" }
 
 // suggest returns "did you mean 'x'?" for the nearest of the options, or "".
 func suggest(word string, options []string) string {

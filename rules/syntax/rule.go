@@ -30,12 +30,18 @@ func (s scope) readRule(n *yaml.Node) {
 	if t["for"] != nil {
 		r.For = s.key("for").readFor(t["for"])
 	}
-	names := make(map[string]Pos)
+	names := &names{taken: make(map[string]Pos)}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if value := n.Content[i+1]; t[n.Content[i].Value] != value {
+			names.lose(value)
+		}
+	}
 	r.Let = s.key("let").readLet(t["let"], names)
 	r.Validate = s.key("validate").readValidate(t["validate"])
 	r.Children = s.key("children").readChildren(t["children"], names)
 	r.Status = s.key("status").readStatus(t["status"])
 	r.Conditions = s.key("conditions").readConditions(t["conditions"])
+	r.Lost, r.Nameless = names.lost, names.nameless
 	s.file.Rules = append(s.file.Rules, r)
 }
 
@@ -68,26 +74,28 @@ func (s scope) ruleName(n *yaml.Node) String {
 }
 
 // claim takes a name for the expressions of a rule, if it is fit and free.
-func (s scope) claim(name String, names map[string]Pos) bool {
+func (s scope) claim(name String, names *names) bool {
 	if why := identifier(name.Value); why != "" {
 		s.errorf(name.Pos, "%q %s", name.Value, why)
+		names.nameless = true
 		return false
 	}
-	if at, taken := names[name.Value]; taken {
+	if at, taken := names.taken[name.Value]; taken {
 		s.errorf(name.Pos, "%q is taken, at %s", name.Value, at)
 		return false
 	}
-	names[name.Value] = name.Pos
+	names.taken[name.Value] = name.Pos
 	return true
 }
 
 // readLet reads the map of named values: a string is CEL, a map or list data.
-func (s scope) readLet(n *yaml.Node, names map[string]Pos) []*Let {
-	if isNull(n) || broken(n) {
+func (s scope) readLet(n *yaml.Node, names *names) []*Let {
+	if isNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
 		s.wrongShape(n, "a map")
+		names.lose(n)
 		return nil
 	}
 	var lets []*Let
@@ -96,19 +104,14 @@ func (s scope) readLet(n *yaml.Node, names map[string]Pos) []*Let {
 			s.errorf(e.key.Pos, "a name is empty")
 			continue
 		}
-		if !s.claim(e.key, names) {
-			continue
-		}
-		let := &Let{Name: e.key}
+		let := &Let{Name: e.key, Unfit: !s.claim(e.key, names)}
 		value := s.key(e.key.Value)
 		if e.value.Kind == yaml.MappingNode || e.value.Kind == yaml.SequenceNode {
 			let.Data = value.data(e.value)
 		} else {
 			let.Expr = value.expr(e.value)
 		}
-		if let.Data != nil || let.Expr != nil {
-			lets = append(lets, let)
-		}
+		lets = append(lets, let)
 	}
 	return lets
 }
@@ -120,14 +123,12 @@ func (s scope) readValidate(n *yaml.Node) []*Check {
 	for i, item := range s.list(n) {
 		s := s.index(i).named("")
 		t := s.table(item, &checkShape)
-		c := &Check{
+		checks = append(checks, &Check{
 			Pos:        s.text.pos(item),
+			Entry:      s.entry,
 			Expression: s.key("expression").expr(t["expression"]),
 			Message:    s.key("message").sentence(t["message"]),
-		}
-		if c.Expression != nil {
-			checks = append(checks, c)
-		}
+		})
 	}
 	return checks
 }
@@ -164,16 +165,14 @@ func (s scope) readConditions(n *yaml.Node) []*Condition {
 			continue
 		}
 		s = s.named(scalarText(t["type"]))
-		c := &Condition{
+		conditions = append(conditions, &Condition{
 			Pos:     s.text.pos(item),
+			Entry:   s.entry,
 			Type:    s.conditionType(t["type"], types),
 			When:    s.key("when").expr(t["when"]),
 			Reason:  s.key("reason").reason(t["reason"]),
 			Message: s.key("message").sentence(t["message"]),
-		}
-		if c.Type.Value != "" && c.When != nil {
-			conditions = append(conditions, c)
-		}
+		})
 	}
 	return conditions
 }

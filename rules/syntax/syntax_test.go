@@ -126,7 +126,7 @@ func TestKeepsWhatIsGood(t *testing.T) {
 	if !errors.As(err, &errs) || len(errs) != 3 {
 		t.Fatalf("error is %v", err)
 	}
-	if len(file.Rules) != 2 || len(file.Rules[0].Let) != 1 || file.Rules[1].Name.Value != "bar" {
+	if len(file.Rules) != 2 || len(file.Rules[0].Let) != 2 || file.Rules[1].Name.Value != "bar" {
 		t.Errorf("file is %+v", file)
 	}
 }

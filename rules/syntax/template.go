@@ -36,7 +36,6 @@ func (s scope) readTemplate(n *yaml.Node) *Node {
 		s.wrongShape(n, "a map")
 		return nil
 	}
-	before := len(s.errs)
 	values := make(table)
 	for _, e := range s.muted().entries(n) {
 		values[e.key.Value] = e.value
@@ -53,11 +52,7 @@ func (s scope) readTemplate(n *yaml.Node) *Node {
 	if v := s.required(n, values, "metadata"); v != nil {
 		s.key("metadata").checkMetadata(v)
 	}
-	d := s.data(n)
-	if len(s.errs) > before {
-		return nil
-	}
-	return d
+	return s.data(n)
 }
 
 // muted returns a scope whose complaints go nowhere, for what is read a
