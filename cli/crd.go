@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
-	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
 )
 
 // crdKind is the only kind of definition that current clusters take.
@@ -123,7 +123,7 @@ func (k kinds) complete(o *object) (dropped []string, err error) {
 
 // meant returns what a misspelt word may have meant, to go behind it.
 func meant(word string, options []string) string {
-	if near := expr.Nearest(word, options); near != "" {
+	if near := syntax.Nearest(word, options); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return ""

@@ -85,7 +85,7 @@ func explain(i *Issue) {
 }
 
 func meant(name string, known []string) string {
-	if near := Nearest(name, known); near != "" {
+	if near := syntax.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean '%s'?", near)
 	}
 	return ""

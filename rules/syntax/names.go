@@ -85,48 +85,8 @@ func IsName(name string) bool { return name != "" && identifier(name) == "" }
 
 // suggest returns "did you mean 'x'?" for the nearest of the options, or "".
 func suggest(word string, options []string) string {
-	if option := nearest(word, options); option != "" {
+	if option := Nearest(word, options); option != "" {
 		return "did you mean '" + option + "'?"
 	}
 	return ""
-}
-
-// nearest returns the option that word was likely meant to be, or "".
-func nearest(word string, options []string) string {
-	allowed := min(3, len(word)/3+1)
-	if len(word) <= 2 {
-		allowed = len(word) / 2
-	}
-	best, distance := "", allowed+1
-	for _, option := range options {
-		d := editDistance(strings.ToLower(word), strings.ToLower(option))
-		if d < distance {
-			best, distance = option, d
-		}
-	}
-	return best
-}
-
-// editDistance counts the insertions, deletions, replacements and swaps of
-// neighbours that lead from a to b.
-func editDistance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

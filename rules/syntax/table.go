@@ -34,7 +34,7 @@ func (s scope) table(n *yaml.Node, sh *shape) table {
 			s.errorf(e.key.Pos, "%s is not supported yet", name)
 		default:
 			s.errorf(e.key.Pos, "unknown key %q", name).Hint = hintKeys(name, sh.keys)
-			meant = append(meant, nearest(name, sh.keys))
+			meant = append(meant, Nearest(name, sh.keys))
 		}
 	}
 	for _, name := range sh.required {

@@ -1,4 +1,4 @@
-package expr
+package syntax
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 // Nearest returns the name that somebody who wrote word may have meant, or "".
 func Nearest(word string, names []string) string {
 	length := utf8.RuneCountInString(word)
-	best, bestDistance := "", min(length, 2+length/4)
+	best, bestDistance := "", min(length, 2+length/3)
 	names = slices.Clone(names)
 	slices.Sort(names) // Among equals the first, whatever order they came in.
 	for _, name := range names {
