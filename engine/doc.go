@@ -37,6 +37,14 @@
 // seen its resource version, so that a lagging watch neither repeats a write
 // nor undoes one.
 //
+// # Trying again
+//
+// What may pass is tried again with growing delays, per primary and for ever.
+// What the API server refuses is not sent again unchanged before its time
+// (refusal), and what somebody else insists on is repaired a few times and then
+// slowly (contest). A name that is held, a permission that is missing and a
+// quota end without an event of ours, so they are looked at from time to time.
+//
 // # Writing little
 //
 // A converged primary costs no request at all. While a primary is moving its
