@@ -217,9 +217,6 @@ func (r *renderer) status(o *object) {
 // they would make every rendering another one.
 func condition(c rules.Condition) map[string]any {
 	entry := map[string]any{"type": c.Type, "status": string(c.Status), "reason": c.Reason}
-	if c.Reason == "" { // Conditions must have one; run fills in the same.
-		entry["reason"] = map[rules.ConditionStatus]string{rules.True: c.Type, rules.False: "Not" + c.Type, rules.Unknown: "Unknown"}[c.Status]
-	}
 	if c.Message != "" {
 		entry["message"] = c.Message
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"testing"
 	"unique"
 
@@ -17,38 +18,6 @@ import (
 	"reconcel/rules/syntax"
 )
 
-const fooRules = `
-apiVersion: reconcel.dev/v1alpha1
-kind: Rules
-rules:
-- name: foo
-  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
-  let:
-    labels: {app: nginx, controller: "${self.metadata.name}"}
-  validate:
-  - expression: self.spec.?deploymentName.orValue("") != ""
-    message: spec.deploymentName must be set
-  children:
-  - id: deployment
-    template:
-      apiVersion: apps/v1
-      kind: Deployment
-      metadata:
-        name: ${self.spec.deploymentName}
-        labels: ${labels}
-      spec:
-        replicas: ${self.spec.?replicas.orValue(1)}
-        selector: {matchLabels: "${labels}"}
-        template:
-          metadata: {labels: "${labels}"}
-          spec:
-            containers:
-            - name: nginx
-              image: nginx:latest
-  status:
-    availableReplicas: ${deployment.status.?availableReplicas.orValue(0)}
-`
-
 const convergedFoo = `{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo",
 "metadata":{"name":"example","namespace":"default","uid":"u1","generation":2,"resourceVersion":"10"},
 "spec":{"deploymentName":"web","replicas":3},"status":{"availableReplicas":3}}`
@@ -60,7 +29,11 @@ const deploymentStatus = `{"observedGeneration":1,"replicas":3,"updatedReplicas"
 // its Deployment just as the rules want them.
 func converged(tb testing.TB) (*Engine, Request) {
 	tb.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(fooRules)}})
+	source, err := os.ReadFile("../examples/foo/rules.yaml")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: source}})
 	if err != nil {
 		tb.Fatal(err)
 	}

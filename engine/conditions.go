@@ -38,25 +38,9 @@ func (p *pass) conditions(list listType, total outcome) []rules.Condition {
 		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: total.reason, Message: total.message})
 	}
 	for i := range p.rendering.Rules {
-		for _, c := range p.rendering.Rules[i].Conditions {
-			if c.Reason == "" {
-				c.Reason = defaultReason(c)
-			}
-			all = append(all, c)
-		}
+		all = append(all, p.rendering.Rules[i].Conditions...)
 	}
 	return all
-}
-
-// defaultReason fills in what metav1.Condition requires.
-func defaultReason(c rules.Condition) string {
-	switch c.Status {
-	case rules.True:
-		return c.Type
-	case rules.False:
-		return "Not" + c.Type
-	}
-	return "Unknown"
 }
 
 // conditionList turns conditions into the list that is applied. Where the list

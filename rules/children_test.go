@@ -129,7 +129,7 @@ func TestWaiting(t *testing.T) {
 			want: []string{`status {"b":1}`,
 				`condition Bad Unknown RuleError rules.yaml:10:32: rule "r": condition "Bad": when: no such key: nada`,
 				`condition Odd Unknown RuleError rules.yaml:11:24: rule "r": condition "Odd": when: must be true or false, got string`,
-				`condition Good True`,
+				`condition Good True Good`,
 				`status error rules.yaml:8:27: rule "r": status.a: no such key: nope; ` +
 					`rules.yaml:8:58: rule "r": status.c: no such key: no; ` +
 					`rules.yaml:10:32: rule "r": condition "Bad": when: no such key: nada; ` +

@@ -110,7 +110,7 @@ const (
 type Condition struct {
 	Type    string
 	Status  ConditionStatus
-	Reason  string
+	Reason  string // never empty, as metav1.Condition requires: without one in the rule, Type or "Not" + Type
 	Message string
 }
 

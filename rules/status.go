@@ -50,10 +50,13 @@ func (r *run) renderConditions() {
 			c.Status = Unknown
 			c.Reason, c.Message = r.undecided(res)
 		default:
+			said := "Not" + k.typ
 			if yes {
-				c.Status = True
+				c.Status, said = True, k.typ
 			}
-			c.Reason = r.conditionText(k, "reason", k.reason)
+			if c.Reason = r.conditionText(k, "reason", k.reason); c.Reason == "" {
+				c.Reason = said
+			}
 			c.Message = r.conditionText(k, "message", k.message)
 		}
 		r.result.Conditions = append(r.result.Conditions, c)
