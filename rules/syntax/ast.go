@@ -1,5 +1,7 @@
 package syntax
 
+import "time"
+
 // A File is everything the sources say, in the order in which they say it.
 // Parsed without a complaint it is well formed (known keys, right shapes, ids
 // that are identifiers), but no expression in it has been compiled yet. After a
@@ -14,10 +16,17 @@ type Rule struct {
 	Name       String
 	For        For
 	Let        []*Let
+	Lookups    []*Lookup
 	Validate   []*Check
 	Children   []*Child
+	Patch      *Node // a map, or nil
 	Status     *Node // a map, or nil
 	Conditions []*Condition
+	Finalize   []*Child // with a Timeout each
+	// Teardown is "", "background" or "ordered".
+	Teardown     String
+	RequeueAfter Duration // 0: never
+	Allow        Allow
 	// Lost are names that something was to get which could not be read.
 	Lost []string
 	// Nameless says that there is more of that, with names nobody can tell.
@@ -50,7 +59,20 @@ type Check struct {
 	Message    *Node // text that may hold ${...}; nil: the expression itself is quoted
 }
 
-// A Child is one entry of children.
+// A Lookup is one entry of lookups. It has either a Name or a Selector.
+type Lookup struct {
+	Pos        Pos
+	Entry      string // lookups[0] "settings", as complaints call it
+	ID         String
+	Unfit      bool // the id cannot stand for a value
+	APIVersion String
+	Kind       String
+	Namespace  *Node // text that may hold ${...}; nil: the primary's own
+	Name       *Node // text that may hold ${...}, or nil
+	Selector   *Node // data that gives a metav1.LabelSelector, or nil
+}
+
+// A Child is one entry of children or finalize.
 type Child struct {
 	Pos       Pos
 	Entry     string // children[0] "web", as complaints call it
@@ -58,10 +80,54 @@ type Child struct {
 	Unfit     bool // the id cannot stand for a value
 	When      *Expr
 	After     []String
+	ForEach   []*Iterator
+	Replicas  *Expr // nil: a single object, or one for each element
 	ReadyWhen *Expr
-	IfExists  String // "" or "fail"
+	FailWhen  *Expr
+	IfExists  String // "", "fail" or "adopt"
+	OnChange  String // "", "apply", "replace" or "keep"
 	OnDelete  String // "", "delete" or "orphan"
-	Template  *Node  // a map whose apiVersion and kind are literal strings
+
+	MaxUnavailable *Expr
+	IgnoreFields   []*FieldPath
+	Timeout        Duration // of an entry of finalize
+	Template       *Node    // a map whose apiVersion and kind are literal strings
+}
+
+// An Iterator is one entry of forEach.
+type Iterator struct {
+	Pos   Pos
+	Name  String
+	Index String // Value is "" without one
+	In    *Expr
+	Unfit bool // the name or index cannot stand for a value
+}
+
+// A FieldPath names a field of an object by the keys that lead to it.
+type FieldPath struct {
+	Pos  Pos
+	Text string   // as it was written
+	Keys []string // never empty
+}
+
+// A Duration is a literal duration of the file and its place.
+type Duration struct {
+	Value time.Duration
+	Pos   Pos
+}
+
+// Allow is what a rule may do beyond the namespace of its primary.
+type Allow struct {
+	ClusterScoped  []GroupKind
+	Namespaces     []String // names or glob patterns
+	ReadNamespaces []String // names or glob patterns
+}
+
+// A GroupKind names a kind without its version.
+type GroupKind struct {
+	Pos   Pos
+	Group string // "" is the core group
+	Kind  string
 }
 
 // A Condition is one entry of conditions.
