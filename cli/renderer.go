@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -63,11 +64,16 @@ func (r *renderer) resource(o *object) {
 	}
 	r.observeSelf(o)
 	foreign := map[rules.Identity]string{}
-	primary.Render(rules.Input{Self: o.Object, Observed: func(id rules.Identity) rules.Live { return r.live(o, id, foreign) }}, &r.out)
+	primary.Render(rules.Input{
+		Self:     o.Object,
+		Observed: func(id rules.Identity) rules.Live { return r.live(o, id, foreign) },
+		Owned:    func(rule *rules.Rule, c *rules.Child) []rules.Live { return r.owned(o, rule, c) },
+		Lookup:   r.lookup,
+	}, &r.out)
 	matched := false
 	for i := range r.out.Rules {
 		result := &r.out.Rules[i]
-		matched = matched || result.Matches || result.Err != nil
+		matched = matched || result.Matches || result.Leaving || result.Err != nil
 		r.rule(o, result, foreign)
 	}
 	if !matched {
@@ -122,15 +128,38 @@ func (r *renderer) rule(o *object, result *rules.RuleResult, foreign map[rules.I
 		return
 	}
 	for i := range result.Children {
-		r.child(o, result.Rule, &result.Children[i], foreign)
+		// Of a resource that is being deleted only finalize makes anything, and
+		// of one that is not, only children.
+		if c := &result.Children[i]; result.Leaving == (c.Child.Timeout > 0) {
+			r.children(o, result.Rule, c, foreign)
+		}
 	}
+	r.patch(o, result)
 	if result.StatusErr != nil {
 		r.fail(o, "%v", result.StatusErr)
 	}
 }
 
+// children keeps the objects of one child, or says why there are none.
+func (r *renderer) children(o *object, rule *rules.Rule, c *rules.ChildResult, foreign map[rules.Identity]string) {
+	name := fmt.Sprintf("rule %q, child %q", rule.Name, c.Child.ID)
+	place := fmt.Sprintf("%s:%d", c.Child.Pos.File, c.Child.Pos.Line)
+	switch c.State {
+	case rules.Excluded:
+		r.tell(o, "%s (%s): excluded", name, place)
+	case rules.Waiting:
+		r.tell(o, "%s (%s): waits for %s", name, place, strings.Join(c.Waits, ", "))
+	case rules.Failed:
+		r.fail(o, "%v", c.Err)
+	default:
+		for i := range c.Objects {
+			r.child(o, rule, &c.Objects[i], foreign)
+		}
+	}
+}
+
 func (r *renderer) child(o *object, rule *rules.Rule, d *rules.Desired, foreign map[rules.Identity]string) {
-	name := fmt.Sprintf("rule %q, child %q", rule.Name, d.Child.ID)
+	name := fmt.Sprintf("rule %q, %s", rule.Name, d.Subject())
 	place := fmt.Sprintf("%s:%d", d.Child.Pos.File, d.Child.Pos.Line)
 	waits := strings.Join(d.Waits, ", ")
 	switch d.State {
@@ -144,14 +173,14 @@ func (r *renderer) child(o *object, rule *rules.Rule, d *rules.Desired, foreign 
 		r.fail(o, "%v", d.Err)
 		return
 	}
-	content, err := d.Object()
+	content, err := d.Whole()
 	if err != nil {
 		r.fail(o, "%s (%s): %v", name, place, err)
 		return
 	}
 	child := &object{file: d.Child.Pos.File}
 	child.Object = content
-	if why := r.refusal(o, child, foreign); why != "" {
+	if why := r.refusal(o, child, d, foreign); why != "" {
 		r.fail(o, "%s (%s): %s", name, place, why)
 		return
 	}
@@ -162,22 +191,58 @@ func (r *renderer) child(o *object, rule *rules.Rule, d *rules.Desired, foreign 
 }
 
 // refusal says why run would not apply a child, or "".
-func (r *renderer) refusal(o, child *object, foreign map[rules.Identity]string) string {
+func (r *renderer) refusal(o, child *object, d *rules.Desired, foreign map[rules.Identity]string) string {
 	id := identity(child)
 	if why := foreign[id]; why != "" {
 		return fmt.Sprintf("%s exists, and %s", child, why)
 	}
-	if r.kinds.clusterScoped(id.GVK.GroupKind()) && id.Namespace != "" {
-		return fmt.Sprintf("%s is cluster-scoped, and a namespaced resource may own only what is in its namespace", id.GVK.Kind)
-	}
-	if r.kinds.namespaced(id.GVK.GroupKind()) && id.Namespace == "" {
-		return fmt.Sprintf("metadata.namespace is missing: %s is namespaced, and the resource is not", id.GVK.Kind)
+	switch gk, allowed := id.GVK.GroupKind(), d.Child.Allowed(); {
+	case r.kinds.clusterScoped(gk) && !allowed:
+		return fmt.Sprintf("%s is cluster-scoped: the rule may write it only if allow.clusterScoped names it", gk.Kind)
+	case r.kinds.namespaced(gk) && allowed:
+		return fmt.Sprintf("%s is namespaced: take it out of allow.clusterScoped", gk.Kind)
+	case r.kinds.namespaced(gk) && id.Namespace == "":
+		return fmt.Sprintf("metadata.namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
 	if other, made := r.made[id]; made {
 		return fmt.Sprintf("%s is made for %s already", child, other)
 	}
 	r.made[id] = o.String()
 	return ""
+}
+
+// patch keeps what a rule writes into the resource itself.
+func (r *renderer) patch(o *object, result *rules.RuleResult) {
+	name := fmt.Sprintf("rule %q, patch", result.Rule.Name)
+	switch {
+	case result.PatchErr != nil:
+		r.fail(o, "%v", result.PatchErr)
+		return
+	case len(result.PatchWaits) > 0:
+		r.tell(o, "%s: waits for %s", name, strings.Join(result.PatchWaits, ", "))
+		return
+	case len(result.Patch) == 0:
+		return
+	}
+	content := map[string]any{}
+	if err := utiljson.Unmarshal(result.Patch, &content); err != nil {
+		r.fail(o, "%s: %v", name, err)
+		return
+	}
+	metadata, _ := content["metadata"].(map[string]any)
+	content["metadata"] = r.named(o, metadata)
+	content["apiVersion"], content["kind"] = o.GetAPIVersion(), o.GetKind()
+	r.items = append(r.items, item{comment: fmt.Sprintf("# patch of %s by rule %q", o, result.Rule.Name), object: content})
+}
+
+// named returns metadata with the name of a resource.
+func (r *renderer) named(o *object, metadata map[string]any) map[string]any {
+	out := map[string]any{"name": o.GetName()}
+	maps.Copy(out, metadata)
+	if o.GetNamespace() != "" {
+		out["namespace"] = o.GetNamespace()
+	}
+	return out
 }
 
 // status keeps what all rules together say about a resource's status.
@@ -203,13 +268,9 @@ func (r *renderer) status(o *object) {
 	if len(status) == 0 {
 		return
 	}
-	metadata := map[string]any{"name": o.GetName()}
-	if o.GetNamespace() != "" {
-		metadata["namespace"] = o.GetNamespace()
-	}
 	r.items = append(r.items, item{
 		comment: fmt.Sprintf("# status of %s", o),
-		object:  map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": metadata, "status": status},
+		object:  map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": r.named(o, nil), "status": status},
 	})
 }
 
@@ -227,6 +288,6 @@ func condition(c rules.Condition) map[string]any {
 // wrong there would otherwise look like a child that does not exist.
 func (r *renderer) tellUnread() {
 	for _, o := range r.observed.unread() {
-		r.app.say("%s: %s is not used: no child has that kind, namespace and name", o.file, o)
+		r.app.say("%s: %s is not used: it is no child, and nothing looks it up", o.file, o)
 	}
 }

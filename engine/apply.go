@@ -1,14 +1,10 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +21,9 @@ const (
 	wrote              // created or updated
 	held               // a gate is closed: created or changed later
 	awaitingEnd        // an object of that name is being deleted
+	unwelcome          // its namespace is being deleted, and takes no new objects
+	outdated           // to be replaced
+	postponed          // not tried, since others could not be created
 )
 
 // writeTimeout bounds one request, so that a worker is never held up for
@@ -38,7 +37,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 	if c == nil {
 		return unchanged, errStarting // The kind has just been removed.
 	}
-	if err := inScope(c.kind, d.Identity); err != nil {
+	if err := p.inScope(c.kind, d); err != nil {
 		return unchanged, err
 	}
 	w := p.memory.child(d.Identity)
@@ -48,12 +47,16 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 		return held, nil
 	case live == nil:
 		return p.create(ctx, c.kind, d, w)
+	case live.terminating() || p.memory.hasDeleted(live.GetUID()):
+		return awaitingEnd, nil // Whosever it is: the name will be free.
 	case !p.ours(d, &live.Unstructured, w):
-		return p.foreign(d, &live.Unstructured, w)
-	case live.terminating():
-		return awaitingEnd, nil
+		return p.notOurs(ctx, c.kind, d, w, live)
+	case keeps(d.Child):
+		return unchanged, nil
 	case len(d.Waits) > 0 && !carries(live, d):
 		return held, nil
+	case replaces(d, live, w):
+		return outdated, nil
 	case !p.reapply && !drifted(d, live, w):
 		return unchanged, nil
 	}
@@ -66,18 +69,21 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 	return p.update(ctx, c.kind, d, w, live)
 }
 
-// inScope refuses a cluster-scoped child of a namespaced primary, and a
+// inScope refuses a cluster-scoped child that the rule does not allow, and a
 // namespaced child without a namespace, before anything is sent.
-func inScope(k kind, id rules.Identity) error {
-	switch {
+func (p *pass) inScope(k kind, d *rules.Desired) error {
+	id, why := d.Identity, ""
+	switch allowed := d.Child.Allowed(); {
+	case k.namespaced && allowed:
+		why = fmt.Sprintf("%s is namespaced: take it out of allow.clusterScoped", id.GVK.Kind)
 	case k.namespaced && id.Namespace == "":
-		return &terminalError{string(rules.RuleError), 0,
-			fmt.Errorf("%s/%s: metadata.namespace is missing, %s is namespaced", id.GVK.Kind, id.Name, id.GVK.Kind)}
-	case !k.namespaced && id.Namespace != "":
-		return &terminalError{string(rules.RuleError), 0,
-			fmt.Errorf("%s/%s: %s is cluster-scoped, and a namespaced resource may own only what is in its namespace", id.GVK.Kind, id.Name, id.GVK.Kind)}
+		why = fmt.Sprintf("metadata.namespace is missing, %s is namespaced", id.GVK.Kind)
+	case !k.namespaced && !allowed:
+		why = fmt.Sprintf("%s is cluster-scoped: the rule may write it only if allow.clusterScoped names it", id.GVK.Kind)
+	default:
+		return nil
 	}
-	return nil
+	return &terminalError{string(rules.RuleError), 0, fmt.Errorf("%s/%s: %s", id.GVK.Kind, id.Name, why)}
 }
 
 // ours reports whether an object belongs to the primary: by its UID in the
@@ -89,114 +95,55 @@ func (p *pass) ours(d *rules.Desired, u *unstructured.Unstructured, w *written) 
 	if by := o.trackedBy(); by != "" {
 		return by == p.req.UID
 	}
-	return w.uid != "" && w.uid == u.GetUID() || carries(&o, d)
-}
-
-// carries reports whether the object was last applied from this rendering.
-func carries(o *object, d *rules.Desired) bool {
-	var text [2 * len(d.Hash)]byte
-	hex.Encode(text[:], d.Hash[:])
-	return o.applied() == string(text[:])
-}
-
-// drifted reports whether somebody has changed what we own since our last
-// write. Values are not compared, so that nothing fights with defaults.
-func drifted(d *rules.Desired, live *object, w *written) bool {
-	if live.fields == (fields{}) || !carries(live, d) {
-		return true
-	}
-	if w.uid != live.GetUID() && !recognise(d, live, w) {
-		return true
-	}
-	return live.fields != w.fields || secretDiffers(d, live, w)
-}
-
-// recognise compares an object that this process has not written with the
-// rendering. If every field of it is ours, then nobody has changed any, and
-// the entry is what our last write has left.
-func recognise(d *rules.Desired, live *object, w *written) bool {
-	desired, err := d.Object()
-	if err != nil {
-		return false
-	}
-	tree, err := decodeFields(live.fields)
-	if err != nil || !covers(tree, identifying(desired)) {
-		return false
-	}
-	w.uid, w.fields, w.version = live.GetUID(), live.fields, live.GetResourceVersion()
-	return true
-}
-
-// identifying returns the object without the fields that nobody owns, since
-// they are its identity.
-func identifying(desired map[string]any) map[string]any {
-	rest := make(map[string]any, len(desired))
-	for key, value := range desired {
-		if key != "apiVersion" && key != "kind" {
-			rest[key] = value
-		}
-	}
-	if metadata, ok := desired["metadata"].(map[string]any); ok {
-		owned := make(map[string]any, len(metadata))
-		for key, value := range metadata {
-			if key != "name" && key != "namespace" {
-				owned[key] = value
-			}
-		}
-		rest["metadata"] = owned
-	}
-	return rest
-}
-
-// secretDiffers compares the data of a Secret, whose ownership does not show a
-// change made through stringData. It does so once for each state of the object.
-func secretDiffers(d *rules.Desired, live *object, w *written) bool {
-	if d.Identity.GVK.GroupKind() != secrets || w.checked == live.GetResourceVersion() {
-		return false
-	}
-	desired, err := d.Object()
-	if err != nil {
-		return true
-	}
-	want, _ := desired["data"].(map[string]any)
-	have, _ := live.Object["data"].(map[string]any)
-	for key := range want {
-		if !sameBytes(want[key], have[key]) {
-			return true
-		}
-	}
-	w.checked = live.GetResourceVersion()
-	return false
-}
-
-// sameBytes compares two base64 values. A rendered one may be wrapped, which
-// the API server stores without the line breaks.
-func sameBytes(a, b any) bool {
-	x, _ := a.(string)
-	y, _ := b.(string)
-	p, errA := base64.StdEncoding.DecodeString(x)
-	q, errB := base64.StdEncoding.DecodeString(y)
-	return errA == nil && errB == nil && bytes.Equal(p, q)
+	return w.uid != "" && w.uid == u.GetUID() || carries(&o, d) || keeps(d.Child) && p.abandoned(&o)
 }
 
 // create makes the child by an apply that only creates: with resourceVersion
 // "1" the API server answers 409 when the name is taken, so nothing can be
 // adopted by accident, and a lost response or a stale cache makes no second one.
 func (p *pass) create(ctx context.Context, k kind, d *rules.Desired, w *written) (action, error) {
+	if free, did, err := p.free(ctx, k, d, w); !free {
+		return did, err
+	}
+	body, err := creationBody(d)
+	if err != nil {
+		return unchanged, err
+	}
+	return p.created(ctx, k, d, w, p.apply(ctx, k, d, w, body))
+}
+
+// free reports whether there is hope for the creation of an object; if not, it
+// also says what has become of it instead.
+func (p *pass) free(ctx context.Context, k kind, d *rules.Desired, w *written) (bool, action, error) {
 	if w.foreign {
-		// It was taken a moment ago and most likely still is: look before writing.
+		// The name was taken a moment ago and most likely still is: look before
+		// writing.
 		existing, err := p.get(ctx, k, d.Identity)
 		if err == nil {
-			return p.occupied(ctx, k, d, w, existing)
+			did, err := p.occupied(ctx, k, d, w, existing)
+			return false, did, err
 		}
 		if !apierrors.IsNotFound(err) {
-			return unchanged, err
+			return false, unchanged, err
 		}
 	}
 	if err := w.refusal.of(p, d, ""); err != nil {
-		return unchanged, err
+		return false, unchanged, err
 	}
-	err := p.apply(ctx, k, d, w, d.AppendApply(nil, "", "1"))
+	return true, unchanged, nil
+}
+
+// creationBody returns the body of an apply that only creates.
+func creationBody(d *rules.Desired) ([]byte, error) {
+	fields, err := d.Ignored()
+	if err != nil {
+		return nil, err
+	}
+	return d.Complete("", "1", fields)
+}
+
+// created decides what the API server's answer to a creation means.
+func (p *pass) created(ctx context.Context, k kind, d *rules.Desired, w *written, err error) (action, error) {
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		existing, err := p.get(ctx, k, d.Identity)
@@ -204,8 +151,8 @@ func (p *pass) create(ctx context.Context, k kind, d *rules.Desired, w *written)
 			return unchanged, err
 		}
 		return p.occupied(ctx, k, d, w, existing)
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return awaitingEnd, nil
+	case namespaceEnds(err):
+		return unwelcome, nil
 	case err != nil:
 		return unchanged, w.refusal.note(p, d, "", refused(err))
 	}
@@ -219,16 +166,52 @@ func (p *pass) occupied(ctx context.Context, k kind, d *rules.Desired, w *writte
 	switch {
 	case existing.GetDeletionTimestamp() != nil:
 		return awaitingEnd, nil
-	case !p.ours(d, existing, w):
+	case p.ours(d, existing, w):
+	case d.Child.Adopt && p.adoptable(existing):
+		return p.adopt(ctx, k, d, w, existing)
+	default:
 		return p.foreign(d, existing, w)
 	}
 	w.foreign = false
-	return p.update(ctx, k, d, w, newObject(existing, childRole))
+	live := newObject(existing, childRole)
+	switch {
+	case keeps(d.Child):
+		return unchanged, nil
+	case replaces(d, live, w):
+		return outdated, nil
+	}
+	return p.update(ctx, k, d, w, live)
 }
 
-// foreign leaves an object of somebody else alone.
+// notOurs decides about an object that the cache shows under the child's name
+// and that is not ours. It bears our labels, and may be what a former primary
+// of the name has left behind.
+func (p *pass) notOurs(ctx context.Context, k kind, d *rules.Desired, w *written, live *object) (action, error) {
+	switch {
+	case !d.Child.Adopt || !p.adoptable(&live.Unstructured):
+		return p.foreign(d, &live.Unstructured, w)
+	case len(d.Waits) > 0:
+		return held, nil
+	}
+	existing, err := p.get(ctx, k, d.Identity)
+	if apierrors.IsNotFound(err) {
+		return unchanged, errStale
+	}
+	if err != nil {
+		return unchanged, err
+	}
+	return p.occupied(ctx, k, d, w, existing)
+}
+
+// foreign leaves an object of somebody else alone. One that a former primary
+// of the same name controls is about to go: the garbage collector takes it.
 func (p *pass) foreign(d *rules.Desired, u *unstructured.Unstructured, w *written) (action, error) {
 	w.foreign = true
+	o := object{Unstructured: *u}
+	if former, ok := o.controller(); ok && former.Kind == p.req.Kind && former.Name == p.req.Name &&
+		(p.req.Namespace == "" || p.req.Namespace == former.Namespace) && former.UID != p.req.UID {
+		return awaitingEnd, nil
+	}
 	id := d.Identity
 	return unchanged, &conflictError{object: name(id.GVK.Kind, id.Namespace, id.Name), holder: holder(u)}
 }
@@ -245,12 +228,48 @@ func (p *pass) update(ctx context.Context, k kind, d *rules.Desired, w *written,
 	}
 	version := live.GetResourceVersion()
 	if err := w.refusal.of(p, d, version); err != nil {
-		return unchanged, err
+		return p.unchangeable(d, err)
 	}
-	if err := p.apply(ctx, k, d, w, d.AppendApply(nil, string(live.GetUID()), "")); err != nil {
-		return unchanged, w.refusal.note(p, d, version, refused(err))
+	err := p.write(ctx, k, d, w, live)
+	if apierrors.IsInvalid(err) {
+		var mended *object
+		if mended, err = p.claim(ctx, k, d, live, err); mended != nil {
+			err = p.write(ctx, k, d, w, mended)
+		}
+	}
+	if err != nil {
+		return p.unchangeable(d, w.refusal.note(p, d, version, explained(d, err, remedy(d))))
 	}
 	return wrote, nil
+}
+
+// unchangeable decides about an object that does not take an update: where that
+// is what the rule says, it is replaced.
+func (p *pass) unchangeable(d *rules.Desired, err error) (action, error) {
+	if d.Child.OnChange != rules.Replace || !apierrors.IsInvalid(err) {
+		return unchanged, err
+	}
+	if len(d.Waits) > 0 {
+		return held, nil
+	}
+	return outdated, nil
+}
+
+// write applies the rendering to an object of ours. With values for ignored
+// fields it holds for the state that they were read from.
+func (p *pass) write(ctx context.Context, k kind, d *rules.Desired, w *written, live *object) error {
+	fields := ownedIgnored(d, live)
+	if len(fields) == 0 {
+		return p.apply(ctx, k, d, w, d.AppendApply(nil, string(live.GetUID()), ""))
+	}
+	body, err := d.Complete(string(live.GetUID()), live.GetResourceVersion(), fields)
+	if err != nil {
+		return err
+	}
+	if err = p.apply(ctx, k, d, w, body); apierrors.IsConflict(err) {
+		return errStale
+	}
+	return err
 }
 
 // apply sends one body and remembers the response.
@@ -272,7 +291,7 @@ func (p *pass) apply(ctx context.Context, k kind, d *rules.Desired, w *written, 
 		return err
 	}
 	o := newObject(response, childRole)
-	*w = written{identity: id, uid: o.GetUID(), fields: applied, version: o.GetResourceVersion(), object: o, contest: w.contest}
+	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, contest: w.contest}
 	return nil
 }
 

@@ -48,7 +48,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 	var r rules.Rendering
 	primary := program.Primaries()[0]
 	primary.Render(rules.Input{Self: foo.Object, Observed: func(rules.Identity) rules.Live { return rules.Live{} }}, &r)
-	d := &r.Rules[0].Children[0]
+	d := &r.Rules[0].Children[0].Objects[0]
 	if d.State != rules.Rendered {
 		tb.Fatalf("the Deployment is not rendered: %v", d.Err)
 	}

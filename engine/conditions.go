@@ -26,7 +26,10 @@ func (p *pass) conditions(list listType, total outcome) []rules.Condition {
 	}
 	all := make([]rules.Condition, 0, 4)
 	status := rules.False
-	if total.state == ready {
+	switch total.state {
+	case paused:
+		status = rules.Unknown
+	case ready:
 		status = rules.True
 		total.reason, total.message = reasonReconciled, "everything is as the rules want it"
 	}
@@ -38,7 +41,9 @@ func (p *pass) conditions(list listType, total outcome) []rules.Condition {
 		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: total.reason, Message: total.message})
 	}
 	for i := range p.rendering.Rules {
-		all = append(all, p.rendering.Rules[i].Conditions...)
+		if r := &p.rendering.Rules[i]; !p.frozen(r) {
+			all = append(all, r.Conditions...)
+		}
 	}
 	return all
 }

@@ -19,7 +19,7 @@ func TestConvergedMeansConverged(t *testing.T) {
 	w.crd(widgetCRD)
 	var children []string
 	for _, v := range variants {
-		children = append(children, fmt.Sprintf("  - id: %s\n    template: %s\n", v.id, strings.ReplaceAll(v.template, "NAME", "rest-"+v.id)))
+		children = append(children, v.child("rest-"+v.id))
 	}
 	all := widgetRules("when: self.metadata.name == 'parent'", children...) +
 		strings.Replace(fooRules, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n", "", 1)

@@ -31,11 +31,62 @@
 // cannot make a second object. Updates are pinned to the UID. Deletes go
 // through one function, which reads primary and child live first.
 //
+// Where a rule says ifExists: adopt, an object that nobody controls is taken over
+// by an apply that holds for the very state that was read.
+//
 // # Reading our own writes
 //
 // The response to a write stands in for the cached object until the cache has
 // seen its resource version, so that a lagging watch neither repeats a write
-// nor undoes one.
+// nor undoes one. A delete of ours is remembered until the cache shows it: a
+// replica that it still shows neither counts nor is deleted again.
+//
+// # Many objects of one child
+//
+// What is missing is created in batches that double in size until one fails, so
+// that a quota that is used up costs a few requests. Only these requests are
+// made side by side; all else in a pass happens one after another. What is to be
+// replaced goes as the child can spare it (maxUnavailable), and Pods that end
+// soon after they began are replaced later and later.
+//
+// # What an apply cannot change
+//
+// Of some fields there may be only one: when somebody switches from ours to
+// another, that one is first made ours in managedFields, and the next apply
+// removes it (claim). What the API server still refuses to change is replaced if
+// the rule says so, and otherwise reported with that remedy.
+//
+// # What rules read
+//
+// What a rule looks up is watched as a whole kind, apart from the children of
+// that kind, and never written. A pass registers what it reads, there or not,
+// before it reads it: an event then asks for exactly the primaries whose last
+// pass read the object, or a list that had it or has it now. As long as the
+// kind has no cache what was to be read is unknown, which is not absent.
+//
+// # The end of a primary
+//
+// The garbage collector takes children with an owner reference. Where that is
+// not enough (entries of finalize, teardown in order, children in another
+// scope), the primary carries a finalizer for the rule, set before the first
+// child, and its children belong to it by the tracking annotation alone. When
+// the primary is deleted, or the rule is no longer for it, the entries of
+// finalize are made and waited for, the children are deleted, then the entries
+// of finalize, and the finalizer goes last. Every step is derived from what
+// exists; that finalize is done is marked on the primary, lest an entry be made
+// again when what it is about has gone. Tracked children of a primary that has
+// gone without all that are deleted as soon as a live read shows it.
+//
+// Primaries that carry something of ours and that no watch shows, because a
+// rule was removed or they stopped to bear its selector while no process was
+// running, are looked for once at the start.
+//
+// # What is written into the primary
+//
+// A patch is applied with a manager of its rule's own and compared by value: no
+// mark is put on the primary, whose controller may copy annotations down.
+// Finalizers are set and taken off by patches that hold for one resource
+// version.
 //
 // # Trying again
 //

@@ -61,6 +61,16 @@ var variants = []variant{
 	{"custom", `{apiVersion: test.reconcel.dev/v1, kind: Widget, metadata: {name: NAME}, spec: {list: [], none: {}, deep: {a: [1, {b: 2.5}], s: x}}}`, []string{`{"spec":{"deep":{"s":"y"}}}`, `{"spec":{"deep":{"a":[]}}}`, `{"spec":{"list":[1]}}`, `{"spec":{"deep":null}}`}, []string{`{"spec":{"more":1}}`, `{"spec":{"deep":{"more":1}}}`}},
 }
 
+// child returns the entry of children that makes the variant. Drift is repaired
+// in place whatever becomes of a changed template, which for a Pod must be said.
+func (v variant) child(name string) string {
+	policy := "apply"
+	if v.id == "pod" {
+		policy = "replace"
+	}
+	return fmt.Sprintf("  - id: %s\n    onChange: %s\n    template: %s\n", v.id, policy, strings.ReplaceAll(v.template, "NAME", name))
+}
+
 // TestDrift makes every foreign write to every kind: what takes a field of
 // ours away is repaired, and what does not causes no write at all.
 func TestDrift(t *testing.T) {
@@ -68,7 +78,7 @@ func TestDrift(t *testing.T) {
 	w.crd(widgetCRD)
 	children := make([]string, len(variants))
 	for i, v := range variants {
-		children[i] = fmt.Sprintf("  - id: %s\n    template: %s\n", v.id, strings.ReplaceAll(v.template, "NAME", "drift-"+v.id))
+		children[i] = v.child("drift-" + v.id)
 	}
 	w.run(widgetRules("when: self.metadata.name == 'parent'", children...))
 	w.create(widget("parent", "x: y"))

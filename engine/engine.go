@@ -118,12 +118,16 @@ func (e *Engine) Run(ctx context.Context) error {
 		return fmt.Errorf("record events: %w", err)
 	}
 	defer e.events.stop()
-	e.plan = newPlan(e.program, former)
+	e.plan = newPlan(e.program, former.children)
 	for _, w := range e.plan.watches {
 		w.onReady = func() { e.enqueueAll(w) }
-		w.onEvent = e.enqueueOwner
-		if w.key.role == primaryRole {
+		switch w.key.role {
+		case primaryRole:
 			w.onEvent = e.enqueuePrimary
+		case childRole:
+			w.onEvent = e.enqueueOwner
+		case lookupRole:
+			w.onEvent = func(o *object) { w.interests.tell(o, e.queue.Add) }
 		}
 	}
 	for _, w := range e.plan.watches {
@@ -132,7 +136,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	if !e.awaitCaches(ctx) {
 		return nil
 	}
-	e.watches.running.Go(func() { e.clearInventory(ctx, former) })
+	e.watches.running.Go(func() { e.clearInventory(ctx, former.children) })
+	e.watches.running.Go(func() { e.sweepFinalizers(ctx, former.finalizers) })
+	e.lookForLeavers(ctx)
 	e.say("")
 	e.log.Info("running", "rules", e.ruleCount(), "workers", e.options.Workers)
 	e.work(ctx)
@@ -158,7 +164,7 @@ func (e *Engine) say(state string) { e.state.Store(&state) }
 
 // takeInventory reads and extends the inventory, for as long as it takes:
 // without it nothing may be written.
-func (e *Engine) takeInventory(ctx context.Context) (former map[string][]schema.GroupVersionKind, err error) {
+func (e *Engine) takeInventory(ctx context.Context) (former past, err error) {
 	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 100, Cap: 30 * time.Second}
 	err = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		var err error

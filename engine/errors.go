@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
 )
 
 // A terminalError cannot be mended by trying the same again: the object or
@@ -54,7 +57,23 @@ const (
 	reasonContested      = "Contested"
 	reasonSynced         = "Synced"
 	reasonPruned         = "Pruned"
+	reasonReplaced       = "Replaced"
+	reasonAdopted        = "Adopted"
+
+	reasonFinalizing      = "Finalizing"
+	reasonFinalizeTimeout = "FinalizeTimeout"
+	reasonFinalizeSkipped = "FinalizeSkipped"
+	reasonDeleting        = "Deleting"
+	reasonNamespaceEnding = "NamespaceTerminating"
+	reasonPaused          = "Paused"
+	reasonResumed         = "Resumed"
 )
+
+// isAbsent reports whether an object does not exist. The API server says as
+// much of a whole kind that it does not serve, which tells nothing.
+func isAbsent(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
 
 var secrets = schema.GroupKind{Kind: "Secret"}
 
@@ -103,4 +122,43 @@ func refused(err error) error {
 		return &terminalError{reasonRefused, refusedRetry, err}
 	}
 	return err
+}
+
+// explained classifies what the API server answered to a change of an object
+// that exists. Where it does not accept one, the fields that it names and what
+// can be done about them come first: its own message may be long.
+func explained(d *rules.Desired, err error, remedy string) error {
+	terminal, ok := errors.AsType[*terminalError](refused(err))
+	if !ok || !apierrors.IsInvalid(err) {
+		return refused(err)
+	}
+	id, what := d.Identity, "the change"
+	if fields := causes(err); len(fields) > 0 {
+		what = "the change of " + list(fields)
+	}
+	return &terminalError{terminal.reason, terminal.retry,
+		fmt.Errorf("%s: the API server refuses %s%s (%w)", name(id.GVK.Kind, id.Namespace, id.Name), what, remedy, err)}
+}
+
+// remedy is what the author of the rule can do about a change that an object of
+// ours does not take.
+func remedy(d *rules.Desired) string {
+	if d.Child.OnChange != rules.Apply {
+		return ""
+	}
+	return "; if this cannot be changed in place write onChange: replace"
+}
+
+// causes returns the fields that an answer of the API server names.
+func causes(err error) (fields []string) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	for _, c := range status.Status().Details.Causes {
+		if c.Field != "" && !slices.Contains(fields, c.Field) {
+			fields = append(fields, c.Field)
+		}
+	}
+	return fields
 }

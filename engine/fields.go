@@ -46,6 +46,41 @@ func ownFields(object map[string]any, role role) fields {
 	return fields{}
 }
 
+// patchManager is the manager of what a rule writes into its primary. Each rule
+// has one of its own, since an apply drops what the same manager set before and
+// no longer says.
+func patchManager(rule string) string {
+	manager := fieldManager + "/" + rule
+	if manager == statusManager {
+		return manager + "/patch" // A rule may be called status.
+	}
+	return manager
+}
+
+// patchFields returns the entries of our patches to the object, by manager, or
+// nil where there are none.
+func patchFields(object map[string]any) (found map[string]fields) {
+	metadata, _ := object["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		manager, _ := entry["manager"].(string)
+		if entry["operation"] != "Apply" || entry["subresource"] != nil || manager == statusManager ||
+			!strings.HasPrefix(manager, fieldManager+"/") {
+			continue
+		}
+		raw, err := json.Marshal(entry["fieldsV1"])
+		if err != nil {
+			continue
+		}
+		if found == nil {
+			found = map[string]fields{}
+		}
+		found[manager] = unique.Make(string(raw))
+	}
+	return found
+}
+
 func writtenAs(role role, entry map[string]any) bool {
 	subresource, _ := entry["subresource"].(string)
 	if role == childRole {
@@ -149,6 +184,61 @@ func exceeds(tree map[string]any, desired any) bool {
 			}) {
 				return true
 			}
+		case "v":
+			var value any
+			list, _ := desired.([]any)
+			same := func(item any) bool { return sameValue(value, item) }
+			if json.Unmarshal([]byte(id), &value) == nil && !slices.ContainsFunc(list, same) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// holds reports whether a live value says what is desired, as far as that says
+// anything. tree is what we own of it: its shape tells lists whose elements
+// have an identity from those that are one value.
+func holds(tree map[string]any, live, desired any) bool {
+	switch desired := desired.(type) {
+	case map[string]any:
+		object, ok := live.(map[string]any)
+		if !ok {
+			return false
+		}
+		for key, want := range desired {
+			have, there := object[key]
+			if !there && want == nil {
+				continue
+			}
+			branch, _ := tree["f:"+key].(map[string]any)
+			if !there || !holds(branch, have, want) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		list, _ := live.([]any)
+		return sameValue(desired, live) || len(tree) > 0 && !slices.ContainsFunc(desired, func(item any) bool {
+			return !slices.ContainsFunc(list, func(have any) bool { return holdsItem(tree, have, item) })
+		})
+	}
+	return sameValue(desired, live)
+}
+
+// holdsItem reports whether an element of an associative list or set is the
+// desired one.
+func holdsItem(tree map[string]any, live, desired any) bool {
+	want, ok := desired.(map[string]any)
+	if !ok {
+		return sameValue(desired, live)
+	}
+	have, _ := live.(map[string]any)
+	for key, branch := range tree {
+		id, keyed := strings.CutPrefix(key, "k:")
+		sub, _ := branch.(map[string]any)
+		if keyed && keyMatches(id, want) && keyMatches(id, have) && holds(sub, have, want) {
+			return true
 		}
 	}
 	return false

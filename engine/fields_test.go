@@ -95,3 +95,49 @@ func TestInventoryEntryRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+func TestHolds(t *testing.T) {
+	for _, c := range []struct {
+		name, fields, live, desired string
+		want                        bool
+	}{
+		{"the same", `{}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`, true},
+		{"more than is desired", `{}`, `{"a":{"b":1,"c":2}}`, `{"a":{"b":1}}`, true},
+		{"another value", `{}`, `{"a":{"b":1}}`, `{"a":{"b":2}}`, false},
+		{"no value", `{}`, `{"a":{}}`, `{"a":{"b":2}}`, false},
+		{"no map", `{}`, `{"a":1}`, `{"a":{"b":2}}`, false},
+		{"a null for what is absent", `{}`, `{}`, `{"a":null}`, true},
+		{"a whole list", `{}`, `{"a":[1,{"b":2}]}`, `{"a":[1,{"b":2}]}`, true},
+		{"a list that is one value", `{"f:a":{}}`, `{"a":[{"b":2,"c":3}]}`, `{"a":[{"b":2}]}`, false},
+		{"an item with defaults", `{"f:a":{"k:{\"n\":1}":{".":{},"f:n":{}}}}`, `{"a":[{"n":0},{"n":1,"c":3}]}`, `{"a":[{"n":1}]}`, true},
+		{"an item that differs", `{"f:a":{"k:{\"n\":1}":{".":{},"f:n":{}}}}`, `{"a":[{"n":1,"c":3}]}`, `{"a":[{"n":1,"c":4}]}`, false},
+		{"a set with more", `{"f:a":{"v:\"x\"":{}}}`, `{"a":["y","x"]}`, `{"a":["x"]}`, true},
+		{"a set without it", `{"f:a":{"v:\"x\"":{}}}`, `{"a":["y"]}`, `{"a":["x"]}`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := holds(tree(t, c.fields), value(t, c.live), value(t, c.desired)); got != c.want {
+				t.Errorf("holds = %v", got)
+			}
+		})
+	}
+}
+
+func TestPatchesAreKept(t *testing.T) {
+	u := decodeObject(t, []byte(`{"kind":"Widget","metadata":{"name":"one","managedFields":[
+		{"manager":"reconcel","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{}}},
+		{"manager":"reconcel/one","operation":"Apply","fieldsV1":{"f:metadata":{}}},
+		{"manager":"reconcel/one","operation":"Update","fieldsV1":{"f:spec":{}}},
+		{"manager":"reconcel/status","operation":"Apply","fieldsV1":{"f:status":{}}},
+		{"manager":"reconcel/status/patch","operation":"Apply","fieldsV1":{"f:spec":{}}},
+		{"manager":"somebody","operation":"Apply","fieldsV1":{"f:data":{}}}]}}`))
+	o := newObject(&u.Unstructured, primaryRole)
+	if got := o.patches[patchManager("one")]; len(o.patches) != 2 || got.Value() != `{"f:metadata":{}}` {
+		t.Errorf("%d entries, that of the rule is %v", len(o.patches), got)
+	}
+	if got := o.patches[patchManager("status")]; got.Value() != `{"f:spec":{}}` {
+		t.Errorf("that of the rule called status is %v", got)
+	}
+	if o.GetManagedFields() != nil {
+		t.Error("managedFields are kept as well")
+	}
+}

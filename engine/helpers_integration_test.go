@@ -10,7 +10,8 @@ import (
 type schemaGVK = schema.GroupVersionKind
 
 var (
-	crdResource   = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	createOptions = metav1.CreateOptions{}
-	deleteNow     = metav1.DeleteOptions{}
+	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	namespacesResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	createOptions      = metav1.CreateOptions{}
+	deleteNow          = metav1.DeleteOptions{}
 )

@@ -26,7 +26,9 @@ import (
 // it.
 //
 // A rule that is not loaded keeps its entry: its children are kept as well, and
-// it may come back.
+// it may come back. Only the finalizers that it has set are taken off, since
+// nobody would do what they stand for: that a rule may have set some is
+// remembered before it sets the first.
 type inventory struct {
 	client    dynamic.ResourceInterface
 	namespace string
@@ -39,6 +41,10 @@ type inventory struct {
 type inventoryEntry struct {
 	For      string   `json:"for"`      // Kind.group of the primary
 	Children []string `json:"children"` // version/Kind or group/version/Kind, sorted
+	// Finalizer says that primaries may carry the rule's finalizer, and Former
+	// names more kinds of which that is so, from rules of this name before.
+	Finalizer bool     `json:"finalizer,omitempty"`
+	Former    []string `json:"former,omitempty"`
 }
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -47,22 +53,29 @@ func newInventory(client dynamic.Interface, namespace, name string, log *slog.Lo
 	return &inventory{client: client.Resource(configMaps).Namespace(namespace), namespace: namespace, name: name, log: log}
 }
 
+// A past is what rules did once and do not any more.
+type past struct {
+	children   map[string][]schema.GroupVersionKind // the kinds that each loaded rule, by name, has rendered
+	finalizers []staleFinalizer
+}
+
 // extend reads the inventory, adds what the program renders, and writes it
-// when that was news. It returns the kinds that each rule has rendered once and
-// does not render any more.
-func (inv *inventory) extend(ctx context.Context, program *rules.Program) (map[string][]schema.GroupVersionKind, error) {
-	former := map[string][]schema.GroupVersionKind{}
+// when that was news.
+func (inv *inventory) extend(ctx context.Context, program *rules.Program) (past, error) {
+	var former past
 	err := inv.change(ctx, func(entries map[string]inventoryEntry) {
-		clear(former)
+		former = past{children: map[string][]schema.GroupVersionKind{}}
+		loaded := map[string]bool{}
 		for _, p := range program.Primaries() {
 			for _, r := range p.Rules {
 				entry, gone := merged(entries[r.Name], r)
-				entries[r.Name] = entry
+				entries[r.Name], loaded[r.Name] = entry, true
 				if len(gone) > 0 {
-					former[r.Name] = gone
+					former.children[r.Name] = gone
 				}
 			}
 		}
+		former.finalizers = staleFinalizers(entries, loaded)
 	})
 	return former, err
 }
@@ -78,6 +91,15 @@ func merged(old inventoryEntry, r *rules.Rule) (entry inventoryEntry, gone []sch
 			entry.Children = append(entry.Children, text)
 		}
 		rendered[c.GVK.GroupKind()] = true
+	}
+	holders := slices.Clone(old.Former) // Kinds whose primaries may carry the rule's finalizer.
+	if old.Finalizer && !slices.Contains(holders, old.For) {
+		holders = append(holders, old.For)
+	}
+	own := func(kind string) bool { return kind == entry.For }
+	entry.Finalizer = r.MayNeedFinalizer() || slices.ContainsFunc(holders, own)
+	if holders = slices.DeleteFunc(holders, own); len(holders) > 0 {
+		entry.Former = holders
 	}
 	if old.For == entry.For {
 		for _, text := range old.Children {

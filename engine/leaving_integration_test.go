@@ -195,6 +195,7 @@ func TestPoisonousObjectDisturbsNoOther(t *testing.T) {
 	w.is(widgets, "good", "Ready", "True")
 	w.is(widgets, "bad", "Stalled", "True")
 	w.is(widgets, "worse", "Stalled", "True")
+	w.told("Widget", "bad", "Refused")
 	w.told("Widget", "worse", "RuleError")
 	w.quiet(5 * time.Second)
 	w.patch(widgets, "worse", `{"spec":{"value":"now"}}`)
@@ -216,6 +217,7 @@ func TestFailingRuleLosesNothing(t *testing.T) {
 }
 
 const gatedChildren = `  - id: pod
+    onChange: replace
     template:
       apiVersion: v1
       kind: Pod

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,8 +18,15 @@ import (
 // A request is never served by two workers at once, so no lock is needed.
 type memory struct {
 	children []*written
+	byID     map[rules.Identity]*written // of children, where they are many
+	deleted  map[types.UID]deletion
 	status   writtenStatus
+	reads    reads
+	self     *object                  // the primary after our last write of its metadata, until the cache has caught up
+	patches  map[string]*writtenPatch // by rule
+	left     map[string]time.Time     // when a rule was first seen to leave the primary, by its name
 
+	pause        pauseState
 	dirty        bool              // something was written, or was not ready, since the last Synced
 	synced       bool              // some generation has been ready
 	waitingSince time.Time         // zero: it is not waiting
@@ -33,6 +41,7 @@ type memory struct {
 type written struct {
 	identity rules.Identity
 	uid      types.UID
+	hash     [16]byte // of the rendering that was applied
 	fields   fields
 	version  string  // resourceVersion of the response
 	object   *object // the response, until the cache has caught up with it
@@ -51,21 +60,81 @@ type writtenStatus struct {
 	version string
 }
 
+// A deletion is one that we have asked for. The cache may not show it yet, nor
+// even that there was such an object.
+type deletion struct {
+	identity rules.Identity
+	version  string // resourceVersion at which the object was deleted
+}
+
+// few is how many children are found sooner one by one than by a map.
+const few = 16
+
 // child returns what is remembered of one child; it is added when missing.
 func (m *memory) child(id rules.Identity) *written {
+	if w := m.find(id); w != nil {
+		return w
+	}
+	w := &written{identity: id}
+	m.children = append(m.children, w)
+	switch {
+	case m.byID != nil:
+		m.byID[id] = w
+	case len(m.children) > few:
+		m.index()
+	}
+	return w
+}
+
+func (m *memory) find(id rules.Identity) *written {
+	if m.byID != nil {
+		return m.byID[id]
+	}
 	for _, w := range m.children {
 		if w.identity == id {
 			return w
 		}
 	}
-	w := &written{identity: id}
-	m.children = append(m.children, w)
-	return w
+	return nil
+}
+
+// index builds byID if that is worth it.
+func (m *memory) index() {
+	m.byID = nil
+	if len(m.children) <= few {
+		return
+	}
+	m.byID = make(map[rules.Identity]*written, len(m.children))
+	for _, w := range m.children {
+		m.byID[w.identity] = w
+	}
 }
 
 // retain forgets the children that keep does not want.
-func (m *memory) retain(keep func(rules.Identity) bool) {
-	m.children = slices.DeleteFunc(m.children, func(w *written) bool { return !keep(w.identity) })
+func (m *memory) retain(keep func(*written) bool) {
+	before := len(m.children)
+	m.children = slices.DeleteFunc(m.children, func(w *written) bool { return !keep(w) })
+	if len(m.children) < before {
+		m.index()
+	}
+}
+
+// forgetDeletions drops the deletions that the caches show.
+func (m *memory) forgetDeletions(shown func(types.UID, deletion) bool) {
+	maps.DeleteFunc(m.deleted, shown)
+}
+
+// hasDeleted reports whether we have deleted an object already.
+func (m *memory) hasDeleted(uid types.UID) bool {
+	_, yes := m.deleted[uid]
+	return yes
+}
+
+func (m *memory) noteDeletion(uid types.UID, d deletion) {
+	if m.deleted == nil {
+		m.deleted = map[types.UID]deletion{}
+	}
+	m.deleted[uid] = d
 }
 
 // tell reports whether a message is news: the last one under this reason, if
@@ -79,6 +148,28 @@ func (m *memory) tell(reason, message string) bool {
 	}
 	m.told[reason] = message
 	return true
+}
+
+// newest returns the later of the cached primary and the response to our own
+// last write of its metadata.
+func (m *memory) newest(cached *object) *object {
+	if m.self == nil || m.self.GetUID() != cached.GetUID() || !older(cached.GetResourceVersion(), m.self.GetResourceVersion()) {
+		m.self = nil
+		return cached
+	}
+	return m.self
+}
+
+// leftAt returns when a rule was first seen to leave the primary.
+func (m *memory) leftAt(rule string, now time.Time) time.Time {
+	if at, ok := m.left[rule]; ok {
+		return at
+	}
+	if m.left == nil {
+		m.left = map[string]time.Time{}
+	}
+	m.left[rule] = now
+	return now
 }
 
 // memories holds the memory of every primary that is being looked after.
@@ -98,8 +189,13 @@ func (ms *memories) get(req Request) *memory {
 	return m
 }
 
+// forget ends what is remembered of a primary that is gone, and its interests.
 func (ms *memories) forget(req Request) {
 	ms.mu.Lock()
-	defer ms.mu.Unlock()
+	m := ms.of[req]
 	delete(ms.of, req)
+	ms.mu.Unlock()
+	if m != nil {
+		m.reads.end()
+	}
 }

@@ -20,14 +20,21 @@ import (
 // objects of a kind have the same one, and comparing two is comparing pointers.
 type object struct {
 	unstructured.Unstructured
-	fields fields
+	fields  fields
+	patches map[string]fields // of a primary: what our patches own of it, by manager
 }
 
 // newObject takes over what the API server sent: it keeps our managedFields
-// entry for the role and drops the rest of managedFields and kubectl's copy of
-// the object.
+// entry for the role, if there is one, and drops the rest of managedFields and
+// kubectl's copy of the object.
 func newObject(u *unstructured.Unstructured, role role) *object {
-	o := &object{Unstructured: *u, fields: ownFields(u.Object, role)}
+	o := &object{Unstructured: *u}
+	if role != lookupRole {
+		o.fields = ownFields(u.Object, role)
+	}
+	if role == primaryRole {
+		o.patches = patchFields(u.Object)
+	}
 	if role == childRole && orphanedEntry(u) >= 0 {
 		o.fields = fields{} // A mend that is still due, see dropOrphanedFields.
 	}
@@ -42,18 +49,53 @@ func newObject(u *unstructured.Unstructured, role role) *object {
 	return o
 }
 
+// unmarked is what stands for the hash of a rendering that an object does not
+// have.
+const unmarked = "none"
+
 // applied returns the hash of the rendering that the object carries, never "".
 func (o *object) applied() string {
 	if s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationApplied); s != "" {
 		return s
 	}
-	return "none"
+	return unmarked
 }
 
 // rule returns the name of the rule that made the object, or "".
 func (o *object) rule() string {
 	s, _, _ := unstructured.NestedString(o.Object, "metadata", "labels", rules.LabelRule)
 	return s
+}
+
+// orphan reports whether the object stays when its primary goes.
+func (o *object) orphan() bool {
+	s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationOrphan)
+	return s == "true"
+}
+
+// paused reports whether the object, a primary, is to be left alone.
+func (o *object) paused() bool {
+	s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationPaused)
+	return s == "true"
+}
+
+// hasFinalizer reports whether the object, a primary, carries the finalizer of
+// a rule.
+func (o *object) hasFinalizer(rule *rules.Rule) bool {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	list, _ := metadata["finalizers"].([]any)
+	return len(list) > 0 && slices.Contains(list, any(rules.Finalizer(rule.Name)))
+}
+
+// child returns the id of the child that the object was made from, or "".
+func (o *object) child() string {
+	s, _, _ := unstructured.NestedString(o.Object, "metadata", "labels", rules.LabelChild)
+	return s
+}
+
+// identity names the object, as one of a kind.
+func (o *object) identity(gvk schema.GroupVersionKind) rules.Identity {
+	return rules.Identity{GVK: gvk, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // terminating reports whether the object is on its way out.

@@ -27,7 +27,11 @@ const (
 	waiting           // for something that is not there yet
 	retrying          // after an error that may pass
 	stalled           // until the object, the rules or the cluster change
+	paused            // because people want it so
 )
+
+// moving reports whether a state is on its way to another one.
+func (s state) moving() bool { return s == progressing || s == waiting || s == retrying }
 
 // worse returns the outcome that people should hear of; the first of equals.
 func worse(a, b outcome) outcome {
@@ -70,7 +74,13 @@ func (p *pass) outcomeOf(err error) outcome {
 
 // readiness says how the live child is doing.
 func readiness(rule *rules.Rule, d *rules.Desired) outcome {
-	message := func() string { return fmt.Sprintf("rule %q, child %q: %s", rule.Name, d.Child.ID, d.Reason) }
+	message := func() string {
+		which := d.Subject()
+		if d.Child.Many() {
+			which += " " + name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
+		}
+		return fmt.Sprintf("rule %q, %s: %s", rule.Name, which, d.Reason)
+	}
 	switch d.Readiness {
 	case rules.Ready:
 		return outcome{}

@@ -26,6 +26,7 @@ type primaryKind struct {
 	watch    *watch
 	children map[schema.GroupVersionKind]*watch // every kind that its rules render
 	byRule   map[*rules.Rule][]*watch           // likewise, with the kinds that the rule rendered once
+	lookups  map[*rules.Lookup]*watch           // what its rules read and do not own: none of these is ever written
 }
 
 // newPlan lays out the watches of a program. former are the kinds that each
@@ -48,6 +49,7 @@ func newPlan(program *rules.Program, former map[string][]schema.GroupVersionKind
 			watch:    share(watchKey{p.GVK, commonSelector(p), primaryRole}),
 			children: map[schema.GroupVersionKind]*watch{},
 			byRule:   map[*rules.Rule][]*watch{},
+			lookups:  map[*rules.Lookup]*watch{},
 		}
 		for _, r := range p.Rules {
 			for _, c := range r.Children {
@@ -59,6 +61,9 @@ func newPlan(program *rules.Program, former map[string][]schema.GroupVersionKind
 			}
 			for _, gvk := range former[r.Name] {
 				pk.addWatch(r, share(watchKey{gvk, childSelector, childRole}))
+			}
+			for _, l := range r.Lookups {
+				pk.lookups[l] = share(watchKey{l.GVK, "", lookupRole})
 			}
 		}
 		pl.primaries[p.GVK.GroupKind()] = pk
@@ -96,12 +101,21 @@ func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *cached {
 // rendered.
 func (pk *primaryKind) watchesOf(r *rules.Rule) []*watch { return pk.byRule[r] }
 
-// unwatched names the first kind that a rule renders and that has no cache,
-// and why; both are "" when all have.
-func (pk *primaryKind) unwatched(r *rules.Rule) (kind, why string) {
-	for _, c := range r.Children {
+// unwatched names the first kind that a rule renders or reads and that has no
+// cache, and why; both are "" when all have. A rule that is leaving does not
+// wait for what it reads, which must not keep the primary from going.
+func (pk *primaryKind) unwatched(r *rules.RuleResult) (kind, why string) {
+	for _, c := range r.Rule.Children {
 		if w := pk.children[c.GVK]; w.cached.Load() == nil {
 			return c.GVK.Kind, w.trouble().Error()
+		}
+	}
+	if r.Leaving {
+		return "", ""
+	}
+	for _, l := range r.Rule.Lookups {
+		if w := pk.lookups[l]; w.cached.Load() == nil {
+			return l.GVK.Kind, w.trouble().Error()
 		}
 	}
 	return "", ""
@@ -126,6 +140,11 @@ func (pk *primaryKind) uses(w *watch) bool {
 	}
 	for _, watches := range pk.byRule {
 		if slices.Contains(watches, w) {
+			return true
+		}
+	}
+	for _, looked := range pk.lookups {
+		if looked == w {
 			return true
 		}
 	}

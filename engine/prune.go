@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
 )
@@ -35,13 +37,13 @@ func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
 		if c == nil {
 			continue // A kind of former rules that the API server does not know.
 		}
-		for _, item := range c.ownedBy(p.req.UID) {
+		for _, item := range p.objectsOf(c) {
 			o := item.(*object)
-			id := rules.Identity{GVK: c.kind.gvk, Namespace: o.GetNamespace(), Name: o.GetName()}
-			if o.rule() != rule.Name || o.terminating() || p.wants(id) {
+			id := o.identity(c.kind.gvk)
+			if o.rule() != rule.Name || o.terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) {
 				continue
 			}
-			if _, controlled := o.controller(); why == leaving && !controlled {
+			if why == leaving && stays(rule, o) {
 				continue
 			}
 			if err := p.remove(ctx, c.kind, o); err != nil {
@@ -52,46 +54,134 @@ func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
 	return nil
 }
 
-// remove deletes one object of ours. All deletes go through here: the primary
-// and the object are read live first, so that no stale cache decides, and the
-// delete holds for exactly the state that was read.
+// remove deletes one object of ours that the primary has no more use for.
 func (p *pass) remove(ctx context.Context, k kind, o *object) error {
-	if err := p.confirm(ctx); err != nil {
-		return err
+	deleted, err := p.take(ctx, k, o, metav1.DeletePropagationBackground)
+	if deleted != nil {
+		p.pruned(k, deleted)
 	}
+	return err
+}
+
+// take deletes one object of ours after the primary was read live, so that no
+// stale cache decides. It returns what was deleted, if anything was.
+func (p *pass) take(ctx context.Context, k kind, o *object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+	if err := p.confirm(ctx); err != nil {
+		return nil, err
+	}
+	deleted, err := p.engine.discard(ctx, k, o, p.req.UID, policy)
+	if err != nil {
+		return nil, err
+	}
+	version := o.GetResourceVersion()
+	if deleted != nil {
+		version = deleted.GetResourceVersion()
+	}
+	p.memory.noteDeletion(o.GetUID(), deletion{identity: o.identity(k.gvk), version: version})
+	return deleted, nil
+}
+
+// discard deletes one object that belongs to an owner. All deletes go through
+// here, and whoever calls it has read the owner live: the object is read live
+// first, and the delete holds for exactly the state that was read.
+func (e *Engine) discard(ctx context.Context, k kind, o *object, owner types.UID, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	client := p.engine.resource(k, o.GetNamespace())
+	client := e.resource(k, o.GetNamespace())
 	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now := object{Unstructured: *live}
-	if live.GetUID() != o.GetUID() || now.trackedBy() != p.req.UID || now.rule() != o.rule() {
-		return errStale
+	if live.GetUID() != o.GetUID() || now.trackedBy() != owner || now.rule() != o.rule() || now.orphan() != o.orphan() {
+		return nil, errStale
 	}
 	if now.terminating() {
-		return nil
+		return nil, nil
 	}
-	uid, version, background := live.GetUID(), live.GetResourceVersion(), metav1.DeletePropagationBackground
+	uid, version := live.GetUID(), live.GetResourceVersion()
 	err = client.Delete(ctx, o.GetName(), metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
-		PropagationPolicy: &background,
+		PropagationPolicy: &policy,
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil
+		return nil, nil
 	case apierrors.IsConflict(err):
-		return errStale // It changed between the read and the delete.
+		return nil, errStale // It changed between the read and the delete.
 	case err != nil:
-		return refused(err)
+		return nil, refused(err)
 	}
-	p.engine.metrics.writes.WithLabelValues("delete", k.gvk.Kind).Inc()
-	p.pruned(k, live)
-	return nil
+	e.metrics.writes.WithLabelValues("delete", k.gvk.Kind).Inc()
+	return live, nil
+}
+
+// An objectKey names an object in all versions of its kind.
+type objectKey struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// wants reports whether any rule renders the object for this primary, or would
+// if it could, in whichever version of its kind: all versions show the same
+// objects.
+func (p *pass) wants(id rules.Identity) bool {
+	if p.wanted != nil {
+		return p.wanted[keyOf(id)]
+	}
+	if len(p.memory.children) > few {
+		p.wanted = map[objectKey]bool{}
+	}
+	for i := range p.rendering.Rules {
+		for j := range p.rendering.Rules[i].Children {
+			c := &p.rendering.Rules[i].Children[j]
+			switch {
+			case p.wanted != nil:
+				eachWanted(c, func(id rules.Identity) bool {
+					p.wanted[keyOf(id)] = true
+					return true
+				})
+			case wantsObject(c, id):
+				return true
+			}
+		}
+	}
+	return p.wanted[keyOf(id)]
+}
+
+func keyOf(id rules.Identity) objectKey {
+	return objectKey{id.GVK.GroupKind(), id.Namespace, id.Name}
+}
+
+func wantsObject(c *rules.ChildResult, id rules.Identity) bool {
+	found, key := false, keyOf(id)
+	eachWanted(c, func(other rules.Identity) bool {
+		found = keyOf(other) == key
+		return !found
+	})
+	return found
+}
+
+// mostFinished is how many replicas that have ended are kept to be looked at.
+const mostFinished = 5
+
+// eachWanted calls f for every object of a child that is to exist or to be
+// kept, until f says no.
+func eachWanted(c *rules.ChildResult, f func(rules.Identity) bool) {
+	for i := range c.Objects {
+		if d := &c.Objects[i]; d.State != rules.Excluded && !f(d.Identity) {
+			return
+		}
+	}
+	for i := range min(len(c.Finished), mostFinished) {
+		o := object{Unstructured: unstructured.Unstructured{Object: c.Finished[i].Object}}
+		if !f(o.identity(c.Child.GVK)) {
+			return
+		}
+	}
 }
 
 // pruned tells people of a deletion.
@@ -115,7 +205,7 @@ func (p *pass) confirm(ctx context.Context) error {
 		return errStale
 	case err != nil:
 		return fmt.Errorf("read %s: %w", p.req, err)
-	case live.GetUID() != p.req.UID, live.GetDeletionTimestamp() != nil:
+	case live.GetUID() != p.req.UID, (live.GetDeletionTimestamp() != nil) != p.self.terminating():
 		return errStale
 	case live.GetResourceVersion() != p.self.GetResourceVersion() && !sameIntent(live, &p.self.Unstructured):
 		return errStale

@@ -28,12 +28,14 @@ func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
 	if self == nil || err != nil {
 		return Result{}, err
 	}
-	if self.terminating() {
+	memory := e.memories.get(req)
+	self = memory.newest(self)
+	if self.terminating() && !primary.held(self) {
 		return Result{}, nil // Its children go by their owner references.
 	}
 	p := &pass{
 		engine: e, primary: primary, cache: cache, req: req, self: self,
-		memory: e.memories.get(req), rendering: renderings.Get().(*rules.Rendering),
+		memory: memory, rendering: renderings.Get().(*rules.Rendering),
 	}
 	defer renderings.Put(p.rendering)
 	return p.run(ctx)
@@ -48,7 +50,7 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 	if self := cache.get(req.Namespace, req.Name); self != nil && self.GetUID() == req.UID {
 		return self, nil
 	}
-	if !primary.hasChildren(req.UID) {
+	if !primary.hasChildren(req.UID) && primary.watch.key.selector == "" {
 		e.memories.forget(req)
 		return nil, nil
 	}
@@ -56,14 +58,13 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 	defer cancel()
 	live, err := e.resource(cache.kind, req.Namespace).Get(ctx, req.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case isAbsent(err), err == nil && live.GetUID() != req.UID:
 		e.memories.forget(req)
-		return nil, nil // The garbage collector takes its children.
+		return nil, e.clearAfter(ctx, primary, req)
+	case apierrors.IsNotFound(err):
+		return nil, nil // The kind is gone, or not served for a while: nothing can be told.
 	case err != nil:
 		return nil, fmt.Errorf("%s: read: %w", req, err)
-	case live.GetUID() != req.UID:
-		e.memories.forget(req)
-		return nil, nil
 	}
 	return newObject(live, primaryRole), nil
 }
@@ -85,9 +86,12 @@ type pass struct {
 	self      *object
 	memory    *memory
 	rendering *rules.Rendering
+	wanted    map[objectKey]bool // what is rendered, where it is much; see wants
 
 	confirmed bool // the cached primary was found to be up to date by a live read
 	wrote     bool
+	patched   bool // the primary was written to since this pass has seen it
+	gone      bool // the primary was found not to exist any more
 	reapply   bool // apply every child again, whether it has drifted or not
 	retry     time.Duration
 	err       error // the first error that is worth a retry with backoff
@@ -96,14 +100,20 @@ type pass struct {
 func (p *pass) run(ctx context.Context) (Result, error) {
 	now := p.engine.clock.Now()
 	p.reapply = !p.memory.reapplyAt.IsZero() && !now.Before(p.memory.reapplyAt)
-	p.primary.Render(rules.Input{Self: p.self.Object, Observed: p.observed}, p.rendering)
+	p.primary.Render(rules.Input{Self: p.self.Object, Observed: p.observed, Owned: p.owned, Lookup: p.lookup}, p.rendering)
+	p.memory.reads.retain()
+	if p.self.paused() {
+		return p.leaveAlone(ctx, now)
+	}
+	p.resume()
 
 	total := outcome{}
 	for i := range p.rendering.Rules {
 		total = worse(total, p.rule(ctx, &p.rendering.Rules[i]))
 	}
-	p.memory.retain(p.wants)
-	if !p.matches() {
+	p.forget()
+	if !p.matches() || p.gone || p.self.terminating() && !p.primary.held(p.self) {
+		p.dismiss()
 		return p.result(), p.err // It is no business of ours any more, and keeps its last status.
 	}
 	p.report(worse(total, p.outcomeOf(p.status(ctx, total, now))))
@@ -111,10 +121,19 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	return p.result(), p.err
 }
 
+// dismiss forgets a primary of which nothing is left to do and that the watch
+// does not show: its end will not be told.
+func (p *pass) dismiss() {
+	shown := p.cache.get(p.req.Namespace, p.req.Name)
+	if p.err == nil && p.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req.UID) {
+		p.engine.memories.forget(p.req)
+	}
+}
+
 // matches reports whether any rule is for the object.
 func (p *pass) matches() bool {
 	for i := range p.rendering.Rules {
-		if p.rendering.Rules[i].Matches || p.rendering.Rules[i].Err != nil {
+		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Leaving && p.self.terminating() {
 			return true
 		}
 	}
@@ -126,18 +145,25 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if r.Err != nil {
 		return failed(r.Err)
 	}
-	if !r.Matches {
-		return p.outcomeOf(p.prune(ctx, r.Rule, leaving))
+	if !r.Matches && !r.Leaving {
+		return p.leave(ctx, r)
 	}
-	if kind, why := p.primary.unwatched(r.Rule); why != "" {
+	if r.Leaving {
+		return p.end(ctx, r)
+	}
+	if kind, why := p.primary.unwatched(r); why != "" {
 		return outcome{state: waiting, reason: reasonWaiting,
 			message: fmt.Sprintf("rule %q waits for kind %s: %s", r.Rule.Name, kind, why)}
+	}
+	if err := p.hold(ctx, r); err != nil {
+		return p.outcomeOf(fmt.Errorf("rule %q: %w", r.Rule.Name, err))
 	}
 	total, settled := outcome{}, true
 	for i := range r.Children {
 		o, done := p.child(ctx, r.Rule, &r.Children[i])
 		total, settled = worse(total, o), settled && done
 	}
+	total = worse(total, p.patch(ctx, r))
 	if r.StatusErr != nil {
 		total = worse(total, failed(r.StatusErr))
 	}
@@ -145,83 +171,8 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if settled {
 		total = worse(total, p.outcomeOf(p.prune(ctx, r.Rule, rendering)))
 	}
+	p.again(r.Rule.RequeueAfter)
 	return total
-}
-
-// child brings one child to where its rule wants it. It also reports whether
-// the child's place is settled: what it replaces may go.
-func (p *pass) child(ctx context.Context, rule *rules.Rule, d *rules.Desired) (outcome, bool) {
-	switch d.State {
-	case rules.Excluded:
-		return outcome{}, true
-	case rules.Waiting:
-		return outcome{state: waiting, reason: reasonWaiting,
-			message: fmt.Sprintf("rule %q, child %q: waits for %s", rule.Name, d.Child.ID, list(d.Waits))}, false
-	case rules.Failed:
-		return failed(d.Err), false
-	}
-	did, err := p.ensure(ctx, d)
-	if err != nil {
-		return p.outcomeOf(fmt.Errorf("rule %q, child %q: %w", rule.Name, d.Child.ID, err)), false
-	}
-	switch did {
-	case held:
-		return outcome{state: waiting, reason: reasonWaiting,
-			message: fmt.Sprintf("rule %q, child %q: waits for %s", rule.Name, d.Child.ID, list(d.Waits))}, false
-	case awaitingEnd:
-		p.again(terminatingWait)
-		return outcome{state: waiting, reason: reasonWaiting,
-			message: fmt.Sprintf("rule %q, child %q: waits for the end of the %s that is being deleted", rule.Name, d.Child.ID, d.Child.GVK.Kind)}, false
-	case wrote:
-		p.wrote = true
-		return outcome{state: progressing, reason: reasonProgressing,
-			message: fmt.Sprintf("rule %q, child %q: applied", rule.Name, d.Child.ID)}, true
-	}
-	return readiness(rule, d), true
-}
-
-// observed gives the renderer a live child.
-func (p *pass) observed(id rules.Identity) rules.Live {
-	o := p.live(id)
-	if o == nil || o.trackedBy() != p.req.UID {
-		return rules.Live{}
-	}
-	return rules.Live{Object: o.Object, Applied: o.applied()}
-}
-
-// live returns the child of that identity, whoever owns it: from the cache, or
-// from the response to our own last write while the cache is behind it.
-func (p *pass) live(id rules.Identity) *object {
-	c := p.primary.cacheOf(id.GVK)
-	if c == nil {
-		return nil
-	}
-	o := c.get(id.Namespace, id.Name)
-	w := p.memory.child(id)
-	if w.object == nil {
-		return o
-	}
-	if c.seen(w.version) || o != nil && !older(o.GetResourceVersion(), w.version) {
-		w.object = nil
-		return o
-	}
-	return w.object
-}
-
-// wants reports whether any rule renders the object for this primary, or would
-// if it could, in whichever version of its kind: all versions show the same
-// objects.
-func (p *pass) wants(id rules.Identity) bool {
-	for i := range p.rendering.Rules {
-		for j := range p.rendering.Rules[i].Children {
-			d := &p.rendering.Rules[i].Children[j]
-			if d.State != rules.Excluded && d.Identity.Name == id.Name && d.Identity.Namespace == id.Namespace &&
-				d.Identity.GVK.GroupKind() == id.GVK.GroupKind() {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // again asks for another look after at most d; 0 asks for none.

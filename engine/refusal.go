@@ -37,3 +37,11 @@ func (r *refusal) note(p *pass, d *rules.Desired, version string, err error) err
 	}
 	return err
 }
+
+// rank puts what was refused after what was not.
+func (r *refusal) rank() int {
+	if r.err == nil {
+		return 0
+	}
+	return 1
+}

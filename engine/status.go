@@ -41,12 +41,17 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if !last.known && p.statusMatches(desired) {
+	// A status of which nothing is ours is not written either, only because there
+	// is a new generation to be observed.
+	if (!last.known || len(desired) == 0) && p.statusMatches(desired) {
 		*last = writtenStatus{known: true, digest: digest, fields: p.self.fields, version: p.self.GetResourceVersion()}
 		return nil
 	}
-	if total.state != ready && total.state != stalled && !p.moved(now) {
+	if total.state.moving() && !p.moved(now) {
 		return nil
+	}
+	if *list == atomicConditions && p.patched {
+		return nil // The list was merged from an older state. The patch brings us back.
 	}
 	p.memory.unsettled = time.Time{}
 	return p.writeStatus(ctx, *list, desired, digest)
@@ -81,7 +86,9 @@ func (p *pass) digest(conditions []rules.Condition) [16]byte {
 	b := binary.AppendVarint((*buf)[:0], p.generation())
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
-		b = append(b, r.Status...)
+		if !p.frozen(r) {
+			b = append(b, r.Status...)
+		}
 		b = append(b, 0)
 		if p.keepsStatus(r) {
 			b = append(b, 1)
@@ -112,13 +119,13 @@ func (p *pass) generation() int64 {
 // keepsStatus reports whether the rule could not say all of its status: what
 // it said before is then repeated, for an error is not absence.
 func (p *pass) keepsStatus(r *rules.RuleResult) bool {
-	if r.Err != nil || r.StatusErr != nil {
+	if r.Err != nil || r.StatusErr != nil || p.frozen(r) {
 		return true
 	}
 	if !r.Matches {
 		return false
 	}
-	_, why := p.primary.unwatched(r.Rule)
+	_, why := p.primary.unwatched(r)
 	return why != ""
 }
 
@@ -128,7 +135,7 @@ func (p *pass) desiredStatus(list listType, conditions []rules.Condition, now ti
 	live, _ := p.self.Object["status"].(map[string]any)
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
-		if len(r.Status) > 0 {
+		if len(r.Status) > 0 && !p.frozen(r) {
 			said := map[string]any{}
 			err := utiljson.Unmarshal(r.Status, &said) // Keeps integers.
 			if err != nil {

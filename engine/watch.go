@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,7 @@ type role int
 const (
 	primaryRole role = iota // rules are for them; of managedFields the entry of their status is kept
 	childRole               // they are made from templates; the entry of the object itself is kept
+	lookupRole              // rules read them; they may be anybody's
 )
 
 // A watch keeps a cache of the objects of one kind. It waits for a kind that
@@ -52,6 +54,8 @@ type watch struct {
 
 	cached  atomic.Pointer[cached]
 	problem atomic.Pointer[error] // why there is no cache
+
+	interests interests // in its objects, where they are looked up
 }
 
 // cached is the synced cache of a watch whose kind exists.
@@ -155,8 +159,7 @@ func (ws *watches) trouble(w *watch, err error) {
 func (ws *watches) follow(ctx context.Context, w *watch, k kind) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	informer := dynamicinformer.NewFilteredDynamicInformer(ws.client, k.gvr, metav1.NamespaceAll, 0,
-		cache.Indexers{byOwner: indexOwner}, w.tweak).Informer()
+	informer := dynamicinformer.NewFilteredDynamicInformer(ws.client, k.gvr, metav1.NamespaceAll, 0, w.indexers(), w.tweak).Informer()
 	if err := ws.configure(informer, w, cancel); err != nil {
 		ws.trouble(w, err)
 		return
@@ -177,6 +180,14 @@ func (ws *watches) follow(ctx context.Context, w *watch, k kind) {
 	cancel()
 	helpers.Wait()
 	w.cached.Store(nil)
+}
+
+// indexers returns the indexes by which the objects are asked for.
+func (w *watch) indexers() cache.Indexers {
+	if w.key.role == lookupRole {
+		return cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	}
+	return cache.Indexers{byOwner: indexOwner}
 }
 
 // tweak narrows the requests to the selector, and keeps the informer's
@@ -211,14 +222,8 @@ func (ws *watches) configure(informer cache.SharedIndexInformer, w *watch, gone 
 		return err
 	}
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { w.event(obj) },
-		UpdateFunc: func(old, obj any) {
-			// The old object may name another owner than the new one.
-			if o, n := old.(*object), obj.(*object); o.trackedBy() != n.trackedBy() {
-				w.event(old)
-			}
-			w.event(obj)
-		},
+		AddFunc:    func(obj any) { w.event(obj) },
+		UpdateFunc: func(old, obj any) { w.update(old.(*object), obj.(*object)) },
 		DeleteFunc: func(obj any) {
 			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = last.Obj
@@ -227,6 +232,25 @@ func (ws *watches) configure(informer cache.SharedIndexInformer, w *watch, gone 
 		},
 	})
 	return err
+}
+
+// update tells of both states of an object where the old one may concern
+// somebody whom the new one does not.
+func (w *watch) update(old, now *object) {
+	switch w.key.role {
+	case lookupRole:
+		if old.GetResourceVersion() == now.GetResourceVersion() {
+			return // It was only listed again.
+		}
+		if !maps.Equal(rules.LabelsOf(old.Object), rules.LabelsOf(now.Object)) {
+			w.event(old)
+		}
+	default:
+		if old.trackedBy() != now.trackedBy() {
+			w.event(old)
+		}
+	}
+	w.event(now)
 }
 
 func (w *watch) event(obj any) {
@@ -253,7 +277,7 @@ func indexOwner(obj any) ([]string, error) {
 // learnConditions reads from the schema how the kind's conditions are to be
 // written. Built-in kinds get none of ours.
 func (ws *watches) learnConditions(ctx context.Context, w *watch, c *cached) {
-	if w.key.role == childRole || rules.BuiltIn(c.kind.gvk.Group) {
+	if w.key.role != primaryRole || rules.BuiltIn(c.kind.gvk.Group) {
 		none := noConditions
 		c.conditions.Store(&none)
 		return

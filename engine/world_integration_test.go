@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,7 @@ type world struct {
 	namespace string
 	client    dynamic.Interface
 	mapper    *restmapper.DeferredDiscoveryRESTMapper
+	wrap      func(http.RoundTripper) http.RoundTripper // between the engines and the API server, or nil
 }
 
 func newWorld(t *testing.T) *world {
@@ -293,6 +295,9 @@ func (w *world) runWith(options engine.Options, source string) *instance {
 	log := &lockedBuffer{}
 	config := w.cluster.UserConfig(w.T, "reconcel")
 	config.QPS = -1
+	if w.wrap != nil {
+		config.Wrap(w.wrap)
+	}
 	options.Config, options.Namespace = config, w.namespace
 	options.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	e, err := engine.New(options, program)

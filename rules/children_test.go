@@ -279,14 +279,14 @@ func TestCarriesThisRendering(t *testing.T) {
   - id: c
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
 `
-	first := one(t, rule, primary(), nil)
-	hash := first.Children[0].HashString()
+	created := one(t, rule, primary(), nil)
+	hash := first(&created.Children[0]).HashString()
 	if len(hash) != 32 {
 		t.Fatal(hash)
 	}
 	r := one(t, rule, primary(), cluster{"ConfigMap c": {Object: object{}, Applied: hash}})
-	if r.Children[0].Readiness != Ready || r.Children[0].HashString() != hash {
-		t.Errorf("%+v", r.Children[0])
+	if first(&r.Children[0]).Readiness != Ready || first(&r.Children[0]).HashString() != hash {
+		t.Errorf("%+v", *first(&r.Children[0]))
 	}
 }
 
@@ -331,7 +331,7 @@ func TestLiteralsOfOneRuleDoNotFailAnother(t *testing.T) {
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
 `)
 	out := render(p, primary(), nil)
-	if out.Rules[0].Err == nil || out.Rules[1].Err != nil || out.Rules[1].Children[0].State != Rendered {
+	if out.Rules[0].Err == nil || out.Rules[1].Err != nil || first(&out.Rules[1].Children[0]).State != Rendered {
 		t.Errorf("%+v", out.Rules)
 	}
 }

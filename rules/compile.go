@@ -15,7 +15,7 @@ import (
 
 const (
 	self  = "self"  // the primary, in all expressions
-	child = "child" // the child in question, in its readyWhen
+	child = "child" // the child in question, in its readyWhen and failWhen
 )
 
 // A variable says what a name in an expression stands for.
@@ -28,6 +28,7 @@ type variableKind int
 
 const (
 	letVariable variableKind = iota
+	lookupVariable
 	childVariable
 )
 
@@ -39,6 +40,7 @@ type compiler struct {
 	scope  *expr.Scope            // self, lets and children
 	shapes map[string]*expr.Shape // of all that is in scope
 	lets   map[string]*let
+	looks  map[string]*Lookup
 	// declared are the names in scope.
 	declared []string
 	// reads collects the ids of the children that the expressions compiled
@@ -50,18 +52,23 @@ type compiler struct {
 
 // compile returns the compiled rule, or nil after a complaint about it.
 func (l *loader) compile(src *syntax.Rule) *Rule {
-	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, lets: map[string]*let{}, reads: map[string]bool{}}
+	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: map[string]bool{}}
 	c.rule = &Rule{
 		Name: src.Name.Value, Pos: src.Pos, GVK: gvk(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{},
+		Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
 	}
 	before := len(l.errs)
 	if !c.names() {
 		return nil
 	}
 	c.primary()
+	c.allow()
 	for _, l := range c.rule.lets {
 		c.let(l, l.src.Name.Pos)
+	}
+	for _, l := range c.rule.Lookups {
+		c.lookup(l, l.Pos)
 	}
 	c.children()
 	for _, s := range src.Validate {
@@ -69,6 +76,7 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 		c.check(s)
 	}
 	c.prefix = ""
+	c.patch()
 	c.status()
 	for _, s := range src.Conditions {
 		c.prefix = s.Entry + ": "
@@ -92,11 +100,27 @@ func (c *compiler) names() bool {
 		c.lets[s.Name.Value] = l
 		c.rule.vars[s.Name.Value] = variable{letVariable, i}
 	}
-	for i, s := range c.src.Children {
+	for i, s := range c.src.Lookups {
+		l := &Lookup{ID: s.ID.Value, Pos: s.Pos, GVK: gvk(s.APIVersion.Value, s.Kind.Value), gone: expr.NewUnknown(s.ID.Value), src: s}
+		c.rule.Lookups = append(c.rule.Lookups, l)
+		if s.Unfit {
+			continue
+		}
+		c.looks[l.ID] = l
+		c.shapes[l.ID] = expr.Live(l.ID)
+		if s.Name == nil {
+			c.shapes[l.ID] = expr.Items(l.ID)
+		}
+		c.rule.vars[l.ID] = variable{lookupVariable, i}
+	}
+	for i, s := range c.entries() {
 		if s.Unfit {
 			continue
 		}
 		c.shapes[s.ID.Value] = expr.Live(s.ID.Value)
+		if s.Replicas != nil || len(s.ForEach) > 0 {
+			c.shapes[s.ID.Value] = expr.Items(s.ID.Value)
+		}
 		c.rule.vars[s.ID.Value] = variable{childVariable, i}
 	}
 	c.declared = []string{self}
@@ -120,6 +144,11 @@ func (c *compiler) names() bool {
 	}
 	c.scope = scope
 	return true
+}
+
+// entries returns the entries of children and finalize.
+func (c *compiler) entries() []*syntax.Child {
+	return slices.Concat(c.src.Children, c.src.Finalize)
 }
 
 func (c *compiler) complain(pos syntax.Pos, format string, args ...any) *syntax.Error {
@@ -180,6 +209,9 @@ func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type
 	for _, name := range checked.Reads() {
 		if l := c.lets[name]; l != nil {
 			c.let(l, src.Pos)
+			maps.Copy(c.reads, l.reads)
+		} else if l := c.looks[name]; l != nil {
+			c.lookup(l, src.Pos)
 			maps.Copy(c.reads, l.reads)
 		} else if name != self && name != child {
 			c.reads[name] = true

@@ -56,6 +56,14 @@ func (d *data) shape() *expr.Shape {
 	switch {
 	case d.prog != nil:
 		return d.prog.Shape()
+	case d.text != nil:
+		var parts []*expr.Shape
+		for _, p := range d.text.parts {
+			if p.prog != nil {
+				parts = append(parts, p.prog.Shape())
+			}
+		}
+		return expr.Computed(parts...)
 	case d.isMap:
 		fields := make(map[string]*expr.Shape, len(d.fields))
 		for _, f := range d.fields {

@@ -46,12 +46,16 @@ func seen(out *Rendering) []string {
 	for i := range out.Rules {
 		lines = append(lines, outline(&out.Rules[i])...)
 		for j := range out.Rules[i].Children {
-			d := &out.Rules[i].Children[j]
-			lines = append(lines, d.HashString(), string(d.body))
-			if d.State == Rendered {
-				lines = append(lines, string(d.AppendApply(nil, "u", "1")))
+			objects := out.Rules[i].Children[j].Objects
+			for k := range objects {
+				d := &objects[k]
+				lines = append(lines, d.HashString(), string(d.body))
+				if d.State == Rendered {
+					lines = append(lines, string(d.AppendApply(nil, "u", "1")))
+				}
 			}
 		}
+		lines = append(lines, string(out.Rules[i].Patch))
 	}
 	return lines
 }
@@ -93,8 +97,8 @@ func TestRenderingsAreIndependent(t *testing.T) {
 				if failed := r.Err != nil; failed != (i%3 == 0) {
 					t.Errorf("%s: %v", name, r.Err)
 				}
-				if r.Err == nil && r.Children[1].Identity.Name != "b-"+name {
-					t.Errorf("%s: %+v", name, r.Children[1].Identity)
+				if r.Err == nil && first(&r.Children[1]).Identity.Name != "b-"+name {
+					t.Errorf("%s: %+v", name, first(&r.Children[1]).Identity)
 				}
 			}
 		})
@@ -114,7 +118,7 @@ func TestSelfIsNotWritten(t *testing.T) {
 func TestObject(t *testing.T) {
 	r := one(t, everything, primary(), nil)
 	for i := range r.Children {
-		d := &r.Children[i]
+		d := first(&r.Children[i])
 		o, err := d.Object()
 		if (err == nil) != (d.State == Rendered) {
 			t.Errorf("%s: %v", d.Child.ID, err)

@@ -13,10 +13,14 @@
 // # Loading
 //
 // Load parses (package syntax), then compiles rule by rule: the names in
-// scope, the lets in the order in which they mention each other, the children,
-// and what remains. Children depend on the children that their expressions
-// read, directly or through a let, and on those named in after; they are
-// sorted by that once, at load. All complaints are collected.
+// scope, lets and lookups in the order in which they mention each other, the
+// children, and what remains. Children depend on the children that their
+// expressions read, directly or through a let, and on those named in after;
+// they are sorted by that once, at load. All complaints are collected.
+//
+// What makes a child's name is looked at closely: every iterator of forEach
+// must be in it, or two elements would be one object, and nothing that changes
+// by itself, such as a resourceVersion, or there would be a new object each time.
 //
 // # Rendering
 //
@@ -26,6 +30,11 @@
 // object is written with metadata last and annotations last in it, and left
 // open there: the annotation with the hash of the bytes so far, and the uid and
 // resourceVersion that guard a request, are appended without touching them.
+//
+// Of each child the rendering says first which objects there should be: one, one
+// for each element (foreach.go), or so many (replicas.go). This is settled when
+// something first reads the child (prepare.go), so that an expression can read a
+// child that comes later in the file.
 //
 // A rendering tells five things apart that other tools mix:
 //
@@ -39,10 +48,30 @@
 //   - A rule that cannot tell whether it is for an object, or whether the
 //     object is valid, has an Err as a whole.
 //
+// The same holds for all objects of a child together: if it cannot be told which
+// there should be, because its when or its list waits or fails, the ones that
+// exist stay.
+//
 // Only Excluded means that something may be removed. A check (validate) that
 // waits for something counts as passed for now: what it waits for may be what
 // the rule is about to make. A for.when that waits is an error, because no
 // answer to it is safe.
+//
+// # Where a rule may write
+//
+// A child is in the namespace of its primary unless the rule allows more
+// (identity.go). This is checked after rendering, when the name and namespace
+// are known, so that it does not matter what an expression was made to say.
+// An owner reference cannot reach across namespaces; such a child names its
+// owner in an annotation, and so does one that must outlive the deletion of its
+// primary for a while.
+//
+// # The end
+//
+// A primary that is being deleted, or that has left the rule while it carries
+// the rule's finalizer, is rendered like any other, so that what the entries of
+// finalize read is there; RuleResult.Leaving says that only those are to be
+// applied. In the life of a primary they are Excluded.
 //
 // # Status
 //

@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
@@ -19,17 +21,24 @@ type run struct {
 	result  *RuleResult
 	frame   *interpreter.ExecutionFrame
 	lets    []letValue
+	lookups []letValue
 	buf     []byte
 	marks   []int
-	limit   int      // on the length of buf, for the object being written
-	current *Desired // whose template is being executed
+	limit   int // on the length of buf, for the object being written
+	objects int // that the primary is to own, over all rules
+	work    int // of the rule's expressions, in values
+	absent  []absence
+	current *Desired // for which expressions are evaluated, or nil
 	child   any      // the live object, in readyWhen
 }
 
 // An identity is what is needed of the primary all the time.
-type identity struct{ name, namespace, uid string }
+type identity struct {
+	name, namespace, uid string
+	home                 string // the namespace where its children are by default
+}
 
-// A letValue is a let once it was asked for.
+// A letValue is a let or lookup once it was asked for.
 type letValue struct {
 	value any
 	done  bool
@@ -42,15 +51,29 @@ func (r *run) ResolveName(name string) (any, bool) {
 		return r.in.Self, true
 	}
 	if v, ok := r.rule.vars[name]; ok {
-		if v.kind == letVariable {
+		switch v.kind {
+		case letVariable:
 			return r.letValue(v.index), true
+		case lookupVariable:
+			return r.lookupValue(v.index), true
 		}
 		return r.childValue(v.index), true
+	}
+	if r.current != nil {
+		if i, ok := r.current.Child.locals[name]; ok {
+			return r.current.values[i], true
+		}
 	}
 	if name == child && r.child != nil {
 		return r.child, true
 	}
 	return nil, false
+}
+
+// Work adds up what the rule's expressions have to look at.
+func (r *run) Work(values int) bool {
+	r.work += values
+	return r.work <= expr.MaxWork
 }
 
 // Parent says that there is nothing around a rule.
@@ -81,13 +104,35 @@ func (r *run) letValue(i int) any {
 }
 
 // childValue returns the live child, or what stands for one that is not there.
+// Where there may be many it is the list of those that are there, by name.
 func (r *run) childValue(i int) any {
-	d := &r.result.Children[i]
-	r.prepare(d)
-	if d.State != Excluded && d.Live.Object != nil {
-		return d.Live.Object
+	c := &r.result.Children[i]
+	r.prepare(c)
+	if c.State == Excluded {
+		return c.Child.gone
 	}
-	return d.Child.gone
+	if c.Child.Many() {
+		return c.live()
+	}
+	if len(c.Objects) > 0 && c.Objects[0].State != Excluded && c.Objects[0].Live.Object != nil {
+		return c.Objects[0].Live.Object
+	}
+	return c.Child.gone
+}
+
+// live lists the objects that exist, by name.
+func (c *ChildResult) live() []any {
+	list := make([]any, 0, len(c.Objects))
+	for i := range c.Objects {
+		if o := c.Objects[i].Live.Object; o != nil {
+			list = append(list, o)
+		}
+	}
+	slices.SortFunc(list, func(a, b any) int {
+		x, y := identify(a.(map[string]any)), identify(b.(map[string]any))
+		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.namespace, y.namespace))
+	})
+	return list
 }
 
 // truth evaluates a condition.
@@ -116,11 +161,16 @@ func (r *run) excluded(u *types.Unknown) []string {
 	for _, trail := range expr.Trails(u) {
 		root := expr.Root(trail)
 		if v, ok := r.rule.vars[root]; ok && v.kind == childVariable &&
-			r.result.Children[v.index].State == Excluded && !slices.Contains(out, root) {
+			r.result.Children[v.index].excluded() && !slices.Contains(out, root) {
 			out = append(out, root)
 		}
 	}
 	return out
+}
+
+// excluded reports whether nothing of the child is to exist.
+func (c *ChildResult) excluded() bool {
+	return c.State == Excluded || !c.Child.Many() && len(c.Objects) > 0 && c.Objects[0].State == Excluded
 }
 
 // failure puts an expression's error into words: place, rule, what, field and

@@ -172,13 +172,16 @@ func (r *run) appendIdentity(o *op) {
 			r.buf = append(expr.AppendString(append(r.buf, o.lit...), ns), ',')
 		}
 	case opOwner:
+		if r.current.Tracked {
+			return
+		}
 		r.buf = expr.AppendString(append(r.buf, o.lit...), r.primary.name)
 		if r.primary.uid != "" {
 			r.buf = expr.AppendString(append(r.buf, `,"uid":`...), r.primary.uid)
 		}
 		r.buf = append(r.buf, `}],`...)
 	case opOwnerUID:
-		if r.primary.uid != "" {
+		if r.current.Tracked && r.primary.uid != "" {
 			owner := r.primary.uid + "/" + o.key + "/" + r.primary.namespace + "/" + r.primary.name
 			r.buf = append(expr.AppendString(append(r.buf, o.lit...), owner), ',')
 		}

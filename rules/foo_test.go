@@ -10,7 +10,7 @@ func TestFoo(t *testing.T) {
 	if r.Err != nil || r.StatusErr != nil || !r.Matches {
 		t.Fatal(r.Err, r.StatusErr, r.Matches)
 	}
-	d := &r.Children[0]
+	d := first(&r.Children[0])
 	want := `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":3,"selector":{"matchLabels":{"app":"nginx","controller":"example"}},` +
 		`"template":{"metadata":{"labels":{"app":"nginx","controller":"example"}},"spec":{"containers":[{"image":"nginx:latest","name":"nginx"}]}}},` +
 		`"metadata":{"labels":{"reconcel.dev/child":"deployment","reconcel.dev/rule":"foo"},"name":"web","namespace":"team-a",` +

@@ -130,3 +130,11 @@ func fooDeployment() object {
 		},
 	}
 }
+
+// first returns what is wanted of the first object of a child, or else of all.
+func first(c *ChildResult) *Desired {
+	if len(c.Objects) > 0 {
+		return &c.Objects[0]
+	}
+	return &Desired{Child: c.Child, State: c.State, Err: c.Err, Waits: c.Waits}
+}

@@ -69,6 +69,9 @@ func (c *compiler) cycle(name string) string {
 	}
 	slices.Sort(busy)
 	path := c.pathBack(name, name, map[string]bool{}, busy)
+	if path == nil {
+		return "it reads itself, through a lookup"
+	}
 	return strings.Join(append([]string{name}, path...), " → ") + " is a cycle"
 }
 

@@ -11,8 +11,9 @@ import (
 // and into its annotations: metadata comes last in the object and annotations
 // last in metadata. What depends on the hash of all this, or on the request, is
 // appended to these bytes without writing them again.
-func (c *compiler) object(ch *Child, n *syntax.Node) *template {
+func (c *compiler) object(ch *Child, n *syntax.Node, ignore []*syntax.FieldPath) *template {
 	b := &builder{c: c, omit: notStored(ch.GVK.GroupKind())}
+	ignoring(b, ignore)
 	b.run = append(b.run, '{')
 	isSecret := ch.GVK.Group == "" && ch.GVK.Kind == "Secret"
 	var metadata *syntax.Node
@@ -36,6 +37,8 @@ func (c *compiler) object(ch *Child, n *syntax.Node) *template {
 	}
 	b.run = append(b.run, `"metadata":{`...)
 	c.metadata(b, ch, metadata)
+	ch.ignored = b.ignoring
+	b.unset(ignore)
 	return b.template()
 }
 
@@ -54,26 +57,30 @@ func (c *compiler) metadata(b *builder, ch *Child, n *syntax.Node) {
 	}
 	b.marks("labels", own["labels"], []entryBytes{{LabelChild, ch.ID}, {LabelRule, c.rule.Name}})
 	ch.name = c.text(own["name"], "metadata.name")
+	if ch.Interchangeable() {
+		ch.name = c.text(own["generateName"], "metadata.generateName")
+	}
 	b.emit(op{kind: opName, lit: []byte(`"name":`)})
 	if own["namespace"] != nil && own["namespace"].Kind != syntax.Null {
 		ch.namespace = c.text(own["namespace"], "metadata.namespace")
 	}
 	b.emit(op{kind: opNamespace, lit: []byte(`"namespace":`)})
-	if ch.OnDelete == Delete {
+	if !ch.tracked {
 		lit := `"ownerReferences":[{"apiVersion":` + quoted(c.rule.GVK.GroupVersion().String()) +
 			`,"blockOwnerDeletion":true,"controller":true,"kind":` + quoted(c.rule.GVK.Kind) + `,"name":`
 		b.emit(op{kind: opOwner, lit: []byte(lit)})
 	}
 	b.marks("annotations", own["annotations"], nil)
 	if ch.OnDelete == Orphan {
-		b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'), key: c.rule.GVK.GroupKind().String()})
+		b.run = append(append(expr.AppendString(b.run, AnnotationOrphan), `:"true"`...), ',')
 	}
+	b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'), key: c.rule.GVK.GroupKind().String()})
 }
 
 // marks writes labels or annotations, our own among the author's. Those with
 // some of ours, the labels, are closed; annotations are left open.
 func (b *builder) marks(key string, n *syntax.Node, ours []entryBytes) {
-	where := "metadata." + key
+	where := b.under + "metadata." + key
 	if n != nil && n.Kind == syntax.Interp && len(n.Parts) == 1 {
 		if d := b.inlines(n.Parts[0].Expr); d != nil && d.Kind == syntax.Map {
 			b.inlined += size(d)

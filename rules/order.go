@@ -11,27 +11,33 @@ import (
 // children compiles the children and puts them into the order in which they
 // depend on each other.
 func (c *compiler) children() {
-	n := len(c.src.Children)
-	reads := make([]map[string]bool, n) // by the template and by when
-	ready := make([]map[string]bool, n) // by readyWhen
-	for i, s := range c.src.Children {
-		ch := &Child{ID: s.ID.Value, Pos: s.Pos, gone: expr.NewUnknown(s.ID.Value)}
+	entries := c.entries()
+	reads := make([]map[string]bool, len(entries)) // by the template, when and the like
+	ready := make([]map[string]bool, len(entries)) // by readyWhen and failWhen
+	for i, s := range entries {
+		ch := &Child{ID: s.ID.Value, Pos: s.Pos, Timeout: s.Timeout.Value, gone: expr.NewUnknown(s.ID.Value)}
 		c.rule.Children = append(c.rule.Children, ch)
 		c.prefix = s.Entry + ": "
 		reads[i] = c.watched(func() { c.childBody(ch, s) })
-		ready[i] = c.watched(func() { c.ready(ch, s) })
+		ready[i] = c.watched(func() { c.judged(ch, s) })
 		c.prefix = ""
 		delete(ready[i], ch.ID) // Its own id is as good as child there.
+		for name := range ch.locals {
+			delete(c.shapes, name)
+			delete(reads[i], name)
+			delete(ready[i], name)
+		}
 	}
 	c.distinct()
+	c.early(reads)
 	before := c.dependencies(reads, ready)
 	order, cycle := topological(before)
 	if cycle != nil {
 		ids := make([]string, len(cycle))
 		for i, k := range cycle {
-			ids[i] = c.src.Children[k].ID.Value
+			ids[i] = entries[k].ID.Value
 		}
-		at := c.src.Children[cycle[0]]
+		at := entries[cycle[0]]
 		c.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry, strings.Join(ids, " → "))
 		return
 	}
@@ -42,28 +48,87 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child) {
 	if s.When != nil {
 		ch.when = c.expression(s.When, expr.Bool, "when")
 	}
+	if s.Replicas != nil {
+		ch.replicas = c.expression(s.Replicas, expr.Int, "replicas")
+	}
+	if s.MaxUnavailable != nil {
+		ch.unavailable = c.expression(s.MaxUnavailable, expr.Int, "maxUnavailable")
+	}
+	names := c.iterators(ch, s)
 	if s.Template == nil {
 		return // The parser has said why.
 	}
+	c.manner(ch, s)
 	fields := map[string]*syntax.Node{}
 	for _, f := range s.Template.Fields {
 		fields[f.Key.Value] = f.Value
 	}
 	ch.GVK = gvk(literalText(fields["apiVersion"]), literalText(fields["kind"]))
+	ch.allowed = slices.Contains(c.rule.allow.clusterScoped, ch.GVK.GroupKind())
+	outerScope, outerPrefix := c.scope, c.prefix
+	c.scope = c.with(s.Template.Pos, names)
+	c.prefix += "template."
+	ch.body = c.object(ch, s.Template, s.IgnoreFields)
+	c.scope, c.prefix = outerScope, outerPrefix
+	c.identifying(ch, s)
+}
+
+// manner sets how a child is treated.
+func (c *compiler) manner(ch *Child, s *syntax.Child) {
 	if s.OnDelete.Value == "orphan" {
 		ch.OnDelete = Orphan
 	}
-	outer := c.prefix
-	c.prefix += "template."
-	ch.body = c.object(ch, s.Template)
-	c.prefix = outer
+	switch s.OnChange.Value {
+	case "replace":
+		ch.OnChange = Replace
+	case "keep":
+		ch.OnChange = Keep
+	}
+	ch.Adopt = s.IfExists.Value == "adopt"
+	ch.tracked = ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered
+}
+
+// identifying checks what the name and namespace of a child are made of.
+func (c *compiler) identifying(ch *Child, s *syntax.Child) {
+	mentioned := map[string]bool{}
+	for _, t := range []*text{ch.name, ch.namespace} {
+		if t == nil {
+			continue
+		}
+		for _, p := range t.parts {
+			if p.prog == nil {
+				continue
+			}
+			for _, name := range p.prog.Reads() {
+				mentioned[name] = true
+			}
+			if trail, ok := p.prog.Volatile(); ok {
+				e := c.complain(p.prog.Pos(), "template.%s: %s changes by itself, and with it the name would", t.where, trail)
+				e.Hint = "build names from what people write, such as metadata.name"
+			}
+		}
+	}
+	c.listed(s, mentioned)
+}
+
+// early complains about children that read what only the end of their primary
+// makes.
+func (c *compiler) early(reads []map[string]bool) {
+	for i, s := range c.src.Children {
+		for _, f := range c.src.Finalize {
+			if reads[i][f.ID.Value] {
+				c.complain(s.Pos, "%s: %q is made when the resource is deleted, a child cannot wait for it", s.Entry, f.ID.Value)
+			}
+		}
+	}
 }
 
 // distinct complains about children that are surely one and the same object.
 // Of two that each have a when, only one may exist at a time.
 func (c *compiler) distinct() {
-	for i, s := range c.src.Children {
-		for j, other := range c.src.Children[:i] {
+	entries := c.entries()
+	for i, s := range entries {
+		for j, other := range entries[:i] {
 			if (s.When == nil || other.When == nil) && c.rule.Children[i].same(c.rule.Children[j]) {
 				c.complain(c.rule.Children[i].name.pos, "%s: template.metadata.name: %s has the same kind, namespace and name, at %s",
 					s.Entry, other.Entry, c.rule.Children[j].name.pos)
@@ -77,7 +142,7 @@ func (c *compiler) distinct() {
 func (ch *Child) same(other *Child) bool {
 	name, known := ch.name.literal()
 	otherName, otherKnown := other.name.literal()
-	if !known || !otherKnown || name != otherName || ch.GVK.GroupKind() != other.GVK.GroupKind() {
+	if !known || !otherKnown || name != otherName || ch.Interchangeable() || other.Interchangeable() || ch.GVK.GroupKind() != other.GVK.GroupKind() {
 		return false
 	}
 	if ch.namespace == nil || other.namespace == nil {
@@ -97,26 +162,34 @@ func literalText(n *syntax.Node) string {
 	return s
 }
 
-// ready compiles readyWhen, in whose scope the child is called child as well.
-func (c *compiler) ready(ch *Child, s *syntax.Child) {
-	if s.ReadyWhen == nil {
-		return
-	}
-	scope, err := expr.NewScope(append([]string{child}, c.declared...)...)
-	if err != nil {
-		c.complain(s.ReadyWhen.Pos, "readyWhen: %v", err)
-		return
+// judged compiles readyWhen and failWhen, in whose scope the child is called
+// child as well.
+func (c *compiler) judged(ch *Child, s *syntax.Child) {
+	names := []string{child}
+	for _, it := range s.ForEach {
+		if !it.Unfit {
+			names = append(names, it.Name.Value)
+		}
+		if it.Index.Value != "" && !it.Unfit {
+			names = append(names, it.Index.Value)
+		}
 	}
 	c.shapes[child] = expr.Live(child)
-	ch.readyWhen = c.compileIn(scope, s.ReadyWhen, expr.Bool, "readyWhen")
+	if s.ReadyWhen != nil {
+		ch.readyWhen = c.compileIn(c.with(s.Pos, names), s.ReadyWhen, expr.Bool, "readyWhen")
+	}
+	if s.FailWhen != nil {
+		ch.failWhen = c.compileIn(c.with(s.Pos, names), s.FailWhen, expr.Bool, "failWhen")
+	}
 	delete(c.shapes, child)
 }
 
 // dependencies returns, for each child, those that come before it.
 func (c *compiler) dependencies(reads, ready []map[string]bool) [][]int {
 	before := make([][]int, len(reads))
-	for i, s := range c.src.Children {
-		for j, other := range c.src.Children {
+	entries := c.entries()
+	for i, s := range entries {
+		for j, other := range entries {
 			id := other.ID.Value
 			if reads[i][id] || ready[i][id] || c.after(s, id) {
 				before[i] = append(before[i], j)
@@ -130,20 +203,30 @@ func (c *compiler) after(s *syntax.Child, id string) bool {
 	return slices.ContainsFunc(s.After, func(a syntax.String) bool { return a.Value == id })
 }
 
-// gates sorts the children and notes whose readiness each of them waits for.
+// gates sorts the children and notes whose readiness each of them waits for,
+// and whose completeness. What is made at the end of a primary waits for
+// nothing that was made before: that may never get ready.
 func (c *compiler) gates(reads []map[string]bool, order []int) {
+	entries := c.entries()
 	sorted := make([]*Child, len(order))
 	place := make([]int, len(order))
 	for at, i := range order {
 		sorted[at] = c.rule.Children[i]
 		place[i] = at
-		c.rule.vars[c.src.Children[i].ID.Value] = variable{childVariable, at}
+		c.rule.vars[entries[i].ID.Value] = variable{childVariable, at}
 	}
-	for i, s := range c.src.Children {
-		for j, other := range c.src.Children {
-			id := other.ID.Value
+	for i, s := range entries {
+		ch := c.rule.Children[i]
+		for j, other := range entries {
+			id, before := other.ID.Value, c.rule.Children[j]
+			if ch.Timeout > 0 && before.Timeout == 0 || i == j {
+				continue
+			}
 			if c.after(s, id) || reads[i][id] && other.ReadyWhen != nil {
-				c.rule.Children[i].gates = append(c.rule.Children[i].gates, place[j])
+				ch.gates = append(ch.gates, place[j])
+			}
+			if reads[i][id] && before.Many() {
+				ch.lists = append(ch.lists, place[j])
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"time"
+
 	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,50 +35,96 @@ type Rule struct {
 	GVK        schema.GroupVersionKind
 	Namespaces []string        // names or globs; empty means all
 	Selector   labels.Selector // never nil
-	Children   []*Child        // in dependency order
-	StatusKeys []string        // top-level status fields that the rule writes, sorted
-	Conditions []string        // types of the conditions that the rule writes
+	Children   []*Child        // in dependency order, those of finalize among them
+	Lookups    []*Lookup
+	StatusKeys []string // top-level status fields that the rule writes, sorted
+	Conditions []string // types of the conditions that the rule writes
+
+	Ordered      bool          // teardown: ordered
+	RequeueAfter time.Duration // 0: look again only when something changes
 
 	when       *expr.Program // for.when, or nil
 	vars       map[string]variable
 	lets       []*let
 	checks     []check
+	patch      *template // or nil
 	status     *template // or nil
 	conditions []condition
+	allow      allow
+	finalizes  bool // it has finalize
 }
 
-// A Child is one compiled child template.
+// A Child is one compiled entry of children or finalize.
 type Child struct {
 	ID       string
 	Pos      syntax.Pos
 	GVK      schema.GroupVersionKind
 	OnDelete Policy
+	OnChange Change
+	Adopt    bool          // an object of its name that nobody controls may be taken over
+	Timeout  time.Duration // of an entry of finalize, from the deletion of the primary; 0: it is one of children
 
-	when      *expr.Program // or nil
-	name      *text
-	namespace *text // or nil: the primary's own
-	body      *template
-	readyWhen *expr.Program // or nil
-	gates     []int         // indexes of the children whose readiness it comes after
-	gone      *types.Unknown
+	when        *expr.Program // or nil
+	name        *text         // for replicas what generated names begin with
+	namespace   *text         // or nil: the primary's own
+	iterators   []iterator
+	locals      map[string]int // names of the iterators: indexes of Desired.values
+	replicas    *expr.Program  // or nil
+	unavailable *expr.Program  // maxUnavailable, or nil
+	ignored     []ignoredField
+	body        *template
+	readyWhen   *expr.Program // or nil
+	failWhen    *expr.Program // or nil
+	tracked     bool          // it never carries an owner reference
+	allowed     bool          // its kind is in allow.clusterScoped
+	gates       []int         // indexes of the children whose readiness it comes after
+	lists       []int         // indexes of the children with many objects whose list it reads
+	gone        *types.Unknown
 }
+
+// Many reports whether the child may have any number of objects.
+func (c *Child) Many() bool { return c.replicas != nil || len(c.iterators) > 0 }
+
+// Allowed reports whether the child is of a kind in allow.clusterScoped.
+func (c *Child) Allowed() bool { return c.allowed }
+
+// Interchangeable reports whether its objects are replicas: which of them
+// there are does not matter, only how many.
+func (c *Child) Interchangeable() bool { return c.replicas != nil }
 
 // A Policy says what becomes of a child when its primary goes.
 type Policy int
 
 // What becomes of a child when its primary is deleted.
 const (
-	Delete Policy = iota // it goes too, by its owner reference
+	Delete Policy = iota // it goes too
 	Orphan               // it stays: it carries no owner reference
 )
 
-// Labels and annotations by which reconcel marks what it makes.
+// A Change says what is done when a child is to look different.
+type Change int
+
+// What is done about a changed rendering.
+const (
+	Apply   Change = iota // it is applied
+	Replace               // the object is deleted and created anew
+	Keep                  // nothing: the object is left alone once it exists
+)
+
+// Labels, annotations and finalizers by which reconcel marks what it makes.
 const (
 	LabelRule         = "reconcel.dev/rule"
 	LabelChild        = "reconcel.dev/child"
 	AnnotationApplied = "reconcel.dev/applied" // hash of the rendering that was last applied
 	AnnotationOwner   = "reconcel.dev/owner"   // UID/Kind.group/namespace/name of the primary, where no owner reference may stand
+	AnnotationOrphan  = "reconcel.dev/orphan"  // "true": the object stays when its primary goes
+	AnnotationPaused  = "reconcel.dev/paused"  // "true", on a primary: it is left alone
+	finalizerPrefix   = reserved
 )
+
+// Finalizer returns the finalizer that a primary carries for a rule that has
+// something to do before it goes.
+func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // BuiltIn reports whether an API group is one of Kubernetes' own.
 func BuiltIn(group string) bool { return ownGroups[group] || group == "apiextensions.k8s.io" }

@@ -16,20 +16,53 @@ func (r *run) assess(d *Desired) {
 	case d.State == Excluded:
 		d.Reason = "excluded by when"
 	case d.State == Waiting:
-		d.Reason = "waits for " + strings.Join(d.Waits, ", ")
+		d.Reason = waitsFor(d.Waits)
 	case d.State == Failed:
 		d.Reason = cannotRender
 	case live == nil:
 		d.Reason = "not created yet"
-	case deleted(live):
+	case d.Live.Deleted || deleted(live):
 		d.Reason = "being deleted"
 	case !d.carried():
 		d.Reason = "not updated yet"
-	case d.Child.readyWhen != nil:
-		d.Readiness, d.Reason = r.askReady(d)
+		if d.Child.OnChange == Replace && d.Child.Many() {
+			is, _ := r.judge(d)
+			d.Available = is == Ready
+		}
 	default:
-		d.Readiness, d.Reason = readiness(d.Child.GVK.GroupKind(), live)
+		d.Readiness, d.Reason = r.judge(d)
+		d.Available = d.Readiness == Ready
 	}
+}
+
+// judge says how the live child is doing, whichever rendering it carries.
+func (r *run) judge(d *Desired) (Readiness, string) {
+	r.child = d.Live.Object
+	defer func() { r.child = nil }()
+	if is, why := r.askFailed(d); is == Stalled {
+		return is, why
+	}
+	if d.Child.readyWhen != nil {
+		return r.askReady(d)
+	}
+	return readiness(d.Child.GVK.GroupKind(), d.Live.Object)
+}
+
+func waitsFor(what []string) string { return "waits for " + strings.Join(what, ", ") }
+
+// askFailed evaluates failWhen. What cannot be told yet has not failed.
+func (r *run) askFailed(d *Desired) (Readiness, string) {
+	if d.Child.failWhen == nil {
+		return Progressing, ""
+	}
+	yes, res := r.truth(d.Child.failWhen)
+	switch {
+	case res.err != nil:
+		return Stalled, r.failure(d.Subject(), "failWhen", res.err).Message
+	case yes:
+		return Stalled, "failWhen is true: " + d.Child.failWhen.Text()
+	}
+	return Progressing, ""
 }
 
 const cannotRender = "cannot be rendered"
@@ -37,12 +70,10 @@ const cannotRender = "cannot be rendered"
 // askReady evaluates readyWhen. If that fails for an object, it will fail again
 // until something changes.
 func (r *run) askReady(d *Desired) (Readiness, string) {
-	r.child = d.Live.Object
 	yes, res := r.truth(d.Child.readyWhen)
-	r.child = nil
 	switch {
 	case res.err != nil:
-		return Stalled, r.failure(subject(d), "readyWhen", res.err).Message
+		return Stalled, r.failure(d.Subject(), "readyWhen", res.err).Message
 	case res.unknown != nil:
 		return Progressing, "readyWhen waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 	case yes:

@@ -3,7 +3,6 @@ package rules
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"sync"
 
@@ -29,22 +28,37 @@ func (p *Primary) RenderContext(ctx context.Context, in Input, out *Rendering) {
 	defer runs.Put(r)
 	r.in, r.buf = in, out.buf[:0]
 	r.primary = identify(in.Self)
+	if p.GVK.Group == "" && p.GVK.Kind == "Namespace" {
+		r.primary.home = r.primary.name
+	}
 	for i, rule := range p.Rules {
 		res := &out.Rules[i]
 		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0]}
 		r.render(ctx, rule, res)
 	}
 	out.buf = r.buf
+	r.contest(out.Rules)
 	r.forget()
 	for i := range out.Rules {
-		res := &out.Rules[i]
-		res.Status = out.buf[res.status.start:res.status.end:res.status.end]
-		for j := range res.Children {
-			d := &res.Children[j]
-			d.body = out.buf[d.span.start:d.span.end:d.span.end]
+		out.Rules[i].slice(out.buf)
+	}
+}
+
+// slice sets what is a piece of the buffer, now that it does not move any more.
+func (res *RuleResult) slice(buf []byte) {
+	res.Patch = buf[res.patch.start:res.patch.end:res.patch.end]
+	res.Status = buf[res.status.start:res.status.end:res.status.end]
+	for i := range res.Children {
+		objects := res.Children[i].Objects
+		for j := range objects {
+			d := &objects[j]
+			d.body = buf[d.span.start:d.span.end:d.span.end]
+			for k := range d.ignored {
+				v := &d.ignored[k]
+				v.json = buf[v.span.start:v.span.end:v.span.end]
+			}
 		}
 	}
-	contest(out.Rules)
 }
 
 var runs = sync.Pool{New: func() any { return new(run) }}
@@ -52,7 +66,8 @@ var runs = sync.Pool{New: func() any { return new(run) }}
 // forget lets go of the object, which a pooled run must not keep alive.
 func (r *run) forget() {
 	clear(r.lets)
-	*r = run{lets: r.lets[:0], marks: r.marks[:0]}
+	clear(r.lookups)
+	*r = run{lets: r.lets[:0], lookups: r.lookups[:0], marks: r.marks[:0]}
 }
 
 // render renders one rule. Whatever goes wrong in it stays in it.
@@ -67,6 +82,9 @@ func (r *run) render(ctx context.Context, rule *Rule, res *RuleResult) {
 	r.rule, r.result, r.child, r.current = rule, res, nil, nil
 	r.lets = resize(r.lets, len(rule.lets))
 	clear(r.lets)
+	r.lookups = resize(r.lookups, len(rule.Lookups))
+	clear(r.lookups)
+	r.absent, r.work = r.absent[:0], 0
 	frame, err := interpreter.NewExecutionFrame(r)
 	if err != nil {
 		r.abort(start, &expr.Error{Pos: rule.Pos, Message: "internal error while rendering"})
@@ -80,17 +98,31 @@ func (r *run) render(ctx context.Context, rule *Rule, res *RuleResult) {
 		}
 	}
 	r.frame = frame
-	if !r.matches() {
+	matches := r.matches()
+	if res.Err != nil {
 		return
 	}
-	res.Matches = true
+	res.Matches = matches
+	res.Leaving = deleted(r.in.Self) || !res.Matches && r.carriesFinalizer()
+	if !res.Matches && !res.Leaving {
+		return
+	}
 	r.listChildren()
-	if !r.validate() {
+	if !res.Leaving && !r.validate() {
 		return
 	}
 	r.renderChildren()
+	r.renderPatch()
 	r.renderStatus()
 	r.renderConditions()
+}
+
+// carriesFinalizer reports whether the primary still has the rule's finalizer:
+// the rule was for it once.
+func (r *run) carriesFinalizer() bool {
+	metadata, _ := r.in.Self["metadata"].(map[string]any)
+	finalizers, _ := metadata["finalizers"].([]any)
+	return slices.Contains(finalizers, any(Finalizer(r.rule.Name)))
 }
 
 // abort takes back all that a rule has rendered.
@@ -109,16 +141,13 @@ func (r *run) stop(f *Failure) {
 // the rule fails: not to match would tear down what exists.
 func (r *run) matches() bool {
 	rule := r.rule
-	if len(rule.Namespaces) > 0 && !slices.ContainsFunc(rule.Namespaces, func(pattern string) bool {
-		ok, err := path.Match(pattern, r.primary.namespace)
-		return err == nil && ok
-	}) {
+	if len(rule.Namespaces) > 0 && !matchesAny(rule.Namespaces, r.primary.namespace) {
 		return false
 	}
-	if !rule.Selector.Empty() && !rule.Selector.Matches(labelsOf(r.in.Self)) {
+	if !rule.Selector.Empty() && !rule.Selector.Matches(LabelsOf(r.in.Self)) {
 		return false
 	}
-	if rule.when == nil {
+	if rule.when == nil || deleted(r.in.Self) {
 		return true
 	}
 	yes, res := r.truth(rule.when)
@@ -175,28 +204,30 @@ func identify(object map[string]any) identity {
 	id.name, _ = metadata["name"].(string)
 	id.namespace, _ = metadata["namespace"].(string)
 	id.uid, _ = metadata["uid"].(string)
+	id.home = id.namespace
 	return id
 }
 
-// objectLabels lets a selector read the labels of an object where they are.
-type objectLabels map[string]any
+// Labels lets a selector read the labels of an object where they are.
+type Labels map[string]any
 
-var _ labels.Labels = objectLabels(nil)
+var _ labels.Labels = Labels(nil)
 
-func labelsOf(object map[string]any) objectLabels {
+// LabelsOf returns the labels of an object, which are not copied.
+func LabelsOf(object map[string]any) Labels {
 	metadata, _ := object["metadata"].(map[string]any)
 	l, _ := metadata["labels"].(map[string]any)
 	return l
 }
 
 // Has reports whether there is such a label.
-func (l objectLabels) Has(key string) bool { _, ok := l[key]; return ok }
+func (l Labels) Has(key string) bool { _, ok := l[key]; return ok }
 
 // Get returns the value of a label.
-func (l objectLabels) Get(key string) string { s, _ := l[key].(string); return s }
+func (l Labels) Get(key string) string { s, _ := l[key].(string); return s }
 
 // Lookup returns the value of a label, and whether there is one.
-func (l objectLabels) Lookup(key string) (string, bool) { s, ok := l[key].(string); return s, ok }
+func (l Labels) Lookup(key string) (string, bool) { s, ok := l[key].(string); return s, ok }
 
 // resize returns s with n elements, in its own memory if they fit.
 func resize[T any](s []T, n int) []T {

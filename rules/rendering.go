@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -15,7 +18,21 @@ type Identity struct {
 type Live struct {
 	Object  map[string]any // never written to; nil: there is none, or it is not ours
 	Applied string         // its AnnotationApplied; "" means that it counts as up to date (offline rendering)
+	Deleted bool           // its deletion was asked for, whether Object shows it yet or not
 }
+
+// A Query asks for objects of the kind of a lookup. Where that kind is
+// cluster-scoped the namespace means nothing.
+type Query struct {
+	Namespace  string          // "" where the primary has none
+	Everywhere bool            // in all namespaces
+	Name       string          // of one object, or
+	Selector   labels.Selector // of any number
+}
+
+// ErrUnwatched is the answer to a query about a kind of which nothing is known
+// yet. The lookup is then unknown, also where it is a list.
+var ErrUnwatched = errors.New("its kind is not watched yet")
 
 // Input is all that a rendering may read.
 type Input struct {
@@ -23,6 +40,14 @@ type Input struct {
 	// Observed returns the live child of that identity, if it exists and
 	// belongs to the primary.
 	Observed func(Identity) Live
+	// Owned returns all live objects that belong to the primary and were made
+	// from a child of this rule, in any order. It is asked for replicas only.
+	Owned func(*Rule, *Child) []Live
+	// Lookup returns the objects that a query is about, sorted by namespace and
+	// name, never written to; not more than one if it names one. Its error says
+	// why the query cannot be answered, and is the rule's mistake unless it is
+	// ErrUnwatched.
+	Lookup func(*Lookup, Query) ([]map[string]any, error)
 }
 
 // A Rendering is what the rules say about one primary object.
@@ -36,16 +61,50 @@ type Rendering struct {
 type RuleResult struct {
 	Rule    *Rule
 	Matches bool // false: the object is not selected by the rule's for
+	// Leaving: the object is being deleted, or does not match any more but still
+	// carries the rule's finalizer. Then only the entries of finalize are to be
+	// applied, and the rest is to go.
+	Leaving bool
 	// Err says why the rule could not be rendered as a whole (for.when or a
 	// validate check); its children, status and conditions are then empty.
 	Err        *Failure
-	Children   []Desired // in dependency order
-	Status     []byte    // a JSON object with sorted keys; empty: the rule writes no status
-	StatusErr  *Failure  // a status field or condition that failed; the others stand
+	Children   []ChildResult // one for each of Rule.Children, in that order
+	Patch      []byte        // a JSON object for the primary itself; empty: the rule has no patch, or it failed or waits
+	PatchErr   *Failure
+	PatchWaits []string // what the patch waits for
+	Status     []byte   // a JSON object with sorted keys; empty: the rule writes no status
+	StatusErr  *Failure // a status field or condition that failed; the others stand
 	Conditions []Condition
 
-	status span // of Status in Rendering.buf
+	patch, status span // of Patch and Status in Rendering.buf
 }
+
+// NeedsFinalizer reports whether the primary must carry the rule's finalizer:
+// something has to be done before it goes that the garbage collector does not
+// do.
+func (r *RuleResult) NeedsFinalizer() bool {
+	if r.Rule.finalizes || r.Rule.Ordered {
+		return true
+	}
+	for i := range r.Children {
+		for j := range r.Children[i].Objects {
+			if d := &r.Children[i].Objects[j]; d.Tracked && d.Child.OnDelete == Delete {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// MayNeedFinalizer reports whether there can be a primary that must carry the
+// rule's finalizer.
+func (r *Rule) MayNeedFinalizer() bool {
+	return r.finalizes || r.Ordered || len(r.allow.clusterScoped) > 0 || len(r.allow.namespaces) > 0
+}
+
+// WritesPrimary reports whether the rule may write into its primary besides
+// status: a finalizer or a patch.
+func (r *Rule) WritesPrimary() bool { return r.patch != nil || r.MayNeedFinalizer() }
 
 // A span is a piece of the buffer, which moves while it grows.
 type span struct{ start, end int }
@@ -61,9 +120,32 @@ const (
 	Failed                // it cannot be rendered: leave what exists alone
 )
 
-// Desired is what a rule wants of one child.
+// A ChildResult is what a rule wants of one entry of children or finalize: a
+// single object, or with forEach and replicas any number.
+type ChildResult struct {
+	Child *Child
+	// State is Rendered when it is known which objects there should be; what is
+	// wanted of each of them is its own. In state Excluded there are none. In
+	// the states Waiting and Failed Objects may be incomplete: nothing is to be
+	// applied or removed.
+	State   State
+	Err     *Failure // set in state Failed
+	Waits   []string // set in state Waiting
+	Objects []Desired
+	// Finished are the objects of replicas that have ended and do not count,
+	// the youngest first.
+	Finished       []Live
+	MaxUnavailable int // at least 1
+
+	// prepared says that the objects are settled, which happens as soon as
+	// something reads the child; preparing, that it is at it.
+	prepared, preparing bool
+}
+
+// Desired is what a rule wants of one object.
 type Desired struct {
 	Child *Child
+	Index int // among the objects of the child
 	State State
 	Err   *Failure // set in state Failed
 	// Waits names what an unrendered child waits for, such as
@@ -78,12 +160,17 @@ type Desired struct {
 	// that does not carry this rendering yet is Progressing.
 	Readiness Readiness
 	Reason    string // why it is not Ready, for people; "" when Ready
+	// Available: the live child is ready, if only with an older rendering. It is
+	// told of an older one only where objects are replaced one after another.
+	Available bool
+	// Tracked: it belongs to the primary by AnnotationOwner, because an owner
+	// reference is not possible, or would take it away too early.
+	Tracked bool
 
-	body []byte // JSON object up to and within metadata.annotations, see AppendApply
-	span span   // of body in Rendering.buf
-	// prepared says that identity and live object are settled, which happens
-	// as soon as something reads the child; preparing, that it is at it.
-	prepared, preparing bool
+	body    []byte  // JSON object up to and within metadata.annotations, see AppendApply
+	span    span    // of body in Rendering.buf
+	ignored []value // of Child.ignored
+	values  []any   // of the iterators
 }
 
 // Readiness is what is known of a live child.

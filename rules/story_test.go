@@ -19,7 +19,7 @@ func outline(r *RuleResult) []string {
 	states := [...]string{"rendered", "excluded", "waiting", "failed"}
 	ready := [...]string{"progressing", "ready", "stalled"}
 	for i := range r.Children {
-		d := &r.Children[i]
+		d := first(&r.Children[i])
 		line := d.Child.ID + " " + states[d.State]
 		if d.Err != nil {
 			line += " [" + d.Err.Message + "]"

@@ -69,6 +69,11 @@ type builder struct {
 	lenient bool      // leave a field out rather than wait for it
 	texts   bool      // all values must be text
 	inlined int
+	under   string // what the place of metadata begins with
+	// ignored are the fields to be kept out, by where they stand, and ignoring
+	// what has become of those.
+	ignored  map[string]*syntax.FieldPath
+	ignoring []ignoredField
 }
 
 func (b *builder) template() *template {
@@ -103,6 +108,10 @@ func keyed(key, where string) entry {
 
 // node appends one entry.
 func (b *builder) node(e entry, n *syntax.Node) {
+	if p := b.isIgnored(e); p != nil {
+		b.ignore(p, n, e.where)
+		return
+	}
 	if n.Kind == syntax.Interp {
 		b.interp(e, n)
 		return

@@ -30,7 +30,7 @@ func renderField(t *testing.T, apiVersion, kind, fields string, self object, c c
 	if r.Err != nil {
 		return r.Err.Message
 	}
-	d := &r.Children[1]
+	d := first(&r.Children[1])
 	switch d.State {
 	case Failed:
 		return d.Err.Message
@@ -153,6 +153,7 @@ func renderMetadata(t *testing.T, child, metadata string, self object) string {
 - name: r
   for: {apiVersion: example.com/v1, kind: Primary}
   let: {labels: {app: shop, owner: "${self.metadata.name}"}}
+  allow: {namespaces: [p]}
   children:
   - id: c
     `+child+`
@@ -160,7 +161,7 @@ func renderMetadata(t *testing.T, child, metadata string, self object) string {
       apiVersion: v1
       kind: ConfigMap
       metadata: `+metadata+"\n", self, nil)
-	d := &r.Children[0]
+	d := first(&r.Children[0])
 	if d.State == Failed {
 		return d.Err.Message
 	}
@@ -194,8 +195,8 @@ func TestMetadata(t *testing.T) {
 		{"annotations from an expression", "", `{name: x, annotations: "${self.spec.map}"}`, primary(),
 			`{` + labels + `"name":"x","namespace":"ns",` + owner + `"annotations":{"a":"1","b":"2"}}`},
 		{"an orphan names its owner in an annotation", "onDelete: orphan", `{name: x, annotations: {z: a}}`, primary(),
-			`{` + labels + `"name":"x","namespace":"ns","annotations":{"z":"a","reconcel.dev/owner":"u1/Primary.example.com/ns/p"}}`},
-		{"an orphan offline", "onDelete: orphan", `{name: x}`, offline, `{` + labels + `"name":"x","namespace":"ns","annotations":{}}`},
+			`{` + labels + `"name":"x","namespace":"ns","annotations":{"z":"a","reconcel.dev/orphan":"true","reconcel.dev/owner":"u1/Primary.example.com/ns/p"}}`},
+		{"an orphan offline", "onDelete: orphan", `{name: x}`, offline, `{` + labels + `"name":"x","namespace":"ns","annotations":{"reconcel.dev/orphan":"true"}}`},
 		{"offline there is no uid", "", `{name: x}`, offline,
 			`{` + labels + `"name":"x","namespace":"ns","ownerReferences":[{"apiVersion":"example.com/v1","blockOwnerDeletion":true,"controller":true,"kind":"Primary","name":"p"}],"annotations":{}}`},
 		{"a cluster-scoped primary", "", `{name: x}`, wide, `{` + labels + `"name":"x",` + owner + `"annotations":{}}`},
@@ -204,26 +205,26 @@ func TestMetadata(t *testing.T) {
 		{"the primary's own namespace", "", `{name: x, namespace: "${self.metadata.namespace}"}`, primary(),
 			`{` + labels + `"name":"x","namespace":"ns",` + owner + `"annotations":{}}`},
 		{"another namespace", "", `{name: x, namespace: kube-system}`, primary(),
-			`rules.yaml:13:38: rule "r": child "c": metadata.namespace: it is another namespace than the primary's, which needs allow, and that is not supported yet`},
+			`rules.yaml:14:38: rule "r": child "c": metadata.namespace: it is another namespace than the primary's, and allow.namespaces does not name it`},
 		{"no namespace at all", "", `{name: x, namespace: "${'A b'}"}`, primary(),
-			`rules.yaml:13:41: rule "r": child "c": metadata.namespace: it is not the name of a namespace`},
-		{"an empty name", "", `{name: "${''}"}`, primary(), `rules.yaml:13:27: rule "r": child "c": metadata.name: the name is empty`},
-		{"a name with a slash", "", `{name: "a${'/'}"}`, primary(), `rules.yaml:13:28: rule "r": child "c": metadata.name: the name holds / or %`},
+			`rules.yaml:14:41: rule "r": child "c": metadata.namespace: it is not the name of a namespace`},
+		{"an empty name", "", `{name: "${''}"}`, primary(), `rules.yaml:14:27: rule "r": child "c": metadata.name: the name is empty`},
+		{"a name with a slash", "", `{name: "a${'/'}"}`, primary(), `rules.yaml:14:28: rule "r": child "c": metadata.name: the name may hold only lower-case letters, digits, - and ., with a letter or digit at both ends`},
 		{"a name that is too long", "", `{name: "${lists.range(254).map(i, 'x').join()}"}`, primary(),
-			`rules.yaml:13:27: rule "r": child "c": metadata.name: the name is longer than 253 characters`},
+			`rules.yaml:14:27: rule "r": child "c": metadata.name: the name is longer than 253 characters`},
 		{"a name with a new line", "", `{name: "${'a\\nb'}"}`, primary(),
-			`rules.yaml:13:27: rule "r": child "c": metadata.name: the name holds characters that do not print`},
-		{"a name that is a number", "", `{name: "${self.spec.replicas}"}`, primary(), `rules.yaml:13:27: rule "r": child "c": metadata.name: must be text, got int`},
+			`rules.yaml:14:27: rule "r": child "c": metadata.name: the name may hold only lower-case letters, digits, - and ., with a letter or digit at both ends`},
+		{"a name that is a number", "", `{name: "${self.spec.replicas}"}`, primary(), `rules.yaml:14:27: rule "r": child "c": metadata.name: must be text, got int`},
 		{"a name that is absent", "", `{name: "${self.spec.?nope}"}`, primary(),
-			`rules.yaml:13:27: rule "r": child "c": metadata.name: must be text, but the value is absent`},
+			`rules.yaml:14:27: rule "r": child "c": metadata.name: must be text, but the value is absent`},
 		{"a label that is a number", "", `{name: x, labels: {a: "${self.spec.replicas}"}}`, primary(),
-			`rules.yaml:13:42: rule "r": child "c": metadata.labels.a: must be text, got int`},
+			`rules.yaml:14:42: rule "r": child "c": metadata.labels.a: must be text, got int`},
 		{"labels with a number", "", `{name: x, labels: "${self.spec.mixed}"}`, primary(),
-			`rules.yaml:13:38: rule "r": child "c": metadata.labels: the value of "n" must be text, got int`},
+			`rules.yaml:14:38: rule "r": child "c": metadata.labels: the value of "n" must be text, got int`},
 		{"labels that are ours", "", `{name: x, labels: "${{'reconcel.dev/rule': 'y'}}"}`, primary(),
-			`rules.yaml:13:38: rule "r": child "c": metadata.labels: "reconcel.dev/rule" cannot be set: reconcel.dev/ is reconcel's own`},
+			`rules.yaml:14:38: rule "r": child "c": metadata.labels: "reconcel.dev/rule" cannot be set: reconcel.dev/ is reconcel's own`},
 		{"annotations that are ours", "", `{name: x, annotations: "${{'reconcel.dev/applied': 'y'}}"}`, primary(),
-			`rules.yaml:13:43: rule "r": child "c": metadata.annotations: "reconcel.dev/applied" cannot be set: reconcel.dev/ is reconcel's own`},
+			`rules.yaml:14:43: rule "r": child "c": metadata.annotations: "reconcel.dev/applied" cannot be set: reconcel.dev/ is reconcel's own`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := renderMetadata(t, tc.child, tc.metadata, tc.self); got != tc.want {

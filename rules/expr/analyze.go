@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 )
 
@@ -53,17 +54,15 @@ func (a *analyzer) shape(e ast.Expr) *Shape {
 	case ast.CallKind:
 		return a.call(e)
 	case ast.ListKind:
-		s := &Shape{}
-		for _, item := range e.AsList().Elements() {
-			s.elem = join(s.elem, a.shape(item))
-		}
-		return s
+		return a.listLiteral(e.AsList())
 	case ast.MapKind:
 		return a.mapLiteral(e)
 	case ast.StructKind:
+		var parts []*Shape
 		for _, f := range e.AsStruct().Fields() {
-			a.shape(f.AsStructField().Value())
+			parts = append(parts, a.shape(f.AsStructField().Value()))
 		}
+		return Computed(parts...)
 	case ast.ComprehensionKind:
 		return a.comprehension(e.AsComprehension())
 	}
@@ -87,10 +86,11 @@ func (a *analyzer) selectField(e ast.Expr) *Shape {
 	sel := e.AsSelect()
 	operand := a.shape(sel.Operand())
 	a.note(e.ID(), &step{key: sel.FieldName(), test: sel.IsTestOnly()}, operand, operand.named(sel.FieldName()))
+	field := operand.field(sel.FieldName())
 	if sel.IsTestOnly() {
-		return nil
+		return (*Shape)(nil).with(field.extent())
 	}
-	return operand.field(sel.FieldName())
+	return field
 }
 
 func (a *analyzer) call(e ast.Expr) *Shape {
@@ -104,31 +104,33 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 	}
 	switch name := c.FunctionName(); {
 	case name == operators.Index || name == operators.OptIndex || name == operators.OptSelect:
-		return a.index(e, args[0])
+		return a.index(e, args[0], args[1])
 	case name == operators.Conditional:
-		return join(args[1], args[2])
+		return join(args[1], args[2]).with(args[0].wholes())
 	case name == "cel.@mapInsert": // (map, key, value) or (map, map)
 		if len(args) == 2 {
 			return join(args[0], args[1])
 		}
-		return join(args[0], &Shape{elem: args[2]})
+		return join(args[0], &Shape{elem: args[2], from: args[1].wholes()})
 	case name == "first" || name == "last":
-		return args[0].any()
+		return args[0].Any()
 	case name == "flatten":
-		return join(args[0], args[0].any())
+		return join(args[0], args[0].Any())
 	case reorder[name]:
-		return &Shape{elem: args[0].any()}
+		return (&Shape{elem: args[0].Any()}).with(Computed(args[1:]...).wholes())
 	case passOn[name]:
 		var s *Shape
 		for _, arg := range args {
 			s = join(s, arg)
 		}
 		return s
+	case name == overloads.Size || name == "hasValue":
+		return (*Shape)(nil).with(args[0].extent())
 	}
-	return nil
+	return Computed(args...)
 }
 
-func (a *analyzer) index(e ast.Expr, operand *Shape) *Shape {
+func (a *analyzer) index(e ast.Expr, operand, keys *Shape) *Shape {
 	key := e.AsCall().Args()[1]
 	if key.Kind() == ast.LiteralKind {
 		switch k := key.AsLiteral().(type) {
@@ -141,7 +143,7 @@ func (a *analyzer) index(e ast.Expr, operand *Shape) *Shape {
 		}
 	}
 	a.note(e.ID(), &step{}, operand, operand.somewhere())
-	return operand.any()
+	return operand.Any().with(keys.wholes())
 }
 
 // note remembers a step from the operand to the place that it leads to.
@@ -155,13 +157,28 @@ func (a *analyzer) note(id int64, st *step, operand, place *Shape) {
 	a.steps[id] = st
 }
 
+func (a *analyzer) listLiteral(l ast.ListExpr) *Shape {
+	s := &Shape{}
+	for i, item := range l.Elements() {
+		element := a.shape(item)
+		s.elem = join(s.elem, element)
+		if l.IsOptional(int32(i)) {
+			s = s.with(element.extent())
+		}
+	}
+	return s
+}
+
 func (a *analyzer) mapLiteral(e ast.Expr) *Shape {
 	s := &Shape{fields: map[string]*Shape{}}
 	seen := map[any]bool{}
 	for _, item := range e.AsMap().Entries() {
 		entry := item.AsMapEntry()
-		a.shape(entry.Key())
+		s.from = union(s.from, a.shape(entry.Key()).wholes())
 		value := a.shape(entry.Value())
+		if entry.IsOptional() {
+			s.from = union(s.from, value.extent())
+		}
 		if entry.Key().Kind() != ast.LiteralKind {
 			s.elem = join(s.elem, value)
 			continue
@@ -191,14 +208,14 @@ func (a *analyzer) comprehension(c ast.ComprehensionExpr) *Shape {
 	mark := len(a.locals)
 	a.locals = append(a.locals, local{c.AccuVar(), accu})
 	if c.HasIterVar2() {
-		a.locals = append(a.locals, local{c.IterVar(), nil}, local{c.IterVar2(), over.any()})
+		a.locals = append(a.locals, local{c.IterVar(), nil}, local{c.IterVar2(), over.Any()})
 	} else {
-		a.locals = append(a.locals, local{c.IterVar(), over.any()})
+		a.locals = append(a.locals, local{c.IterVar(), over.Any()})
 	}
-	a.shape(c.LoopCondition())
+	decides := union(over.extent(), a.shape(c.LoopCondition()).wholes())
 	accu = join(accu, a.shape(c.LoopStep()))
 	a.locals = append(a.locals[:mark], local{c.AccuVar(), accu})
 	result := a.shape(c.Result())
 	a.locals = a.locals[:mark]
-	return result
+	return result.with(decides)
 }

@@ -18,7 +18,19 @@ type Type int
 const (
 	Any Type = iota
 	Bool
+	Int
+	List
 )
+
+// wanted says of each type but Any what CEL calls it and what people do.
+var wanted = map[Type]struct {
+	kind   types.Kind
+	phrase string
+}{
+	Bool: {types.BoolKind, "true or false"},
+	Int:  {types.IntKind, "a whole number"},
+	List: {types.ListKind, "a list"},
+}
 
 // A Scope is the set of names that an expression may use.
 type Scope struct {
@@ -78,8 +90,9 @@ func (s *Scope) Check(src *syntax.Expr, want Type) (*Checked, []Issue) {
 		return nil, s.issues(src, issues)
 	}
 	c := &Checked{src: src, scope: s, ast: checked.NativeRep(), cel: checked}
-	if t := checked.OutputType(); want == Bool && t.Kind() != types.DynKind && t.Kind() != types.BoolKind {
-		return nil, []Issue{{Pos: src.At(1, 0), Message: fmt.Sprintf("must be true or false, but is of type %s", t)}}
+	if issue := unfit(checked.OutputType(), want); issue != nil {
+		issue.Pos = src.At(1, 0)
+		return nil, []Issue{*issue}
 	}
 	a := c.analyze(nil)
 	for name := range a.reads {
@@ -95,6 +108,20 @@ func (s *Scope) Check(src *syntax.Expr, want Type) (*Checked, []Issue) {
 		return nil, out
 	}
 	return c, nil
+}
+
+// unfit complains about an expression that surely gives another type. Of most,
+// only the run can tell.
+func unfit(t *cel.Type, want Type) *Issue {
+	w, ok := wanted[want]
+	if !ok || t.Kind() == types.DynKind || t.Kind() == w.kind {
+		return nil
+	}
+	out := &Issue{Message: fmt.Sprintf("must be %s, but is of type %s", w.phrase, t)}
+	if t.TypeName() == types.OptionalType.TypeName() {
+		out.Hint = "give it a default with orValue()"
+	}
+	return out
 }
 
 // Reads returns the variables that the expression mentions, sorted.
@@ -126,5 +153,5 @@ func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{src: c.src, ast: c.ast, prog: prog, shape: a.result}, nil
+	return &Program{src: c.src, ast: c.ast, prog: prog, shape: a.result, reads: c.reads}, nil
 }

@@ -48,6 +48,14 @@
 // are wrapped as well, for the sake of errors: CEL puts the place of an error
 // at the end of a chain, the step knows better.
 //
+// # What a value was made from
+//
+// The same walk follows what has a say in each value (reads.go): what it is,
+// what it was computed from, and what decided about it. Names of objects must
+// not be built from what changes with every write, a resourceVersion for
+// instance, not even through a let and a hash. To look whether something is
+// there, or to count it, is not to read all that is in it.
+//
 // # Determinism and limits
 //
 // There is no clock and no randomness among the functions, and loops over maps

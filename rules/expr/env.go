@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -40,7 +42,7 @@ func newEnvironment() (*environment, error) {
 		library.Quantity(), library.URLs(), library.Regex(), library.IP(), library.CIDR(),
 		library.SemverLib(library.SemverVersion(1)), library.Format(), library.Lists(),
 		ext.Strings(ext.StringsMaxPrecision(100)),
-		ext.Math(), ext.Sets(), ext.Encoders(), ext.Bindings(), ext.TwoVarComprehensions(),
+		ext.Math(), ext.Sets(), ext.Encoders(ext.EncodersVersion(0)), ext.Bindings(), ext.TwoVarComprehensions(),
 		ext.Lists(ext.ListsMaxRangeSize(maxRange)),
 		cel.Lib(functionLibrary{}),
 	)
@@ -48,8 +50,12 @@ func newEnvironment() (*environment, error) {
 		return nil, err
 	}
 	e := &environment{env: env, bounded: map[string]*functions.Overload{}}
-	for name := range bounds {
-		overloads, err := env.Functions()[name].Bindings()
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(bounds)), slices.Collect(maps.Keys(works))) {
+		declared := env.Functions()[name]
+		if declared == nil {
+			continue // An operator that is none of the environment's.
+		}
+		overloads, err := declared.Bindings()
 		if err != nil {
 			return nil, err
 		}

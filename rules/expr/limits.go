@@ -96,18 +96,29 @@ func (e *environment) bound(call interpreter.InterpretableCall) interpreter.Inte
 		args := call.Args()
 		return &addition{call, args[0], args[1]}
 	}
+	if args := call.Args(); call.Function() == operators.Equals || call.Function() == operators.NotEquals {
+		return &equation{call, args[0], args[1]}
+	}
+	if weigh, ok := works[call.Function()]; ok {
+		return e.weighed(call, weigh)
+	}
 	size, ok := bounds[call.Function()]
 	if !ok {
 		return call
 	}
-	impl := e.bounded[call.OverloadID()]
-	if impl == nil {
-		impl = e.bounded[call.Function()]
-	}
+	impl := e.implementation(call)
 	if impl == nil {
 		return call
 	}
 	return &boundedCall{call, size, impl}
+}
+
+// implementation returns what runs a call, nil if the environment does not say.
+func (e *environment) implementation(call interpreter.InterpretableCall) *functions.Overload {
+	if impl := e.bounded[call.OverloadID()]; impl != nil {
+		return impl
+	}
+	return e.bounded[call.Function()]
 }
 
 // A boundedCall evaluates its arguments, looks at them, and makes the call.
@@ -135,7 +146,7 @@ func (c *boundedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	if c.size(args) > maxOutput {
 		return types.LabelErrNode(c.ID(), fail("%s() would make more than %d KiB of text", c.Function(), maxOutput>>10))
 	}
-	return types.LabelErrNode(c.ID(), call(c.impl, args))
+	return types.LabelErrNode(c.ID(), callOverload(c.impl, args))
 }
 
 // Eval is Exec for callers of CEL's older interface.
@@ -218,7 +229,7 @@ func (m *meter) CallCost(function, overloadID string, args []ref.Val, result ref
 	return &cost
 }
 
-func call(impl *functions.Overload, args []ref.Val) ref.Val {
+func callOverload(impl *functions.Overload, args []ref.Val) ref.Val {
 	switch {
 	case len(args) == 1 && impl.Unary != nil:
 		return impl.Unary(args[0])

@@ -15,7 +15,12 @@ func TestBlowUps(t *testing.T) {
 	vars := world()
 	vars["self"] = object{"spec": object{
 		"text": strings.Repeat("a", 100_000), "n": int64(100_000_000),
-		"list": make(list, 400), "texts": func() (l list) {
+		"list": make(list, 400), "numbers": func() (l list) {
+			for i := range int64(300_000) {
+				l = append(l, i)
+			}
+			return l
+		}(), "texts": func() (l list) {
 			for range 1000 {
 				l = append(l, strings.Repeat("b", 1000))
 			}
@@ -38,7 +43,12 @@ func TestBlowUps(t *testing.T) {
 		`lists.range(500).map(a, self.spec.text + self.spec.text).size()`:                                                                  cost,
 		`self.spec.text + self.spec.text + self.spec.text`:                                                                                 "'+' would make more than 256 KiB of text",
 		`cel.bind(a, self.spec.list + self.spec.list, cel.bind(b, a+a+a+a, cel.bind(c, b+b+b+b, cel.bind(d, c+c+c+c, (d+d+d+d).size()))))`: "'+' would make a list of more than 100000 elements",
-		`lists.range(500).map(a, self.spec.text.matches("(a|b)*c" + string(a))).size()`:                                                    cost,
+		`self.spec.numbers.distinct().size()`:                                                                                              "distinct() has too much to compare: the expressions of a rule may look at 2000000 values",
+		`sets.contains(self.spec.numbers, self.spec.numbers)`:                                                                              "sets.contains() has too much to compare: the expressions of a rule may look at 2000000 values",
+		`self.spec.numbers in lists.range(9).map(i, self.spec.numbers)`:                                                                    "'in' has too much to compare: the expressions of a rule may look at 2000000 values",
+		`cel.bind(a, [self.spec.list, self.spec.list], cel.bind(b, [a,a,a,a,a,a,a,a], cel.bind(c, [b,b,b,b,b,b,b,b], cel.bind(d, [c,c,c,c,c,c,c,c], cel.bind(e, [d,d,d,d,d,d,d,d], e == [d,d,d,d,d,d,d,d])))))`: "'==' has too much to compare: the expressions of a rule may look at 2000000 values",
+		`cel.bind(a, [self.spec.list, self.spec.list], cel.bind(b, [a,a,a,a,a,a,a,a], cel.bind(c, [b,b,b,b,b,b,b,b], cel.bind(d, [c,c,c,c,c,c,c,c], [d,d,d,d,d,d,d,d].flatten(9).size()))))`:                    "flatten() has too much to compare: the expressions of a rule may look at 2000000 values",
+		`lists.range(500).map(a, self.spec.text.matches("(a|b)*c" + string(a))).size()`:                                                                                                                         cost,
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -50,6 +60,9 @@ func TestBlowUps(t *testing.T) {
 		}
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 300<<20 {
 			t.Errorf("%s: allocated %d MiB", src, grown>>20)
+		}
+		if took := time.Since(start); took > time.Minute {
+			t.Errorf("%s: took %v", src, took)
 		}
 		t.Logf("%v %d MiB %s", time.Since(start).Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>20, src)
 	}

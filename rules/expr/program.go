@@ -22,6 +22,7 @@ type Program struct {
 	ast   *ast.AST
 	prog  cel.Program
 	shape *Shape
+	reads []string
 }
 
 // Shape returns what is known of the program's result.
@@ -132,6 +133,8 @@ func describe(err error, node ast.Expr) string {
 			return "no such overload: " + name + " does not take values of these types"
 		}
 		return "no such overload"
+	case name != "" && node.Kind() == ast.SelectKind:
+		return "the value has no fields, and so no " + name
 	case node != nil && isIndex(node):
 		return "the value cannot be indexed like this"
 	case name != "" && node.Kind() == ast.CallKind:

@@ -12,27 +12,27 @@ import (
 // value of the walk in analyze.go.
 type Shape struct {
 	paths  []path
+	from   []read            // what it was computed from, which is not what it is
 	elem   *Shape            // of a list, or of a map whose keys are computed
 	fields map[string]*Shape // of a map with known keys
-}
-
-// A path is one place in a variable.
-type path struct {
-	trail string // as people write it: deployment.status.conditions[0]
-	live  bool   // it may be missing because it is not there yet
-	// liveField names the field below which self is live.
-	liveField string
 }
 
 // Self is the shape of the primary object: it is all there, except for its
 // status, which somebody still has to write.
 func Self(name string) *Shape {
-	return &Shape{paths: []path{{trail: name, liveField: "status"}}}
+	return &Shape{paths: []path{{trail: name, liveField: "status", role: wholeObject}}}
 }
 
 // Live is the shape of an object that may not exist yet.
 func Live(name string) *Shape {
-	return &Shape{paths: []path{{trail: name, live: true}}}
+	return &Shape{paths: []path{{trail: name, live: true, role: wholeObject}}}
+}
+
+// Items is the shape of a list of objects that may not be complete. The list
+// itself is there, and may be empty; what is read from its elements may not be
+// there yet.
+func Items(name string) *Shape {
+	return &Shape{paths: []path{{trail: name, role: objectList}}}
 }
 
 // Fields is the shape of a map with these fields.
@@ -52,7 +52,7 @@ func (s *Shape) field(name string) *Shape {
 	if s == nil {
 		return nil
 	}
-	return join(join(s.named(name), s.fields[name]), s.elem)
+	return join(join(s.named(name), s.fields[name]), s.elem).with(s.from)
 }
 
 // index returns the shape of s[i].
@@ -60,35 +60,35 @@ func (s *Shape) index(i int64) *Shape {
 	if s == nil {
 		return nil
 	}
-	return join(s.at(i), s.elem)
+	return join(s.at(i), s.elem).with(s.from)
 }
 
-// any returns the shape of whichever element or field of s.
-func (s *Shape) any() *Shape {
+// Any returns the shape of whichever element or field of s.
+func (s *Shape) Any() *Shape {
 	if s == nil {
 		return nil
 	}
 	out := join(s.somewhere(), s.elem)
-	for _, f := range s.fields {
-		out = join(out, f)
+	for _, key := range slices.Sorted(maps.Keys(s.fields)) {
+		out = join(out, s.fields[key])
 	}
-	return out
+	return out.with(s.from)
 }
 
 // named, at and somewhere return the places below those of s.
 func (s *Shape) named(name string) *Shape { return s.step(fieldStep(name), name) }
 
-func (s *Shape) at(i int64) *Shape { return s.step("["+strconv.FormatInt(i, 10)+"]", "") }
+func (s *Shape) at(i int64) *Shape { return s.step("["+strconv.FormatInt(i, 10)+"]", anyKey) }
 
-func (s *Shape) somewhere() *Shape { return s.step("[]", "") }
+func (s *Shape) somewhere() *Shape { return s.step("[]", anyKey) }
 
-func (s *Shape) step(step, name string) *Shape {
+func (s *Shape) step(text, key string) *Shape {
 	if s == nil || len(s.paths) == 0 {
 		return nil
 	}
 	out := &Shape{paths: make([]path, len(s.paths))}
 	for i, p := range s.paths {
-		out.paths[i] = path{trail: p.trail + step, live: p.live || p.liveField != "" && p.liveField == name}
+		out.paths[i] = p.step(text, key)
 	}
 	return out
 }
@@ -121,10 +121,14 @@ func join(a, b *Shape) *Shape {
 	if b == nil || a == b {
 		return a
 	}
-	out := &Shape{paths: a.paths, elem: join(a.elem, b.elem)}
+	out := &Shape{paths: a.paths, from: union(a.from, b.from), elem: join(a.elem, b.elem)}
 	for _, p := range b.paths {
-		if !out.has(p) && len(out.paths) < maxPaths {
+		switch {
+		case out.has(p):
+		case len(out.paths) < maxPaths:
 			out.paths = append(out.paths[:len(out.paths):len(out.paths)], p)
+		default:
+			out.from = union(out.from, []read{{p.trail, p.role != ordinary}})
 		}
 	}
 	if len(a.fields)+len(b.fields) > 0 {

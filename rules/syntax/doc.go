@@ -5,12 +5,35 @@
 // shapes, names, and where expressions begin and end. Compiling them is the
 // work of package rules.
 //
+// # What a rule says
+//
+// A rule has a name and says what it is for. It may have let and lookups, which
+// are values and other objects that its expressions read; validate, children,
+// patch, status and conditions, which are what it does for an object; finalize,
+// teardown and requeueAfter, which say when; and allow, which is what it may do
+// beyond the namespace of its object. onRuleRemoval and serviceAccountName are
+// words of the language that are not supported yet.
+//
+// A lookup gives one object, by name, or a list, by selector. A child is one
+// object; with forEach it is one for each element of a list, with replicas any
+// number of the same kind, whose names begin with metadata.generateName. What
+// stands in finalize is made once, when the object goes, and has a timeout.
+//
+// The names of let, lookups, children and finalize are those of values in
+// expressions, so they are CEL identifiers and each stands for one thing in a
+// rule. Names in forEach are seen by one child alone; others may use them too.
+//
+// Durations are Go's, like 90s or 1h30m. The path of a field, in ignoreFields,
+// is written spec.replicas or metadata.annotations["example.com/x"]; it leads
+// through maps that the template writes out, never into lists.
+//
 // # Two kinds of text
 //
-// A field that can only be an expression (when, expression, readyWhen, the
-// strings of let) is bare CEL. A field that holds data (template, status,
-// reason, message, the maps and lists of let) is YAML in which ${CEL} stands
-// for a value and $${ for a literal "${". Where ${...} ends is decided by
+// A field that can only be an expression (when, expression, readyWhen, failWhen,
+// replicas, maxUnavailable, in, the strings of let) is bare CEL. A field that
+// holds data (template, patch, status, reason, message, a lookup's name,
+// namespace and selector, the maps and lists of let) is YAML in which ${CEL}
+// stands for a value and $${ for a literal "${". Where ${...} ends is decided by
 // CEL's own tokens, so braces in strings and in map literals do no harm.
 //
 // # Which YAML

@@ -1,6 +1,12 @@
 package syntax
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// indexed is a path like metadata.annotations["example.com/x"].
+var indexed = regexp.MustCompile(`[\w.-]+(?:\["[^"]*"\][\w.-]*)+`)
 
 // explainFlow finds what went wrong within { } or [ ] on the given lines. Most
 // often it is a value that needs quotes there.
@@ -13,6 +19,14 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 		}
 		if i := bare(value, "!"); i >= 0 {
 			return NewError(Pos{t.name, line, column + i}, "", problem, "YAML reads ! as a tag: quote the expression")
+		}
+	}
+	for line := from; line <= to; line++ {
+		value, column := valueOf(t.line(line))
+		for _, path := range indexed.FindAllString(value, maxBack) {
+			if i := bare(value, path); i >= 0 {
+				return NewError(Pos{t.name, line, column + i}, "", problem, "inside { } and [ ] put this in quotes: "+quoted(path))
+			}
 		}
 	}
 	p := t.first(from)

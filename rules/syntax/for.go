@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -10,8 +9,14 @@ import (
 )
 
 var forShape = shape{
-	keys:     []string{"apiVersion", "kind", "namespaces", "selector", "when"},
-	required: []string{"apiVersion", "kind"},
+	keys: []key{
+		{name: "apiVersion", required: true, value: apiVersionName, doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
+		{name: "kind", required: true, value: kindName, doc: "The kind, custom or built-in, like `Deployment`."},
+		{name: "namespaces", value: namespacePatterns, doc: "In which namespaces: names or patterns with `*` and `?`. All by default."},
+		{name: "selector", value: orNothing(mapOf(&selectorShape)),
+			doc: "Which labels the objects have, evaluated by the API server. Literal. All objects by default."},
+		{name: "when", value: boolExpr, fallback: "true", doc: "An expression over `self` alone that says whether the rule is for an object."},
+	},
 }
 
 // readFor reads which objects a rule is for.
@@ -20,14 +25,9 @@ func (s scope) readFor(n *yaml.Node) For {
 	t := s.table(n, &forShape)
 	f.APIVersion = s.key("apiVersion").apiVersion(t["apiVersion"])
 	f.Kind = s.key("kind").kind(t["kind"])
-	for i, item := range s.key("namespaces").list(t["namespaces"]) {
-		s := s.key("namespaces").index(i)
-		if name, ok := s.literal(item); ok && s.isNamespaces(name) {
-			f.Namespaces = append(f.Namespaces, name)
-		}
-	}
+	f.Namespaces = s.key("namespaces").patterns(t["namespaces"])
 	if selector := t["selector"]; !isNull(selector) {
-		f.Selector = s.key("selector").readSelector(selector)
+		f.Selector = s.key("selector").literalSelector(selector)
 	}
 	f.When = s.key("when").expr(t["when"])
 	return f
@@ -69,6 +69,18 @@ func (s scope) kind(n *yaml.Node) String {
 	return k
 }
 
+// patterns reads a list of namespaces, given by name or by pattern.
+func (s scope) patterns(n *yaml.Node) []String {
+	var patterns []String
+	for i, item := range s.list(n) {
+		s := s.index(i)
+		if name, ok := s.literal(item); ok && s.isNamespaces(name) {
+			patterns = append(patterns, name)
+		}
+	}
+	return patterns
+}
+
 // isNamespaces tells whether name is a namespace's, or a pattern of * and ?
 // that can match one.
 func (s scope) isNamespaces(name String) bool {
@@ -78,72 +90,4 @@ func (s scope) isNamespaces(name String) bool {
 	}
 	s.errorf(name.Pos, "%q is not the name of a namespace, nor a pattern with * and ?", name.Value)
 	return false
-}
-
-var (
-	selectorShape    = shape{keys: []string{"matchLabels", "matchExpressions"}}
-	requirementShape = shape{keys: []string{"key", "operator", "values"}, required: []string{"key", "operator"}}
-)
-
-// readSelector reads a label selector. It goes to the API server before there
-// is an object to evaluate anything on, so it is literal.
-func (s scope) readSelector(n *yaml.Node) *Node {
-	t := s.table(n, &selectorShape)
-	if t == nil {
-		return nil
-	}
-	before := len(s.errs)
-	if labels := t["matchLabels"]; !isNull(labels) && labels.Kind == yaml.MappingNode {
-		for _, e := range s.key("matchLabels").entries(labels) {
-			s := s.key("matchLabels")
-			s.labelKey(e.key)
-			s.key(e.key.Value).labelValue(e.value)
-		}
-	} else if labels != nil && !isNull(labels) {
-		s.key("matchLabels").wrongShape(labels, "a map")
-	}
-	for i, item := range s.key("matchExpressions").list(t["matchExpressions"]) {
-		s.key("matchExpressions").index(i).requirement(item)
-	}
-	if len(s.errs) > before {
-		return nil
-	}
-	return s.data(n)
-}
-
-func (s scope) requirement(n *yaml.Node) {
-	t := s.table(n, &requirementShape)
-	if key, ok := s.key("key").literal(t["key"]); ok {
-		s.labelKey(key)
-	}
-	operator := s.key("operator").oneOf(t["operator"], "In", "NotIn", "Exists", "DoesNotExist")
-	values := s.key("values").list(t["values"])
-	for i, item := range values {
-		s.key("values").index(i).labelValue(item)
-	}
-	if t == nil || operator.Value == "" {
-		return
-	}
-	switch takes := slices.Contains([]string{"In", "NotIn"}, operator.Value); {
-	case takes && len(values) == 0:
-		s.errorf(operator.Pos, "operator %s needs values", operator.Value)
-	case !takes && len(values) > 0:
-		s.errorf(operator.Pos, "operator %s takes no values", operator.Value)
-	}
-}
-
-func (s scope) labelKey(key String) {
-	if len(validation.IsQualifiedName(key.Value)) > 0 {
-		s.errorf(key.Pos, "%q is not the name of a label", key.Value)
-	}
-}
-
-func (s scope) labelValue(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && isText(n) && n.Value == "" {
-		return // A label may be empty.
-	}
-	value, ok := s.literal(n)
-	if ok && len(validation.IsValidLabelValue(value.Value)) > 0 {
-		s.errorf(value.Pos, "%q is not the value of a label", value.Value)
-	}
 }

@@ -19,9 +19,10 @@ func isLetter(r rune) bool {
 
 // names are those that the expressions of a rule may use.
 type names struct {
-	taken    map[string]Pos
-	lost     []string
-	nameless bool
+	taken     map[string]Pos
+	iterators []iterating
+	lost      []string
+	nameless  bool
 }
 
 // lose notes the names in a part of a rule that is not read: the keys of a map,

@@ -16,8 +16,13 @@ const (
 const maxRules = 256
 
 var documentShape = shape{
-	keys:     []string{"apiVersion", "kind", "rules"},
-	required: []string{"rules"},
+	doc: "Rules for reconcel: which objects a resource owns, and what its status is.",
+	keys: []key{
+		{name: "apiVersion", doc: "The version of the language.", value: constant(APIVersion), required: true},
+		{name: "kind", doc: "Says that this is a file of rules.", value: constant(Kind), required: true},
+		{name: "rules", doc: "The rules. All files that are given to reconcel make one set.", required: true,
+			value: &schema{Type: types{"array", "null"}, Items: mapOf(&ruleShape), MaxItems: new(maxRules)}},
+	},
 }
 
 // Parse reads rules files. Its error is an Errors with every complaint about

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -207,10 +208,19 @@ func expressions(f *File) []*Expr {
 			add(c.Expression)
 			data(c.Message)
 		}
-		for _, c := range r.Children {
-			add(c.When, c.ReadyWhen)
+		for _, l := range r.Lookups {
+			data(l.Namespace)
+			data(l.Name)
+			data(l.Selector)
+		}
+		for _, c := range slices.Concat(r.Children, r.Finalize) {
+			add(c.When, c.Replicas, c.ReadyWhen, c.FailWhen, c.MaxUnavailable)
+			for _, it := range c.ForEach {
+				add(it.In)
+			}
 			data(c.Template)
 		}
+		data(r.Patch)
 		data(r.Status)
 		for _, c := range r.Conditions {
 			add(c.When)

@@ -1,17 +1,46 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 var ruleShape = shape{
-	keys:     []string{"name", "for", "let", "validate", "children", "status", "conditions"},
-	required: []string{"name", "for"},
-	later: []string{"lookups", "patch", "finalize", "teardown", "requeueAfter", "onRuleRemoval", "serviceAccountName",
-		"allow"},
+	doc: "What reconcel does for the objects of one kind.",
+	keys: []key{
+		{name: "name", required: true, value: ruleName,
+			doc: "A DNS label, unique among all rules. It stands in a label of every child: a rule under a new name is a new rule."},
+		{name: "for", required: true, value: mapOf(&forShape),
+			doc: "Which objects the rule is for. Each of them is a primary, `self` in expressions."},
+		{name: "let", value: letData, doc: "Named values for the expressions of the rule: a string is an expression, a map or list " +
+			"is data with `${...}`. In any order, but not in a circle."},
+		{name: "lookups", value: listOf(mapOf(&lookupShape)), doc: "Other objects that the rule reads and does not own. They are watched."},
+		{name: "validate", value: listOf(mapOf(&checkShape)),
+			doc: "What must hold for an object. If it does not, the object is `Stalled` and what exists stays as it is."},
+		{name: "children", value: listOf(mapOf(&childShape)), doc: "The objects that a primary owns, applied in the order in which they need each other."},
+		{name: "patch", value: mapOf(&patchShape), doc: "Data that is written into the primary itself: labels, annotations, and fields " +
+			"outside `metadata` and `status`. Written as a whole, once all of it is known."},
+		{name: "status", value: statusData,
+			doc: "Fields of the primary's status, as data. Each is written once it is known. For conditions there is `conditions`."},
+		{name: "conditions", value: listOf(mapOf(&conditionShape)), doc: "Conditions of the primary besides `Ready`, `Reconciling` and `Stalled`."},
+		{name: "finalize", value: listOf(mapOf(&finalizeShape)),
+			doc: "What is made and waited for when the primary is deleted, before its children go: a backup, say."},
+		{name: "teardown", value: choiceOf(teardowns), fallback: "background", doc: "How the children go when the primary is deleted."},
+		{name: "requeueAfter", value: durationText, doc: "When to look at every primary again though nothing has changed, " +
+			"at least `1s`. Never by default: everything that a rule reads is watched."},
+		{name: "allow", value: mapOf(&allowShape), doc: "What the rule may do beyond the namespace of its primary. Nothing by default."},
+	},
+	later: []string{"onRuleRemoval", "serviceAccountName"},
+}
+
+// teardowns are the ways in which children go.
+var teardowns = choices{
+	{"background", "All at once, by the garbage collector where there is no `finalize`."},
+	{"ordered", "In reverse order of what they need, each when those that need it are gone."},
 }
 
 // readRule reads one entry of rules.
@@ -37,10 +66,20 @@ func (s scope) readRule(n *yaml.Node) {
 		}
 	}
 	r.Let = s.key("let").readLet(t["let"], names)
+	r.Lookups = s.key("lookups").readLookups(t["lookups"], names)
 	r.Validate = s.key("validate").readValidate(t["validate"])
-	r.Children = s.key("children").readChildren(t["children"], names)
+	children := s.key("children").readSection(t["children"], &childShape, names)
+	finalize := s.key("finalize").readSection(t["finalize"], &finalizeShape, names)
+	names.settle()
+	children.follow(finalize)
+	finalize.follow(children)
+	r.Children, r.Finalize = children.children(), finalize.children()
+	r.Patch = s.key("patch").readPatch(t["patch"])
 	r.Status = s.key("status").readStatus(t["status"])
 	r.Conditions = s.key("conditions").readConditions(t["conditions"])
+	r.Teardown = s.key("teardown").oneOf(t["teardown"], teardowns)
+	r.RequeueAfter = s.key("requeueAfter").duration(t["requeueAfter"], time.Second)
+	r.Allow = s.key("allow").readAllow(t["allow"])
 	r.Lost, r.Nameless = names.lost, names.nameless
 	s.file.Rules = append(s.file.Rules, r)
 }
@@ -116,7 +155,13 @@ func (s scope) readLet(n *yaml.Node, names *names) []*Let {
 	return lets
 }
 
-var checkShape = shape{keys: []string{"expression", "message"}, required: []string{"expression"}}
+var checkShape = shape{
+	doc: "A condition that an object must meet.",
+	keys: []key{
+		{name: "expression", required: true, value: boolExpr, doc: "What must be true, like `self.spec.size > 0`."},
+		{name: "message", value: textData, doc: "What to tell people if it is not, with `${...}` for values. By default the expression itself."},
+	},
+}
 
 func (s scope) readValidate(n *yaml.Node) []*Check {
 	var checks []*Check
@@ -153,7 +198,18 @@ func (s scope) readStatus(n *yaml.Node) *Node {
 	return d
 }
 
-var conditionShape = shape{keys: []string{"type", "when", "reason", "message"}, required: []string{"type", "when"}}
+var conditionShape = shape{
+	doc: "A condition of the primary.",
+	keys: []key{
+		{name: "type", required: true, value: conditionName, doc: "Its name, like `Available`. `Ready`, `Reconciling` and `Stalled` are reconcel's own."},
+		{name: "when", required: true, value: boolExpr, doc: "Whether it is `True` or `False`. While that is not known, it is `Unknown`."},
+		{name: "reason", value: reasonData, doc: "One word for programs, like `Enough`, or data. By default the type, or `Not` and the type."},
+		{name: "message", value: textData, doc: "A sentence for people, with `${...}` for values. Empty by default."},
+	},
+}
+
+// ownConditions are those that reconcel sets itself.
+var ownConditions = []string{"Ready", "Reconciling", "Stalled"}
 
 func (s scope) readConditions(n *yaml.Node) []*Condition {
 	var conditions []*Condition
@@ -191,7 +247,7 @@ func (s scope) conditionType(n *yaml.Node, types map[string]Pos) String {
 		return typ
 	}
 	switch at, taken := types[typ.Value]; {
-	case typ.Value == "Ready", typ.Value == "Reconciling", typ.Value == "Stalled":
+	case slices.Contains(ownConditions, typ.Value):
 		s.errorf(typ.Pos, "type %s is reconcel's own", typ.Value).Hint = "choose another name"
 		return String{}
 	case len(validation.IsQualifiedName(typ.Value)) > 0:

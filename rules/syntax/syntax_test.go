@@ -3,6 +3,7 @@ package syntax
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +184,9 @@ func TestLargeFiles(t *testing.T) {
 		"not YAML":      head + strings.Repeat("  # x\n", 30_000) + " x\n",
 		"open quote":    head + "  let: {a: \"" + strings.Repeat("x\n    ", 30_000),
 		"one string":    head + "  status: {a: \"" + strings.Repeat("${a} ", 60_000) + "\"}\n",
+		"long path":     head + "  children: [{id: a, ignoreFields: [a" + strings.Repeat(".b", 300_000) + "], template: {a: {}}}]\n",
+		"many paths":    head + "  children: [{id: a, ignoreFields: [" + strings.Repeat("a.b, ", 60_000) + "], template: {a: {b: 1}}}]\n",
+		"many indexed":  head + "  children: [{id: a, ignoreFields: ['a[\"" + strings.Repeat("b.c[\"x\"],", 60_000) + "]}]\n",
 		"many unclosed": head + "  status: {a: [" + strings.Repeat(`"${a",`, 30_000) + "]}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,5 +199,50 @@ func TestLargeFiles(t *testing.T) {
 				t.Log(took)
 			}
 		})
+	}
+}
+
+// TestTellsLostNames requires that what could not be read is known by its name,
+// so that nobody says of it that it is not declared.
+func TestTellsLostNames(t *testing.T) {
+	const end = "template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]\n"
+	for body, want := range map[string]string{
+		"  lookup: [{id: a}]\n":                                                                      "a",
+		"  lookups: {a: {kind: Pod}}\n":                                                              "a",
+		"  lookups: [{id: a, apiVersion: v1, kind: Pod}]\n":                                          "a",
+		"  lookups: [{id: a, apiVersion: v1, kind: Pod, name: ''}]\n":                                "a",
+		"  lookups: [{id: a, apiVersion: v1, kind: Pod, name: x, selector: {}}]":                     "a",
+		"  lookups: [a]\n":                                                                           "?",
+		"  lookups: [{apiVersion: v1, kind: Pod, name: x}]\n":                                        "?",
+		"  lookups: a\n":                                                                             "",
+		"  finalise: [{id: a}]\n":                                                                    "a",
+		"  finalize: {a: {}}\n":                                                                      "a",
+		"  finalize: [{}]\n":                                                                         "?",
+		"  requeueAfter: 10\n":                                                                       "",
+		"  allow: {zzz: [{id}]}\n":                                                                   "",
+		"  children: [{id: a, foreach: [{name: b, in: self.x}], " + end:                              "b in name self.x",
+		"  children: [{id: a, forEach: {name: b, in: self.x}, " + end:                                "b in name self.x",
+		"  children: [{id: a, forEach: [{nam: b, in: self.x}], " + end:                               "b ?",
+		"  children: [{id: a, forEach: [{name: b, idx: c, in: self.x}], " + end:                      "c",
+		"  children: [{id: a, forEach: [{name: a, index: c, in: self.x}], " + end:                    "a c",
+		"  children: [{id: a, forEach: [{name: b, index: b, in: self.x}], " + end:                    "b b",
+		"  children: [{id: a, forEach: [{name: b-c, in: self.x}], " + end:                            "b-c ?",
+		"  children: [{id: a, forEach: [b], " + end:                                                  "?",
+		"  children: [{id: a, forEach: [], " + end:                                                   "",
+		"  children: [{id: a, forEach: [{name: b, in: self.x}], timeout: [{name: b, in: c}], " + end: "b c in name",
+	} {
+		file, err := Parse([]Source{{Name: "rules.yaml", Data: []byte(head + body)}})
+		if err == nil {
+			t.Errorf("%s: is accepted", body)
+			continue
+		}
+		rule := file.Rules[0]
+		got := slices.DeleteFunc(slices.Sorted(slices.Values(rule.Lost)), func(name string) bool { return name == "" })
+		if rule.Nameless {
+			got = append(got, "?")
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
 	}
 }

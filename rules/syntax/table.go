@@ -1,17 +1,77 @@
 package syntax
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// A shape says which keys a map may have.
+// A shape says which keys a map may have. Maps are read by it, and their JSON
+// Schema is made from it.
 type shape struct {
-	keys     []string
-	required []string
-	later    []string // of the language, but not of this version
+	keys  []key
+	later []string // of the language, but not of this version
+	wrong map[string]wrongKey
+
+	doc     string   // what such a map is, where it is an item of a list
+	refused []string // that a map with others must not have
+	others  *schema  // what stands under all other keys; nil: there are none
+	more    schema   // how the keys go together
+}
+
+// A key is one that a map may have.
+type key struct {
+	name     string
+	doc      string  // for people: a sentence or two, with `code` in backticks
+	value    *schema // what may stand under it
+	required bool
+	fallback string // what holds without the key, if it can be written
+}
+
+// names returns the keys by name.
+func (sh *shape) names() []string {
+	names := make([]string, len(sh.keys))
+	for i := range sh.keys {
+		names[i] = sh.keys[i].name
+	}
+	return names
+}
+
+// has tells whether a map of this shape may have a key.
+func (sh *shape) has(name string) bool {
+	return slices.ContainsFunc(sh.keys, func(k key) bool { return k.name == name })
+}
+
+// A wrongKey is one that people write although the map has no such key.
+type wrongKey struct {
+	hint  string
+	means string // the key that it stands for, or ""
+}
+
+// meant returns the key of the shape that was meant by another one, or "".
+func (sh *shape) meant(name string) string {
+	if wrong, known := sh.wrong[name]; known {
+		return wrong.means
+	}
+	return Nearest(name, sh.names())
+}
+
+// written returns the keys that stand in a map, under the names that were
+// meant: a misspelt key is not a missing one.
+func (sh *shape) written(n *yaml.Node) map[string]*yaml.Node {
+	keys := make(map[string]*yaml.Node)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		if !sh.has(name) {
+			name = sh.meant(name)
+		}
+		if keys[name] == nil {
+			keys[name] = n.Content[i]
+		}
+	}
+	return keys
 }
 
 // A table is a map of the language, with what stands under each of its keys.
@@ -28,19 +88,19 @@ func (s scope) table(n *yaml.Node, sh *shape) table {
 	for _, e := range s.entries(n) {
 		name := e.key.Value
 		switch {
-		case slices.Contains(sh.keys, name):
+		case sh.has(name):
 			t[name] = e.value
 		case slices.Contains(sh.later, name):
 			s.errorf(e.key.Pos, "%s is not supported yet", name)
 		default:
-			s.errorf(e.key.Pos, "unknown key %q", name).Hint = hintKeys(name, sh.keys)
-			meant = append(meant, Nearest(name, sh.keys))
+			s.errorf(e.key.Pos, "unknown key %q", name).Hint = cmp.Or(sh.wrong[name].hint, hintKeys(name, sh.names()))
+			meant = append(meant, sh.meant(name))
 		}
 	}
-	for _, name := range sh.required {
+	for i := range sh.keys {
 		// A key that is there but misspelt is one mistake, not two.
-		if t[name] == nil && !slices.Contains(meant, name) {
-			s.errorf(s.text.pos(n), "missing %s", name)
+		if k := &sh.keys[i]; k.required && t[k.name] == nil && !slices.Contains(meant, k.name) {
+			s.errorf(s.text.pos(n), "missing %s", k.name)
 		}
 	}
 	return t
@@ -140,7 +200,12 @@ func (s scope) literal(n *yaml.Node) (String, bool) {
 }
 
 // oneOf returns a literal that must be one of a few values.
-func (s scope) oneOf(n *yaml.Node, values ...string) String {
+func (s scope) oneOf(n *yaml.Node, cs choices) String {
+	values := cs.texts()
+	if n != nil && (n.Kind != yaml.ScalarNode || !isText(n)) {
+		s.wrongShape(n, either(values))
+		return String{}
+	}
 	str, ok := s.literal(n)
 	if !ok || slices.Contains(values, str.Value) {
 		return str

@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -11,14 +10,39 @@ import (
 // own objects again.
 const ownPrefix = "reconcel.dev/"
 
-// metadataKeys are what a template may say about its object.
-var metadataKeys = []string{"name", "namespace", "labels", "annotations", "finalizers"}
+var (
+	templateShape = shape{
+		keys: []key{
+			{name: "apiVersion", required: true, value: apiVersionName, doc: "Group and version, like `apps/v1`, or `v1` for the core group. Literal."},
+			{name: "kind", required: true, value: kindName, doc: "The kind, like `Deployment`. Literal, so that what has to be watched is known beforehand."},
+			{name: "metadata", required: true, value: mapOf(&metadataShape), doc: "What the object is called, and its labels."},
+		},
+		refused: []string{"status"},
+		others:  anything,
+	}
+	// metadataShape is what a template may say about its object.
+	metadataShape = shape{keys: []key{
+		{name: "name", value: filledData, doc: "The name. May hold `${...}`; if it comes out differently it is another object."},
+		{name: "generateName", value: filledData, doc: "How the names begin, for a child with `replicas`."},
+		{name: "namespace", value: orNothing(textData), doc: "The primary's own namespace by default; another one needs `allow`. May hold `${...}`."},
+		{name: "labels", value: marksData, doc: "Labels of the object."},
+		{name: "annotations", value: marksData, doc: "Annotations of the object."},
+		{name: "finalizers", value: listData, doc: "Finalizers of the object."},
+	}}
+)
+
+// withName returns the schema of an entry whose template has one key of metadata
+// for the name, and not the other.
+func withName(key, other string) *schema {
+	metadata := holds(other, nil)
+	metadata.Required = []string{key}
+	return holds("template", holds("metadata", metadata))
+}
 
 const apiServerSets = "the API server sets it"
 
 // refusedMetadata says why the rest is not for templates.
 var refusedMetadata = map[string]string{
-	"generateName":               "the name must be known beforehand: write name",
 	"ownerReferences":            "reconcel sets the owner reference itself",
 	"managedFields":              apiServerSets,
 	"uid":                        apiServerSets,
@@ -30,8 +54,25 @@ var refusedMetadata = map[string]string{
 	"selfLink":                   apiServerSets,
 }
 
+// naming is how the objects that a template makes get their names.
+type naming int
+
+const (
+	named     naming = iota // metadata.name is all of it
+	numbered                // replicas: metadata.generateName is how it begins
+	undecided               // the author has to choose first
+)
+
+// key returns the key of metadata that is required.
+func (nm naming) key() string {
+	if nm == numbered {
+		return "generateName"
+	}
+	return "name"
+}
+
 // readTemplate reads the object that a child is made from.
-func (s scope) readTemplate(n *yaml.Node) *Node {
+func (s scope) readTemplate(n *yaml.Node, nm naming) *Node {
 	if n.Kind != yaml.MappingNode {
 		s.wrongShape(n, "a map")
 		return nil
@@ -50,7 +91,7 @@ func (s scope) readTemplate(n *yaml.Node) *Node {
 		s.key("kind").kind(v)
 	}
 	if v := s.required(n, values, "metadata"); v != nil {
-		s.key("metadata").checkMetadata(v)
+		s.key("metadata").checkMetadata(v, nm)
 	}
 	return s.data(n)
 }
@@ -71,37 +112,49 @@ func (s scope) required(n *yaml.Node, values table, key string) *yaml.Node {
 	return values[key]
 }
 
-func (s scope) checkMetadata(n *yaml.Node) {
+func (s scope) checkMetadata(n *yaml.Node, nm naming) {
 	if n.Kind != yaml.MappingNode {
-		s.wrongShape(n, "a map with name")
+		s.wrongShape(n, "a map with "+nm.key())
 		return
 	}
-	named := false
+	found := nm == undecided
 	for _, e := range s.muted().entries(n) {
 		key := e.key.Value
 		if why := refusedMetadata[key]; why != "" {
 			s.errorf(e.key.Pos, "%s cannot be set: %s", key, why)
-			named = named || key == "generateName"
 			continue
 		}
 		switch key {
-		case "name":
-			named = true
-			s.key(key).checkName(e.value)
+		case "name", "generateName":
+			found = true
+			s.checkName(e, nm)
 		case "labels", "annotations":
 			s.key(key).checkMarks(e.value)
 		default:
-			if !slices.Contains(metadataKeys, key) {
-				s.errorf(e.key.Pos, "unknown key %q", key).Hint = hintKeys(key, metadataKeys)
+			if !metadataShape.has(key) {
+				s.errorf(e.key.Pos, "unknown key %q", key).Hint = hintKeys(key, metadataShape.names())
+				found = found || metadataShape.meant(key) == nm.key()
 			}
 		}
 	}
-	if !named {
-		s.errorf(s.text.pos(n), "missing name")
+	if !found {
+		s.errorf(s.text.pos(n), "missing %s", nm.key())
 	}
 }
 
-func (s scope) checkName(n *yaml.Node) {
+// checkName checks name or generateName.
+func (s scope) checkName(e entry, nm naming) {
+	switch {
+	case e.key.Value != nm.key() && nm == named:
+		s.errorf(e.key.Pos, "generateName cannot be set: the name must be known beforehand").Hint =
+			"write name; generateName is for children with replicas"
+		return
+	case e.key.Value != nm.key() && nm == numbered:
+		s.errorf(e.key.Pos, "name cannot be set: each of the replicas gets its own").Hint = "write generateName, how the names begin"
+		return
+	}
+	n := e.value
+	s = s.key(e.key.Value)
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):
 		s.wrongShape(n, "a string")

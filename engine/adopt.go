@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
+)
+
+// adoptable reports whether nobody has the object. One that is tracked by a
+// primary of the same kind, namespace and name but another UID was left behind
+// by that.
+func (p *pass) adoptable(u *unstructured.Unstructured) bool {
+	o := object{Unstructured: *u}
+	if _, controlled := o.controller(); controlled || o.terminating() {
+		return false
+	}
+	former, tracked := o.owner()
+	if !tracked {
+		_, marked := u.GetAnnotations()[rules.AnnotationOwner]
+		return !marked // One that cannot be read may be somebody's.
+	}
+	former.UID = p.req.UID
+	return former == p.req
+}
+
+// adopt takes over an object in exactly the state that was read.
+func (p *pass) adopt(ctx context.Context, k kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (action, error) {
+	if p.self.terminating() {
+		return p.foreign(d, existing, w)
+	}
+	if err := p.confirm(ctx); err != nil {
+		return unchanged, err
+	}
+	version := existing.GetResourceVersion()
+	if err := w.refusal.of(p, d, version); err != nil {
+		return unchanged, err
+	}
+	body := d.AppendApply(nil, string(existing.GetUID()), version)
+	if keeps(d.Child) {
+		var err error
+		if body, err = marks(body); err != nil {
+			return unchanged, err
+		}
+	}
+	err := p.apply(ctx, k, d, w, body)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return unchanged, errStale // It changed between the read and the apply.
+	case err != nil:
+		w.foreign = true // The next look is at what exists, and not a creation.
+		return unchanged, w.refusal.note(p, d, version, explained(d, err, ""))
+	}
+	subject := name(k.gvk.Kind, d.Identity.Namespace, d.Identity.Name)
+	p.engine.log.Info("adopted", "object", p.req.String(), "child", subject)
+	p.engine.events.normal(p.self, reasonAdopted, "took over "+subject+", which nobody controlled")
+	return wrote, nil
+}
+
+// marks returns what of an apply says whose the object is, and nothing of what
+// it should be like: one that is left alone once it exists is only marked.
+func marks(body []byte) ([]byte, error) {
+	var o unstructured.Unstructured
+	if err := json.Unmarshal(body, &o.Object); err != nil {
+		return nil, err
+	}
+	var out unstructured.Unstructured
+	out.SetGroupVersionKind(o.GroupVersionKind())
+	out.SetNamespace(o.GetNamespace())
+	out.SetName(o.GetName())
+	out.SetUID(o.GetUID())
+	out.SetResourceVersion(o.GetResourceVersion())
+	out.SetOwnerReferences(o.GetOwnerReferences())
+	out.SetLabels(only(o.GetLabels(), rules.LabelRule, rules.LabelChild))
+	out.SetAnnotations(only(o.GetAnnotations(), rules.AnnotationApplied, rules.AnnotationOwner, rules.AnnotationOrphan))
+	return json.Marshal(out.Object)
+}
+
+func only(all map[string]string, keys ...string) map[string]string {
+	out := map[string]string{}
+	for _, key := range keys {
+		if value, ok := all[key]; ok {
+			out[key] = value
+		}
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"reconcel/rules"
+)
+
+// Many objects are created in batches of 1, 2, 4, 8 and so on, until one
+// fails: where a quota is used up, say, that costs a few requests and not one
+// for each object. Only the requests of a batch are made at the same time;
+// what follows from their answers is done one after another.
+
+// inFlight is how many requests of one pass are under way at most.
+const inFlight = 16
+
+// A creation is one object to be made.
+type creation struct {
+	kind kind
+	d    *rules.Desired
+	w    *written
+	body []byte
+	err  error // the API server's answer
+}
+
+// createAll creates the missing objects of a child.
+func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *tally) {
+	var failed brake
+	var todo []*creation
+	for _, d := range missing {
+		c, did, err := p.creation(ctx, d)
+		if c != nil {
+			todo = append(todo, c)
+			continue
+		}
+		failed.note(d, did, err)
+		t.note(d, did, err)
+	}
+	// Those that were refused before come last: they must not hold up the others
+	// for ever.
+	slices.SortStableFunc(todo, func(a, b *creation) int { return a.w.refusal.rank() - b.w.refusal.rank() })
+	for size := 1; len(todo) > 0; size *= 2 {
+		var batch []*creation
+		for len(todo) > 0 && len(batch) < size {
+			c := todo[0]
+			todo = todo[1:]
+			if failed.stops(c.d) {
+				t.note(c.d, postponed, nil)
+				continue
+			}
+			batch = append(batch, c)
+		}
+		p.send(ctx, batch)
+		for _, c := range batch {
+			did, err := p.created(ctx, c.kind, c.d, c.w, c.err)
+			failed.note(c.d, did, err)
+			t.note(c.d, did, err)
+		}
+	}
+}
+
+// creation prepares the creation of one object, or says why it is not to be.
+func (p *pass) creation(ctx context.Context, d *rules.Desired) (*creation, action, error) {
+	c := p.primary.cacheOf(d.Identity.GVK)
+	if c == nil {
+		return nil, unchanged, errStarting
+	}
+	if err := p.inScope(c.kind, d); err != nil {
+		return nil, unchanged, err
+	}
+	w := p.memory.child(d.Identity)
+	if free, did, err := p.free(ctx, c.kind, d, w); !free {
+		return nil, did, err
+	}
+	body, err := creationBody(d)
+	if err != nil {
+		return nil, unchanged, err
+	}
+	return &creation{kind: c.kind, d: d, w: w, body: body}, unchanged, nil
+}
+
+// send makes the requests of one batch, and returns when all are answered.
+func (p *pass) send(ctx context.Context, batch []*creation) {
+	if len(batch) == 1 {
+		c := batch[0]
+		c.err = p.apply(ctx, c.kind, c.d, c.w, c.body)
+		return
+	}
+	var running sync.WaitGroup
+	slots := make(chan struct{}, inFlight)
+	for _, c := range batch {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			c.err = p.sendOne(ctx, c)
+		})
+	}
+	running.Wait()
+}
+
+// sendOne turns a panic into an error, as the queue does: nothing above it
+// would.
+func (p *pass) sendOne(ctx context.Context, c *creation) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.engine.metrics.panics.Inc()
+			p.engine.log.Error("panic", "object", p.req.String(), "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+			err = errors.New("internal error, see the log")
+		}
+	}()
+	return p.apply(ctx, c.kind, c.d, c.w, c.body)
+}
+
+// A brake stops the creation of what would most likely fail as others have.
+type brake struct {
+	all        bool
+	namespaces []string
+}
+
+// note looks at what became of one creation. A name that is held, or one object
+// of several different ones that is refused, says nothing about the others. A
+// permission or quota that is missing is so in the whole namespace, and what
+// may pass, such as an API server that does not answer, concerns all.
+func (b *brake) note(d *rules.Desired, did action, err error) {
+	var terminal *terminalError
+	var conflict *conflictError
+	switch {
+	case did == unwelcome:
+		b.namespaces = append(b.namespaces, d.Identity.Namespace)
+	case err == nil, errors.As(err, &conflict), errors.Is(err, errStale):
+	case errors.As(err, &terminal):
+		if terminal.reason == reasonForbidden || d.Child.Interchangeable() {
+			b.namespaces = append(b.namespaces, d.Identity.Namespace)
+		}
+	default:
+		b.all = true
+	}
+}
+
+func (b *brake) stops(d *rules.Desired) bool {
+	return b.all || slices.Contains(b.namespaces, d.Identity.Namespace)
+}
+
+// namespaceEnds reports whether the API server refuses new objects since the
+// namespace is being deleted.
+func namespaceEnds(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+
+	"reconcel/rules"
+)
+
+// carries reports whether the object was last applied from this rendering.
+func carries(o *object, d *rules.Desired) bool {
+	var text [2 * len(d.Hash)]byte
+	hex.Encode(text[:], d.Hash[:])
+	return o.applied() == string(text[:])
+}
+
+// drifted reports whether somebody has changed what we own since our last
+// write. Values are not compared, so that nothing fights with defaults.
+func drifted(d *rules.Desired, live *object, w *written) bool {
+	if live.fields == (fields{}) || !carries(live, d) {
+		return true
+	}
+	if w.uid != live.GetUID() && !recognise(d, live, w) {
+		return true
+	}
+	return live.fields != w.fields && !onlyIgnored(d, live, w) || secretDiffers(d, live, w)
+}
+
+// recognise compares an object that this process has not written with the
+// rendering. If every field of it is ours, then nobody has changed any, and
+// the entry is what our last write has left.
+func recognise(d *rules.Desired, live *object, w *written) bool {
+	desired, err := d.Object()
+	if err != nil {
+		return false
+	}
+	tree, err := decodeFields(live.fields)
+	if err != nil || !covers(tree, withoutIgnored(d.Child, identifying(desired))) {
+		return false
+	}
+	w.uid, w.fields, w.version = live.GetUID(), live.fields, live.GetResourceVersion()
+	return true
+}
+
+// identifying returns the object without the fields that nobody owns, since
+// they are its identity.
+func identifying(desired map[string]any) map[string]any {
+	rest := make(map[string]any, len(desired))
+	for key, value := range desired {
+		if key != "apiVersion" && key != "kind" {
+			rest[key] = value
+		}
+	}
+	if metadata, ok := desired["metadata"].(map[string]any); ok {
+		owned := make(map[string]any, len(metadata))
+		for key, value := range metadata {
+			if key != "name" && key != "namespace" {
+				owned[key] = value
+			}
+		}
+		rest["metadata"] = owned
+	}
+	return rest
+}
+
+// secretDiffers compares the data of a Secret, whose ownership does not show a
+// change made through stringData. It does so once for each state of the object.
+func secretDiffers(d *rules.Desired, live *object, w *written) bool {
+	if d.Identity.GVK.GroupKind() != secrets || w.checked == live.GetResourceVersion() {
+		return false
+	}
+	desired, err := d.Object()
+	if err != nil {
+		return true
+	}
+	want, _ := desired["data"].(map[string]any)
+	have, _ := live.Object["data"].(map[string]any)
+	for key := range want {
+		if !sameBytes(want[key], have[key]) {
+			return true
+		}
+	}
+	w.checked = live.GetResourceVersion()
+	return false
+}
+
+// sameBytes compares two base64 values. A rendered one may be wrapped, which
+// the API server stores without the line breaks.
+func sameBytes(a, b any) bool {
+	x, _ := a.(string)
+	y, _ := b.(string)
+	p, errA := base64.StdEncoding.DecodeString(x)
+	q, errB := base64.StdEncoding.DecodeString(y)
+	return errA == nil && errB == nil && bytes.Equal(p, q)
+}

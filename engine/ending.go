@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
+)
+
+// end takes down what a rule has made for a primary that is being deleted, or
+// that the rule is not for any more, and holds the primary's finalizer until
+// that is done. Each step is derived from what exists: it may be left off
+// anywhere, and be gone on with by another process.
+func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
+	if !p.self.hasFinalizer(r.Rule) {
+		return outcome{} // Its children go by their owner references.
+	}
+	if kind, why := p.primary.unlisted(r.Rule); why != "" {
+		return outcome{state: waiting, reason: reasonDeleting,
+			message: fmt.Sprintf("rule %q waits for kind %s: %s", r.Rule.Name, kind, why)}
+	}
+	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.finalize, p.tearDown, p.letGo} {
+		if o := step(ctx, r); o.state != ready {
+			return o
+		}
+	}
+	return outcome{}
+}
+
+// leave takes down what a rule without a finalizer has made for a primary that
+// goes on to live.
+func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
+	if err := p.prune(ctx, r.Rule, leaving); err != nil {
+		return p.outcomeOf(err)
+	}
+	return p.outcomeOf(p.unpatch(ctx, r.Rule))
+}
+
+// letGo is the last step: the primary is as it was before the rule.
+func (p *pass) letGo(ctx context.Context, r *rules.RuleResult) outcome {
+	if !p.self.terminating() {
+		if err := p.unpatch(ctx, r.Rule); err != nil {
+			return p.outcomeOf(err)
+		}
+	}
+	if err := p.release(ctx, r.Rule); err != nil {
+		return p.outcomeOf(fmt.Errorf("rule %q: %w", r.Rule.Name, err))
+	}
+	delete(p.memory.left, r.Rule.Name)
+	p.engine.log.Info("let go", "object", p.req.String(), "rule", r.Rule.Name)
+	return outcome{}
+}
+
+// finalize makes the entries of finalize and waits until each is ready, or out
+// of time.
+func (p *pass) finalize(ctx context.Context, r *rules.RuleResult) outcome {
+	total, entries := outcome{}, 0
+	if p.finalized(r.Rule) {
+		return total
+	}
+	for i := range r.Children {
+		if c := &r.Children[i]; c.Child.Timeout > 0 {
+			entries++
+			total = worse(total, p.finalizeOne(ctx, r.Rule, c))
+		}
+	}
+	if total.state != ready || entries == 0 {
+		return total
+	}
+	if err := p.markFinalized(ctx, r.Rule); err != nil {
+		return p.outcomeOf(fmt.Errorf("rule %q: %w", r.Rule.Name, err))
+	}
+	return outcome{}
+}
+
+func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
+	if done(c) {
+		return outcome{}
+	}
+	since := p.endingSince(rule, c)
+	rest := since.Add(c.Child.Timeout).Sub(p.engine.clock.Now())
+	if rest <= 0 {
+		p.warn(reasonFinalizeTimeout, fmt.Sprintf("rule %q goes on without %s, which was not ready within %s", rule.Name, subject(c), c.Child.Timeout))
+		return outcome{}
+	}
+	o, _ := p.child(ctx, rule, c)
+	switch {
+	case o.state == ready:
+		return outcome{}
+	case o.reason == reasonNamespaceEnding:
+		p.skip(c, fmt.Sprintf("rule %q goes on without %s, which cannot be made in a namespace that is being deleted", rule.Name, subject(c)))
+		return outcome{}
+	}
+	p.again(rest)
+	// The end of the wait and not its rest, which would be news every second.
+	return outcome{state: waiting, reason: reasonFinalizing, message: fmt.Sprintf("waits for %s until %s: %s",
+		subject(c), since.Add(c.Child.Timeout).UTC().Format(time.RFC3339), o.message)}
+}
+
+// done reports whether nothing of an entry of finalize is to be waited for.
+func done(c *rules.ChildResult) bool {
+	if c.State != rules.Rendered {
+		return c.State == rules.Excluded
+	}
+	for i := range c.Objects {
+		if d := &c.Objects[i]; d.State != rules.Excluded && d.Readiness != rules.Ready {
+			return false
+		}
+	}
+	return true
+}
+
+// endingSince returns since when an entry of finalize is waited for: the
+// deletion of the primary, or if that goes on to live the creation of the
+// object, or if there is none the first time that this process has seen it.
+func (p *pass) endingSince(rule *rules.Rule, c *rules.ChildResult) time.Time {
+	const second = time.Second // Both times come without fractions: the entry gets its time in full.
+	if at := p.self.GetDeletionTimestamp(); at != nil {
+		return at.Add(second)
+	}
+	for i := range c.Objects {
+		if o := c.Objects[i].Live.Object; o != nil {
+			live := unstructured.Unstructured{Object: o}
+			return live.GetCreationTimestamp().Add(second)
+		}
+	}
+	return p.memory.leftAt(rule.Name, p.engine.clock.Now())
+}
+
+// subject names an entry of finalize for people.
+func subject(c *rules.ChildResult) string {
+	if len(c.Objects) > 0 && c.Objects[0].Identity.Name != "" {
+		id := c.Objects[0].Identity
+		return name(id.GVK.Kind, id.Namespace, id.Name)
+	}
+	return fmt.Sprintf("%s (%s)", c.Child.ID, c.Child.GVK.Kind)
+}
+
+// skip tells people of an entry that cannot be made. An Event about a primary in
+// the same namespace would be refused like the entry.
+func (p *pass) skip(c *rules.ChildResult, message string) {
+	if len(c.Objects) > 0 && c.Objects[0].Identity.Namespace != p.req.Namespace {
+		p.warn(reasonFinalizeSkipped, message)
+		return
+	}
+	if p.memory.tell(reasonFinalizeSkipped+" "+message, message) {
+		p.engine.log.Warn("ending", "object", p.req.String(), "reason", reasonFinalizeSkipped, "message", message)
+	}
+}
+
+// warn tells people once.
+func (p *pass) warn(reason, message string) {
+	if p.memory.tell(reason+" "+message, message) {
+		p.engine.log.Warn("ending", "object", p.req.String(), "reason", reason, "message", message)
+		p.engine.events.warning(p.self, reason, message)
+	}
+}

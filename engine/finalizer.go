@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/rules"
+)
+
+// finalizedPrefix begins an annotation of the primary that says that all
+// entries of finalize of a rule are done; the rest of its key is the rule. They
+// must not be made a second time when they are gone, at a time when nothing is
+// left that they could be about. Its value is the primary's UID, so that it
+// means nothing in a copy.
+const finalizedPrefix = "finalized.reconcel.dev/"
+
+// hold makes sure that the primary carries the rule's finalizer if it needs
+// one, before anything is written that depends on it, and that it does not if
+// it needs none any more.
+func (p *pass) hold(ctx context.Context, r *rules.RuleResult) error {
+	delete(p.memory.left, r.Rule.Name)
+	has := p.self.hasFinalizer(r.Rule)
+	switch needs := r.NeedsFinalizer(); {
+	case needs && !has, has && p.finalized(r.Rule):
+		// A mark may be left where the primary was about to leave, and came back.
+		return p.editMetadata(ctx, p.withFinalizer(r.Rule), map[string]any{finalizedPrefix + r.Rule.Name: nil})
+	case !needs && has && p.dispensable(r):
+		return p.release(ctx, r.Rule)
+	}
+	return nil
+}
+
+// dispensable reports whether nothing is left for which a live primary needs
+// the rule's finalizer.
+func (p *pass) dispensable(r *rules.RuleResult) bool {
+	for i := range r.Children {
+		if s := r.Children[i].State; s != rules.Rendered && s != rules.Excluded {
+			return false // It may need one as soon as it can be rendered.
+		}
+	}
+	return !slices.ContainsFunc(p.remains(r.Rule), func(c remaining) bool {
+		_, controlled := c.object.controller()
+		return !controlled
+	})
+}
+
+// finalized reports whether the rule's entries of finalize are done.
+func (p *pass) finalized(rule *rules.Rule) bool {
+	metadata, _ := p.self.Object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	return len(annotations) > 0 && annotations[finalizedPrefix+rule.Name] == string(p.req.UID)
+}
+
+// markFinalized notes that the rule's entries of finalize are done.
+func (p *pass) markFinalized(ctx context.Context, rule *rules.Rule) error {
+	return p.editMetadata(ctx, p.self.GetFinalizers(), map[string]any{finalizedPrefix + rule.Name: string(p.req.UID)})
+}
+
+func (p *pass) withFinalizer(rule *rules.Rule) []string {
+	list, own := p.self.GetFinalizers(), rules.Finalizer(rule.Name)
+	if slices.Contains(list, own) {
+		return list
+	}
+	return append(list, own)
+}
+
+// release takes the rule's finalizer off. A primary that is gone is as good.
+func (p *pass) release(ctx context.Context, rule *rules.Rule) error {
+	rest := slices.DeleteFunc(p.self.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule.Name) })
+	err := p.editMetadata(ctx, rest, map[string]any{finalizedPrefix + rule.Name: nil})
+	if p.gone {
+		return nil
+	}
+	return err
+}
+
+// editMetadata sets the finalizers and some annotations of the primary, if it
+// still is what this pass has seen. A null takes an annotation away.
+func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotations map[string]any) error {
+	body, err := metadataPatch(p.self, finalizers, annotations)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	response, err := p.engine.resource(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.MergePatchType, body,
+		metav1.PatchOptions{FieldManager: fieldManager})
+	switch {
+	case apierrors.IsNotFound(err):
+		p.gone = true
+		return errStale
+	case apierrors.IsConflict(err):
+		return errStale
+	case err != nil:
+		return fmt.Errorf("write metadata of %s: %w", p.req, refused(err))
+	}
+	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
+	p.self = newObject(response, primaryRole)
+	p.memory.self = p.self
+	return nil
+}
+
+// metadataPatch returns a merge patch that holds for one state of an object.
+func metadataPatch(o *object, finalizers []string, annotations map[string]any) ([]byte, error) {
+	if finalizers == nil {
+		finalizers = []string{}
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "finalizers": finalizers, "annotations": annotations,
+	}})
+}

@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// thing returns an object in a namespace, or with "" a cluster-scoped one,
+// with labels such as app=web,tier=front.
+func thing(namespace, name, set string) *object {
+	found := map[string]any{}
+	if set != "" {
+		for _, pair := range strings.Split(set, ",") {
+			key, value, _ := strings.Cut(pair, "=")
+			found[key] = value
+		}
+	}
+	o := &object{}
+	o.Object = map[string]any{"metadata": map[string]any{"name": name, "labels": found}}
+	if namespace != "" {
+		o.SetNamespace(namespace)
+	}
+	return o
+}
+
+func reader(name string) Request { return Request{Name: name, UID: types.UID(name)} }
+
+func byName(namespace, name string) query { return query{namespace: namespace, name: name} }
+
+func bySelector(tb testing.TB, namespace, selector string) query {
+	tb.Helper()
+	s, err := labels.Parse(selector)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return query{namespace: namespace, selector: s}
+}
+
+// told returns the names of those who are told of an object, sorted.
+func told(in *interests, o *object) string {
+	var names []string
+	in.tell(o, func(r Request) { names = append(names, r.Name) })
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), " ")
+}
+
+func TestInterests(t *testing.T) {
+	in := &interests{}
+	var readers []*reads
+	note := func(who string, queries ...query) {
+		rs := &reads{}
+		for _, q := range queries {
+			rs.note(in, reader(who), q)
+		}
+		readers = append(readers, rs)
+	}
+	note("named", byName("a", "x"))
+	note("both", byName("a", "x"), byName("b", "x"))
+	note("global", byName("", "x"))
+	note("web", bySelector(t, "a", "app=web"))
+	note("front", bySelector(t, "a", "app=web,tier in (front)"))
+	note("either", bySelector(t, "a", "app in (web, api)"))
+	note("not", bySelector(t, "a", "app!=web"))
+	note("everywhere", bySelector(t, "", "app=web"))
+	note("all", bySelector(t, "", ""))
+
+	for _, test := range []struct {
+		object *object
+		want   string
+	}{
+		{thing("a", "x", ""), "all both named not"},
+		{thing("b", "x", ""), "all both"},
+		{thing("c", "x", ""), "all"},
+		{thing("", "x", ""), "all global"},
+		{thing("", "y", "app=web"), "all everywhere"},
+		{thing("a", "y", "app=web"), "all either everywhere web"},
+		{thing("a", "y", "app=web,tier=front"), "all either everywhere front web"},
+		{thing("a", "y", "app=api"), "all either not"},
+		{thing("b", "y", "app=web,tier=front"), "all everywhere"},
+	} {
+		t.Run(fmt.Sprintf("%s/%s %v", test.object.GetNamespace(), test.object.GetName(), test.object.GetLabels()), func(t *testing.T) {
+			if got := told(in, test.object); got != test.want {
+				t.Errorf("told %q, want %q", got, test.want)
+			}
+		})
+	}
+	for _, rs := range readers {
+		rs.end()
+	}
+	if len(in.names)+len(in.lists) > 0 {
+		t.Errorf("left behind: %v, %v", in.names, in.lists)
+	}
+}
+
+func TestInterestsFollowThePasses(t *testing.T) {
+	in, other := &interests{}, &interests{}
+	var rs reads
+	pass := func(queries ...query) {
+		for _, q := range queries {
+			rs.note(in, reader("one"), q)
+		}
+		rs.retain()
+	}
+	pass(byName("a", "x"), bySelector(t, "a", "app=web"))
+	pass(byName("a", "y"), bySelector(t, "a", "app=api"))
+	for _, gone := range []*object{thing("a", "x", ""), thing("a", "z", "app=web")} {
+		if got := told(in, gone); got != "" {
+			t.Errorf("%q is told of %s, which it does not read any more", got, gone.GetName())
+		}
+	}
+	for _, read := range []*object{thing("a", "y", ""), thing("a", "z", "app=api")} {
+		if got := told(in, read); got != "one" {
+			t.Errorf("%q is told of %s", got, read.GetName())
+		}
+	}
+	before := slices.Clone(rs)
+	pass(bySelector(t, "a", "app=api"), byName("a", "y"), byName("a", "y"))
+	if !slices.Equal(before, rs) {
+		t.Errorf("the same queries made other interests: %v, then %v", before, rs)
+	}
+	rs.note(other, reader("one"), byName("a", "y"))
+	if got := told(other, thing("a", "y", "")); got != "one" {
+		t.Errorf("%q is told of the same name of another kind", got)
+	}
+	rs.retain() // That was a pass as well.
+	pass()
+	if len(rs) > 0 || len(in.names)+len(in.lists) > 0 {
+		t.Errorf("left behind: %v, %v, %v", rs, in.names, in.lists)
+	}
+}
+
+func TestForgottenPrimariesReadNothing(t *testing.T) {
+	in := &interests{}
+	ms := memories{of: map[Request]*memory{}}
+	ms.get(reader("one")).reads.note(in, reader("one"), byName("a", "x"))
+	ms.get(reader("two")).reads.note(in, reader("two"), byName("a", "x"))
+	ms.forget(reader("one"))
+	ms.forget(reader("three"))
+	if got := told(in, thing("a", "x", "")); got != "two" {
+		t.Errorf("told %q, want two", got)
+	}
+}
+
+// TestInterestsOfMany has many primaries change what they read while objects
+// change: at the end everyone is told of what it read last, and of nothing
+// else.
+func TestInterestsOfMany(t *testing.T) {
+	const primaries, passes, names = 20, 200, 5
+	in := &interests{}
+	all := make([]reads, primaries)
+	selectors := make([]query, names)
+	for i := range selectors {
+		selectors[i] = bySelector(t, "a", fmt.Sprintf("app=app-%d", i))
+	}
+	var working, watching sync.WaitGroup
+	done := make(chan struct{})
+	watching.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+				in.tell(thing("a", fmt.Sprintf("name-%d", i%names), fmt.Sprintf("app=app-%d", i%names)), func(Request) {})
+			}
+		}
+	})
+	for p := range primaries {
+		working.Go(func() {
+			for pass := range passes {
+				n := (p + pass) % names
+				all[p].note(in, reader(fmt.Sprint(p)), byName("a", fmt.Sprintf("name-%d", n)))
+				all[p].note(in, reader(fmt.Sprint(p)), selectors[n])
+				all[p].retain()
+			}
+		})
+	}
+	working.Wait()
+	close(done)
+	watching.Wait()
+
+	for n := range names {
+		var want []string
+		for p := range primaries {
+			if (p+passes-1)%names == n {
+				want = append(want, fmt.Sprint(p))
+			}
+		}
+		slices.Sort(want)
+		for _, o := range []*object{thing("a", fmt.Sprintf("name-%d", n), ""), thing("a", "other", fmt.Sprintf("app=app-%d", n))} {
+			if got := told(in, o); got != strings.Join(want, " ") {
+				t.Errorf("%s %v: told %q, want %q", o.GetName(), o.GetLabels(), got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"reconcel/rules"
+)
+
+// writtenPatch is our last write of what one rule wants of the primary itself.
+type writtenPatch struct {
+	hash    [16]byte // of the patch; zero: nothing was written, or it was taken back
+	fields  fields   // what we owned then
+	version string   // resourceVersion of the response
+	refusal refusal
+	contest contest
+}
+
+// patch writes what a rule wants of the primary itself: by an apply with the
+// rule's own manager, and without a mark, since controllers copy the
+// annotations of their objects down. So values are compared.
+func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
+	switch {
+	case r.PatchErr != nil:
+		return failed(r.PatchErr)
+	case len(r.PatchWaits) > 0:
+		return p.waits(r.Rule, "patch", r.PatchWaits)
+	case len(r.Patch) == 0:
+		return p.outcomeOf(p.unpatch(ctx, r.Rule)) // The rule may have had one.
+	}
+	did, err := p.ensurePatch(ctx, r)
+	switch {
+	case err != nil:
+		return p.outcomeOf(fmt.Errorf("rule %q, patch: %w", r.Rule.Name, err))
+	case did == wrote:
+		p.wrote = true
+		return outcome{state: progressing, reason: reasonProgressing, message: fmt.Sprintf("rule %q, patch: applied", r.Rule.Name)}
+	}
+	return outcome{}
+}
+
+func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (action, error) {
+	sum := sha256.Sum256(r.Patch)
+	hash := [16]byte(sum[:16])
+	w := p.memory.patch(r.Rule.Name)
+	own := p.self.patches[patchManager(r.Rule.Name)]
+	if w.hash == hash && (own == w.fields || older(p.self.GetResourceVersion(), w.version)) {
+		return unchanged, nil // Nobody has touched what we wrote.
+	}
+	var desired map[string]any
+	if err := utiljson.Unmarshal(r.Patch, &desired); err != nil {
+		return unchanged, err
+	}
+	tree, err := decodeFields(own)
+	if err == nil && holds(tree, p.self.Object, desired) && !exceeds(tree, desired) {
+		return unchanged, nil
+	}
+	body := &rules.Desired{Hash: hash}
+	if err := w.refusal.of(p, body, ""); err != nil {
+		return unchanged, err
+	}
+	if w.hash == hash {
+		if wait := w.contest.repair(p.engine.clock.Now()); wait > 0 {
+			return unchanged, &contestedError{object: p.req.String(), wait: wait}
+		}
+	}
+	if err := p.applyPatch(ctx, r.Rule, w, desired); err != nil {
+		return unchanged, w.refusal.note(p, body, "", err)
+	}
+	w.hash = hash
+	return wrote, nil
+}
+
+// unpatch takes back what a rule has written into the primary.
+func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
+	if len(p.self.patches) == 0 || p.self.patches[patchManager(rule.Name)] == (fields{}) {
+		return nil
+	}
+	w := p.memory.patch(rule.Name)
+	if w.hash == [16]byte{} && older(p.self.GetResourceVersion(), w.version) {
+		return nil // Taken back already, which the cache does not show yet.
+	}
+	if err := p.applyPatch(ctx, rule, w, map[string]any{}); err != nil {
+		return fmt.Errorf("rule %q: take the patch back: %w", rule.Name, err)
+	}
+	return nil
+}
+
+// applyPatch sends a patch, pinned to the primary's UID, which keeps it from
+// making the primary anew.
+func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch, desired map[string]any) error {
+	metadata := map[string]any{}
+	if own, ok := desired["metadata"].(map[string]any); ok {
+		metadata = own
+	}
+	metadata["name"], metadata["uid"] = p.req.Name, p.req.UID
+	if p.req.Namespace != "" {
+		metadata["namespace"] = p.req.Namespace
+	}
+	desired["apiVersion"], desired["kind"], desired["metadata"] = p.cache.kind.gvk.GroupVersion().String(), p.cache.kind.gvk.Kind, metadata
+	body, err := json.Marshal(desired)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	force := true
+	response, err := p.engine.resource(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: patchManager(rule.Name), Force: &force})
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+		return errStale // It is another object now, or none.
+	case err != nil:
+		return refused(discreet(p.req.Kind, err))
+	}
+	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
+	o := newObject(response, primaryRole)
+	*w = writtenPatch{fields: o.patches[patchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest}
+	p.patched = true
+	return nil
+}
+
+// patch returns what is remembered of a rule's patch; it is added when missing.
+func (m *memory) patch(rule string) *writtenPatch {
+	w := m.patches[rule]
+	if w == nil {
+		w = &writtenPatch{}
+		if m.patches == nil {
+			m.patches = map[string]*writtenPatch{}
+		}
+		m.patches[rule] = w
+	}
+	return w
+}

@@ -1,0 +1,169 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"reconcel/internal/devcluster"
+)
+
+var replicaSets = gvk("apps/v1", "ReplicaSet")
+
+const replicaSetRules = `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: count
+  for:
+    apiVersion: apps/v1
+    kind: ReplicaSet
+    namespaces: [NAMESPACE]
+    selector: {matchLabels: {counted: "yes"}}
+  patch:
+    metadata:
+      labels: {wanted: "${string(self.spec.replicas)}", first: "${self.spec.?minReadySeconds.orValue(0) > 0 ? optional.none() : optional.of('yes')}"}
+      annotations: {example.com/name: "${self.metadata.name}"}
+`
+
+const replicaSet = `
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: web, labels: {counted: "yes", app: web}}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: busybox}]}
+`
+
+// label waits until an object has a label, or lacks it if the value is "".
+func (w *world) label(kind schemaGVK, name, key, value string) {
+	w.Helper()
+	w.eventually(fmt.Sprintf("%s %s to have label %s=%q", kind.Kind, name, key, value), func() error {
+		u := w.get(kind, name)
+		if u == nil {
+			return fmt.Errorf("it does not exist")
+		}
+		if got, ok := u.GetLabels()[key]; got != value || ok != (value != "") {
+			return fmt.Errorf("it has %v", u.GetLabels())
+		}
+		return nil
+	})
+}
+
+func TestPatchOfABuiltInPrimary(t *testing.T) {
+	w := newWorld(t)
+	in := w.run(replicaSetRules)
+	w.create(replicaSet)
+	w.label(replicaSets, "web", "wanted", "1")
+	w.label(replicaSets, "web", "first", "yes")
+	w.patch(replicaSets, "web", `{"spec":{"replicas":2}}`)
+	w.label(replicaSets, "web", "wanted", "2")
+	w.patch(replicaSets, "web", `{"metadata":{"labels":{"wanted":"many"}}}`)
+	w.label(replicaSets, "web", "wanted", "2")
+	w.patch(replicaSets, "web", `{"metadata":{"labels":{"wanted":null}}}`)
+	w.label(replicaSets, "web", "wanted", "2")
+	w.patch(replicaSets, "web", `{"spec":{"minReadySeconds":1}}`)
+	w.label(replicaSets, "web", "first", "")
+	w.settles()
+	in.stop()
+
+	since := time.Now()
+	in = w.run(replicaSetRules)
+	w.rest(2 * time.Second)
+	if found := w.writes(since); len(found) > 0 {
+		t.Errorf("writes after a restart: %v", devcluster.Tally(found))
+	}
+
+	// It leaves while the engine runs, comes back, and leaves while it does not.
+	for range 2 {
+		w.patch(replicaSets, "web", `{"metadata":{"labels":{"counted":null}}}`)
+		w.label(replicaSets, "web", "wanted", "")
+		if u := w.get(replicaSets, "web"); len(u.GetAnnotations()) > 0 || u.GetLabels()["app"] != "web" {
+			t.Errorf("labels %v, annotations %v", u.GetLabels(), u.GetAnnotations())
+		}
+		w.patch(replicaSets, "web", `{"metadata":{"labels":{"counted":"yes"}}}`)
+		w.label(replicaSets, "web", "wanted", "2")
+	}
+	in.stop()
+	w.patch(replicaSets, "web", `{"metadata":{"labels":{"counted":null}}}`)
+	w.run(replicaSetRules)
+	w.label(replicaSets, "web", "wanted", "")
+	w.settles()
+}
+
+func patchRule(name, labels string) string {
+	return strings.Replace(strings.NewReplacer("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n", "", "name: widget", "name: "+name, "  children:\n", "").
+		Replace(widgetRules("")), "  for:", "  patch: {metadata: {labels: {"+labels+"}}}\n  for:", 1)
+}
+
+func TestTwoRulesPatchOnePrimary(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	head := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
+	in := w.run(head + patchRule("one", "a: \"${self.spec.a}\"") + patchRule("status", "b: \"${self.spec.b}\""))
+	w.create(widget("one", "a: x, b: u"))
+	w.label(widgets, "one", "a", "x")
+	w.label(widgets, "one", "b", "u")
+	w.is(widgets, "one", "Ready", "True")
+	w.patch(widgets, "one", `{"spec":{"b":"z"}}`)
+	w.label(widgets, "one", "b", "z")
+	w.label(widgets, "one", "a", "x")
+	// What cannot be rendered leaves what there is, and hurts no other rule.
+	w.patch(widgets, "one", `{"spec":{"b":7,"a":"v"}}`)
+	w.label(widgets, "one", "a", "v")
+	w.is(widgets, "one", "Stalled", "True")
+	w.told("Widget", "one", "RuleError")
+	w.label(widgets, "one", "b", "z")
+	w.patch(widgets, "one", `{"spec":{"b":"not a label value"}}`)
+	w.told("Widget", "one", "Refused")
+	w.label(widgets, "one", "b", "z")
+	w.patch(widgets, "one", `{"spec":{"b":"w"}}`)
+	w.label(widgets, "one", "b", "w")
+	w.is(widgets, "one", "Ready", "True")
+	w.settles()
+	in.stop()
+
+	// A rule loses its patch.
+	w.run(head + patchRule("one", "a: \"${self.spec.a}\"") + strings.Replace(patchRule("status", "b: x"), "  patch: {metadata: {labels: {b: x}}}\n", "", 1))
+	w.label(widgets, "one", "b", "")
+	w.label(widgets, "one", "a", "v")
+	w.settles()
+}
+
+func TestPatchOfSpec(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	source := strings.Replace(widgetRules(""), "  children:\n", "  patch: {spec: {size: \"${size(self.spec.value)}\", list: [{a: 1}, 2]}}\n", 1)
+	w.run(source)
+	w.create(widget("one", "value: abc"))
+	w.has(widgets, "one", map[string]any{"spec.size": 3, "spec.value": "abc"})
+	w.is(widgets, "one", "Ready", "True")
+	w.patch(widgets, "one", `{"spec":{"size":9}}`)
+	w.has(widgets, "one", map[string]any{"spec.size": 3})
+	w.is(widgets, "one", "Ready", "True")
+	w.settles()
+}
+
+func TestPatchContestIsSlowedDown(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + patchRule("one", "a: ours"))
+	w.create(widget("one", "x: y"))
+	w.label(widgets, "one", "a", "ours")
+	since := time.Now()
+	for i := 0; time.Since(since) < 5*time.Second; i++ {
+		w.patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"a":"v%d"}}}`, i))
+		w.rest(20 * time.Millisecond)
+	}
+	if n := w.applies(since, "widgets"); n < 2 || n > 11 {
+		t.Errorf("%d repairs in 5 s", n)
+	}
+	w.told("Widget", "one", "Contested")
+	w.label(widgets, "one", "a", "ours")
+}

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"reconcel/rules"
+)
+
+const pausedMessage = "paused by the annotation " + rules.AnnotationPaused
+
+// A pauseState is what this process knows of a primary's pause.
+type pauseState int
+
+const (
+	unknown pauseState = iota // it has not looked yet
+	resting                   // it is paused, and people know
+	running                   // it is not
+)
+
+// leaveAlone leaves a primary alone whose annotation asks for it, and says so. What
+// its status says besides stays.
+func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
+	if !p.matches() && !p.primary.held(p.self) {
+		return Result{}, nil // It is no business of ours.
+	}
+	if p.memory.pause == running || p.memory.pause == unknown && !p.saysPaused() {
+		p.engine.log.Info("paused", "object", p.req.String())
+		p.engine.events.normal(p.self, reasonPaused, pausedMessage)
+	}
+	p.memory.pause = resting
+	p.outcomeOf(p.status(ctx, outcome{state: paused, reason: reasonPaused, message: pausedMessage}, now))
+	return p.result(), p.err
+}
+
+// resume tells people that a pause is over.
+func (p *pass) resume() {
+	if p.memory.pause == resting || p.memory.pause == unknown && p.saysPaused() {
+		p.engine.log.Info("resumed", "object", p.req.String())
+		p.engine.events.normal(p.self, reasonResumed, "the annotation "+rules.AnnotationPaused+" is gone")
+	}
+	p.memory.pause = running
+}
+
+// saysPaused reports whether the primary's status, written by this process or
+// an earlier one, says that it is paused.
+func (p *pass) saysPaused() bool {
+	return liveConditions(p.self.Object)[conditionReady]["reason"] == reasonPaused
+}
+
+// frozen reports whether a rule says nothing new of the primary's status: what
+// it said before is repeated.
+func (p *pass) frozen(r *rules.RuleResult) bool { return r.Leaving || p.self.paused() }

@@ -1,0 +1,103 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"reconcel/engine"
+)
+
+func TestPaused(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + statusOfA + "  patch: {metadata: {labels: {value: \"${self.spec.value}\"}}}\n" +
+		finalizeJob("60s", "true")
+	in := w.run(source)
+	w.create(widget("one", "value: abcdef"))
+	w.is(widgets, "one", "Ready", "True")
+	w.patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/paused":"true"}}}`)
+	w.is(widgets, "one", "Ready", "Unknown")
+	w.saysOf(widgets, "one", "Ready", "Paused", "paused by the annotation reconcel.dev/paused")
+	w.told("Widget", "one", "Paused")
+	w.patch(widgets, "one", `{"spec":{"value":"other"}}`)
+	w.delete(configs, "one-a")
+	w.is(widgets, "one", "Ready", "Unknown") // Of the new generation.
+	w.settles()
+	w.quiet(2 * time.Second)
+	w.has(widgets, "one", map[string]any{"status.value": "abcdef", "metadata.labels.value": "abcdef"})
+	if err := condition(w.get(widgets, "one"), "Long", "True"); err != nil {
+		t.Error(err)
+	}
+	if w.get(configs, "one-a") != nil {
+		t.Error("the child was made again")
+	}
+	in.stop()
+	since := time.Now()
+	in = w.run(source)
+	w.rest(2 * time.Second)
+	if found := w.writes(since); len(found) > 0 {
+		t.Errorf("writes after a restart: %v", found)
+	}
+
+	w.patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/paused":null}}}`)
+	w.told("Widget", "one", "Resumed")
+	w.has(configs, "one-a", map[string]any{"data.value": "other"})
+	w.has(widgets, "one", map[string]any{"status.value": "other", "metadata.labels.value": "other"})
+	w.is(widgets, "one", "Ready", "True")
+
+	// One that is being deleted waits, too.
+	w.patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/paused":"true"}}}`)
+	w.is(widgets, "one", "Ready", "Unknown")
+	w.delete(widgets, "one")
+	w.settles()
+	w.has(configs, "one-a", nil)
+	if w.get(jobs, "one-backup") != nil {
+		t.Error("finalize began in the pause")
+	}
+	w.patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/paused":null}}}`)
+	w.has(jobs, "one-backup", nil)
+	w.patch(jobs, "one-backup", `{"spec":{"suspend":false}}`)
+	w.gone(widgets, "one")
+}
+
+func TestRequeueAfter(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	registry := prometheus.NewRegistry()
+	w.runWith(engine.Options{Metrics: registry}, widgetRules("", configMapChild("a", "${self.metadata.name}-a"))+"  requeueAfter: 1s\n")
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	w.settles()
+	looks := func() (n float64) {
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "reconcel_reconciles_total" {
+				for _, m := range f.GetMetric() {
+					n += m.GetCounter().GetValue()
+				}
+			}
+		}
+		return n
+	}
+	before, since := looks(), time.Now()
+	w.eventually("three more looks", func() error {
+		if n := looks() - before; n < 3 {
+			return fmt.Errorf("%v so far", n)
+		}
+		return nil
+	})
+	if took := time.Since(since); took < 1500*time.Millisecond {
+		t.Errorf("three looks took %s", took)
+	}
+	if found := w.writes(since); len(found) > 0 {
+		t.Errorf("writes: %v", found)
+	}
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"reconcel/rules"
+)
+
+// replaces reports whether an object is to be made anew, since it was made from
+// another rendering. Where the mark of the rendering has been taken away, it is
+// not known to be another one: nothing is deleted on suspicion.
+func replaces(d *rules.Desired, live *object, w *written) bool {
+	if d.Child.OnChange != rules.Replace || carries(live, d) || live.applied() == unmarked {
+		return false
+	}
+	return w.uid != live.GetUID() || w.hash != d.Hash
+}
+
+// replace deletes an object that is to be made anew: when it is gone it is
+// missing.
+func (p *pass) replace(ctx context.Context, d *rules.Desired) (action, error) {
+	c := p.primary.cacheOf(d.Identity.GVK)
+	if c == nil {
+		return unchanged, errStarting
+	}
+	o := p.live(d.Identity)
+	if o == nil {
+		// It was found under its name only.
+		u, err := p.get(ctx, c.kind, d.Identity)
+		if apierrors.IsNotFound(err) {
+			return awaitingEnd, nil
+		}
+		if err != nil {
+			return unchanged, err
+		}
+		o = newObject(u, childRole)
+	}
+	if o.trackedBy() == "" {
+		// Somebody has taken the owner away, and wants to keep it.
+		return p.foreign(d, &o.Unstructured, p.memory.child(d.Identity))
+	}
+	deleted, err := p.take(ctx, c.kind, o, metav1.DeletePropagationBackground)
+	if err != nil {
+		return unchanged, err
+	}
+	if deleted != nil {
+		p.again(staleRetry) // No event needs to be waited for: we know what it says.
+		p.wrote = true
+		subject := name(c.kind.gvk.Kind, o.GetNamespace(), o.GetName())
+		p.engine.log.Info("replaced", "object", p.req.String(), "child", subject, "rule", o.rule())
+		p.engine.events.normal(p.self, reasonReplaced, "deleted "+subject+", which is made anew as its template says now")
+	}
+	return awaitingEnd, nil
+}
+
+// replace replaces what is outdated, as much of it as the child can spare. An
+// object that is not available costs nothing.
+func (t *tally) replace(ctx context.Context) {
+	if len(t.outdated) == 0 {
+		return
+	}
+	spare := t.child.MaxUnavailable
+	for i := range t.child.Objects {
+		if d := &t.child.Objects[i]; d.State == rules.Rendered && !d.Available {
+			spare--
+		}
+	}
+	var rest []*rules.Desired
+	for _, d := range t.outdated {
+		if d.Available {
+			if spare <= 0 {
+				rest = append(rest, d)
+				continue
+			}
+			spare--
+		}
+		did, err := t.pass.replace(ctx, d)
+		t.note(d, did, err)
+	}
+	for _, d := range rest {
+		t.add(t.pass.became(t.rule, d, outdated, nil))
+	}
+}

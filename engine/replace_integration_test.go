@@ -1,0 +1,270 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// onChange returns the ConfigMap <name>-<id> with a policy for changes.
+func onChange(id, policy string) string {
+	return strings.Replace(configMapChild(id, "${self.metadata.name}-"+id), "    template:", "    onChange: "+policy+"\n    template:", 1)
+}
+
+func TestKeptChildIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	in := w.run(widgetRules("", onChange("kept", "keep")))
+	w.create(widget("one", "value: first"))
+	w.has(configs, "one-kept", map[string]any{"data.value": "first"})
+	w.is(widgets, "one", "Ready", "True")
+
+	since := time.Now()
+	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.is(widgets, "one", "Ready", "True")
+	w.patch(configs, "one-kept", `{"data":{"value":"edited"},"metadata":{"labels":{"reconcel.dev/child":"kept"}}}`)
+	w.patch(configs, "one-kept", `{"metadata":{"ownerReferences":null}}`)
+	w.rest(2 * time.Second)
+	untouched := func() {
+		t.Helper()
+		for _, r := range w.writes(since) {
+			if r.Resource == "configmaps" && r.Name == "one-kept" {
+				t.Errorf("a kept object got a %s", r.Verb)
+			}
+		}
+		u := w.get(configs, "one-kept")
+		if value, _, _ := unstructured.NestedString(u.Object, "data", "value"); value != "edited" || len(u.GetOwnerReferences()) > 0 {
+			t.Errorf("the object is %v", u.Object)
+		}
+		w.is(widgets, "one", "Ready", "True")
+	}
+	untouched()
+	in.stop()
+	w.run(widgetRules("", onChange("kept", "keep")))
+	w.patch(widgets, "one", `{"spec":{"value":"third"}}`)
+	w.is(widgets, "one", "Ready", "True")
+	untouched()
+
+	w.delete(configs, "one-kept")
+	w.patch(widgets, "one", `{"metadata":{"labels":{"nudge":"1"}}}`)
+	w.has(configs, "one-kept", map[string]any{"data.value": "third"})
+}
+
+// uid returns the UID of an object that has to exist.
+func (w *world) uid(kind schemaGVK, name string) string {
+	w.Helper()
+	u := w.get(kind, name)
+	if u == nil {
+		w.Fatalf("%s %s does not exist", kind.Kind, name)
+	}
+	return string(u.GetUID())
+}
+
+// another waits until an object was made anew.
+func (w *world) another(kind schemaGVK, name, than string) {
+	w.Helper()
+	w.eventually(kind.Kind+" "+name+" to be made anew", func() error {
+		u := w.get(kind, name)
+		if u == nil || u.GetDeletionTimestamp() != nil {
+			return errors.New("it is gone")
+		}
+		if string(u.GetUID()) == than {
+			return errors.New("it is the same as before")
+		}
+		return nil
+	})
+}
+
+func TestReplacedChild(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	in := w.run(widgetRules("", onChange("a", "replace"), configMapChild("b", "${a.metadata.uid}")))
+	w.create(widget("one", "value: first"))
+	w.is(widgets, "one", "Ready", "True")
+	first := w.uid(configs, "one-a")
+
+	// Drift is repaired in place, also when it takes our marks away.
+	for _, foreign := range []string{`{"data":{"value":"edited"}}`, `{"metadata":{"annotations":{"reconcel.dev/applied":null}}}`, `{"metadata":{"ownerReferences":null}}`} {
+		w.patch(configs, "one-a", foreign)
+		w.eventually(foreign+" to be repaired", func() error {
+			u := w.get(configs, "one-a")
+			value, _, _ := unstructured.NestedString(u.Object, "data", "value")
+			if value != "first" || u.GetAnnotations()["reconcel.dev/applied"] == "" || metav1.GetControllerOf(u) == nil {
+				return fmt.Errorf("it is %v", u.Object)
+			}
+			return nil
+		})
+	}
+	if now := w.uid(configs, "one-a"); now != first {
+		t.Error("drift was repaired by replacing the object")
+	}
+	in.stop()
+	w.patch(configs, "one-a", `{"metadata":{"annotations":{"reconcel.dev/applied":null}}}`)
+	w.run(widgetRules("", onChange("a", "replace"), configMapChild("b", "${a.metadata.uid}")))
+	w.eventually("the mark to be back", func() error {
+		if w.get(configs, "one-a").GetAnnotations()["reconcel.dev/applied"] == "" {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	if now := w.uid(configs, "one-a"); now != first {
+		t.Error("an object was replaced for want of a mark")
+	}
+
+	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.another(configs, "one-a", first)
+	w.has(configs, "one-a", map[string]any{"data.value": "second"})
+	w.told("Widget", "one", "Replaced")
+	w.lacks(configs, first)
+	w.has(configs, w.uid(configs, "one-a"), nil)
+	w.is(widgets, "one", "Ready", "True")
+
+	// What cannot be repaired in place is replaced as well.
+	second := w.uid(configs, "one-a")
+	w.patch(configs, "one-a", `{"immutable":true,"data":{"value":"stuck"}}`)
+	w.another(configs, "one-a", second)
+	w.has(configs, "one-a", map[string]any{"data.value": "second"})
+	w.lacks(configs, second)
+	w.is(widgets, "one", "Ready", "True")
+	w.quiet(2 * time.Second)
+}
+
+// TestReplacedPodsAreSpared changes the image of five Pods of which one may be
+// missing at a time.
+func TestReplacedPodsAreSpared(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", podsChild))
+	w.create(podSet(5))
+	w.is(widgets, "set", "Ready", "True")
+	since := time.Now()
+	w.patch(widgets, "set", `{"spec":{"image":"nginx"}}`)
+	fewest, most := 5, 5
+	w.eventually("all Pods to have the new image", func() error {
+		isReady, current := 0, 0
+		active := w.active()
+		for i := range active {
+			if condition(&active[i], "Ready", "True") == nil {
+				isReady++
+			}
+			containers, _, _ := unstructured.NestedSlice(active[i].Object, "spec", "containers")
+			if containers[0].(map[string]any)["image"] == "nginx" {
+				current++
+			}
+		}
+		fewest, most = min(fewest, isReady), max(most, len(active))
+		if current < 5 || isReady < 5 {
+			return fmt.Errorf("%d of them", current)
+		}
+		return nil
+	})
+	if fewest < 4 || most > 5 {
+		t.Errorf("there were as few as %d ready Pods, and as many as %d Pods", fewest, most)
+	}
+	w.is(widgets, "set", "Ready", "True")
+	deleted := 0
+	for _, r := range w.writes(since) {
+		if r.Resource == "pods" && r.Verb == "delete" {
+			deleted++
+		}
+	}
+	if deleted != 5 {
+		t.Errorf("%d Pods were deleted to replace five", deleted)
+	}
+
+	// Those that cannot get ready are replaced all at once.
+	w.create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"100\"}}\n")
+	for _, u := range w.active() {
+		w.patch(pods, u.GetName(), `{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`, "status")
+	}
+	w.is(widgets, "set", "Ready", "False")
+	w.patch(widgets, "set", `{"spec":{"image":"busybox"}}`)
+	w.is(widgets, "set", "Ready", "True")
+}
+
+// TestReplacedElementsTakeTurns has elements that get ready only when the test
+// says so.
+func TestReplacedElementsTakeTurns(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", strings.Replace(entriesChild, "    template:", "    onChange: replace\n    maxUnavailable: 2\n    template:", 1)))
+	w.create(widget("one", "value: x, entries: [a, b, c, d, e]"))
+	names := []string{"one-a", "one-b", "one-c", "one-d", "one-e"}
+	good := func() {
+		t.Helper()
+		for _, name := range names {
+			_, err := w.resource(configs).Patch(w.Context(), name, types.MergePatchType, []byte(`{"data":{"state":"good"}}`), metav1.PatchOptions{})
+			if err != nil && !apierrors.IsNotFound(err) { // It is being replaced.
+				t.Fatal(err)
+			}
+		}
+	}
+	w.has(configs, "one-e", nil)
+	good()
+	w.is(widgets, "one", "Ready", "True")
+	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
+	replaced := func() (n int) {
+		for _, name := range names {
+			if u := w.get(configs, name); u != nil {
+				if value, _, _ := unstructured.NestedString(u.Object, "data", "value"); value == "y" {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	w.tells("one", `child "entries": 2 of 5 replaced`)
+	w.rest(2 * time.Second)
+	if n := replaced(); n != 2 {
+		t.Errorf("%d elements were replaced before the first two got ready", n)
+	}
+	for _, name := range names {
+		if w.get(configs, name) == nil {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	good()
+	w.tells("one", `child "entries": 4 of 5 replaced`)
+	w.eventually("all to be replaced", func() error {
+		good()
+		if n := replaced(); n != 5 {
+			return fmt.Errorf("%d are", n)
+		}
+		return nil
+	})
+	good()
+	w.is(widgets, "one", "Ready", "True")
+}
+
+func TestGateHoldsBackReplacement(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	gate := strings.Replace(configMapChild("gate", "${self.metadata.name}-gate"), "    template:", "    readyWhen: child.data.?open.orValue('') == 'yes'\n    template:", 1)
+	w.run(widgetRules("", gate, strings.Replace(onChange("a", "replace"), "    template:", "    after: [gate]\n    template:", 1)))
+	w.create(widget("one", "value: first"))
+	w.has(configs, "one-gate", nil)
+	w.patch(configs, "one-gate", `{"data":{"open":"yes"}}`)
+	w.is(widgets, "one", "Ready", "True")
+	first := w.uid(configs, "one-a")
+	w.patch(configs, "one-gate", `{"data":{"open":"no"}}`)
+	w.is(widgets, "one", "Ready", "False")
+	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.has(configs, "one-gate", map[string]any{"data.value": "second"})
+	w.tells("one", "waits for gate")
+	w.rest(time.Second)
+	if w.uid(configs, "one-a") != first {
+		t.Error("the object was replaced before its time")
+	}
+	w.patch(configs, "one-gate", `{"data":{"open":"yes"}}`)
+	w.another(configs, "one-a", first)
+	w.is(widgets, "one", "Ready", "True")
+}

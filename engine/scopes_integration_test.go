@@ -1,0 +1,193 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// acrossScopes renders a namespace-less Global and a ConfigMap in another
+// namespace.
+func (w *world) acrossScopes(rest string) (source, other string) {
+	w.Helper()
+	w.crd(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
+	other = w.create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: other-}\n").GetName()
+	w.Cleanup(func() {
+		_ = w.client.Resource(namespacesResource).Delete(context.Background(), other, deleteNow)
+	})
+	global := "  - id: global\n    template:\n      apiVersion: test.reconcel.dev/v1\n      kind: Global\n      metadata: {name: \"${self.metadata.namespace}-${self.metadata.name}\"}\n      spec: {value: \"${self.spec.value}\"}\n    readyWhen: \"true\"\n"
+	far := strings.Replace(configMapChild("far", "${self.metadata.name}-far"), "metadata: {", "metadata: {namespace: "+other+", ", 1)
+	source = widgetRules("", configMapChild("a", "${self.metadata.name}-a"), global, far) +
+		"  allow: {clusterScoped: [{group: test.reconcel.dev, kind: Global}], namespaces: [\"other-*\"]}\n" + rest
+	return source, other
+}
+
+// in is the world in another namespace.
+func (w *world) in(namespace string) *world {
+	other := *w
+	other.namespace = namespace
+	return &other
+}
+
+var globals = gvk("test.reconcel.dev/v1", "Global")
+
+func TestChildrenAcrossScopes(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	source, namespace := w.acrossScopes("")
+	other, global := w.in(namespace), w.namespace+"-one"
+	in := w.run(source)
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	other.has(configs, "one-far", map[string]any{"data.value": "x"})
+	w.has(globals, global, map[string]any{"spec.value": "x"})
+	if u := w.get(globals, global); len(u.GetOwnerReferences()) > 0 {
+		t.Errorf("owner references %v", u.GetOwnerReferences())
+	}
+	if u := w.get(configs, "one-a"); len(u.GetOwnerReferences()) != 1 {
+		t.Errorf("owner references of the child beside it: %v", u.GetOwnerReferences())
+	}
+
+	// They are looked after like others.
+	other.patch(configs, "one-far", `{"data":{"value":"edited"}}`)
+	other.has(configs, "one-far", map[string]any{"data.value": "x"})
+	w.delete(globals, global)
+	w.has(globals, global, map[string]any{"spec.value": "x"})
+	w.settles()
+	in.stop()
+	since := time.Now()
+	w.run(source)
+	w.rest(2 * time.Second)
+	if found := w.writes(since); len(found) > 0 {
+		t.Errorf("writes after a restart: %v", found)
+	}
+
+	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
+	w.gone(widgets, "one")
+	other.gone(configs, "one-far")
+	w.gone(globals, global)
+	w.gone(configs, "one-a")
+}
+
+// TestStrippedFinalizer has somebody take our finalizer off in a deletion,
+// while the engine runs and while it does not.
+func TestStrippedFinalizer(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	source, namespace := w.acrossScopes("")
+	other := w.in(namespace)
+	in := w.run(source)
+	for _, name := range []string{"one", "two"} {
+		w.create(widget(name, "value: x"))
+		w.is(widgets, name, "Ready", "True")
+	}
+	w.settles()
+	strip := func(name string) {
+		w.deleteWith(widgets, name, metav1.DeletePropagationBackground)
+		if u := w.get(widgets, name); u != nil {
+			_, _ = w.resource(widgets).Patch(t.Context(), name, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		}
+	}
+	strip("one")
+	other.gone(configs, "one-far")
+	w.gone(globals, w.namespace+"-one")
+	in.stop()
+	strip("two")
+	w.gone(widgets, "two")
+	other.has(configs, "two-far", nil)
+	w.run(source)
+	other.gone(configs, "two-far")
+	w.gone(globals, w.namespace+"-two")
+}
+
+const namespaceRules = `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: tenant
+  for:
+    apiVersion: v1
+    kind: Namespace
+    when: self.metadata.name == "SUBJECT"
+  children:
+  - id: quota
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: settings}
+      data: {value: "${self.metadata.?labels[?'size'].orValue('small')}"}
+  patch: {metadata: {labels: {tenant: "yes"}}}
+`
+
+func TestNamespaceAsPrimary(t *testing.T) {
+	w := newWorld(t)
+	subject := w.create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: tenant-}\n").GetName()
+	namespaces, inside := gvk("v1", "Namespace"), w.in(subject)
+	in := w.run(strings.ReplaceAll(namespaceRules+finalizeJob("60s", "false"), "SUBJECT", subject))
+	inside.has(configs, "settings", map[string]any{"data.value": "small"})
+	w.label(namespaces, subject, "tenant", "yes")
+	w.patch(namespaces, subject, `{"metadata":{"labels":{"size":"large","tenant":null}}}`)
+	inside.has(configs, "settings", map[string]any{"data.value": "large"})
+	w.label(namespaces, subject, "tenant", "yes")
+	w.finalizers(namespaces, subject, "reconcel.dev/tenant")
+	if err := w.client.Resource(namespacesResource).Delete(t.Context(), subject, deleteNow); err != nil {
+		t.Fatal(err)
+	}
+	w.gone(namespaces, subject)
+	if !strings.Contains(in.log.String(), "FinalizeSkipped") {
+		t.Error("the log does not say that finalize was skipped")
+	}
+}
+
+// TestClusterScopedPrimaryEnds has a primary without a namespace and a child
+// in one, with everything that holds it up.
+func TestClusterScopedPrimaryEnds(t *testing.T) {
+	w := newWorld(t)
+	w.crd(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
+	source := strings.Replace(rulesFor("Global", ""), "metadata: {name: \"${self.metadata.name}-a\"}", "metadata: {name: \"${self.metadata.name}-a\", namespace: NAMESPACE}", 1)
+	source = strings.Replace(source, "    namespaces: [NAMESPACE]\n", "", 1) + "  allow: {namespaces: [\"test-*\"]}\n  patch: {metadata: {annotations: {a: b}}}\n" +
+		strings.Replace(finalizeJob("60s", "false"), "metadata: {", "metadata: {namespace: NAMESPACE, ", 1)
+	source = strings.Replace(source, "    kind: Global\n", "    kind: Global\n    when: self.metadata.name.endsWith(\"NAMESPACE\")\n", 1)
+	w.run(source)
+	name := "global-" + w.namespace
+	w.create(strings.Replace(widget(name, "value: x"), "Widget", "Global", 1))
+	w.has(configs, name+"-a", map[string]any{"data.value": "x"})
+	w.is(globals, name, "Ready", "True")
+	w.finalizers(globals, name, "reconcel.dev/global")
+	w.has(globals, name, map[string]any{"metadata.annotations.a": "b"})
+	w.delete(configs, name+"-a")
+	w.has(configs, name+"-a", map[string]any{"data.value": "x"})
+	w.settles()
+	w.delete(globals, name)
+	w.gone(globals, name)
+	w.gone(configs, name+"-a")
+	w.gone(jobs, name+"-backup")
+}
+
+// TestFinalizerComesAndGoes has a child in another namespace that is wanted
+// only at times.
+func TestFinalizerComesAndGoes(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	source, namespace := w.acrossScopes("")
+	source = strings.Replace(source, "  - id: far\n", "  - id: far\n    when: self.spec.?far.orValue(false)\n", 1)
+	source = strings.Replace(source, "  - id: global\n", "  - id: global\n    when: \"false\"\n", 1)
+	w.run(source)
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	w.finalizers(widgets, "one")
+	w.patch(widgets, "one", `{"spec":{"far":true}}`)
+	w.in(namespace).has(configs, "one-far", nil)
+	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	w.patch(widgets, "one", `{"spec":{"far":false}}`)
+	w.in(namespace).gone(configs, "one-far")
+	w.finalizers(widgets, "one")
+	w.is(widgets, "one", "Ready", "True")
+	w.settles()
+}

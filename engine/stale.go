@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"reconcel/rules"
+)
+
+// What rules have left on primaries that no watch shows: because the rule is
+// not loaded any more, or because the primary stopped to bear the watch's
+// selector while no process was running.
+
+// sweepInterval is how long until what failed is tried again.
+const sweepInterval = 10 * time.Second
+
+// A staleFinalizer is the finalizer of a rule that is no longer for a kind.
+type staleFinalizer struct {
+	rule string
+	kind string // Kind.group
+}
+
+// staleFinalizers lists what the inventory knows of them.
+func staleFinalizers(entries map[string]inventoryEntry, loaded map[string]bool) (stale []staleFinalizer) {
+	for _, rule := range slices.Sorted(maps.Keys(entries)) {
+		entry := entries[rule]
+		if entry.Finalizer && !loaded[rule] {
+			stale = append(stale, staleFinalizer{rule, entry.For})
+		}
+		for _, kind := range entry.Former {
+			stale = append(stale, staleFinalizer{rule, kind})
+		}
+	}
+	return stale
+}
+
+// swept notes that no object of the kind carries the finalizer any more.
+func (inv *inventory) swept(ctx context.Context, s staleFinalizer) error {
+	return inv.change(ctx, func(entries map[string]inventoryEntry) {
+		entry, ok := entries[s.rule]
+		if !ok {
+			return
+		}
+		if entry.For == s.kind {
+			entry.Finalizer = false
+		}
+		entry.Former = slices.DeleteFunc(slices.Clone(entry.Former), func(k string) bool { return k == s.kind })
+		entries[s.rule] = entry
+	})
+}
+
+// sweepFinalizers takes the finalizers of removed rules off, for as long as it
+// takes: nobody else would, and the objects could never be deleted. What the
+// rules have made stays.
+func (e *Engine) sweepFinalizers(ctx context.Context, stale []staleFinalizer) {
+	e.untilDone(ctx, "finalizers of removed rules", func(ctx context.Context) error {
+		for len(stale) > 0 {
+			if err := e.sweepFinalizer(ctx, stale[0]); err != nil {
+				return fmt.Errorf("rule %q, kind %s: %w", stale[0].rule, stale[0].kind, err)
+			}
+			if err := e.inventory.swept(ctx, stale[0]); err != nil {
+				return err
+			}
+			stale = stale[1:]
+		}
+		return nil
+	})
+}
+
+func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
+	k, err := e.anyVersion(ctx, schema.ParseGroupKind(s.kind))
+	var unknown errNoKind
+	if errors.As(err, &unknown) {
+		return nil // Its objects have gone with it.
+	}
+	if err != nil {
+		return err
+	}
+	return e.eachOf(ctx, k, func(o *object) error {
+		rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(s.rule) })
+		if len(rest) == len(o.GetFinalizers()) {
+			return nil
+		}
+		body, err := metadataPatch(o, rest, map[string]any{finalizedPrefix + s.rule: nil})
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		defer cancel()
+		_, err = e.resource(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		subject := name(k.gvk.Kind, o.GetNamespace(), o.GetName())
+		e.log.Info("took off the finalizer of a removed rule", "object", subject, "rule", s.rule)
+		return nil
+	})
+}
+
+// lookForLeavers looks once for primaries that no cache shows and that carry
+// something of a rule.
+func (e *Engine) lookForLeavers(ctx context.Context) {
+	for _, primary := range e.plan.primaries {
+		if primary.watch.key.selector != "" && slices.ContainsFunc(primary.Rules, (*rules.Rule).WritesPrimary) {
+			e.watches.running.Go(func() {
+				e.untilDone(ctx, "primaries that have left", func(ctx context.Context) error { return e.enqueueLeavers(ctx, primary) })
+			})
+		}
+	}
+}
+
+func (e *Engine) enqueueLeavers(ctx context.Context, primary *primaryKind) error {
+	c := primary.watch.cached.Load()
+	var unknown errNoKind
+	switch {
+	case c == nil && errors.As(primary.watch.trouble(), &unknown):
+		return nil // It has no objects.
+	case c == nil:
+		return primary.watch.trouble()
+	}
+	return e.eachOf(ctx, c.kind, func(o *object) error {
+		patched := func(r *rules.Rule) bool { return o.patches[patchManager(r.Name)] != fields{} }
+		if c.get(o.GetNamespace(), o.GetName()) == nil && (primary.held(o) || slices.ContainsFunc(primary.Rules, patched)) {
+			e.enqueuePrimary(o)
+		}
+		return nil
+	})
+}
+
+// untilDone tries something until it succeeds or ctx ends.
+func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Context) error) {
+	_ = wait.PollUntilContextCancel(ctx, sweepInterval, true, func(ctx context.Context) (bool, error) {
+		err := try(ctx)
+		if err != nil && ctx.Err() == nil {
+			e.log.Warn("will try again", "looking for", what, "error", err)
+		}
+		return err == nil, nil
+	})
+}
+
+// anyVersion finds a version in which the API server serves a kind.
+func (e *Engine) anyVersion(ctx context.Context, gk schema.GroupKind) (kind, error) {
+	groups, err := e.watches.discovery.ServerGroupsWithContext(ctx)
+	if err != nil {
+		return kind{}, fmt.Errorf("discover groups: %w", err)
+	}
+	for _, g := range groups.Groups {
+		if g.Name != gk.Group {
+			continue
+		}
+		for _, v := range g.Versions {
+			k, err := findKind(ctx, e.watches.discovery, gk.WithVersion(v.Version))
+			var unknown errNoKind
+			if !errors.As(err, &unknown) {
+				return k, err
+			}
+		}
+	}
+	return kind{}, errNoKind{gk.WithVersion("")}
+}
+
+// eachOf visits all objects of a kind, page by page.
+func (e *Engine) eachOf(ctx context.Context, k kind, visit func(*object) error) error {
+	options := metav1.ListOptions{Limit: 500}
+	for {
+		list, err := e.resource(k, "").List(ctx, options)
+		if err != nil {
+			return fmt.Errorf("list %s: %w", k.gvk.Kind, err)
+		}
+		for i := range list.Items {
+			if err := visit(newObject(&list.Items[i], primaryRole)); err != nil {
+				return err
+			}
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/rules"
+)
+
+// A remaining is an object that has to go before its primary may.
+type remaining struct {
+	kind   kind
+	object *object
+	stage  int // those of a lower stage go first
+}
+
+// tearDown deletes what the rule has made, stage by stage: the next one begins
+// when nothing of the one before it exists any more.
+func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
+	all := p.remains(r.Rule)
+	if len(all) == 0 {
+		return outcome{}
+	}
+	slices.SortStableFunc(all, func(a, b remaining) int {
+		return cmp.Or(cmp.Compare(a.stage, b.stage), cmp.Compare(a.object.GetName(), b.object.GetName()))
+	})
+	total := outcome{}
+	var names []string
+	for _, c := range all {
+		if c.stage != all[0].stage {
+			break
+		}
+		subject := name(c.kind.gvk.Kind, c.object.GetNamespace(), c.object.GetName())
+		names = append(names, subject)
+		if err := p.bringDown(ctx, r.Rule, c); err != nil {
+			total = worse(total, p.outcomeOf(fmt.Errorf("rule %q: delete %s: %w", r.Rule.Name, subject, err)))
+		}
+	}
+	p.again(terminatingWait)
+	return worse(outcome{state: waiting, reason: reasonDeleting, message: fmt.Sprintf("rule %q waits for the end of %s", r.Rule.Name, list(names))}, total)
+}
+
+// bringDown asks for the deletion of one object. In order, it is gone only when
+// all that belongs to it is.
+func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) error {
+	if c.object.terminating() || p.memory.hasDeleted(c.object.GetUID()) {
+		return nil
+	}
+	policy := metav1.DeletePropagationBackground
+	if rule.Ordered {
+		policy = metav1.DeletePropagationForeground
+	}
+	deleted, err := p.take(ctx, c.kind, c.object, policy)
+	if deleted == nil {
+		return err
+	}
+	if p.self.terminating() {
+		p.engine.log.Info("deleted with its primary", "object", p.req.String(), "child", name(c.kind.gvk.Kind, c.object.GetNamespace(), c.object.GetName()), "rule", rule.Name)
+	} else {
+		p.pruned(c.kind, deleted)
+	}
+	return err
+}
+
+// remains lists what a rule has made for the primary and has to take away with
+// it. Two watches may show one object in two versions of its kind.
+func (p *pass) remains(rule *rules.Rule) (all []remaining) {
+	seen := map[types.UID]bool{}
+	for _, w := range p.primary.watchesOf(rule) {
+		c := w.cached.Load()
+		if c == nil {
+			continue
+		}
+		for _, item := range p.objectsOf(c) {
+			o := item.(*object)
+			if o.rule() != rule.Name || seen[o.GetUID()] || stays(rule, o) || p.elsewhere(rule, o.identity(c.kind.gvk)) {
+				continue
+			}
+			seen[o.GetUID()] = true
+			all = append(all, remaining{c.kind, o, stageOf(rule, o)})
+		}
+	}
+	return all
+}
+
+// elsewhere reports whether a rule that stays with the primary wants the
+// object.
+func (p *pass) elsewhere(rule *rules.Rule, id rules.Identity) bool {
+	for i := range p.rendering.Rules {
+		r := &p.rendering.Rules[i]
+		if r.Rule != rule && r.Matches && !r.Leaving &&
+			slices.ContainsFunc(r.Children, func(c rules.ChildResult) bool { return wantsObject(&c, id) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// stageOf returns the stage in which an object is taken down: what the rule
+// does not know any more first, what depends on others before those, and the
+// entries of finalize last.
+func stageOf(rule *rules.Rule, o *object) int {
+	i := slices.IndexFunc(rule.Children, func(c *rules.Child) bool { return c.ID == o.child() })
+	switch {
+	case i >= 0 && rule.Children[i].Timeout > 0:
+		return len(rule.Children) + 1
+	case i < 0 || !rule.Ordered:
+		return 0
+	}
+	return len(rule.Children) - i
+}
+
+// stays reports whether an object outlives its primary.
+func stays(rule *rules.Rule, o *object) bool {
+	return o.orphan() || slices.ContainsFunc(rule.Children, func(c *rules.Child) bool {
+		return c.OnDelete == rules.Orphan && c.ID == o.child()
+	})
+}
+
+// unlisted names the first kind of which a rule may have made something and
+// that has no cache, and why. A kind that the API server does not know has no
+// objects.
+func (pk *primaryKind) unlisted(r *rules.Rule) (kind, why string) {
+	for _, w := range pk.watchesOf(r) {
+		var unknown errNoKind
+		if w.cached.Load() == nil && !errors.As(w.trouble(), &unknown) {
+			return w.key.gvk.Kind, w.trouble().Error()
+		}
+	}
+	return "", ""
+}
+
+// held reports whether an object carries the finalizer of any rule for its
+// kind.
+func (pk *primaryKind) held(self *object) bool {
+	return slices.ContainsFunc(pk.Rules, self.hasFinalizer)
+}
+
+// clearAfter deletes what a primary that is known to be gone has left and no
+// owner reference gives to the garbage collector.
+func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Request) error {
+	var errs []error
+	for rule, watches := range primary.byRule {
+		for _, w := range watches {
+			c := w.cached.Load()
+			if c == nil {
+				continue
+			}
+			for _, item := range c.ownedBy(req.UID) {
+				errs = append(errs, e.clearOne(ctx, c.kind, rule, item.(*object), req))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Engine) clearOne(ctx context.Context, k kind, rule *rules.Rule, o *object, gone Request) error {
+	if _, controlled := o.controller(); controlled || o.rule() != rule.Name || o.terminating() || stays(rule, o) {
+		return nil
+	}
+	subject := name(k.gvk.Kind, o.GetNamespace(), o.GetName())
+	deleted, err := e.discard(ctx, k, o, gone.UID, metav1.DeletePropagationBackground)
+	if err != nil {
+		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
+	}
+	if deleted != nil {
+		e.log.Info("deleted after its primary", "object", gone.String(), "child", subject, "rule", rule.Name)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package expr
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// A row is one line of the tables of docs/functions.md.
+type row struct {
+	line     int
+	function string // as the page writes it, with backticks
+	example  string
+	result   string
+}
+
+var (
+	cellBorder = regexp.MustCompile(`[^\\]\|`)
+	worldBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	callName   = regexp.MustCompile(`(?:([a-z]\w*)\.)?([a-zA-Z]\w*)\(`)
+)
+
+// readFunctionsPage returns the rows of the page and the objects that their
+// examples read.
+func readFunctionsPage(t *testing.T) ([]row, variables) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/functions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := yaml.YAMLToJSON(worldBlock.FindSubmatch(page)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := map[string]any{}
+	if err := utiljson.Unmarshal(block, &objects); err != nil {
+		t.Fatal(err)
+	}
+	var rows []row
+	for i, line := range strings.Split(string(page), "\n") {
+		if !strings.HasPrefix(line, "| ") || strings.HasSuffix(line, " Result |") {
+			continue
+		}
+		cells := cellsOf(line)
+		if len(cells) != 4 {
+			t.Errorf("functions.md:%d: has %d cells", i+1, len(cells))
+			continue
+		}
+		rows = append(rows, row{i + 1, cells[0], code(cells[2]), code(cells[3])})
+	}
+	return rows, variables(objects)
+}
+
+func cellsOf(line string) []string {
+	var out []string
+	line = strings.TrimPrefix(line, "|")
+	for {
+		at := cellBorder.FindStringIndex(line)
+		if at == nil {
+			return out
+		}
+		out = append(out, strings.TrimSpace(strings.ReplaceAll(line[:at[0]+1], `\|`, "|")))
+		line = line[at[1]:]
+	}
+}
+
+// code returns what stands between a cell's backticks. Two of them hold code
+// with backticks in it.
+func code(cell string) string {
+	if inner, ok := strings.CutPrefix(cell, "``"); ok {
+		return strings.TrimSpace(strings.TrimSuffix(inner, "``"))
+	}
+	return strings.Trim(cell, "`")
+}
+
+func TestExamplesOfTheFunctionsPage(t *testing.T) {
+	rows, vars := readFunctionsPage(t)
+	if len(rows) < 150 {
+		t.Fatalf("the page has only %d rows", len(rows))
+	}
+	known := map[string]*Shape{"self": Self("self"), "deployment": Live("deployment")}
+	position := regexp.MustCompile(`^error \S+ `)
+	for _, r := range rows {
+		got := eval(t, compile(t, r.example, known), vars)
+		got = position.ReplaceAllString(got, "error: ")
+		got = strings.Replace(got, "waits ", "waits: ", 1)
+		var gotValue, want any
+		if json.Unmarshal([]byte(got), &gotValue) == nil && json.Unmarshal([]byte(r.result), &want) == nil {
+			if diff := cmp.Diff(want, gotValue); diff != "" {
+				t.Errorf("functions.md:%d: %s\n%s", r.line, r.example, diff)
+			}
+		} else if got != r.result {
+			t.Errorf("functions.md:%d: %s\n got %s\nwant %s", r.line, r.example, got, r.result)
+		}
+	}
+}
+
+// A spelling is a function as it is called: by itself or on a value.
+type spelling struct {
+	name   string
+	method bool
+}
+
+// TestFunctionsPageIsComplete compares the page with what is declared.
+func TestFunctionsPageIsComplete(t *testing.T) {
+	b, err := base()
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[spelling]bool{}
+	for name, f := range b.env.Functions() {
+		if strings.ContainsAny(name, "@_") || name == "in" {
+			continue // Operators, and what only macros write.
+		}
+		for _, o := range f.OverloadDecls() {
+			declared[spelling{name, o.IsMemberFunction()}] = true
+		}
+	}
+	namespaced := map[string]string{"least": "math.least", "greatest": "math.greatest", "bind": "cel.bind"}
+	for _, m := range b.env.Macros() {
+		name, ok := namespaced[m.Function()]
+		if !ok {
+			name = m.Function()
+		}
+		declared[spelling{name, m.IsReceiverStyle() && !ok}] = true
+	}
+
+	var namespaces []string
+	for c := range declared {
+		if ns := namespace(c.name); ns != "" && !slices.Contains(namespaces, ns) {
+			namespaces = append(namespaces, ns)
+		}
+	}
+	mentioned := map[spelling]bool{}
+	rows, _ := readFunctionsPage(t)
+	for _, r := range rows {
+		for _, m := range callName.FindAllStringSubmatch(r.function, -1) {
+			c := spelling{name: m[2], method: m[1] != ""}
+			if slices.Contains(namespaces, m[1]) {
+				c = spelling{name: m[1] + "." + m[2]}
+			}
+			mentioned[c] = true
+			if !declared[c] {
+				t.Errorf("functions.md:%d: %s is no function", r.line, m[0])
+			}
+		}
+	}
+	for c := range declared {
+		if !mentioned[c] {
+			t.Errorf("functions.md does not mention %s (as a method: %t)", c.name, c.method)
+		}
+	}
+}

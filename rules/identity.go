@@ -1,0 +1,164 @@
+package rules
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// allow is what a rule may do beyond the namespace of its primary.
+type allow struct {
+	clusterScoped  []schema.GroupKind
+	namespaces     []string // names or globs
+	readNamespaces []string // likewise
+}
+
+func (c *compiler) allow() {
+	for _, k := range c.src.Allow.ClusterScoped {
+		c.rule.allow.clusterScoped = append(c.rule.allow.clusterScoped, schema.GroupKind{Group: k.Group, Kind: k.Kind})
+	}
+	c.rule.allow.namespaces = values(c.src.Allow.Namespaces)
+	c.rule.allow.readNamespaces = values(c.src.Allow.ReadNamespaces)
+}
+
+func values(list []syntax.String) (out []string) {
+	for _, s := range list {
+		out = append(out, s.Value)
+	}
+	return out
+}
+
+// matchesAny reports whether a name matches one of the patterns.
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return err == nil && ok
+	})
+}
+
+// identify computes the name and namespace of an object, and looks whether it
+// exists. It does so also for one that has to wait.
+func (r *run) identify(d *Desired) {
+	outer := r.current
+	r.current = d
+	defer func() { r.current = outer }()
+	name, res := r.text(d.Child.name)
+	if !res.ok() {
+		r.settle(d, d.Child.name.where, res)
+		return
+	}
+	ns, ok := r.namespaceOf(d)
+	if !ok {
+		return
+	}
+	r.place(d, Identity{GVK: d.Child.GVK, Namespace: ns, Name: name})
+	if d.Identity.Name != "" && r.in.Observed != nil {
+		d.Live = r.in.Observed(d.Identity)
+	}
+}
+
+// place gives an object its identity, if that is one that it can have.
+func (r *run) place(d *Desired, id Identity) {
+	if why := illegalName(id.GVK.GroupKind(), id.Name); why != "" {
+		r.refuse(d, d.Child.name, why)
+		return
+	}
+	d.Identity = id
+	// An owner reference reaches neither into another namespace nor out of one.
+	d.Tracked = d.Child.tracked || r.primary.namespace != "" && id.Namespace != r.primary.namespace
+}
+
+// namespaceOf computes the namespace of an object: that of the primary, unless
+// its template says otherwise.
+func (r *run) namespaceOf(d *Desired) (string, bool) {
+	t := d.Child.namespace
+	switch {
+	case d.Child.allowed:
+		if t != nil {
+			r.refuse(d, t, "the kind is in allow.clusterScoped, so that its objects have no namespace")
+			return "", false
+		}
+		return "", true
+	case t == nil:
+		return r.primary.home, true
+	}
+	ns, res := r.text(t)
+	if !res.ok() {
+		r.settle(d, t.where, res)
+		return "", false
+	}
+	if why := r.illegalNamespace(ns); why != "" {
+		r.refuse(d, t, why)
+		return "", false
+	}
+	return ns, true
+}
+
+// illegalNamespace says why a child cannot be in a namespace. Whoever may
+// create a primary must not thereby write into other namespaces.
+func (r *run) illegalNamespace(ns string) string {
+	switch {
+	case len(validation.IsDNS1123Label(ns)) > 0:
+		return "it is not the name of a namespace"
+	case ns == r.primary.home || matchesAny(r.rule.allow.namespaces, ns):
+		return ""
+	case r.primary.home == "":
+		return "the rule may not write there: allow.namespaces does not name it"
+	}
+	return "it is another namespace than the primary's, and allow.namespaces does not name it"
+}
+
+// illegalName says why no object can have a name. Some kinds allow less.
+func illegalName(gk schema.GroupKind, name string) string {
+	switch {
+	case name == "":
+		return "the name is empty"
+	case len(name) > validation.DNS1123SubdomainMaxLength:
+		return fmt.Sprintf("the name is longer than %d characters", validation.DNS1123SubdomainMaxLength)
+	case freelyNamed(gk):
+		return illegalSegment(name)
+	case len(validation.IsDNS1123Subdomain(name)) > 0:
+		return "the name may hold only lower-case letters, digits, - and ., with a letter or digit at both ends"
+	}
+	return ""
+}
+
+// freelyNamed are the kinds whose names need not be those of DNS.
+func freelyNamed(gk schema.GroupKind) bool {
+	return gk.Group == "rbac.authorization.k8s.io" || gk == schema.GroupKind{Group: "networking.k8s.io", Kind: "IPAddress"}
+}
+
+// illegalSegment says why a name cannot stand in the path of a request.
+func illegalSegment(name string) string {
+	switch {
+	case name == "." || name == "..":
+		return "the name is . or .."
+	case strings.ContainsAny(name, "/%"):
+		return "the name holds / or %"
+	}
+	for _, c := range name {
+		if c < ' ' || c == 0x7f || c == '\ufffd' {
+			return "the name holds characters that do not print"
+		}
+	}
+	return ""
+}
+
+// refuse fails an object whose name or namespace cannot be.
+func (r *run) refuse(d *Desired, t *text, why string) {
+	pos := t.pos
+	for _, p := range t.parts {
+		if p.prog != nil {
+			pos = p.prog.Pos()
+			break
+		}
+	}
+	r.settle(d, t.where, result{err: &expr.Error{Pos: pos, Message: why}})
+}

@@ -1,0 +1,134 @@
+package rules
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// An ignoredField is set when an object is created and left to others then.
+// It is no part of the rendering that is hashed and compared.
+type ignoredField struct {
+	keys []string
+	ops  []op // write its value, or nothing
+}
+
+// A value is what an ignored field is created with.
+type value struct {
+	span span
+	json []byte // empty: it is absent
+}
+
+// A FieldValue is a field of an object and a value for it.
+type FieldValue struct {
+	Path  []string // the keys of the maps that lead to it
+	Value any
+}
+
+// ignoring notes that fields are to be kept out of the rendering.
+func ignoring(b *builder, paths []*syntax.FieldPath) {
+	b.ignored = map[string]*syntax.FieldPath{}
+	for _, p := range paths {
+		b.ignored[whereOf(p.Keys)] = p
+	}
+}
+
+func whereOf(keys []string) string {
+	where := ""
+	for _, k := range keys {
+		where = expr.Join(where, k)
+	}
+	return where
+}
+
+// ignore compiles a field that is to be ignored apart from the others.
+func (b *builder) ignore(p *syntax.FieldPath, n *syntax.Node, where string) {
+	inner := &builder{c: b.c, omit: b.omit, texts: b.texts}
+	inner.node(entry{where: where}, n)
+	b.ignoring = append(b.ignoring, ignoredField{keys: p.Keys, ops: inner.template().ops})
+}
+
+// unset complains about paths at which the template sets nothing.
+func (b *builder) unset(paths []*syntax.FieldPath) {
+	for _, p := range paths {
+		if !slices.ContainsFunc(b.ignoring, func(f ignoredField) bool { return slices.Equal(f.keys, p.Keys) }) {
+			b.c.complain(p.Pos, "%s cannot be ignored: the template does not set it as a field of its own", p.Text)
+		}
+	}
+}
+
+// writeIgnored computes what the ignored fields are created with. Once the
+// object exists nobody asks for that any more.
+func (r *run) writeIgnored(d *Desired) {
+	for i := range d.Child.ignored {
+		start := len(r.buf)
+		r.limit = start + maxObject
+		o, res := r.execute(d.Child.ignored[i].ops)
+		if !res.ok() {
+			r.buf = r.buf[:start]
+			if d.Live.Object == nil {
+				r.settle(d, o.where, res)
+			}
+		}
+		if end := len(r.buf); end > start {
+			r.buf = r.buf[:end-1] // The comma of the entry.
+		}
+		d.ignored = append(d.ignored, value{span: span{start, len(r.buf)}})
+	}
+}
+
+// Ignored returns the fields that the rendering leaves to others once the
+// object exists. Its values are those that the object is created with; a field
+// without one is not among them.
+func (d *Desired) Ignored() ([]FieldValue, error) {
+	var out []FieldValue
+	for i, f := range d.Child.ignored {
+		if len(d.ignored) <= i || len(d.ignored[i].json) == 0 {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal(d.ignored[i].json, &v); err != nil {
+			return nil, err
+		}
+		out = append(out, FieldValue{Path: f.keys, Value: v})
+	}
+	return out, nil
+}
+
+// IgnoredPaths returns the paths of the fields that are ignored.
+func (c *Child) IgnoredPaths() [][]string {
+	var out [][]string
+	for _, f := range c.ignored {
+		out = append(out, f.keys)
+	}
+	return out
+}
+
+// set puts a value under a path of maps, copying what it changes.
+func set(object map[string]any, f FieldValue) map[string]any {
+	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
+	}
+	key := f.Path[0]
+	if len(f.Path) == 1 {
+		out[key] = f.Value
+		return out
+	}
+	inner, _ := out[key].(map[string]any)
+	out[key] = set(inner, FieldValue{f.Path[1:], f.Value})
+	return out
+}
+
+// isIgnored returns the path at which a field is to be ignored, or nil.
+func (b *builder) isIgnored(e entry) *syntax.FieldPath {
+	if len(b.ignored) == 0 || len(e.lit) == 0 {
+		return nil
+	}
+	return b.ignored[strings.TrimPrefix(e.where, ".")]
+}

@@ -1,0 +1,159 @@
+package rules
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Replicas are interchangeable: exactly so many active objects of one template
+// are wanted, and which ones does not matter. Their names are derived from the
+// primary's UID, the child's id and a number, the lowest that no object bears:
+// a stale cache, a lost response or a second writer then asks for a name that
+// exists already, and is told so, instead of making one object too many.
+
+var pod = schema.GroupKind{Kind: "Pod"}
+
+// expandReplicas decides which objects of a child there should be: those that
+// are active, as many as are wanted, and new ones for the rest.
+func (r *run) expandReplicas(c *ChildResult) {
+	active, taken := r.sortReplicas(c)
+	want := r.count(c, c.Child.replicas, "replicas", 0)
+	if c.State != Rendered {
+		want = len(active) // Until it is known, what exists can be read.
+	} else if !r.room(c, want, "replicas", c.Child.replicas) {
+		want = len(active)
+	}
+	if len(active) > want {
+		slices.SortStableFunc(active, byWorth)
+		active = active[:want]
+		slices.SortFunc(active, byName)
+	}
+	prefix, ns, ok := r.prefix(c)
+	if !ok {
+		return
+	}
+	for _, live := range active {
+		d := r.add(c)
+		r.place(d, Identity{GVK: c.Child.GVK, Namespace: live.namespace, Name: live.name})
+		d.Live = live.Live
+	}
+	for ordinal := 0; len(c.Objects) < want; ordinal++ {
+		name := prefix + r.suffix(c.Child.ID, ordinal)
+		if taken[name] {
+			continue
+		}
+		taken[name] = true
+		d := r.add(c)
+		r.place(d, Identity{GVK: c.Child.GVK, Namespace: ns, Name: name})
+		if d.State == Failed {
+			c.State, c.Err = Failed, d.Err // The others would fail alike.
+			return
+		}
+	}
+}
+
+// prefix computes what generated names begin with, and where the objects are.
+func (r *run) prefix(c *ChildResult) (prefix, namespace string, ok bool) {
+	scratch := Desired{Child: c.Child}
+	r.current = &scratch
+	defer func() { r.current = nil }()
+	prefix, res := r.text(c.Child.name)
+	if !res.ok() {
+		r.settleAll(c, c.Child.name.where, res)
+		return "", "", false
+	}
+	namespace, ok = r.namespaceOf(&scratch)
+	if !ok {
+		if scratch.State != Rendered {
+			c.State, c.Err, c.Waits = scratch.State, scratch.Err, scratch.Waits
+		}
+		return "", "", false
+	}
+	return prefix, namespace, true
+}
+
+// A replica is a live object of a child with replicas.
+type replica struct {
+	Live
+	name, namespace string
+	created         string // RFC 3339, so that its order is that of time
+	ready           bool
+}
+
+// sortReplicas looks at all live objects of a child: the active ones by name,
+// and the names that are taken by any of them.
+func (r *run) sortReplicas(c *ChildResult) (active []replica, taken map[string]bool) {
+	taken = map[string]bool{}
+	if r.in.Owned == nil {
+		return nil, taken
+	}
+	for _, live := range r.in.Owned(r.rule, c.Child) {
+		id := identify(live.Object)
+		taken[id.name] = true
+		if live.Deleted || deleted(live.Object) {
+			continue
+		}
+		if c.Child.GVK.GroupKind() == pod && finished(live.Object) {
+			c.Finished = append(c.Finished, live)
+			continue
+		}
+		readiness, _ := readiness(c.Child.GVK.GroupKind(), live.Object)
+		active = append(active, replica{Live: live, name: id.name, namespace: id.namespace,
+			created: created(live.Object), ready: readiness == Ready})
+	}
+	slices.SortFunc(active, byName)
+	slices.SortFunc(c.Finished, func(a, b Live) int {
+		return cmp.Or(strings.Compare(created(b.Object), created(a.Object)), strings.Compare(identify(a.Object).name, identify(b.Object).name))
+	})
+	return active, taken
+}
+
+func byName(a, b replica) int { return strings.Compare(a.name, b.name) }
+
+// byWorth puts the objects first that are to be kept: those that are ready,
+// then the oldest.
+func byWorth(a, b replica) int {
+	if a.ready != b.ready {
+		if a.ready {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(strings.Compare(a.created, b.created), byName(a, b))
+}
+
+func created(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	s, _ := metadata["creationTimestamp"].(string)
+	return s
+}
+
+// finished reports whether a Pod has ended and will not run again.
+func finished(object map[string]any) bool {
+	status, _ := object["status"].(map[string]any)
+	return status["phase"] == "Succeeded" || status["phase"] == "Failed"
+}
+
+// suffix is the end of a generated name. Offline a primary has no UID:
+// namespace and name stand in for it.
+func (r *run) suffix(id string, ordinal int) string {
+	owner := r.primary.uid
+	if owner == "" {
+		owner = r.primary.namespace + "/" + r.primary.name
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", owner, id, ordinal))
+	const length = 8
+	out := make([]byte, length)
+	for i := range out {
+		out[i] = alphabet[int(sum[i])%len(alphabet)]
+	}
+	return string(out)
+}
+
+// alphabet is that of Kubernetes' generated names, which spell no words.
+const alphabet = "bcdfghjklmnpqrstvwxz2456789"

@@ -1,0 +1,199 @@
+package syntax
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+func compileSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("rules.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("rules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// judge returns what the schema says of the documents of some sources, each of
+// which editors see as the parser does: without aliases and merge keys. It
+// tells also whether all of them are YAML.
+func judge(s *jsonschema.Schema, sources []Source) (isYAML bool, err error) {
+	isYAML = true
+	for _, source := range sources {
+		text := newText(source)
+		if text.check() != nil {
+			return false, nil
+		}
+		docs, bad := text.load()
+		isYAML = isYAML && bad == nil
+		x := expander{scope: scope{parser: &parser{}, text: text}, sizes: make(map[*yaml.Node]int), active: make(map[*yaml.Node]bool)}
+		for _, doc := range docs {
+			for _, root := range doc.Content {
+				x.expand(root)
+				if isNull(root) {
+					continue
+				}
+				if e := s.Validate(asJSON(root)); e != nil {
+					err = e
+				}
+			}
+		}
+	}
+	return isYAML, err
+}
+
+// asJSON returns what JSON makes of a node.
+func asJSON(n *yaml.Node) any {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		m := make(map[string]any)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m[n.Content[i].Value] = asJSON(n.Content[i+1])
+		}
+		return m
+	case n.Kind == yaml.SequenceNode:
+		l := []any{}
+		for _, item := range n.Content {
+			l = append(l, asJSON(item))
+		}
+		return l
+	case isNull(n):
+		return nil
+	case isText(n):
+		return n.Value
+	}
+	var v any
+	if err := n.Decode(&v); err != nil {
+		return n.Value
+	}
+	return v
+}
+
+func TestJSONSchemaAccepts(t *testing.T) {
+	s := compileSchema(t)
+	for _, pattern := range []string{"testdata/good/*.yaml", "../../examples/*/rules.yaml"} {
+		for _, path := range files(t, pattern) {
+			sources := read(t, path)
+			if _, err := Parse(sources); err != nil {
+				continue
+			}
+			if _, err := judge(s, sources); err != nil {
+				t.Errorf("%s: is right, but: %v", path, err)
+			}
+		}
+	}
+}
+
+// beyondSchema are the cases of testdata/bad in which nothing is wrong that a
+// schema could say.
+var beyondSchema = strings.Fields(`
+	alias-bomb alias-self data-numbers expr-comment expr-octal expr-ternary-below expr-ternary-below-interp expr-too-long
+	file-blank file-comments-only file-empty for-each-names ignore-below-later ignore-computed ignore-dotted ignore-refused
+	ignore-unset interp-helm interp-unclosed keys-duplicate keys-expression keys-new-duplicate merge-wrong nesting print-long
+	print-wide`)
+
+func TestJSONSchemaRefusesBadFiles(t *testing.T) {
+	s := compileSchema(t)
+	for _, path := range files(t, "testdata/bad/*.yaml") {
+		isYAML, err := judge(s, read(t, path))
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		if beyond := slices.Contains(beyondSchema, name); isYAML && beyond == (err != nil) {
+			t.Errorf("%s: expected to be beyond the schema: %t, but it says: %v", name, beyond, err)
+		}
+	}
+}
+
+// TestJSONSchemaRefuses has one mistake in each case, within a rule or within an
+// entry of children.
+func TestJSONSchemaRefuses(t *testing.T) {
+	const (
+		rule  = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: r\n  for: {apiVersion: v1, kind: Pod}\n"
+		child = rule + "  children:\n  - id: a\n    template: {apiVersion: v1, kind: Secret, metadata: {name: x}}\n    "
+		many  = rule + "  children:\n  - id: a\n    template: {apiVersion: v1, kind: Secret, metadata: {generateName: x}}\n    "
+	)
+	right := []string{
+		rule, child, child + "when: true", child + "forEach: [{name: w, in: self.x}]", many + "replicas: 3",
+		many + "replicas: 3\n    onChange: replace\n    maxUnavailable: 2",
+		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, selector: {}}]", rule + "  patch: {spec: {a: 1}}",
+	}
+	wrong := []string{
+		"kind: Rules\nrules: []", "apiVersion: reconcel.dev/v1\nkind: Rules\nrules: []",
+		"apiVersion: reconcel.dev/v1alpha1\nkind: Rule\nrules: []", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules",
+		rule + "  chidren: []", rule + "  children: {}", rule + "  teardown: orderd", rule + "  requeueAfter: 10", rule + "  requeueAfter: 1d",
+		rule + "  onRuleRemoval: keep", rule + "  let: {self: a}", rule + "  let: {a-b: a}", rule + "  let: {a: }", rule + "  let: {a: '${b}'}",
+		rule + "  validate: [{message: a}]", rule + "  conditions: [{type: Ready, when: true}]", rule + "  conditions: [{type: A, when: 3}]",
+		rule + "  conditions: [{type: A, when: true, reason: two words}]", rule + "  status: {conditions: []}",
+		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod}]", rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, name: a, selector: {}}]",
+		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, selector: {app: a}}]",
+		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, name: a, namespace: ''}]",
+		rule + "  patch: {}", rule + "  patch: {status: {}}", rule + "  patch: {metadata: {name: a}}",
+		rule + "  patch: {metadata: {labels: {reconcel.dev/a: b}}}", rule + "  allow: {clusterScoped: [{kind: Node}]}",
+		rule + "  finalize: [{id: a, template: {apiVersion: v1, kind: Pod, metadata: {name: x}}}]",
+		child + "when: [a]", child + "when: ${a}", child + "onChange: recreate", child + "ifExists: overwrite", child + "after: a", child + "timeout: 5m",
+		child + "forEach: []", child + "forEach: [{name: w}]", child + "forEach: [{name: w, in: self.x}]\n    replicas: 3",
+		child + "replicas: 3", child + "maxUnavailable: 1", child + "ignoreFields: ['a[0]']",
+		child + "onChange: keep\n    ignoreFields: [data]", many, many + "replicas: 501", many + "replicas: -1",
+		many + "replicas: 3\n    onChange: keep\n    maxUnavailable: 2",
+		rule + "  children: [{id: a, template: {kind: Secret, metadata: {name: x}}}]",
+		rule + "  children: [{id: a, template: {apiVersion: v1, kind: Secret}}]",
+		rule + "  children: [{id: a, template: {apiVersion: v1, kind: Secret, metadata: {name: x, uid: a}}}]",
+		rule + "  children: [{id: a, template: {apiVersion: v1, kind: Secret, metadata: {name: x}, status: {}}}]",
+		rule + "  children: [{id: a, template: {apiVersion: v1, kind: Pod, metadata: {name: x}}}]",
+	}
+	s := compileSchema(t)
+	for _, data := range right {
+		if isYAML, err := judge(s, []Source{{Name: "x.yaml", Data: []byte(data)}}); !isYAML || err != nil {
+			t.Errorf("%s\nis right, but: %v", data, err)
+		}
+	}
+	for _, data := range wrong {
+		if isYAML, err := judge(s, []Source{{Name: "x.yaml", Data: []byte(data)}}); !isYAML || err == nil {
+			t.Errorf("%s\nis wrong, but accepted", data)
+		}
+	}
+}
+
+// TestJSONSchemaDescribesAll requires a description of every key, and every key
+// to stand in the reference.
+func TestJSONSchemaDescribesAll(t *testing.T) {
+	reference, err := os.ReadFile("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(path string, s *schema)
+	walk = func(path string, s *schema) {
+		if s == nil {
+			return
+		}
+		walk(path+"[]", s.Items)
+		for _, p := range s.Properties {
+			if p.value == nil {
+				continue
+			}
+			if p.value.Doc == "" {
+				t.Errorf("%s.%s has no description", path, p.name)
+			}
+			// The reference leaves the parts of label selectors to Kubernetes.
+			if !strings.Contains(path, ".selector.") && !bytes.Contains(reference, []byte(p.name)) {
+				t.Errorf("docs/rules.md says nothing of %s.%s", path, p.name)
+			}
+			walk(path+"."+p.name, p.value)
+		}
+	}
+	walk("", documentShape.schema())
+}
