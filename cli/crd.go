@@ -17,7 +17,8 @@ var crdKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v
 
 // A crd is what rendering needs of a CustomResourceDefinition.
 type crd struct {
-	file string
+	file   string
+	object map[string]any // the whole definition
 	Spec struct {
 		Group string
 		Scope string
@@ -79,7 +80,7 @@ func newCRD(o *object) (*crd, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &crd{file: o.file}
+	c := &crd{file: o.file, object: o.Object}
 	if err := json.Unmarshal(data, c); err != nil {
 		return nil, err
 	}

@@ -5,33 +5,56 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"reconcel/rules/check"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
 )
 
+// validateFlags say what validate works on.
+type validateFlags struct {
+	rules   ruleFiles
+	crds    []string
+	strict  bool
+	verbose bool
+}
+
 func (a *app) validateCommand() *cobra.Command {
-	var from ruleFiles
+	f := &validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate -f RULES...",
 		Short: "Check rules, without a cluster",
 		Long: `Check rules and say for each file how many there are, or else everything that
 is wrong with them, by file, line and column.
 
-What passes here is what run starts with. No cluster or kubeconfig is read.
+Every expression and every field of a template is held against the schemas of
+the kinds: Kubernetes' own are known, those of custom resources come from their
+CRDs (--crd). A field that may be absent and is read as if it were not is a
+warning; --strict makes warnings count. -v names the kinds of which nothing is
+known. No cluster or kubeconfig is read.
 
 Exit code: 0 all rules are right, 1 some are wrong, 2 wrong usage.`,
-		Example: `  reconcel validate -f examples/foo/rules.yaml`,
+		Example: `  reconcel validate -f examples/foo/rules.yaml --crd crds/ --strict`,
 		Args:    flagsOnly,
-		RunE:    func(*cobra.Command, []string) error { return a.validate(from) },
+		RunE:    func(*cobra.Command, []string) error { return a.validate(f) },
 	}
-	from.flags(cmd.Flags())
+	flags := cmd.Flags()
+	f.rules.flags(flags)
+	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated")
+	flags.BoolVar(&f.strict, "strict", false, "fail on warnings")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say what could not be checked")
 	return cmd
 }
 
-func (a *app) validate(from ruleFiles) error {
-	if err := once(from.paths); err != nil {
+func (a *app) validate(f *validateFlags) error {
+	if err := once(f.rules.paths, f.crds); err != nil {
 		return err
 	}
-	program, sources, err := a.load(from)
+	program, sources, err := a.load(f.rules)
 	if err != nil {
+		return err
+	}
+	if err := a.checkTypes(f, sources); err != nil {
 		return err
 	}
 	count := map[string]int{}
@@ -45,6 +68,52 @@ func (a *app) validate(from ruleFiles) error {
 		fmt.Fprintf(&b, "%s: %s ok\n", source.Name, plural(count[source.Name], "rule"))
 	}
 	return a.print(b.Bytes())
+}
+
+// checkTypes holds rules that load against the schemas of their kinds.
+func (a *app) checkTypes(f *validateFlags, sources []syntax.Source) error {
+	kinds, err := a.crds(search{recursive: f.rules.recursive}, f.crds)
+	if err != nil {
+		return err
+	}
+	set, err := kinds.schemas()
+	if err != nil {
+		return no(err)
+	}
+	file, err := syntax.Parse(sources)
+	if err != nil {
+		return no(err) // It has been parsed before, and could be.
+	}
+	found := check.Check(file, set)
+	said := append(found.Errors, marked("warning: ", found.Warnings)...)
+	if f.verbose {
+		said = append(said, marked("note: ", found.Notes)...)
+	}
+	if err := syntax.Collect(sources, said).Report(a.stderr); err != nil {
+		return failed(err)
+	}
+	if len(found.Errors) > 0 || f.strict && len(found.Warnings) > 0 {
+		return &exitError{code: exitNo}
+	}
+	return nil
+}
+
+// marked puts a word before the messages of complaints.
+func marked(word string, list []*syntax.Error) []*syntax.Error {
+	for _, e := range list {
+		e.Message = word + e.Message
+	}
+	return list
+}
+
+// schemas returns what is known of kinds: Kubernetes' own, and the CRDs that
+// were given.
+func (k kinds) schemas() (*schema.Set, error) {
+	var definitions []map[string]any
+	for _, c := range k.crds {
+		definitions = append(definitions, c.object)
+	}
+	return schema.New(schema.Sources{CRDs: definitions})
 }
 
 func plural(n int, what string) string {

@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"reconcel/rules/syntax"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print a JSON Schema of rules files, for editors",
+		Long: `Print a JSON Schema of rules files. Editors with a language server for YAML
+complete, explain and check rules by it while they are written.
+
+A rules file can name its schema in its first line, as a path or URL:
+
+  # yaml-language-server: $schema=rules.schema.json
+
+Or the settings of VS Code, with the extension redhat.vscode-yaml, say which
+files it is for:
+
+  "yaml.schemas": {"./rules.schema.json": "**/rules.yaml"}
+
+The schema knows keys and shapes. What expressions mean, validate checks.`,
+		Example: `  reconcel schema >rules.schema.json`,
+		Args:    flagsOnly,
+		RunE:    func(*cobra.Command, []string) error { return a.print(syntax.JSONSchema()) },
+	}
+}

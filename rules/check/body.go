@@ -1,0 +1,185 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/google/cel-go/common/types"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// labelSelector is the definition of what a lookup's selector is.
+const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
+
+// body checks everything of a rule but the names that it gives.
+func (r *rule) body() {
+	if w := r.src.For.When; w != nil {
+		r.want(w, r.alone("self"), types.BoolKind, "for.when")
+	}
+	r.allowed()
+	sc := r.scope(nil)
+	for _, l := range r.src.Lookups {
+		r.prefix = l.Entry + ": "
+		r.lookup(l, sc)
+	}
+	for _, c := range r.src.Validate {
+		r.prefix = c.Entry + ": "
+		r.want(c.Expression, sc, types.BoolKind, "expression")
+		r.text(c.Message, sc, "message")
+	}
+	for _, ch := range r.entries() {
+		r.prefix = ch.Entry + ": "
+		r.child(ch, sc)
+	}
+	r.prefix = ""
+	r.patch(sc)
+	r.status(sc)
+	for _, c := range r.src.Conditions {
+		r.prefix = c.Entry + ": "
+		r.want(c.When, sc, types.BoolKind, "when")
+		r.text(c.Reason, sc, "reason")
+		r.text(c.Message, sc, "message")
+	}
+	r.prefix = ""
+	r.conditions()
+}
+
+func (r *rule) lookup(l *syntax.Lookup, sc *scope) {
+	r.text(l.Namespace, sc, "namespace")
+	r.text(l.Name, sc, "name")
+	gvk := runtimeschema.FromAPIVersionAndKind(l.APIVersion.Value, l.Kind.Value)
+	r.literalName(l.Name, gvk, "name")
+	r.literalNamespace(l.Namespace, "namespace")
+	if l.Selector != nil {
+		w := walker{rule: r, sc: sc}
+		s := &place{Schema: r.set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
+		w.value(l.Selector, s, "selector")
+	}
+}
+
+func (r *rule) child(ch *syntax.Child, sc *scope) {
+	if ch.When != nil {
+		r.want(ch.When, sc, types.BoolKind, "when")
+	}
+	if ch.Replicas != nil {
+		r.want(ch.Replicas, sc, types.IntKind, "replicas")
+	}
+	if ch.MaxUnavailable != nil {
+		r.want(ch.MaxUnavailable, sc, types.IntKind, "maxUnavailable")
+	}
+	names := map[string]*types.Type{}
+	for i, it := range ch.ForEach {
+		t := r.want(it.In, r.scope(names), types.ListKind, fmt.Sprintf("forEach[%d].in", i))
+		names[it.Name.Value] = types.DynType
+		if t != nil && t.t.Kind() == types.ListKind {
+			names[it.Name.Value] = t.t.Parameters()[0]
+		}
+		if it.Index.Value != "" {
+			names[it.Index.Value] = types.IntType
+		}
+	}
+	k := r.set.Kind(gvkOf(ch.Template))
+	r.template(ch, k, r.scope(names))
+	names["child"] = r.all.kindType(k)
+	judging := r.scope(names)
+	if ch.ReadyWhen != nil {
+		r.want(ch.ReadyWhen, judging, types.BoolKind, "readyWhen")
+	}
+	if ch.FailWhen != nil {
+		r.want(ch.FailWhen, judging, types.BoolKind, "failWhen")
+	}
+}
+
+func gvkOf(template *syntax.Node) runtimeschema.GroupVersionKind {
+	return runtimeschema.FromAPIVersionAndKind(literal(field(template, "apiVersion")).Value, literal(field(template, "kind")).Value)
+}
+
+// template checks the object that a child is made from.
+func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
+	if ch.Template == nil {
+		return
+	}
+	var p *place
+	if k != nil {
+		p = r.all.root(k)
+	}
+	w := walker{rule: r, sc: sc}
+	outer := r.prefix
+	r.prefix += "template"
+	w.object(ch.Template, p)
+	r.prefix += "."
+	metadata := field(ch.Template, "metadata")
+	gvk := gvkOf(ch.Template)
+	r.literalName(field(metadata, "name"), gvk, "metadata.name")
+	r.literalStart(field(metadata, "generateName"), gvk, "metadata.generateName")
+	r.literalNamespace(field(metadata, "namespace"), "metadata.namespace")
+	r.marks(metadata, "metadata.")
+	r.scoped(ch, k, metadata)
+	r.prefix = outer
+}
+
+// patch checks what is merged into the primary. What it must have, it has.
+func (r *rule) patch(sc *scope) {
+	if r.src.Patch == nil {
+		return
+	}
+	w := walker{rule: r, sc: sc, partial: partOfObject}
+	w.value(r.src.Patch, r.primary, "patch")
+	r.marks(field(r.src.Patch, "metadata"), "patch.metadata.")
+}
+
+// status checks what is written to the status of the primary.
+func (r *rule) status(sc *scope) {
+	n := r.src.Status
+	if n == nil {
+		return
+	}
+	w := walker{rule: r, sc: sc, partial: statusFields}
+	var p *place
+	if r.primary != nil {
+		p = r.all.field(r.primary, "status")
+	}
+	switch {
+	case r.primary == nil:
+	case !r.kind.Status:
+		r.errorf(n.Pos, "status: %s has no status subresource, so that no status can be written", r.kind.GVK.Kind).Hint =
+			"add subresources: {status: {}} to its CRD"
+	case p == nil && r.primary.open:
+	case p == nil:
+		r.errorf(n.Pos, "status: the schema of %s has no status, so that the API server drops it", r.kind.GVK.Kind)
+	}
+	w.value(n, p, "status")
+}
+
+// conditions looks whether conditions have a place in the status.
+func (r *rule) conditions() {
+	if len(r.src.Conditions) == 0 || r.primary == nil {
+		return
+	}
+	pos := r.src.Conditions[0].Pos
+	status := r.all.field(r.primary, "status")
+	switch {
+	case !r.kind.Status:
+		r.errorf(pos, "conditions: %s has no status subresource, so that no condition can be written", r.kind.GVK.Kind)
+		return
+	case status == nil && r.primary.open, status != nil && (status.open || status.is != fielded):
+		return
+	case status == nil || r.all.field(status, "conditions") == nil:
+		r.errorf(pos, "conditions: the schema of %s has no status.conditions, so that the API server drops them", r.kind.GVK.Kind)
+		return
+	}
+	item := r.all.items(r.all.field(status, "conditions"))
+	for _, c := range r.src.Conditions {
+		r.prefix = c.Entry + ": "
+		w := walker{rule: r}
+		if p := r.all.field(item, "type"); p != nil {
+			w.text(c.Type.Value, c.Type.Pos, p, "type")
+		}
+		if p := r.all.field(item, "reason"); p != nil && c.Reason != nil && c.Reason.Kind == syntax.Text {
+			w.text(literal(c.Reason).Value, c.Reason.Pos, p, "reason")
+		}
+	}
+	r.prefix = ""
+}

@@ -1,0 +1,163 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/google/cel-go/common/types"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// Found is what there is to say about rules. Everything has its place, and
+// syntax.Collect puts it into order.
+type Found struct {
+	Errors   []*syntax.Error // what cannot work
+	Warnings []*syntax.Error // what fails for some objects
+	Notes    []*syntax.Error // what could not be checked
+}
+
+// Check holds rules that load against the schemas of the kinds they mention.
+func Check(file *syntax.File, set *schema.Set) Found {
+	c := &checker{set: set, all: newUniverse(set), noted: map[runtimeschema.GroupVersionKind]bool{}, said: map[finding]bool{}}
+	for _, r := range file.Rules {
+		c.rule(r)
+	}
+	return c.found
+}
+
+// A checker gathers what is found.
+type checker struct {
+	set   *schema.Set
+	all   *universe
+	found Found
+	noted map[runtimeschema.GroupVersionKind]bool // kinds without schema
+	said  map[finding]bool
+}
+
+// A finding tells one from another.
+type finding struct {
+	pos     syntax.Pos
+	message string
+}
+
+// A rule is one rule while it is checked.
+type rule struct {
+	*checker
+	src     *syntax.Rule
+	kind    *schema.Kind // of the primary, or nil
+	primary *place       // likewise
+	vars    map[string]*types.Type
+	lets    map[string]*let
+	typed   map[*syntax.Expr]*typed
+	prefix  string // of complaints, as the compiler has it
+}
+
+func (c *checker) rule(src *syntax.Rule) {
+	r := &rule{checker: c, src: src, vars: map[string]*types.Type{}, lets: map[string]*let{}, typed: map[*syntax.Expr]*typed{}}
+	r.names()
+	r.body()
+	r.guard()
+}
+
+// names finds out the types of all that expressions may mention.
+func (r *rule) names() {
+	f := r.src.For
+	r.kind = r.known(f.APIVersion, f.Kind, "for.")
+	r.vars["self"] = r.all.kindType(r.kind)
+	if r.kind != nil {
+		r.primary = r.all.root(r.kind)
+	}
+	for _, l := range r.src.Lookups {
+		r.prefix = l.Entry + ": "
+		t := r.all.kindType(r.known(l.APIVersion, l.Kind, ""))
+		if l.Name == nil {
+			t = types.NewListType(t)
+		}
+		r.vars[l.ID.Value] = t
+	}
+	for _, ch := range r.entries() {
+		r.prefix = ch.Entry + ": "
+		t := r.all.kindType(r.childKind(ch))
+		if ch.Replicas != nil || len(ch.ForEach) > 0 {
+			t = types.NewListType(t)
+		}
+		r.vars[ch.ID.Value] = t
+	}
+	r.prefix = ""
+	for _, l := range r.src.Let {
+		r.lets[l.Name.Value] = &let{src: l}
+	}
+	for _, l := range r.src.Let {
+		r.let(l.Name.Value)
+	}
+}
+
+func (r *rule) entries() []*syntax.Child {
+	return append(r.src.Children[:len(r.src.Children):len(r.src.Children)], r.src.Finalize...)
+}
+
+// field returns the value of a field of a map, or nil.
+func field(n *syntax.Node, key string) *syntax.Node {
+	if n == nil {
+		return nil
+	}
+	for _, f := range n.Fields {
+		if f.Key.Value == key {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// literal returns the text that a node is, and its place.
+func literal(n *syntax.Node) syntax.String {
+	if n == nil {
+		return syntax.String{}
+	}
+	s, _ := n.Value.(string)
+	return syntax.String{Value: s, Pos: n.Pos}
+}
+
+func (r *rule) childKind(ch *syntax.Child) *schema.Kind {
+	return r.known(literal(field(ch.Template, "apiVersion")), literal(field(ch.Template, "kind")), "template.")
+}
+
+// typeNames finds the names of our types in CEL's messages.
+var typeNames = regexp.MustCompile(regexp.QuoteMeta(mark) + `[^,)' ]*`)
+
+func (r *rule) complaint(pos syntax.Pos, format string, args ...any) *syntax.Error {
+	message := typeNames.ReplaceAllString(fmt.Sprintf(format, args...), "object")
+	return syntax.NewError(pos, r.src.Name.Value, r.prefix+message, "")
+}
+
+// errorf complains. Things that are looked at from several sides are said
+// once.
+func (r *rule) errorf(pos syntax.Pos, format string, args ...any) *syntax.Error {
+	e := r.complaint(pos, format, args...)
+	return r.say(&r.found.Errors, e)
+}
+
+func (r *rule) warnf(pos syntax.Pos, format string, args ...any) *syntax.Error {
+	e := r.complaint(pos, format, args...)
+	return r.say(&r.found.Warnings, e)
+}
+
+func (r *rule) say(to *[]*syntax.Error, e *syntax.Error) *syntax.Error {
+	key := finding{e.Pos, e.Message}
+	if !r.said[key] {
+		r.said[key] = true
+		*to = append(*to, e)
+	}
+	return e
+}
+
+// meant returns what to write instead of a name that does not exist.
+func meant(name string, known []string) string {
+	if near := syntax.Nearest(name, known); near != "" {
+		return fmt.Sprintf("did you mean '%s'?", near)
+	}
+	return ""
+}

@@ -1,0 +1,270 @@
+package check
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+)
+
+// comparison walks a comparison. One of a default with a literal tells whether
+// the default was used: x.orValue("") != "" is false for it.
+func (g *guard) comparison(c ast.CallExpr, f facts) outcome {
+	args := c.Args()
+	left, right := g.eval(args[0], f), g.eval(args[1], f)
+	a, fallback := g.absentValue(args[0], f)
+	b := literalValue(args[1])
+	present := fallback
+	if a == nil {
+		a = literalValue(args[0])
+		b, present = g.absentValue(args[1], f)
+	}
+	out := outcome{ran: left.ran.and(right.ran)}
+	if a == nil || b == nil || present == nil {
+		out.yes, out.no = boolComparison(c.FunctionName(), args, left, right)
+		return out
+	}
+	switch result, ok := compare(c.FunctionName(), a, b); {
+	case !ok:
+	case result:
+		out.no = present
+	default:
+		out.yes = present
+	}
+	return out
+}
+
+// boolComparison looks through == true and the like.
+func boolComparison(op string, args []ast.Expr, left, right outcome) (yes, no facts) {
+	tested, literal := left, args[1]
+	if literal.Kind() != ast.LiteralKind {
+		tested, literal = right, args[0]
+	}
+	if op != operators.Equals && op != operators.NotEquals || !isBool(literal, types.True) && !isBool(literal, types.False) {
+		return nil, nil
+	}
+	if isBool(literal, types.True) == (op == operators.Equals) {
+		return tested.yes, tested.no
+	}
+	return tested.no, tested.yes
+}
+
+// absentValue returns what an expression gives if the field that it reads is
+// absent, and the facts that hold otherwise.
+func (g *guard) absentValue(e ast.Expr, f facts) (ref.Val, facts) {
+	if e.Kind() != ast.CallKind {
+		return nil, nil
+	}
+	c := e.AsCall()
+	switch c.FunctionName() {
+	case "orValue":
+		hushed := *g
+		hushed.quiet = true
+		v := hushed.eval(c.Target(), f)
+		fallback := literalValue(c.Args()[0])
+		if v.value == nil || v.key == "" || fallback == nil {
+			return nil, nil
+		}
+		return fallback, facts(nil).with(v.value)
+	case "size":
+		of := c.Target()
+		if !c.IsMemberFunction() {
+			of = c.Args()[0]
+		}
+		v, present := g.absentValue(of, f)
+		if s, ok := v.(traits.Sizer); ok && present != nil {
+			return s.Size(), present
+		}
+	case "dyn", entriesFunction:
+		return g.absentValue(c.Args()[0], f)
+	}
+	return nil, nil
+}
+
+// literalValue returns the value of a literal, or nil. Of maps and lists only
+// the empty ones matter.
+func literalValue(e ast.Expr) ref.Val {
+	switch {
+	case e.Kind() == ast.LiteralKind:
+		return e.AsLiteral()
+	case e.Kind() == ast.ListKind && e.AsList().Size() == 0:
+		return types.NewDynamicList(types.DefaultTypeAdapter, []any{})
+	case e.Kind() == ast.MapKind && e.AsMap().Size() == 0:
+		return types.NewDynamicMap(types.DefaultTypeAdapter, map[string]any{})
+	case isCall(e, "dyn"):
+		return literalValue(e.AsCall().Args()[0])
+	}
+	return nil
+}
+
+// compare compares two values.
+func compare(op string, a, b ref.Val) (result, ok bool) {
+	switch op {
+	case operators.Equals:
+		return a.Equal(b) == types.True, true
+	case operators.NotEquals:
+		return a.Equal(b) != types.True, true
+	}
+	c, ok := a.(traits.Comparer)
+	if !ok {
+		return false, false
+	}
+	order, ok := c.Compare(b).(types.Int)
+	if !ok {
+		return false, false
+	}
+	switch op {
+	case operators.Less:
+		return order < 0, true
+	case operators.LessEquals:
+		return order <= 0, true
+	case operators.Greater:
+		return order > 0, true
+	}
+	return order >= 0, true
+}
+
+// sameElements are the functions that give some elements of their target.
+var sameElements = map[string]bool{"sort": true, "reverse": true, "distinct": true, "slice": true, "@sortByAssociatedKeys": true}
+
+// function walks all other calls.
+func (g *guard) function(c ast.CallExpr, f facts) outcome {
+	var target outcome
+	if c.IsMemberFunction() {
+		target = g.eval(c.Target(), f)
+	}
+	ran := target.ran
+	args := make([]outcome, len(c.Args()))
+	for i, arg := range c.Args() {
+		args[i] = g.eval(arg, f)
+		ran = ran.and(args[i].ran)
+	}
+	out := g.result(c, target, args, f)
+	out.ran = ran
+	if c.FunctionName() == "orValue" || c.FunctionName() == "or" {
+		out.ran = target.ran // The other side may not be needed.
+	}
+	return out
+}
+
+// result returns what is known of the result of a call.
+func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) outcome {
+	switch name := c.FunctionName(); {
+	case name == "dyn" || name == entriesFunction || name == "optional.of":
+		return args[0]
+	case name == "hasValue":
+		return outcome{yes: facts(nil).with(target.value)}
+	case name == "value":
+		g.taken(c.Target(), target.value, f)
+		return outcome{value: target.value}
+	case name == "orValue":
+		return g.fallback(c, target)
+	case sameElements[name]:
+		return outcome{value: target.value}
+	case (name == "first" || name == "last") && target.value != nil:
+		return outcome{value: g.element(target.value)}
+	case name == "flatten" && target.value != nil && target.own:
+		return outcome{value: &value{own: true, elem: g.element(g.element(target.value))}}
+	case name == operators.Add && len(args) == 2 && args[0].value != nil && args[1].value != nil && args[0].own && args[1].own:
+		return outcome{value: &value{own: true}}
+	}
+	return outcome{}
+}
+
+// taken warns about the value() of something that may be absent.
+func (g *guard) taken(e ast.Expr, v *value, f facts) {
+	if g.quiet || v == nil || v.key == "" || f[v.key] {
+		return
+	}
+	g.rule.warnf(g.t.pos(e), "%s: %s may be absent: write orValue(...) instead of value()", g.where, v.shown)
+}
+
+// fallback walks orValue(). What it gives cannot be told from its default any
+// more, except that an empty list has no elements, and an empty map no keys.
+func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
+	if target.value == nil || !target.own {
+		return outcome{}
+	}
+	present := facts(nil).with(target.value)
+	out := outcome{}
+	switch fallback := literalValue(c.Args()[0]); v := fallback.(type) {
+	case types.Bool:
+		if v {
+			out.no = present
+		} else {
+			out.yes = present
+		}
+	case traits.Lister:
+		out.value = &value{own: true, elem: target.elem, each: target.each, key: target.key}
+	case traits.Mapper:
+		out.value = &value{own: true, key: target.key}
+	}
+	return out
+}
+
+// comprehension walks loops, and the names that bind() and optMap() give.
+func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
+	mark := len(g.vars)
+	defer func() { g.vars = g.vars[:mark] }()
+	if isBind(c) {
+		init := g.eval(c.AccuInit(), f)
+		if init.value != nil && init.shown == "" {
+			init.value = &value{own: init.own, key: init.key, shown: c.AccuVar(), elem: init.elem, each: init.each}
+		}
+		g.vars = append(g.vars, named{c.AccuVar(), init.value})
+		out := g.eval(c.Result(), f)
+		out.ran = out.ran.and(init.ran)
+		return out
+	}
+	over := g.eval(c.IterRange(), f)
+	name := c.IterVar()
+	if c.HasIterVar2() {
+		name = c.IterVar2()
+		g.vars = append(g.vars, named{c.IterVar(), nil})
+	}
+	item, known := g.bind(over.value, name)
+	g.vars = append(g.vars, named{c.AccuVar(), nil}, named{name, item})
+	f = f.and(known)
+	g.eval(c.AccuInit(), f)
+	if element, condition := collected(c); element != nil {
+		out := g.collect(element, condition, over.value, item, f)
+		out.ran = over.ran
+		return out
+	}
+	g.eval(c.LoopCondition(), f)
+	g.eval(c.LoopStep(), f)
+	out := g.found(c, over.value)
+	out.ran = over.ran
+	return out
+}
+
+// collect walks map() and filter().
+func (g *guard) collect(element, condition ast.Expr, over, item *value, f facts) outcome {
+	var when facts
+	if condition != nil {
+		when = g.eval(condition, f).yes
+	}
+	v := g.eval(element, f.and(when))
+	switch {
+	case item == nil || v.value == nil:
+		return outcome{}
+	case v.value == item:
+		return outcome{value: &value{own: true, elem: over.elem, each: append(f.and(when).below(item.key), over.each...)}}
+	}
+	inner := *v.value
+	inner.key = ""
+	return outcome{value: &value{own: true, elem: &inner}}
+}
+
+// found says what the result of exists() and all() tells about the list: an
+// empty one has nothing of which anything is true.
+func (g *guard) found(c ast.ComprehensionExpr, over *value) outcome {
+	switch {
+	case isBool(c.AccuInit(), types.False):
+		return outcome{yes: facts(nil).with(over)}
+	case isBool(c.AccuInit(), types.True):
+		return outcome{no: facts(nil).with(over)}
+	}
+	return outcome{}
+}

@@ -1,0 +1,198 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/decls"
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/syntax"
+)
+
+// A let is a named value.
+type let struct {
+	src    *syntax.Let
+	begun  bool // its type is known, or being found out
+	walked bool // its guards are being looked at
+}
+
+// let finds out the type of a let after those that it mentions.
+func (r *rule) let(name string) {
+	l := r.lets[name]
+	if l == nil || l.begun {
+		return
+	}
+	l.begun = true
+	reader := r.alone("self") // Names do not matter to read an expression.
+	for _, e := range expressions(l.src.Expr, l.src.Data) {
+		if parsed := reader.parse(e); parsed != nil {
+			ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+				if e.Kind() == ast.IdentKind {
+					r.let(e.AsIdent())
+				}
+			}))
+		}
+	}
+	where := "let." + name
+	if l.src.Expr != nil {
+		r.vars[name] = r.infer(l.src.Expr, r.scope(nil), where).t
+	} else {
+		r.vars[name] = r.dataType(l.src.Data, r.scope(nil), site{where, "let/" + r.src.Name.Value + "/" + name})
+	}
+}
+
+// expressions returns all expressions of a value.
+func expressions(e *syntax.Expr, n *syntax.Node) []*syntax.Expr {
+	if e != nil {
+		return []*syntax.Expr{e}
+	}
+	if n == nil {
+		return nil
+	}
+	var out []*syntax.Expr
+	for _, p := range n.Parts {
+		if p.Expr != nil {
+			out = append(out, p.Expr)
+		}
+	}
+	for _, item := range n.Items {
+		out = append(out, expressions(nil, item)...)
+	}
+	for _, f := range n.Fields {
+		out = append(out, expressions(nil, f.Value)...)
+	}
+	return out
+}
+
+// A site says where data stands, for people and as the name of a type.
+type site struct{ where, name string }
+
+func (p site) under(key string) site { return site{p.where + "." + key, p.name + "." + key} }
+
+// dataType returns the type of data, whose expressions it checks.
+func (r *rule) dataType(n *syntax.Node, sc *scope, at site) *types.Type {
+	if n == nil {
+		return types.DynType
+	}
+	switch n.Kind {
+	case syntax.Bool:
+		return types.BoolType
+	case syntax.Int:
+		return types.IntType
+	case syntax.Float:
+		return types.DoubleType
+	case syntax.Text:
+		return types.StringType
+	case syntax.Interp:
+		if len(n.Parts) == 1 {
+			t, _ := unwrapped(r.infer(n.Parts[0].Expr, sc, at.where).t)
+			return t
+		}
+		r.textParts(n, sc, at.where)
+		return types.StringType
+	case syntax.List:
+		var items []*types.Type
+		for _, item := range n.Items {
+			items = append(items, r.dataType(item, sc, site{at.where, at.name + "[]"}))
+		}
+		return types.NewListType(common(items))
+	case syntax.Map:
+		return r.mapType(n, sc, at)
+	}
+	return types.DynType
+}
+
+// mapType returns the type of a map with these fields. Those of a map whose
+// entries all look alike have one type.
+func (r *rule) mapType(n *syntax.Node, sc *scope, at site) *types.Type {
+	if len(n.Fields) == 0 {
+		return types.NewMapType(types.StringType, types.DynType)
+	}
+	o := &object{name: mark + at.name, fields: map[string]*types.Type{}, data: n}
+	var all []*types.Type
+	for _, f := range n.Fields {
+		t := r.dataType(f.Value, sc, at.under(f.Key.Value))
+		o.fields[f.Key.Value] = t
+		all = append(all, t)
+	}
+	if shared := r.alike(n, at.name); shared != nil {
+		for key := range o.fields {
+			o.fields[key] = shared
+		}
+		all = []*types.Type{shared}
+	}
+	o.entry = common(all)
+	r.all.objects[o.name] = o
+	return types.NewObjectType(o.name)
+}
+
+// alike returns the type that the entries of a map share if all of them are
+// maps with the same keys, or nil.
+func (r *rule) alike(n *syntax.Node, name string) *types.Type {
+	var keys []string
+	for i, f := range n.Fields {
+		if f.Value.Kind != syntax.Map || len(f.Value.Fields) == 0 {
+			return nil
+		}
+		var own []string
+		for _, inner := range f.Value.Fields {
+			own = append(own, inner.Key.Value)
+		}
+		slices.Sort(own)
+		if i > 0 && !slices.Equal(keys, own) {
+			return nil
+		}
+		keys = own
+	}
+	o := &object{name: mark + name + ".*", fields: map[string]*types.Type{}}
+	var all []*types.Type
+	for _, key := range keys {
+		var each []*types.Type
+		for _, f := range n.Fields {
+			each = append(each, r.all.objects[mark+name+"."+f.Key.Value].fields[key])
+		}
+		o.fields[key] = common(each)
+		all = append(all, o.fields[key])
+	}
+	o.entry = common(all)
+	r.all.objects[o.name] = o
+	return types.NewObjectType(o.name)
+}
+
+// common returns the type that all have, or dyn.
+func common(all []*types.Type) *types.Type {
+	if len(all) == 0 {
+		return types.DynType
+	}
+	for _, t := range all[1:] {
+		if !t.IsExactType(all[0]) {
+			return types.DynType
+		}
+	}
+	return all[0]
+}
+
+// entriesFunction is the name of a function that no author can call, and that
+// makes of an object of let what it is at run time: a map.
+const entriesFunction = "@entries"
+
+// entriesOf declares that function for the objects of this rule's lets.
+func (r *rule) entriesOf() []*decls.FunctionDecl {
+	var overloads []decls.FunctionOpt
+	for name, o := range r.all.objects {
+		if o.entry != nil && strings.HasPrefix(name, mark+"let/"+r.src.Name.Value+"/") {
+			overloads = append(overloads, decls.Overload(entriesFunction+name,
+				[]*types.Type{types.NewObjectType(name)}, types.NewMapType(types.StringType, o.entry)))
+		}
+	}
+	if len(overloads) == 0 {
+		return nil
+	}
+	f, err := decls.NewFunction(entriesFunction, overloads...)
+	if err != nil {
+		return nil
+	}
+	return []*decls.FunctionDecl{f}
+}

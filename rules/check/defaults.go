@@ -1,0 +1,80 @@
+package check
+
+import (
+	"slices"
+	"strings"
+)
+
+// metadataThere are the fields of metadata that every stored object has. That
+// objects of cluster-scoped kinds have no namespace is no mistake that anybody
+// makes.
+var metadataThere = map[string]bool{
+	"name": true, "namespace": true, "uid": true, "resourceVersion": true, "generation": true, "creationTimestamp": true,
+}
+
+// filledIn are the fields of Kubernetes' own kinds that its schemas call
+// optional and the API server fills in.
+var filledIn = map[string]string{
+	"apps.v1.DeploymentSpec":  "replicas strategy revisionHistoryLimit progressDeadlineSeconds",
+	"apps.v1.StatefulSetSpec": "replicas podManagementPolicy updateStrategy revisionHistoryLimit",
+	"apps.v1.ReplicaSetSpec":  "replicas",
+	"apps.v1.DaemonSetSpec":   "updateStrategy revisionHistoryLimit",
+	"batch.v1.JobSpec":        "parallelism backoffLimit completionMode suspend selector podReplacementPolicy",
+	"batch.v1.CronJobSpec":    "concurrencyPolicy suspend successfulJobsHistoryLimit failedJobsHistoryLimit",
+	"core.v1.ServiceSpec":     "type sessionAffinity internalTrafficPolicy",
+	"core.v1.ServicePort":     "protocol targetPort",
+	"core.v1.PodSpec": "restartPolicy dnsPolicy schedulerName terminationGracePeriodSeconds securityContext serviceAccountName " +
+		"enableServiceLinks preemptionPolicy priority",
+	"core.v1.Container":                        "image imagePullPolicy terminationMessagePath terminationMessagePolicy",
+	"core.v1.PersistentVolumeClaimSpec":        "accessModes resources volumeMode",
+	"core.v1.PersistentVolumeSpec":             "accessModes capacity persistentVolumeReclaimPolicy volumeMode",
+	"core.v1.NamespaceSpec":                    "finalizers",
+	"core.v1.Secret":                           "type",
+	"networking.v1.NetworkPolicySpec":          "policyTypes",
+	"core.v1.NamespaceStatus":                  "phase",
+	"storage.v1.StorageClass":                  "reclaimPolicy volumeBindingMode",
+	"rbac.v1.RoleRef":                          "apiGroup",
+	"core.v1.PersistentVolumeClaimStatus":      "phase",
+	"discovery.v1.EndpointPort":                "protocol",
+	"core.v1.VolumeResourceRequirements":       "requests",
+	"apps.v1.RollingUpdateStatefulSetStrategy": "partition",
+}
+
+// zeroes are the fields of Kubernetes' own kinds that its schemas call required
+// and the API server does not miss: what Go's zero value says is good enough.
+var zeroes = map[string]string{
+	"apps.v1.ControllerRevision":            "revision",
+	"batch.v1.PodFailurePolicy":             "rules",
+	"core.v1.Event":                         "involvedObject",
+	"core.v1.HTTPHeader":                    "value",
+	"core.v1.ISCSIVolumeSource":             "lun",
+	"core.v1.ISCSIPersistentVolumeSource":   "lun",
+	"core.v1.LimitRangeSpec":                "limits",
+	"core.v1.SleepAction":                   "seconds",
+	"core.v1.Sysctl":                        "value",
+	"resource.v1.DeviceClass":               "spec",
+	"resource.v1.ResourceClaim":             "spec",
+	"resource.v1.ResourceClaimTemplate":     "spec",
+	"resource.v1.ResourceClaimTemplateSpec": "spec",
+	"storage.v1.CSIDriver":                  "spec",
+	"storage.v1.CSINodeSpec":                "drivers",
+	"storage.v1.TokenRequest":               "audience",
+}
+
+// mayBeZero reports whether a required field of Kubernetes' own may be missing.
+func mayBeZero(definition, field string) bool {
+	return zeroes[strings.TrimPrefix(definition, "io.k8s.api.")] == field
+}
+
+// surelyHas reports whether an object that was stored has a field, although
+// its schema does not require it.
+func (o *object) surelyHas(field string) bool {
+	if o.whole && (field == "metadata" || field == "apiVersion" || field == "kind") {
+		return true
+	}
+	name := strings.TrimPrefix(o.name, mark)
+	if strings.HasSuffix(name, ".meta.v1.ObjectMeta") || strings.HasSuffix(name, ".metadata") {
+		return metadataThere[field]
+	}
+	return slices.Contains(strings.Fields(filledIn[strings.TrimPrefix(name, "io.k8s.api.")]), field)
+}

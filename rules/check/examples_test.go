@@ -1,0 +1,46 @@
+package check
+
+import (
+	"testing"
+
+	"reconcel/rules/schema"
+)
+
+// TestExamples finds nothing in rules that are right.
+func TestExamples(t *testing.T) {
+	set := crds(t)
+	for _, source := range examples(t) {
+		t.Run(source.Name, func(t *testing.T) {
+			f, err := found(set, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := report(t, f, source); got != "" {
+				t.Errorf("found:\n%s", got)
+			}
+		})
+	}
+}
+
+// TestWithoutSchemas says once of each kind that nothing is known of it, and
+// checks the rest.
+func TestWithoutSchemas(t *testing.T) {
+	for _, source := range examples(t) {
+		t.Run(source.Name, func(t *testing.T) {
+			f, err := found(schema.Builtin(), source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(f.Errors)+len(f.Warnings) > 0 {
+				t.Errorf("found:\n%s", report(t, f, source))
+			}
+			kinds := map[string]bool{}
+			for _, note := range f.Notes {
+				if kinds[note.Message] || note.Pos.Line == 0 {
+					t.Errorf("%v", note)
+				}
+				kinds[note.Message] = true
+			}
+		})
+	}
+}

@@ -1,0 +1,294 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/syntax"
+)
+
+// fits reports whether a value of a type can stand at a place. Of what is not
+// known, it is assumed.
+func (w walker) fits(t *types.Type, p *place) bool { return w.fitsWithin(t, p, 0) }
+
+func (w walker) fitsWithin(t *types.Type, p *place, depth int) bool {
+	t, _ = unwrapped(t)
+	if p == nil || p.Schema == nil || p.is == anything || depth > maxDepth {
+		return true
+	}
+	switch t.Kind() {
+	case types.DynKind, types.AnyKind, types.TypeParamKind, types.ErrorKind:
+		return true
+	case types.NullTypeKind:
+		return p.own || p.nullable || p.Default != nil
+	case types.BoolKind:
+		return p.is == boolean
+	case types.IntKind, types.UintKind:
+		return p.is == integer || p.is == number || p.is == quantity || p.is == portLike
+	case types.DoubleKind:
+		return p.is == number || p.is == quantity
+	case types.StringKind, types.TimestampKind, types.DurationKind:
+		return p.is == text || p.is == quantity || p.is == portLike
+	case types.ListKind:
+		return p.is == list && w.fitsWithin(t.Parameters()[0], w.all.items(p), depth+1)
+	case types.MapKind:
+		return p.is == fielded || p.is == mapping && w.fitsWithin(t.Parameters()[1], w.all.values(p), depth+1)
+	case types.StructKind:
+		return w.objectFits(t, p, depth)
+	}
+	return false // Types, bytes and the objects of functions.
+}
+
+// objectFits compares the fields that both have.
+func (w walker) objectFits(t *types.Type, p *place, depth int) bool {
+	o := w.all.object(t)
+	switch {
+	case o == nil:
+		return true
+	case p.is != fielded && p.is != mapping:
+		return false
+	case o.place != nil && o.place.Schema == p.Schema:
+		return true
+	}
+	for _, name := range o.names() {
+		f := w.all.values(p)
+		if p.is == fielded {
+			f = w.all.field(p, name)
+		}
+		if f != nil && !w.fitsWithin(w.all.fieldType(o, name), f, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// expression holds an expression against the schema of its place. What it is
+// made from is looked at piece by piece, so that complaints are about pieces.
+func (w walker) expression(t *typed, e ast.Expr, p *place, where string) {
+	if p == nil || p.Schema == nil || w.depth > maxDepth {
+		return
+	}
+	w.depth++
+	switch e.Kind() {
+	case ast.LiteralKind:
+		w.literal(t, e, p, where)
+	case ast.IdentKind:
+		if l := w.lets[e.AsIdent()]; l != nil && !bound(t, e.AsIdent()) {
+			w.letValue(l, t, e, p, where)
+			return
+		}
+		w.byType(t, e, p, where)
+	case ast.SelectKind:
+		if n := w.dataAt(t, e); n != nil {
+			w.value(n, p, where)
+			return
+		}
+		w.byType(t, e, p, where)
+	case ast.MapKind:
+		w.mapLiteral(t, e, p, where)
+	case ast.ListKind:
+		w.listLiteral(t, e, p, where)
+	case ast.CallKind:
+		w.call(t, e, p, where)
+	case ast.ComprehensionKind:
+		w.comprehension(t, e, p, where)
+	default:
+		w.byType(t, e, p, where)
+	}
+}
+
+// byType goes by the type of an expression alone. The fields of a map of let
+// are known all the same.
+func (w walker) byType(t *typed, e ast.Expr, p *place, where string) {
+	if !w.wants(t.pos(e), p, t.ast.GetType(e.ID()), where) {
+		return
+	}
+	o := w.all.object(t.ast.GetType(e.ID()))
+	if o == nil || o.place != nil || p.is != fielded || p.open {
+		return
+	}
+	for _, name := range o.names() {
+		if w.all.field(p, name) == nil {
+			w.unknownField(t.pos(e), name, p, join(where, name))
+		}
+	}
+}
+
+// dataAt returns the data of a let that an expression leads to, or nil.
+func (w walker) dataAt(t *typed, e ast.Expr) *syntax.Node {
+	switch e.Kind() {
+	case ast.IdentKind:
+		if l := w.lets[e.AsIdent()]; l != nil && !bound(t, e.AsIdent()) {
+			return l.src.Data
+		}
+	case ast.SelectKind:
+		return field(w.dataAt(t, e.AsSelect().Operand()), e.AsSelect().FieldName())
+	}
+	return nil
+}
+
+// bound reports whether an expression gives a name to something itself.
+func bound(t *typed, name string) bool {
+	found := false
+	ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind {
+			c := e.AsComprehension()
+			found = found || slices.Contains([]string{c.IterVar(), c.IterVar2(), c.AccuVar()}, name)
+		}
+	}))
+	return found
+}
+
+// letValue holds the value of a let against a schema, if its own parts tell
+// more than its type. Otherwise the complaint belongs where it is used.
+func (w walker) letValue(l *let, t *typed, e ast.Expr, p *place, where string) {
+	if l.src.Data != nil {
+		w.value(l.src.Data, p, where)
+		return
+	}
+	own := w.typed[l.src.Expr]
+	if own == nil || own.ast == nil || !w.wants(t.pos(e), p, own.t, where) {
+		return
+	}
+	w.expression(own, own.ast.Expr(), p, where)
+}
+
+func (w walker) literal(t *typed, e ast.Expr, p *place, where string) {
+	pos := t.pos(e)
+	switch v := e.AsLiteral().(type) {
+	case types.String:
+		w.text(string(v), pos, p, where)
+	case types.Int:
+		if w.wants(pos, p, types.IntType, where) {
+			w.integer(int64(v), pos, p, where)
+		}
+	default:
+		w.byType(t, e, p, where)
+	}
+}
+
+// mapLiteral checks the entries of a map that an expression writes out.
+func (w walker) mapLiteral(t *typed, e ast.Expr, p *place, where string) {
+	if p.is != fielded && p.is != mapping {
+		w.wants(t.pos(e), p, types.NewMapType(types.StringType, types.DynType), where)
+		return
+	}
+	given := &syntax.Node{Kind: syntax.Map, Pos: t.pos(e)}
+	complete := true
+	for _, item := range e.AsMap().Entries() {
+		entry := item.AsMapEntry()
+		key, ok := literalString(entry.Key())
+		if !ok {
+			complete = false
+			if p.is == mapping {
+				w.expression(t, entry.Value(), w.all.values(p), where+"[]")
+			}
+			continue
+		}
+		at := join(where, key)
+		given.Fields = append(given.Fields, syntax.Field{Key: syntax.String{Value: key}, Value: given})
+		if f := w.below(p, syntax.String{Value: key, Pos: t.pos(entry.Key())}, at); f != nil {
+			w.expression(t, entry.Value(), f, at)
+		}
+	}
+	if complete && w.partial == wholeValue {
+		w.required(given, p, where)
+	}
+}
+
+func literalString(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	s, ok := e.AsLiteral().(types.String)
+	return string(s), ok
+}
+
+func (w walker) listLiteral(t *typed, e ast.Expr, p *place, where string) {
+	if p.is != list {
+		w.wants(t.pos(e), p, types.NewListType(types.DynType), where)
+		return
+	}
+	for i, item := range e.AsList().Elements() {
+		w.expression(t, item, w.all.items(p), fmt.Sprintf("%s[%d]", where, i))
+	}
+}
+
+// call follows the calls that pass a value on.
+func (w walker) call(t *typed, e ast.Expr, p *place, where string) {
+	c := e.AsCall()
+	args := c.Args()
+	switch name := c.FunctionName(); {
+	case name == operators.Conditional:
+		w.expression(t, args[1], p, where)
+		w.expression(t, args[2], p, where)
+	case (name == "dyn" || name == entriesFunction || name == "optional.of") && len(args) == 1:
+		w.expression(t, args[0], p, where)
+	case name == "optional.none":
+	case (name == "orValue" || name == "or") && c.IsMemberFunction():
+		w.expression(t, c.Target(), p, where)
+		w.expression(t, args[0], p, where)
+	case name == "merge" || name == "deepMerge":
+		if w.partial == wholeValue {
+			w.partial = partOfObject
+		}
+		for _, arg := range args {
+			w.expression(t, arg, p, where)
+		}
+	case name == operators.Add && p.is == list:
+		for _, arg := range args {
+			w.expression(t, arg, p, where)
+		}
+	case strings.HasPrefix(name, "math.") && p.is == integer:
+		// Rounding gives a whole number, whatever its type.
+	default:
+		w.byType(t, e, p, where)
+	}
+}
+
+// comprehension follows map() and filter() to their elements, and bind() and
+// optMap() to their results.
+func (w walker) comprehension(t *typed, e ast.Expr, p *place, where string) {
+	c := e.AsComprehension()
+	if isBind(c) {
+		w.expression(t, c.Result(), p, where)
+		return
+	}
+	if element, _ := collected(c); element != nil && p.is == list {
+		w.expression(t, element, w.all.items(p), where+"[]")
+		return
+	}
+	w.byType(t, e, p, where)
+}
+
+// isBind reports whether a comprehension only names a value.
+func isBind(c ast.ComprehensionExpr) bool {
+	return c.IterRange().Kind() == ast.ListKind && c.IterRange().AsList().Size() == 0
+}
+
+// collected returns what a comprehension appends for each element to a list,
+// and the condition under which it does, or nil.
+func collected(c ast.ComprehensionExpr) (element, condition ast.Expr) {
+	step := c.LoopStep()
+	if isCall(step, operators.Conditional) {
+		condition = step.AsCall().Args()[0]
+		step = step.AsCall().Args()[1]
+	}
+	if !isCall(step, operators.Add) {
+		return nil, nil
+	}
+	args := step.AsCall().Args()
+	if args[0].Kind() != ast.IdentKind || args[0].AsIdent() != c.AccuVar() || args[1].Kind() != ast.ListKind || args[1].AsList().Size() != 1 {
+		return nil, nil
+	}
+	return args[1].AsList().Elements()[0], condition
+}
+
+func isCall(e ast.Expr, name string) bool {
+	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == name
+}

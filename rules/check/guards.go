@@ -1,0 +1,325 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
+)
+
+// A guard walks expressions to find steps to fields that may be absent.
+type guard struct {
+	rule  *rule
+	t     *typed
+	vars  []named
+	quiet bool // only what is known counts
+	work  *work
+	where string
+}
+
+// A named value is a variable of a loop, or an iterator.
+type named struct {
+	name  string
+	value *value
+}
+
+// work bounds what lets that use lets can cost, and numbers loops.
+type work struct{ steps, loops int }
+
+const maxSteps = 50_000
+
+// eval walks an expression, of which these facts hold.
+func (g *guard) eval(e ast.Expr, f facts) outcome {
+	if g.work.steps++; g.work.steps > maxSteps {
+		return outcome{}
+	}
+	switch e.Kind() {
+	case ast.IdentKind:
+		return g.ident(e.AsIdent(), f)
+	case ast.SelectKind:
+		return g.selectField(e, f)
+	case ast.CallKind:
+		return g.call(e, f)
+	case ast.ListKind:
+		return g.list(e.AsList(), f)
+	case ast.MapKind:
+		for _, item := range e.AsMap().Entries() {
+			g.eval(item.AsMapEntry().Key(), f)
+			g.eval(item.AsMapEntry().Value(), f)
+		}
+	case ast.ComprehensionKind:
+		return g.comprehension(e.AsComprehension(), f)
+	}
+	return outcome{}
+}
+
+func (g *guard) ident(name string, f facts) outcome {
+	for i := len(g.vars) - 1; i >= 0; i-- {
+		if g.vars[i].name == name {
+			return outcome{value: g.vars[i].value}
+		}
+	}
+	if name == "self" {
+		return outcome{value: &value{own: true, key: name, shown: name}}
+	}
+	if l := g.rule.lets[name]; l != nil {
+		return g.let(l, f)
+	}
+	return outcome{}
+}
+
+// let walks a let where it is used: what is known there guards it.
+func (g *guard) let(l *let, f facts) outcome {
+	if l.walked { // Lets cannot read themselves, but nothing here relies on it.
+		return outcome{}
+	}
+	l.walked = true
+	defer func() { l.walked = false }()
+	inner := &guard{rule: g.rule, quiet: g.quiet, work: g.work, where: "let." + l.src.Name.Value}
+	if l.src.Data != nil {
+		inner.node(l.src.Data, f)
+		return outcome{}
+	}
+	return inner.expression(l.src.Expr, f)
+}
+
+func (g *guard) typeOf(e ast.Expr) *types.Type { return g.t.ast.GetType(e.ID()) }
+
+func (g *guard) selectField(e ast.Expr, f facts) outcome {
+	sel := e.AsSelect()
+	name := sel.FieldName()
+	operand := g.eval(sel.Operand(), f)
+	field := operand.below(name, shownStep(name))
+	if sel.IsTestOnly() {
+		return outcome{yes: facts(nil).with(field), ran: operand.ran}
+	}
+	g.plain(e, sel.Operand(), operand.value, name, field, f)
+	return outcome{value: field, ran: operand.ran.with(g.read(sel.Operand(), field))}
+}
+
+// read returns the field that a plain step reads, unless it is taken from an
+// optional, which makes it one.
+func (g *guard) read(from ast.Expr, field *value) *value {
+	if _, optional := unwrapped(g.typeOf(from)); optional {
+		return nil
+	}
+	return field
+}
+
+// plain warns about a plain step to something that may be absent.
+func (g *guard) plain(e, from ast.Expr, operand *value, name string, field *value, f facts) {
+	t := g.typeOf(from)
+	if _, optional := unwrapped(t); g.quiet || field == nil || field.flawed || optional || f[field.key] {
+		return
+	}
+	if o := g.rule.all.object(t); o == nil && t.Kind() != types.MapKind || o != nil && !o.optional(name) {
+		return
+	}
+	if field.key == "" && operand.shown == "" {
+		return
+	}
+	field.flawed = true
+	g.rule.warnf(expr.Place(g.t.src, g.t.ast, e.ID()), "%s: %s may be absent: write %s.orValue(...)",
+		g.where, field.shown, operand.shown+".?"+strings.TrimPrefix(shownStep(name), "."))
+}
+
+// shownStep is how people write a step to a field.
+func shownStep(name string) string {
+	for i, c := range name {
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return ".`" + name + "`"
+		}
+	}
+	return "." + name
+}
+
+func (g *guard) list(l ast.ListExpr, f facts) outcome {
+	out := &value{own: true, elem: &value{own: true}}
+	for _, item := range l.Elements() {
+		if v := g.eval(item, f); v.value == nil || !v.own {
+			out = nil
+		}
+	}
+	if l.Size() == 0 {
+		out = nil
+	}
+	return outcome{value: out}
+}
+
+func (g *guard) call(e ast.Expr, f facts) outcome {
+	c := e.AsCall()
+	args := c.Args()
+	switch c.FunctionName() {
+	case operators.LogicalAnd:
+		return g.both(args[0], args[1], f, yes).flip(yes)
+	case operators.LogicalOr:
+		return g.both(args[0], args[1], f, no).flip(no)
+	case operators.LogicalNot, operators.NotStrictlyFalse:
+		out := g.eval(args[0], f)
+		if c.FunctionName() == operators.LogicalNot {
+			return outcome{yes: out.no, no: out.yes, ran: out.ran}
+		}
+		return outcome{yes: out.yes, no: out.no, ran: out.ran}
+	case operators.Conditional:
+		return g.choice(args, f)
+	case operators.OptSelect, operators.Index, operators.OptIndex:
+		return g.index(e, f)
+	case operators.In:
+		return g.membership(args, f)
+	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+		return g.comparison(c, f)
+	}
+	return g.function(c, f)
+}
+
+// A truth is one of the two results of a test.
+type truth int
+
+const (
+	yes truth = iota
+	no
+)
+
+// flip names the facts that both() gives: those of the result that needs both
+// sides come first.
+func (o outcome) flip(t truth) outcome {
+	if t == no {
+		return outcome{yes: o.no, no: o.yes, ran: o.ran}
+	}
+	return o
+}
+
+// both walks && (for yes) and || (for no). Each side is only needed if the
+// other one has not decided already, whichever stands first.
+func (g *guard) both(left, right ast.Expr, f facts, when truth) outcome {
+	pick := func(o outcome) (decides, other facts) {
+		if when == yes {
+			return o.yes, o.no
+		}
+		return o.no, o.yes
+	}
+	hushed := *g
+	hushed.quiet = true
+	fromRight, _ := pick(hushed.eval(right, f))
+	first := g.eval(left, f.and(fromRight))
+	l, lOther := pick(first)
+	second := g.eval(right, f.and(l).and(first.ran))
+	r, rOther := pick(second)
+	return outcome{
+		yes: l.and(r).and(first.ran).and(second.ran), // Both have run.
+		no:  lOther.and(first.ran).both(rOther.and(second.ran)),
+		ran: first.ran.both(second.ran),
+	}
+}
+
+func (g *guard) choice(args []ast.Expr, f facts) outcome {
+	c := g.eval(args[0], f)
+	a := g.eval(args[1], f.and(c.truly()))
+	b := g.eval(args[2], f.and(c.falsely()))
+	out := outcome{
+		yes: c.yes.and(a.yes).both(c.no.and(b.yes)),
+		no:  c.yes.and(a.no).both(c.no.and(b.no)),
+		ran: c.ran.and(a.ran.both(b.ran)),
+	}
+	// A branch that can only be false tells by being left.
+	if isBool(args[2], types.False) {
+		out.yes = c.yes.and(a.yes)
+	}
+	if isBool(args[1], types.False) {
+		out.yes = c.no.and(b.yes)
+	}
+	if a.value != nil && b.value != nil && a.own && b.own && a.key == b.key {
+		out.value = a.value
+	}
+	return out
+}
+
+func isBool(e ast.Expr, v types.Bool) bool {
+	return e.Kind() == ast.LiteralKind && e.AsLiteral() == v
+}
+
+// index walks a[b], a[?b] and a.?b.
+func (g *guard) index(e ast.Expr, f facts) outcome {
+	c := e.AsCall()
+	from, key := c.Args()[0], c.Args()[1]
+	operand := g.eval(from, f)
+	ran := operand.ran.and(g.eval(key, f).ran)
+	if operand.value == nil || !operand.own {
+		return outcome{ran: ran}
+	}
+	if name, ok := literalString(key); ok {
+		shown := shownStep(name)
+		field := operand.below(name, shown)
+		if c.FunctionName() == operators.Index {
+			g.plain(e, from, operand.value, name, field, f)
+			ran = ran.with(g.read(from, field))
+		}
+		return outcome{value: field, ran: ran}
+	}
+	out := g.element(operand.value)
+	if t, _ := unwrapped(g.typeOf(from)); t.Kind() != types.ListKind {
+		return outcome{ran: ran}
+	}
+	out.shown = operand.shown + "[...]"
+	out.flawed = operand.flawed
+	out.key = ""
+	if key.Kind() == ast.LiteralKind || key.Kind() == ast.IdentKind {
+		out.shown = operand.shown + fmt.Sprintf("[%s]", indexText(key))
+		if operand.key != "" {
+			out.key = operand.key + step + "[" + indexText(key) + "]"
+		}
+	}
+	return outcome{value: out, ran: ran}
+}
+
+func indexText(e ast.Expr) string {
+	if e.Kind() == ast.IdentKind {
+		return e.AsIdent()
+	}
+	return fmt.Sprint(e.AsLiteral().Value())
+}
+
+// element returns an element of a list.
+func (g *guard) element(list *value) *value {
+	if list == nil || !list.own {
+		return nil
+	}
+	out := &value{own: true}
+	if list.elem != nil {
+		*out = *list.elem
+	}
+	out.flawed = false
+	return out
+}
+
+// bind returns an element as a variable is it, and what is known of it.
+func (g *guard) bind(list *value, name string) (*value, facts) {
+	v := g.element(list)
+	if v == nil {
+		return nil, nil
+	}
+	g.work.loops++
+	v.key = fmt.Sprintf("#%d", g.work.loops)
+	v.shown = name
+	known := facts{}
+	for _, rest := range list.each {
+		known[v.key+step+rest] = true
+	}
+	return v, known
+}
+
+// membership walks "key" in map.
+func (g *guard) membership(args []ast.Expr, f facts) outcome {
+	key := g.eval(args[0], f)
+	m := g.eval(args[1], f)
+	out := outcome{ran: key.ran.and(m.ran)}
+	name, ok := literalString(args[0])
+	if t, _ := unwrapped(g.typeOf(args[1])); ok && t.Kind() != types.ListKind {
+		out.yes = facts(nil).with(m.below(name, shownStep(name)))
+	}
+	return out
+}

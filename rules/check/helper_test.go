@@ -1,0 +1,95 @@
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// crds returns the schemas of the examples' kinds.
+func crds(t testing.TB) *schema.Set { return load(t, "../../crds/*.yaml") }
+
+// load returns the schemas of the CRDs in files.
+func load(t testing.TB, pattern string) *schema.Set {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var from schema.Sources
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc := range strings.SplitSeq(string(data), "\n---\n") {
+			var crd map[string]any
+			if err := yaml.Unmarshal([]byte(doc), &crd); err != nil {
+				t.Fatal(file, err)
+			}
+			from.CRDs = append(from.CRDs, crd)
+		}
+	}
+	set, err := schema.New(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// examples returns the rules of each example.
+func examples(t testing.TB) []syntax.Source {
+	t.Helper()
+	files, err := filepath.Glob("../../examples/*/rules.yaml")
+	if err != nil || len(files) < 13 {
+		t.Fatal(files, err)
+	}
+	var out []syntax.Source
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, syntax.Source{Name: filepath.Base(filepath.Dir(file)) + ".yaml", Data: data})
+	}
+	return out
+}
+
+// found loads rules and checks them. What does not load is in the error.
+func found(set *schema.Set, source syntax.Source) (Found, error) {
+	sources := []syntax.Source{source}
+	if _, err := rules.Load(sources); err != nil {
+		return Found{}, err
+	}
+	file, err := syntax.Parse(sources)
+	if err != nil {
+		return Found{}, err
+	}
+	return Check(file, set), nil
+}
+
+// report prints what was found, as people see it.
+func report(t testing.TB, f Found, source syntax.Source) string {
+	t.Helper()
+	var b strings.Builder
+	for _, list := range []struct {
+		title string
+		all   []*syntax.Error
+	}{{"errors", f.Errors}, {"warnings", f.Warnings}, {"notes", f.Notes}} {
+		if len(list.all) == 0 {
+			continue
+		}
+		b.WriteString("# " + list.title + "\n")
+		if err := syntax.Collect([]syntax.Source{source}, list.all).Report(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}

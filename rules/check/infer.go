@@ -1,0 +1,196 @@
+package check
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// A typed expression is one that was checked. Without an ast it makes no
+// sense, and somebody has said so.
+type typed struct {
+	src *syntax.Expr
+	ast *ast.AST
+	t   *types.Type
+}
+
+func (t *typed) pos(e ast.Expr) syntax.Pos { return expr.Start(t.src, t.ast, e) }
+
+// A scope is a set of names and their types.
+type scope struct {
+	r     *rule
+	names map[string]*types.Type
+	cel   *expr.TypedScope
+}
+
+// scope returns what is in scope in all of the rule by now, and these names.
+func (r *rule) scope(more map[string]*types.Type) *scope {
+	names := maps.Clone(r.vars)
+	maps.Copy(names, more)
+	return &scope{r: r, names: names}
+}
+
+// alone returns a scope of one name.
+func (r *rule) alone(name string) *scope {
+	return &scope{r: r, names: map[string]*types.Type{name: r.vars[name]}}
+}
+
+// view returns CEL's view of the scope, or nil if there cannot be one, which
+// loading the rules has complained about.
+func (s *scope) view() *expr.TypedScope {
+	if s.cel == nil {
+		provide := func(cel types.Provider) types.Provider { return provider{cel, s.r.all} }
+		s.cel, _ = expr.NewTypedScope(provide, s.names, s.r.entriesOf()...)
+	}
+	return s.cel
+}
+
+func (s *scope) parse(src *syntax.Expr) *ast.AST {
+	if cel := s.view(); cel != nil && src != nil {
+		return cel.Parse(src)
+	}
+	return nil
+}
+
+// infer checks an expression and returns its type, which is dyn after a
+// complaint. An expression is checked once.
+func (r *rule) infer(src *syntax.Expr, sc *scope, where string) *typed {
+	if t := r.typed[src]; t != nil {
+		return t
+	}
+	out := &typed{src: src, t: types.DynType}
+	r.typed[src] = out
+	parsed := sc.parse(src)
+	if parsed == nil {
+		return out
+	}
+	checked, issues := sc.cel.Check(src, parsed)
+	known := checked.TypeMap()
+	for level := literals; level <= everything && slices.ContainsFunc(issues, mayBeLoose); level++ {
+		again := sc.parse(src)
+		loosen(again, known, r.all, level)
+		checked, issues = sc.cel.Check(src, again)
+	}
+	for _, i := range issues {
+		r.issue(i, checked, where)
+	}
+	if len(issues) == 0 {
+		out.ast = checked
+		out.t = checked.GetType(checked.Expr().ID())
+	}
+	return out
+}
+
+// mayBeLoose reports whether an issue may be about maps that CEL does not take
+// for maps.
+func mayBeLoose(i expr.TypeIssue) bool { return i.Field == "" }
+
+// issue complains about one issue of an expression.
+func (r *rule) issue(i expr.TypeIssue, checked *ast.AST, where string) {
+	if i.Field == "" {
+		r.errorf(i.Pos, "%s: %s", where, plainly(i.Message)).Hint = i.Hint
+		return
+	}
+	hint := i.Hint
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.ID() == i.Node {
+			if o := r.all.object(checked.GetType(operandOf(e).ID())); o != nil {
+				hint = meant(i.Field, o.names())
+			}
+		}
+	}))
+	r.errorf(i.Pos, "%s: undefined field '%s'", where, i.Field).Hint = hint
+}
+
+// saidPlainly are some of CEL's messages in other words.
+var saidPlainly = []struct {
+	message *regexp.Regexp
+	plain   string
+}{
+	{regexp.MustCompile(`^type '(.*)' does not support field selection$`), "a value of type $1 has no fields"},
+	{regexp.MustCompile(`^expression of type '(.*)' cannot be range of a comprehension.*`), "a value of type $1 is nothing to loop over"},
+	{regexp.MustCompile(`^_\?_:_\(\) does not take`), "'?:' does not take"},
+	{regexp.MustCompile(`^(\w+\(\)) does not take (.*)\.\((.*)\)$`), "$1 of $2 does not take ($3)"},
+}
+
+func plainly(message string) string {
+	for _, m := range saidPlainly {
+		message = m.message.ReplaceAllString(message, m.plain)
+	}
+	return message
+}
+
+// operandOf returns what a step is taken from.
+func operandOf(e ast.Expr) ast.Expr {
+	switch e.Kind() {
+	case ast.SelectKind:
+		return e.AsSelect().Operand()
+	case ast.CallKind:
+		if name := e.AsCall().FunctionName(); name == operators.OptSelect || name == operators.Index || name == operators.OptIndex {
+			return e.AsCall().Args()[0]
+		}
+	}
+	return e
+}
+
+// phrases are what an expression must give, in words.
+var phrases = map[types.Kind]string{
+	types.BoolKind: "true or false", types.IntKind: "a whole number", types.ListKind: "a list",
+}
+
+// want checks an expression that must be of one kind.
+func (r *rule) want(src *syntax.Expr, sc *scope, kind types.Kind, where string) *typed {
+	if src == nil {
+		return nil
+	}
+	t := r.infer(src, sc, where)
+	inner, optional := unwrapped(t.t)
+	if inner.Kind() == types.DynKind || inner.Kind() == kind && !optional {
+		return t
+	}
+	e := r.errorf(src.Pos, "%s: must be %s, but is of type %s", where, phrases[kind], typeName(t.t))
+	if optional {
+		e.Hint = "give it a default with orValue()"
+	}
+	return t
+}
+
+// typeName is what people call a type.
+func typeName(t *types.Type) string {
+	if inner, optional := unwrapped(t); optional {
+		return "optional " + typeName(inner)
+	}
+	switch t.Kind() {
+	case types.StructKind:
+		return "map"
+	case types.MapKind:
+		if inner := t.Parameters()[1]; inner.Kind() != types.DynKind {
+			return "map of " + typeName(inner)
+		}
+		return "map"
+	case types.IntKind, types.UintKind:
+		return "integer"
+	case types.DoubleKind:
+		return "number"
+	case types.BoolKind:
+		return "boolean"
+	case types.ListKind:
+		if inner := t.Parameters()[0]; inner.Kind() != types.DynKind {
+			return "list of " + typeName(inner)
+		}
+		return "list"
+	case types.NullTypeKind:
+		return "null"
+	case types.DynKind:
+		return "any"
+	}
+	return strings.TrimPrefix(t.TypeName(), "google.protobuf.")
+}

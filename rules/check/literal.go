@@ -1,0 +1,192 @@
+package check
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common/types"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"reconcel/rules/syntax"
+)
+
+// words are what people call what a place wants.
+var words = map[kindOf]string{
+	text: "string", integer: "integer", number: "number", boolean: "boolean", list: "list", mapping: "map", fielded: "map",
+	quantity: "quantity", portLike: "integer or string",
+}
+
+// expected returns the words for what a place wants.
+func (w walker) expected(p *place) string {
+	switch p.is {
+	case list:
+		if items := w.all.items(p); items.is != anything {
+			return "list of " + words[items.is]
+		}
+	case mapping:
+		if values := w.all.values(p); values.is != anything {
+			return "map of " + words[values.is]
+		}
+	}
+	return words[p.is]
+}
+
+// wants complains unless a value of a type can stand at a place.
+func (w walker) wants(pos syntax.Pos, p *place, t *types.Type, where string) bool {
+	if w.fits(t, p) {
+		return true
+	}
+	e := w.errorf(pos, "%s: expected %s, got %s", where, w.expected(p), typeName(t))
+	switch {
+	case p.is == text:
+		e.Hint = asText(t)
+	case p.is == integer && t.Kind() == types.DoubleKind:
+		e.Hint = "write int(...)"
+	case p.is == integer && t.Kind() == types.StringKind:
+		e.Hint = "write int(...) if the text is a number"
+	}
+	return false
+}
+
+// scalar checks a literal.
+func (w walker) scalar(n *syntax.Node, p *place, where string) {
+	switch v := n.Value.(type) {
+	case string:
+		w.text(v, n.Pos, p, where)
+	case int64:
+		w.integer(v, n.Pos, p, where)
+	case float64:
+		if p.is == integer && v == math.Trunc(v) {
+			return // 3.0 is written as 3.
+		}
+		if w.literalWants(n, p, types.DoubleType, where) {
+			w.bounds(v, n.Pos, p, where)
+		}
+	case bool:
+		w.literalWants(n, p, types.BoolType, where)
+	}
+}
+
+// literalWants is wants for a literal that can be written otherwise.
+func (w walker) literalWants(n *syntax.Node, p *place, t *types.Type, where string) bool {
+	if w.fits(t, p) {
+		return true
+	}
+	e := w.errorf(n.Pos, "%s: expected %s, got %s", where, w.expected(p), typeName(t))
+	if p.is == text {
+		e.Hint = fmt.Sprintf("write \"%v\"", n.Value)
+	}
+	return false
+}
+
+func (w walker) integer(v int64, pos syntax.Pos, p *place, where string) {
+	if !w.literalWants(&syntax.Node{Pos: pos, Value: v}, p, types.IntType, where) || p.is == quantity || p.is == portLike || p.is == anything {
+		return
+	}
+	if p.Format == "int32" && (v > math.MaxInt32 || v < math.MinInt32) {
+		w.errorf(pos, "%s: %d does not fit into 32 bits", where, v)
+		return
+	}
+	w.bounds(float64(v), pos, p, where)
+	w.oneOf(v, strconv.FormatInt(v, 10), pos, p, where)
+}
+
+// bounds checks a number that is known.
+func (w walker) bounds(v float64, pos syntax.Pos, p *place, where string) {
+	switch {
+	case p.Minimum != nil && p.ExclusiveMinimum && v <= *p.Minimum:
+		w.errorf(pos, "%s: %v must be greater than %v", where, v, *p.Minimum)
+	case p.Minimum != nil && v < *p.Minimum:
+		w.errorf(pos, "%s: %v must be at least %v", where, v, *p.Minimum)
+	case p.Maximum != nil && p.ExclusiveMaximum && v >= *p.Maximum:
+		w.errorf(pos, "%s: %v must be less than %v", where, v, *p.Maximum)
+	case p.Maximum != nil && v > *p.Maximum:
+		w.errorf(pos, "%s: %v must be at most %v", where, v, *p.Maximum)
+	}
+}
+
+// oneOf checks a value against an enum.
+func (w walker) oneOf(v any, shown string, pos syntax.Pos, p *place, where string) {
+	if len(p.Enum) == 0 {
+		return
+	}
+	var known []string
+	for _, e := range p.Enum {
+		known = append(known, fmt.Sprint(e))
+	}
+	if slices.Contains(known, fmt.Sprint(v)) || shown == "" && p.own {
+		return // Kubernetes takes "" as not given.
+	}
+	e := w.errorf(pos, "%s: %q is none of %s", where, shown, strings.Join(known, ", "))
+	e.Hint = meant(shown, known)
+}
+
+// text checks a text that is known.
+func (w walker) text(v string, pos syntax.Pos, p *place, where string) {
+	switch p.is {
+	case quantity:
+		if _, err := resource.ParseQuantity(v); err != nil {
+			w.errorf(pos, "%s: %q is no quantity", where, v).Hint = "such as 500m, 2 or 64Mi"
+		}
+		return
+	case text:
+	default:
+		if !w.fits(types.StringType, p) {
+			e := w.errorf(pos, "%s: expected %s, got string", where, w.expected(p))
+			if p.is == integer || p.is == number || p.is == boolean {
+				e.Hint = unquoted(v)
+			}
+		}
+		return
+	}
+	w.oneOf(v, v, pos, p, where)
+	length := int64(utf8.RuneCountInString(v))
+	switch {
+	case p.MinLength != nil && length < *p.MinLength:
+		w.errorf(pos, "%s: %q has %d characters, at least %d are needed", where, v, length, *p.MinLength)
+	case p.MaxLength != nil && length > *p.MaxLength:
+		w.errorf(pos, "%s: has %d characters, at most %d are allowed", where, length, *p.MaxLength)
+	case p.Pattern != "" && !matches(p.Pattern, v):
+		w.errorf(pos, "%s: %q does not match %s", where, v, p.Pattern)
+	}
+	w.format(v, pos, p, where)
+}
+
+// unquoted says how to write a number or a truth value that is in quotes.
+func unquoted(v string) string {
+	if _, err := strconv.ParseFloat(v, 64); err == nil || v == "true" || v == "false" {
+		return "write " + v + " without quotes"
+	}
+	return ""
+}
+
+// matches reports whether a text matches a pattern, also one that makes no
+// sense.
+func matches(pattern, v string) bool {
+	re, err := regexp.Compile(pattern)
+	return err != nil || re.MatchString(v)
+}
+
+// format checks the formats that the API server checks.
+func (w walker) format(v string, pos syntax.Pos, p *place, where string) {
+	switch p.Format {
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, v); err != nil {
+			w.errorf(pos, "%s: %q is no time", where, v).Hint = "such as 2006-01-02T15:04:05Z"
+		}
+	case "byte":
+		if _, err := base64.StdEncoding.DecodeString(v); err != nil {
+			e := w.errorf(pos, "%s: is not base64", where)
+			if strings.HasSuffix(where, ".data") || strings.Contains(where, ".data.") {
+				e.Hint = "a Secret takes plain text in stringData"
+			}
+		}
+	}
+}

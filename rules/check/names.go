@@ -1,0 +1,228 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// known returns what is known of a kind. Of one without a schema it says once
+// that nothing about it is checked, or what was meant.
+func (r *rule) known(apiVersion, kind syntax.String, where string) *schema.Kind {
+	gvk := runtimeschema.FromAPIVersionAndKind(apiVersion.Value, kind.Value)
+	k := r.set.Kind(gvk)
+	if k != nil && r.set.Schema(gvk) != nil {
+		return k
+	}
+	if kind.Value == "" || apiVersion.Value == "" || r.noted[gvk] {
+		return nil
+	}
+	r.noted[gvk] = true
+	if k != nil || !r.mistaken(gvk, apiVersion, kind, where) {
+		r.say(&r.found.Notes, r.complaint(kind.Pos, "%skind: there is no schema of %s %s: what has to do with it is not checked",
+			where, apiVersion.Value, kind.Value))
+	}
+	return nil
+}
+
+// A kinship is what is known of kinds that resemble one that is not known.
+type kinship struct {
+	sameGroup, sameVersion []string // the kinds there
+	versions               []string // of the kind in its group
+	elsewhere              []string // the versions of all groups with such a kind
+}
+
+func (r *rule) kinship(gvk runtimeschema.GroupVersionKind) kinship {
+	var out kinship
+	for _, k := range r.set.Kinds() {
+		if k.GVK.Group == gvk.Group {
+			out.sameGroup = append(out.sameGroup, k.GVK.Kind)
+		}
+		if k.GVK.GroupVersion() == gvk.GroupVersion() {
+			out.sameVersion = append(out.sameVersion, k.GVK.Kind)
+		}
+		if k.GVK.Kind != gvk.Kind {
+			continue
+		}
+		out.elsewhere = append(out.elsewhere, k.GVK.GroupVersion().String())
+		// Of Kubernetes' own kinds only what is generally available is known.
+		if k.GVK.Group == gvk.Group && (k.Custom || stable.MatchString(gvk.Version)) {
+			out.versions = append(out.versions, k.GVK.GroupVersion().String())
+		}
+	}
+	return out
+}
+
+var stable = regexp.MustCompile(`^v[0-9]+$`)
+
+// mistaken complains about a kind that is not known, if another one must have
+// been meant.
+func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind syntax.String, where string) bool {
+	kin := r.kinship(gvk)
+	switch {
+	case meant(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
+		r.errorf(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = meant(kind.Value, kin.sameVersion)
+	case len(kin.versions) > 0:
+		r.warnf(apiVersion.Pos, "%sapiVersion: no such version of %s is known, only %s", where, kind.Value, strings.Join(kin.versions, ", "))
+	case slices.Contains(kin.sameGroup, gvk.Kind):
+		return false
+	case meant(apiVersion.Value, kin.elsewhere) != "":
+		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = meant(apiVersion.Value, kin.elsewhere)
+	case len(kin.sameVersion) > 0 && len(kin.elsewhere) > 0:
+		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint =
+			"there is one in " + strings.Join(kin.elsewhere, ", ")
+	default:
+		return false
+	}
+	return true
+}
+
+// allowed looks whether allow.clusterScoped names cluster-scoped kinds.
+func (r *rule) allowed() {
+	for i, gk := range r.src.Allow.ClusterScoped {
+		versions := r.set.Versions(runtimeschema.GroupKind{Group: gk.Group, Kind: gk.Kind})
+		if len(versions) > 0 && versions[0].Namespaced {
+			r.errorf(gk.Pos, "allow.clusterScoped[%d]: %s is namespaced", i, gk.Kind).Hint =
+				"remove it; where objects may be is said by allow.namespaces"
+		}
+	}
+}
+
+// scoped looks whether an object may be where it is to be.
+func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *syntax.Node) {
+	if k == nil {
+		return
+	}
+	gk := k.GVK.GroupKind()
+	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.Group == gk.Group && a.Kind == gk.Kind })
+	namespace := field(metadata, "namespace")
+	switch {
+	case k.Namespaced && namespace == nil && metadata != nil && r.homeless():
+		r.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and the primary has no namespace of its own", gk.Kind)
+	case k.Namespaced:
+	case namespace != nil:
+		r.errorf(namespace.Pos, "metadata.namespace: %s is cluster-scoped, its objects have no namespace", gk.Kind).Hint = "remove it"
+	case !allowed:
+		r.errorf(field(ch.Template, "kind").Pos, "kind: %s is cluster-scoped, and allow.clusterScoped does not name it", gk.Kind).Hint =
+			fmt.Sprintf(`add {group: %q, kind: %s}`, gk.Group, gk.Kind)
+	}
+}
+
+// homeless reports whether the primary is in no namespace, and is none.
+func (r *rule) homeless() bool {
+	return r.kind != nil && !r.kind.Namespaced && r.kind.GVK.GroupKind() != runtimeschema.GroupKind{Kind: "Namespace"}
+}
+
+// literalName checks a name as far as it is literal.
+func (r *rule) literalName(n *syntax.Node, gvk runtimeschema.GroupVersionKind, where string) {
+	if n == nil || gvk.Group == "rbac.authorization.k8s.io" {
+		return
+	}
+	rule := ruleOf(gvk)
+	if n.Kind != syntax.Text {
+		r.literalParts(n, rule, where)
+		return
+	}
+	name := literal(n).Value
+	if problems := rule.check(name); len(problems) > 0 {
+		r.errorf(n.Pos, "%s: %q cannot be the name of a %s: %s", where, name, gvk.Kind, rule.says)
+	}
+}
+
+// literalStart checks how names begin.
+func (r *rule) literalStart(n *syntax.Node, gvk runtimeschema.GroupVersionKind, where string) {
+	if n == nil || n.Kind == syntax.Text && literal(n).Value == "" || gvk.Group == "rbac.authorization.k8s.io" {
+		return
+	}
+	rule := ruleOf(gvk)
+	if n.Kind != syntax.Text {
+		r.literalParts(n, rule, where)
+		return
+	}
+	if problems := rule.check(literal(n).Value + "x"); len(problems) > 0 {
+		r.errorf(n.Pos, "%s: %q cannot be how the name of a %s begins: %s", where, literal(n).Value, gvk.Kind, rule.says)
+	}
+}
+
+func (r *rule) literalNamespace(n *syntax.Node, where string) {
+	if n == nil || n.Kind == syntax.Text && literal(n).Value == "" {
+		return
+	}
+	if n.Kind != syntax.Text {
+		r.literalParts(n, labelNames, where)
+		return
+	}
+	if len(validation.IsDNS1123Label(literal(n).Value)) > 0 {
+		r.errorf(n.Pos, "%s: %q cannot be the name of a namespace: %s", where, literal(n).Value, labelNames.says)
+	}
+}
+
+// A naming is what names may look like.
+type naming struct {
+	check func(string) []string
+	// in are the characters that a name may have besides letters and digits.
+	in   string
+	says string
+}
+
+var (
+	domainNames = naming{validation.IsDNS1123Subdomain, "-.", "lower-case letters, digits, - and ., with a letter or digit at both ends"}
+	labelNames  = naming{validation.IsDNS1123Label, "-", "at most 63 lower-case letters, digits and -, with a letter or digit at both ends"}
+)
+
+func ruleOf(gvk runtimeschema.GroupVersionKind) naming {
+	switch gvk.GroupKind() {
+	case runtimeschema.GroupKind{Kind: "Service"}, runtimeschema.GroupKind{Kind: "Namespace"}:
+		return labelNames
+	}
+	return domainNames
+}
+
+// literalParts checks the text around expressions.
+func (r *rule) literalParts(n *syntax.Node, rule naming, where string) {
+	for i, p := range n.Parts {
+		if p.Expr != nil {
+			continue
+		}
+		bad := strings.IndexFunc(p.Text, func(c rune) bool {
+			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune(rule.in, c)
+		})
+		atEnd := i == len(n.Parts)-1 && strings.HasSuffix(p.Text, ".") || i == 0 && strings.HasPrefix(p.Text, "-")
+		if bad >= 0 || atEnd || i == len(n.Parts)-1 && strings.HasSuffix(p.Text, "-") && !strings.HasSuffix(where, "generateName") {
+			r.errorf(n.Pos, "%s: %q cannot be part of a name: %s", where, p.Text, rule.says)
+		}
+	}
+}
+
+// marks checks the keys of labels and annotations, and the literal values of
+// labels.
+func (r *rule) marks(metadata *syntax.Node, prefix string) {
+	for _, which := range []string{"labels", "annotations"} {
+		n := field(metadata, which)
+		if n != nil && n.Kind == syntax.Interp && len(n.Parts) == 1 {
+			if l := r.lets[strings.TrimSpace(n.Parts[0].Expr.Text)]; l != nil && l.src.Data != nil {
+				n = l.src.Data
+			}
+		}
+		if n == nil {
+			continue
+		}
+		for _, f := range n.Fields {
+			where := join(prefix+which, f.Key.Value)
+			if len(validation.IsQualifiedName(strings.ToLower(f.Key.Value))) > 0 {
+				r.errorf(f.Key.Pos, "%s: %q cannot be a key: write a name of at most 63 letters, digits, -, _ and ., or domain/name",
+					where, f.Key.Value)
+			}
+			if v := f.Value; which == "labels" && v.Kind == syntax.Text && len(validation.IsValidLabelValue(literal(v).Value)) > 0 {
+				r.errorf(v.Pos, "%s: %q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .", where, literal(v).Value)
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package check
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// A looseness says which values of an expression may be of any type in another
+// try to check it.
+type looseness int
+
+const (
+	literals   looseness = iota // map literals and null; objects where maps are wanted
+	everything                  // all objects that something is done with
+)
+
+// A loosener declares values to be of any type.
+type loosener struct {
+	ast   *ast.AST
+	make  ast.ExprFactory
+	types map[int64]*types.Type // from the try before
+	all   *universe
+	next  int64
+}
+
+// loosen changes a parsed expression.
+func loosen(a *ast.AST, known map[int64]*types.Type, all *universe, level looseness) {
+	l := &loosener{ast: a, make: ast.NewExprFactory(), types: known, all: all, next: ast.MaxID(a) + 1}
+	var nodes []ast.Expr
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) { nodes = append(nodes, e) }))
+	for _, e := range nodes {
+		switch e.Kind() {
+		case ast.CallKind:
+			l.call(e.AsCall(), level)
+			l.step(e)
+		case ast.ComprehensionKind:
+			l.asMap(e.AsComprehension().IterRange())
+		}
+	}
+	for _, e := range nodes {
+		if e.Kind() == ast.MapKind {
+			l.wrap(e, "dyn")
+		}
+	}
+}
+
+// takesObjects are the operators and functions that do not care whether an
+// object is a map.
+var takesObjects = map[string]bool{
+	operators.Conditional: true, operators.Equals: true, operators.NotEquals: true, operators.Add: true,
+	"orValue": true, "or": true, "optional.of": true, "optional.ofNonZeroValue": true, "value": true, "hasValue": true,
+	"dyn": true, operators.NotStrictlyFalse: true,
+}
+
+func (l *loosener) call(c ast.CallExpr, level looseness) {
+	name := c.FunctionName()
+	switch name {
+	case operators.OptSelect:
+		return
+	case operators.Index, operators.OptIndex:
+		if _, literal := literalString(c.Args()[1]); !literal {
+			l.asMap(c.Args()[0])
+		}
+		return
+	}
+	args := c.Args()
+	if c.IsMemberFunction() {
+		args = append(args[:len(args):len(args)], c.Target())
+	}
+	for _, arg := range args {
+		switch {
+		case arg.Kind() == ast.LiteralKind && arg.AsLiteral() == types.NullValue && takesObjects[name]:
+			l.wrap(arg, "dyn")
+		case !takesObjects[name]:
+			l.asMap(arg)
+		case level == everything && l.isObject(arg):
+			l.wrap(arg, "dyn")
+		}
+	}
+}
+
+// step makes a step to a field of an index with a literal, so that CEL looks
+// whether there is such a field.
+func (l *loosener) step(e ast.Expr) {
+	c := e.AsCall()
+	name := c.FunctionName()
+	if name != operators.Index && name != operators.OptIndex {
+		return
+	}
+	key, literal := literalString(c.Args()[1])
+	if from, _ := unwrapped(l.types[c.Args()[0].ID()]); !literal || l.all.object(from) == nil {
+		return
+	}
+	if name == operators.OptIndex {
+		e.SetKindCase(l.make.NewCall(e.ID(), operators.OptSelect, c.Args()...))
+		return
+	}
+	e.SetKindCase(l.make.NewSelect(e.ID(), c.Args()[0], key))
+}
+
+// isObject reports whether a node is an object, and no optional one.
+func (l *loosener) isObject(e ast.Expr) bool {
+	t := l.types[e.ID()]
+	return t != nil && t.Kind() == types.StructKind
+}
+
+// asMap makes a map of a node that is an object.
+func (l *loosener) asMap(e ast.Expr) {
+	if !l.isObject(e) {
+		return
+	}
+	if o := l.all.object(l.types[e.ID()]); o != nil && o.entry != nil {
+		l.wrap(e, entriesFunction)
+		return
+	}
+	l.wrap(e, "dyn")
+}
+
+// wrap puts a call around a node. The node keeps its place, and what it was
+// gets a number of its own.
+func (l *loosener) wrap(e ast.Expr, function string) {
+	id := l.next
+	var inner ast.Expr
+	switch e.Kind() {
+	case ast.IdentKind:
+		inner = l.make.NewIdent(id, e.AsIdent())
+	case ast.SelectKind:
+		inner = l.make.NewSelect(id, e.AsSelect().Operand(), e.AsSelect().FieldName())
+	case ast.LiteralKind:
+		inner = l.make.NewLiteral(id, e.AsLiteral())
+	case ast.MapKind:
+		inner = l.make.NewMap(id, e.AsMap().Entries())
+	case ast.CallKind:
+		if c := e.AsCall(); c.IsMemberFunction() {
+			inner = l.make.NewMemberCall(id, c.FunctionName(), c.Target(), c.Args()...)
+		} else {
+			inner = l.make.NewCall(id, c.FunctionName(), c.Args()...)
+		}
+	default:
+		return
+	}
+	l.next++
+	if at, ok := l.ast.SourceInfo().GetOffsetRange(e.ID()); ok {
+		l.ast.SourceInfo().SetOffsetRange(id, at)
+	}
+	e.SetKindCase(l.make.NewCall(e.ID(), function, inner))
+}

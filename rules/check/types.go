@@ -1,0 +1,318 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// mark begins the names of our types. It cannot stand in an expression: a type
+// that is called like a variable would hide it.
+const mark = "schema:"
+
+// A universe knows all object types. They come into being when something
+// first mentions them.
+type universe struct {
+	set     *schema.Set
+	objects map[string]*object
+}
+
+func newUniverse(set *schema.Set) *universe {
+	return &universe{set: set, objects: map[string]*object{}}
+}
+
+// An object is the type of a map with known fields: an object of the API, a
+// part of one, or a map of let.
+type object struct {
+	name   string
+	place  *place // or nil
+	fields map[string]*types.Type
+	data   *syntax.Node // of let
+	// whole says that it is an object of the API, not a part of one.
+	whole bool
+	// entry is what all entries of a map of let have in common.
+	entry *types.Type
+}
+
+// kindOf is what a schema describes.
+type kindOf int
+
+const (
+	anything kindOf = iota
+	text
+	integer
+	number
+	boolean
+	list
+	mapping  // any keys, values of one type
+	fielded  // known fields
+	quantity // text or a number
+	portLike // an integer or text
+)
+
+// A place is a schema with its reference followed.
+type place struct {
+	*spec.Schema
+	is       kindOf
+	nullable bool
+	// own says that it belongs to Kubernetes itself, and name what it is
+	// called, if it has a name.
+	own  bool
+	name string
+	open bool
+	set  *schema.Set
+}
+
+// at follows a schema. The parent tells whose it is, where it has no name.
+func (u *universe) at(s *spec.Schema, parent *place) *place {
+	p := &place{Schema: u.set.Resolve(s), name: schema.Reference(s), set: u.set}
+	if p.name != "" {
+		p.own = schema.Own(p.name)
+	} else if parent != nil {
+		p.own = parent.own
+	}
+	if p.Schema == nil {
+		p.Schema = &spec.Schema{}
+		return p
+	}
+	p.nullable = s.Nullable || p.Nullable
+	p.is = p.classify()
+	return p
+}
+
+// root returns the place of a whole object.
+func (u *universe) root(k *schema.Kind) *place {
+	s := u.set.Schema(k.GVK)
+	if s == nil {
+		return nil
+	}
+	p := u.at(s, nil)
+	p.name, p.own = k.Definition, !k.Custom
+	return p
+}
+
+func (p *place) classify() kindOf {
+	intOrString, _ := p.Extensions.GetBool("x-kubernetes-int-or-string")
+	preserve, _ := p.Extensions.GetBool("x-kubernetes-preserve-unknown-fields")
+	embedded, _ := p.Extensions.GetBool("x-kubernetes-embedded-resource")
+	p.open = preserve || embedded
+	switch {
+	case intOrString || p.Format == "int-or-string":
+		return portLike
+	case strings.HasSuffix(p.name, ".resource.Quantity"):
+		return quantity
+	case len(p.Type) != 1:
+		return anything
+	}
+	switch p.Type[0] {
+	case "string":
+		return text
+	case "integer":
+		return integer
+	case "number":
+		return number
+	case "boolean":
+		return boolean
+	case "array":
+		return list
+	case "object":
+		return p.classifyObject()
+	}
+	return anything
+}
+
+func (p *place) classifyObject() kindOf {
+	switch extra := p.AdditionalProperties; {
+	case len(p.Properties) > 0:
+		return fielded
+	case extra != nil && (extra.Schema != nil || extra.Allows):
+		return mapping
+	case p.open || p.own: // Kubernetes' own objects without fields hold JSON.
+		return mapping
+	}
+	return fielded
+}
+
+// field returns the schema of a field, which is nil if it is unknown.
+func (u *universe) field(p *place, name string) *place {
+	if s, ok := p.Properties[name]; ok {
+		return u.at(&s, p)
+	}
+	return nil
+}
+
+// items returns the schema of the elements of a list.
+func (u *universe) items(p *place) *place {
+	if p.Items == nil || p.Items.Schema == nil {
+		return &place{Schema: &spec.Schema{}, set: u.set}
+	}
+	return u.at(p.Items.Schema, p)
+}
+
+// values returns the schema of the values of a mapping.
+func (u *universe) values(p *place) *place {
+	if p.AdditionalProperties == nil || p.AdditionalProperties.Schema == nil {
+		return &place{Schema: &spec.Schema{}, set: u.set}
+	}
+	return u.at(p.AdditionalProperties.Schema, p)
+}
+
+// typeOf returns the type of what stands at a place. The path names it if the
+// schema has no name.
+func (u *universe) typeOf(p *place, path string) *types.Type {
+	switch p.is {
+	case text, quantity:
+		return p.orNull(types.StringType)
+	case integer:
+		return p.orNull(types.IntType)
+	case number:
+		return p.orNull(types.DoubleType)
+	case boolean:
+		return p.orNull(types.BoolType)
+	case list:
+		return p.orDyn(types.NewListType(u.typeOf(u.items(p), path+"[]")))
+	case mapping:
+		return p.orDyn(types.NewMapType(types.StringType, u.typeOf(u.values(p), path+"{}")))
+	case fielded:
+		return u.objectType(p, path)
+	}
+	return types.DynType
+}
+
+func (p *place) orNull(t *types.Type) *types.Type {
+	if p.nullable {
+		return types.NewNullableType(t)
+	}
+	return t
+}
+
+// orDyn is for what CEL cannot compare with null.
+func (p *place) orDyn(t *types.Type) *types.Type {
+	if p.nullable {
+		return types.DynType
+	}
+	return t
+}
+
+func (u *universe) objectType(p *place, path string) *types.Type {
+	name := p.name
+	if name == "" {
+		name = path
+	}
+	name = mark + name
+	if u.objects[name] == nil {
+		u.objects[name] = &object{name: name, place: p, fields: map[string]*types.Type{}}
+	}
+	return types.NewObjectType(name)
+}
+
+// kindType returns the type of the objects of a kind, or dyn.
+func (u *universe) kindType(k *schema.Kind) *types.Type {
+	if k == nil {
+		return types.DynType
+	}
+	p := u.root(k)
+	if p == nil {
+		return types.DynType
+	}
+	t := u.typeOf(p, k.Definition)
+	if o := u.object(t); o != nil {
+		o.whole = true
+	}
+	return t
+}
+
+// fieldType returns the type of a field, or nil if there is no such field.
+func (u *universe) fieldType(o *object, field string) *types.Type {
+	if t := o.fields[field]; t != nil || o.place == nil {
+		return t
+	}
+	t := types.DynType
+	if p := u.field(o.place, field); p != nil {
+		t = u.typeOf(p, strings.TrimPrefix(o.name, mark)+"."+field)
+	} else if !o.place.open {
+		return nil
+	}
+	o.fields[field] = t
+	return t
+}
+
+// object returns what is known of a type, or nil.
+func (u *universe) object(t *types.Type) *object {
+	t, _ = unwrapped(t)
+	if t == nil || t.Kind() != types.StructKind {
+		return nil
+	}
+	return u.objects[t.TypeName()]
+}
+
+// unwrapped returns what an optional holds.
+func unwrapped(t *types.Type) (inner *types.Type, optional bool) {
+	for t != nil && t.Kind() == types.OpaqueKind && t.TypeName() == types.OptionalType.TypeName() {
+		t = t.Parameters()[0]
+		optional = true
+	}
+	return t, optional
+}
+
+// optional reports whether an object may lack a field. Where there is no
+// schema, nothing is said about that.
+func (o *object) optional(field string) bool {
+	if o.place == nil || slices.Contains(o.place.Required, field) || o.surelyHas(field) {
+		return false
+	}
+	s, known := o.place.Properties[field]
+	return known && s.Default == nil
+}
+
+// names returns the fields of an object, sorted.
+func (o *object) names() []string {
+	if o.place != nil {
+		return slices.Sorted(maps.Keys(o.place.Properties))
+	}
+	return slices.Sorted(maps.Keys(o.fields))
+}
+
+// A provider adds a universe to CEL's own types.
+type provider struct {
+	types.Provider
+	all *universe
+}
+
+// FindStructType returns the type of a name.
+func (p provider) FindStructType(name string) (*types.Type, bool) {
+	if o := p.all.objects[name]; o != nil {
+		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
+	}
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldNames returns the fields of a type.
+func (p provider) FindStructFieldNames(name string) ([]string, bool) {
+	if o := p.all.objects[name]; o != nil {
+		return o.names(), true
+	}
+	return p.Provider.FindStructFieldNames(name)
+}
+
+// FindStructFieldType returns the type of a field.
+func (p provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	o := p.all.objects[name]
+	if o == nil {
+		return p.Provider.FindStructFieldType(name, field)
+	}
+	t := p.all.fieldType(o, field)
+	return &types.FieldType{Type: t}, t != nil
+}
+
+// NewValue makes no values: nothing runs.
+func (p provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
+	return p.Provider.NewValue(name, fields)
+}

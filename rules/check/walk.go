@@ -1,0 +1,283 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/syntax"
+)
+
+// A completeness says whether a value must have all that its schema requires.
+type completeness int
+
+const (
+	wholeValue   completeness = iota
+	statusFields              // the fields of status come one by one; what is in them is whole
+	partOfObject              // it is merged into something
+)
+
+// A walker holds data against a schema.
+type walker struct {
+	*rule
+	sc      *scope
+	partial completeness
+	depth   int
+}
+
+// object checks the template of an object.
+func (w walker) object(n *syntax.Node, p *place) {
+	for _, f := range n.Fields {
+		at := join("", f.Key.Value)
+		w.value(f.Value, w.below(p, f.Key, at), at)
+	}
+	if p != nil {
+		w.required(n, p, "")
+	}
+}
+
+// value checks what stands at a place, of which nothing is known if it is nil.
+func (w walker) value(n *syntax.Node, p *place, where string) {
+	if n == nil {
+		return // The parser has said why.
+	}
+	if p != nil && p.Schema == nil {
+		p = nil
+	}
+	switch n.Kind {
+	case syntax.Interp:
+		w.interp(n, p, where)
+	case syntax.Map:
+		w.fields(n, p, where)
+	case syntax.List:
+		w.elements(n, p, where)
+	case syntax.Null:
+		w.null(n, p, where)
+	default:
+		if p != nil {
+			w.scalar(n, p, where)
+		}
+	}
+}
+
+// maxDepth bounds how far lets are followed that contain each other.
+const maxDepth = 20
+
+func (w walker) interp(n *syntax.Node, p *place, where string) {
+	if len(n.Parts) > 1 {
+		w.textParts(n, w.sc, where)
+		if p != nil {
+			w.wants(n.Pos, p, types.StringType, where)
+		}
+		return
+	}
+	src := n.Parts[0].Expr
+	t := w.infer(src, w.sc, where)
+	if l := w.lets[strings.TrimSpace(src.Text)]; l != nil && l.src.Data != nil && w.depth < maxDepth {
+		w.depth++
+		w.value(l.src.Data, p, where) // It is written into the template as it stands.
+		return
+	}
+	if p != nil && t.ast != nil {
+		w.expression(t, t.ast.Expr(), p, where)
+	}
+}
+
+// below returns the place of a field, and complains if there is none.
+func (w walker) below(p *place, key syntax.String, where string) *place {
+	if p == nil {
+		return nil
+	}
+	switch p.is {
+	case mapping:
+		return w.all.values(p)
+	case fielded:
+		if f := w.all.field(p, key.Value); f != nil {
+			return f
+		}
+		if !p.open {
+			w.unknownField(key.Pos, key.Value, p, where)
+		}
+	}
+	return nil
+}
+
+func (w walker) unknownField(pos syntax.Pos, key string, p *place, where string) {
+	text := "%s: unknown field"
+	if w.partial == statusFields {
+		text = "%s: unknown field, which the API server drops"
+	}
+	w.errorf(pos, text, where).Hint = meant(key, slices.Collect(maps.Keys(p.Properties)))
+}
+
+func (w walker) fields(n *syntax.Node, p *place, where string) {
+	if p != nil && p.is != mapping && p.is != fielded && p.is != anything {
+		w.wants(n.Pos, p, types.NewMapType(types.StringType, types.DynType), where)
+		p = nil
+	}
+	for _, f := range n.Fields {
+		at := join(where, f.Key.Value)
+		inner := w
+		if w.partial == statusFields {
+			inner.partial = wholeValue
+		}
+		inner.value(f.Value, w.below(p, f.Key, at), at)
+	}
+	if p != nil && w.partial == wholeValue {
+		w.required(n, p, where)
+	}
+}
+
+// join appends a key to a path.
+func join(where, key string) string {
+	if strings.ContainsAny(key, "./") {
+		return fmt.Sprintf("%s[%q]", where, key)
+	}
+	return where + "." + key
+}
+
+// required complains about fields that must be there.
+func (w walker) required(n *syntax.Node, p *place, where string) {
+	if p.is != fielded {
+		return
+	}
+	var missing []string
+	for key, s := range p.Properties {
+		if field(n, key) == nil && !(where == "" && givenAnyway[key]) && w.needs(p, key, w.all.at(&s, p)) {
+			missing = append(missing, key)
+		}
+	}
+	for _, key := range slices.Sorted(slices.Values(missing)) {
+		w.errorf(n.Pos, "%s: missing required field '%s'", where, key)
+	}
+}
+
+// givenAnyway are the fields of a whole object that the parser requires, or
+// that are not for templates.
+var givenAnyway = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "status": true}
+
+// needs reports whether a field must be given. The schemas of Kubernetes' own
+// kinds call Go's zero values defaults; a struct is then needed if something in
+// it is.
+func (w walker) needs(p *place, key string, f *place) bool {
+	required := slices.Contains(p.Required, key)
+	s := p.Properties[key]
+	switch {
+	case s.Default == nil:
+		return required && !(p.own && mayBeZero(p.name, key))
+	case !p.own || !isZero(s.Default):
+		return false
+	case required && (f.is == boolean || mayBeZero(p.name, key)):
+		return false
+	case required:
+		return true
+	}
+	return f.is == fielded && p.own && key != "status" && w.hasNeeds(f)
+}
+
+func (w walker) hasNeeds(p *place) bool {
+	for key, s := range p.Properties {
+		if w.needs(p, key, w.all.at(&s, p)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isZero(v any) bool {
+	if m, ok := v.(map[string]any); ok {
+		return len(m) == 0
+	}
+	return reflect.ValueOf(v).IsZero()
+}
+
+func (w walker) elements(n *syntax.Node, p *place, where string) {
+	if p != nil && p.is != list && p.is != anything {
+		w.wants(n.Pos, p, types.NewListType(types.DynType), where)
+		p = nil
+	}
+	var items *place
+	if p != nil && p.is == list {
+		items = w.all.items(p)
+		w.count(n, p, where)
+	}
+	if w.partial == statusFields {
+		w.partial = wholeValue
+	}
+	for i, item := range n.Items {
+		w.value(item, items, fmt.Sprintf("%s[%d]", where, i))
+	}
+}
+
+// count checks how many elements a list has, if that is known.
+func (w walker) count(n *syntax.Node, p *place, where string) {
+	size := int64(len(n.Items))
+	if p.MaxItems != nil && size > *p.MaxItems && !slices.ContainsFunc(n.Items, mayVanish) {
+		w.errorf(n.Pos, "%s: has %d elements, at most %d are allowed", where, size, *p.MaxItems)
+	}
+	if p.MinItems != nil && size < *p.MinItems {
+		w.errorf(n.Pos, "%s: has %d elements, at least %d are needed", where, size, *p.MinItems)
+	}
+}
+
+// mayVanish reports whether an element may be absent when it is computed.
+func mayVanish(n *syntax.Node) bool { return n.Kind == syntax.Interp && len(n.Parts) == 1 }
+
+// null is left out of Kubernetes' own kinds.
+func (w walker) null(n *syntax.Node, p *place, where string) {
+	if p != nil && !p.own && !p.nullable && p.is != anything && p.Default == nil {
+		w.wants(n.Pos, p, types.NullType, where)
+	}
+}
+
+// text checks a value that must be text, whatever is in it.
+func (r *rule) text(n *syntax.Node, sc *scope, where string) {
+	if n == nil || n.Kind != syntax.Interp {
+		return
+	}
+	if len(n.Parts) > 1 {
+		r.textParts(n, sc, where)
+		return
+	}
+	t := r.infer(n.Parts[0].Expr, sc, where)
+	inner, _ := unwrapped(t.t)
+	if k := inner.Kind(); k != types.DynKind && k != types.StringKind {
+		r.errorf(n.Parts[0].Expr.Pos, "%s: must be text, got %s", where, typeName(inner)).Hint = asText(inner)
+	}
+}
+
+// textParts checks the expressions among text.
+func (r *rule) textParts(n *syntax.Node, sc *scope, where string) {
+	for _, p := range n.Parts {
+		if p.Expr == nil {
+			continue
+		}
+		t := r.infer(p.Expr, sc, where)
+		inner, _ := unwrapped(t.t)
+		switch inner.Kind() {
+		case types.ListKind, types.MapKind, types.StructKind, types.NullTypeKind, types.BytesKind, types.TypeKind, types.OpaqueKind:
+			r.errorf(p.Expr.Pos, "%s: %s cannot be part of text", where, article(typeName(inner)))
+		}
+	}
+}
+
+// article puts one before a type that can be counted.
+func article(name string) string {
+	if name == "null" {
+		return name
+	}
+	return "a " + name
+}
+
+// asText says how to make text of a value.
+func asText(t *types.Type) string {
+	switch t.Kind() {
+	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind:
+		return "write string(...)"
+	}
+	return ""
+}

@@ -1,0 +1,263 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/rules/schema/internal/openapi"
+)
+
+// objectMeta is the definition of the metadata of every object.
+const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+// A Kind is one version of a kind.
+type Kind struct {
+	GVK        runtimeschema.GroupVersionKind
+	Resource   string // the plural name, as in paths
+	Namespaced bool
+	Status     bool   // it has a status subresource
+	Scale      bool   // it has a scale subresource
+	Custom     bool   // a CRD says what it is
+	Definition string // the name of its schema among the definitions
+}
+
+// Sources is what a Set is made from besides the embedded schemas. The later
+// of two that describe one kind counts, and CRDs count more than documents.
+type Sources struct {
+	// OpenAPI are documents of a cluster's /openapi/v3.
+	OpenAPI [][]byte
+	// CRDs are decoded CustomResourceDefinitions of apiextensions.k8s.io/v1.
+	CRDs []map[string]any
+}
+
+// A Set is what is known of kinds. It never changes, and may be used by any
+// number of goroutines. What it returns must not be changed.
+type Set struct {
+	layers []*source // the first that knows something counts
+}
+
+// A source is where schemas come from.
+type source struct {
+	kinds       map[runtimeschema.GroupVersionKind]*Kind
+	definitions map[string]*definition
+}
+
+func newSource() *source {
+	return &source{kinds: map[runtimeschema.GroupVersionKind]*Kind{}, definitions: map[string]*definition{}}
+}
+
+func (s *source) add(k *Kind) { s.kinds[k.GVK] = k }
+
+// A definition is decoded when somebody asks for it.
+type definition struct {
+	once   sync.Once
+	decode func() (*spec.Schema, error)
+	schema *spec.Schema
+}
+
+func fromJSON(text []byte) *definition {
+	return &definition{decode: func() (*spec.Schema, error) {
+		s := &spec.Schema{}
+		return s, s.UnmarshalJSON(text)
+	}}
+}
+
+// get returns the schema, or nil if it makes no sense.
+func (d *definition) get() *spec.Schema {
+	d.once.Do(func() {
+		if s, err := d.decode(); err == nil {
+			d.schema = s
+		}
+		d.decode = nil
+	})
+	return d.schema
+}
+
+// Builtin returns the set of Kubernetes' own kinds.
+func Builtin() *Set { return &Set{layers: []*source{builtin()}} }
+
+// New returns a set of Kubernetes' own kinds and those of the sources.
+func New(from Sources) (*Set, error) {
+	set := Builtin()
+	if len(from.OpenAPI) > 0 {
+		layer := newSource()
+		for i, doc := range from.OpenAPI {
+			if err := layer.addDocument(doc); err != nil {
+				return nil, fmt.Errorf("document %d: %w", i, err)
+			}
+		}
+		set.layers = append(set.layers, layer)
+	}
+	if len(from.CRDs) > 0 {
+		layer := newSource()
+		for _, crd := range from.CRDs {
+			if err := layer.addCRD(crd); err != nil {
+				return nil, err
+			}
+		}
+		set.layers = append(set.layers, layer)
+	}
+	slices.Reverse(set.layers)
+	return set, nil
+}
+
+func (s *source) addDocument(data []byte) error {
+	doc, err := openapi.Read(data)
+	if err != nil {
+		return err
+	}
+	for _, k := range doc.Kinds {
+		s.add(&Kind{
+			GVK:        runtimeschema.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind},
+			Resource:   k.Resource,
+			Namespaced: k.Namespaced, Status: k.Status, Scale: k.Scale,
+			Custom:     !Own(k.Model),
+			Definition: k.Model,
+		})
+	}
+	for name, text := range doc.Definitions {
+		s.definitions[name] = fromJSON(text)
+	}
+	return nil
+}
+
+// Kind returns a kind, or nil if nothing is known of it.
+func (s *Set) Kind(gvk runtimeschema.GroupVersionKind) *Kind {
+	for _, l := range s.layers {
+		if k := l.kinds[gvk]; k != nil {
+			return k
+		}
+	}
+	return nil
+}
+
+// Kinds returns all kinds, sorted by group, kind and version.
+func (s *Set) Kinds() []*Kind {
+	all := map[runtimeschema.GroupVersionKind]*Kind{}
+	for _, l := range slices.Backward(s.layers) {
+		maps.Copy(all, l.kinds)
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b *Kind) int {
+		return cmp.Or(cmp.Compare(a.GVK.Group, b.GVK.Group), cmp.Compare(a.GVK.Kind, b.GVK.Kind),
+			cmp.Compare(a.GVK.Version, b.GVK.Version))
+	})
+}
+
+// Versions returns the versions of a kind that are known.
+func (s *Set) Versions(gk runtimeschema.GroupKind) []*Kind {
+	var out []*Kind
+	for _, k := range s.Kinds() {
+		if k.GVK.GroupKind() == gk {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Schema returns the schema of a kind, or nil.
+func (s *Set) Schema(gvk runtimeschema.GroupVersionKind) *spec.Schema {
+	if k := s.Kind(gvk); k != nil {
+		return s.Named(k.Definition)
+	}
+	return nil
+}
+
+// Named returns a definition, or nil.
+func (s *Set) Named(name string) *spec.Schema {
+	for _, l := range s.layers {
+		if d := l.definitions[name]; d != nil {
+			return d.get()
+		}
+	}
+	return nil
+}
+
+// Reference returns the name of the definition that a schema refers to, or "".
+// Documents wrap a reference in allOf when they have more to say.
+func Reference(s *spec.Schema) string {
+	if s == nil {
+		return ""
+	}
+	if ref := s.Ref.String(); ref != "" {
+		return strings.TrimPrefix(ref, openapi.Prefix)
+	}
+	if len(s.AllOf) == 1 {
+		return Reference(&s.AllOf[0])
+	}
+	return ""
+}
+
+// Resolve returns what a schema refers to, or the schema itself. It is nil for
+// a reference that leads nowhere. A default or nullable stands in the schema
+// that refers.
+func (s *Set) Resolve(at *spec.Schema) *spec.Schema {
+	for range 8 { // References to references are rare, circles would be a mistake.
+		name := Reference(at)
+		if name == "" {
+			return at
+		}
+		at = s.Named(name)
+	}
+	return nil
+}
+
+// Own reports whether a definition is one of Kubernetes itself. Those of custom
+// kinds may begin with io.k8s as well.
+func Own(definition string) bool {
+	rest, ok := strings.CutPrefix(definition, "io.k8s.")
+	owner, _, _ := strings.Cut(rest, ".")
+	return ok && slices.Contains([]string{"api", "apimachinery", "apiextensions-apiserver", "kube-aggregator"}, owner)
+}
+
+// Models returns the definitions of these kinds and all that they refer to, as
+// a type converter wants them: by the names by which they refer to each other.
+func (s *Set) Models(kinds ...*Kind) map[string]*spec.Schema {
+	out := map[string]*spec.Schema{}
+	var visit func(*spec.Schema)
+	need := func(name string) {
+		if _, done := out[name]; done || name == "" {
+			return
+		}
+		if d := s.Named(name); d != nil {
+			out[name] = d
+			visit(d)
+		}
+	}
+	visit = func(at *spec.Schema) {
+		need(Reference(at))
+		for _, sub := range children(at) {
+			visit(sub)
+		}
+	}
+	for _, k := range kinds {
+		need(k.Definition)
+	}
+	return out
+}
+
+// children returns the schemas that stand in a schema.
+func children(s *spec.Schema) []*spec.Schema {
+	var out []*spec.Schema
+	for _, p := range s.Properties {
+		out = append(out, &p)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		out = append(out, s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		out = append(out, s.AdditionalProperties.Schema)
+	}
+	for _, list := range [][]spec.Schema{s.AllOf, s.OneOf, s.AnyOf} {
+		for i := range list {
+			out = append(out, &list[i])
+		}
+	}
+	return out
+}
