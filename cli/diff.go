@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
+)
+
+// diffFlags say what diff compares, and with which cluster.
+type diffFlags struct {
+	rules      ruleFiles
+	connection settings
+	namespace  string
+	everywhere bool
+	selector   string
+	output     outputFormat
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	f := &diffFlags{output: outputFormat{text: "unified", allowed: []string{"unified", "json"}}}
+	cmd := &cobra.Command{
+		Use:   "diff -f RULES... [KIND/NAME ...]",
+		Short: "Show what rules would change in a cluster",
+		Long: `Render the rules for the resources that the cluster has, and print how the
+objects that run would create, change and delete differ from those that exist.
+The API server is asked by dry runs of server-side apply, so defaults and
+admission count, and nothing is written.
+
+What is compared is the next step of run: where a child waits for another one,
+that is said on stderr, as is what fails and what somebody else holds. Neither
+is a difference. Left out are managedFields, versions, times, the status of
+children, and the conditions Ready, Reconciling and Stalled. The values of
+Secrets are not shown.
+
+The resources of all namespaces are compared, unless -n, -l or names say
+otherwise. Reading and dry runs need the permissions that run needs, and are
+done as the user of the kubeconfig.
+
+-o json prints a list with one entry for each object. Exit code: 0 there are no
+differences, 1 there are some, 2 wrong usage, 3 the rules are wrong or the
+cluster could not be asked.`,
+		Example: `  reconcel diff -f examples/foo/rules.yaml
+  reconcel diff -f examples/foo/rules.yaml -n team-a foo/example-foo`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.diff(f, args) },
+	}
+	flags := cmd.Flags()
+	f.rules.flags(flags)
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
+	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces, which is the default")
+	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
+	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
+	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
+	f.output.flag(flags)
+	return cmd
+}
+
+// diff compares. What is wrong without a cluster is found before anything is
+// asked.
+func (a *app) diff(f *diffFlags, args []string) error {
+	d, err := a.newDiffer(f, args)
+	if err != nil {
+		return err
+	}
+	config, _, err := connection(&f.connection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	config.WarningHandlerWithContext = nil
+	config.WarningHandler = rest.NewWarningWriter(a.stderr, rest.WarningWriterOptions{Deduplicate: true})
+	if d.cluster, err = newLiveCluster(config); err != nil {
+		return failed(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	progress := a.startProgress()
+	passes, err := d.passes(ctx)
+	if err == nil {
+		d.run(ctx, passes, progress)
+	}
+	progress.stop()
+	if err = interrupted(ctx, err); err != nil {
+		return err
+	}
+	return a.tellDiff(f, d, passes)
+}
+
+// interrupted prefers the signal to the failed requests that it has brought
+// about.
+func interrupted(ctx context.Context, err error) error {
+	var exit *exitError
+	switch {
+	case ctx.Err() != nil:
+		return failed(errors.New("interrupted"))
+	case err == nil, errors.As(err, &exit):
+		return err
+	}
+	return failed(err)
+}
+
+// newDiffer reads what was given on the command line.
+func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
+	if f.everywhere && f.namespace != "" {
+		return nil, misused("-n and -A cannot both be given")
+	}
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return nil, misused("-l: %w", err)
+	}
+	d := &differ{namespace: f.namespace, selector: selector}
+	for _, arg := range args {
+		name, err := parsePrimaryName(arg)
+		if err != nil {
+			return nil, err
+		}
+		d.names = append(d.names, name)
+	}
+	if err := once(f.rules.paths); err != nil {
+		return nil, err
+	}
+	d.program, _, err = a.load(f.rules)
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitNo {
+		return nil, failed(exit.err) // 1 would say that there are differences.
+	}
+	return d, err
+}
+
+// run does all passes, some at a time: most of their time is spent waiting for
+// answers.
+func (d *differ) run(ctx context.Context, passes []*diffPass, progress *progress) {
+	progress.total.Store(int64(len(passes)))
+	work := make(chan *diffPass)
+	var workers sync.WaitGroup
+	for range min(len(passes), 4*runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for p := range work {
+				p.run(ctx)
+				progress.step()
+			}
+		})
+	}
+	for _, p := range passes {
+		if ctx.Err() != nil {
+			break
+		}
+		work <- p
+	}
+	close(work)
+	workers.Wait()
+}
+
+// tellDiff prints what the passes have found.
+func (a *app) tellDiff(f *diffFlags, d *differ, passes []*diffPass) error {
+	for _, note := range d.notes {
+		a.say("%s", note)
+	}
+	changes := []change{}
+	made := map[objectRef]string{}
+	broken := false
+	for _, p := range passes {
+		p.contest(made)
+		for _, note := range p.notes {
+			a.say("%s: %s", refOf(p.self), note)
+		}
+		for _, err := range p.errs {
+			a.say("error: %s: %v", refOf(p.self), err)
+		}
+		changes, broken = append(changes, p.changes...), broken || len(p.errs) > 0
+	}
+	result, err := formatDiff(changes, f.output.text)
+	if err != nil {
+		return failed(err)
+	}
+	if f.output.text == "unified" && coloured(a.stdout) {
+		result = colour(result)
+	}
+	if err := a.print(result); err != nil {
+		return err
+	}
+	switch {
+	case broken:
+		return &exitError{code: exitFailed} // Each has been told.
+	case differs(changes):
+		return &exitError{code: exitNo}
+	}
+	return nil
+}

@@ -1,0 +1,350 @@
+//go:build integration
+
+package cli_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reconcel/internal/devcluster"
+)
+
+// A reviewer runs diff against a cluster, as a user of that name.
+type reviewer struct {
+	*testing.T
+	cluster    *devcluster.Cluster
+	binary     string
+	kubeconfig string
+	folder     string
+}
+
+// A verdict is what diff has answered.
+type verdict struct {
+	stdout, stderr string
+	code           int
+}
+
+func (r *reviewer) diff(args ...string) verdict {
+	r.Helper()
+	cmd := exec.Command(r.binary, append([]string{"diff", "--kubeconfig", r.kubeconfig}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		r.Fatal(err)
+	}
+	return verdict{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// answers checks the exit code and the titles of the differences.
+func (r *reviewer) answers(v verdict, code int, titles ...string) {
+	r.Helper()
+	var got []string
+	for line := range strings.Lines(v.stdout) {
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			got = append(got, strings.TrimSpace(title))
+		}
+	}
+	if diff := cmp.Diff(titles, got); diff != "" || v.code != code {
+		r.Errorf("exit code %d, expected %d; titles (-want +got):\n%s\nstderr:\n%s", v.code, code, diff, v.stderr)
+	}
+}
+
+// shows checks which lines differ.
+func (r *reviewer) shows(v verdict, lines ...string) {
+	r.Helper()
+	var got []string
+	for line := range strings.Lines(v.stdout) {
+		if strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+++ ") {
+			got = append(got, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if diff := cmp.Diff(lines, got); diff != "" {
+		r.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// rules writes a rules file, with some of its text replaced.
+func (r *reviewer) rules(name, text string, replacements ...string) string {
+	r.Helper()
+	for i := 0; i < len(replacements); i += 2 {
+		if !strings.Contains(text, replacements[i]) {
+			r.Fatalf("%s: there is no %q", name, replacements[i])
+		}
+		text = strings.ReplaceAll(text, replacements[i], replacements[i+1])
+	}
+	path := filepath.Join(r.folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	return path
+}
+
+// converge runs reconcel by some rules until diff finds nothing more.
+func (r *reviewer) converge(files ...string) {
+	r.Helper()
+	flags := []string{}
+	for _, f := range files {
+		flags = append(flags, "-f", f)
+	}
+	cmd := exec.Command(r.binary, slices.Concat([]string{"run", "--kubeconfig", r.cluster.UserKubeconfig(r.T, "reconcel"), "--listen", "off"}, flags)...)
+	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
+	if err := cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			r.Errorf("run: %v", err)
+		}
+	}()
+	var last verdict
+	for range 60 {
+		if last = r.diff(flags...); last.code == 0 {
+			r.answers(last, 0)
+			return
+		}
+		rest(r.T, 500*time.Millisecond)
+	}
+	r.Fatalf("differences remain while run works:\n%s\n%s", last.stdout, last.stderr)
+}
+
+const accountRules = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: account
+  for: {apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {kind: account}}}
+  children:
+  - id: secret
+    template:
+      apiVersion: v1
+      kind: Secret
+      metadata: {name: "${self.metadata.name}-secret"}
+      stringData: {password: first-password, user: "${self.data.user}"}
+  - id: settings
+    forEach: [{name: s, in: '["a", "b"]'}]
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-${s}"}, data: {s: "${s}"}}
+  - id: once
+    onChange: keep
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-once"}, data: {a: "1"}}
+  patch: {metadata: {annotations: {keys: "${string(size(self.data))}"}}}
+`
+
+const account = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: account, labels: {kind: account}}
+data: {user: secret-user}
+`
+
+// TestDiff follows one cluster from empty to converged, and then shows changed
+// rules to it.
+func TestDiff(t *testing.T) {
+	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters"}})
+	r := &reviewer{T: t, cluster: cluster, binary: buildBinary(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
+	kubectl(t, cluster, "apply", "-f", "../crds/")
+	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	kubectl(t, cluster, "apply", "-f", "../examples/foo/foo.yaml", "-f", "../examples/webapp/shop.yaml", "-f", r.rules("account.yaml", account))
+	foo, webapp := readFile(t, "../examples/foo/rules.yaml"), readFile(t, "../examples/webapp/rules.yaml")
+	files := []string{"../examples/foo/rules.yaml", "../examples/webapp/rules.yaml", r.rules("accounts.yaml", accountRules)}
+
+	r.empty(files)
+	r.converge(files...)
+	r.changed(foo, webapp)
+	r.secrets()
+	r.strangers()
+	r.json()
+	r.narrowed(foo)
+	r.wroteNothing()
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (r *reviewer) empty(files []string) {
+	v := r.diff("-f", files[0], "-f", files[1], "-f", files[2])
+	r.answers(v, 1,
+		`Foo/default/example-foo: rule "foo", child "deployment": create`,
+		`Foo/default/example-foo: rule "foo": status`,
+		`WebApp/default/shop: rule "webapp", child "deployment": create`,
+		`WebApp/default/shop: rule "webapp", child "service": create`,
+		`WebApp/default/shop: rule "webapp": status`,
+		`ConfigMap/default/account: rule "account", child "secret": create`,
+		`ConfigMap/default/account: rule "account", child "settings": create`,
+		`ConfigMap/default/account: rule "account", child "settings": create`,
+		`ConfigMap/default/account: rule "account", child "once": create`,
+		`ConfigMap/default/account: rule "account": patch`,
+	)
+	if want := "WebApp/default/shop: rule \"webapp\", child \"ingress\": waits for service.metadata.name\n"; v.stderr != want {
+		r.Errorf("stderr: got %q, want %q", v.stderr, want)
+	}
+	if !strings.Contains(v.stdout, "+  progressDeadlineSeconds: 600\n") {
+		r.Error("the defaults of the API server are missing")
+	}
+	r.discreet(v)
+	if made := kubectl(r.T, r.cluster, "get", "deployments,services,secrets", "-l", "reconcel.dev/rule", "-o", "name"); made != "" {
+		r.Errorf("diff has made %s", made)
+	}
+}
+
+// changed shows rules of which one field has changed, and rules that have a
+// child less, which was the only one of its kind.
+func (r *reviewer) changed(foo, webapp string) {
+	v := r.diff("-f", r.rules("foo.yaml", foo, "nginx:latest", "nginx:1.27"))
+	r.answers(v, 1, `Foo/default/example-foo: rule "foo", child "deployment": update`)
+	r.shows(v, "-      - image: nginx:latest", "+      - image: nginx:1.27")
+
+	from, to := strings.Index(webapp, "  # It reads the Service"), strings.Index(webapp, "  # A field whose child")
+	if from < 0 || to < from {
+		r.Fatal("the example has changed")
+	}
+	without := strings.SplitAfter(webapp[:from]+webapp[to:], "\n")
+	lines := slices.DeleteFunc(without, func(line string) bool { return strings.Contains(line, "externalURL") })
+	v = r.diff("-f", r.rules("webapp.yaml", strings.Join(lines, "")))
+	r.answers(v, 1,
+		`WebApp/default/shop: rule "webapp", child "ingress": delete (no rule renders it any more)`,
+		`WebApp/default/shop: rule "webapp": status`)
+	if !strings.Contains(v.stdout, "--- live/Ingress/default/shop\n+++ rules/Ingress/default/shop\n@@ -1,") ||
+		!strings.Contains(v.stdout, "-kind: Ingress\n") || !strings.Contains(v.stdout, "-  externalURL: https://shop.example.com\n") {
+		r.Errorf("got\n%s", v.stdout)
+	}
+
+	v = r.diff("-f", r.rules("condition.yaml", webapp, "type: Available", "type: Serving"))
+	r.answers(v, 1, `WebApp/default/shop: rule "webapp": status`)
+	r.shows(v, "-    reason: Available", "+    reason: Serving", "-    type: Available", "+    type: Serving")
+}
+
+func (r *reviewer) secrets() {
+	v := r.diff("-f", r.rules("secrets.yaml", accountRules, "first-password", "second-password", `{a: "1"}`, `{a: "2"}`, "keys:", "size:", `"a", "b"`, `"b"`))
+	r.answers(v, 1,
+		`ConfigMap/default/account: rule "account", child "secret": update`,
+		`ConfigMap/default/account: rule "account": patch`,
+		`ConfigMap/default/account: rule "account", child "settings": delete (no rule renders it any more)`)
+	for _, line := range []string{"-  password: '*** (before)'\n", "+  password: '*** (after)'\n", "   user: '***'\n", "-    keys: \"1\"\n", "+    size: \"1\"\n"} {
+		if !strings.Contains(v.stdout, line) {
+			r.Errorf("%q is missing in\n%s", line, v.stdout)
+		}
+	}
+	r.discreet(v)
+	// What the API server refuses is quoted by it.
+	v = r.diff("-f", r.rules("refused.yaml", accountRules, "stringData:", "type: kubernetes.io/dockerconfigjson\n      stringData:", "-secret", "-other"))
+	if v.code != 0 || !strings.Contains(v.stderr, "its message is withheld") {
+		r.Errorf("exit code %d\n%s", v.code, v.stderr)
+	}
+	r.discreet(v)
+}
+
+// discreet checks that no value of a Secret is shown. The primary may show its
+// own.
+func (r *reviewer) discreet(v verdict) {
+	r.Helper()
+	for _, value := range []string{"first-password", "second-password"} {
+		for _, text := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
+			if strings.Contains(v.stdout+v.stderr, text) {
+				r.Errorf("%s is shown:\n%s\n%s", text, v.stdout, v.stderr)
+			}
+		}
+	}
+}
+
+// strangers shows what somebody else holds, what fails and what waits.
+func (r *reviewer) strangers() {
+	v := r.diff("-f", r.rules("strangers.yaml", `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: stranger
+  for: {apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {kind: account}}}
+  children:
+  - id: held
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: kube-root-ca.crt}}
+  - id: failing
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: failing}, data: {a: "${self.data.nothing}"}}
+  - id: waiting
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: waiting}, data: {a: "${held.data.nothing}"}}
+  - id: refused
+    template: {apiVersion: v1, kind: Service, metadata: {name: refused}, spec: {ports: [{port: 99999}]}}
+`))
+	r.answers(v, 0)
+	for _, text := range []string{
+		`child "held" (ConfigMap/default/kube-root-ca.crt): it exists and is made by kube-controller-manager`,
+		`child "failing": data.a: no such key: nothing`, `child "waiting": waits for held.data.nothing`,
+		`child "refused" (Service/default/refused): the API server refuses it`,
+	} {
+		if !strings.Contains(v.stderr, text) {
+			r.Errorf("%q is missing in\n%s", text, v.stderr)
+		}
+	}
+}
+
+func (r *reviewer) json() {
+	v := r.diff("-f", r.rules("json.yaml", accountRules, "first-password", "second-password", `"a", "b"`, `"a", "b", "c"`), "-o", "json")
+	var changes []struct {
+		Child, Action string
+		Object        struct{ Kind, Name string }
+		Before, After struct{ Data map[string]string }
+	}
+	if err := json.Unmarshal([]byte(v.stdout), &changes); err != nil {
+		r.Fatalf("%v: %s", err, v.stdout)
+	}
+	var got []string
+	for _, c := range changes {
+		got = append(got, strings.Join([]string{c.Action, c.Child, c.Object.Kind, c.Object.Name, c.Before.Data["password"], c.After.Data["password"]}, " "))
+	}
+	want := []string{"update secret Secret account-secret *** (before) *** (after)", "create settings ConfigMap account-c  "}
+	if diff := cmp.Diff(want, got); diff != "" || v.code != 1 {
+		r.Errorf("exit code %d (-want +got):\n%s", v.code, diff)
+	}
+	r.discreet(v)
+}
+
+func (r *reviewer) narrowed(foo string) {
+	file := r.rules("narrowed.yaml", foo, "nginx:latest", "nginx:1.27")
+	r.answers(r.diff("-f", file, "foo/example-foo", "-n", "default"), 1, `Foo/default/example-foo: rule "foo", child "deployment": update`)
+	r.answers(r.diff("-f", file, "-n", "kube-system"), 0)
+	r.answers(r.diff("-f", file, "-l", "tier=web"), 0)
+	r.answers(r.diff("-f", file, "foos/other"), 3)
+	r.answers(r.diff("-f", file, "bar/example-foo"), 2)
+	r.answers(r.diff("-f", r.rules("left.yaml", foo, "    kind: Foo\n", "    kind: Foo\n    namespaces: [elsewhere]\n")), 1,
+		`Foo/default/example-foo: rule "foo", child "deployment": delete (the rule is not for its resource any more)`)
+}
+
+// wroteNothing looks for requests of the reviewer that would have changed
+// something.
+func (r *reviewer) wroteNothing() {
+	if r.cluster.Borrowed() {
+		r.Log("a borrowed cluster has no audit log: whether anything was written is not looked at")
+		return
+	}
+	rest(r.T, time.Second) // The log is a moment late.
+	found, err := r.cluster.Requests(func(q devcluster.Request) bool { return q.User == "reviewer" && q.IsWrite() })
+	if err != nil {
+		r.Fatal(err)
+	}
+	if len(found) == 0 {
+		r.Error("no dry run was made")
+	}
+	for _, q := range found {
+		if !strings.Contains(q.URI, "dryRun=All") {
+			r.Errorf("it wrote: %s %s", q.Verb, q.URI)
+		}
+	}
+}

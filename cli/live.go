@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/pager"
+
+	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
+)
+
+// liveTimeout bounds one request.
+const liveTimeout = 30 * time.Second
+
+// A liveCluster is a cluster as one command reads it: everything once, when it
+// is first asked for. It may be used by any number of goroutines. What it
+// returns must not be changed.
+type liveCluster struct {
+	client    dynamic.Interface
+	discovery discovery.DiscoveryInterfaceWithContext
+
+	groups     memo[schema.GroupVersion, *metav1.APIResourceList]
+	lists      memo[liveQuery, []*liveObject]
+	families   memo[liveQuery, *liveFamily]
+	objects    memo[rules.Identity, *liveObject]
+	conditions memo[schema.GroupVersionKind, bool]
+}
+
+// A liveQuery asks for objects of a kind: in a namespace, or with "" in all of
+// them or in none, depending on the kind.
+type liveQuery struct {
+	kind              liveKind
+	namespace         string
+	selector, byField string
+}
+
+// A liveKind is what the API server says of one kind.
+type liveKind struct {
+	gvk        schema.GroupVersionKind
+	resource   string
+	singular   string
+	namespaced bool
+	status     bool // it has the status subresource
+}
+
+// A memo holds answers, each of which is asked for once.
+type memo[K comparable, V any] struct {
+	mu  sync.Mutex
+	all map[K]func() (V, error)
+}
+
+// get returns the answer for a key, or asks for it.
+func (m *memo[K, V]) get(key K, ask func() (V, error)) (V, error) {
+	m.mu.Lock()
+	answer := m.all[key]
+	if answer == nil {
+		if m.all == nil {
+			m.all = map[K]func() (V, error){}
+		}
+		answer = sync.OnceValues(ask)
+		m.all[key] = answer
+	}
+	m.mu.Unlock()
+	return answer()
+}
+
+func newLiveCluster(config *rest.Config) (*liveCluster, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = liveTimeout
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client configuration: %w", err)
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client configuration: %w", err)
+	}
+	return &liveCluster{client: client, discovery: d}, nil
+}
+
+// resource returns the client for the objects of a kind.
+func (c *liveCluster) resource(k *liveKind, namespace string) dynamic.ResourceInterface {
+	r := c.client.Resource(k.gvk.GroupVersion().WithResource(k.resource))
+	if namespace == "" || !k.namespaced {
+		return r
+	}
+	return r.Namespace(namespace)
+}
+
+// kind returns a kind, or nil if the API server does not know it.
+func (c *liveCluster) kind(ctx context.Context, gvk schema.GroupVersionKind) (*liveKind, error) {
+	list, err := c.groups.get(gvk.GroupVersion(), func() (*metav1.APIResourceList, error) {
+		list, err := c.discovery.ServerResourcesForGroupVersionWithContext(ctx, gvk.GroupVersion().String())
+		if apierrors.IsNotFound(err) {
+			return &metav1.APIResourceList{}, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("discover %s: %w", gvk.GroupVersion(), err)
+		}
+		return list, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found *liveKind
+	for i := range list.APIResources {
+		if r := &list.APIResources[i]; r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") {
+			found = &liveKind{gvk: gvk, resource: r.Name, singular: r.SingularName, namespaced: r.Namespaced}
+		}
+	}
+	for i := range list.APIResources {
+		if found != nil && list.APIResources[i].Name == found.resource+"/status" {
+			found.status = true
+		}
+	}
+	return found, nil
+}
+
+// list returns the objects that a query asks for.
+func (c *liveCluster) list(ctx context.Context, q liveQuery) ([]*liveObject, error) {
+	return c.lists.get(q, func() (all []*liveObject, err error) {
+		pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return c.resource(&q.kind, q.namespace).List(ctx, options)
+		})
+		err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: q.selector, FieldSelector: q.byField}, func(o runtime.Object) error {
+			u, ok := o.(*unstructured.Unstructured)
+			if !ok {
+				return fmt.Errorf("unexpected %T", o)
+			}
+			all = append(all, newLiveObject(u))
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", q.kind.resource, err)
+		}
+		return all, nil
+	})
+}
+
+// object returns one object, or nil if there is none.
+func (c *liveCluster) object(ctx context.Context, k *liveKind, namespace, name string) (*liveObject, error) {
+	return c.objects.get(rules.Identity{GVK: k.gvk, Namespace: namespace, Name: name}, func() (*liveObject, error) {
+		u, err := c.resource(k, namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s %s: %w", k.gvk.Kind, namespacedName(namespace, name), err)
+		}
+		return newLiveObject(u), nil
+	})
+}
+
+// A liveFamily are the objects of one kind that rules have made, whoever owns
+// them.
+type liveFamily struct {
+	byName  map[types.NamespacedName]*liveObject
+	byOwner map[types.UID][]*liveObject
+}
+
+// children returns what rules have made of a kind.
+func (c *liveCluster) children(ctx context.Context, k *liveKind, namespace string) (*liveFamily, error) {
+	if !k.namespaced {
+		namespace = ""
+	}
+	q := liveQuery{kind: *k, namespace: namespace, selector: rules.LabelRule}
+	return c.families.get(q, func() (*liveFamily, error) {
+		list, err := c.list(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		family := &liveFamily{byName: map[types.NamespacedName]*liveObject{}, byOwner: map[types.UID][]*liveObject{}}
+		for _, o := range list {
+			family.byName[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] = o
+			if owner := o.owner().uid; owner != "" {
+				family.byOwner[owner] = append(family.byOwner[owner], o)
+			}
+		}
+		return family, nil
+	})
+}
+
+// hasConditions reports whether the schema of a kind has status.conditions that
+// rules may write: those of built-in kinds are Kubernetes' own.
+func (c *liveCluster) hasConditions(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	if rules.BuiltIn(gvk.Group) {
+		return false, nil
+	}
+	return c.conditions.get(gvk, func() (bool, error) {
+		has, err := c.findConditions(ctx, gvk)
+		if err != nil {
+			return false, fmt.Errorf("read the schema of %s: %w", gvk.Kind, err)
+		}
+		return has, nil
+	})
+}
+
+func (c *liveCluster) findConditions(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	paths, err := c.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
+	if err != nil {
+		return false, err
+	}
+	group, ok := paths["apis/"+gvk.GroupVersion().String()]
+	if !ok {
+		return false, errors.New("the API server does not publish it")
+	}
+	document, err := group.SchemaWithContext(ctx, runtime.ContentTypeJSON)
+	if err != nil {
+		return false, err
+	}
+	set, err := kindschema.New(kindschema.Sources{OpenAPI: [][]byte{document}})
+	if err != nil {
+		return false, err
+	}
+	object := set.Resolve(set.Schema(gvk))
+	if object == nil {
+		return false, nil
+	}
+	status, ok := object.Properties["status"]
+	if !ok {
+		return false, nil
+	}
+	resolved := set.Resolve(&status)
+	if resolved == nil {
+		return false, nil
+	}
+	_, has := resolved.Properties["conditions"]
+	return has, nil
+}
+
+// namespacedName names an object of a kind for people.
+func namespacedName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
