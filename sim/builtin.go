@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"reconcel/rules/schema"
+)
+
+// canonical returns the object as the API server stores it: through Go's types
+// for built-in kinds, which makes quantities and base64 canonical and drops what
+// the types do not have, and by its schema for custom ones. managedFields are
+// kept as they are.
+func (c *Cluster) canonical(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	managed, hasManaged := managedFields(u)
+	out := withGVK(u, k.GVK)
+	if typed, err := scheme.Scheme.New(k.GVK); err == nil && !k.Custom {
+		if out, err = throughTypes(out, typed); err != nil {
+			return nil, err
+		}
+	} else {
+		metadata, err := canonicalMetadata(out)
+		if err != nil {
+			return nil, err
+		}
+		out = out.DeepCopy()
+		out.Object["metadata"] = metadata
+		if k.Custom {
+			c.kinds.custom(k).decode(out)
+		}
+	}
+	out.SetGroupVersionKind(k.GVK)
+	if metadata, ok := out.Object["metadata"].(map[string]any); ok {
+		delete(metadata, "managedFields")
+		if hasManaged {
+			metadata["managedFields"] = managed
+		}
+	}
+	return out, nil
+}
+
+func managedFields(u *unstructured.Unstructured) (any, bool) {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	managed, ok := metadata["managedFields"]
+	return managed, ok
+}
+
+func throughTypes(u *unstructured.Unstructured, typed runtime.Object) (*unstructured.Unstructured, error) {
+	bare := withoutManagedFields(u)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(bare.Object, typed); err != nil {
+		return nil, err
+	}
+	switch o := typed.(type) {
+	case *corev1.Secret:
+		mergeStringData(o)
+	case *corev1.Service:
+		targetPorts(o)
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range object {
+		if list, ok := value.([]any); ok && len(list) == 0 {
+			object[name] = nil // As it comes out of the storage, which knows no empty lists.
+		}
+	}
+	return &unstructured.Unstructured{Object: object}, nil
+}
+
+func mergeStringData(s *corev1.Secret) {
+	if len(s.StringData) > 0 && s.Data == nil {
+		s.Data = map[string][]byte{}
+	}
+	for key, text := range s.StringData {
+		s.Data[key] = []byte(text)
+	}
+	s.StringData = nil
+}
+
+// targetPorts sets the one default that cannot be left out: where it is not set,
+// Go's type says 0.
+func targetPorts(s *corev1.Service) {
+	for i := range s.Spec.Ports {
+		if p := &s.Spec.Ports[i]; p.TargetPort == intstr.FromInt32(0) {
+			p.TargetPort = intstr.FromInt32(p.Port)
+		}
+	}
+}
+
+// withoutManagedFields returns the object without them. It shares the rest.
+func withoutManagedFields(u *unstructured.Unstructured) *unstructured.Unstructured {
+	metadata, ok := u.Object["metadata"].(map[string]any)
+	if !ok || metadata["managedFields"] == nil {
+		return u
+	}
+	out := &unstructured.Unstructured{Object: maps.Clone(u.Object)}
+	metadata = maps.Clone(metadata)
+	delete(metadata, "managedFields")
+	out.Object["metadata"] = metadata
+	return out
+}
+
+// canonicalMetadata returns the metadata of an object of a kind without a Go
+// type.
+func canonicalMetadata(u *unstructured.Unstructured) (map[string]any, error) {
+	metadata, _ := withoutManagedFields(u).Object["metadata"].(map[string]any)
+	var typed metav1.ObjectMeta
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata, &typed); err != nil {
+		return nil, fmt.Errorf("metadata: %w", err)
+	}
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(&typed)
+}
+
+// kindName is short for a built-in kind.
+func kindName(group, kind string) runtimeschema.GroupKind {
+	return runtimeschema.GroupKind{Group: group, Kind: kind}
+}
+
+// Kinds that are more than a form to be filled in.
+var (
+	namespaceKind  = kindName("", "Namespace")
+	serviceKind    = kindName("", "Service")
+	podKind        = kindName("", "Pod")
+	claimKind      = kindName("", "PersistentVolumeClaim")
+	volumeKind     = kindName("", "PersistentVolume")
+	deploymentKind = kindName("apps", "Deployment")
+	jobKind        = kindName("batch", "Job")
+)
+
+// generations are the built-in kinds whose objects have a generation.
+var generations = map[runtimeschema.GroupKind]bool{
+	deploymentKind: true, kindName("apps", "ReplicaSet"): true, kindName("apps", "StatefulSet"): true, kindName("apps", "DaemonSet"): true,
+	jobKind: true, kindName("batch", "CronJob"): true, podKind: true, kindName("", "PodTemplate"): true,
+	kindName("", "ReplicationController"): true, kindName("networking.k8s.io", "Ingress"): true,
+	kindName("networking.k8s.io", "IngressClass"): true, kindName("networking.k8s.io", "NetworkPolicy"): true,
+	kindName("policy", "PodDisruptionBudget"): true, kindName("discovery.k8s.io", "EndpointSlice"): true,
+	kindName("flowcontrol.apiserver.k8s.io", "FlowSchema"):                       true,
+	kindName("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"):       true,
+	kindName("scheduling.k8s.io", "PriorityClass"):                               true,
+	kindName("apiextensions.k8s.io", "CustomResourceDefinition"):                 true,
+	kindName("admissionregistration.k8s.io", "MutatingWebhookConfiguration"):     true,
+	kindName("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"):   true,
+	kindName("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"):        true,
+	kindName("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): true,
+	kindName("admissionregistration.k8s.io", "MutatingAdmissionPolicy"):          true,
+	kindName("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"):   true,
+}
+
+// orphaners are the kinds whose dependents stay when a delete does not say
+// otherwise, for the sake of clients from before there was garbage collection.
+var orphaners = map[runtimeschema.GroupVersionKind]bool{
+	{Group: "batch", Version: "v1", Kind: "Job"}:   true,
+	{Version: "v1", Kind: "ReplicationController"}: true,
+}
+
+// initialise gives a new built-in object what every one is born with.
+func (c *Cluster) initialise(k *schema.Kind, u *unstructured.Unstructured) {
+	switch k.GVK.GroupKind() {
+	case serviceKind:
+		c.allocateAddress(u)
+	case podKind:
+		u.Object["status"] = map[string]any{"phase": "Pending"}
+	case claimKind, volumeKind:
+		u.Object["status"] = map[string]any{"phase": "Pending"}
+	case namespaceKind:
+		u.Object["status"] = map[string]any{"phase": "Active"}
+		_ = unstructured.SetNestedStringSlice(u.Object, []string{"kubernetes"}, "spec", "finalizers") // spec is a map: the object is canonical.
+		labels := u.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels["kubernetes.io/metadata.name"] = u.GetName()
+		u.SetLabels(labels)
+	}
+}
+
+// allocateAddress gives a Service its cluster IP.
+func (c *Cluster) allocateAddress(u *unstructured.Unstructured) {
+	spec, ok := u.Object["spec"].(map[string]any)
+	if !ok || spec["type"] == "ExternalName" {
+		return
+	}
+	ip, _ := spec["clusterIP"].(string)
+	if ip == "" {
+		c.addresses++
+		ip = fmt.Sprintf("10.96.%d.%d", c.addresses/250, c.addresses%250+1)
+		spec["clusterIP"] = ip
+	}
+	if spec["clusterIPs"] == nil {
+		spec["clusterIPs"] = []any{ip}
+	}
+}
+
+// keepAddress keeps what was allocated to a Service and is not said again.
+func keepAddress(u, old *unstructured.Unstructured) {
+	spec, _ := u.Object["spec"].(map[string]any)
+	before, _ := old.Object["spec"].(map[string]any)
+	if spec == nil || before == nil || spec["type"] == "ExternalName" {
+		return
+	}
+	for _, name := range []string{"clusterIP", "clusterIPs"} {
+		if spec[name] == nil || spec[name] == "" {
+			if was, ok := before[name]; ok {
+				spec[name] = was
+			}
+		}
+	}
+}

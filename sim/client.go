@@ -1,0 +1,249 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/rules/schema"
+)
+
+// Client returns a client of the cluster. The name is whose it is, in the list
+// of writes and, for what does not name a manager, in managedFields.
+func (c *Cluster) Client(by string) dynamic.Interface { return client{c, by} }
+
+type client struct {
+	cluster *Cluster
+	by      string
+}
+
+// Resource implements dynamic.Interface.
+func (c client) Resource(gvr runtimeschema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return resource{client: c, gvr: gvr}
+}
+
+// A resource is a client for one kind, in one namespace or in all.
+type resource struct {
+	client
+	gvr       runtimeschema.GroupVersionResource
+	namespace string
+}
+
+// Namespace implements dynamic.NamespaceableResourceInterface.
+func (r resource) Namespace(namespace string) dynamic.ResourceInterface {
+	r.namespace = namespace
+	return r
+}
+
+// A call is what the methods of a resource have in common.
+type call struct {
+	verb, name   string
+	manager      string
+	force        *bool
+	dryRun       []string
+	subresources []string
+}
+
+// request checks a call as far as a path can be wrong.
+func (r resource) request(ctx context.Context, call call) (*request, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	k := r.cluster.kinds.byResource[r.gvr]
+	subresource := strings.Join(call.subresources, "/")
+	switch {
+	case k == nil, r.namespace != "" && !k.Namespaced, !has(k, subresource) && !k.Custom:
+		return nil, notServed(r.gvr, call.verb)
+	case !has(k, subresource):
+		return nil, apierrors.NewNotFound(r.gvr.GroupResource(), call.name)
+	}
+	if call.manager == "" && call.verb != "apply" {
+		call.manager, _, _ = strings.Cut(r.by, "/")
+	}
+	return &request{
+		cluster: r.cluster, kind: k, namespace: r.namespace, name: call.name, subresource: subresource, by: r.by, manager: call.manager,
+		force: call.force != nil && *call.force, dryRun: slices.Contains(call.dryRun, metav1.DryRunAll),
+	}, nil
+}
+
+func has(k *schema.Kind, subresource string) bool {
+	switch subresource {
+	case "":
+		return true
+	case "status":
+		return k.Status
+	case "scale":
+		return k.Scale
+	}
+	return false
+}
+
+var errUnnamed = errors.New("name is required")
+
+// write serves a write with the cluster locked.
+func (r resource) write(ctx context.Context, call call, serve func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	req, err := r.request(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	if call.name == "" && call.verb != "create" {
+		return nil, errUnnamed
+	}
+	r.cluster.mu.Lock()
+	defer r.cluster.mu.Unlock()
+	return req.logged(call.verb, func() (*unstructured.Unstructured, error) { return serve(req) })
+}
+
+// Create implements dynamic.ResourceInterface.
+func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	if len(subresources) > 0 {
+		return nil, notServed(r.gvr, "create")
+	}
+	return r.write(ctx, call{verb: "create", manager: options.FieldManager, dryRun: options.DryRun},
+		func(req *request) (*unstructured.Unstructured, error) { return req.create(obj.DeepCopy()) })
+}
+
+// Update implements dynamic.ResourceInterface.
+func (r resource) Update(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	return r.write(ctx, call{verb: "update", name: obj.GetName(), manager: options.FieldManager, dryRun: options.DryRun, subresources: subresources},
+		func(req *request) (*unstructured.Unstructured, error) {
+			if req.subresource == "scale" {
+				return req.putScale(obj)
+			}
+			return req.update(obj.DeepCopy())
+		})
+}
+
+// UpdateStatus implements dynamic.ResourceInterface.
+func (r resource) UpdateStatus(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions) (*unstructured.Unstructured, error) {
+	return r.Update(ctx, obj, options, "status")
+}
+
+// Patch implements dynamic.ResourceInterface.
+func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	verb := "patch"
+	if kind == types.ApplyPatchType {
+		verb = "apply"
+	}
+	return r.write(ctx, call{verb: verb, name: name, manager: options.FieldManager, force: options.Force, dryRun: options.DryRun, subresources: subresources},
+		func(req *request) (*unstructured.Unstructured, error) {
+			if req.subresource == "scale" {
+				return req.patchScale(kind, data)
+			}
+			return req.patch(kind, data)
+		})
+}
+
+// Apply implements dynamic.ResourceInterface.
+func (r resource) Apply(ctx context.Context, name string, obj *unstructured.Unstructured, options metav1.ApplyOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	data, err := obj.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return r.Patch(ctx, name, types.ApplyPatchType, data, options.ToPatchOptions(), subresources...)
+}
+
+// ApplyStatus implements dynamic.ResourceInterface.
+func (r resource) ApplyStatus(ctx context.Context, name string, obj *unstructured.Unstructured, options metav1.ApplyOptions) (*unstructured.Unstructured, error) {
+	return r.Apply(ctx, name, obj, options, "status")
+}
+
+// Delete implements dynamic.ResourceInterface.
+func (r resource) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
+	if len(subresources) > 0 {
+		return notServed(r.gvr, "delete")
+	}
+	_, err := r.write(ctx, call{verb: "delete", name: name, dryRun: options.DryRun},
+		func(req *request) (*unstructured.Unstructured, error) { return nil, req.delete(options) })
+	return err
+}
+
+// DeleteCollection implements dynamic.ResourceInterface.
+func (r resource) DeleteCollection(ctx context.Context, options metav1.DeleteOptions, which metav1.ListOptions) error {
+	list, err := r.List(ctx, which)
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		in := r
+		in.namespace = list.Items[i].GetNamespace()
+		if err := in.Delete(ctx, list.Items[i].GetName(), options); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Get implements dynamic.ResourceInterface.
+func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	req, err := r.request(ctx, call{verb: "get", name: name, subresources: subresources})
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, errUnnamed
+	}
+	r.cluster.mu.Lock()
+	defer r.cluster.mu.Unlock()
+	if f := r.cluster.failure(req, "get"); f != nil {
+		return nil, f.Err
+	}
+	u := req.live()
+	switch {
+	case u == nil:
+		return nil, req.notFound()
+	case req.subresource == "scale":
+		return scaleOf(u), nil
+	}
+	return u.DeepCopy(), nil
+}
+
+// List implements dynamic.ResourceInterface. Of fields it selects
+// metadata.name and metadata.namespace only.
+func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	req, err := r.request(ctx, call{verb: "list"})
+	if err != nil {
+		return nil, err
+	}
+	byLabel, err := labels.Parse(options.LabelSelector)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	byField, err := fields.ParseSelector(options.FieldSelector)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	c := r.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.failure(req, "list"); f != nil {
+		return nil, f.Err
+	}
+	gvk := req.kind.GVK
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind + "List"}}
+	list.SetResourceVersion(c.versionLocked())
+	for _, u := range c.sorted(gvk.GroupKind()) {
+		inNamespace := r.namespace == "" || u.GetNamespace() == r.namespace
+		named := fields.Set{"metadata.name": u.GetName(), "metadata.namespace": u.GetNamespace()}
+		if inNamespace && byLabel.Matches(labels.Set(u.GetLabels())) && byField.Matches(named) {
+			list.Items = append(list.Items, *withGVK(u, gvk).DeepCopy())
+		}
+	}
+	return list, nil
+}
+
+// Watch implements dynamic.ResourceInterface. There are no watches: see Changes.
+func (r resource) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	return nil, apierrors.NewMethodNotSupported(r.gvr.GroupResource(), "watch")
+}

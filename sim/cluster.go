@@ -1,0 +1,248 @@
+package sim
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"reconcel/rules/schema"
+)
+
+// Options say what a Cluster is like. Kinds is required.
+type Options struct {
+	Kinds *Kinds
+	Clock clock.PassiveClock // default: one that stands still
+}
+
+// A Cluster is a cluster in memory. It may be used by several goroutines; all
+// requests are served one after the other.
+type Cluster struct {
+	kinds *Kinds
+	clock clock.PassiveClock
+
+	mu        sync.Mutex
+	objects   map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured // never changed in place
+	version   int64                                                                           // the last resourceVersion
+	born      map[objectKey]int                                                               // how many objects of that name there have been
+	addresses int                                                                             // how many cluster IPs have been given out
+	writes    []Write
+	failures  []*Failure
+	changes   []Change
+	events    []Event
+}
+
+type objectKey struct {
+	kind runtimeschema.GroupKind
+	name types.NamespacedName
+}
+
+// epoch is when clusters without a clock are.
+var epoch = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// standstill is a clock that shows the epoch.
+type standstill struct{}
+
+// Now implements clock.PassiveClock.
+func (standstill) Now() time.Time { return epoch }
+
+// Since implements clock.PassiveClock.
+func (standstill) Since(t time.Time) time.Duration { return epoch.Sub(t) }
+
+// New returns a cluster with the namespaces that every cluster has.
+func New(options Options) (*Cluster, error) {
+	if options.Kinds == nil {
+		return nil, errors.New("sim: no kinds are given")
+	}
+	if options.Clock == nil {
+		options.Clock = standstill{}
+	}
+	c := &Cluster{
+		kinds: options.Kinds, clock: options.Clock,
+		objects: map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured{},
+		born:    map[objectKey]int{},
+		version: 1000, // No object has the "1" of an apply that only creates.
+	}
+	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
+		if err := c.createNamespace(name); err != nil {
+			return nil, err
+		}
+	}
+	c.writes, c.changes = nil, nil
+	return c, nil
+}
+
+// A Change is one change of an object, in the order in which they happened.
+type Change struct {
+	Old, New *unstructured.Unstructured // Old is nil for a creation, New for a deletion; not to be changed
+	Version  string                     // the resourceVersion at which it happened
+}
+
+// Changes returns the changes after the first n, as a watch would show them.
+func (c *Cluster) Changes(n int) []Change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.changes[min(n, len(c.changes)):])
+}
+
+// Version returns the resourceVersion of the whole cluster.
+func (c *Cluster) Version() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.versionLocked()
+}
+
+func (c *Cluster) versionLocked() string { return strconv.FormatInt(c.version, 10) }
+
+func (c *Cluster) now() metav1.Time { return metav1.NewTime(c.clock.Now().UTC().Truncate(time.Second)) }
+
+// load returns a stored object, or nil. It must not be changed.
+func (c *Cluster) load(gk runtimeschema.GroupKind, namespace, name string) *unstructured.Unstructured {
+	return c.objects[gk][types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// store puts an object in the place of its last state, if it had any, under a
+// new resourceVersion.
+func (c *Cluster) store(u *unstructured.Unstructured) {
+	c.version++
+	u.SetResourceVersion(c.versionLocked())
+	gk, name := u.GroupVersionKind().GroupKind(), nameOf(u)
+	if c.objects[gk] == nil {
+		c.objects[gk] = map[types.NamespacedName]*unstructured.Unstructured{}
+	}
+	c.changes = append(c.changes, Change{Old: c.objects[gk][name], New: u, Version: c.versionLocked()})
+	c.objects[gk][name] = u
+}
+
+// erase takes an object away.
+func (c *Cluster) erase(u *unstructured.Unstructured) {
+	c.version++
+	gk, name := u.GroupVersionKind().GroupKind(), nameOf(u)
+	c.changes = append(c.changes, Change{Old: c.objects[gk][name], Version: c.versionLocked()})
+	delete(c.objects[gk], name)
+}
+
+func nameOf(u *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
+}
+
+// newUID returns the UID of a new object. It depends on its kind and name and on
+// how many there have been before, and not on what else is in the cluster: names
+// that are made from UIDs stay the same when a test gets one object more.
+func (c *Cluster) newUID(u *unstructured.Unstructured) types.UID {
+	key := objectKey{u.GroupVersionKind().GroupKind(), nameOf(u)}
+	c.born[key]++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s#%d", key.kind, key.name, c.born[key]))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // A UUID of version 8, which is anybody's own.
+	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
+}
+
+// generated returns a name that begins with a prefix and that no object of the
+// kind has.
+func (c *Cluster) generated(k *schema.Kind, namespace, prefix string) string {
+	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
+	for tries := 0; ; tries++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s#%d", k.GVK.GroupKind(), namespace, prefix, tries))
+		suffix := make([]byte, 5)
+		for i := range suffix {
+			suffix[i] = alphabet[int(sum[i])%len(alphabet)]
+		}
+		name := prefix + string(suffix)
+		taken := c.born[objectKey{k.GVK.GroupKind(), types.NamespacedName{Namespace: namespace, Name: name}}] > 0
+		if !taken {
+			return name
+		}
+	}
+}
+
+// All returns copies of all objects, sorted by kind, namespace and name.
+func (c *Cluster) All() []*unstructured.Unstructured {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*unstructured.Unstructured
+	for _, objects := range c.objects {
+		for _, u := range objects {
+			all = append(all, u.DeepCopy())
+		}
+	}
+	slices.SortFunc(all, byKindAndName)
+	return all
+}
+
+func byKindAndName(a, b *unstructured.Unstructured) int {
+	x, y := a.GroupVersionKind(), b.GroupVersionKind()
+	return cmp.Or(cmp.Compare(x.Group, y.Group), cmp.Compare(x.Kind, y.Kind),
+		cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+}
+
+// Find returns a copy of one object, or nil if there is none.
+func (c *Cluster) Find(gk runtimeschema.GroupKind, namespace, name string) *unstructured.Unstructured {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u := c.load(gk, namespace, name); u != nil {
+		return u.DeepCopy()
+	}
+	return nil
+}
+
+// sorted returns the stored objects of a kind by namespace and name.
+func (c *Cluster) sorted(gk runtimeschema.GroupKind) []*unstructured.Unstructured {
+	return slices.SortedFunc(maps.Values(c.objects[gk]), byKindAndName)
+}
+
+// Put makes an object be there, as somebody else would have made it, its status
+// included. A namespace that does not exist is made too. A uid that the object
+// names becomes its own, so that others can refer to it.
+func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.kinds.Kind(u.GroupVersionKind())
+	if k == nil {
+		return nil, fmt.Errorf("there is no kind %s", u.GroupVersionKind())
+	}
+	namespace := u.GetNamespace()
+	if namespace != "" && k.Namespaced && c.load(namespaceKind, "", namespace) == nil {
+		if err := c.createNamespace(namespace); err != nil {
+			return nil, err
+		}
+	}
+	r := &request{cluster: c, kind: k, namespace: namespace, name: u.GetName(), by: someone, manager: someone, uid: u.GetUID()}
+	created, err := r.create(withoutManagedFields(u).DeepCopy())
+	status, has := u.Object["status"]
+	if err != nil || !has || !k.Status {
+		return created, err
+	}
+	r.name, r.subresource = created.GetName(), "status"
+	next := created.DeepCopy()
+	next.Object["status"] = status
+	return r.update(next)
+}
+
+// someone is whoever acts on the cluster besides the clients under test.
+const someone = "someone"
+
+// createNamespace makes a namespace that nobody has asked for.
+func (c *Cluster) createNamespace(name string) error {
+	k := c.kinds.Kind(runtimeschema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	if k == nil {
+		return errors.New("there is no kind Namespace")
+	}
+	u := empty(k.GVK)
+	u.SetName(name)
+	u.SetUID(c.newUID(u))
+	u.SetCreationTimestamp(c.now())
+	c.initialise(k, u)
+	c.store(u)
+	return nil
+}

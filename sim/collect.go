@@ -1,0 +1,242 @@
+package sim
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// controllerManager is who the garbage collector and the like are.
+const controllerManager = "kube-controller-manager"
+
+// finalize is the subresource of a Namespace through which what holds it lets go.
+const finalize = "finalize"
+
+// Collect does what the garbage collector and the namespace controller have to
+// do at this moment, until nothing is left to do, and reports whether there was
+// anything.
+func (c *Cluster) Collect() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.version
+	for again := true; again; {
+		start := c.version
+		for _, u := range c.everything() {
+			if now := c.load(u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()); now == u {
+				c.collect(u)
+			}
+		}
+		again = c.version != start
+	}
+	return c.version != before
+}
+
+// everything returns all stored objects in order.
+func (c *Cluster) everything() (all []*unstructured.Unstructured) {
+	for _, objects := range c.objects {
+		all = slices.AppendSeq(all, maps.Values(objects))
+	}
+	slices.SortFunc(all, byKindAndName)
+	return all
+}
+
+// collect does for one object what is due.
+func (c *Cluster) collect(u *unstructured.Unstructured) {
+	switch {
+	case u.GroupVersionKind().GroupKind() == namespaceKind && u.GetDeletionTimestamp() != nil && !c.emptied(u):
+		return
+	case waitsFor(u, metav1.FinalizerOrphanDependents):
+		for _, dependent := range c.dependents(u) {
+			c.disown(dependent, func(o metav1.OwnerReference) bool { return o.UID == u.GetUID() })
+		}
+		c.withoutFinalizer(u, metav1.FinalizerOrphanDependents)
+		return
+	case waitsFor(u, metav1.FinalizerDeleteDependents):
+		c.foreground(u)
+		return
+	case u.GetDeletionTimestamp() != nil:
+		return // Somebody else has to finish it.
+	}
+	c.byOwners(u)
+}
+
+// waitsFor reports whether an object is on its way out and has the finalizer.
+func waitsFor(u *unstructured.Unstructured, finalizer string) bool {
+	return u.GetDeletionTimestamp() != nil && slices.Contains(u.GetFinalizers(), finalizer)
+}
+
+// foreground ends the deletion of an object as soon as no dependent blocks it.
+func (c *Cluster) foreground(u *unstructured.Unstructured) {
+	blocked := false
+	for _, d := range c.dependents(u) {
+		for _, o := range d.GetOwnerReferences() {
+			blocked = blocked || o.UID == u.GetUID() && o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion
+		}
+		if d.GetDeletionTimestamp() == nil || !waitsFor(d, metav1.FinalizerDeleteDependents) {
+			c.byOwners(d)
+		}
+	}
+	if !blocked {
+		c.withoutFinalizer(u, metav1.FinalizerDeleteDependents)
+	}
+}
+
+// byOwners deletes an object whose owners are all gone or going, and takes the
+// gone ones out of one that has others.
+func (c *Cluster) byOwners(u *unstructured.Unstructured) {
+	if u.GetDeletionTimestamp() != nil && !waitsFor(u, metav1.FinalizerDeleteDependents) {
+		return
+	}
+	owners := u.GetOwnerReferences()
+	if len(owners) == 0 {
+		return
+	}
+	var solid, waiting int
+	gone := map[types.UID]bool{}
+	for _, o := range owners {
+		switch c.owner(u, o) {
+		case ownerThere, ownerUnknown:
+			solid++
+		case ownerWaits:
+			waiting++
+			gone[o.UID] = true
+		case ownerGone:
+			gone[o.UID] = true
+		}
+	}
+	policy := metav1.DeletePropagationBackground
+	switch {
+	case solid > 0:
+		c.disown(u, func(o metav1.OwnerReference) bool { return gone[o.UID] })
+		return
+	case waiting > 0 && len(c.dependents(u)) > 0, slices.Contains(u.GetFinalizers(), metav1.FinalizerDeleteDependents):
+		policy = metav1.DeletePropagationForeground
+	case slices.Contains(u.GetFinalizers(), metav1.FinalizerOrphanDependents):
+		policy = metav1.DeletePropagationOrphan
+	}
+	c.remove(u, policy)
+}
+
+// An ownership is what has become of an owner.
+type ownership int
+
+const (
+	ownerThere   ownership = iota
+	ownerUnknown           // it cannot be told, so nothing may be deleted
+	ownerGone
+	ownerWaits // it is being deleted and waits for its dependents
+)
+
+func (c *Cluster) owner(u *unstructured.Unstructured, o metav1.OwnerReference) ownership {
+	k := c.kinds.Kind(runtimeschema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
+	if k == nil || k.Namespaced && u.GetNamespace() == "" {
+		return ownerUnknown
+	}
+	namespace := ""
+	if k.Namespaced {
+		namespace = u.GetNamespace()
+	}
+	switch owner := c.load(k.GVK.GroupKind(), namespace, o.Name); {
+	case owner == nil || owner.GetUID() != o.UID:
+		return ownerGone
+	case waitsFor(owner, metav1.FinalizerDeleteDependents):
+		return ownerWaits
+	}
+	return ownerThere
+}
+
+// dependents returns the objects that name an object as an owner.
+func (c *Cluster) dependents(u *unstructured.Unstructured) (all []*unstructured.Unstructured) {
+	for _, d := range c.everything() {
+		if slices.ContainsFunc(d.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == u.GetUID() }) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// disown takes owners out of an object.
+func (c *Cluster) disown(u *unstructured.Unstructured, which func(metav1.OwnerReference) bool) {
+	owners := u.GetOwnerReferences()
+	rest := slices.DeleteFunc(slices.Clone(owners), which)
+	if len(rest) == len(owners) {
+		return
+	}
+	c.edit(u, func(next *unstructured.Unstructured) {
+		if len(rest) == 0 {
+			unstructured.RemoveNestedField(next.Object, "metadata", "ownerReferences")
+			return
+		}
+		next.SetOwnerReferences(rest)
+	})
+}
+
+func (c *Cluster) withoutFinalizer(u *unstructured.Unstructured, finalizer string) {
+	c.edit(u, func(next *unstructured.Unstructured) {
+		setFinalizers(next, slices.DeleteFunc(next.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	})
+}
+
+// edit changes an object as a controller does.
+func (c *Cluster) edit(u *unstructured.Unstructured, change func(*unstructured.Unstructured)) {
+	next := u.DeepCopy()
+	change(next)
+	r := c.internal(u)
+	if r == nil {
+		return
+	}
+	_, _ = r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) }) // The log has the error.
+}
+
+// remove deletes an object as a controller does.
+func (c *Cluster) remove(u *unstructured.Unstructured, policy metav1.DeletionPropagation) {
+	if r := c.internal(u); r != nil {
+		uid := u.GetUID()
+		_, _ = r.logged("delete", func() (*unstructured.Unstructured, error) { // The log has the error.
+			return nil, r.delete(metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &uid}})
+		})
+	}
+}
+
+// internal returns a request of a controller about an object.
+func (c *Cluster) internal(u *unstructured.Unstructured) *request {
+	k := c.kinds.Kind(u.GroupVersionKind())
+	if k == nil {
+		return nil
+	}
+	return &request{cluster: c, kind: k, namespace: u.GetNamespace(), name: u.GetName(), by: controllerManager, manager: controllerManager}
+}
+
+// emptied deletes what is in a namespace that is about to go, and the namespace
+// when nothing is left. It reports whether the namespace was ready to go.
+func (c *Cluster) emptied(namespace *unstructured.Unstructured) bool {
+	left := false
+	for _, u := range c.everything() {
+		if u.GetNamespace() != namespace.GetName() {
+			continue
+		}
+		if u.GetDeletionTimestamp() == nil {
+			c.remove(u, metav1.DeletePropagationBackground)
+		}
+		left = left || c.load(u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()) != nil
+	}
+	if left {
+		return false
+	}
+	if held, _, _ := unstructured.NestedSlice(namespace.Object, "spec", "finalizers"); len(held) > 0 {
+		next := namespace.DeepCopy()
+		unstructured.RemoveNestedField(next.Object, "spec", "finalizers")
+		r := c.internal(namespace)
+		r.subresource = finalize
+		_, _ = r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) }) // The log has the error.
+	}
+	return true
+}
+
+// same reports whether two states of an object are equal.
+func same(a, b *unstructured.Unstructured) bool { return reflect.DeepEqual(a.Object, b.Object) }

@@ -1,0 +1,52 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// asStatus returns an error as the API server reports it: what it has no
+// better word for is a 500 without a reason.
+func asStatus(err error) error {
+	if err == nil {
+		return nil
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return err
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error(),
+	}}
+}
+
+// notServed is the answer to a request for a kind that there is not.
+func notServed(gvr runtimeschema.GroupVersionResource, verb string) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, gvr.GroupResource(), "", "404 page not found", 0, true)
+}
+
+// modified is the answer to a write of an object that is not the latest.
+func modified(r *request) error {
+	return apierrors.NewConflict(r.groupResource(), r.name,
+		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+}
+
+// otherUID is the answer to a PUT of another incarnation of an object.
+func otherUID(r *request, want, have any) error {
+	return apierrors.NewConflict(r.groupResource(), r.name,
+		fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", want, have))
+}
+
+// unversioned is the answer to a PUT that does not say what it is to replace.
+func unversioned(r *request) error {
+	kind := runtimeschema.GroupKind{Group: r.kind.GVK.Group, Kind: r.kind.Resource}
+	return apierrors.NewInvalid(kind, r.name, field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
+	})
+}

@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"reconcel/rules/schema"
+)
+
+// A fieldManager merges applied objects and keeps account of who owns which
+// field, for one kind or one subresource of it.
+type fieldManager = managedfields.FieldManager
+
+type managerKey struct {
+	gvk         runtimeschema.GroupVersionKind
+	subresource string
+}
+
+// manager returns the field manager of a kind or of one of its subresources.
+func (ks *Kinds) manager(k *schema.Kind, subresource string) (*fieldManager, error) {
+	ks.mu.Lock()
+	defer ks.mu.Unlock()
+	key := managerKey{k.GVK, subresource}
+	if m := ks.managers[key]; m != nil {
+		return m, nil
+	}
+	m, err := ks.newManager(k, subresource)
+	if err != nil {
+		return nil, err
+	}
+	ks.managers[key] = m
+	return m, nil
+}
+
+func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, error) {
+	if subresource == "scale" {
+		// A Scale has no lists, so that its types can be told from its values.
+		return managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), relabel{}, nothing{}, blank{},
+			scaleKind, scaleKind.GroupVersion(), subresource, nil)
+	}
+	converter, err := ks.typesOf(k.GVK.GroupKind())
+	if err != nil {
+		return nil, err
+	}
+	var reset *fieldpath.Set
+	switch {
+	case subresource == "status" && k.Custom:
+		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
+	case subresource == "status":
+		reset = builtinStatusReset(k)
+	case k.Status:
+		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+	default:
+		reset = fieldpath.NewSet()
+	}
+	filters := map[fieldpath.APIVersion]fieldpath.Filter{
+		fieldpath.APIVersion(k.GVK.GroupVersion().String()): fieldpath.NewExcludeSetFilter(reset),
+	}
+	gv := k.GVK.GroupVersion()
+	if !k.Custom {
+		return managedfields.NewDefaultFieldManager(converter, relabel{}, nothing{}, blank{}, k.GVK, gv, subresource, filters)
+	}
+	return managedfields.NewDefaultCRDFieldManager(converter, relabel{}, ks.customLocked(k), blank{}, k.GVK, gv, subresource, filters)
+}
+
+// track writes into the managedFields of an object what a write other than an
+// apply has changed. Where the object makes no sense to its schema they stay
+// what they were, since it is about to be refused for better reasons.
+func track(fm *fieldManager, old, u *unstructured.Unstructured, manager string) *unstructured.Unstructured {
+	next, err := fm.Update(old.DeepCopy(), u.DeepCopy(), manager)
+	if err != nil {
+		u.SetManagedFields(old.GetManagedFields())
+		return u
+	}
+	return next.(*unstructured.Unstructured)
+}
+
+// relabel converts between versions of a kind by changing the apiVersion.
+type relabel struct{}
+
+// Convert implements runtime.ObjectConvertor.
+func (relabel) Convert(_, _, _ any) error {
+	return fmt.Errorf("conversion into an object is not supported")
+}
+
+// ConvertToVersion implements runtime.ObjectConvertor. It does not change in.
+func (relabel) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	u, ok := in.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("%T is not an unstructured object", in)
+	}
+	gvk := u.GroupVersionKind()
+	to, ok := target.KindForGroupVersionKinds([]runtimeschema.GroupVersionKind{gvk})
+	if !ok || to == gvk {
+		return u, nil
+	}
+	return withGVK(u, to), nil
+}
+
+// ConvertFieldLabel implements runtime.ObjectConvertor.
+func (relabel) ConvertFieldLabel(_ runtimeschema.GroupVersionKind, label, value string) (string, string, error) {
+	return label, value, nil
+}
+
+// withGVK returns the object under another version or kind. It shares
+// everything else.
+func withGVK(u *unstructured.Unstructured, gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: maps.Clone(u.Object)}
+	out.SetGroupVersionKind(gvk)
+	return out
+}
+
+// nothing sets no defaults.
+type nothing struct{}
+
+// Default implements runtime.ObjectDefaulter.
+func (nothing) Default(runtime.Object) {}
+
+// blank makes empty objects.
+type blank struct{}
+
+// New implements runtime.ObjectCreater.
+func (blank) New(gvk runtimeschema.GroupVersionKind) (runtime.Object, error) { return empty(gvk), nil }
+
+func empty(gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(gvk)
+	return u
+}
+
+// stamp puts the cluster's time on the entries of managedFields that a write
+// has changed: the field manager puts the real one on each that it has looked
+// at. Without that, a write that changes nothing would change the time.
+func stamp(obj, old *unstructured.Unstructured, now metav1.Time) {
+	var before []metav1.ManagedFieldsEntry
+	if old != nil {
+		before = old.GetManagedFields()
+	}
+	entries := obj.GetManagedFields()
+	if len(entries) == 0 {
+		return
+	}
+	for i := range entries {
+		entries[i].Time = &now
+		for j := range before {
+			if sameEntry(&entries[i], &before[j]) {
+				entries[i].Time = before[j].Time
+			}
+		}
+	}
+	slices.SortStableFunc(entries, inOrder)
+	obj.SetManagedFields(entries)
+}
+
+func sameEntry(a, b *metav1.ManagedFieldsEntry) bool {
+	return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource && a.APIVersion == b.APIVersion &&
+		a.FieldsV1 != nil && b.FieldsV1 != nil && a.FieldsV1.GetRawString() == b.FieldsV1.GetRawString()
+}
+
+// inOrder orders entries as the API server does: applies first, then by time
+// and manager.
+func inOrder(a, b metav1.ManagedFieldsEntry) int {
+	if a.Operation != b.Operation {
+		return strings.Compare(string(a.Operation), string(b.Operation))
+	}
+	if a.Time != nil && b.Time != nil && !a.Time.Equal(b.Time) {
+		return a.Time.Compare(b.Time.Time)
+	}
+	if a.Manager != b.Manager {
+		return strings.Compare(a.Manager, b.Manager)
+	}
+	if a.APIVersion != b.APIVersion {
+		return strings.Compare(a.APIVersion, b.APIVersion)
+	}
+	return strings.Compare(a.Subresource, b.Subresource)
+}

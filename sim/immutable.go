@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// What of built-in kinds cannot be changed is the part of their validation that
+// rules meet in good faith: that a Job's template stays what it is decides how
+// a rule must handle a change.
+
+const cannotChange = "field is immutable"
+
+// fixed are the fields, kind by kind, that stay as they were created.
+var fixed = map[runtimeschema.GroupKind][][]string{
+	deploymentKind:                 {{"spec", "selector"}},
+	kindName("apps", "ReplicaSet"): {{"spec", "selector"}},
+	kindName("apps", "DaemonSet"):  {{"spec", "selector"}},
+	jobKind:                        {{"spec", "selector"}, {"spec", "template"}, {"spec", "completions"}, {"spec", "completionMode"}},
+	kindName("", "Secret"):         {{"type"}},
+	kindName("rbac.authorization.k8s.io", "RoleBinding"):        {{"roleRef"}},
+	kindName("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
+}
+
+// loose are the fields of a spec that can be changed, for kinds of which
+// nothing else can.
+var loose = map[runtimeschema.GroupKind][]string{
+	kindName("apps", "StatefulSet"): {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
+		"persistentVolumeClaimRetentionPolicy", "minReadySeconds"},
+	podKind:   {"activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations"},
+	claimKind: {"resources", "volumeAttributesClassName"},
+}
+
+// changedFixed returns what of a change of a built-in object is not possible.
+func changedFixed(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured) (errs field.ErrorList) {
+	for _, path := range fixed[gk] {
+		now, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
+		was, _, _ := unstructured.NestedFieldNoCopy(old.Object, path...)
+		if !equality.Semantic.DeepEqual(now, was) {
+			errs = append(errs, field.Invalid(field.NewPath(path[0], path[1:]...), "", cannotChange))
+		}
+	}
+	if free, ok := loose[gk]; ok && !equality.Semantic.DeepEqual(rigid(gk, u, free), rigid(gk, old, free)) {
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates may not change fields other than some"))
+	}
+	if frozen, _ := old.Object["immutable"].(bool); frozen {
+		errs = append(errs, changedFrozen(u, old)...)
+	}
+	if gk == serviceKind {
+		errs = append(errs, changedAddress(u, old)...)
+	}
+	return errs
+}
+
+// rigid returns the spec without what can be changed.
+func rigid(gk runtimeschema.GroupKind, u *unstructured.Unstructured, free []string) map[string]any {
+	spec, _ := u.Object["spec"].(map[string]any)
+	out := maps.Clone(spec)
+	maps.DeleteFunc(out, func(name string, _ any) bool { return slices.Contains(free, name) })
+	if gk != podKind {
+		return out
+	}
+	for _, name := range []string{"containers", "initContainers"} {
+		list, _ := out[name].([]any)
+		bare := make([]any, len(list))
+		for i := range list {
+			container, _ := list[i].(map[string]any)
+			container = maps.Clone(container)
+			delete(container, "image")
+			bare[i] = container
+		}
+		out[name] = bare
+	}
+	return out
+}
+
+// changedFrozen is for a ConfigMap or Secret that is immutable.
+func changedFrozen(u, old *unstructured.Unstructured) (errs field.ErrorList) {
+	for _, name := range []string{"immutable", "data", "binaryData"} {
+		if !equality.Semantic.DeepEqual(u.Object[name], old.Object[name]) {
+			errs = append(errs, field.Forbidden(field.NewPath(name), "field is immutable when `immutable` is set"))
+		}
+	}
+	return errs
+}
+
+// changedAddress is for the cluster IP of a Service.
+func changedAddress(u, old *unstructured.Unstructured) field.ErrorList {
+	was, _, _ := unstructured.NestedString(old.Object, "spec", "clusterIP")
+	now, _, _ := unstructured.NestedString(u.Object, "spec", "clusterIP")
+	if kind, _, _ := unstructured.NestedString(u.Object, "spec", "type"); kind == "ExternalName" || was == "" || was == now {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(0), now, "may not change once set")}
+}

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"fmt"
+	"sync"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"reconcel/rules/schema"
+)
+
+// Kinds are the kinds that a cluster serves. Any number of clusters may share
+// them, at the same time too: they do not change, apart from what is worked out
+// when it is first needed.
+type Kinds struct {
+	set        *schema.Set
+	byGVK      map[runtimeschema.GroupVersionKind]*schema.Kind
+	byResource map[runtimeschema.GroupVersionResource]*schema.Kind
+	versions   map[runtimeschema.GroupKind][]*schema.Kind
+
+	mu       sync.Mutex
+	types    map[runtimeschema.GroupKind]managedfields.TypeConverter
+	customs  map[runtimeschema.GroupVersionKind]*custom
+	managers map[managerKey]*fieldManager
+}
+
+// NewKinds returns the kinds of a set, and more kinds of which nothing but
+// this is known: their objects keep every field, and their lists are atomic.
+func NewKinds(set *schema.Set, more ...*schema.Kind) (*Kinds, error) {
+	ks := &Kinds{
+		set:        set,
+		byGVK:      map[runtimeschema.GroupVersionKind]*schema.Kind{},
+		byResource: map[runtimeschema.GroupVersionResource]*schema.Kind{},
+		versions:   map[runtimeschema.GroupKind][]*schema.Kind{},
+		types:      map[runtimeschema.GroupKind]managedfields.TypeConverter{},
+		customs:    map[runtimeschema.GroupVersionKind]*custom{},
+		managers:   map[managerKey]*fieldManager{},
+	}
+	for _, k := range append(set.Kinds(), more...) {
+		if k.Resource == "" {
+			continue // Parts of requests have a kind as well, such as DeleteOptions.
+		}
+		if ks.byGVK[k.GVK] != nil {
+			return nil, fmt.Errorf("kind %s: there are two of it", k.GVK)
+		}
+		if other := ks.byResource[resourceOf(k)]; other != nil {
+			return nil, fmt.Errorf("kinds %s and %s: both are served as %s", k.GVK, other.GVK, k.Resource)
+		}
+		ks.byGVK[k.GVK], ks.byResource[resourceOf(k)] = k, k
+		gk := k.GVK.GroupKind()
+		ks.versions[gk] = append(ks.versions[gk], k)
+	}
+	return ks, nil
+}
+
+// Kind returns one kind, or nil if it is not served.
+func (ks *Kinds) Kind(gvk runtimeschema.GroupVersionKind) *schema.Kind { return ks.byGVK[gvk] }
+
+// resourceOf returns the kind as a path names it.
+func resourceOf(k *schema.Kind) runtimeschema.GroupVersionResource {
+	return k.GVK.GroupVersion().WithResource(k.Resource)
+}
+
+// typesOf returns what knows the types of a kind, in all its versions: which
+// lists are maps, what their keys are and so on. It holds only what the kind
+// refers to, since the schemas of a whole cluster would take long.
+func (ks *Kinds) typesOf(gk runtimeschema.GroupKind) (managedfields.TypeConverter, error) {
+	if t := ks.types[gk]; t != nil {
+		return t, nil
+	}
+	t := managedfields.NewDeducedTypeConverter()
+	if models := ks.set.Models(ks.versions[gk]...); len(models) > 0 {
+		var err error
+		if t, err = managedfields.NewTypeConverter(models, false); err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", gk, err)
+		}
+	}
+	ks.types[gk] = t
+	return t, nil
+}

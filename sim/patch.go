@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+)
+
+// patch changes an object as a patch says. Only an apply makes one that is not
+// there.
+func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
+	switch kind {
+	case types.ApplyPatchType:
+		return r.apply(body)
+	case types.MergePatchType, types.JSONPatchType:
+	default:
+		return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", r.groupResource(), r.name,
+			fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s, %s, %s",
+				types.JSONPatchType, types.MergePatchType, types.ApplyPatchType), 0, true)
+	}
+	old := r.live()
+	if old == nil {
+		return nil, r.notFound()
+	}
+	next, err := patched(old, kind, body)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.sameKind(next); err != nil {
+		return nil, err
+	}
+	u, err := r.cluster.canonical(r.kind, next)
+	if err != nil {
+		return nil, senseless(err)
+	}
+	if err := r.placed(u); err != nil {
+		return nil, err
+	}
+	fm, err := r.fields()
+	if err != nil {
+		return nil, err
+	}
+	return r.replace(track(fm, old, u, r.manager), old)
+}
+
+// senseless is the answer to a patch that makes something else of an object.
+func senseless(err error) error {
+	return apierrors.NewInvalid(runtimeschema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), "", err.Error())})
+}
+
+// sameKind makes sure that a patch leaves an object what it is.
+func (r *request) sameKind(u *unstructured.Unstructured) error {
+	gvk := u.GroupVersionKind()
+	if gvk == r.kind.GVK {
+		return nil
+	}
+	if !r.kind.Custom {
+		return senseless(fmt.Errorf("%s cannot become %s", r.kind.GVK, gvk))
+	}
+	var errs field.ErrorList
+	if gvk.Kind != r.kind.GVK.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), gvk.Kind, "must be "+r.kind.GVK.Kind))
+	}
+	if gvk.GroupVersion() != r.kind.GVK.GroupVersion() {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), u.GetAPIVersion(), "must be "+r.kind.GVK.GroupVersion().String()))
+	}
+	return apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
+}
+
+// patched returns what a JSON or merge patch makes of an object.
+func patched(old *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
+	before, err := old.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var after []byte
+	if kind == types.MergePatchType {
+		after, err = jsonpatch.MergePatch(before, body)
+	} else {
+		var steps jsonpatch.Patch
+		if steps, err = jsonpatch.DecodePatch(body); err == nil {
+			if after, err = steps.Apply(before); err != nil {
+				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", runtimeschema.GroupResource{}, "", err.Error(), 0, false)
+			}
+		}
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	next := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(after, &next.Object); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return next, nil
+}
+
+// apply merges an object into what is there, or makes it.
+func (r *request) apply(body []byte) (*unstructured.Unstructured, error) {
+	applied := &unstructured.Unstructured{}
+	text, err := yaml.YAMLToJSON(body)
+	if err == nil {
+		err = utiljson.Unmarshal(text, &applied.Object)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+	}
+	if r.manager == "" {
+		return nil, apierrors.NewInvalid(runtimeschema.GroupKind{Group: "meta.k8s.io", Kind: "PatchOptions"}, "", field.ErrorList{
+			field.Required(field.NewPath("fieldManager"), "is required for apply patch"),
+		})
+	}
+	fm, err := r.fields()
+	if err != nil {
+		return nil, err
+	}
+	old := r.live()
+	before := empty(r.kind.GVK)
+	if old != nil {
+		before = old.DeepCopy()
+	}
+	merged, err := fm.Apply(before, applied, r.manager, r.force)
+	if err != nil {
+		return nil, err
+	}
+	u := merged.(*unstructured.Unstructured)
+	if old == nil && u.GetUID() != "" {
+		return nil, apierrors.NewConflict(r.groupResource(), r.name,
+			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", u.GetUID()))
+	}
+	if err := r.placed(u); err != nil {
+		return nil, err
+	}
+	switch {
+	case old != nil:
+		return r.replace(u, old)
+	case r.subresource != "":
+		return nil, r.notFound()
+	}
+	u.SetName(r.name)
+	return r.insert(u)
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// MarkReady does to an object what the controllers of a whole cluster would: it
+// writes the status that its kind has when all is well. Other kinds, custom
+// ones among them, get observedGeneration and a condition Ready, as far as
+// their schema has these.
+func (c *Cluster) MarkReady(gvk runtimeschema.GroupVersionKind, namespace, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.kinds.Kind(gvk)
+	if k == nil {
+		return fmt.Errorf("there is no kind %s", gvk)
+	}
+	r := &request{cluster: c, kind: k, namespace: namespace, name: name, subresource: "status", by: controllerManager, manager: controllerManager}
+	old := r.live()
+	if old == nil {
+		return r.notFound()
+	}
+	if !k.Status {
+		return apierrors.NewMethodNotSupported(r.groupResource(), "update status")
+	}
+	next := old.DeepCopy()
+	status, _ := next.Object["status"].(map[string]any)
+	if status == nil {
+		status = map[string]any{}
+		next.Object["status"] = status
+	}
+	s := &subject{next, status, c.now()}
+	if ready := readyStatus[gvk.GroupKind()]; ready != nil {
+		ready(s)
+	} else {
+		s.observe()
+		s.condition("Ready", "Ready")
+	}
+	_, err := r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) })
+	return err
+}
+
+// A subject is an object that is about to be ready.
+type subject struct {
+	object *unstructured.Unstructured
+	status map[string]any
+	now    metav1.Time
+}
+
+var readyStatus = map[runtimeschema.GroupKind]func(*subject){
+	deploymentKind:                           readyDeployment,
+	kindName("apps", "ReplicaSet"):           readyReplicaSet,
+	kindName("apps", "StatefulSet"):          readyStatefulSet,
+	kindName("apps", "DaemonSet"):            readyDaemonSet,
+	jobKind:                                  readyJob,
+	podKind:                                  readyPod,
+	serviceKind:                              readyService,
+	claimKind:                                readyClaim,
+	volumeKind:                               func(s *subject) { s.status["phase"] = "Bound" },
+	namespaceKind:                            func(*subject) {},
+	kindName("networking.k8s.io", "Ingress"): func(s *subject) { s.address() },
+	kindName("policy", "PodDisruptionBudget"):          readyBudget,
+	kindName("autoscaling", "HorizontalPodAutoscaler"): func(s *subject) { s.observe(); s.condition("AbleToScale", "Ready") },
+}
+
+func (s *subject) observe() {
+	if generation := s.object.GetGeneration(); generation > 0 {
+		s.status["observedGeneration"] = generation
+	}
+}
+
+// spec returns a number of the spec, or what the API server sets where it is
+// not said.
+func (s *subject) spec(field string, otherwise int64) int64 {
+	if n, ok, _ := unstructured.NestedInt64(s.object.Object, "spec", field); ok {
+		return n
+	}
+	return otherwise
+}
+
+func (s *subject) set(n int64, fields ...string) {
+	for _, f := range fields {
+		s.status[f] = n
+	}
+}
+
+// condition sets a condition to True.
+func (s *subject) condition(kind, reason string) {
+	conditions, _ := s.status["conditions"].([]any)
+	now := s.now.UTC().Format(time.RFC3339)
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		if condition["type"] != kind {
+			continue
+		}
+		if condition["status"] != "True" {
+			condition["status"], condition["lastTransitionTime"] = "True", now
+		}
+		condition["reason"] = reason
+		return
+	}
+	s.status["conditions"] = append(conditions, map[string]any{
+		"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": now,
+	})
+}
+
+func readyDeployment(s *subject) {
+	s.observe()
+	s.set(s.spec("replicas", 1), "replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+	s.condition("Available", "MinimumReplicasAvailable")
+	s.condition("Progressing", "NewReplicaSetAvailable")
+}
+
+func readyReplicaSet(s *subject) {
+	s.observe()
+	s.set(s.spec("replicas", 1), "replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+}
+
+func readyStatefulSet(s *subject) {
+	s.observe()
+	s.set(s.spec("replicas", 1), "replicas", "currentReplicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+	revision := fmt.Sprintf("%s-%d", s.object.GetName(), s.object.GetGeneration())
+	s.status["currentRevision"], s.status["updateRevision"] = revision, revision
+}
+
+func readyDaemonSet(s *subject) {
+	s.observe()
+	s.set(1, "desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable")
+	s.set(0, "numberMisscheduled")
+}
+
+func readyJob(s *subject) {
+	now := s.now.UTC().Format(time.RFC3339)
+	if s.status["startTime"] == nil {
+		s.status["startTime"] = now
+	}
+	s.status["completionTime"] = now
+	s.set(s.spec("completions", s.spec("parallelism", 1)), "succeeded")
+	s.condition("SuccessCriteriaMet", "CompletionsReached")
+	s.condition("Complete", "CompletionsReached")
+}
+
+func readyPod(s *subject) {
+	s.observe()
+	s.status["phase"] = "Running"
+	for _, kind := range []string{"PodScheduled", "Initialized", "ContainersReady", "Ready"} {
+		s.condition(kind, "")
+	}
+	now := s.now.UTC().Format(time.RFC3339)
+	if s.status["startTime"] == nil {
+		s.status["startTime"] = now
+	}
+	if s.status["podIP"] == nil {
+		ip := podAddress(s.object)
+		s.status["podIP"], s.status["podIPs"] = ip, []any{map[string]any{"ip": ip}}
+	}
+	var statuses []any
+	containers, _, _ := unstructured.NestedSlice(s.object.Object, "spec", "containers")
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		statuses = append(statuses, map[string]any{
+			"name": container["name"], "image": container["image"], "imageID": "", "ready": true, "started": true, "restartCount": int64(0),
+			"state": map[string]any{"running": map[string]any{"startedAt": now}},
+		})
+	}
+	s.status["containerStatuses"] = statuses
+}
+
+// podAddress returns an address that is always the same for one Pod.
+func podAddress(pod *unstructured.Unstructured) string {
+	uid := pod.GetUID()
+	if len(uid) < 2 {
+		return "10.244.0.1"
+	}
+	return fmt.Sprintf("10.244.%d.%d", uid[len(uid)-2], uid[len(uid)-1])
+}
+
+func readyService(s *subject) {
+	if kind, _, _ := unstructured.NestedString(s.object.Object, "spec", "type"); kind == "LoadBalancer" {
+		s.address()
+	}
+}
+
+func (s *subject) address() {
+	s.status["loadBalancer"] = map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}
+}
+
+func readyClaim(s *subject) {
+	s.status["phase"] = "Bound"
+	if modes, ok, _ := unstructured.NestedSlice(s.object.Object, "spec", "accessModes"); ok {
+		s.status["accessModes"] = modes
+	}
+	if requests, ok, _ := unstructured.NestedMap(s.object.Object, "spec", "resources", "requests"); ok {
+		s.status["capacity"] = requests
+	}
+}
+
+func readyBudget(s *subject) {
+	s.observe()
+	s.set(1, "currentHealthy", "desiredHealthy", "expectedPods")
+	s.set(0, "disruptionsAllowed")
+}

@@ -1,0 +1,244 @@
+package sim
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/rules/schema"
+)
+
+// A request is one write of one object. The cluster is locked while it is
+// served.
+type request struct {
+	cluster         *Cluster
+	kind            *schema.Kind
+	namespace, name string
+	subresource     string
+	by              string    // whose client
+	manager         string    // who is to own the fields
+	force           bool      // take fields from others
+	dryRun          bool      // say what would come of it, and store nothing
+	uid             types.UID // of a new object, if it is to be a certain one
+}
+
+func (r *request) groupResource() runtimeschema.GroupResource {
+	return resourceOf(r.kind).GroupResource()
+}
+
+func (r *request) live() *unstructured.Unstructured {
+	u := r.cluster.load(r.kind.GVK.GroupKind(), r.namespace, r.name)
+	if u == nil || u.GroupVersionKind() == r.kind.GVK {
+		return u
+	}
+	return withGVK(u, r.kind.GVK)
+}
+
+func (r *request) notFound() error { return apierrors.NewNotFound(r.groupResource(), r.name) }
+
+func (r *request) fields() (*fieldManager, error) {
+	return r.cluster.kinds.manager(r.kind, r.subresource)
+}
+
+// create makes an object from the body of a POST.
+func (r *request) create(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	u, err := r.decode(body)
+	if err != nil {
+		return nil, err
+	}
+	if u.GetName() == "" && u.GetGenerateName() != "" {
+		u.SetName(r.cluster.generated(r.kind, r.namespace, u.GetGenerateName()))
+	}
+	r.name = u.GetName()
+	if r.name == "" {
+		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), "", r.cluster.validateNew(r.kind, u))
+	}
+	u.SetUID("")
+	u.SetManagedFields(nil)
+	fm, err := r.fields()
+	if err != nil {
+		return nil, err
+	}
+	u = track(fm, empty(r.kind.GVK), u, r.manager)
+	if u.GetResourceVersion() != "" && u.GetResourceVersion() != "0" {
+		return nil, fmt.Errorf("resourceVersion should not be set on objects to be created")
+	}
+	return r.insert(u)
+}
+
+// decode reads the body of a POST or PUT.
+func (r *request) decode(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if gvk := body.GroupVersionKind(); gvk != r.kind.GVK {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: the kind of the object does not match the request",
+			gvk.Kind, gvk.Version, r.kind.GVK.Kind))
+	}
+	u, err := r.cluster.canonical(r.kind, body)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s",
+			r.kind.GVK.Kind, r.kind.GVK.Version, r.kind.GVK.Kind, err))
+	}
+	return u, r.placed(u)
+}
+
+// placed makes sure that the object is where the request says.
+func (r *request) placed(u *unstructured.Unstructured) error {
+	switch namespace := u.GetNamespace(); {
+	case !r.kind.Namespaced || namespace == "" || namespace == r.namespace:
+		u.SetNamespace(r.namespace)
+	default:
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	if r.name != "" && u.GetName() != "" && u.GetName() != r.name {
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", u.GetName(), r.name))
+	}
+	return nil
+}
+
+// insert stores a new object whose managedFields have been written.
+func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	c := r.cluster
+	if err := r.admit(); err != nil {
+		return nil, err
+	}
+	stamp(u, nil, c.now())
+	u, err := c.canonical(r.kind, u)
+	if err != nil {
+		return nil, err
+	}
+	u.SetResourceVersion("")
+	c.prepareCreate(r.kind, u)
+	u.SetCreationTimestamp(c.now())
+	unstructured.RemoveNestedField(u.Object, "metadata", "deletionTimestamp")
+	unstructured.RemoveNestedField(u.Object, "metadata", "deletionGracePeriodSeconds")
+	if u, err = c.canonical(r.kind, u); err != nil {
+		return nil, err
+	}
+	if errs := c.validateNew(r.kind, u); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
+	}
+	if c.load(r.kind.GVK.GroupKind(), r.namespace, r.name) != nil {
+		return nil, apierrors.NewAlreadyExists(r.groupResource(), r.name)
+	}
+	if r.uid != "" {
+		u.SetUID(r.uid)
+	} else {
+		u.SetUID(c.newUID(u))
+	}
+	if !r.dryRun {
+		c.store(u)
+	}
+	return u.DeepCopy(), nil
+}
+
+// admit refuses a new object in a namespace that is not there or about to go.
+func (r *request) admit() error {
+	if !r.kind.Namespaced {
+		return nil
+	}
+	if r.namespace == "" {
+		return apierrors.NewBadRequest("an empty namespace may not be set during creation")
+	}
+	namespace := r.cluster.load(namespaceKind, "", r.namespace)
+	if namespace == nil {
+		return apierrors.NewNotFound(corev1.Resource("namespaces"), r.namespace)
+	}
+	if namespace.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	err := apierrors.NewForbidden(r.groupResource(), r.name,
+		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", r.namespace))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", r.namespace), Field: "metadata.namespace",
+	})
+	return err
+}
+
+// update changes an object to the body of a PUT.
+func (r *request) update(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	old := r.live()
+	if old == nil {
+		return nil, r.notFound()
+	}
+	u, err := r.decode(body)
+	if err != nil {
+		return nil, err
+	}
+	if uid := u.GetUID(); uid != "" && uid != old.GetUID() {
+		return nil, otherUID(r, uid, old.GetUID())
+	}
+	fm, err := r.fields()
+	if err != nil {
+		return nil, err
+	}
+	return r.replace(track(fm, old, u, r.manager), old)
+}
+
+// replace stores the new state of an object whose managedFields have been
+// written.
+func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	c := r.cluster
+	switch version := u.GetResourceVersion(); {
+	case version != "" && version != "0":
+		if version != old.GetResourceVersion() {
+			return nil, modified(r)
+		}
+	case r.kind.Custom:
+		return nil, unversioned(r)
+	}
+	u.SetResourceVersion(old.GetResourceVersion())
+	u.SetGeneration(old.GetGeneration())
+	u, err := c.canonical(r.kind, u)
+	if err != nil {
+		return nil, err
+	}
+	switch r.subresource {
+	case "status":
+		prepareStatus(r.kind, u, old)
+	case finalize:
+	default:
+		prepareUpdate(r.kind, u, old)
+	}
+	r.inherit(u, old)
+	stamp(u, old, c.now())
+	if errs := c.validateUpdate(r.kind, r.subresource, u, old); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
+	}
+	switch {
+	case same(u, old), r.dryRun:
+	case released(u):
+		c.erase(u)
+	default:
+		c.store(u)
+	}
+	return u.DeepCopy(), nil
+}
+
+// inherit gives the new state of an object what cannot be changed.
+func (r *request) inherit(u, old *unstructured.Unstructured) {
+	if u.GetUID() == "" {
+		u.SetUID(old.GetUID())
+	}
+	u.SetCreationTimestamp(old.GetCreationTimestamp())
+	if at := old.GetDeletionTimestamp(); at != nil {
+		u.SetDeletionTimestamp(at)
+		u.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
+}
+
+// released reports whether an object on its way out has nothing left that holds
+// it.
+func released(u *unstructured.Unstructured) bool {
+	if u.GetDeletionTimestamp() == nil || len(u.GetFinalizers()) > 0 {
+		return false
+	}
+	if u.GroupVersionKind().GroupKind() != namespaceKind {
+		return true
+	}
+	held, _, _ := unstructured.NestedSlice(u.Object, "spec", "finalizers")
+	return len(held) == 0
+}

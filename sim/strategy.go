@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"reconcel/rules/schema"
+)
+
+// What the API server does to an object before it is stored, kind by kind.
+
+// prepareCreate makes the object one that has just been born.
+func (c *Cluster) prepareCreate(k *schema.Kind, u *unstructured.Unstructured) {
+	if k.Status {
+		delete(u.Object, "status")
+	}
+	if hasGeneration(k) {
+		u.SetGeneration(1)
+	} else {
+		unstructured.RemoveNestedField(u.Object, "metadata", "generation")
+	}
+	c.initialise(k, u)
+}
+
+func hasGeneration(k *schema.Kind) bool {
+	return k.Custom || generations[k.GVK.GroupKind()]
+}
+
+// prepareUpdate takes back what may not be changed through the object itself,
+// and counts the generation.
+func prepareUpdate(k *schema.Kind, u, old *unstructured.Unstructured) {
+	if k.Status {
+		restore(u, old, "status")
+	}
+	switch k.GVK.GroupKind() {
+	case serviceKind:
+		keepAddress(u, old)
+	case namespaceKind:
+		restore(u, old, "spec") // It has finalizers and nothing else.
+	}
+	switch {
+	case !hasGeneration(k):
+	case k.GVK.GroupKind() == podKind && equality.Semantic.DeepEqual(u.Object["spec"], old.Object["spec"]):
+	case k.GVK.GroupKind() == deploymentKind && !equality.Semantic.DeepEqual(u.GetAnnotations(), old.GetAnnotations()),
+		differs(u, old):
+		u.SetGeneration(old.GetGeneration() + 1)
+	}
+}
+
+// restore gives a field the value that it had.
+func restore(u, old *unstructured.Unstructured, name string) {
+	if value, had := old.Object[name]; had {
+		u.Object[name] = value
+	} else {
+		delete(u.Object, name)
+	}
+}
+
+// differs reports whether objects differ in more than metadata.
+func differs(a, b *unstructured.Unstructured) bool {
+	for _, pair := range [][2]*unstructured.Unstructured{{a, b}, {b, a}} {
+		for name, value := range pair[0].Object {
+			if name != "metadata" && name != "apiVersion" && !equality.Semantic.DeepEqual(value, pair[1].Object[name]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// prepareStatus takes back everything that may not be changed through the
+// status.
+func prepareStatus(k *schema.Kind, u, old *unstructured.Unstructured) {
+	for name := range u.Object {
+		if name != "status" && name != "metadata" {
+			restore(u, old, name)
+		}
+	}
+	for name := range old.Object {
+		if name != "status" && name != "metadata" {
+			restore(u, old, name)
+		}
+	}
+	managed, _ := managedFields(u)
+	switch {
+	case k.Custom:
+		metadata := old.DeepCopy().Object["metadata"].(map[string]any)
+		metadata["managedFields"] = managed
+		u.Object["metadata"] = metadata
+	case k.GVK.GroupKind() == deploymentKind:
+		u.SetLabels(old.GetLabels())
+	case k.GVK.GroupKind() == podKind:
+		u.SetOwnerReferences(old.GetOwnerReferences())
+	}
+}
+
+// builtinStatusReset is what a write of a built-in kind's status does not own.
+func builtinStatusReset(k *schema.Kind) *fieldpath.Set {
+	switch k.GVK.GroupKind() {
+	case deploymentKind:
+		return fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata", "labels"))
+	case podKind:
+		return fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata", "deletionTimestamp"),
+			fieldpath.MakePathOrDie("metadata", "ownerReferences"))
+	}
+	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))
+}
+
+// validateNew returns what is wrong with a new object.
+func (c *Cluster) validateNew(k *schema.Kind, u *unstructured.Unstructured) field.ErrorList {
+	errs := validation.ValidateObjectMetaAccessor(u, k.Namespaced, nameRule(k), field.NewPath("metadata"))
+	if k.Custom {
+		return append(errs, c.kinds.custom(k).validate(u)...)
+	}
+	return append(errs, unqualified(u)...)
+}
+
+// unqualified returns the finalizers that built-in kinds do not take: whose
+// they are must be said.
+func unqualified(u *unstructured.Unstructured) (errs field.ErrorList) {
+	for i, f := range u.GetFinalizers() {
+		if !strings.Contains(f, "/") && f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents && f != "kubernetes" {
+			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), f,
+				"name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}
+
+// validateUpdate returns what is wrong with a changed object.
+func (c *Cluster) validateUpdate(k *schema.Kind, subresource string, u, old *unstructured.Unstructured) field.ErrorList {
+	metadata := field.NewPath("metadata")
+	errs := validation.ValidateObjectMetaAccessor(u, k.Namespaced, nameRule(k), metadata)
+	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(u, old, metadata)...)
+	switch {
+	case k.Custom && subresource == "status":
+		errs = append(errs, c.kinds.custom(k).validateStatus(u)...)
+	case k.Custom:
+		errs = append(errs, c.kinds.custom(k).validate(u)...)
+	default:
+		errs = append(errs, unqualified(u)...)
+		errs = append(errs, changedFixed(k.GVK.GroupKind(), u, old)...)
+	}
+	return errs
+}
+
+// nameRule returns what names of the kind must be like.
+func nameRule(k *schema.Kind) validation.ValidateNameFunc {
+	switch {
+	case k.GVK.GroupKind() == namespaceKind:
+		return validation.NameIsDNSLabel
+	case k.GVK.GroupKind() == serviceKind:
+		return validation.NameIsDNS1035Label
+	case k.GVK.Group == "rbac.authorization.k8s.io":
+		return func(string, bool) []string { return nil } // Any segment of a path, which has been checked.
+	}
+	return validation.NameIsDNSSubdomain
+}
