@@ -20,14 +20,28 @@ RACE = $(if $(shell command -v "$$(go env CC)"),-race)
 NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the race detector' >&2)
 
 # Packages with tests that want a cluster.
-INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine internal rules)))))
+INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)))))
 
-# Each example: its rules, and the resources that are rendered by them.
-EXAMPLES := foo databasemanager
+# Each example: its rules, the resources that are rendered by them, and what is observed.
+EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool service-per-pod \
+	job-gate config-propagation backup-on-delete chain
 RESOURCES_foo := foo.yaml
+RESOURCES_podset := podset.yaml
+RESOURCES_replicaset-pod-count := replicaset.yaml
 RESOURCES_databasemanager := mysql.yaml mariadb.yaml
+RESOURCES_sample := sample.yaml
+RESOURCES_namespace-decorator := namespace.yaml
+RESOURCES_webapp := shop.yaml internal.yaml
+RESOURCES_workerpool := workerpool.yaml
+RESOURCES_service-per-pod := statefulset.yaml
+RESOURCES_job-gate := release.yaml
+RESOURCES_config-propagation := configpropagation.yaml
+OBSERVED_config-propagation := cluster.yaml
+RESOURCES_backup-on-delete := database.yaml deleted.yaml
+RESOURCES_chain := tenant.yaml
+observed = $(OBSERVED_$(1)) $(notdir $(wildcard examples/$(1)/observed.yaml))
 render = $(RECONCEL) render --rules=examples/$(1)/rules.yaml --crd=crds \
-	$(foreach r,$(RESOURCES_$(1)),--resources=examples/$(1)/$(r))
+	$(foreach r,$(RESOURCES_$(1)),--resources=examples/$(1)/$(r)) $(foreach o,$(call observed,$(1)),--observed=examples/$(1)/$(o))
 
 .PHONY: help
 help: ## Show this
@@ -73,11 +87,16 @@ integration: devcluster ## Run the tests on a real control plane
 
 .PHONY: examples
 examples: build ## Render the examples, and compare with what is checked in
+	@$(RECONCEL) validate --strict --crd=crds $(foreach e,$(EXAMPLES),--rules=examples/$(e)/rules.yaml)
 	@$(foreach e,$(EXAMPLES),echo 'examples/$(e)'; $(call render,$(e)) | diff -u examples/$(e)/expected.yaml - ;)
 
 .PHONY: examples-update
 examples-update: build ## Render the examples, and replace what is checked in
 	@$(foreach e,$(EXAMPLES),$(call render,$(e)) >bin/expected.yaml; mv bin/expected.yaml examples/$(e)/expected.yaml;)
+
+.PHONY: schemas
+schemas: devcluster ## Take the schemas of Kubernetes' own kinds from the development cluster
+	@hack/schemas.sh
 
 .PHONY: bench
 bench: ## Run the micro-benchmarks
@@ -102,7 +121,7 @@ fmt: ## Format the Go files
 format-check: ## Check that the Go files are formatted
 	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
 
-GO_DIRS = $(wildcard main.go cli engine rules internal devcluster)
+GO_DIRS = $(wildcard main.go cli engine examples rules sim internal devcluster)
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod and go.sum say what is needed

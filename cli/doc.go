@@ -16,6 +16,13 @@
 // or wrong in the same way wherever it stands. viper finds them; it never sees
 // a rules file, because it folds the case of keys and splits them at dots.
 //
+// # diff
+//
+// diff asks a cluster what rules would change, by dry runs, and so has eyes of
+// its own for it (live.go): what it reads it reads once, and it needs no watches.
+// Exit code 1 means that there are differences; rules that are wrong are 3 there,
+// as with kubectl diff.
+//
 // # render
 //
 // Rendering needs no cluster. A CRD given with --crd stands in for the API

@@ -276,7 +276,7 @@ start_cluster
 if [[ -n $borrowed ]]; then borrow; fi
 step 'The kinds of the examples'
 made_crds=true
-show apply -f crds/
+show apply -f crds/samplecontroller.k8s.io_foos.yaml -f crds/coolops.cn_databasemanagers.yaml
 show wait --for=condition=Established --timeout=30s crd "${crds[@]}"
 start_reconcel
 create

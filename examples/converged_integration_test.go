@@ -1,0 +1,147 @@
+//go:build integration
+
+package examples
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// listed returns all objects of a kind in the cluster that rules of the example
+// have made.
+func (w *world) listed(kind schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
+	w.Helper()
+	mapping, err := w.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		w.Fatal(err)
+	}
+	list, err := w.client.Resource(mapping.Resource).List(w.Context(), metav1.ListOptions{
+		LabelSelector: fmt.Sprintf("%s in (%s)", ruleLabel, strings.Join(w.names, ",")),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// made returns all that rules of the example have made, by kind and name.
+func (w *world) made() (all []unstructured.Unstructured) {
+	w.Helper()
+	for _, kind := range w.childKinds() {
+		items, err := w.listed(kind)
+		if err != nil {
+			w.Fatal(err)
+		}
+		all = append(all, items...)
+	}
+	return all
+}
+
+// converged says what is missing until every primary is Ready.
+func (w *world) converged() error {
+	w.Helper()
+	if w.ready != nil {
+		return w.ready(w)
+	}
+	for _, p := range w.primaries {
+		live, err := w.live(p)
+		if err == nil {
+			err = condition(live, "Ready")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", describe(p), err)
+		}
+	}
+	return nil
+}
+
+// complete says which children are missing, or are too many.
+func (w *world) complete() error {
+	w.Helper()
+	return counts(w.children...)(w)
+}
+
+// counts returns a function that says which children are missing, or are too
+// many.
+func counts(all ...children) func(*world) error {
+	return func(w *world) error { return w.counted(all) }
+}
+
+func (w *world) counted(all []children) error {
+	w.Helper()
+	made := w.made()
+	for _, want := range all {
+		var names []string
+		for _, u := range made {
+			if u.GetKind() == want.kind && u.GetDeletionTimestamp() == nil {
+				names = append(names, u.GetName())
+			}
+		}
+		if len(names) != want.count {
+			return fmt.Errorf("there are %d children of kind %s, want %d: %v", len(names), want.kind, want.count, names)
+		}
+		for _, name := range want.names {
+			if !slices.Contains(names, w.at(name)) {
+				return fmt.Errorf("there is no %s %s, only %v", want.kind, name, names)
+			}
+		}
+	}
+	return nil
+}
+
+// nothingLeft says what there still is after the primaries have been deleted.
+func (w *world) nothingLeft() error {
+	w.Helper()
+	for _, p := range w.primaries {
+		if live, err := w.live(p); !apierrors.IsNotFound(err) && live != nil {
+			return fmt.Errorf("%s is still there, with finalizers %v", describe(p), live.GetFinalizers())
+		}
+	}
+	for _, u := range w.made() {
+		if c := w.childOf(u.GetLabels()); c.OnDelete != "orphan" {
+			return fmt.Errorf("%s is still there", describe(&u))
+		}
+	}
+	return nil
+}
+
+// condition says what is missing of a condition that is true of the present
+// generation.
+func condition(u *unstructured.Unstructured, kind string) error {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range list {
+		entry, _ := c.(map[string]any)
+		if entry["type"] != kind {
+			continue
+		}
+		if seen, ok := entry["observedGeneration"].(int64); ok && seen != u.GetGeneration() {
+			return fmt.Errorf("%s is of generation %d, want %d", kind, seen, u.GetGeneration())
+		}
+		if entry["status"] != "True" {
+			return fmt.Errorf("%s is %v: %v: %v", kind, entry["status"], entry["reason"], entry["message"])
+		}
+		return nil
+	}
+	return fmt.Errorf("it has no condition %s", kind)
+}
+
+func describe(u *unstructured.Unstructured) string {
+	if u.GetNamespace() == "" {
+		return u.GetKind() + "/" + u.GetName()
+	}
+	return u.GetKind() + "/" + u.GetNamespace() + "/" + u.GetName()
+}
+
+// split takes the namespace off a name.
+func split(name string) (namespace, rest string) {
+	if namespace, rest, ok := strings.Cut(name, "/"); ok {
+		return namespace, rest
+	}
+	return "", name
+}

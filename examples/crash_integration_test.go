@@ -1,0 +1,183 @@
+//go:build integration
+
+package examples
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"reconcel/internal/faultproxy"
+)
+
+// maxKills bounds how often one run is killed, so that one which never gets any
+// further ends as well.
+const maxKills = 60
+
+// diesAtEveryWrite lets an example live once more, in which the process is killed
+// before and after each of its writes: before it is forwarded, and when it has
+// been committed and the process does not know. After each kill it is started
+// again, so a life of the process is one write, or less. Everything must become
+// as in a life without kills, after the creation, after each update, and after
+// the deletion, and nothing may be created twice on the way.
+func (w *world) diesAtEveryWrite(references []state) {
+	w.Helper()
+	proxy := faultproxy.Start(w.T, w.cluster.UserConfig(w.T, "reconcel"))
+	w.enter()
+	w.createResources()
+	kills := w.killedUntil(proxy, "it to converge", func() error { return w.is(references[0]) })
+	w.Logf("created with %d kills", kills)
+	for i, u := range w.updates {
+		w.update(u)
+		kills = w.killedUntil(proxy, "it to converge after "+u.patch, func() error { return w.is(references[i+1]) })
+		w.Logf("updated with %d kills", kills)
+	}
+	w.restsAfterRestart(proxy)
+	w.deletePrimaries()
+	kills = w.killedUntil(proxy, "nothing to be left", w.nothingLeft)
+	w.Logf("deleted with %d kills", kills)
+	w.leave()
+}
+
+// killedUntil runs the process, killing it before and after each write in turn,
+// until nothing is missing.
+func (w *world) killedUntil(proxy *faultproxy.Proxy, what string, missing func() error) (kills int) {
+	w.Helper()
+	w.births = &births{counts: map[string]int{}}
+	for ; ; kills++ {
+		if kills > maxKills {
+			w.Fatalf("waited %d kills for %s: %v", kills, what, missing())
+		}
+		committed := kills%2 == 1
+		if w.killedAt(proxy, 1, committed, what, missing) == nil {
+			break
+		}
+	}
+	for object, n := range w.births.counts {
+		if n > 1 {
+			w.Errorf("waiting for %s, %s was created %d times", what, object, n)
+		}
+	}
+	return kills
+}
+
+// births counts which objects were created how often.
+type births struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (b *births) note(write faultproxy.Write) {
+	if !write.Committed || write.Code != http.StatusCreated {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.counts[write.String()]++
+}
+
+// killedAt runs the process and kills it at its n-th write. It returns that
+// write, or nil if nothing was missing before.
+func (w *world) killedAt(proxy *faultproxy.Proxy, n int, committed bool, what string, missing func() error) (at *faultproxy.Write) {
+	w.Helper()
+	reached := make(chan faultproxy.Write, 1)
+	dead := make(chan struct{})
+	die := sync.OnceFunc(func() { close(dead) })
+	defer die()
+	proxy.OnWrite(func(write faultproxy.Write) bool {
+		if w.births != nil {
+			w.births.note(write)
+		}
+		switch {
+		case write.N < n || write.N == n && write.Committed != committed:
+			return true
+		case write.N == n:
+			reached <- write
+		}
+		<-dead // The later ones are not to be, either.
+		return false
+	})
+	p := w.start(proxy.Kubeconfig(w.T))
+	timeout := time.After(deadline)
+	tick := time.NewTicker(30 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case write := <-reached:
+			p.kill()
+			return &write
+		case <-p.exited:
+			w.Fatalf("it ended by itself: %v", p.err)
+		case <-timeout:
+			w.Fatalf("waited %s for %s: %v", deadline, what, missing())
+		case <-tick.C:
+			if missing() != nil || !p.ran() {
+				continue
+			}
+			w.settled()
+			if len(reached) > 0 {
+				continue // That was the write which has brought it here.
+			}
+			proxy.OnWrite(nil)
+			w.eventually(what+", and stay so", missing)
+			p.end()
+			return nil
+		}
+	}
+}
+
+// restsAfterRestart checks that a process which finds everything as it should be
+// writes nothing.
+func (w *world) restsAfterRestart(proxy *faultproxy.Proxy) {
+	w.Helper()
+	var written []string
+	var mu sync.Mutex
+	proxy.OnWrite(func(write faultproxy.Write) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if write.Committed {
+			written = append(written, write.String())
+		}
+		return true
+	})
+	p := w.start(proxy.Kubeconfig(w.T))
+	p.await()
+	select { // Nothing must happen.
+	case <-time.After(time.Second):
+	case <-w.Context().Done():
+	}
+	p.end()
+	mu.Lock()
+	defer mu.Unlock()
+	if len(written) > 0 {
+		w.Errorf("it wrote after a restart, though nothing had changed: %v", written)
+	}
+}
+
+// diesOnce kills the process once in each life: for each write of a life without
+// faults there is one in which it is killed before, and one in which it is killed
+// after.
+func (w *world) diesOnce(references []state) {
+	w.Helper()
+	const limit = 12
+	proxy := faultproxy.Start(w.T, w.cluster.UserConfig(w.T, "reconcel"))
+	for _, committed := range []bool{false, true} {
+		for n := 1; n <= limit && !w.Failed(); n++ {
+			w.enter()
+			w.createResources()
+			as := func() error { return w.is(references[0]) }
+			at := w.killedAt(proxy, n, committed, "it to converge", as)
+			proxy.OnWrite(nil)
+			p := w.start(proxy.Kubeconfig(w.T))
+			w.eventually("it to converge after a kill", as)
+			w.deletePrimaries()
+			w.eventually("nothing to be left", w.nothingLeft)
+			p.end()
+			w.leave()
+			if at == nil {
+				break
+			}
+			w.Logf("killed at write %d, %s, committed: %t", n, at, committed)
+		}
+	}
+}

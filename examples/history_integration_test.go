@@ -1,0 +1,94 @@
+//go:build integration
+
+package examples
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// A moment is what there is of a kind.
+type moment map[types.UID]*unstructured.Unstructured
+
+// history does something, and returns what the objects of a kind in the test's
+// namespace were at every moment meanwhile. A look every now and then would miss
+// what is over soon.
+func (w *world) history(apiVersion, kind string, do func()) (moments []moment) {
+	w.Helper()
+	objects := w.resource(schema.FromAPIVersionAndKind(apiVersion, kind), "")
+	list, err := objects.List(w.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	now := moment{}
+	for i := range list.Items {
+		now[list.Items[i].GetUID()] = &list.Items[i]
+	}
+	watching, err := objects.Watch(w.Context(), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		w.Fatal(err)
+	}
+	events := make(chan []watch.Event)
+	go func() {
+		var seen []watch.Event
+		for event := range watching.ResultChan() {
+			seen = append(seen, event)
+		}
+		events <- seen
+	}()
+	do()
+	watching.Stop()
+	moments = append(moments, now)
+	seen := <-events
+	for i, event := range seen {
+		u, ok := event.Object.(*unstructured.Unstructured)
+		if !ok && i == len(seen)-1 {
+			break // It was stopped in the middle of one.
+		}
+		if !ok {
+			w.Fatalf("watch %s: %v", kind, event.Object)
+		}
+		next := maps.Clone(now)
+		next[u.GetUID()] = u
+		if event.Type == watch.Deleted {
+			delete(next, u.GetUID())
+		}
+		moments, now = append(moments, next), next
+	}
+	return moments
+}
+
+// extremes returns the least and the most that a count has been.
+func extremes(moments []moment, count func(moment) int) (least, most int) {
+	least, most = count(moments[0]), count(moments[0])
+	for _, m := range moments {
+		least, most = min(least, count(m)), max(most, count(m))
+	}
+	return least, most
+}
+
+// working counts the Pods of a moment that are ready and are to stay.
+func working(pods moment) (n int) {
+	for _, pod := range pods {
+		if pod.GetDeletionTimestamp() == nil && condition(pod, "Ready") == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// active counts the Pods of a moment that are neither terminating nor finished.
+func active(pods moment) (n int) {
+	for _, pod := range pods {
+		phase := field(pod, "status.phase")
+		if pod.GetDeletionTimestamp() == nil && phase != "Failed" && phase != "Succeeded" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,263 @@
+//go:build integration
+
+package examples
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// podsReady says what is missing of StatefulSets whose Pods and children are all
+// there.
+func podsReady(w *world) error {
+	for _, p := range w.primaries {
+		live, err := w.live(p)
+		if err != nil {
+			return err
+		}
+		if ready, want := field(live, "status.readyReplicas"), field(live, "spec.replicas"); ready != want {
+			return fmt.Errorf("%s has %v of %v Pods", describe(live), ready, want)
+		}
+	}
+	return nil
+}
+
+func servicePerPodStory(w *world) {
+	cache := w.primary("StatefulSet", "cache")
+	service := w.exists("v1", "Service", "cache-1")
+	headless := w.exists("v1", "Service", "cache")
+	pod := w.exists("v1", "Pod", "cache-1")
+	w.delete(pod)
+	w.eventually("another Pod cache-1", func() error {
+		if now := w.get("v1", "Pod", "cache-1"); now == nil || now.GetUID() == pod.GetUID() {
+			return errors.New("it is not there")
+		}
+		return podsReady(w)
+	})
+	w.same(service)
+	w.eventually("the Service to lead to the Pod", func() error {
+		slices := w.found("discovery.k8s.io/v1", "EndpointSlice", "kubernetes.io/service-name=cache-1")
+		if len(slices) != 1 || field(&slices[0], "endpoints.0.targetRef.name") != "cache-1" || field(&slices[0], "endpoints.1") != nil {
+			return fmt.Errorf("it leads elsewhere: %v", slices)
+		}
+		return nil
+	})
+
+	const with, without = `{"metadata":{"annotations":{"platform.example.com/service-per-pod":"true"}}}`, `{"metadata":{"annotations":{"platform.example.com/service-per-pod":null}}}`
+	none, three := counts(children{"Service", 0, nil}), counts(children{"Service", 3, nil})
+	for _, change := range []func(func()){func(do func()) { do() }, w.whileDown} {
+		change(func() { w.patch(cache, without) })
+		w.eventually("the Services to go with the annotation", func() error { return none(w) })
+		w.same(headless)
+		change(func() { w.patch(cache, with) })
+		w.eventually("the Services to come with the annotation", func() error { return three(w) })
+	}
+}
+
+// jobGateStory: the gate is closed until the Job is done.
+func jobGateStory(w *world) {
+	const v1alpha1 = "platform.example.com/v1alpha1"
+	release := w.primary("Release", "orders")
+	image := func(want string) {
+		w.Helper()
+		w.shows("apps/v1", "Deployment", "orders", "spec.template.spec.containers.0.image", "ghcr.io/example/orders:"+want)
+	}
+	image("1.5.0")
+	job := w.exists("batch/v1", "Job", "orders-migrate-1-5-0")
+	w.patch(release, `{"spec":{"migrate":["/app/orders","migrate","--verbose"]}}`)
+	w.patch(job, `{"spec":{"backoffLimit":5}}`)
+	w.whileDown(func() {})
+	w.agree()
+	w.same(job)
+	w.shows("batch/v1", "Job", "orders-migrate-1-5-0", "spec.backoffLimit", "5")
+
+	hold := w.holdJobs()
+	w.patch(release, `{"spec":{"version":"1.6.0"}}`)
+	held := w.exists("batch/v1", "Job", "orders-migrate-1-6-0")
+	w.shows(v1alpha1, "Release", "orders", "status.migration", "Running")
+	image("1.5.0")
+	// What the Deployment was like before is not known any more: it waits as well.
+	w.patch(w.exists("apps/v1", "Deployment", "orders"), `{"spec":{"replicas":1}}`)
+	w.exists("batch/v1", "Job", "orders-migrate-1-5-0")
+
+	w.patch(held, `{"status":{"conditions":[
+		{"type":"FailureTarget","status":"True","reason":"BackoffLimitExceeded","lastTransitionTime":"2026-01-02T03:04:05Z","lastProbeTime":"2026-01-02T03:04:05Z"},
+		{"type":"Failed","status":"True","reason":"BackoffLimitExceeded","lastTransitionTime":"2026-01-02T03:04:05Z","lastProbeTime":"2026-01-02T03:04:05Z"}]}}`, "status")
+	w.reports(v1alpha1, "Release", "orders", "Stalled", "True", "ChildFailed")
+	w.shows(v1alpha1, "Release", "orders", "status.migration", "Failed")
+	image("1.5.0")
+	hold()
+	w.delete(held)
+	w.agree()
+	image("1.6.0")
+	w.shows("apps/v1", "Deployment", "orders", "spec.replicas", "3")
+	w.gone("batch/v1", "Job", "orders-migrate-1-5-0")
+}
+
+// holdJobs keeps the Pods of Jobs from being made in the test's namespace, until
+// release is called.
+func (w *world) holdJobs() (release func()) {
+	w.Helper()
+	var quota *unstructured.Unstructured
+	for _, u := range w.parse(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: hold}, spec: {hard: {pods: "0"}}}`) {
+		quota = w.create(u)
+	}
+	w.shows("v1", "ResourceQuota", "hold", "status.hard.pods", "0") // It is in force now.
+	return func() { w.delete(quota) }
+}
+
+func configPropagationStory(w *world) {
+	const v1alpha1 = "platform.example.com/v1alpha1"
+	name := w.at("proxy-settings")
+	original := w.exists("v1", "ConfigMap", w.at("platform")+"/proxy")
+	in := func(namespace, want string) {
+		w.Helper()
+		w.shows("v1", "ConfigMap", w.at(namespace)+"/proxy", "data.HTTPS_PROXY", want)
+	}
+	w.patch(original, `{"data":{"HTTPS_PROXY":"http://other"},"binaryData":{"ca":"AAEC"}}`)
+	in("orders", "http://other")
+	in("payments", "http://other")
+	w.shows("v1", "ConfigMap", w.at("orders")+"/proxy", "binaryData.ca", "AAEC")
+
+	// A namespace more, and the original's own, which needs none.
+	kiosk := w.namespaceOf("kiosk")
+	w.shows("v1", "ConfigMap", kiosk.GetName()+"/proxy", "data.HTTPS_PROXY", "http://other")
+	w.shows(v1alpha1, "ConfigPropagation", name, "status.copies", "3")
+	w.patch(w.exists("v1", "Namespace", w.at("platform")), `{"metadata":{"labels":{"proxy":"yes"}}}`)
+	w.patch(kiosk, `{"metadata":{"labels":{"proxy":null}}}`)
+	w.gone("v1", "ConfigMap", kiosk.GetName()+"/proxy")
+	w.agree()
+	w.same(original)
+
+	// Somebody else has one of that name.
+	for _, u := range w.parse(`{apiVersion: v1, kind: ConfigMap, metadata: {name: proxy, namespace: ` + kiosk.GetName() + `}, data: {mine: "1"}}`) {
+		theirs := w.create(u)
+		w.patch(kiosk, `{"metadata":{"labels":{"proxy":"yes"}}}`)
+		w.reports(v1alpha1, "ConfigPropagation", name, "Stalled", "True", "ErrResourceExists")
+		if live, err := w.live(theirs); err != nil || live.GetResourceVersion() != theirs.GetResourceVersion() {
+			w.Errorf("the ConfigMap of somebody else was touched: %v", err)
+		}
+		w.patch(kiosk, `{"metadata":{"labels":{"proxy":null}}}`)
+		w.agree()
+		w.delete(theirs)
+	}
+
+	// A namespace that cannot go is skipped, and the others are not.
+	w.patch(kiosk, `{"metadata":{"labels":{"proxy":"yes"}}}`)
+	copied := w.exists("v1", "ConfigMap", kiosk.GetName()+"/proxy")
+	w.patch(copied, `{"metadata":{"finalizers":["example.com/held"]}}`)
+	w.delete(kiosk)
+	w.shows(v1alpha1, "ConfigPropagation", name, "status.copies", "2")
+	w.patch(original, `{"data":{"HTTPS_PROXY":"http://third"}}`)
+	in("orders", "http://third")
+	w.patch(copied, `{"metadata":{"finalizers":null}}`)
+	w.gone("v1", "ConfigMap", kiosk.GetName()+"/proxy")
+
+	// Without an original the copies stay.
+	w.delete(original)
+	w.reports(v1alpha1, "ConfigPropagation", name, "SourceFound", "False", "Missing")
+	w.reports(v1alpha1, "ConfigPropagation", name, "Ready", "False", "Waiting")
+	in("orders", "http://third")
+	for _, u := range w.parse(`{apiVersion: v1, kind: ConfigMap, metadata: {name: proxy, namespace: ` + w.at("platform") + `}, data: {HTTPS_PROXY: "http://again"}}`) {
+		w.create(u)
+	}
+	in("payments", "http://again")
+	w.agree()
+}
+
+// namespaceOf creates a namespace that wants a copy.
+func (w *world) namespaceOf(name string) (created *unstructured.Unstructured) {
+	w.Helper()
+	for _, u := range w.parse(`{apiVersion: v1, kind: Namespace, metadata: {generateName: ` + name + `-, labels: {proxy: "yes"}}}`) {
+		created = w.create(u)
+	}
+	return created
+}
+
+// backupStory deletes a Database in several ways.
+func backupStory(w *world) {
+	const v1alpha1 = "platform.example.com/v1alpha1"
+	again := func() {
+		w.Helper()
+		w.primaries = nil
+		w.createResources()
+		w.agree()
+	}
+	ledger := w.exists(v1alpha1, "Database", "ledger")
+	if got := ledger.GetFinalizers(); len(got) != 1 || got[0] != "reconcel.dev/database" {
+		w.Errorf("its finalizers are %v", got)
+	}
+	server, service := w.exists("apps/v1", "StatefulSet", "ledger"), w.exists("v1", "Service", "ledger")
+	for _, u := range []*unstructured.Unstructured{server, service} {
+		if u.GetAnnotations()["reconcel.dev/owner"] == "" || len(u.GetOwnerReferences()) > 0 {
+			w.Errorf("%s has owners %v, want only the annotation", describe(u), u.GetOwnerReferences())
+		}
+	}
+	w.reports(v1alpha1, "Database", "ledger", "BackupPlanned", "True", "BackupPlanned")
+
+	// While the backup runs, the server does.
+	hold := w.holdJobs()
+	w.whileDown(func() { w.delete(ledger) })
+	job := w.exists("batch/v1", "Job", "ledger-backup")
+	w.reports(v1alpha1, "Database", "ledger", "Ready", "False", "Finalizing")
+	w.whileDown(func() {})
+	w.reports(v1alpha1, "Database", "ledger", "Ready", "False", "Finalizing")
+	w.same(server)
+	w.same(service)
+	w.same(job)
+	hold()
+	w.eventually("nothing to be left", w.nothingLeft)
+
+	// Nobody waits for ever. Nor does anybody's foreground deletion hasten it.
+	again()
+	hold = w.holdJobs()
+	w.runWith("timeout: 10m", "timeout: 3s")
+	server = w.exists("apps/v1", "StatefulSet", "ledger")
+	if out, err := w.cluster.Kubectl("delete", "database", "ledger", "--namespace", w.namespace, "--cascade=foreground", "--wait=false"); err != nil {
+		w.Fatalf("%v\n%s", err, out)
+	}
+	w.exists("batch/v1", "Job", "ledger-backup")
+	w.same(server)
+	w.eventually("nothing to be left", w.nothingLeft)
+	w.told("Database", "ledger", "FinalizeTimeout")
+	hold()
+	w.runWith("", "")
+
+	// Without a backup it goes at once.
+	again()
+	w.patch(w.primary("Database", "ledger"), `{"spec":{"backup":null}}`)
+	w.reports(v1alpha1, "Database", "ledger", "BackupPlanned", "False", "NotBackupPlanned")
+	w.deletePrimaries()
+	w.eventually("nothing to be left", func() error {
+		if w.get("batch/v1", "Job", "ledger-backup") != nil {
+			w.Fatal("there is a backup that nobody has asked for")
+		}
+		return w.nothingLeft()
+	})
+	again()
+}
+
+func chainStory(w *world) {
+	const v1alpha1 = "platform.example.com/v1alpha1"
+	home := "tenant-" + w.at("acme")
+	w.shows(v1alpha1, "Tenant", w.at("acme"), "status.url", "http://web."+home+".svc:80")
+	w.shows(v1alpha1, "Tenant", w.at("acme"), "status.externalURL", "<nil>")
+	w.shows("apps/v1", "Deployment", home+"/web", "spec.template.spec.containers.0.image", "nginxinc/nginx-unprivileged:1.28-alpine")
+	if got := w.exists("v1", "Namespace", home).GetLabels()["pod-security.kubernetes.io/enforce"]; got != "restricted" {
+		w.Errorf("its Pods are %q, want restricted", got)
+	}
+	w.patch(w.primary("Tenant", "acme"), `{"spec":{"host":"acme.example.com"}}`)
+	w.shows(v1alpha1, "Tenant", w.at("acme"), "status.externalURL", "http://acme.example.com")
+
+	web := w.exists(v1alpha1, "WebApp", home+"/web")
+	w.delete(web)
+	w.eventually("another WebApp", func() error {
+		if now := w.get(v1alpha1, "WebApp", home+"/web"); now == nil || now.GetUID() == web.GetUID() {
+			return errors.New("it is not there")
+		}
+		return w.complete()
+	})
+	w.agree()
+}

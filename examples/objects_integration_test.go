@@ -1,0 +1,141 @@
+//go:build integration
+
+package examples
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// resource returns the client for a kind in a namespace, "" being the test's own.
+func (w *world) resource(kind schema.GroupVersionKind, namespace string) dynamic.ResourceInterface {
+	w.Helper()
+	mapping, err := w.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		w.mapper.Reset()
+		if mapping, err = w.mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if mapping.Scope.Name() != "namespace" {
+		return w.client.Resource(mapping.Resource)
+	}
+	if namespace == "" {
+		namespace = w.namespace
+	}
+	return w.client.Resource(mapping.Resource).Namespace(namespace)
+}
+
+// of returns the client for an object.
+func (w *world) of(u *unstructured.Unstructured) dynamic.ResourceInterface {
+	w.Helper()
+	return w.resource(u.GroupVersionKind(), u.GetNamespace())
+}
+
+func (w *world) create(u *unstructured.Unstructured) *unstructured.Unstructured {
+	w.Helper()
+	created, err := w.of(u).Create(w.Context(), u, metav1.CreateOptions{FieldManager: "driver"})
+	if err != nil {
+		w.Fatalf("create %s: %v", describe(u), err)
+	}
+	if created.GetNamespace() != w.namespace {
+		w.strays = append(w.strays, created)
+	}
+	return created
+}
+
+// establish creates the CRDs of the example, and waits until they are served.
+func (w *world) establish() {
+	w.Helper()
+	for _, file := range w.crds {
+		for _, u := range w.manifest(file) {
+			if _, err := w.of(u).Create(w.Context(), u, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+				w.Fatal(err)
+			}
+			w.eventually("CRD "+u.GetName()+" to be served", func() error {
+				live, err := w.live(u)
+				if err != nil {
+					return err
+				}
+				return condition(live, "Established")
+			})
+		}
+	}
+}
+
+// live reads an object again.
+func (w *world) live(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	w.Helper()
+	return w.of(u).Get(w.Context(), u.GetName(), metav1.GetOptions{})
+}
+
+// get reads an object by name, or by namespace/name if it is not in the test's
+// namespace. It returns nil if there is none.
+func (w *world) get(apiVersion, kind, name string) *unstructured.Unstructured {
+	w.Helper()
+	namespace, name := split(name)
+	u, err := w.resource(schema.FromAPIVersionAndKind(apiVersion, kind), namespace).Get(w.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return u
+}
+
+// primary returns one of the primaries as it was created.
+func (w *world) primary(kind, name string) *unstructured.Unstructured {
+	w.Helper()
+	for _, p := range w.primaries {
+		if p.GetKind() == kind && p.GetName() == w.at(name) {
+			return p
+		}
+	}
+	w.Fatalf("there is no primary %s %s", kind, name)
+	return nil
+}
+
+func (w *world) update(u update) {
+	w.Helper()
+	w.patch(w.primary(u.kind, u.name), u.patch)
+}
+
+// patch merges JSON into an object.
+func (w *world) patch(u *unstructured.Unstructured, body string, subresources ...string) {
+	w.Helper()
+	_, err := w.of(u).Patch(w.Context(), u.GetName(), types.MergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "driver"}, subresources...)
+	if err != nil {
+		w.Fatalf("patch %s: %v", describe(u), err)
+	}
+}
+
+// put replaces an object that was read.
+func (w *world) put(u *unstructured.Unstructured) {
+	w.Helper()
+	if _, err := w.of(u).Update(w.Context(), u, metav1.UpdateOptions{FieldManager: "driver"}); err != nil {
+		w.Fatalf("update %s: %v", describe(u), err)
+	}
+}
+
+// delete deletes an object, and no other of the same name.
+func (w *world) delete(u *unstructured.Unstructured) {
+	w.Helper()
+	background := metav1.DeletePropagationBackground
+	uid := u.GetUID()
+	err := w.of(u).Delete(w.Context(), u.GetName(), metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
+	if err != nil {
+		w.Fatalf("delete %s: %v", describe(u), err)
+	}
+}
+
+func (w *world) deletePrimaries() {
+	w.Helper()
+	for _, p := range w.primaries {
+		w.delete(p)
+	}
+}

@@ -1,0 +1,221 @@
+//go:build integration
+
+package examples
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/internal/devcluster"
+)
+
+// A state is what there is of an example, without what differs from one run of
+// the same to another: primaries with their status, and children, by kind,
+// namespace and name.
+type state map[string]map[string]any
+
+// now reads the state.
+func (w *world) now() state {
+	w.Helper()
+	made := w.made()
+	var primaries []unstructured.Unstructured
+	for _, p := range w.primaries {
+		if live, err := w.live(p); err == nil && !contains(made, live) {
+			primaries = append(primaries, *live)
+		}
+	}
+	all := slices.Concat(primaries, made)
+	names := w.placeholders(all)
+	s := state{}
+	for _, u := range all {
+		c := w.canonical(u, names)
+		key := names.Replace(describe(&u))
+		for i := 2; s[key] != nil; i++ { // One too many shows.
+			key = fmt.Sprintf("%s (%d)", names.Replace(describe(&u)), i)
+		}
+		s[key] = c
+	}
+	return s
+}
+
+func contains(list []unstructured.Unstructured, u *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(list, func(other unstructured.Unstructured) bool { return other.GetUID() == u.GetUID() })
+}
+
+// placeholders replaces namespace, UIDs and generated names by what they are of.
+// The last of these are in their order, so the same list of them is the same.
+func (w *world) placeholders(all []unstructured.Unstructured) *strings.Replacer {
+	type pair struct{ old, new string }
+	pairs := []pair{{w.namespace, "NAMESPACE"}}
+	for _, name := range w.global {
+		pairs = append(pairs, pair{w.at(name), name})
+	}
+	for _, u := range all {
+		pairs = append(pairs, pair{string(u.GetUID()), "UID"})
+		if c := w.childOf(u.GetLabels()); c.Replicas != nil {
+			base := u.GetName()[:strings.LastIndex(u.GetName(), "-")]
+			pairs = append(pairs, pair{u.GetName(), base + "-GENERATED"})
+		}
+	}
+	// The longer first: one name may begin with another.
+	slices.SortStableFunc(pairs, func(a, b pair) int { return len(b.old) - len(a.old) })
+	var flat []string
+	for _, p := range pairs {
+		flat = append(flat, p.old, p.new)
+	}
+	return strings.NewReplacer(flat...)
+}
+
+var (
+	timestamp  = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
+	tokenMount = regexp.MustCompile(`\bkube-api-access-[a-z0-9]{5}\b`)
+	// chosen are fields whose values others choose.
+	chosen = []string{"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", "nodeName", "volumeName"}
+	// annotated are annotations that count or hash what differs.
+	annotated = []string{"reconcel.dev/applied", "deployment.kubernetes.io/revision", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"}
+)
+
+// canonical leaves out of an object what is not the same in each run, and the
+// status of what is no primary: that is for those who write it.
+func (w *world) canonical(live unstructured.Unstructured, names *strings.Replacer) map[string]any {
+	u := live.DeepCopy()
+	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionGracePeriodSeconds", "selfLink"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", field)
+	}
+	annotations := u.GetAnnotations()
+	maps.DeleteFunc(annotations, func(name, _ string) bool { return slices.Contains(annotated, name) })
+	u.SetAnnotations(annotations)
+	if !w.isPrimary(u.GroupVersionKind()) {
+		delete(u.Object, "status")
+	}
+	return mask{names, live.GetGeneration()}.of(u.Object).(map[string]any)
+}
+
+// A mask puts something else in the place of what differs from run to run.
+type mask struct {
+	names      *strings.Replacer
+	generation int64 // of the object
+}
+
+func (m mask) of(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, v := range value {
+			switch {
+			case slices.Contains(chosen, key):
+			case key == "observedGeneration" && v == m.generation:
+				out[key] = "CURRENT"
+			default:
+				out[m.names.Replace(key)] = m.of(v)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, v := range value {
+			out[i] = m.of(v)
+		}
+		return out
+	case string:
+		if timestamp.MatchString(value) {
+			return "TIME"
+		}
+		return tokenMount.ReplaceAllString(m.names.Replace(value), "kube-api-access")
+	default:
+		return value
+	}
+}
+
+// is says what differs from a state.
+func (w *world) is(want state) error {
+	w.Helper()
+	if diff := cmp.Diff(want, w.now()); diff != "" {
+		return errors.New("(-want +got):\n" + diff)
+	}
+	return nil
+}
+
+// settled returns the state when nothing has changed for a while.
+func (w *world) settled() state {
+	w.Helper()
+	const still = 500 * time.Millisecond
+	before, since := "", time.Now()
+	w.eventually("things to settle", func() error {
+		var versions []string
+		for _, u := range w.everything() {
+			versions = append(versions, describe(&u)+" "+u.GetResourceVersion())
+		}
+		if now := strings.Join(versions, "\n"); now != before {
+			before, since = now, time.Now()
+		}
+		if time.Since(since) < still {
+			return errors.New("something changed a moment ago")
+		}
+		return nil
+	})
+	return w.now()
+}
+
+// everything is what there is of an example, primaries and children.
+func (w *world) everything() []unstructured.Unstructured {
+	w.Helper()
+	all := w.made()
+	for _, p := range w.primaries {
+		if live, err := w.live(p); err == nil {
+			all = append(all, *live)
+		}
+	}
+	return all
+}
+
+// quiet checks that the controller writes nothing for a while.
+func (w *world) quiet(d time.Duration) {
+	w.Helper()
+	if w.cluster.Borrowed() {
+		w.Log("a borrowed cluster has no audit log: whether it rests is not looked at")
+		return
+	}
+	w.settled()
+	since := time.Now()
+	select { // There is no condition to wait for: nothing must happen.
+	case <-time.After(d):
+	case <-w.Context().Done():
+	}
+	w.flushAudit()
+	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
+		return r.User == "reconcel" && r.IsWrite() && r.Resource != "leases" && r.Resource != "events" && !r.Received.Before(since)
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if len(found) > 0 {
+		w.Errorf("%d writes in %s of rest: %v", len(found), d, devcluster.Tally(found))
+	}
+}
+
+// flushAudit makes a request and waits until the log has it, and so has
+// everything that was answered before.
+func (w *world) flushAudit() {
+	w.Helper()
+	marker := fmt.Sprintf("marker-%d", time.Now().UnixNano())
+	configMaps := w.resource(schema.FromAPIVersionAndKind("v1", "ConfigMap"), "")
+	_, _ = configMaps.Get(w.Context(), marker, metav1.GetOptions{}) // There is none, which the log knows.
+	w.eventually("the audit log to have request "+marker, func() error {
+		found, err := w.cluster.Requests(func(r devcluster.Request) bool { return r.Name == marker })
+		if err == nil && len(found) == 0 {
+			err = errors.New("not there yet")
+		}
+		return err
+	})
+}

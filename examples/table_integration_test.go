@@ -1,0 +1,186 @@
+//go:build integration
+
+package examples
+
+// table has the examples, from the simplest to the richest.
+var table = []example{
+	{
+		name:      "foo",
+		crds:      []string{"crds/samplecontroller.k8s.io_foos.yaml"},
+		resources: []string{"foo.yaml"},
+		children:  []children{{kind: "Deployment", count: 1, names: []string{"example-foo"}}},
+		updates: []update{
+			{"Foo", "example-foo", `{"spec":{"replicas":2}}`, nil},
+			{"Foo", "example-foo", `{"spec":{"deploymentName":"renamed"}}`, counts(children{"Deployment", 1, []string{"renamed"}})},
+		},
+		story: fooStory,
+	},
+	{
+		name:      "podset",
+		crds:      []string{"crds/k8stest.justin0u0.com_podsets.yaml"},
+		resources: []string{"podset.yaml"},
+		children:  []children{{kind: "Pod", count: 3}},
+		updates: []update{
+			{"PodSet", "podset-sample", `{"spec":{"replicas":5}}`, counts(children{"Pod", 5, nil})},
+			{"PodSet", "podset-sample", `{"spec":{"replicas":1}}`, counts(children{"Pod", 1, nil})},
+			{"PodSet", "podset-sample", `{"spec":{"replicas":0}}`, counts(children{"Pod", 0, nil})},
+			{"PodSet", "podset-sample", `{"spec":{"replicas":3}}`, counts(children{"Pod", 3, nil})},
+		},
+		story: podsetStory,
+	},
+	{
+		name:      "replicaset-pod-count",
+		resources: []string{"replicaset.yaml"},
+		ready:     podsCounted,
+		updates: []update{
+			{"ReplicaSet", "web", `{"spec":{"replicas":5}}`, podsCounted},
+			{"ReplicaSet", "web", `{"spec":{"replicas":0}}`, podsCounted},
+			{"ReplicaSet", "web", `{"spec":{"replicas":2}}`, podsCounted},
+		},
+		story: replicasetStory,
+	},
+	{
+		name:      "databasemanager",
+		crds:      []string{"crds/coolops.cn_databasemanagers.yaml"},
+		setup:     []string{"secret.yaml"},
+		resources: []string{"mysql.yaml", "mariadb.yaml"},
+		children:  []children{{kind: "Deployment", count: 2, names: []string{"orders-db", "metrics-db"}}},
+		updates: []update{
+			{"DatabaseManager", "orders", `{"spec":{"replicas":3}}`, nil},
+			{"DatabaseManager", "orders", `{"spec":{"replicas":1}}`, nil},
+			{"DatabaseManager", "orders", `{"spec":{"dbtype":"mariadb"}}`, nil},
+		},
+		story: databasemanagerStory,
+	},
+	{
+		name:      "sample",
+		crds:      []string{"crds/stable.example.com_samples.yaml"},
+		resources: []string{"sample.yaml", "sample-v1beta1.yaml"},
+		children:  []children{{kind: "Deployment", count: 2, names: []string{"hello", "goodbye"}}},
+		updates: []update{
+			{"Sample", "hello", `{"spec":{"message":"good morning"}}`, nil},
+			{"Sample", "goodbye", `{"spec":{"image":"alpine:3.21"}}`, nil},
+		},
+		story: sampleStory,
+	},
+	{
+		name:      "namespace-decorator",
+		resources: []string{"namespace.yaml"},
+		global:    []string{"team-a"},
+		children: []children{
+			{kind: "NetworkPolicy", count: 1, names: []string{"default-deny"}},
+			{kind: "ResourceQuota", count: 1, names: []string{"default"}},
+			{kind: "ServiceAccount", count: 1, names: []string{"deployer"}},
+		},
+		ready: (*world).complete,
+		updates: []update{
+			{"Namespace", "team-a", `{"metadata":{"annotations":{"platform.example.com/max-pods":"7"}}}`, podQuota("7")},
+			{"Namespace", "team-a", `{"metadata":{"annotations":{"platform.example.com/max-pods":null}}}`, podQuota("20")},
+		},
+		story: namespaceStory,
+	},
+	{
+		name:      "webapp",
+		crds:      []string{"crds/platform.example.com_webapps.yaml"},
+		resources: []string{"shop.yaml", "internal.yaml"},
+		children: []children{
+			{kind: "Deployment", count: 2, names: []string{"shop", "internal"}},
+			{kind: "Service", count: 1, names: []string{"shop"}},
+			{kind: "Ingress", count: 1, names: []string{"shop"}},
+		},
+		updates: []update{
+			{"WebApp", "shop", `{"spec":{"image":"nginxinc/nginx-unprivileged:1.28-alpine"}}`, nil},
+			{"WebApp", "shop", `{"spec":{"ingress":null}}`, counts(children{"Ingress", 0, nil}, children{"Service", 1, nil})},
+			{"WebApp", "shop", `{"spec":{"service":null}}`, counts(children{"Service", 0, nil})},
+			{"WebApp", "internal", `{"spec":{"service":{"port":8080}}}`, counts(children{"Service", 1, []string{"internal"}})},
+		},
+		story: webappStory,
+	},
+	{
+		name:      "workerpool",
+		crds:      []string{"crds/platform.example.com_workerpools.yaml"},
+		resources: []string{"workerpool.yaml"},
+		children:  []children{{kind: "Pod", count: 3, names: []string{"mail-fast", "mail-slow", "mail-night"}}},
+		updates: []update{
+			{"WorkerPool", "mail", `{"spec":{"image":"busybox:1.36"}}`, nil},
+			{"WorkerPool", "mail", `{"spec":{"workers":[{"name":"night","queue":"accounts"},{"name":"new","queue":"spam"}]}}`,
+				counts(children{"Pod", 2, []string{"mail-night", "mail-new"}})},
+			{"WorkerPool", "mail", `{"spec":{"workers":[]}}`, counts(children{"Pod", 0, nil})},
+		},
+		story: workerpoolStory,
+	},
+	{
+		name:      "service-per-pod",
+		setup:     []string{"service.yaml"},
+		resources: []string{"statefulset.yaml"},
+		children:  []children{{kind: "Service", count: 3, names: []string{"cache-1", "cache-2", "cache-3"}}},
+		ready:     podsReady,
+		updates: []update{
+			{"StatefulSet", "cache", `{"spec":{"replicas":5}}`, counts(children{"Service", 5, []string{"cache-4", "cache-5"}})},
+			{"StatefulSet", "cache", `{"spec":{"replicas":1}}`, counts(children{"Service", 1, []string{"cache-1"}})},
+			{"StatefulSet", "cache", `{"spec":{"replicas":3,"ordinals":{"start":0}}}`, counts(children{"Service", 3, []string{"cache-0", "cache-1", "cache-2"}})},
+		},
+		story: servicePerPodStory,
+	},
+	{
+		name:      "job-gate",
+		crds:      []string{"crds/platform.example.com_releases.yaml"},
+		resources: []string{"release.yaml"},
+		children: []children{
+			{kind: "Job", count: 1, names: []string{"orders-migrate-1-4-0"}},
+			{kind: "Deployment", count: 1, names: []string{"orders"}},
+		},
+		updates: []update{
+			{"Release", "orders", `{"spec":{"replicas":3}}`, nil},
+			{"Release", "orders", `{"spec":{"version":"1.5.0"}}`, counts(children{"Job", 1, []string{"orders-migrate-1-5-0"}}, children{"Deployment", 1, nil})},
+		},
+		story: jobGateStory,
+	},
+	{
+		name:      "config-propagation",
+		crds:      []string{"crds/platform.example.com_configpropagations.yaml"},
+		setup:     []string{"cluster.yaml"},
+		resources: []string{"configpropagation.yaml"},
+		global:    []string{"platform", "orders", "payments", "proxy-settings"},
+		children:  []children{{kind: "ConfigMap", count: 2, names: []string{"proxy"}}},
+		updates: []update{
+			{"ConfigPropagation", "proxy-settings", `{"spec":{"namespaceSelector":{"matchExpressions":[{"key":"nowhere","operator":"Exists"}]}}}`, counts(children{"ConfigMap", 0, nil})},
+			{"ConfigPropagation", "proxy-settings", `{"spec":{"namespaceSelector":{"matchExpressions":null}}}`, counts(children{"ConfigMap", 2, nil})},
+		},
+		story: configPropagationStory,
+	},
+	{
+		name:      "backup-on-delete",
+		crds:      []string{"crds/platform.example.com_databases.yaml"},
+		setup:     []string{"secret.yaml"},
+		resources: []string{"database.yaml"},
+		children: []children{
+			{kind: "Service", count: 1, names: []string{"ledger"}},
+			{kind: "StatefulSet", count: 1, names: []string{"ledger"}},
+			{kind: "Job", count: 0},
+		},
+		updates: []update{
+			{"Database", "ledger", `{"spec":{"backup":{"url":"https://backups.example.com/elsewhere"}}}`, nil},
+		},
+		story: backupStory,
+	},
+	{
+		name:      "chain",
+		rules:     []string{"rules.yaml", "examples/webapp/rules.yaml"},
+		crds:      []string{"crds/platform.example.com_tenants.yaml", "crds/platform.example.com_webapps.yaml"},
+		resources: []string{"tenant.yaml"},
+		global:    []string{"acme"},
+		children: []children{
+			{kind: "Namespace", count: 1},
+			{kind: "WebApp", count: 1, names: []string{"web"}},
+			{kind: "Deployment", count: 1, names: []string{"web"}},
+			{kind: "Service", count: 1, names: []string{"web"}},
+			{kind: "Ingress", count: 1, names: []string{"web"}},
+		},
+		updates: []update{
+			{"Tenant", "acme", `{"spec":{"image":"nginxinc/nginx-unprivileged:1.28-alpine"}}`, nil},
+			{"Tenant", "acme", `{"spec":{"host":null}}`, counts(children{"Ingress", 0, nil})},
+		},
+		story: chainStory,
+	},
+}

@@ -1,0 +1,118 @@
+package faultproxy
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"time"
+)
+
+type delay struct {
+	match func(Request) bool
+	by    time.Duration
+}
+
+// DelayWatch lets the events of the watches that match come later, in their
+// order, until lift is called. It holds for watches that are open already, and
+// for the beginning of new ones too.
+func (p *Proxy) DelayWatch(match func(Request) bool, by time.Duration) (lift func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := len(p.delays)
+	p.delays = append(p.delays, delay{match, by})
+	p.delaysChangedLocked()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.delays[i].by = 0
+		p.delaysChangedLocked()
+	}
+}
+
+func (p *Proxy) delaysChangedLocked() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// delayOf returns how late a watch is at present, and what is closed when that
+// changes.
+func (p *Proxy) delayOf(request Request) (by time.Duration, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range p.delays {
+		if d.match(request) {
+			by = max(by, d.by)
+		}
+	}
+	return by, p.changed
+}
+
+// A frame is one event of a watch, which is one line.
+type frame struct {
+	line []byte
+	came time.Time
+}
+
+// slowed returns the body of a watch with its frames as late as they shall be.
+func (p *Proxy) slowed(ctx context.Context, request Request, body io.ReadCloser) io.ReadCloser {
+	// Frames are taken in when they come, not when there is room for them: lateness
+	// must not add up.
+	frames := make(chan frame, 1<<12)
+	go func() {
+		defer close(frames)
+		for lines := bufio.NewReader(body); ; {
+			line, err := lines.ReadBytes('\n')
+			select {
+			case frames <- frame{line, time.Now()}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return // The end of a watch comes late as well.
+			}
+		}
+	}()
+	reader, writer := io.Pipe()
+	go func() {
+		defer writer.Close()
+		for f := range frames {
+			if !p.hold(ctx, request, f.came) {
+				return
+			}
+			if _, err := writer.Write(f.line); err != nil {
+				return // The controller has gone.
+			}
+		}
+	}()
+	return struct {
+		io.Reader
+		io.Closer
+	}{reader, closers{reader, body}}
+}
+
+// hold waits until a frame is due, and reports whether anybody still wants it.
+func (p *Proxy) hold(ctx context.Context, request Request, came time.Time) bool {
+	for {
+		by, changed := p.delayOf(request)
+		timer := time.NewTimer(time.Until(came.Add(by)))
+		select {
+		case <-timer.C:
+			return ctx.Err() == nil
+		case <-changed: // It may be due now.
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
+	}
+}
+
+type closers []io.Closer
+
+// Close implements io.Closer.
+func (c closers) Close() error {
+	for _, one := range c {
+		_ = one.Close() // Nothing is left to be done about it.
+	}
+	return nil
+}
