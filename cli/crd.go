@@ -19,7 +19,7 @@ var crdKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v
 type crd struct {
 	file   string
 	object map[string]any // the whole definition
-	Spec struct {
+	Spec   struct {
 		Group string
 		Scope string
 		Names struct{ Kind string }

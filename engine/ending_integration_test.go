@@ -48,7 +48,7 @@ func (w *world) gone(kind schemaGVK, name string) {
 func (w *world) finalizers(kind schemaGVK, name string, want ...string) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("%s %s to have finalizers %v", kind.Kind, name, want), func() error {
-		u := w.get(kind, name)
+		u := w.get(kind, "one")
 		if u == nil {
 			return errors.New("it does not exist")
 		}
@@ -67,12 +67,12 @@ func (w *world) deleteWith(kind schemaGVK, name string, policy metav1.DeletionPr
 	}
 }
 
-// saysOf waits until a condition of a primary has a reason and a message that
+// saysOf waits until a condition of the primary one has a reason and a message that
 // holds some text.
-func (w *world) saysOf(kind schemaGVK, name, conditionType, reason, text string) {
+func (w *world) saysOf(kind schemaGVK, conditionType, reason, text string) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("%s %s to say %s", kind.Kind, name, reason), func() error {
-		u := w.get(kind, name)
+	w.eventually(fmt.Sprintf("%s one to say %s", kind.Kind, reason), func() error {
+		u := w.get(kind, "one")
 		if u == nil {
 			return errors.New("it does not exist")
 		}
@@ -126,8 +126,8 @@ func TestFinalizeHoldsTheChildrenInForeground(t *testing.T) {
 	w.is(widgets, "one", "Ready", "True")
 	w.deleteWith(widgets, "one", metav1.DeletePropagationForeground)
 	w.has(jobs, "one-backup", nil)
-	w.saysOf(widgets, "one", "Reconciling", "Finalizing", "Job/"+w.namespace+"/one-backup")
-	w.saysOf(widgets, "one", "Ready", "Finalizing", "until ")
+	w.saysOf(widgets, "Reconciling", "Finalizing", "Job/"+w.namespace+"/one-backup")
+	w.saysOf(widgets, "Ready", "Finalizing", "until ")
 	w.settles()
 	w.quiet(2 * time.Second)
 	if a := w.get(configs, "one-a"); a == nil || a.GetDeletionTimestamp() != nil {
@@ -188,7 +188,7 @@ func TestFinalizeIsDoneOnce(t *testing.T) {
 	w.is(widgets, "one", "Ready", "True")
 	w.patch(configs, "one-a", `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
-	w.saysOf(widgets, "one", "Ready", "Deleting", "ConfigMap/"+w.namespace+"/one-a")
+	w.saysOf(widgets, "Ready", "Deleting", "ConfigMap/"+w.namespace+"/one-a")
 	in.stop()
 	w.delete(jobs, "one-backup")
 	w.gone(jobs, "one-backup")
@@ -230,7 +230,7 @@ func TestOrderedTeardown(t *testing.T) {
 			}
 			return nil
 		})
-		w.saysOf(widgets, "one", "Ready", "Deleting", name)
+		w.saysOf(widgets, "Ready", "Deleting", name)
 		w.rest(500 * time.Millisecond)
 		for _, later := range order[i+1:] {
 			if u := w.get(configs, later); u == nil || u.GetDeletionTimestamp() != nil {
@@ -327,7 +327,7 @@ func TestNameIsTakenAgainAtOnce(t *testing.T) {
 	w.settles()
 	w.patch(configs, "one-a", `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
 	w.delete(widgets, "one")
-	w.saysOf(widgets, "one", "Ready", "Deleting", "one-a")
+	w.saysOf(widgets, "Ready", "Deleting", "one-a")
 	w.patch(widgets, "one", `{"metadata":{"finalizers":null}}`)
 	w.gone(widgets, "one")
 	again := w.create(widget("one", "value: z"))
@@ -348,7 +348,7 @@ func TestRefusedFinalizeTimesOut(t *testing.T) {
 	w.create(widget("one", "value: x"))
 	w.is(widgets, "one", "Ready", "True")
 	w.delete(widgets, "one")
-	w.saysOf(widgets, "one", "Ready", "Finalizing", "restartPolicy")
+	w.saysOf(widgets, "Ready", "Finalizing", "restartPolicy")
 	w.gone(widgets, "one")
 	w.gone(configs, "one-a")
 	w.told("Widget", "one", "FinalizeTimeout")

@@ -16,7 +16,7 @@ import (
 func thing(namespace, name, set string) *object {
 	found := map[string]any{}
 	if set != "" {
-		for _, pair := range strings.Split(set, ",") {
+		for pair := range strings.SplitSeq(set, ",") {
 			key, value, _ := strings.Cut(pair, "=")
 			found[key] = value
 		}

@@ -22,7 +22,7 @@ func TestPaused(t *testing.T) {
 	w.is(widgets, "one", "Ready", "True")
 	w.patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/paused":"true"}}}`)
 	w.is(widgets, "one", "Ready", "Unknown")
-	w.saysOf(widgets, "one", "Ready", "Paused", "paused by the annotation reconcel.dev/paused")
+	w.saysOf(widgets, "Ready", "Paused", "paused by the annotation reconcel.dev/paused")
 	w.told("Widget", "one", "Paused")
 	w.patch(widgets, "one", `{"spec":{"value":"other"}}`)
 	w.delete(configs, "one-a")
@@ -38,7 +38,7 @@ func TestPaused(t *testing.T) {
 	}
 	in.stop()
 	since := time.Now()
-	in = w.run(source)
+	w.run(source)
 	w.rest(2 * time.Second)
 	if found := w.writes(since); len(found) > 0 {
 		t.Errorf("writes after a restart: %v", found)
