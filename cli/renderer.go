@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -19,6 +18,7 @@ type renderer struct {
 	observed *observed
 	out      rules.Rendering
 
+	own      *item                      // what the rules write into the resource at hand
 	given    map[rules.Identity]*object // resources so far
 	made     map[rules.Identity]string  // children so far, and whose they are
 	items    []item
@@ -80,7 +80,14 @@ func (r *renderer) resource(o *object) {
 		r.tell(o, "no rule selects it: what for.namespaces, for.selector or for.when say does not hold")
 		return
 	}
+	r.own = nil
+	for i := range r.out.Rules {
+		r.patch(o, &r.out.Rules[i])
+	}
 	r.status(o)
+	if r.own != nil {
+		r.items = append(r.items, *r.own)
+	}
 }
 
 // observeSelf gives a resource without a status the one that it is observed
@@ -134,7 +141,6 @@ func (r *renderer) rule(o *object, result *rules.RuleResult, foreign map[rules.I
 			r.children(o, result.Rule, c, foreign)
 		}
 	}
-	r.patch(o, result)
 	if result.StatusErr != nil {
 		r.fail(o, "%v", result.StatusErr)
 	}
@@ -229,20 +235,35 @@ func (r *renderer) patch(o *object, result *rules.RuleResult) {
 		r.fail(o, "%s: %v", name, err)
 		return
 	}
-	metadata, _ := content["metadata"].(map[string]any)
-	content["metadata"] = r.named(o, metadata)
-	content["apiVersion"], content["kind"] = o.GetAPIVersion(), o.GetKind()
-	r.items = append(r.items, item{comment: fmt.Sprintf("# patch of %s by rule %q", o, result.Rule.Name), object: content})
+	r.write(o, fmt.Sprintf("# patch of %s by rule %q", o, result.Rule.Name), content)
 }
 
-// named returns metadata with the name of a resource.
-func (r *renderer) named(o *object, metadata map[string]any) map[string]any {
-	out := map[string]any{"name": o.GetName()}
-	maps.Copy(out, metadata)
-	if o.GetNamespace() != "" {
-		out["namespace"] = o.GetNamespace()
+// write keeps something that is written into the resource itself. All of that
+// is one object of the result, so that there are no two of one name.
+func (r *renderer) write(o *object, comment string, content map[string]any) {
+	if r.own == nil {
+		metadata := map[string]any{"name": o.GetName()}
+		if o.GetNamespace() != "" {
+			metadata["namespace"] = o.GetNamespace()
+		}
+		r.own = &item{object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": metadata}}
+	} else {
+		comment = "\n" + comment
 	}
-	return out
+	r.own.comment += comment
+	mergeInto(r.own.object, content)
+}
+
+// mergeInto adds what is in src, maps entry by entry.
+func mergeInto(dst, src map[string]any) {
+	for key, value := range src {
+		inner, isMap := value.(map[string]any)
+		if old, both := dst[key].(map[string]any); isMap && both {
+			mergeInto(old, inner)
+			continue
+		}
+		dst[key] = value
+	}
 }
 
 // status keeps what all rules together say about a resource's status.
@@ -268,10 +289,7 @@ func (r *renderer) status(o *object) {
 	if len(status) == 0 {
 		return
 	}
-	r.items = append(r.items, item{
-		comment: fmt.Sprintf("# status of %s", o),
-		object:  map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": r.named(o, nil), "status": status},
-	})
+	r.write(o, fmt.Sprintf("# status of %s", o), map[string]any{"status": status})
 }
 
 // condition returns a condition as it stands in a status, but for its times:

@@ -49,7 +49,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 		return p.create(ctx, c.kind, d, w)
 	case live.terminating() || p.memory.hasDeleted(live.GetUID()):
 		return awaitingEnd, nil // Whosever it is: the name will be free.
-	case !p.ours(d, &live.Unstructured, w):
+	case !p.ours(d, live, w):
 		return p.notOurs(ctx, c.kind, d, w, live)
 	case keeps(d.Child):
 		return unchanged, nil
@@ -86,16 +86,19 @@ func (p *pass) inScope(k kind, d *rules.Desired) error {
 	return &terminalError{string(rules.RuleError), 0, fmt.Errorf("%s/%s: %s", id.GVK.Kind, id.Name, why)}
 }
 
-// ours reports whether an object belongs to the primary: by its UID in the
-// controller reference or tracking annotation. Where somebody has taken the
-// reference away, our own write is the proof: remembered by UID, or else the
-// hash on the object, which covers the owner's UID.
-func (p *pass) ours(d *rules.Desired, u *unstructured.Unstructured, w *written) bool {
-	o := object{Unstructured: *u}
-	if by := o.trackedBy(); by != "" {
-		return by == p.req.UID
+// ours reports whether an object belongs to the primary: by its controller
+// reference, or by the tracking annotation that we have written. Where somebody
+// has taken that away, our own write is the proof: remembered by UID, or else
+// the hash on the object, which covers the owner's UID.
+func (p *pass) ours(d *rules.Desired, o *object, w *written) bool {
+	if o.belongsTo(p.req) {
+		return true
 	}
-	return w.uid != "" && w.uid == u.GetUID() || carries(&o, d) || keeps(d.Child) && p.abandoned(&o)
+	by := o.trackedBy()
+	if by != "" && by != p.req.UID {
+		return false
+	}
+	return w.uid != "" && w.uid == o.GetUID() || carries(o, d) || by == "" && keeps(d.Child) && p.abandoned(o)
 }
 
 // create makes the child by an apply that only creates: with resourceVersion
@@ -166,7 +169,7 @@ func (p *pass) occupied(ctx context.Context, k kind, d *rules.Desired, w *writte
 	switch {
 	case existing.GetDeletionTimestamp() != nil:
 		return awaitingEnd, nil
-	case p.ours(d, existing, w):
+	case p.ours(d, &object{Unstructured: *existing, fields: ownFields(existing.Object, childRole)}, w):
 	case d.Child.Adopt && p.adoptable(existing):
 		return p.adopt(ctx, k, d, w, existing)
 	default:

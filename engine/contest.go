@@ -12,6 +12,9 @@ import (
 const (
 	contestWindow = 30 * time.Second
 	mostRepairs   = 10
+	// mostChanges is for what follows something else, and may have to change
+	// often for a while: the count of Pods that are being made, say.
+	mostChanges = 100
 )
 
 // A contest counts the repairs of one child.
@@ -21,11 +24,17 @@ type contest struct {
 }
 
 // repair counts one repair, and returns how long to wait with it.
-func (c *contest) repair(now time.Time) time.Duration {
+func (c *contest) repair(now time.Time) time.Duration { return c.count(now, mostRepairs) }
+
+// change counts one change of what is written, and returns how long to wait
+// with it.
+func (c *contest) change(now time.Time) time.Duration { return c.count(now, mostChanges) }
+
+func (c *contest) count(now time.Time, most int) time.Duration {
 	if now.Sub(c.since) > contestWindow {
 		*c = contest{since: now}
 	}
-	if c.repairs >= mostRepairs {
+	if c.repairs >= most {
 		return c.since.Add(contestWindow).Sub(now)
 	}
 	c.repairs++

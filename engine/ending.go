@@ -18,7 +18,8 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 	if !p.self.hasFinalizer(r.Rule) {
 		return outcome{} // Its children go by their owner references.
 	}
-	if kind, why := p.primary.unlisted(r.Rule); why != "" {
+	if kind, why := p.unlisted(ctx, r.Rule); why != "" {
+		p.again(forbiddenRetry) // No watch may show the primary any more.
 		return outcome{state: waiting, reason: reasonDeleting,
 			message: fmt.Sprintf("rule %q waits for kind %s: %s", r.Rule.Name, kind, why)}
 	}

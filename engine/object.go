@@ -141,6 +141,21 @@ func (o *object) owner() (Request, bool) {
 	return Request{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, true
 }
 
+// belongsTo reports whether a primary has the object: it is its controller, or
+// what our own write has named as its owner. A mark that somebody else has
+// written, in a copy, a restored backup or on purpose, makes nothing ours.
+func (o *object) belongsTo(req Request) bool {
+	owner, ok := o.owner()
+	if !ok || owner.UID != req.UID || owner.Kind != req.Kind || owner.Name != req.Name {
+		return false
+	}
+	if req.Namespace != "" && owner.Namespace != req.Namespace {
+		return false
+	}
+	_, controlled := o.controller()
+	return controlled || o.fields != (fields{}) && strings.Contains(o.fields.Value(), `"f:`+rules.AnnotationOwner+`"`)
+}
+
 // trackedBy returns the UID of the owner, or "".
 func (o *object) trackedBy() types.UID {
 	owner, _ := o.owner()

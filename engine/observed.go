@@ -17,7 +17,7 @@ func (p *pass) observed(id rules.Identity) rules.Live {
 	if o == nil {
 		return rules.Live{}
 	}
-	if by := o.trackedBy(); by != p.req.UID && (by != "" || !p.abandoned(o)) {
+	if !o.belongsTo(p.req) && (o.trackedBy() != "" || !p.abandoned(o)) {
 		return rules.Live{}
 	}
 	return p.liveOf(o)
@@ -68,7 +68,7 @@ func (p *pass) owned(r *rules.Rule, child *rules.Child) []rules.Live {
 // them.
 func (p *pass) objectsOf(c *cached) []any {
 	ahead := p.ahead(c) // Before the cache is read: what it shows by now is not missed then.
-	items := c.ownedBy(p.req.UID)
+	items := c.ownedBy(p.req)
 	if len(ahead) == 0 {
 		return items
 	}
@@ -80,7 +80,7 @@ func (p *pass) objectsOf(c *cached) []any {
 		}
 	}
 	for _, o := range ahead {
-		if o.trackedBy() == p.req.UID {
+		if o.belongsTo(p.req) {
 			out = append(out, o)
 		}
 	}

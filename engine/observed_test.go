@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
@@ -39,7 +40,7 @@ func TestOwnedObjects(t *testing.T) {
 		}
 	}
 	p, store := cacheWith(t)
-	p.req.UID = "u1"
+	p.req = Request{Kind: schema.GroupKind{Kind: "Foo"}, Namespace: "default", Name: "example", UID: "u1"}
 	p.rendering = &rules.Rendering{}
 	w := p.primary.children[deployment]
 	w.key.gvk, w.cached.Load().kind.gvk = deployment, deployment

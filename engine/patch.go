@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,8 @@ type writtenPatch struct {
 	fields  fields   // what we owned then
 	version string   // resourceVersion of the response
 	refusal refusal
-	contest contest
+	contest contest // over what it says
+	changes contest // of what it says
 }
 
 // patch writes what a rule wants of the primary itself: by an apply with the
@@ -66,10 +68,16 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (action, er
 	if err := w.refusal.of(p, body, ""); err != nil {
 		return unchanged, err
 	}
+	// Also when it says something else than the last time: what it is computed from
+	// may follow what it writes.
+	now, wait := p.engine.clock.Now(), time.Duration(0)
 	if w.hash == hash {
-		if wait := w.contest.repair(p.engine.clock.Now()); wait > 0 {
-			return unchanged, &contestedError{object: p.req.String(), wait: wait}
-		}
+		wait = w.contest.repair(now)
+	} else {
+		wait = w.changes.change(now)
+	}
+	if wait > 0 {
+		return unchanged, &contestedError{object: p.req.String(), wait: wait}
 	}
 	if err := p.applyPatch(ctx, r.Rule, w, desired); err != nil {
 		return unchanged, w.refusal.note(p, body, "", err)
@@ -122,7 +130,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	o := newObject(response, primaryRole)
-	*w = writtenPatch{fields: o.patches[patchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest}
+	*w = writtenPatch{fields: o.patches[patchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
 	p.patched = true
 	return nil
 }

@@ -29,6 +29,9 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 		p.engine.events.normal(p.self, reasonPaused, pausedMessage)
 	}
 	p.memory.pause = resting
+	if p.primary.watch.key.selector != "" {
+		p.again(forbiddenRetry) // The end of the pause may be out of the watch's sight.
+	}
 	p.outcomeOf(p.status(ctx, outcome{state: paused, reason: reasonPaused, message: pausedMessage}, now))
 	return p.result(), p.err
 }

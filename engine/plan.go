@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
 )
@@ -122,10 +121,10 @@ func (pk *primaryKind) unwatched(r *rules.RuleResult) (kind, why string) {
 }
 
 // hasChildren reports whether the caches hold anything of a primary.
-func (pk *primaryKind) hasChildren(uid types.UID) bool {
+func (pk *primaryKind) hasChildren(req Request) bool {
 	for _, watches := range pk.byRule {
 		for _, w := range watches {
-			if c := w.cached.Load(); c != nil && len(c.ownedBy(uid)) > 0 {
+			if c := w.cached.Load(); c != nil && len(c.ownedBy(req)) > 0 {
 				return true
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
 )
@@ -69,7 +68,7 @@ func (p *pass) take(ctx context.Context, k kind, o *object, policy metav1.Deleti
 	if err := p.confirm(ctx); err != nil {
 		return nil, err
 	}
-	deleted, err := p.engine.discard(ctx, k, o, p.req.UID, policy)
+	deleted, err := p.engine.discard(ctx, k, o, p.req, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -84,19 +83,19 @@ func (p *pass) take(ctx context.Context, k kind, o *object, policy metav1.Deleti
 // discard deletes one object that belongs to an owner. All deletes go through
 // here, and whoever calls it has read the owner live: the object is read live
 // first, and the delete holds for exactly the state that was read.
-func (e *Engine) discard(ctx context.Context, k kind, o *object, owner types.UID, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (e *Engine) discard(ctx context.Context, k kind, o *object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	client := e.resource(k, o.GetNamespace())
 	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if isAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	now := object{Unstructured: *live}
-	if live.GetUID() != o.GetUID() || now.trackedBy() != owner || now.rule() != o.rule() || now.orphan() != o.orphan() {
+	now := newObject(live, childRole)
+	if live.GetUID() != o.GetUID() || !now.belongsTo(owner) || now.rule() != o.rule() || now.orphan() != o.orphan() {
 		return nil, errStale
 	}
 	if now.terminating() {
@@ -108,7 +107,7 @@ func (e *Engine) discard(ctx context.Context, k kind, o *object, owner types.UID
 		PropagationPolicy: &policy,
 	})
 	switch {
-	case apierrors.IsNotFound(err):
+	case isAbsent(err):
 		return nil, nil
 	case apierrors.IsConflict(err):
 		return nil, errStale // It changed between the read and the delete.

@@ -50,7 +50,7 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 	if self := cache.get(req.Namespace, req.Name); self != nil && self.GetUID() == req.UID {
 		return self, nil
 	}
-	if !primary.hasChildren(req.UID) && primary.watch.key.selector == "" {
+	if !primary.hasChildren(req) && primary.watch.key.selector == "" {
 		e.memories.forget(req)
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 // does not show: its end will not be told.
 func (p *pass) dismiss() {
 	shown := p.cache.get(p.req.Namespace, p.req.Name)
-	if p.err == nil && p.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req.UID) {
+	if p.err == nil && p.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req) {
 		p.engine.memories.forget(p.req)
 	}
 }

@@ -124,14 +124,21 @@ func stays(rule *rules.Rule, o *object) bool {
 }
 
 // unlisted names the first kind of which a rule may have made something and
-// that has no cache, and why. A kind that the API server does not know has no
-// objects.
-func (pk *primaryKind) unlisted(r *rules.Rule) (kind, why string) {
-	for _, w := range pk.watchesOf(r) {
-		var unknown errNoKind
-		if w.cached.Load() == nil && !errors.As(w.trouble(), &unknown) {
-			return w.key.gvk.Kind, w.trouble().Error()
+// that has no cache, and why. A kind that the API server does not know in any
+// version has no objects.
+func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
+	for _, w := range p.primary.watchesOf(r) {
+		if w.cached.Load() != nil {
+			continue
 		}
+		err := w.trouble()
+		var unknown errNoKind
+		if errors.As(err, &unknown) {
+			if _, other := p.engine.anyVersion(ctx, w.key.gvk.GroupKind()); errors.As(other, &unknown) {
+				continue
+			}
+		}
+		return w.key.gvk.Kind, err.Error()
 	}
 	return "", ""
 }
@@ -152,7 +159,7 @@ func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Reque
 			if c == nil {
 				continue
 			}
-			for _, item := range c.ownedBy(req.UID) {
+			for _, item := range c.ownedBy(req) {
 				errs = append(errs, e.clearOne(ctx, c.kind, rule, item.(*object), req))
 			}
 		}
@@ -165,7 +172,7 @@ func (e *Engine) clearOne(ctx context.Context, k kind, rule *rules.Rule, o *obje
 		return nil
 	}
 	subject := name(k.gvk.Kind, o.GetNamespace(), o.GetName())
-	deleted, err := e.discard(ctx, k, o, gone.UID, metav1.DeletePropagationBackground)
+	deleted, err := e.discard(ctx, k, o, gone, metav1.DeletePropagationBackground)
 	if err != nil {
 		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -82,9 +82,9 @@ func (c *cached) get(namespace, name string) *object {
 }
 
 // ownedBy returns the cached objects that belong to a primary.
-func (c *cached) ownedBy(uid types.UID) []any {
-	items, _ := c.objects.ByIndex(byOwner, string(uid)) // Its only error is an unknown index.
-	return items
+func (c *cached) ownedBy(req Request) []any {
+	items, _ := c.objects.ByIndex(byOwner, string(req.UID)) // Its only error is an unknown index.
+	return slices.DeleteFunc(items, func(item any) bool { return !item.(*object).belongsTo(req) })
 }
 
 // seen reports whether the cache has caught up with a resource version.
@@ -143,6 +143,7 @@ func (ws *watches) await(ctx context.Context, w *watch) (kind, bool) {
 			return false, nil
 		}
 		found = k
+		w.problem.Store(&errStarting) // It is known now, and not listed yet.
 		return true, nil
 	})
 	return found, err == nil

@@ -76,7 +76,12 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 		c.check(s)
 	}
 	c.prefix = ""
-	c.patch()
+	reads := c.watched(c.patch)
+	for _, f := range src.Finalize {
+		if reads[f.ID.Value] {
+			c.complain(src.Patch.Pos, "patch: %q is made when the resource is deleted, a patch cannot wait for it", f.ID.Value)
+		}
+	}
 	c.status()
 	for _, s := range src.Conditions {
 		c.prefix = s.Entry + ": "

@@ -18,6 +18,26 @@ type data struct {
 	items    []*data       // or a list
 	fields   []dataField   // or a map
 	isMap    bool
+	// strict: an absent value is an error, and does not leave its entry out.
+	strict bool
+	where  string
+	pos    syntax.Pos
+}
+
+// beStrict makes absent values in the data an error.
+func (d *data) beStrict() {
+	d.strict = true
+	for _, item := range d.items {
+		item.beStrict()
+	}
+	for _, f := range d.fields {
+		f.value.beStrict()
+	}
+}
+
+// absent is the error of a value that is absent where it must not be.
+func (d *data) absent() any {
+	return types.WrapErr(&expr.Error{Pos: d.pos, Message: d.where + ": the value is absent: give it a default with orValue()"})
 }
 
 type dataField struct {
@@ -33,7 +53,7 @@ func (c *compiler) data(n *syntax.Node, where string) *data {
 	switch n.Kind {
 	case syntax.Interp:
 		if len(n.Parts) == 1 {
-			return &data{prog: c.expression(n.Parts[0].Expr, expr.Any, where)}
+			return &data{prog: c.expression(n.Parts[0].Expr, expr.Any, where), where: where, pos: n.Pos}
 		}
 		return &data{text: c.text(n, where)}
 	case syntax.List:
@@ -118,6 +138,9 @@ func (r *run) mapValue(d *data) any {
 		case *types.Unknown:
 			unknown = types.MergeUnknowns(w, unknown)
 		case *types.Optional:
+			if !w.HasValue() && d.strict {
+				return f.value.absent()
+			}
 			if w.HasValue() {
 				out[f.key] = w.GetValue()
 			}
@@ -142,6 +165,9 @@ func (r *run) listValue(d *data) any {
 		case *types.Unknown:
 			unknown = types.MergeUnknowns(w, unknown)
 		case *types.Optional:
+			if !w.HasValue() && d.strict {
+				return item.absent()
+			}
 			if w.HasValue() {
 				out = append(out, w.GetValue())
 			}

@@ -229,7 +229,7 @@ func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string)
 	if !ok {
 		return e, false, "the keys of a map must be text"
 	}
-	if strings.HasPrefix(string(name), reserved) {
+	if syntax.IsOwn(string(name)) {
 		return e, false, quoted(string(name)) + " cannot be set: " + reserved + " is reconcel's own"
 	}
 	v, ok := unwrap(m.Get(key))

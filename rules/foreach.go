@@ -88,7 +88,7 @@ func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 	list := r.elements(c, it.in)
 	mark := len(at.values)
 	for i, element := range list {
-		if c.State != Rendered || !r.room(c, 1, "forEach", it.in) {
+		if c.State != Rendered || !r.room(c, 1, "forEach", it.in.Pos()) {
 			return
 		}
 		at.values = append(at.values[:mark], element)

@@ -247,6 +247,12 @@ func TestReplicas(t *testing.T) {
 			t.Errorf("finished, youngest first: %v", f)
 		}
 	})
+	t.Run("are in the namespace that the rule says", func(t *testing.T) {
+		forged := podOf("forged", "Running", "1")
+		forged.Object["metadata"].(object)["namespace"] = "team-b"
+		s := scene{rule: pods, self: replicas(int64(1)), owned: []Live{forged}}
+		s.check(t, "pods: p-lrsfrfqq", `status {"names":[]}`)
+	})
 	t.Run("lose first what is not ready, then the youngest", func(t *testing.T) {
 		s := scene{rule: pods, self: replicas(int64(2)), owned: []Live{
 			podOf("old", "Running", "1"), podOf("young", "Running", "3"), podOf("pending", "Pending", "0"), podOf("middle", "Running", "2")}}
@@ -267,6 +273,30 @@ func TestReplicas(t *testing.T) {
 			s.check(t, "pods: a exists failed "+want, `status {"names":["a"]}`)
 		})
 	}
+}
+
+func TestListThatIsNotComplete(t *testing.T) {
+	const rule = `
+  children:
+  - id: workers
+    forEach: [{name: w, in: self.spec.workers}]
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${w}"}}
+  - id: eachOf
+    forEach: [{name: w, in: workers}]
+    template: {apiVersion: v1, kind: Service, metadata: {name: "${w.metadata.name}"}}
+  - id: some
+    when: size(workers) > 1
+    template: {apiVersion: v1, kind: Secret, metadata: {name: some}}
+  - id: many
+    replicas: size(workers)
+    template: {apiVersion: v1, kind: ServiceAccount, metadata: {generateName: m-}}
+`
+	s := scene{rule: rule, self: object{"spec": object{"workers": list{"a", "b"}}},
+		observed: cluster{"ConfigMap a": exists(named("a")), "Service a": exists(named("a")), "Service b": exists(named("b")), "Secret some": exists(named("some"))}}
+	const why = "workers to be complete: 1 of 2 exist"
+	s.check(t, "workers: a exists", "workers: b", "eachOf: waiting "+why, "some: some exists waiting waits for "+why, "many: waiting "+why)
+	s.observed["ConfigMap b"] = exists(named("b"))
+	s.check(t, "workers: a exists", "workers: b exists", "eachOf: a exists", "eachOf: b exists", "some: some exists", "many: m-68khlp4d", "many: m-wzzgtx5s")
 }
 
 const settings = `
@@ -325,6 +355,39 @@ func TestLookupSelector(t *testing.T) {
 	}
 	(&scene{rule: rule, self: object{"spec": object{"selector": object{"app": "x"}}}}).check(t, "status {}",
 		`error rules.yaml:12:15: rule "r": status.n: lookups.pods: selector: must be a label selector with matchLabels or matchExpressions`)
+}
+
+func TestSelectorThatLacksAValue(t *testing.T) {
+	for _, selector := range []string{`{matchLabels: {tier: "${self.spec.?tier}"}}`, `{matchLabels: "${self.spec.?tier}"}`, `"${self.spec.?tier}"`,
+		`{matchExpressions: [{key: a, operator: In, values: ["${self.spec.?tier}"]}]}`} {
+		s := scene{rule: "  lookups: [{id: pods, apiVersion: v1, kind: Pod, selector: " + selector + "}]\n  status: {n: \"${size(pods)}\"}\n"}
+		got := objects(s.render(t))
+		if len(got) != 2 || got[0] != "status {}" || !strings.Contains(got[1], "absent") || len(s.asked) > 0 {
+			t.Errorf("%s selects what nobody meant: %v %v", selector, got, s.asked)
+		}
+	}
+}
+
+func TestPlainChildrenCountToo(t *testing.T) {
+	var rule strings.Builder
+	rule.WriteString("  children:\n")
+	for i := range maxChildren + 1 {
+		fmt.Fprintf(&rule, "  - {id: c%d, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c%d}}}\n", i, i)
+	}
+	r := (&scene{rule: rule.String()}).render(t)
+	if c := &r.Children[maxChildren]; c.State != Failed || r.Children[maxChildren-1].State != Rendered || !strings.Contains(c.Err.Message, "more than 500 objects") {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestCheckThatSaysNoIsHeard(t *testing.T) {
+	const rule = `
+  validate:
+  - {expression: self.spec.nope.x == 1}
+  - {expression: has(self.spec.b), message: spec.b must be set}
+  - {expression: self.spec.b.c == 1}
+`
+	(&scene{rule: rule}).check(t, "InvalidSpec: spec.b must be set")
 }
 
 func TestLookupNamespaces(t *testing.T) {

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -85,6 +86,11 @@ func (l *loader) shared(rule, other *Rule, src *syntax.Rule) {
 			if taken[f.Key.Value] {
 				l.errorf(f.Key.Pos, rule.Name, "status.%s: rule %q writes this field already", f.Key.Value, other.Name)
 			}
+		}
+	}
+	for _, f := range rule.patched {
+		if i := slices.IndexFunc(other.patched, f.overlaps); i >= 0 {
+			l.errorf(f.pos, rule.Name, "%s: rule %q patches %s already", f.where, other.Name, other.patched[i].where)
 		}
 	}
 	clear(taken)

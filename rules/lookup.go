@@ -61,6 +61,7 @@ func (c *compiler) lookup(l *Lookup, from syntax.Pos) {
 		case l.src.Selector != nil:
 			l.where = l.src.Selector.Pos
 			l.selector = c.data(l.src.Selector, "selector")
+			l.selector.beStrict() // A selector with less in it selects more.
 			if isLiteral(l.src.Selector) {
 				selector, err := selectorOf(literal(l.src.Selector))
 				if err != nil {

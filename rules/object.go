@@ -111,7 +111,7 @@ func (b *builder) markFields(n *syntax.Node, where string, ours []entryBytes) {
 		fields = append(fields, n.Fields...)
 	}
 	for _, f := range fields {
-		if strings.HasPrefix(f.Key.Value, reserved) {
+		if syntax.IsOwn(f.Key.Value) {
 			b.c.complain(f.Key.Pos, "%s: %q cannot be set: %s is reconcel's own", where, f.Key.Value, reserved)
 		}
 	}

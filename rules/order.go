@@ -13,12 +13,17 @@ import (
 func (c *compiler) children() {
 	entries := c.entries()
 	reads := make([]map[string]bool, len(entries)) // by the template, when and the like
+	heads := make([]map[string]bool, len(entries)) // by what says which objects there should be
 	ready := make([]map[string]bool, len(entries)) // by readyWhen and failWhen
 	for i, s := range entries {
 		ch := &Child{ID: s.ID.Value, Pos: s.Pos, Timeout: s.Timeout.Value, gone: expr.NewUnknown(s.ID.Value)}
 		c.rule.Children = append(c.rule.Children, ch)
 		c.prefix = s.Entry + ": "
-		reads[i] = c.watched(func() { c.childBody(ch, s) })
+		reads[i] = c.watched(func() {
+			var names []string
+			heads[i] = c.watched(func() { names = c.childHead(ch, s) })
+			c.childBody(ch, s, names)
+		})
 		ready[i] = c.watched(func() { c.judged(ch, s) })
 		c.prefix = ""
 		delete(ready[i], ch.ID) // Its own id is as good as child there.
@@ -41,10 +46,12 @@ func (c *compiler) children() {
 		c.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry, strings.Join(ids, " → "))
 		return
 	}
-	c.gates(reads, order)
+	c.gates(reads, heads, order)
 }
 
-func (c *compiler) childBody(ch *Child, s *syntax.Child) {
+// childHead compiles what says which objects of a child there should be, and
+// returns the names of its iterators.
+func (c *compiler) childHead(ch *Child, s *syntax.Child) []string {
 	if s.When != nil {
 		ch.when = c.expression(s.When, expr.Bool, "when")
 	}
@@ -54,7 +61,10 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child) {
 	if s.MaxUnavailable != nil {
 		ch.unavailable = c.expression(s.MaxUnavailable, expr.Int, "maxUnavailable")
 	}
-	names := c.iterators(ch, s)
+	return c.iterators(ch, s)
+}
+
+func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	if s.Template == nil {
 		return // The parser has said why.
 	}
@@ -206,7 +216,7 @@ func (c *compiler) after(s *syntax.Child, id string) bool {
 // gates sorts the children and notes whose readiness each of them waits for,
 // and whose completeness. What is made at the end of a primary waits for
 // nothing that was made before: that may never get ready.
-func (c *compiler) gates(reads []map[string]bool, order []int) {
+func (c *compiler) gates(reads, heads []map[string]bool, order []int) {
 	entries := c.entries()
 	sorted := make([]*Child, len(order))
 	place := make([]int, len(order))
@@ -227,6 +237,9 @@ func (c *compiler) gates(reads []map[string]bool, order []int) {
 			}
 			if reads[i][id] && before.Many() {
 				ch.lists = append(ch.lists, place[j])
+			}
+			if heads[i][id] && before.Many() {
+				ch.heads = append(ch.heads, place[j])
 			}
 		}
 	}

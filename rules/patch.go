@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
 )
 
 // patch compiles what the rule writes into the primary itself.
@@ -27,6 +29,62 @@ func (c *compiler) patch() {
 		b.close('}')
 	}
 	c.rule.patch = b.template()
+	c.restless(c.rule.patch.ops)
+	c.rule.patched = patchedFields(c.src.Patch, "patch", nil)
+}
+
+// restless complains about expressions of a patch that would change each time
+// that the patch is written.
+func (c *compiler) restless(ops []op) {
+	for i := range ops {
+		o := &ops[i]
+		progs := []*expr.Program{o.prog}
+		if o.text != nil {
+			for _, p := range o.text.parts {
+				progs = append(progs, p.prog)
+			}
+		}
+		for _, p := range progs {
+			if p == nil {
+				continue
+			}
+			own, _ := strings.CutPrefix(o.where, "patch.")
+			if trail, ok := p.Volatile(); ok {
+				c.complain(p.Pos(), "%s: %s changes with each write, and with it the patch would", o.where, trail)
+			} else if slices.Contains(p.Paths(), self+"."+own) {
+				c.complain(p.Pos(), "%s: is computed from itself, and would change each time", o.where)
+			}
+		}
+		c.restless(o.ops)
+	}
+}
+
+// A patchedField is a field that a patch writes as a whole.
+type patchedField struct {
+	where string
+	pos   syntax.Pos
+}
+
+// overlaps reports whether two fields are one, or one of them is in the other.
+func (f patchedField) overlaps(g patchedField) bool {
+	a, b := f.where, g.where
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return strings.HasPrefix(b, a) && (len(a) == len(b) || b[len(a)] == '.' || b[len(a)] == '[')
+}
+
+// patchedFields lists the fields of a map that are no maps themselves.
+func patchedFields(n *syntax.Node, where string, out []patchedField) []patchedField {
+	for _, f := range n.Fields {
+		at := expr.Join(where, f.Key.Value)
+		if f.Value.Kind == syntax.Map {
+			out = patchedFields(f.Value, at, out)
+		} else {
+			out = append(out, patchedField{at, f.Key.Pos})
+		}
+	}
+	return out
 }
 
 // renderPatch writes the patch. It is written as a whole or not at all: a

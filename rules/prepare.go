@@ -6,6 +6,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
 )
 
 // maxChildren is how many objects one primary may own.
@@ -41,13 +42,28 @@ func (r *run) prepare(c *ChildResult) {
 	}
 }
 
+// partial reports whether it cannot be told yet which objects there should be,
+// because a list of other children that says so is not complete: an element
+// that is about to be made again must not take away what hangs on it.
+func (r *run) partial(c *ChildResult) bool {
+	for _, i := range c.Child.heads {
+		list := &r.result.Children[i]
+		r.prepare(list)
+		if why := list.incomplete(); why != "" {
+			c.State, c.Waits = Waiting, merged(c.Waits, []string{why})
+		}
+	}
+	return c.State == Waiting
+}
+
 // expand decides whether a child should exist, and which objects that makes.
 func (r *run) expand(c *ChildResult) {
 	if c.Child.Timeout > 0 && !r.result.Leaving {
 		c.State = Excluded // It is for the end.
 		return
 	}
-	if p := c.Child.when; p != nil {
+	partial := r.partial(c)
+	if p := c.Child.when; p != nil && !partial {
 		yes, res := r.truth(p)
 		switch {
 		case !res.ok():
@@ -60,14 +76,16 @@ func (r *run) expand(c *ChildResult) {
 		}
 	}
 	if p := c.Child.unavailable; p != nil {
-		c.MaxUnavailable = r.count(c, p, "maxUnavailable", 1)
+		if v, err := p.Eval(r.frame); err != nil || !types.IsUnknown(v) {
+			c.MaxUnavailable = r.count(c, p, "maxUnavailable", 1)
+		} // What is not known yet is 1.
 	}
 	switch {
 	case c.Child.replicas != nil:
 		r.expandReplicas(c)
 	case len(c.Child.iterators) > 0:
 		r.expandEach(c)
-	default:
+	case r.room(c, 1, "template", c.Child.Pos):
 		// Also when it has to wait: whatever exists can still be read.
 		r.identify(r.add(c))
 	}
@@ -85,11 +103,11 @@ func (r *run) add(c *ChildResult) *Desired {
 
 // room reports whether the primary may own so many objects more, and fails the
 // child otherwise.
-func (r *run) room(c *ChildResult, more int, where string, at *expr.Program) bool {
+func (r *run) room(c *ChildResult, more int, where string, pos syntax.Pos) bool {
 	if r.objects+more <= maxChildren {
 		return true
 	}
-	r.settleAll(c, where, result{err: &expr.Error{Pos: at.Pos(), Message: fmt.Sprintf("more than %d objects for one resource", maxChildren)}})
+	r.settleAll(c, where, result{err: &expr.Error{Pos: pos, Message: fmt.Sprintf("more than %d objects for one resource", maxChildren)}})
 	return false
 }
 

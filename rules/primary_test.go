@@ -16,12 +16,12 @@ func TestPatch(t *testing.T) {
     metadata:
       labels: {pod-count: "${string(size(pods))}", a: b}
       annotations: {x: "${self.spec.?x}"}
-    spec: {n: "${self.spec.n}"}
+    spec: {n: "${self.spec.m}"}
 `
-	s := scene{rule: rule, self: object{"spec": object{"n": int64(1)}}, lookup: map[string][]object{"Pod": {named("a"), named("b")}}}
+	s := scene{rule: rule, self: object{"spec": object{"m": int64(1)}}, lookup: map[string][]object{"Pod": {named("a"), named("b")}}}
 	s.check(t, `patch {"metadata":{"labels":{"a":"b","pod-count":"2"}},"spec":{"n":1}}`)
 	s.self = nil
-	s.check(t, `error rules.yaml:14:27: rule "r": patch.spec.n: no such key: n`)
+	s.check(t, `error rules.yaml:14:27: rule "r": patch.spec.n: no such key: m`)
 }
 
 func TestPatchWaits(t *testing.T) {

@@ -48,6 +48,7 @@ type Rule struct {
 	lets       []*let
 	checks     []check
 	patch      *template // or nil
+	patched    []patchedField
 	status     *template // or nil
 	conditions []condition
 	allow      allow
@@ -79,6 +80,7 @@ type Child struct {
 	allowed     bool          // its kind is in allow.clusterScoped
 	gates       []int         // indexes of the children whose readiness it comes after
 	lists       []int         // indexes of the children with many objects whose list it reads
+	heads       []int         // those of them that decide which objects there should be
 	gone        *types.Unknown
 }
 

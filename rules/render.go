@@ -165,14 +165,14 @@ func (r *run) matches() bool {
 // it waits for may be what the rule is about to make.
 func (r *run) validate() bool {
 	var said []byte
+	var failed *Failure // What a check says counts more than that another one fails.
 	for i := range r.rule.checks {
 		k := &r.rule.checks[i]
 		yes, res := r.truth(k.prog)
-		if res.err != nil {
-			r.stop(r.failure("", fmt.Sprintf("validate[%d]", i), res.err))
-			return false
+		if res.err != nil && failed == nil {
+			failed = r.failure("", fmt.Sprintf("validate[%d]", i), res.err)
 		}
-		if yes || res.unknown != nil {
+		if yes || !res.ok() {
 			continue
 		}
 		if said != nil {
@@ -181,10 +181,12 @@ func (r *run) validate() bool {
 		said = append(said, r.complaint(k)...)
 	}
 	if said != nil {
-		r.stop(&Failure{Reason: InvalidSpec, Message: string(said)})
-		return false
+		failed = &Failure{Reason: InvalidSpec, Message: string(said)}
 	}
-	return true
+	if failed != nil {
+		r.stop(failed)
+	}
+	return failed == nil
 }
 
 // complaint is the message of a check that said no.

@@ -21,11 +21,18 @@ var pod = schema.GroupKind{Kind: "Pod"}
 // expandReplicas decides which objects of a child there should be: those that
 // are active, as many as are wanted, and new ones for the rest.
 func (r *run) expandReplicas(c *ChildResult) {
-	active, taken := r.sortReplicas(c)
+	prefix, ns, ok := r.prefix(c)
+	if !ok {
+		ns = r.primary.home
+	}
+	active, taken := r.sortReplicas(c, ns)
 	want := r.count(c, c.Child.replicas, "replicas", 0)
+	if c.State == Excluded {
+		return
+	}
 	if c.State != Rendered {
 		want = len(active) // Until it is known, what exists can be read.
-	} else if !r.room(c, want, "replicas", c.Child.replicas) {
+	} else if !r.room(c, want, "replicas", c.Child.replicas.Pos()) {
 		want = len(active)
 	}
 	if len(active) > want {
@@ -33,14 +40,13 @@ func (r *run) expandReplicas(c *ChildResult) {
 		active = active[:want]
 		slices.SortFunc(active, byName)
 	}
-	prefix, ns, ok := r.prefix(c)
-	if !ok {
-		return
-	}
 	for _, live := range active {
 		d := r.add(c)
-		r.place(d, Identity{GVK: c.Child.GVK, Namespace: live.namespace, Name: live.name})
+		r.place(d, Identity{GVK: c.Child.GVK, Namespace: ns, Name: live.name})
 		d.Live = live.Live
+	}
+	if !ok {
+		return
 	}
 	for ordinal := 0; len(c.Objects) < want; ordinal++ {
 		name := prefix + r.suffix(c.Child.ID, ordinal)
@@ -53,6 +59,9 @@ func (r *run) expandReplicas(c *ChildResult) {
 		if d.State == Failed {
 			c.State, c.Err = Failed, d.Err // The others would fail alike.
 			return
+		}
+		if r.in.Observed != nil {
+			d.Live = r.in.Observed(d.Identity) // That of the rule under a former name.
 		}
 	}
 }
@@ -80,20 +89,24 @@ func (r *run) prefix(c *ChildResult) (prefix, namespace string, ok bool) {
 // A replica is a live object of a child with replicas.
 type replica struct {
 	Live
-	name, namespace string
-	created         string // RFC 3339, so that its order is that of time
-	ready           bool
+	name    string
+	created string // RFC 3339, so that its order is that of time
+	ready   bool
 }
 
 // sortReplicas looks at all live objects of a child: the active ones by name,
-// and the names that are taken by any of them.
-func (r *run) sortReplicas(c *ChildResult) (active []replica, taken map[string]bool) {
+// and the names that are taken by any of them. What bears our marks in another
+// namespace is not of our making.
+func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, taken map[string]bool) {
 	taken = map[string]bool{}
 	if r.in.Owned == nil {
 		return nil, taken
 	}
 	for _, live := range r.in.Owned(r.rule, c.Child) {
 		id := identify(live.Object)
+		if id.namespace != namespace {
+			continue
+		}
 		taken[id.name] = true
 		if live.Deleted || deleted(live.Object) {
 			continue
@@ -103,7 +116,7 @@ func (r *run) sortReplicas(c *ChildResult) (active []replica, taken map[string]b
 			continue
 		}
 		readiness, _ := readiness(c.Child.GVK.GroupKind(), live.Object)
-		active = append(active, replica{Live: live, name: id.name, namespace: id.namespace,
+		active = append(active, replica{Live: live, name: id.name,
 			created: created(live.Object), ready: readiness == Ready})
 	}
 	slices.SortFunc(active, byName)

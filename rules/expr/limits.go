@@ -20,6 +20,10 @@ const (
 	// maxOutput bounds the text that one function call may make. CEL charges
 	// a call after it was made, when the memory is gone already.
 	maxOutput = 256 << 10
+	// maxLoop bounds what one loop runs over. CEL's count of the cost takes a time
+	// that grows with the square of it: a tenth of a second for so many, and
+	// many seconds before the budget stops ten times as many.
+	maxLoop = 10_000
 	// maxElements bounds a list that is put together from lists.
 	maxElements = 100_000
 )

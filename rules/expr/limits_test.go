@@ -43,6 +43,7 @@ func TestBlowUps(t *testing.T) {
 		`lists.range(500).map(a, self.spec.text + self.spec.text).size()`:                                                                  cost,
 		`self.spec.text + self.spec.text + self.spec.text`:                                                                                 "'+' would make more than 256 KiB of text",
 		`cel.bind(a, self.spec.list + self.spec.list, cel.bind(b, a+a+a+a, cel.bind(c, b+b+b+b, cel.bind(d, c+c+c+c, (d+d+d+d).size()))))`: "'+' would make a list of more than 100000 elements",
+		`self.spec.numbers.exists(n, n < 0)`:                                                                                               "a loop runs over at most 10000 elements",
 		`self.spec.numbers.distinct().size()`:                                                                                              "distinct() has too much to compare: the expressions of a rule may look at 2000000 values",
 		`sets.contains(self.spec.numbers, self.spec.numbers)`:                                                                              "sets.contains() has too much to compare: the expressions of a rule may look at 2000000 values",
 		`self.spec.numbers in lists.range(9).map(i, self.spec.numbers)`:                                                                    "'in' has too much to compare: the expressions of a rule may look at 2000000 values",

@@ -34,12 +34,15 @@ func rangeOf(e ast.Expr) loopRange {
 	return loopRange{}
 }
 
-// A sortedRange gives maps an order.
+// A sortedRange gives maps an order, and loops an end.
 type sortedRange struct{ interpreter.InterpretableV2 }
 
 // Exec evaluates the range.
 func (s *sortedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v := s.InterpretableV2.Exec(frame)
+	if container(v) && size(v) > maxLoop {
+		return types.LabelErrNode(s.ID(), fail("a loop runs over at most %d elements", maxLoop))
+	}
 	if m, ok := v.(traits.Mapper); ok {
 		return sortedMap{m}
 	}

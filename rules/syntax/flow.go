@@ -38,7 +38,7 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 	if i >= 0 {
 		p.Column = column + i
 	}
-	return NewError(p, "", problem, "is a comma missing, or the bracket that closes?")
+	return NewError(p, "", problem, "is a comma missing, or the bracket that closes? Inside { } and [ ] an expression with ?, [ or a comma needs quotes")
 }
 
 // bare returns the character of a line at which s stands outside of quotes,

@@ -127,6 +127,10 @@ func (s scope) claim(name String, names *names) bool {
 	return true
 }
 
+// maxLets is how many named values a rule may have: what is known of each of
+// them grows with those that it mentions.
+const maxLets = 500
+
 // readLet reads the map of named values: a string is CEL, a map or list data.
 func (s scope) readLet(n *yaml.Node, names *names) []*Let {
 	if isNull(n) {
@@ -139,6 +143,10 @@ func (s scope) readLet(n *yaml.Node, names *names) []*Let {
 	}
 	var lets []*Let
 	for _, e := range s.entries(n) {
+		if len(lets) == maxLets {
+			s.errorf(e.key.Pos, "more than %d named values", maxLets)
+			break
+		}
 		if e.key.Value == "" {
 			s.errorf(e.key.Pos, "a name is empty")
 			continue

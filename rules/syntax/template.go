@@ -10,6 +10,13 @@ import (
 // own objects again.
 const ownPrefix = "reconcel.dev/"
 
+// IsOwn reports whether a label, annotation or finalizer is one of those by
+// which reconcel knows what it has made and done.
+func IsOwn(key string) bool {
+	domain, _, ok := strings.Cut(key, "/")
+	return ok && (domain == "reconcel.dev" || strings.HasSuffix(domain, ".reconcel.dev"))
+}
+
 var (
 	templateShape = shape{
 		keys: []key{
@@ -175,7 +182,7 @@ func (s scope) checkMarks(n *yaml.Node) {
 		return
 	}
 	for _, e := range s.muted().entries(n) {
-		if strings.HasPrefix(e.key.Value, ownPrefix) {
+		if IsOwn(e.key.Value) {
 			s.errorf(e.key.Pos, "%q cannot be set: %s is reconcel's own", e.key.Value, ownPrefix)
 			continue
 		}

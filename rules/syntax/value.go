@@ -60,7 +60,7 @@ var (
 	marksData = &schema{
 		Type:    types{"object", "string", "null"},
 		Pattern: whole,
-		Names:   &schema{Not: &schema{Pattern: `^` + strings.ReplaceAll(ownPrefix, ".", `\.`)}},
+		Names:   &schema{Not: &schema{Pattern: `^([^/]*\.)?` + strings.ReplaceAll(ownPrefix, ".", `\.`)}},
 		Others:  &schema{Type: types{"string", "null"}},
 	}
 	letData = &schema{

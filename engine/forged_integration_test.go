@@ -1,0 +1,54 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// A tenant may write labels and annotations on objects of his own. They must
+// not make reconcel take a living primary for one that is gone, nor take his
+// objects for the primary's.
+func TestForgedMarksAreNobodysBusiness(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	rules := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + `  finalize:
+  - id: end
+    timeout: 1m
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "${self.metadata.name}-end"}
+`
+	w.run(rules)
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	uid, child := w.get(widgets, "one").GetUID(), w.get(configs, "one-a")
+	rule := child.GetLabels()["reconcel.dev/rule"]
+	for i, owner := range []string{
+		fmt.Sprintf("%s/Widget.test.reconcel.dev/nowhere/nothing", uid),
+		fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/nothing", uid, w.namespace),
+		fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/one", uid, w.namespace),
+	} {
+		w.create(fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: forged-%d
+  labels: {reconcel.dev/rule: %s, reconcel.dev/child: a}
+  annotations: {reconcel.dev/owner: %q}
+data: {mine: "yes"}
+`, i, rule, owner))
+	}
+	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
+	w.has(configs, "one-a", map[string]any{"data.value": "y"})
+	w.rest(2 * time.Second)
+	if now := w.get(configs, "one-a"); now == nil || now.GetUID() != child.GetUID() {
+		t.Errorf("a forged mark has cost the child: %v", now)
+	}
+	for i := range 3 {
+		w.has(configs, fmt.Sprintf("forged-%d", i), map[string]any{"data.mine": "yes"})
+	}
+}
