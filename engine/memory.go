@@ -48,6 +48,7 @@ type written struct {
 	checked  string  // resourceVersion at which a Secret's data was last compared
 	foreign  bool    // the name was last seen held by somebody else
 	refusal  refusal // of the last write, unless it was accepted
+	unfit    refusal // of what is to stand in its place
 	contest  contest
 }
 

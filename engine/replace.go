@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
 )
@@ -42,6 +46,13 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (action, error) {
 		// Somebody has taken the owner away, and wants to keep it.
 		return p.foreign(d, &o.Unstructured, p.memory.child(d.Identity))
 	}
+	w := p.memory.child(d.Identity)
+	if err := w.unfit.of(p, d, o.GetResourceVersion()); err != nil {
+		return unchanged, err
+	}
+	if err := p.rehearse(ctx, c.kind, d); err != nil {
+		return unchanged, w.unfit.note(p, d, o.GetResourceVersion(), err)
+	}
 	deleted, err := p.take(ctx, c.kind, o, metav1.DeletePropagationBackground)
 	if err != nil {
 		return unchanged, err
@@ -54,6 +65,35 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (action, error) {
 		p.engine.events.normal(p.self, reasonReplaced, "deleted "+subject+", which is made anew as its template says now")
 	}
 	return awaitingEnd, nil
+}
+
+// rehearse asks the API server, by a dry run under another name, whether it would
+// take what is to stand in the place of an object: that one must not go for
+// something that cannot be. Only what is wrong with the object itself counts. A
+// quota, for one, may have room again when the old one is gone.
+func (p *pass) rehearse(ctx context.Context, k kind, d *rules.Desired) error {
+	object, err := d.Whole()
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: object}
+	const longest = 40 // Of names whose kinds take the fewest characters.
+	u.SetName(strings.TrimRight(u.GetName()[:min(len(u.GetName()), longest)], ".-") + "-rehearsal")
+	u.SetResourceVersion("1") // Only create.
+	body, err := u.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	_, err = p.engine.resource(k, d.Identity.Namespace).Patch(ctx, u.GetName(), types.ApplyPatchType, body,
+		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+	var terminal *terminalError
+	// A webhook that does not support dry runs is a bad request.
+	if said := refused(discreet(k.gvk.GroupKind(), err)); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) {
+		return said
+	}
+	return nil // Whatever else it says, the creation will say again.
 }
 
 // replace replaces what is outdated, as much of it as the child can spare. An

@@ -245,6 +245,35 @@ func TestReplacedElementsTakeTurns(t *testing.T) {
 	w.is(widgets, "one", "Ready", "True")
 }
 
+// TestWorseReplacementIsNotMade gives a child a rendering that the API server
+// refuses: what works must not go for it.
+func TestWorseReplacementIsNotMade(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.run(widgetRules("", `  - id: job
+    onChange: replace
+    template:
+      apiVersion: batch/v1
+      kind: Job
+      metadata: {name: "${self.metadata.name}-a"}
+      spec:
+        template:
+          spec: {restartPolicy: "${self.spec.value}", containers: [{name: c, image: busybox}]}
+`))
+	w.create(widget("one", "value: Never"))
+	w.has(jobs, "one-a", nil)
+	before := w.get(jobs, "one-a").GetUID()
+	w.patch(widgets, "one", `{"spec":{"value":"Sometimes"}}`)
+	w.is(widgets, "one", "Stalled", "True")
+	w.told("Widget", "one", "Refused")
+	w.rest(2 * time.Second)
+	if now := w.get(jobs, "one-a"); now == nil || now.GetUID() != before {
+		t.Errorf("the Job that worked is gone: %v", now)
+	}
+	w.patch(widgets, "one", `{"spec":{"value":"OnFailure"}}`)
+	w.has(jobs, "one-a", map[string]any{"spec.template.spec.restartPolicy": "OnFailure"})
+}
+
 func TestGateHoldsBackReplacement(t *testing.T) {
 	w := newWorld(t)
 	w.crd(widgetCRD)
