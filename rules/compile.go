@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -203,8 +204,11 @@ func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type
 	}
 	checked, issues := scope.Check(src, want)
 	for _, i := range issues {
-		if i.Undeclared && c.src.Nameless {
+		if i.Undeclared != "" && c.src.Nameless {
 			continue // It may be the name of something that could not be read.
+		}
+		if hint := c.elsewhere(i.Undeclared); hint != "" {
+			i.Hint = hint
 		}
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
 	}
@@ -228,6 +232,27 @@ func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type
 		return nil
 	}
 	return p
+}
+
+// elsewhere says where a name is known that is not known here, or "".
+func (c *compiler) elsewhere(name string) string {
+	switch name {
+	case "":
+		return ""
+	case child:
+		return "child is known in readyWhen and failWhen"
+	}
+	for _, s := range c.src.Children {
+		for _, it := range s.ForEach {
+			if it.Name.Value == name || it.Index.Value == name {
+				return fmt.Sprintf("%s is a name of forEach, known in the template, readyWhen and failWhen of its child: to leave elements out, filter the list", name)
+			}
+		}
+	}
+	if _, known := c.rule.vars[name]; known {
+		return "self is all that is known here"
+	}
+	return ""
 }
 
 // watched runs f and returns the children that the expressions in it read.

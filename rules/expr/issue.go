@@ -14,11 +14,10 @@ import (
 
 // An Issue is a complaint about an expression.
 type Issue struct {
-	Pos     syntax.Pos
-	Message string
-	Hint    string
-	// Undeclared says that a name is used which is not in scope.
-	Undeclared bool
+	Pos        syntax.Pos
+	Message    string
+	Hint       string
+	Undeclared string // the name that is used and not in scope, if that is it
 }
 
 // issues rewrites CEL's complaints for somebody who writes rules, and drops
@@ -61,7 +60,7 @@ func (s *Scope) undeclared(i *Issue, name, text string) {
 		i.Hint = meant(name, s.functions())
 		return
 	}
-	i.Undeclared = true
+	i.Undeclared = name
 	i.Message = fmt.Sprintf("undeclared name '%s'", name)
 	i.Hint = meant(name, s.names)
 }
