@@ -48,7 +48,7 @@ func (w *world) gone(kind schemaGVK, name string) {
 func (w *world) finalizers(kind schemaGVK, name string, want ...string) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("%s %s to have finalizers %v", kind.Kind, name, want), func() error {
-		u := w.get(kind, "one")
+		u := w.get(kind, name)
 		if u == nil {
 			return errors.New("it does not exist")
 		}
