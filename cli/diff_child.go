@@ -205,7 +205,7 @@ func (w *wanted) takeOver(ctx context.Context, o *liveObject) {
 	body := d.AppendApply(nil, string(o.GetUID()), o.GetResourceVersion())
 	if keepsChild(d.Child) {
 		var err error
-		if body, err = marksOf(body); err != nil {
+		if body, err = rules.Marks(body); err != nil {
 			w.block("%v", err)
 			return
 		}

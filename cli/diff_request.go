@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"reconcel/rules"
 )
 
 // The field managers of run. A dry run under another one would meet other
@@ -118,28 +113,6 @@ func rename(value any, names *strings.Replacer) any {
 		return names.Replace(value)
 	}
 	return value
-}
-
-// marksOf returns what of an apply says whose the object is, and nothing of
-// what it should be like.
-func marksOf(body []byte) ([]byte, error) {
-	var o, out unstructured.Unstructured
-	if err := json.Unmarshal(body, &o.Object); err != nil {
-		return nil, err
-	}
-	only := func(all map[string]string, keys ...string) map[string]string {
-		maps.DeleteFunc(all, func(key, _ string) bool { return !slices.Contains(keys, key) })
-		return all
-	}
-	out.SetGroupVersionKind(o.GroupVersionKind())
-	out.SetNamespace(o.GetNamespace())
-	out.SetName(o.GetName())
-	out.SetUID(o.GetUID())
-	out.SetResourceVersion(o.GetResourceVersion())
-	out.SetOwnerReferences(o.GetOwnerReferences())
-	out.SetLabels(only(o.GetLabels(), rules.LabelRule, rules.LabelChild))
-	out.SetAnnotations(only(o.GetAnnotations(), rules.AnnotationApplied, rules.AnnotationOwner, rules.AnnotationOrphan))
-	return json.Marshal(out.Object)
 }
 
 var secretKind = schema.GroupKind{Kind: "Secret"}

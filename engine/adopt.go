@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,7 +41,7 @@ func (p *pass) adopt(ctx context.Context, k kind, d *rules.Desired, w *written, 
 	body := d.AppendApply(nil, string(existing.GetUID()), version)
 	if keeps(d.Child) {
 		var err error
-		if body, err = marks(body); err != nil {
+		if body, err = rules.Marks(body); err != nil {
 			return unchanged, err
 		}
 	}
@@ -58,33 +57,4 @@ func (p *pass) adopt(ctx context.Context, k kind, d *rules.Desired, w *written, 
 	p.engine.log.Info("adopted", "object", p.req.String(), "child", subject)
 	p.engine.events.normal(p.self, reasonAdopted, "took over "+subject+", which nobody controlled")
 	return wrote, nil
-}
-
-// marks returns what of an apply says whose the object is, and nothing of what
-// it should be like: one that is left alone once it exists is only marked.
-func marks(body []byte) ([]byte, error) {
-	var o unstructured.Unstructured
-	if err := json.Unmarshal(body, &o.Object); err != nil {
-		return nil, err
-	}
-	var out unstructured.Unstructured
-	out.SetGroupVersionKind(o.GroupVersionKind())
-	out.SetNamespace(o.GetNamespace())
-	out.SetName(o.GetName())
-	out.SetUID(o.GetUID())
-	out.SetResourceVersion(o.GetResourceVersion())
-	out.SetOwnerReferences(o.GetOwnerReferences())
-	out.SetLabels(only(o.GetLabels(), rules.LabelRule, rules.LabelChild))
-	out.SetAnnotations(only(o.GetAnnotations(), rules.AnnotationApplied, rules.AnnotationOwner, rules.AnnotationOrphan))
-	return json.Marshal(out.Object)
-}
-
-func only(all map[string]string, keys ...string) map[string]string {
-	out := map[string]string{}
-	for _, key := range keys {
-		if value, ok := all[key]; ok {
-			out[key] = value
-		}
-	}
-	return out
 }

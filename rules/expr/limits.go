@@ -135,17 +135,9 @@ type boundedCall struct {
 // Exec treats errors and unknowns among the arguments as every strict
 // function does.
 func (c *boundedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	args := make([]ref.Val, len(c.Args()))
-	var unknown *types.Unknown
-	for i, arg := range c.Args() {
-		args[i] = arg.Exec(frame)
-		if types.IsError(args[i]) {
-			return args[i]
-		}
-		unknown, _ = types.MaybeMergeUnknowns(args[i], unknown)
-	}
-	if unknown != nil {
-		return unknown
+	args, stop := arguments(c, frame)
+	if stop != nil {
+		return stop
 	}
 	if c.size(args) > maxOutput {
 		return types.LabelErrNode(c.ID(), fail("%s() would make more than %d KiB of text", c.Function(), maxOutput>>10))
@@ -158,6 +150,39 @@ func (c *boundedCall) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }
 
+// arguments evaluates the arguments of a call, and returns instead what a strict
+// function gives for an error or an unknown among them.
+func arguments(c interpreter.InterpretableCall, frame *interpreter.ExecutionFrame) (args []ref.Val, stop ref.Val) {
+	args = make([]ref.Val, len(c.Args()))
+	var unknown *types.Unknown
+	for i, arg := range c.Args() {
+		args[i] = arg.Exec(frame)
+		if types.IsError(args[i]) {
+			return nil, args[i]
+		}
+		unknown, _ = types.MaybeMergeUnknowns(args[i], unknown)
+	}
+	if unknown != nil {
+		return nil, unknown
+	}
+	return args, nil
+}
+
+// operands is arguments for an operator, without taking memory.
+func operands(l, r interpreter.InterpretableV2, frame *interpreter.ExecutionFrame) (left, right, stop ref.Val) {
+	if left = l.Exec(frame); types.IsError(left) {
+		return nil, nil, left
+	}
+	if right = r.Exec(frame); types.IsError(right) {
+		return nil, nil, right
+	}
+	unknown, _ := types.MaybeMergeUnknowns(left, nil)
+	if unknown, _ = types.MaybeMergeUnknowns(right, unknown); unknown != nil {
+		return nil, nil, unknown
+	}
+	return left, right, nil
+}
+
 // An addition is `+`, which doubles what a let or cel.bind adds to itself.
 type addition struct {
 	interpreter.InterpretableCall
@@ -166,17 +191,9 @@ type addition struct {
 
 // Exec adds as CEL does, but not beyond a size.
 func (a *addition) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	left := a.left.Exec(frame)
-	if types.IsError(left) {
-		return left
-	}
-	right := a.right.Exec(frame)
-	if types.IsError(right) {
-		return right
-	}
-	unknown, _ := types.MaybeMergeUnknowns(left, nil)
-	if unknown, _ = types.MaybeMergeUnknowns(right, unknown); unknown != nil {
-		return unknown
+	left, right, stop := operands(a.left, a.right, frame)
+	if stop != nil {
+		return stop
 	}
 	switch l := left.(type) {
 	case types.String:

@@ -105,21 +105,12 @@ type weighedCall struct {
 // Exec treats errors and unknowns among the arguments as every strict
 // function does.
 func (c *weighedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	args := make([]ref.Val, 0, len(c.Args()))
-	var unknown *types.Unknown
-	for _, arg := range c.Args() {
-		v := arg.Exec(frame)
-		if types.IsError(v) {
-			return v
-		}
-		unknown, _ = types.MaybeMergeUnknowns(v, unknown)
-		args = append(args, v)
-	}
-	if unknown != nil {
-		return unknown
+	args, stop := arguments(c, frame)
+	if stop != nil {
+		return stop
 	}
 	if tooMuch(frame, c.weigh(args)) {
-		return types.LabelErrNode(c.ID(), fail("%s %s", c.name(), muchToCompare))
+		return types.LabelErrNode(c.ID(), muchToCompare(c.name()))
 	}
 	return types.LabelErrNode(c.ID(), c.run(args))
 }
@@ -144,20 +135,12 @@ type equation struct {
 
 // Exec compares as CEL does, but not beyond a size.
 func (q *equation) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	left := q.left.Exec(frame)
-	if types.IsError(left) {
-		return left
-	}
-	right := q.right.Exec(frame)
-	if types.IsError(right) {
-		return right
-	}
-	unknown, _ := types.MaybeMergeUnknowns(left, nil)
-	if unknown, _ = types.MaybeMergeUnknowns(right, unknown); unknown != nil {
-		return unknown
+	left, right, stop := operands(q.left, q.right, frame)
+	if stop != nil {
+		return stop
 	}
 	if tooMuch(frame, weighBoth(left, right)) {
-		return types.LabelErrNode(q.ID(), fail("'==' %s", muchToCompare))
+		return types.LabelErrNode(q.ID(), muchToCompare("'=='"))
 	}
 	equal := types.Equal(left, right)
 	if q.Function() == operators.NotEquals {
@@ -171,7 +154,9 @@ func (q *equation) Eval(vars interpreter.Activation) ref.Val {
 	return q.Exec(interpreter.AsFrame(vars))
 }
 
-const muchToCompare = "has too much to compare: the expressions of a rule may look at 2000000 values"
+func muchToCompare(name string) ref.Val {
+	return fail("%s has too much to compare: the expressions of a rule may look at %d values", name, maxWork)
+}
 
 // tooMuch reports whether n values are more than a rule may look at yet.
 func tooMuch(frame *interpreter.ExecutionFrame, n int) bool {
