@@ -27,7 +27,7 @@ func (p *pass) adoptable(u *unstructured.Unstructured) bool {
 }
 
 // adopt takes over an object in exactly the state that was read.
-func (p *pass) adopt(ctx context.Context, k kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (action, error) {
+func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (action, error) {
 	if p.self.terminating() {
 		return p.foreign(d, existing, w)
 	}
@@ -53,7 +53,7 @@ func (p *pass) adopt(ctx context.Context, k kind, d *rules.Desired, w *written, 
 		w.foreign = true // The next look is at what exists, and not a creation.
 		return unchanged, w.refusal.note(p, d, version, explained(d, err, ""))
 	}
-	subject := name(k.gvk.Kind, d.Identity.Namespace, d.Identity.Name)
+	subject := name(k.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
 	p.engine.log.Info("adopted", "object", p.req.String(), "child", subject)
 	p.engine.events.normal(p.self, reasonAdopted, "took over "+subject+", which nobody controlled")
 	return wrote, nil

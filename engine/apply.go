@@ -71,14 +71,14 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 
 // inScope refuses a cluster-scoped child that the rule does not allow, and a
 // namespaced child without a namespace, before anything is sent.
-func (p *pass) inScope(k kind, d *rules.Desired) error {
+func (p *pass) inScope(k Kind, d *rules.Desired) error {
 	id, why := d.Identity, ""
 	switch allowed := d.Child.Allowed(); {
-	case k.namespaced && allowed:
+	case k.Namespaced && allowed:
 		why = fmt.Sprintf("%s is namespaced: take it out of allow.clusterScoped", id.GVK.Kind)
-	case k.namespaced && id.Namespace == "":
+	case k.Namespaced && id.Namespace == "":
 		why = fmt.Sprintf("metadata.namespace is missing, %s is namespaced", id.GVK.Kind)
-	case !k.namespaced && !allowed:
+	case !k.Namespaced && !allowed:
 		why = fmt.Sprintf("%s is cluster-scoped: the rule may write it only if allow.clusterScoped names it", id.GVK.Kind)
 	default:
 		return nil
@@ -104,7 +104,7 @@ func (p *pass) ours(d *rules.Desired, o *object, w *written) bool {
 // create makes the child by an apply that only creates: with resourceVersion
 // "1" the API server answers 409 when the name is taken, so nothing can be
 // adopted by accident, and a lost response or a stale cache makes no second one.
-func (p *pass) create(ctx context.Context, k kind, d *rules.Desired, w *written) (action, error) {
+func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written) (action, error) {
 	if free, did, err := p.free(ctx, k, d, w); !free {
 		return did, err
 	}
@@ -117,7 +117,7 @@ func (p *pass) create(ctx context.Context, k kind, d *rules.Desired, w *written)
 
 // free reports whether there is hope for the creation of an object; if not, it
 // also says what has become of it instead.
-func (p *pass) free(ctx context.Context, k kind, d *rules.Desired, w *written) (bool, action, error) {
+func (p *pass) free(ctx context.Context, k Kind, d *rules.Desired, w *written) (bool, action, error) {
 	if w.foreign {
 		// The name was taken a moment ago and most likely still is: look before
 		// writing.
@@ -146,7 +146,7 @@ func creationBody(d *rules.Desired) ([]byte, error) {
 }
 
 // created decides what the API server's answer to a creation means.
-func (p *pass) created(ctx context.Context, k kind, d *rules.Desired, w *written, err error) (action, error) {
+func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written, err error) (action, error) {
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		existing, err := p.get(ctx, k, d.Identity)
@@ -165,7 +165,7 @@ func (p *pass) created(ctx context.Context, k kind, d *rules.Desired, w *written
 
 // occupied decides what to do about the object that was found under the
 // child's name.
-func (p *pass) occupied(ctx context.Context, k kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (action, error) {
+func (p *pass) occupied(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (action, error) {
 	switch {
 	case existing.GetDeletionTimestamp() != nil:
 		return awaitingEnd, nil
@@ -189,7 +189,7 @@ func (p *pass) occupied(ctx context.Context, k kind, d *rules.Desired, w *writte
 // notOurs decides about an object that the cache shows under the child's name
 // and that is not ours. It bears our labels, and may be what a former primary
 // of the name has left behind.
-func (p *pass) notOurs(ctx context.Context, k kind, d *rules.Desired, w *written, live *object) (action, error) {
+func (p *pass) notOurs(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (action, error) {
 	switch {
 	case !d.Child.Adopt || !p.adoptable(&live.Unstructured):
 		return p.foreign(d, &live.Unstructured, w)
@@ -221,7 +221,7 @@ func (p *pass) foreign(d *rules.Desired, u *unstructured.Unstructured, w *writte
 
 // update applies the rendering to an object of ours, pinned to its UID. It is
 // forced, since every field that somebody else has changed is a conflict.
-func (p *pass) update(ctx context.Context, k kind, d *rules.Desired, w *written, live *object) (action, error) {
+func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (action, error) {
 	if live.trackedBy() == "" {
 		// Somebody has taken the owner away. It may be the garbage collector, as
 		// the primary goes and its children are to stay: then they are left alone.
@@ -260,7 +260,7 @@ func (p *pass) unchangeable(d *rules.Desired, err error) (action, error) {
 
 // write applies the rendering to an object of ours. With values for ignored
 // fields it holds for the state that they were read from.
-func (p *pass) write(ctx context.Context, k kind, d *rules.Desired, w *written, live *object) error {
+func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) error {
 	fields := ownedIgnored(d, live)
 	if len(fields) == 0 {
 		return p.apply(ctx, k, d, w, d.AppendApply(nil, string(live.GetUID()), ""))
@@ -276,7 +276,7 @@ func (p *pass) write(ctx context.Context, k kind, d *rules.Desired, w *written, 
 }
 
 // apply sends one body and remembers the response.
-func (p *pass) apply(ctx context.Context, k kind, d *rules.Desired, w *written, body []byte) error {
+func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	force := true
@@ -299,7 +299,7 @@ func (p *pass) apply(ctx context.Context, k kind, d *rules.Desired, w *written, 
 }
 
 // get reads the object under a child's name.
-func (p *pass) get(ctx context.Context, k kind, id rules.Identity) (*unstructured.Unstructured, error) {
+func (p *pass) get(ctx context.Context, k Kind, id rules.Identity) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	u, err := p.engine.resource(k, id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})

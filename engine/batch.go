@@ -19,12 +19,9 @@ import (
 // for each object. Only the requests of a batch are made at the same time;
 // what follows from their answers is done one after another.
 
-// inFlight is how many requests of one pass are under way at most.
-const inFlight = 16
-
 // A creation is one object to be made.
 type creation struct {
-	kind kind
+	kind Kind
 	d    *rules.Desired
 	w    *written
 	body []byte
@@ -95,7 +92,7 @@ func (p *pass) send(ctx context.Context, batch []*creation) {
 		return
 	}
 	var running sync.WaitGroup
-	slots := make(chan struct{}, inFlight)
+	slots := make(chan struct{}, p.engine.inFlight)
 	for _, c := range batch {
 		slots <- struct{}{}
 		running.Go(func() {

@@ -63,8 +63,8 @@ func converged(tb testing.TB) (*Engine, Request) {
 
 	for _, w := range e.plan.watches {
 		c := &cached{objects: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})}
-		c.kind = kind{gvk: w.key.gvk, namespaced: true, status: true}
-		none := noConditions
+		c.kind = Kind{GVK: w.key.gvk, Namespaced: true, Status: true}
+		none := NoConditions
 		c.conditions.Store(&none)
 		o := deployment
 		if w.key.role == primaryRole {

@@ -24,7 +24,7 @@ import (
 // that the rendering does not have. It returns the object to try again with, or
 // nil and the error that stands. What has been claimed already is not claimed
 // again, so that this comes to an end.
-func (p *pass) claim(ctx context.Context, k kind, d *rules.Desired, live *object, refusal error) (*object, error) {
+func (p *pass) claim(ctx context.Context, k Kind, d *rules.Desired, live *object, refusal error) (*object, error) {
 	desired, err := d.Object()
 	if err != nil {
 		return nil, refusal
@@ -44,9 +44,9 @@ func (p *pass) claim(ctx context.Context, k kind, d *rules.Desired, live *object
 	case apierrors.IsInvalid(err), apierrors.IsConflict(err):
 		return nil, errStale // A test of the patch failed: somebody has written in between.
 	case err != nil:
-		return nil, discreet(k.gvk.GroupKind(), err)
+		return nil, discreet(k.GVK.GroupKind(), err)
 	}
-	p.engine.metrics.writes.WithLabelValues("patch", k.gvk.Kind).Inc()
+	p.engine.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
 	return newObject(patched, childRole), nil
 }
 

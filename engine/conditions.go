@@ -20,8 +20,8 @@ const (
 
 // conditions returns all that we say of the primary: the built-in ones, then
 // those of its rules.
-func (p *pass) conditions(list listType, total outcome) []rules.Condition {
-	if list == noConditions {
+func (p *pass) conditions(list ConditionList, total outcome) []rules.Condition {
+	if list == NoConditions {
 		return nil
 	}
 	all := make([]rules.Condition, 0, 4)
@@ -50,7 +50,7 @@ func (p *pass) conditions(list listType, total outcome) []rules.Condition {
 
 // conditionList turns conditions into the list that is applied. Where the list
 // is one value for the API server, the conditions of others are repeated.
-func (p *pass) conditionList(list listType, conditions []rules.Condition, now time.Time) []any {
+func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, now time.Time) []any {
 	live := liveConditions(p.self.Object)
 	ours := map[string]bool{}
 	result := make([]any, 0, len(conditions))
@@ -64,7 +64,7 @@ func (p *pass) conditionList(list listType, conditions []rules.Condition, now ti
 			result = append(result, entry)
 		}
 	}
-	if list == keyedConditions {
+	if list == KeyedConditions {
 		return result
 	}
 	var others []any
@@ -101,7 +101,7 @@ func (p *pass) condition(c *rules.Condition, live map[string]any, now time.Time)
 	entry := map[string]any{
 		"type": c.Type, "status": string(c.Status), "reason": c.Reason, "message": c.Message, "lastTransitionTime": since,
 	}
-	if p.cache.kind.status {
+	if p.cache.kind.Status {
 		entry["observedGeneration"] = p.generation()
 	}
 	return entry

@@ -96,6 +96,13 @@
 // slowly (contest). A name that is held, a permission that is missing and a
 // quota end without an event of ours, so they are looked at from time to time.
 //
+// # Without a cluster
+//
+// What the engine has to do with is handed to it (Surroundings), and what runs
+// by itself in a process is apart from what is then done. So a Stepper can be
+// led through any story in a cluster in memory, in any order of things, by the
+// very code that runs in production.
+//
 // # Writing little
 //
 // A converged primary costs no request at all. While a primary is moving its

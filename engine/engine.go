@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -61,46 +60,39 @@ func (o Options) withDefaults() Options {
 
 // An Engine reconciles the primary objects of one program.
 type Engine struct {
-	options   Options
-	program   *rules.Program
-	client    dynamic.Interface
-	log       *slog.Logger
-	clock     clock.Clock
-	queue     workqueue.TypedRateLimitingInterface[Request]
+	options  Options
+	program  *rules.Program
+	log      *slog.Logger
+	client   dynamic.Interface
+	kinds    Kinds
+	events   recorder
+	clock    clock.PassiveClock
+	queue    workqueue.TypedRateLimitingInterface[Request]
+	random   func() float64
+	inFlight int
+
 	memories  memories
 	metrics   *metrics
-	events    *recorder
 	inventory *inventory
-	watches   *watches
 
-	plan  *plan // set by Run before any worker or watch starts
+	broadcaster *broadcaster // of Events; nil where nothing runs by itself
+	watches     *watches     // likewise
+
+	plan  *plan // set before the first request is served
 	state atomic.Pointer[string]
 }
 
-// New makes an engine; Run starts it. The error says what is wrong with the
-// client configuration; nothing is sent yet.
+// New makes an engine that works on the cluster of Options.Config; Run starts
+// it. The error says what is wrong with the client configuration; nothing is
+// sent yet.
 func New(options Options, program *rules.Program) (*Engine, error) {
-	options = options.withDefaults()
-	client, err := dynamic.NewForConfig(options.Config)
+	surroundings, broadcaster, err := inCluster(options.Config)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	d, err := discovery.NewDiscoveryClientForConfig(options.Config)
-	if err != nil {
-		return nil, fmt.Errorf("client configuration: %w", err)
-	}
-	recorder, err := newRecorder(options.Config)
-	if err != nil {
-		return nil, fmt.Errorf("client configuration: %w", err)
-	}
-	e := &Engine{
-		options: options, program: program, client: client, log: options.Log, clock: clock.RealClock{},
-		queue: newQueue(), memories: memories{of: map[Request]*memory{}}, events: recorder,
-		inventory: newInventory(client, options.Namespace, options.Name+"-inventory", options.Log),
-		watches:   &watches{client: client, discovery: d, log: options.Log},
-	}
-	e.metrics = newMetrics(options.Metrics, e.queue.Len)
-	e.say("starting")
+	e := newEngine(surroundings, options.withDefaults(), program)
+	e.broadcaster = broadcaster
+	e.watches = &watches{client: e.client, kinds: e.kinds, log: e.log}
 	return e, nil
 }
 
@@ -114,22 +106,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err != nil {
 		return nil // Stopped before it began.
 	}
-	if err := e.events.start(ctx); err != nil {
+	if err := e.broadcaster.start(ctx); err != nil {
 		return fmt.Errorf("record events: %w", err)
 	}
-	defer e.events.stop()
-	e.plan = newPlan(e.program, former.children)
-	for _, w := range e.plan.watches {
-		w.onReady = func() { e.enqueueAll(w) }
-		switch w.key.role {
-		case primaryRole:
-			w.onEvent = e.enqueuePrimary
-		case childRole:
-			w.onEvent = e.enqueueOwner
-		case lookupRole:
-			w.onEvent = func(o *object) { w.interests.tell(o, e.queue.Add) }
-		}
-	}
+	defer e.broadcaster.stop()
+	e.layOut(former)
 	for _, w := range e.plan.watches {
 		e.watches.start(ctx, w)
 	}
@@ -143,6 +124,22 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.log.Info("running", "rules", e.ruleCount(), "workers", e.options.Workers)
 	e.work(ctx)
 	return nil
+}
+
+// layOut plans the watches, and says whom each tells of what.
+func (e *Engine) layOut(former past) {
+	e.plan = newPlan(e.program, former.children)
+	for _, w := range e.plan.watches {
+		w.onReady = func() { e.enqueueAll(w) }
+		switch w.key.role {
+		case primaryRole:
+			w.onEvent = e.enqueuePrimary
+		case childRole:
+			w.onEvent = e.enqueueOwner
+		case lookupRole:
+			w.onEvent = func(o *object) { w.interests.tell(o, e.queue.Add) }
+		}
+	}
 }
 
 func (e *Engine) ruleCount() (n int) {
@@ -232,7 +229,7 @@ func (e *Engine) enqueueOwner(o *object) {
 	if cache == nil {
 		return // Everything is looked at when there is one.
 	}
-	if !cache.kind.namespaced {
+	if !cache.kind.Namespaced {
 		owner.Namespace = ""
 	}
 	e.queue.Add(owner)
@@ -269,15 +266,17 @@ func (e *Engine) enqueueAll(ready *watch) {
 // inventory, each as soon as nothing of it is left.
 func (e *Engine) clearInventory(ctx context.Context, former map[string][]schema.GroupVersionKind) {
 	const interval = 5 * time.Second
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		for _, primary := range e.plan.primaries {
-			for _, r := range primary.Rules {
-				for _, w := range primary.byRule[r] {
-					e.clearKind(ctx, former, r, w)
-				}
+	wait.UntilWithContext(ctx, func(ctx context.Context) { e.clearKinds(ctx, former) }, interval)
+}
+
+func (e *Engine) clearKinds(ctx context.Context, former map[string][]schema.GroupVersionKind) {
+	for _, primary := range e.plan.primaries {
+		for _, r := range primary.Rules {
+			for _, w := range primary.byRule[r] {
+				e.clearKind(ctx, former, r, w)
 			}
 		}
-	}, interval)
+	}
 }
 
 func (e *Engine) clearKind(ctx context.Context, former map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch) {

@@ -11,44 +11,47 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// A recorder writes Events about primaries. They are written in the
-// background and may be lost; nothing depends on them.
-type recorder struct {
-	broadcaster events.EventBroadcaster
-	recorder    events.EventRecorder
-}
+// A broadcaster sends Events to the API server, in the background. They may be
+// lost; nothing depends on them.
+type broadcaster struct{ events.EventBroadcaster }
 
-// newRecorder makes a recorder that writes until stop is called.
-func newRecorder(config *rest.Config) (*recorder, error) {
+// newBroadcaster makes a broadcaster that writes from start until stop.
+func newBroadcaster(config *rest.Config) (*broadcaster, error) {
 	client, err := eventsclient.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client})
-	return &recorder{broadcaster: b, recorder: b.NewRecorder(runtime.NewScheme(), "reconcel.dev/reconcel")}, nil
+	return &broadcaster{events.NewBroadcaster(&events.EventSinkImpl{Interface: client})}, nil
+}
+
+func (b *broadcaster) recorder() events.EventRecorder {
+	return b.NewRecorder(runtime.NewScheme(), "reconcel.dev/reconcel")
 }
 
 // start begins to write, until ctx ends.
-func (r *recorder) start(ctx context.Context) error {
-	return r.broadcaster.StartRecordingToSinkWithContext(ctx)
+func (b *broadcaster) start(ctx context.Context) error {
+	return b.StartRecordingToSinkWithContext(ctx)
 }
 
-func (r *recorder) stop() { r.broadcaster.Shutdown() }
+func (b *broadcaster) stop() { b.Shutdown() }
 
-func (r *recorder) normal(about *object, reason, note string) {
+// A recorder records Events about primaries.
+type recorder struct{ events.EventRecorder }
+
+func (r recorder) normal(about *object, reason, note string) {
 	r.event(about, corev1.EventTypeNormal, reason, note)
 }
 
-func (r *recorder) warning(about *object, reason, note string) {
+func (r recorder) warning(about *object, reason, note string) {
 	r.event(about, corev1.EventTypeWarning, reason, note)
 }
 
-func (r *recorder) event(about *object, eventType, reason, note string) {
+func (r recorder) event(about *object, eventType, reason, note string) {
 	const longest = 1024 // The API server refuses more.
 	if len(note) > longest {
 		note = strings.ToValidUTF8(note[:longest], "")
 	}
-	r.recorder.Eventf(reference(about), nil, eventType, reason, "Reconcile", "%s", note)
+	r.Eventf(reference(about), nil, eventType, reason, "Reconcile", "%s", note)
 }
 
 func reference(o *object) *corev1.ObjectReference {

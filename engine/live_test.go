@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -139,7 +140,7 @@ func TestErrorsAboutSecretsQuoteNothing(t *testing.T) {
 }
 
 func TestRetriesAreCappedAndNeverEnd(t *testing.T) {
-	limiter := newLimiter()
+	limiter := NewLimiter(rand.Float64)
 	var last time.Duration
 	for range 50 {
 		last = limiter.When(Request{Name: "a"})
@@ -171,12 +172,12 @@ func TestParseConditions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, status string
-		want         listType
+		want         ConditionList
 	}{
-		{"none", `{"properties":{"phase":{}}}`, noConditions},
-		{"a list by type", `{"properties":{"conditions":{"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["type"]}}}`, keyedConditions},
-		{"a list by something else", `{"properties":{"conditions":{"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["id"]}}}`, atomicConditions},
-		{"a plain list", `{"properties":{"conditions":{}}}`, atomicConditions},
+		{"none", `{"properties":{"phase":{}}}`, NoConditions},
+		{"a list by type", `{"properties":{"conditions":{"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["type"]}}}`, KeyedConditions},
+		{"a list by something else", `{"properties":{"conditions":{"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["id"]}}}`, AtomicConditions},
+		{"a plain list", `{"properties":{"conditions":{}}}`, AtomicConditions},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, err := parseConditions(doc(c.status), gvk); err != nil || got != c.want {

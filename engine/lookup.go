@@ -22,7 +22,7 @@ func (p *pass) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) 
 		return nil, rules.ErrUnwatched // Asked again as soon as there is one.
 	}
 	switch {
-	case !c.kind.namespaced:
+	case !c.kind.Namespaced:
 		q.Namespace = ""
 	case q.Everywhere && q.Name != "":
 		return nil, fmt.Errorf("namespace is empty: %s is namespaced, and a name is that of one object in one namespace", l.GVK.Kind)

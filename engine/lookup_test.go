@@ -25,7 +25,7 @@ func lookupPass(tb testing.TB, namespaced bool, objects ...*object) (*pass, *rul
 			tb.Fatal(err)
 		}
 	}
-	w.cached.Store(&cached{kind: kind{gvk: w.key.gvk, namespaced: namespaced}, objects: store})
+	w.cached.Store(&cached{kind: Kind{GVK: w.key.gvk, Namespaced: namespaced}, objects: store})
 	l := &rules.Lookup{ID: "things", GVK: w.key.gvk}
 	return &pass{memory: &memory{}, req: reader("one"), primary: &primaryKind{lookups: map[*rules.Lookup]*watch{l: w}}}, l
 }

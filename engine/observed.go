@@ -92,7 +92,7 @@ func (p *pass) objectsOf(c *cached) []any {
 func (p *pass) ahead(c *cached) map[types.NamespacedName]*object {
 	var out map[types.NamespacedName]*object
 	for _, w := range p.memory.children {
-		if w.object == nil || w.identity.GVK != c.kind.gvk {
+		if w.object == nil || w.identity.GVK != c.kind.GVK {
 			continue
 		}
 		if o := p.live(w.identity); o != nil && w.object != nil {

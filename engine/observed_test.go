@@ -43,7 +43,7 @@ func TestOwnedObjects(t *testing.T) {
 	p.req = Request{Kind: schema.GroupKind{Kind: "Foo"}, Namespace: "default", Name: "example", UID: "u1"}
 	p.rendering = &rules.Rendering{}
 	w := p.primary.children[deployment]
-	w.key.gvk, w.cached.Load().kind.gvk = deployment, deployment
+	w.key.gvk, w.cached.Load().kind.GVK = deployment, deployment
 	p.primary.byRule = map[*rules.Rule][]*watch{rule: {w}}
 	add := func(o *object) {
 		if err := store.Add(o); err != nil {

@@ -17,7 +17,7 @@ import (
 // has stripped managedFields: it then holds every field that was there, and a
 // field that a rule stops to render would never be removed. It cannot stand on
 // an object that was made by an apply in any other way.
-func (p *pass) dropOrphanedFields(ctx context.Context, k kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (p *pass) dropOrphanedFields(ctx context.Context, k Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	resource := p.engine.resource(k, u.GetNamespace())
 	for {
 		patch, err := orphanedFieldsPatch(u)
@@ -26,11 +26,11 @@ func (p *pass) dropOrphanedFields(ctx context.Context, k kind, u *unstructured.U
 		}
 		patched, err := resource.Patch(ctx, u.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
 		if err == nil {
-			p.engine.metrics.writes.WithLabelValues("patch", k.gvk.Kind).Inc()
+			p.engine.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
 			return patched, nil
 		}
 		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
-			return nil, discreet(k.gvk.GroupKind(), err)
+			return nil, discreet(k.GVK.GroupKind(), err)
 		}
 		// A test of the patch failed: somebody else has written in between. ctx
 		// bounds how often that can happen.

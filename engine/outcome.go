@@ -3,9 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
-	"time"
 
 	"reconcel/rules"
 )
@@ -65,7 +63,7 @@ func (p *pass) outcomeOf(err error) outcome {
 		p.again(contested.wait)
 		return outcome{state: stalled, reason: reasonContested, message: err.Error()}
 	case errors.As(err, &terminal):
-		p.again(jitter(terminal.retry))
+		p.again(jitter(terminal.retry, p.engine.random))
 		return outcome{state: stalled, reason: terminal.reason, message: shorten(err.Error())}
 	}
 	p.fail(err)
@@ -108,6 +106,3 @@ func list(items []string) string {
 	}
 	return strings.Join(items, ", ")
 }
-
-// spread returns a random part of a duration.
-func spread(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d))) }

@@ -112,7 +112,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	if p.req.Namespace != "" {
 		metadata["namespace"] = p.req.Namespace
 	}
-	desired["apiVersion"], desired["kind"], desired["metadata"] = p.cache.kind.gvk.GroupVersion().String(), p.cache.kind.gvk.Kind, metadata
+	desired["apiVersion"], desired["kind"], desired["metadata"] = p.cache.kind.GVK.GroupVersion().String(), p.cache.kind.GVK.Kind, metadata
 	body, err := json.Marshal(desired)
 	if err != nil {
 		return err

@@ -160,7 +160,7 @@ func (w *watch) trouble() error {
 
 // settled reports whether a watch has a cache, or a kind to wait for.
 func (w *watch) settled() bool {
-	var unknown errNoKind
+	var unknown NoKindError
 	return w.cached.Load() != nil || errors.As(w.trouble(), &unknown)
 }
 

@@ -38,7 +38,7 @@ func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
 		}
 		for _, item := range p.objectsOf(c) {
 			o := item.(*object)
-			id := o.identity(c.kind.gvk)
+			id := o.identity(c.kind.GVK)
 			if o.rule() != rule.Name || o.terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) {
 				continue
 			}
@@ -54,7 +54,7 @@ func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
 }
 
 // remove deletes one object of ours that the primary has no more use for.
-func (p *pass) remove(ctx context.Context, k kind, o *object) error {
+func (p *pass) remove(ctx context.Context, k Kind, o *object) error {
 	deleted, err := p.take(ctx, k, o, metav1.DeletePropagationBackground)
 	if deleted != nil {
 		p.pruned(k, deleted)
@@ -64,7 +64,7 @@ func (p *pass) remove(ctx context.Context, k kind, o *object) error {
 
 // take deletes one object of ours after the primary was read live, so that no
 // stale cache decides. It returns what was deleted, if anything was.
-func (p *pass) take(ctx context.Context, k kind, o *object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (p *pass) take(ctx context.Context, k Kind, o *object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	if err := p.confirm(ctx); err != nil {
 		return nil, err
 	}
@@ -76,14 +76,14 @@ func (p *pass) take(ctx context.Context, k kind, o *object, policy metav1.Deleti
 	if deleted != nil {
 		version = deleted.GetResourceVersion()
 	}
-	p.memory.noteDeletion(o.GetUID(), deletion{identity: o.identity(k.gvk), version: version})
+	p.memory.noteDeletion(o.GetUID(), deletion{identity: o.identity(k.GVK), version: version})
 	return deleted, nil
 }
 
 // discard deletes one object that belongs to an owner. All deletes go through
 // here, and whoever calls it has read the owner live: the object is read live
 // first, and the delete holds for exactly the state that was read.
-func (e *Engine) discard(ctx context.Context, k kind, o *object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (e *Engine) discard(ctx context.Context, k Kind, o *object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	client := e.resource(k, o.GetNamespace())
@@ -114,7 +114,7 @@ func (e *Engine) discard(ctx context.Context, k kind, o *object, owner Request, 
 	case err != nil:
 		return nil, refused(err)
 	}
-	e.metrics.writes.WithLabelValues("delete", k.gvk.Kind).Inc()
+	e.metrics.writes.WithLabelValues("delete", k.GVK.Kind).Inc()
 	return live, nil
 }
 
@@ -184,8 +184,8 @@ func eachWanted(c *rules.ChildResult, f func(rules.Identity) bool) {
 }
 
 // pruned tells people of a deletion.
-func (p *pass) pruned(k kind, u *unstructured.Unstructured) {
-	subject := name(k.gvk.Kind, u.GetNamespace(), u.GetName())
+func (p *pass) pruned(k Kind, u *unstructured.Unstructured) {
+	subject := name(k.GVK.Kind, u.GetNamespace(), u.GetName())
 	p.engine.log.Info("pruned", "object", p.req.String(), "child", subject, "rule", u.GetLabels()[rules.LabelRule])
 	p.engine.events.normal(p.self, reasonPruned, "deleted "+subject+", which is no longer rendered")
 }

@@ -52,23 +52,22 @@ const (
 )
 
 func newQueue() workqueue.TypedRateLimitingInterface[Request] {
-	return workqueue.NewTypedRateLimitingQueue(newLimiter())
+	return workqueue.NewTypedRateLimitingQueue(NewLimiter(rand.Float64))
 }
 
-func newLimiter() workqueue.TypedRateLimiter[Request] {
-	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[Request](firstRetry, lastRetry)}
+// NewLimiter returns what says when a request that failed is served again. The
+// numbers in [0,1) that random returns spread it.
+func NewLimiter(random func() float64) workqueue.TypedRateLimiter[Request] {
+	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[Request](firstRetry, lastRetry), random}
 }
 
 type jittered struct {
 	workqueue.TypedRateLimiter[Request]
+	random func() float64
 }
 
-func (j jittered) When(r Request) time.Duration { return jitter(j.TypedRateLimiter.When(r)) }
-
-// jitter spreads a delay by 20 % in both directions.
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
-}
+// When implements workqueue.TypedRateLimiter.
+func (j jittered) When(r Request) time.Duration { return jitter(j.TypedRateLimiter.When(r), j.random) }
 
 // work serves the queue with a number of workers until ctx ends, and returns
 // when the last of them is done.

@@ -70,11 +70,11 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 }
 
 // resource returns the client for one kind and namespace.
-func (e *Engine) resource(k kind, namespace string) dynamic.ResourceInterface {
+func (e *Engine) resource(k Kind, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
-		return e.client.Resource(k.gvr)
+		return e.client.Resource(k.GVR)
 	}
-	return e.client.Resource(k.gvr).Namespace(namespace)
+	return e.client.Resource(k.GVR).Namespace(namespace)
 }
 
 // A pass is one look at one primary.
@@ -201,9 +201,9 @@ func (p *pass) scheduleReapply(now time.Time) {
 	}
 	switch {
 	case p.memory.reapplyAt.IsZero():
-		p.memory.reapplyAt = now.Add(every/2 + spread(every))
+		p.memory.reapplyAt = now.Add(every/2 + time.Duration(float64(every)*p.engine.random()))
 	case p.reapply && p.err == nil:
-		p.memory.reapplyAt = now.Add(jitter(every))
+		p.memory.reapplyAt = now.Add(jitter(every, p.engine.random))
 	}
 	// In every pass: the queue keeps only the earliest delay of a request.
 	p.again(p.memory.reapplyAt.Sub(now))

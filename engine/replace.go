@@ -60,7 +60,7 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (action, error) {
 	if deleted != nil {
 		p.again(staleRetry) // No event needs to be waited for: we know what it says.
 		p.wrote = true
-		subject := name(c.kind.gvk.Kind, o.GetNamespace(), o.GetName())
+		subject := name(c.kind.GVK.Kind, o.GetNamespace(), o.GetName())
 		p.engine.log.Info("replaced", "object", p.req.String(), "child", subject, "rule", o.rule())
 		p.engine.events.normal(p.self, reasonReplaced, "deleted "+subject+", which is made anew as its template says now")
 	}
@@ -71,7 +71,7 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (action, error) {
 // take what is to stand in the place of an object: that one must not go for
 // something that cannot be. Only what is wrong with the object itself counts. A
 // quota, for one, may have room again when the old one is gone.
-func (p *pass) rehearse(ctx context.Context, k kind, d *rules.Desired) error {
+func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 	object, err := d.Whole()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (p *pass) rehearse(ctx context.Context, k kind, d *rules.Desired) error {
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 	var terminal *terminalError
 	// A webhook that does not support dry runs is a bad request.
-	if said := refused(discreet(k.gvk.GroupKind(), err)); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) {
+	if said := refused(discreet(k.GVK.GroupKind(), err)); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) {
 		return said
 	}
 	return nil // Whatever else it says, the creation will say again.

@@ -79,7 +79,7 @@ func (e *Engine) sweepFinalizers(ctx context.Context, stale []staleFinalizer) {
 
 func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 	k, err := e.anyVersion(ctx, schema.ParseGroupKind(s.kind))
-	var unknown errNoKind
+	var unknown NoKindError
 	if errors.As(err, &unknown) {
 		return nil // Its objects have gone with it.
 	}
@@ -101,7 +101,7 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
-		subject := name(k.gvk.Kind, o.GetNamespace(), o.GetName())
+		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
 		e.log.Info("took off the finalizer of a removed rule", "object", subject, "rule", s.rule)
 		return nil
 	})
@@ -111,7 +111,7 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 // something of a rule.
 func (e *Engine) lookForLeavers(ctx context.Context) {
 	for _, primary := range e.plan.primaries {
-		if primary.watch.key.selector != "" && slices.ContainsFunc(primary.Rules, (*rules.Rule).WritesPrimary) {
+		if primary.mayHaveLeavers() {
 			e.watches.running.Go(func() {
 				e.untilDone(ctx, "primaries that have left", func(ctx context.Context) error { return e.enqueueLeavers(ctx, primary) })
 			})
@@ -119,9 +119,15 @@ func (e *Engine) lookForLeavers(ctx context.Context) {
 	}
 }
 
+// mayHaveLeavers reports whether the rules write into objects of the kind, and
+// the watch does not show all of them.
+func (pk *primaryKind) mayHaveLeavers() bool {
+	return pk.watch.key.selector != "" && slices.ContainsFunc(pk.Rules, (*rules.Rule).WritesPrimary)
+}
+
 func (e *Engine) enqueueLeavers(ctx context.Context, primary *primaryKind) error {
 	c := primary.watch.cached.Load()
-	var unknown errNoKind
+	var unknown NoKindError
 	switch {
 	case c == nil && errors.As(primary.watch.trouble(), &unknown):
 		return nil // It has no objects.
@@ -149,33 +155,28 @@ func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Co
 }
 
 // anyVersion finds a version in which the API server serves a kind.
-func (e *Engine) anyVersion(ctx context.Context, gk schema.GroupKind) (kind, error) {
-	groups, err := e.watches.discovery.ServerGroupsWithContext(ctx)
+func (e *Engine) anyVersion(ctx context.Context, gk schema.GroupKind) (Kind, error) {
+	versions, err := e.kinds.Versions(ctx, gk.Group)
 	if err != nil {
-		return kind{}, fmt.Errorf("discover groups: %w", err)
+		return Kind{}, err
 	}
-	for _, g := range groups.Groups {
-		if g.Name != gk.Group {
-			continue
-		}
-		for _, v := range g.Versions {
-			k, err := findKind(ctx, e.watches.discovery, gk.WithVersion(v.Version))
-			var unknown errNoKind
-			if !errors.As(err, &unknown) {
-				return k, err
-			}
+	for _, version := range versions {
+		k, err := e.kinds.Find(ctx, gk.WithVersion(version))
+		var unknown NoKindError
+		if !errors.As(err, &unknown) {
+			return k, err
 		}
 	}
-	return kind{}, errNoKind{gk.WithVersion("")}
+	return Kind{}, NoKindError{gk.WithVersion("")}
 }
 
 // eachOf visits all objects of a kind, page by page.
-func (e *Engine) eachOf(ctx context.Context, k kind, visit func(*object) error) error {
+func (e *Engine) eachOf(ctx context.Context, k Kind, visit func(*object) error) error {
 	options := metav1.ListOptions{Limit: 500}
 	for {
 		list, err := e.resource(k, "").List(ctx, options)
 		if err != nil {
-			return fmt.Errorf("list %s: %w", k.gvk.Kind, err)
+			return fmt.Errorf("list %s: %w", k.GVK.Kind, err)
 		}
 		for i := range list.Items {
 			if err := visit(newObject(&list.Items[i], primaryRole)); err != nil {

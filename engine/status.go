@@ -50,7 +50,7 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) error {
 	if total.state.moving() && !p.moved(now) {
 		return nil
 	}
-	if *list == atomicConditions && p.patched {
+	if *list == AtomicConditions && p.patched {
 		return nil // The list was merged from an older state. The patch brings us back.
 	}
 	p.memory.unsettled = time.Time{}
@@ -110,7 +110,7 @@ func (p *pass) digest(conditions []rules.Condition) [16]byte {
 // the status subresource: there a write of status is a new generation, and to
 // observe it would be another write, for ever.
 func (p *pass) generation() int64 {
-	if !p.cache.kind.status {
+	if !p.cache.kind.Status {
 		return 0
 	}
 	return p.self.GetGeneration()
@@ -130,7 +130,7 @@ func (p *pass) keepsStatus(r *rules.RuleResult) bool {
 }
 
 // desiredStatus returns the whole status that we want to own.
-func (p *pass) desiredStatus(list listType, conditions []rules.Condition, now time.Time) (map[string]any, error) {
+func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, now time.Time) (map[string]any, error) {
 	desired := map[string]any{}
 	live, _ := p.self.Object["status"].(map[string]any)
 	for i := range p.rendering.Rules {
@@ -155,7 +155,7 @@ func (p *pass) desiredStatus(list listType, conditions []rules.Condition, now ti
 			}
 		}
 	}
-	if list != noConditions && len(conditions) > 0 {
+	if list != NoConditions && len(conditions) > 0 {
 		desired["conditions"] = p.conditionList(list, conditions, now)
 	}
 	return desired, nil
@@ -198,7 +198,7 @@ func (p *pass) statusMatches(desired map[string]any) bool {
 }
 
 // writeStatus applies the status, and remembers the response.
-func (p *pass) writeStatus(ctx context.Context, list listType, desired map[string]any, digest [16]byte) error {
+func (p *pass) writeStatus(ctx context.Context, list ConditionList, desired map[string]any, digest [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	metadata := map[string]any{"name": p.req.Name}
@@ -206,15 +206,15 @@ func (p *pass) writeStatus(ctx context.Context, list listType, desired map[strin
 		metadata["namespace"] = p.req.Namespace
 	}
 	manager, subresources := fieldManager, []string{"status"}
-	if !p.cache.kind.status {
+	if !p.cache.kind.Status {
 		manager, subresources = statusManager, nil
 		metadata["uid"] = string(p.req.UID) // Never make the object anew.
 	}
-	if list == atomicConditions {
+	if list == AtomicConditions {
 		metadata["resourceVersion"] = p.self.GetResourceVersion() // The list was merged from this state.
 	}
 	body, err := json.Marshal(map[string]any{
-		"apiVersion": p.cache.kind.gvk.GroupVersion().String(), "kind": p.cache.kind.gvk.Kind,
+		"apiVersion": p.cache.kind.GVK.GroupVersion().String(), "kind": p.cache.kind.GVK.Kind,
 		"metadata": metadata, "status": desired,
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // A remaining is an object that has to go before its primary may.
 type remaining struct {
-	kind   kind
+	kind   Kind
 	object *object
 	stage  int // those of a lower stage go first
 }
@@ -36,7 +36,7 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 		if c.stage != all[0].stage {
 			break
 		}
-		subject := name(c.kind.gvk.Kind, c.object.GetNamespace(), c.object.GetName())
+		subject := name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName())
 		names = append(names, subject)
 		if err := p.bringDown(ctx, r.Rule, c); err != nil {
 			total = worse(total, p.outcomeOf(fmt.Errorf("rule %q: delete %s: %w", r.Rule.Name, subject, err)))
@@ -61,7 +61,7 @@ func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) err
 		return err
 	}
 	if p.self.terminating() {
-		p.engine.log.Info("deleted with its primary", "object", p.req.String(), "child", name(c.kind.gvk.Kind, c.object.GetNamespace(), c.object.GetName()), "rule", rule.Name)
+		p.engine.log.Info("deleted with its primary", "object", p.req.String(), "child", name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), "rule", rule.Name)
 	} else {
 		p.pruned(c.kind, deleted)
 	}
@@ -79,7 +79,7 @@ func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 		}
 		for _, item := range p.objectsOf(c) {
 			o := item.(*object)
-			if o.rule() != rule.Name || seen[o.GetUID()] || stays(rule, o) || p.elsewhere(rule, o.identity(c.kind.gvk)) {
+			if o.rule() != rule.Name || seen[o.GetUID()] || stays(rule, o) || p.elsewhere(rule, o.identity(c.kind.GVK)) {
 				continue
 			}
 			seen[o.GetUID()] = true
@@ -132,7 +132,7 @@ func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 			continue
 		}
 		err := w.trouble()
-		var unknown errNoKind
+		var unknown NoKindError
 		if errors.As(err, &unknown) {
 			if _, other := p.engine.anyVersion(ctx, w.key.gvk.GroupKind()); errors.As(other, &unknown) {
 				continue
@@ -167,11 +167,11 @@ func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Reque
 	return errors.Join(errs...)
 }
 
-func (e *Engine) clearOne(ctx context.Context, k kind, rule *rules.Rule, o *object, gone Request) error {
+func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *object, gone Request) error {
 	if _, controlled := o.controller(); controlled || o.rule() != rule.Name || o.terminating() || stays(rule, o) {
 		return nil
 	}
-	subject := name(k.gvk.Kind, o.GetNamespace(), o.GetName())
+	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
 	deleted, err := e.discard(ctx, k, o, gone, metav1.DeletePropagationBackground)
 	if err != nil {
 		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
@@ -60,10 +59,10 @@ type watch struct {
 
 // cached is the synced cache of a watch whose kind exists.
 type cached struct {
-	kind    kind
+	kind    Kind
 	objects cache.Indexer
 	// conditions is nil until the kind's schema is known.
-	conditions atomic.Pointer[listType]
+	conditions atomic.Pointer[ConditionList]
 }
 
 // get returns the cached object, or nil. A cluster-scoped object has the
@@ -105,9 +104,9 @@ func (c *cached) holds(rule string) bool {
 
 // watches starts and holds all watches.
 type watches struct {
-	client    dynamic.Interface
-	discovery discovery.DiscoveryInterfaceWithContext
-	log       *slog.Logger
+	client dynamic.Interface
+	kinds  Kinds
+	log    *slog.Logger
 
 	running sync.WaitGroup
 }
@@ -134,10 +133,10 @@ func (ws *watches) start(ctx context.Context, w *watch) {
 func (ws *watches) wait() { ws.running.Wait() }
 
 // await asks for the kind until the API server knows it.
-func (ws *watches) await(ctx context.Context, w *watch) (kind, bool) {
-	var found kind
+func (ws *watches) await(ctx context.Context, w *watch) (Kind, bool) {
+	var found Kind
 	err := wait.PollUntilContextCancel(ctx, kindPoll, true, func(ctx context.Context) (bool, error) {
-		k, err := findKind(ctx, ws.discovery, w.key.gvk)
+		k, err := ws.kinds.Find(ctx, w.key.gvk)
 		if err != nil {
 			ws.trouble(w, err)
 			return false, nil
@@ -157,10 +156,10 @@ func (ws *watches) trouble(w *watch, err error) {
 }
 
 // follow keeps the cache until ctx ends or the kind is removed.
-func (ws *watches) follow(ctx context.Context, w *watch, k kind) {
+func (ws *watches) follow(ctx context.Context, w *watch, k Kind) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	informer := dynamicinformer.NewFilteredDynamicInformer(ws.client, k.gvr, metav1.NamespaceAll, 0, w.indexers(), w.tweak).Informer()
+	informer := dynamicinformer.NewFilteredDynamicInformer(ws.client, k.GVR, metav1.NamespaceAll, 0, w.indexers(), w.tweak).Informer()
 	if err := ws.configure(informer, w, cancel); err != nil {
 		ws.trouble(w, err)
 		return
@@ -173,7 +172,7 @@ func (ws *watches) follow(ctx context.Context, w *watch, k kind) {
 		c := &cached{kind: k, objects: informer.GetIndexer()}
 		w.problem.Store(nil)
 		w.cached.Store(c)
-		ws.log.Debug("watching", "kind", k.gvk.String(), "selector", w.key.selector, "objects", len(c.objects.ListKeys()))
+		ws.log.Debug("watching", "kind", k.GVK.String(), "selector", w.key.selector, "objects", len(c.objects.ListKeys()))
 		w.onReady()
 		ws.learnConditions(ctx, w, c)
 	})
@@ -209,7 +208,7 @@ func (ws *watches) configure(informer cache.SharedIndexInformer, w *watch, gone 
 		switch {
 		case ctx.Err() != nil:
 		case apierrors.IsNotFound(err):
-			ws.trouble(w, errNoKind{w.key.gvk})
+			ws.trouble(w, NoKindError{w.key.gvk})
 			gone()
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 			ws.log.Debug("watch expired, listing again", "kind", w.key.gvk.String())
@@ -275,23 +274,29 @@ func indexOwner(obj any) ([]string, error) {
 	return nil, nil
 }
 
+// getsConditions reports whether the objects of a watch may get conditions of
+// ours: primaries of a custom kind.
+func (w *watch) getsConditions() bool {
+	return w.key.role == primaryRole && !rules.BuiltIn(w.key.gvk.Group)
+}
+
 // learnConditions reads from the schema how the kind's conditions are to be
 // written. Built-in kinds get none of ours.
 func (ws *watches) learnConditions(ctx context.Context, w *watch, c *cached) {
-	if w.key.role != primaryRole || rules.BuiltIn(c.kind.gvk.Group) {
-		none := noConditions
+	if !w.getsConditions() {
+		none := NoConditions
 		c.conditions.Store(&none)
 		return
 	}
-	found, tries := noConditions, 0
+	found, tries := NoConditions, 0
 	_ = wait.PollUntilContextCancel(ctx, kindPoll, true, func(ctx context.Context) (bool, error) {
 		var err error
-		if found, err = conditionsOf(ctx, ws.discovery, c.kind.gvk); err == nil {
+		if found, err = ws.kinds.Conditions(ctx, c.kind.GVK); err == nil {
 			return true, nil
 		}
 		tries++
 		if tries == schemaTries {
-			ws.log.Warn("schema not published, conditions are not written", "kind", c.kind.gvk.String(), "error", err)
+			ws.log.Warn("schema not published, conditions are not written", "kind", c.kind.GVK.String(), "error", err)
 		}
 		return tries >= schemaTries, nil
 	})

@@ -74,7 +74,7 @@ func New(options Options) (*Cluster, error) {
 		born:    map[objectKey]int{},
 		version: 1000, // No object has the "1" of an apply that only creates.
 	}
-	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
+	for _, name := range initial {
 		if err := c.createNamespace(name); err != nil {
 			return nil, err
 		}
@@ -82,6 +82,12 @@ func New(options Options) (*Cluster, error) {
 	c.writes, c.changes = nil, nil
 	return c, nil
 }
+
+// initial are the namespaces that every cluster has.
+var initial = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
+
+// IsInitial reports whether every cluster has a namespace of this name.
+func IsInitial(namespace string) bool { return slices.Contains(initial, namespace) }
 
 // A Change is one change of an object, in the order in which they happened.
 type Change struct {
@@ -94,6 +100,13 @@ func (c *Cluster) Changes(n int) []Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.changes[min(n, len(c.changes)):])
+}
+
+// ChangeCount returns how many changes there have been.
+func (c *Cluster) ChangeCount() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.changes)
 }
 
 // Version returns the resourceVersion of the whole cluster.

@@ -2,10 +2,13 @@ package sim
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/rules/schema"
 )
@@ -56,6 +59,12 @@ func NewKinds(set *schema.Set, more ...*schema.Kind) (*Kinds, error) {
 
 // Kind returns one kind, or nil if it is not served.
 func (ks *Kinds) Kind(gvk runtimeschema.GroupVersionKind) *schema.Kind { return ks.byGVK[gvk] }
+
+// All returns all kinds, in no order.
+func (ks *Kinds) All() []*schema.Kind { return slices.Collect(maps.Values(ks.byGVK)) }
+
+// Schema returns what is known of the fields of a kind, or nil.
+func (ks *Kinds) Schema(gvk runtimeschema.GroupVersionKind) *spec.Schema { return ks.set.Schema(gvk) }
 
 // resourceOf returns the kind as a path names it.
 func resourceOf(k *schema.Kind) runtimeschema.GroupVersionResource {

@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	"reconcel/rules"
+)
+
+// A Stepper is an engine of which nothing runs by itself: everything happens in
+// the call that asks for it. It is for tests of rules, in surroundings where
+// time and the order of things are somebody's choice. All that follows from an
+// event is done by the same code as in a process.
+type Stepper struct {
+	engine *Engine
+	former past
+	views  []*view
+}
+
+// A view is a watch whose events are handed in.
+type view struct {
+	*watch
+	kind     Kind
+	selector labels.Selector
+	store    cache.Indexer
+}
+
+// NewStepper makes a stepper; Start comes next. Of the options Config is not
+// used.
+func NewStepper(s Surroundings, options Options, program *rules.Program) *Stepper {
+	return &Stepper{engine: newEngine(s, options.withDefaults(), program)}
+}
+
+// Start does what a process does before its caches are filled. Kinds that do
+// not exist by now never will.
+func (s *Stepper) Start(ctx context.Context) error {
+	e := s.engine
+	former, err := e.inventory.extend(ctx, e.program)
+	if err != nil {
+		return err
+	}
+	s.former = former
+	e.layOut(former)
+	for _, w := range e.plan.watches {
+		if err := s.view(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// view gives a watch an empty cache, unless there is no such kind.
+func (s *Stepper) view(ctx context.Context, w *watch) error {
+	k, err := s.engine.kinds.Find(ctx, w.key.gvk)
+	if err != nil {
+		w.problem.Store(&err)
+		return nil
+	}
+	conditions := NoConditions
+	if w.getsConditions() {
+		if conditions, err = s.engine.kinds.Conditions(ctx, k.GVK); err != nil {
+			return fmt.Errorf("conditions of %s: %w", k.GVK.Kind, err)
+		}
+	}
+	selector, err := labels.Parse(w.key.selector)
+	if err != nil {
+		return fmt.Errorf("selector of %s: %w", k.GVK.Kind, err)
+	}
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, w.indexers())
+	c := &cached{kind: k, objects: store}
+	c.conditions.Store(&conditions)
+	w.cached.Store(c)
+	s.views = append(s.views, &view{watch: w, kind: k, selector: selector, store: store})
+	return nil
+}
+
+// Observe shows one change of an object to the watches that it concerns: now is
+// nil where it was deleted. The version is the cluster's at that time. Neither
+// object is changed.
+func (s *Stepper) Observe(old, now *unstructured.Unstructured, version string) error {
+	for _, v := range s.views {
+		if err := v.observe(v.shown(old), v.shown(now)); err != nil {
+			return err
+		}
+		v.store.Bookmark(version)
+	}
+	return nil
+}
+
+// shown returns the object as the watch shows it, or nil if it does not.
+func (v *view) shown(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if u == nil || u.GroupVersionKind().GroupKind() != v.kind.GVK.GroupKind() || !v.selector.Matches(rules.LabelsOf(u.Object)) {
+		return nil
+	}
+	u = u.DeepCopy()
+	u.SetGroupVersionKind(v.kind.GVK)
+	return u
+}
+
+func (v *view) observe(old, now *unstructured.Unstructured) error {
+	if now == nil {
+		if old == nil {
+			return nil
+		}
+		last := newObject(old, v.key.role)
+		err := v.store.Delete(last)
+		v.event(last)
+		return err
+	}
+	o := newObject(now, v.key.role)
+	before, known, err := v.store.Get(o)
+	if err != nil {
+		return err
+	}
+	if err := v.store.Update(o); err != nil {
+		return err
+	}
+	if known {
+		v.update(before.(*object), o)
+		return nil
+	}
+	v.event(o)
+	return nil
+}
+
+// Synced does what a process does once, when its caches have been filled, and
+// asks for a look at every primary.
+func (s *Stepper) Synced(ctx context.Context) error {
+	e := s.engine
+	for _, stale := range s.former.finalizers {
+		if err := e.sweepFinalizer(ctx, stale); err != nil {
+			return err
+		}
+		if err := e.inventory.swept(ctx, stale); err != nil {
+			return err
+		}
+	}
+	for _, primary := range e.plan.primaries {
+		if primary.mayHaveLeavers() {
+			if err := e.enqueueLeavers(ctx, primary); err != nil {
+				return err
+			}
+		}
+	}
+	for _, v := range s.views {
+		v.onReady()
+	}
+	return nil
+}
+
+// Serve serves the next request that is due, and reports whether there was one.
+func (s *Stepper) Serve(ctx context.Context) bool {
+	return s.engine.queue.Len() > 0 && s.engine.serveNext(ctx)
+}
+
+// Tidy does what a process does from time to time beside its work.
+func (s *Stepper) Tidy(ctx context.Context) { s.engine.clearKinds(ctx, s.former.children) }

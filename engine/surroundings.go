@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"reconcel/rules"
+)
+
+// Surroundings are all that an engine has to do with. For New they are those of
+// a process and a real cluster; a Stepper lives in others, where each step is
+// repeatable.
+type Surroundings struct {
+	Client dynamic.Interface
+	Kinds  Kinds
+	Events events.EventRecorder
+	Clock  clock.PassiveClock
+	Queue  workqueue.TypedRateLimitingInterface[Request]
+	// Random returns numbers in [0,1) by which delays are spread.
+	Random func() float64
+	// InFlight is how many requests of one pass are under way at most.
+	InFlight int
+}
+
+// inCluster returns the surroundings of a process that works on a real cluster,
+// and what writes its Events.
+func inCluster(config *rest.Config) (Surroundings, *broadcaster, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return Surroundings{}, nil, err
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return Surroundings{}, nil, err
+	}
+	b, err := newBroadcaster(config)
+	if err != nil {
+		return Surroundings{}, nil, err
+	}
+	const inFlight = 16
+	return Surroundings{
+		Client: client, Kinds: discovered{d}, Events: b.recorder(), Clock: clock.RealClock{},
+		Queue: newQueue(), Random: rand.Float64, InFlight: inFlight,
+	}, b, nil
+}
+
+// jitter spreads a delay by 20 % in both directions.
+func jitter(d time.Duration, random func() float64) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*random()))
+}
+
+// newEngine makes an engine of which nothing runs yet.
+func newEngine(s Surroundings, options Options, program *rules.Program) *Engine {
+	e := &Engine{
+		options: options, program: program, log: options.Log,
+		client: s.Client, kinds: s.Kinds, events: recorder{s.Events}, clock: s.Clock, queue: s.Queue,
+		random: s.Random, inFlight: s.InFlight,
+		memories:  memories{of: map[Request]*memory{}},
+		inventory: newInventory(s.Client, options.Namespace, options.Name+"-inventory", options.Log),
+	}
+	e.metrics = newMetrics(options.Metrics, e.queue.Len)
+	e.say("starting")
+	return e
+}

@@ -1,0 +1,58 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/engine"
+	"reconcel/sim"
+)
+
+// kinds tell the engine of the kinds of a cluster in memory.
+type kinds struct{ *sim.Kinds }
+
+// Find implements engine.Kinds.
+func (ks kinds) Find(_ context.Context, gvk schema.GroupVersionKind) (engine.Kind, error) {
+	k := ks.Kind(gvk)
+	if k == nil {
+		return engine.Kind{}, engine.NoKindError{GVK: gvk}
+	}
+	return engine.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
+}
+
+// Versions implements engine.Kinds.
+func (ks kinds) Versions(_ context.Context, group string) (versions []string, err error) {
+	for _, k := range ks.All() {
+		if k.GVK.Group == group && !slices.Contains(versions, k.GVK.Version) {
+			versions = append(versions, k.GVK.Version)
+		}
+	}
+	slices.SortFunc(versions, strings.Compare)
+	return versions, nil
+}
+
+// Conditions implements engine.Kinds.
+func (ks kinds) Conditions(_ context.Context, gvk schema.GroupVersionKind) (engine.ConditionList, error) {
+	conditions := property(property(ks.Schema(gvk), "status"), "conditions")
+	if conditions == nil {
+		return engine.NoConditions, nil
+	}
+	listType, _ := conditions.Extensions.GetString("x-kubernetes-list-type")
+	mapKeys, _ := conditions.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
+	return engine.ConditionsOf(listType, mapKeys), nil
+}
+
+func property(s *spec.Schema, name string) *spec.Schema {
+	if s == nil {
+		return nil
+	}
+	p, ok := s.Properties[name]
+	if !ok {
+		return nil
+	}
+	return &p
+}

@@ -1,0 +1,121 @@
+package world
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"reconcel/engine"
+)
+
+// A clock shows the time that it was told.
+type clock struct{ now time.Time }
+
+// Now implements clock.PassiveClock.
+func (c *clock) Now() time.Time { return c.now }
+
+// Since implements clock.PassiveClock.
+func (c *clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+
+// A queue is the engine's, in the time of a clock. Its Get does not wait, so
+// that it must not be called while Len is 0.
+type queue struct {
+	workqueue.TypedRateLimiter[engine.Request]
+	clock   *clock
+	ready   []engine.Request
+	delayed []delayed // at most one for each request
+}
+
+type delayed struct {
+	request engine.Request
+	due     time.Time
+}
+
+func newQueue(c *clock) *queue {
+	return &queue{TypedRateLimiter: engine.NewLimiter(evenly), clock: c}
+}
+
+// evenly is the random number by which nothing is spread.
+func evenly() float64 { return 0.5 }
+
+// Add implements workqueue.TypedInterface.
+func (q *queue) Add(r engine.Request) {
+	if !slices.Contains(q.ready, r) {
+		q.ready = append(q.ready, r)
+	}
+}
+
+// AddAfter implements workqueue.TypedDelayingInterface: the earliest of several
+// delays counts.
+func (q *queue) AddAfter(r engine.Request, d time.Duration) {
+	if d <= 0 {
+		q.Add(r)
+		return
+	}
+	due := q.clock.now.Add(d)
+	for i := range q.delayed {
+		if other := &q.delayed[i]; other.request == r {
+			if due.Before(other.due) {
+				other.due = due
+			}
+			return
+		}
+	}
+	q.delayed = append(q.delayed, delayed{r, due})
+}
+
+// AddRateLimited implements workqueue.TypedRateLimitingInterface.
+func (q *queue) AddRateLimited(r engine.Request) { q.AddAfter(r, q.When(r)) }
+
+// Len implements workqueue.TypedInterface.
+func (q *queue) Len() int { return len(q.ready) }
+
+// Get implements workqueue.TypedInterface.
+func (q *queue) Get() (engine.Request, bool) {
+	r := q.ready[0]
+	q.ready = q.ready[1:]
+	return r, false
+}
+
+// sort puts what is ready in order.
+func (q *queue) sort() {
+	slices.SortFunc(q.ready, func(a, b engine.Request) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// next returns when the next delay ends, and false if there is none.
+func (q *queue) next() (time.Time, bool) {
+	var first time.Time
+	for i := range q.delayed {
+		if due := q.delayed[i].due; i == 0 || due.Before(first) {
+			first = due
+		}
+	}
+	return first, len(q.delayed) > 0
+}
+
+// wake makes the requests ready whose delay has ended.
+func (q *queue) wake() {
+	rest := q.delayed[:0]
+	for _, d := range q.delayed {
+		if d.due.After(q.clock.now) {
+			rest = append(rest, d)
+			continue
+		}
+		q.Add(d.request)
+	}
+	q.delayed = rest
+}
+
+// Done implements workqueue.TypedInterface.
+func (q *queue) Done(engine.Request) {}
+
+// ShutDown implements workqueue.TypedInterface.
+func (q *queue) ShutDown() {}
+
+// ShutDownWithDrain implements workqueue.TypedInterface.
+func (q *queue) ShutDownWithDrain() {}
+
+// ShuttingDown implements workqueue.TypedInterface.
+func (q *queue) ShuttingDown() bool { return false }

@@ -1,0 +1,109 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// patience is how long Settle lets time pass by itself: it covers what is tried
+// again at once, and the half second after which a status says that something
+// is under way.
+const patience = 2 * time.Second
+
+// What comes to rest stays well below these in one call.
+const (
+	mostRequests = 100_000
+	mostWrites   = 30 // of one object, with an effect
+)
+
+// Settle lets the controller and the garbage collector work until nothing is
+// left to do at this time or within two seconds. What waits longer than that
+// goes on waiting; the clock moves only as far as something is due.
+func (w *World) Settle(ctx context.Context) error {
+	return w.work(ctx, w.clock.now.Add(patience))
+}
+
+// Advance lets time pass, in which everything is done when it is due, and
+// settles.
+func (w *World) Advance(ctx context.Context, d time.Duration) error {
+	then := w.clock.now.Add(d)
+	if err := w.work(ctx, then); err != nil {
+		return err
+	}
+	w.clock.now = then
+	return w.Settle(ctx)
+}
+
+// work does all that is due up to a time.
+func (w *World) work(ctx context.Context, until time.Time) error {
+	before := len(w.cluster.Writes())
+	for requests := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.show(); err != nil {
+			return err
+		}
+		w.queue.wake()
+		switch {
+		case w.stepper.Serve(ctx):
+			if requests++; requests%100 == 0 || requests > mostRequests {
+				if err := w.restless(before, requests); err != nil {
+					return err
+				}
+			}
+		case w.cluster.Collect():
+		case w.sleep(until):
+			w.stepper.Tidy(ctx)
+		default:
+			w.stepper.Tidy(ctx)
+			return w.show()
+		}
+	}
+}
+
+// show lets the controller see what has changed.
+func (w *World) show() error {
+	for _, c := range w.cluster.Changes(w.shown) {
+		w.shown++
+		if err := w.stepper.Observe(c.Old, c.New, c.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sleep moves the clock to when the next request is due, and returns false if
+// that is too late.
+func (w *World) sleep(until time.Time) bool {
+	due, ok := w.queue.next()
+	if !ok || due.After(until) {
+		return false
+	}
+	w.clock.now = due
+	return true
+}
+
+// restless returns an error if what has been done since some write looks as if
+// it never ended.
+func (w *World) restless(before, requests int) error {
+	count := map[string]int{}
+	for _, write := range w.cluster.Writes()[before:] {
+		if write.By != Controller || !write.Changed {
+			continue
+		}
+		object := strings.Trim(write.Kind.Kind+"/"+write.Namespace+"/"+write.Name, "/")
+		if write.Subresource != "" {
+			object += " (" + write.Subresource + ")"
+		}
+		if count[object]++; count[object] > mostWrites {
+			return fmt.Errorf("this does not come to rest: %s was written %d times", object, count[object])
+		}
+	}
+	if requests > mostRequests {
+		return fmt.Errorf("this does not come to rest: a resource was looked at %d times", requests)
+	}
+	return nil
+}

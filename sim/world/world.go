@@ -1,0 +1,117 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine"
+	"reconcel/rules"
+	"reconcel/sim"
+)
+
+// Options say what a World is like. Program and Kinds are required.
+type Options struct {
+	Program *rules.Program
+	Kinds   *sim.Kinds
+	Log     *slog.Logger // of the controller; default: nothing is logged
+}
+
+// A World is a cluster in memory and a controller at work in it. It is for one
+// goroutine.
+type World struct {
+	options Options
+	cluster *sim.Cluster
+	clock   *clock
+	queue   *queue
+	stepper *engine.Stepper
+	shown   int // how many changes of the cluster the controller has seen
+}
+
+// Controller is who the controller is, in the writes of the cluster.
+const Controller = "reconcel"
+
+// Where the controller keeps its inventory.
+const (
+	systemNamespace = "kube-system"
+	inventory       = Controller + "-inventory"
+)
+
+// New returns a cluster without objects of anybody, in which a controller has
+// just started.
+func New(options Options) (*World, error) {
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &World{options: options, clock: &clock{time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)}}
+	var err error
+	if w.cluster, err = sim.New(sim.Options{Kinds: options.Kinds, Clock: w.clock}); err != nil {
+		return nil, err
+	}
+	return w, w.start(context.Background())
+}
+
+// Cluster returns the cluster, to act on as anybody else would.
+func (w *World) Cluster() *sim.Cluster { return w.cluster }
+
+// Now returns the time.
+func (w *World) Now() time.Time { return w.clock.now }
+
+// start starts a controller that remembers nothing.
+func (w *World) start(ctx context.Context) error {
+	w.queue = newQueue(w.clock)
+	w.stepper = engine.NewStepper(engine.Surroundings{
+		Client: w.cluster.Client(Controller), Kinds: kinds{w.options.Kinds}, Events: w.cluster.Recorder(),
+		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1,
+	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller}, w.options.Program)
+	if err := w.stepper.Start(ctx); err != nil {
+		return fmt.Errorf("the controller does not start: %w", err)
+	}
+	w.shown = w.cluster.ChangeCount()
+	version := w.cluster.Version()
+	for _, u := range w.cluster.All() {
+		if err := w.stepper.Observe(nil, u, version); err != nil {
+			return err
+		}
+	}
+	if err := w.stepper.Synced(ctx); err != nil {
+		return fmt.Errorf("the controller does not start: %w", err)
+	}
+	w.queue.sort() // A cache lists its objects in no order.
+	return nil
+}
+
+// Restart ends the controller and starts another one, which knows only what is
+// in the cluster, and settles.
+func (w *World) Restart(ctx context.Context) error {
+	if err := w.start(ctx); err != nil {
+		return err
+	}
+	return w.Settle(ctx)
+}
+
+// Objects returns all objects, sorted by kind, namespace and name, apart from
+// the namespaces that every cluster has and what is the controller's own.
+func (w *World) Objects() []*unstructured.Unstructured {
+	return slices.DeleteFunc(w.cluster.All(), func(u *unstructured.Unstructured) bool {
+		gk := u.GroupVersionKind().GroupKind()
+		return gk == (schema.GroupKind{Kind: "Namespace"}) && sim.IsInitial(u.GetName()) || isInventory(gk, u.GetNamespace(), u.GetName())
+	})
+}
+
+// Writes returns all writes of the controller, apart from those of its own
+// ConfigMap.
+func (w *World) Writes() []sim.Write {
+	return slices.DeleteFunc(w.cluster.Writes(), func(write sim.Write) bool {
+		return write.By != Controller || isInventory(write.Kind.GroupKind(), write.Namespace, write.Name)
+	})
+}
+
+func isInventory(gk schema.GroupKind, namespace, name string) bool {
+	return gk == schema.GroupKind{Kind: "ConfigMap"} && namespace == systemNamespace && name == inventory
+}
