@@ -91,6 +91,7 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 	if len(l.errs) > before || l.broken[src.Name.Value] || src.For.APIVersion.Value == "" || src.For.Kind.Value == "" {
 		return nil
 	}
+	c.rule.expressions = inOrder(c.rule.expressions)
 	return c.rule
 }
 
@@ -231,6 +232,7 @@ func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type
 		c.complain(src.Pos, "%s: %v", where, err)
 		return nil
 	}
+	c.rule.expressions = append(c.rule.expressions, c.rule.expressionOf(p))
 	return p
 }
 

@@ -105,7 +105,7 @@ func (d *data) shape() *expr.Shape {
 func (r *run) value(d *data) any {
 	switch {
 	case d.prog != nil:
-		v, err := d.prog.Eval(r.frame)
+		v, err := r.eval(d.prog)
 		if err != nil {
 			return types.WrapErr(err)
 		}

@@ -87,7 +87,7 @@ func (r *run) letValue(i int) any {
 	}
 	l := r.rule.lets[i]
 	if l.prog != nil {
-		out, err := l.prog.Eval(r.frame)
+		out, err := r.eval(l.prog)
 		v.value = out
 		if err != nil {
 			v.value = types.WrapErr(err)
@@ -137,7 +137,7 @@ func (c *ChildResult) live() []any {
 
 // truth evaluates a condition.
 func (r *run) truth(p *expr.Program) (bool, result) {
-	v, err := p.Eval(r.frame)
+	v, err := r.eval(p)
 	if err != nil {
 		return false, result{err: err}
 	}

@@ -56,7 +56,7 @@ func (r *run) step(o *op) result {
 	case opLiteral:
 		r.buf = append(r.buf, o.lit...)
 	case opValue:
-		v, err := o.prog.Eval(r.frame)
+		v, err := r.eval(o.prog)
 		if err != nil {
 			return result{err: err}
 		}
@@ -130,7 +130,7 @@ func (r *run) appendText(o *op) result {
 			r.buf = expr.AppendText(r.buf, p.literal)
 			continue
 		}
-		v, err := p.prog.Eval(r.frame)
+		v, err := r.eval(p.prog)
 		if err != nil {
 			return result{err: err}
 		}
@@ -191,7 +191,7 @@ func (r *run) appendIdentity(o *op) {
 // appendMarks appends the entries of labels or annotations that are computed
 // as a whole, with ours among them.
 func (r *run) appendMarks(o *op) result {
-	v, err := o.prog.Eval(r.frame)
+	v, err := r.eval(o.prog)
 	if err != nil {
 		return result{err: err}
 	}

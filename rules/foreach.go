@@ -103,7 +103,7 @@ func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 // elements evaluates the list of an iterator. What is no list, or is not there
 // yet, settles the child.
 func (r *run) elements(c *ChildResult, p *expr.Program) []ref.Val {
-	v, err := p.Eval(r.frame)
+	v, err := r.eval(p)
 	if err != nil {
 		r.settleAll(c, "forEach", result{err: err})
 		return nil

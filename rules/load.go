@@ -27,6 +27,7 @@ func Load(sources []syntax.Source) (*Program, error) {
 	for _, r := range file.Rules {
 		if rule := l.compile(r); rule != nil {
 			l.add(p, rule, r)
+			p.expressions = append(p.expressions, rule.expressions...)
 		}
 	}
 	if err := syntax.Collect(sources, l.errs).Err(); err != nil {

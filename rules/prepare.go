@@ -76,7 +76,7 @@ func (r *run) expand(c *ChildResult) {
 		}
 	}
 	if p := c.Child.unavailable; p != nil {
-		if v, err := p.Eval(r.frame); err != nil || !types.IsUnknown(v) {
+		if v, err := r.eval(p); err != nil || !types.IsUnknown(v) {
 			c.MaxUnavailable = r.count(c, p, "maxUnavailable", 1)
 		} // What is not known yet is 1.
 	}
@@ -114,7 +114,7 @@ func (r *run) room(c *ChildResult, more int, where string, pos syntax.Pos) bool 
 // count evaluates an expression for a whole number that must not be less than
 // least. It fails the child otherwise.
 func (r *run) count(c *ChildResult, p *expr.Program, where string, least int64) int {
-	v, err := p.Eval(r.frame)
+	v, err := r.eval(p)
 	if err != nil {
 		r.settleAll(c, where, result{err: err})
 		return int(least)

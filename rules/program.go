@@ -14,7 +14,8 @@ import (
 // A Program is a compiled set of rules. It is immutable and may be used by
 // any number of goroutines.
 type Program struct {
-	primaries []*Primary
+	primaries   []*Primary
+	expressions []Expression
 }
 
 // Primaries returns the primary kinds of the program, ordered by the first
@@ -43,16 +44,17 @@ type Rule struct {
 	Ordered      bool          // teardown: ordered
 	RequeueAfter time.Duration // 0: look again only when something changes
 
-	when       *expr.Program // for.when, or nil
-	vars       map[string]variable
-	lets       []*let
-	checks     []check
-	patch      *template // or nil
-	patched    []patchedField
-	status     *template // or nil
-	conditions []condition
-	allow      allow
-	finalizes  bool // it has finalize
+	when        *expr.Program // for.when, or nil
+	expressions []Expression  // all that the rule can run, in the order of the file
+	vars        map[string]variable
+	lets        []*let
+	checks      []check
+	patch       *template // or nil
+	patched     []patchedField
+	status      *template // or nil
+	conditions  []condition
+	allow       allow
+	finalizes   bool // it has finalize
 }
 
 // A Child is one compiled entry of children or finalize.

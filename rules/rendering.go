@@ -48,6 +48,9 @@ type Input struct {
 	// why the query cannot be answered, and is the rule's mistake unless it is
 	// ErrUnwatched.
 	Lookup func(*Lookup, Query) ([]map[string]any, error)
+	// Coverage, if any, notes which expressions ran. It is here and not in a
+	// Rendering because those are pooled, over all that render in a process.
+	Coverage *Coverage
 }
 
 // A Rendering is what the rules say about one primary object.

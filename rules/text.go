@@ -73,7 +73,7 @@ func (r *run) text(t *text) (string, result) {
 			out = append(out, p.literal...)
 			continue
 		}
-		v, err := p.prog.Eval(r.frame)
+		v, err := r.eval(p.prog)
 		if err != nil {
 			return "", result{err: err}
 		}
@@ -98,7 +98,7 @@ func (r *run) onlyPart(t *text) (string, result) {
 	if p.prog == nil {
 		return p.literal, result{}
 	}
-	v, err := p.prog.Eval(r.frame)
+	v, err := r.eval(p.prog)
 	if err != nil {
 		return "", result{err: err}
 	}
