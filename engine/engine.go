@@ -70,6 +70,7 @@ type Engine struct {
 	queue    workqueue.TypedRateLimitingInterface[Request]
 	random   func() float64
 	inFlight int
+	coverage *rules.Coverage
 
 	memories  memories
 	metrics   *metrics

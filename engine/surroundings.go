@@ -27,6 +27,8 @@ type Surroundings struct {
 	Random func() float64
 	// InFlight is how many requests of one pass are under way at most.
 	InFlight int
+	// Coverage notes which expressions ran; nil notes nothing.
+	Coverage *rules.Coverage
 }
 
 // inCluster returns the surroundings of a process that works on a real cluster,
@@ -61,7 +63,7 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 	e := &Engine{
 		options: options, program: program, log: options.Log,
 		client: s.Client, kinds: s.Kinds, events: recorder{s.Events}, clock: s.Clock, queue: s.Queue,
-		random: s.Random, inFlight: s.InFlight,
+		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
 		memories:  memories{of: map[Request]*memory{}},
 		inventory: newInventory(s.Client, options.Namespace, options.Name+"-inventory", options.Log),
 	}

@@ -20,6 +20,8 @@ type Options struct {
 	Program *rules.Program
 	Kinds   *sim.Kinds
 	Log     *slog.Logger // of the controller; default: nothing is logged
+	// Coverage notes which expressions ran; nil notes nothing.
+	Coverage *rules.Coverage
 }
 
 // A World is a cluster in memory and a controller at work in it. It is for one
@@ -67,7 +69,7 @@ func (w *World) start(ctx context.Context) error {
 	w.queue = newQueue(w.clock)
 	w.stepper = engine.NewStepper(engine.Surroundings{
 		Client: w.cluster.Client(Controller), Kinds: kinds{w.options.Kinds}, Events: w.cluster.Recorder(),
-		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1,
+		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1, Coverage: w.options.Coverage,
 	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller}, w.options.Program)
 	if err := w.stepper.Start(ctx); err != nil {
 		return fmt.Errorf("the controller does not start: %w", err)
