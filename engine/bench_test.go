@@ -39,8 +39,9 @@ func converged(tb testing.TB) (*Engine, Request) {
 	}
 	e := &Engine{
 		options: Options{}.withDefaults(), program: program, log: slog.New(slog.DiscardHandler), clock: clock.RealClock{},
-		queue: newQueue(), memories: memories{of: map[Request]*memory{}}, plan: newPlan(program, nil),
+		queue: newQueue(), memories: memories{of: map[Request]*memory{}},
 	}
+	e.plan.Store(newPlan(program, past{}, nil))
 	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
 	foo := decodeObject(tb, []byte(convergedFoo))
 	foo.fields = unique.Make(`{"f:status":{"f:availableReplicas":{}}}`)
@@ -61,7 +62,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 	}
 	deployment.Object["status"] = status
 
-	for _, w := range e.plan.watches {
+	for _, w := range e.plan.Load().watches {
 		c := &cached{objects: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})}
 		c.kind = Kind{GVK: w.key.gvk, Namespaced: true, Status: true}
 		none := NoConditions

@@ -156,7 +156,7 @@ func TestRetriesAreCappedAndNeverEnd(t *testing.T) {
 func TestPanicIsAnErrorOfOneRequest(t *testing.T) {
 	e, req := converged(t)
 	broken := Request{Kind: schema.GroupKind{Kind: "Broken"}, Name: "x"}
-	e.plan.primaries[broken.Kind] = &primaryKind{} // Without a watch.
+	e.plan.Load().primaries[broken.Kind] = &primaryKind{} // Without a watch.
 	if _, err := e.serve(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "internal error") {
 		t.Errorf("error is %v", err)
 	}

@@ -178,7 +178,7 @@ func TestPlanOfLookups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl := newPlan(program, nil)
+	pl := newPlan(program, past{}, nil)
 	widgets := pl.primaries[schema.GroupKind{Group: "test.reconcel.dev", Kind: "Widget"}]
 	namespaces := pl.primaries[schema.GroupKind{Kind: "Namespace"}]
 	reads, writes := widgets.Rules[0], widgets.Rules[1]

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
@@ -188,6 +189,21 @@ func (ms *memories) get(req Request) *memory {
 		ms.of[req] = m
 	}
 	return m
+}
+
+// forgetKinds ends what is remembered of the primaries of some kinds.
+func (ms *memories) forgetKinds(gone func(schema.GroupKind) bool) {
+	ms.mu.Lock()
+	var all []Request
+	for req := range ms.of {
+		if gone(req.Kind) {
+			all = append(all, req)
+		}
+	}
+	ms.mu.Unlock()
+	for _, req := range all {
+		ms.forget(req)
+	}
 }
 
 // forget ends what is remembered of a primary that is gone, and its interests.

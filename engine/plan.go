@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -13,10 +15,16 @@ import (
 // kind out of our caches.
 const childSelector = rules.LabelRule
 
-// A plan is what a program needs watched, and where. It is immutable.
+// A plan is what a program needs watched, and where. It does not change; with
+// another program comes another plan.
 type plan struct {
+	program   *rules.Program
+	former    past
 	primaries map[schema.GroupKind]*primaryKind
 	watches   []*watch
+
+	passes atomic.Int64       // that follow it and are under way
+	stop   context.CancelFunc // ends what is done for it beside the passes
 }
 
 // A primaryKind is one primary kind with its watches.
@@ -28,15 +36,21 @@ type primaryKind struct {
 	lookups  map[*rules.Lookup]*watch           // what its rules read and do not own: none of these is ever written
 }
 
-// newPlan lays out the watches of a program. former are the kinds that each
-// rule, by name, has rendered once and does not render any more.
-func newPlan(program *rules.Program, former map[string][]schema.GroupVersionKind) *plan {
-	pl := &plan{primaries: map[schema.GroupKind]*primaryKind{}}
-	byKey := map[watchKey]*watch{}
+// newPlan lays out the watches of a program: those that there are already, as
+// far as it needs them, and new ones. former is what its rules have done once
+// and do not do any more.
+func newPlan(program *rules.Program, former past, running []*watch) *plan {
+	pl := &plan{program: program, former: former, primaries: map[schema.GroupKind]*primaryKind{}}
+	there, byKey := map[watchKey]*watch{}, map[watchKey]*watch{}
+	for _, w := range running {
+		there[w.key] = w
+	}
 	share := func(key watchKey) *watch {
 		w := byKey[key]
 		if w == nil {
-			w = &watch{key: key}
+			if w = there[key]; w == nil {
+				w = &watch{key: key}
+			}
 			byKey[key] = w
 			pl.watches = append(pl.watches, w)
 		}
@@ -58,7 +72,7 @@ func newPlan(program *rules.Program, former map[string][]schema.GroupVersionKind
 				}
 				pk.addWatch(r, w)
 			}
-			for _, gvk := range former[r.Name] {
+			for _, gvk := range former.children[r.Name] {
 				pk.addWatch(r, share(watchKey{gvk, childSelector, childRole}))
 			}
 			for _, l := range r.Lookups {
@@ -68,6 +82,14 @@ func newPlan(program *rules.Program, former map[string][]schema.GroupVersionKind
 		pl.primaries[p.GVK.GroupKind()] = pk
 	}
 	return pl
+}
+
+// rules counts the rules.
+func (pl *plan) rules() (n int) {
+	for _, p := range pl.primaries {
+		n += len(p.Rules)
+	}
+	return n
 }
 
 func (pk *primaryKind) addWatch(r *rules.Rule, w *watch) {

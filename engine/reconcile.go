@@ -16,7 +16,9 @@ import (
 // reconcile makes the cluster agree with what the rules say about one object.
 // It may be called at any time and any number of times.
 func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
-	primary := e.plan.primaries[req.Kind]
+	pl := e.enter()
+	defer pl.leave()
+	primary := pl.primaries[req.Kind]
 	if primary == nil {
 		return Result{}, nil // No rule is for this kind.
 	}

@@ -109,8 +109,8 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 
 // lookForLeavers looks once for primaries that no cache shows and that carry
 // something of a rule.
-func (e *Engine) lookForLeavers(ctx context.Context) {
-	for _, primary := range e.plan.primaries {
+func (e *Engine) lookForLeavers(ctx context.Context, pl *plan) {
+	for _, primary := range pl.primaries {
 		if primary.mayHaveLeavers() {
 			e.watches.running.Go(func() {
 				e.untilDone(ctx, "primaries that have left", func(ctx context.Context) error { return e.enqueueLeavers(ctx, primary) })

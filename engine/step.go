@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -17,7 +18,6 @@ import (
 // event is done by the same code as in a process.
 type Stepper struct {
 	engine *Engine
-	former past
 	views  []*view
 }
 
@@ -29,32 +29,67 @@ type view struct {
 	store    cache.Indexer
 }
 
-// NewStepper makes a stepper; Start comes next. Of the options Config is not
-// used.
-func NewStepper(s Surroundings, options Options, program *rules.Program) *Stepper {
-	return &Stepper{engine: newEngine(s, options.withDefaults(), program)}
+// A Snapshot is what a cluster holds at a resourceVersion. The objects are not
+// changed.
+type Snapshot struct {
+	Objects []*unstructured.Unstructured
+	Version string
 }
 
-// Start does what a process does before its caches are filled. Kinds that do
-// not exist by now never will.
-func (s *Stepper) Start(ctx context.Context) error {
+// NewStepper makes a stepper; Follow comes next. Of the options Config is not
+// used.
+func NewStepper(s Surroundings, options Options) *Stepper {
+	return &Stepper{engine: newEngine(s, options.withDefaults(), nil)}
+}
+
+// Follow does what a process does when it starts, and again when its rules are
+// replaced by others. Kinds that do not exist by now never will.
+func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapshot) error {
 	e := s.engine
-	former, err := e.inventory.extend(ctx, e.program)
+	former, err := e.inventory.extend(ctx, program)
 	if err != nil {
 		return err
 	}
-	s.former = former
-	e.layOut(former)
-	for _, w := range e.plan.watches {
-		if err := s.view(ctx, w); err != nil {
+	var running []*watch
+	for _, v := range s.views {
+		running = append(running, v.watch)
+	}
+	pl := e.route(newPlan(program, former, running))
+	for _, w := range pl.watches {
+		if !slices.Contains(running, w) {
+			if err := s.view(ctx, w, now); err != nil {
+				return err
+			}
+		}
+	}
+	e.follow(pl)
+	s.views = slices.DeleteFunc(s.views, func(v *view) bool { return !slices.Contains(pl.watches, v.watch) })
+	return s.keepHouse(ctx, pl)
+}
+
+// keepHouse does once what a process tries until it succeeds.
+func (s *Stepper) keepHouse(ctx context.Context, pl *plan) error {
+	e := s.engine
+	for _, stale := range pl.former.finalizers {
+		if err := e.sweepFinalizer(ctx, stale); err != nil {
 			return err
+		}
+		if err := e.inventory.swept(ctx, stale); err != nil {
+			return err
+		}
+	}
+	for _, primary := range pl.primaries {
+		if primary.mayHaveLeavers() {
+			if err := e.enqueueLeavers(ctx, primary); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// view gives a watch an empty cache, unless there is no such kind.
-func (s *Stepper) view(ctx context.Context, w *watch) error {
+// view gives a watch its cache, unless there is no such kind.
+func (s *Stepper) view(ctx context.Context, w *watch, now Snapshot) error {
 	k, err := s.engine.kinds.Find(ctx, w.key.gvk)
 	if err != nil {
 		w.problem.Store(&err)
@@ -73,8 +108,17 @@ func (s *Stepper) view(ctx context.Context, w *watch) error {
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, w.indexers())
 	c := &cached{kind: k, objects: store}
 	c.conditions.Store(&conditions)
+	v := &view{watch: w, kind: k, selector: selector, store: store}
+	for _, u := range now.Objects {
+		if u = v.shown(u); u != nil {
+			if err := store.Add(newObject(u, w.key.role)); err != nil {
+				return err
+			}
+		}
+	}
+	store.Bookmark(now.Version)
 	w.cached.Store(c)
-	s.views = append(s.views, &view{watch: w, kind: k, selector: selector, store: store})
+	s.views = append(s.views, v)
 	return nil
 }
 
@@ -127,35 +171,10 @@ func (v *view) observe(old, now *unstructured.Unstructured) error {
 	return nil
 }
 
-// Synced does what a process does once, when its caches have been filled, and
-// asks for a look at every primary.
-func (s *Stepper) Synced(ctx context.Context) error {
-	e := s.engine
-	for _, stale := range s.former.finalizers {
-		if err := e.sweepFinalizer(ctx, stale); err != nil {
-			return err
-		}
-		if err := e.inventory.swept(ctx, stale); err != nil {
-			return err
-		}
-	}
-	for _, primary := range e.plan.primaries {
-		if primary.mayHaveLeavers() {
-			if err := e.enqueueLeavers(ctx, primary); err != nil {
-				return err
-			}
-		}
-	}
-	for _, v := range s.views {
-		v.onReady()
-	}
-	return nil
-}
-
 // Serve serves the next request that is due, and reports whether there was one.
 func (s *Stepper) Serve(ctx context.Context) bool {
 	return s.engine.queue.Len() > 0 && s.engine.serveNext(ctx)
 }
 
 // Tidy does what a process does from time to time beside its work.
-func (s *Stepper) Tidy(ctx context.Context) { s.engine.clearKinds(ctx, s.former.children) }
+func (s *Stepper) Tidy(ctx context.Context) { s.engine.clearKinds(ctx, s.engine.plan.Load()) }

@@ -55,6 +55,8 @@ type watch struct {
 	problem atomic.Pointer[error] // why there is no cache
 
 	interests interests // in its objects, where they are looked up
+
+	stop context.CancelFunc // ends it; set by start
 }
 
 // cached is the synced cache of a watch whose kind exists.
@@ -119,8 +121,10 @@ const (
 	schemaTries = 30
 )
 
-// start runs the watch until ctx ends. wait returns when all have ended.
+// start runs the watch until ctx ends or it is stopped. wait returns when all
+// have ended.
 func (ws *watches) start(ctx context.Context, w *watch) {
+	ctx, w.stop = context.WithCancel(ctx)
 	ws.running.Go(func() {
 		for ctx.Err() == nil {
 			if k, ok := ws.await(ctx, w); ok {

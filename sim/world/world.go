@@ -70,22 +70,31 @@ func (w *World) start(ctx context.Context) error {
 	w.stepper = engine.NewStepper(engine.Surroundings{
 		Client: w.cluster.Client(Controller), Kinds: kinds{w.options.Kinds}, Events: w.cluster.Recorder(),
 		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1, Coverage: w.options.Coverage,
-	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller}, w.options.Program)
-	if err := w.stepper.Start(ctx); err != nil {
-		return fmt.Errorf("the controller does not start: %w", err)
-	}
+	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller})
 	w.shown = w.cluster.ChangeCount()
-	version := w.cluster.Version()
-	for _, u := range w.cluster.All() {
-		if err := w.stepper.Observe(nil, u, version); err != nil {
-			return err
-		}
-	}
-	if err := w.stepper.Synced(ctx); err != nil {
+	return w.follow(ctx)
+}
+
+// follow makes the controller follow the rules.
+func (w *World) follow(ctx context.Context) error {
+	now := engine.Snapshot{Objects: w.cluster.All(), Version: w.cluster.Version()}
+	if err := w.stepper.Follow(ctx, w.options.Program, now); err != nil {
 		return fmt.Errorf("the controller does not start: %w", err)
 	}
 	w.queue.sort() // A cache lists its objects in no order.
 	return nil
+}
+
+// Reload replaces the rules while the controller runs, and settles.
+func (w *World) Reload(ctx context.Context, program *rules.Program) error {
+	if err := w.show(); err != nil {
+		return err
+	}
+	w.options.Program = program
+	if err := w.follow(ctx); err != nil {
+		return err
+	}
+	return w.Settle(ctx)
 }
 
 // Restart ends the controller and starts another one, which knows only what is

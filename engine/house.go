@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"reconcel/rules"
+)
+
+// keepHouse does what there is to do beside the passes, until ctx ends or the
+// plan is not followed any more.
+func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
+	ctx, pl.stop = context.WithCancel(ctx)
+	const interval = 5 * time.Second
+	e.watches.running.Go(func() {
+		wait.UntilWithContext(ctx, func(ctx context.Context) { e.clearKinds(ctx, pl) }, interval)
+	})
+	e.watches.running.Go(func() { e.sweepFinalizers(ctx, pl.former.finalizers) })
+	e.lookForLeavers(ctx, pl)
+}
+
+// clearKinds takes the kinds that rules no longer render out of the inventory,
+// each as soon as nothing of it is left.
+func (e *Engine) clearKinds(ctx context.Context, pl *plan) {
+	for _, primary := range pl.primaries {
+		for _, r := range primary.Rules {
+			for _, w := range primary.byRule[r] {
+				e.clearKind(ctx, pl.former.children, r, w)
+			}
+		}
+	}
+}
+
+func (e *Engine) clearKind(ctx context.Context, former map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch) {
+	cache := w.cached.Load()
+	if cache == nil {
+		return
+	}
+	for i, gvk := range former[r.Name] {
+		if gvk != w.key.gvk || cache.holds(r.Name) {
+			continue
+		}
+		if err := e.inventory.drop(ctx, r.Name, gvk); err != nil {
+			e.log.Warn("inventory not updated, will try again", "rule", r.Name, "kind", gvk.Kind, "error", err)
+			return
+		}
+		e.log.Info("nothing is left of a kind", "rule", r.Name, "kind", gvk.Kind)
+		former[r.Name] = append(former[r.Name][:i:i], former[r.Name][i+1:]...)
+		return
+	}
+}

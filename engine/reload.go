@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"reconcel/rules"
+)
+
+// A reload asks for another program.
+type reload struct {
+	program *rules.Program
+	done    chan error
+}
+
+// Reload puts a program in the place of the one that Run follows, while Run
+// goes on. The kinds that it needs anew are listed first; then every primary is
+// looked at by the new rules, and what only the old ones needed is let go. A
+// look that is under way ends by the rules by which it began.
+//
+// A rule that is gone leaves what it has made, and its finalizers are taken
+// off. A rule that has changed takes away what it does not render any more.
+//
+// It returns when the new rules are followed. After an error the old ones are.
+func (e *Engine) Reload(ctx context.Context, program *rules.Program) error {
+	r := reload{program, make(chan error, 1)}
+	select {
+	case e.reloads <- r:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *Engine) reloadWhenAsked(ctx context.Context) {
+	for {
+		select {
+		case r := <-e.reloads:
+			r.done <- e.reload(ctx, r.program)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// reloadPatience is how long a new kind may take to be listed before its rules
+// are left waiting, so that it does not hold up the others.
+const reloadPatience = 10 * time.Second
+
+func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
+	former, err := e.inventory.extend(ctx, program)
+	if err != nil {
+		return err
+	}
+	old := e.plan.Load()
+	next := e.route(newPlan(program, former, old.watches))
+	var fresh []*watch
+	for _, w := range next.watches {
+		if !slices.Contains(old.watches, w) {
+			fresh = append(fresh, w)
+			e.watches.start(ctx, w)
+		}
+	}
+	if err := e.awaitFresh(ctx, fresh); err != nil {
+		return err
+	}
+	e.follow(next)
+	old.stop()
+	e.retire(ctx, old)
+	e.keepHouse(ctx, next)
+	e.log.Info("following other rules", "rules", next.rules(), "watches", len(next.watches), "new watches", len(fresh))
+	return nil
+}
+
+// awaitFresh gives new watches time to be listed.
+func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch) error {
+	listed := func(context.Context) (bool, error) { return len(unsettled(fresh)) == 0, nil }
+	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, reloadPatience, true, listed)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		e.log.Warn("following other rules without some kinds", "missing", unsettled(fresh))
+	}
+	return nil
+}
+
+// follow makes a plan the one by which everything is looked at, and asks for
+// that look.
+func (e *Engine) follow(pl *plan) {
+	e.plan.Store(pl)
+	for _, primary := range pl.primaries {
+		e.enqueueKind(primary)
+	}
+}
+
+// retire lets go of what only a plan that is not followed any more needs, as
+// soon as the last pass by it has ended.
+func (e *Engine) retire(ctx context.Context, old *plan) {
+	_ = wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
+		return old.passes.Load() == 0, nil
+	})
+	next := e.plan.Load()
+	for _, w := range old.watches {
+		if !slices.Contains(next.watches, w) {
+			w.stop()
+		}
+	}
+	e.memories.forgetKinds(func(gk schema.GroupKind) bool { return next.primaries[gk] == nil })
+}
+
+// enter returns the plan that a pass is to follow to its end, and that stays
+// whole until leave is called.
+func (e *Engine) enter() *plan {
+	for {
+		pl := e.plan.Load()
+		pl.passes.Add(1)
+		if e.plan.Load() == pl {
+			return pl
+		}
+		pl.leave() // Another took its place in between, and may have let go of it.
+	}
+}
+
+func (pl *plan) leave() { pl.passes.Add(-1) }

@@ -1,0 +1,76 @@
+package world_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+var configMapKind = runtimeschema.GroupKind{Kind: "ConfigMap"}
+
+// ruled is a rules file of rules for Foo, each of which makes ConfigMaps: a rule
+// is given as "name: value value", and makes name-0, name-1 and so on.
+func ruled(rules ...string) string {
+	var text strings.Builder
+	text.WriteString("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n")
+	for _, r := range rules {
+		name, values, _ := strings.Cut(r, ": ")
+		fmt.Fprintf(&text, "- name: %s\n  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}\n  children:\n", name)
+		for i, value := range strings.Fields(values) {
+			fmt.Fprintf(&text, "  - id: c%d\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: %s-%d}, data: {value: %s}}\n", i, name, i, value)
+		}
+	}
+	return text.String()
+}
+
+func TestReload(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		before []string
+		after  []string
+		want   string
+	}{
+		{"a value", []string{"a: x"}, []string{"a: y"}, "a-0=y"},
+		{"a child more", []string{"a: x"}, []string{"a: x y"}, "a-0=x a-1=y"},
+		{"a child less", []string{"a: x y"}, []string{"a: x"}, "a-0=x"},
+		{"a rule more", []string{"a: x"}, []string{"a: x", "b: y"}, "a-0=x b-0=y"},
+		{"a rule less", []string{"a: x", "b: y"}, []string{"a: x"}, "a-0=x b-0=y"},
+		{"other rules", []string{"a: x"}, []string{"b: y"}, "a-0=x b-0=y"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := load(t, ruled(test.before...))
+			put(t, w, "../../examples/foo/foo.yaml")
+			settle(t, w)
+			program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(ruled(test.after...))}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Reload(t.Context(), program); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, o := range w.Objects() {
+				if o.GroupVersionKind().GroupKind() == configMapKind {
+					value, _, _ := unstructured.NestedString(o.Object, "data", "value")
+					got = append(got, o.GetName()+"="+value)
+				}
+			}
+			if strings.Join(got, " ") != test.want {
+				t.Errorf("there are %q, want %q", got, test.want)
+			}
+			before := len(w.Writes())
+			if err := w.Restart(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, write := range w.Writes()[before:] {
+				t.Errorf("a process that starts with the new rules writes %+v", write)
+			}
+		})
+	}
+}
