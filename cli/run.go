@@ -86,6 +86,8 @@ func (a *app) run(s *settings) error {
 	})
 	server.start(endpoints(machine.Ready, metrics), cancel)
 	defer server.stop()
+	watching := a.watchRules(ctx, s.rules, sources, machine, log, newRuleMetrics(metrics))
+	defer watching.Wait()
 	log.Info("starting", "version", builtFrom().Version, "files", len(sources), "cluster", config.Host,
 		"namespace", namespace, "listen", server.address())
 	if err := machine.Run(ctx); err != nil {

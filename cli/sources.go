@@ -27,18 +27,25 @@ func (a *app) load(r ruleFiles) (*rules.Program, []syntax.Source, error) {
 		return nil, nil, misused("no rules: give a file or folder with -f")
 	}
 	sources, complaints := a.sources(r)
+	program, err := compile(sources, complaints)
+	return program, sources, err
+}
+
+// compile compiles rules that have been read. The error holds every complaint,
+// those of the reading included.
+func compile(sources []syntax.Source, complaints syntax.Errors) (*rules.Program, error) {
 	if len(sources) == 0 {
-		return nil, nil, no(complaints)
+		return nil, no(complaints)
 	}
 	program, err := rules.Load(sources)
 	var wrong syntax.Errors
 	if err != nil && !errors.As(err, &wrong) {
-		return nil, nil, failed(err)
+		return nil, failed(err)
 	}
 	if complaints = append(complaints, wrong...); len(complaints) > 0 {
-		return nil, nil, no(complaints)
+		return nil, no(complaints)
 	}
-	return program, sources, nil
+	return program, nil
 }
 
 // sources reads the files, each once however often it is named.

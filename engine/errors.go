@@ -57,6 +57,7 @@ const (
 	reasonContested      = "Contested"
 	reasonSynced         = "Synced"
 	reasonPruned         = "Pruned"
+	reasonRulesRefused   = "RulesRefused"
 	reasonReplaced       = "Replaced"
 	reasonAdopted        = "Adopted"
 

@@ -47,11 +47,23 @@ func (r recorder) warning(about *object, reason, note string) {
 }
 
 func (r recorder) event(about *object, eventType, reason, note string) {
-	const longest = 1024 // The API server refuses more.
+	r.Eventf(reference(about), nil, eventType, reason, "Reconcile", "%s", bounded(note))
+}
+
+// TellRefusedRules records an Event about rules that are not followed, with the
+// ConfigMap of the inventory.
+func (e *Engine) TellRefusedRules(note string) {
+	about := &corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: e.inventory.namespace, Name: e.inventory.name}
+	e.events.Eventf(about, nil, corev1.EventTypeWarning, reasonRulesRefused, "Reload", "%s", bounded(note))
+}
+
+// bounded cuts a note off that the API server would refuse.
+func bounded(note string) string {
+	const longest = 1024
 	if len(note) > longest {
-		note = strings.ToValidUTF8(note[:longest], "")
+		return strings.ToValidUTF8(note[:longest], "")
 	}
-	r.Eventf(reference(about), nil, eventType, reason, "Reconcile", "%s", note)
+	return note
 }
 
 func reference(o *object) *corev1.ObjectReference {

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"reconcel/engine"
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+// How often the rules are read again. What has changed is read once more a
+// little later, and counts when it has stayed the same: somebody may be in the
+// middle of writing it.
+const (
+	rulesPoll   = 2 * time.Second
+	rulesSettle = 100 * time.Millisecond
+)
+
+// A ruleWatch reads the rules again and again, and has those followed that are
+// right. It goes by what the files hold, which is the same for an editor that
+// renames, a ConfigMap whose link is switched and a plain write. The file
+// system's own news only make it look sooner.
+type ruleWatch struct {
+	paths   []string
+	read    func() ([]syntax.Source, syntax.Errors)
+	follow  func(context.Context, *rules.Program) error
+	refuse  func(note string)
+	log     *slog.Logger
+	metrics *ruleMetrics
+
+	active  digest    // what is followed
+	refused digest    // what was last found to be wrong
+	last    digest    // what was read last
+	since   time.Time // when that was first read
+}
+
+// A digest tells two sets of files apart.
+type digest [sha256.Size]byte
+
+func digestOf(sources []syntax.Source, unread syntax.Errors) (d digest) {
+	h := sha256.New()
+	part := func(b []byte) {
+		_ = binary.Write(h, binary.BigEndian, int64(len(b))) // A hash takes everything.
+		h.Write(b)
+	}
+	for _, s := range sources {
+		part([]byte(s.Name))
+		part(s.Data)
+	}
+	for _, e := range unread {
+		part([]byte(e.Error()))
+	}
+	return digest(h.Sum(nil))
+}
+
+// run watches until ctx ends.
+func (w *ruleWatch) run(ctx context.Context) {
+	if slices.Contains(w.paths, stdin) {
+		return // It can be read only once.
+	}
+	news, stop := w.news()
+	defer stop()
+	next := time.NewTimer(rulesPoll)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-news:
+		case <-next.C:
+		}
+		next.Reset(w.look(ctx))
+	}
+}
+
+// news returns a channel that receives when a file may have changed. On a file
+// system that tells no news there still is the poll.
+func (w *ruleWatch) news() (<-chan fsnotify.Event, func()) {
+	watcher, err := fsnotify.NewBufferedWatcher(100)
+	if err != nil {
+		w.log.Debug("the file system tells no news", "error", err)
+		return nil, func() {}
+	}
+	go func() {
+		for err := range watcher.Errors {
+			w.log.Debug("the file system may have lost news", "error", err)
+		}
+	}()
+	for _, path := range w.paths {
+		// The folder, since what is renamed over a file is another file.
+		for _, folder := range []string{path, filepath.Dir(path)} {
+			if err := watcher.Add(folder); err != nil {
+				w.log.Debug("the file system tells no news", "path", folder, "error", err)
+			}
+		}
+	}
+	return watcher.Events, func() { _ = watcher.Close() }
+}
+
+// look reads the rules, and returns when to look again.
+func (w *ruleWatch) look(ctx context.Context) time.Duration {
+	sources, unread := w.read()
+	now := digestOf(sources, unread)
+	if now != w.last {
+		w.last, w.since = now, time.Now()
+	}
+	switch {
+	case now == w.active:
+		if w.refused != (digest{}) {
+			w.refused = digest{}
+			w.metrics.followed(w.active)
+			w.log.Info("the rules are again those that are followed")
+		}
+		return rulesPoll
+	case now == w.refused:
+		return rulesPoll
+	case time.Since(w.since) < rulesSettle:
+		return rulesSettle
+	}
+	program, err := compile(sources, unread)
+	if err != nil {
+		w.refused = now
+		w.report(err)
+		return rulesPoll
+	}
+	if err := w.follow(ctx, program); err != nil {
+		if ctx.Err() == nil {
+			w.metrics.refused()
+			w.log.Error("the rules cannot be followed yet, will try again", "error", err)
+		}
+		return rulesPoll
+	}
+	w.active, w.refused = now, digest{}
+	w.metrics.followed(now)
+	w.log.Info("the rules have changed, and are followed", "files", len(sources), "hash", now.String())
+	return rulesPoll
+}
+
+// report tells of rules that are wrong, once, and all that is wrong.
+func (w *ruleWatch) report(err error) {
+	w.metrics.refused()
+	complaints := []error{err}
+	var all syntax.Errors
+	if errors.As(err, &all) {
+		complaints = all.Unwrap()
+	}
+	for _, c := range complaints {
+		w.log.Error("the rules are wrong", "complaint", c.Error())
+	}
+	w.log.Error("the last good rules are followed on", "complaints", len(complaints))
+	note := "the rules are wrong, the last good ones are followed on: " + complaints[0].Error()
+	if more := len(complaints) - 1; more > 0 {
+		note += fmt.Sprintf(", and %d more", more)
+	}
+	w.refuse(note)
+}
+
+// String is enough of the digest to tell two apart.
+func (d digest) String() string { return hex.EncodeToString(d[:6]) }
+
+// ruleMetrics tell which rules are followed, and whether they are those of the
+// files.
+type ruleMetrics struct {
+	successful prometheus.Gauge
+	since      prometheus.Gauge
+	info       *prometheus.GaugeVec
+}
+
+func newRuleMetrics(r prometheus.Registerer) *ruleMetrics {
+	m := &ruleMetrics{
+		successful: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "reconcel_rules_last_reload_successful", Help: "Whether the rules are followed as the files last had them (1), or are wrong there (0).",
+		}),
+		since: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "reconcel_rules_last_reload_success_timestamp_seconds", Help: "When the rules that are followed were read.",
+		}),
+		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "reconcel_rules_info", Help: "Always 1, with the hash of the rules files that are followed.",
+		}, []string{"hash"}),
+	}
+	r.MustRegister(m.successful, m.since, m.info)
+	return m
+}
+
+func (m *ruleMetrics) followed(d digest) {
+	m.successful.Set(1)
+	m.since.SetToCurrentTime()
+	m.info.Reset()
+	m.info.WithLabelValues(d.String()).Set(1)
+}
+
+func (m *ruleMetrics) refused() { m.successful.Set(0) }
+
+// watchRules watches the files until ctx ends; the engine follows what is in
+// them. The group is done when nothing is watched any more.
+func (a *app) watchRules(ctx context.Context, files ruleFiles, followed []syntax.Source, machine *engine.Engine, log *slog.Logger, metrics *ruleMetrics) *sync.WaitGroup {
+	w := &ruleWatch{
+		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) },
+		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: metrics,
+		active: digestOf(followed, nil),
+	}
+	w.metrics.followed(w.active)
+	var watching sync.WaitGroup
+	watching.Go(func() { w.run(ctx) })
+	return &watching
+}

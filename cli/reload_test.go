@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+// A follower is what follows the rules that a ruleWatch finds to be right.
+type follower struct {
+	mu      sync.Mutex
+	names   string // of the rules that are followed
+	notes   []string
+	failing error
+}
+
+func (f *follower) follow(_ context.Context, p *rules.Program) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failing != nil {
+		return f.failing
+	}
+	var names []string
+	for _, primary := range p.Primaries() {
+		for _, r := range primary.Rules {
+			names = append(names, r.Name)
+		}
+	}
+	f.names = strings.Join(names, " ")
+	return nil
+}
+
+func (f *follower) refuse(note string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notes = append(f.notes, note)
+}
+
+func (f *follower) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failing = err
+}
+
+func (f *follower) state() (names string, notes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.names, len(f.notes)
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// named are rules of these names.
+func named(names ...string) string {
+	text := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
+	for _, n := range names {
+		text += fmt.Sprintf("- {name: %s, for: {apiVersion: example.com/v1, kind: A}}\n", n)
+	}
+	return text
+}
+
+// watch watches a path.
+func watch(t *testing.T, path string) (*follower, *prometheus.Registry) {
+	t.Helper()
+	files := ruleFiles{paths: []string{path}}
+	a := &app{stderr: os.Stderr}
+	followed, unread := a.sources(files)
+	if len(unread) > 0 {
+		t.Fatal(unread)
+	}
+	f, registry := &follower{}, prometheus.NewRegistry()
+	w := &ruleWatch{
+		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) },
+		follow: f.follow, refuse: f.refuse, log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
+		active: digestOf(followed, nil),
+	}
+	w.metrics.followed(w.active)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return f, registry
+}
+
+// value returns whether the metrics say that the rules of the files are followed.
+func value(t *testing.T, metrics *prometheus.Registry) float64 {
+	t.Helper()
+	families, err := metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "reconcel_rules_last_reload_successful" {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatal("there is no such metric")
+	return 0
+}
+
+// awaitState waits until these rules are followed and so many notes were given.
+func awaitState(t *testing.T, f *follower, names string, notes int) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		gotNames, gotNotes := f.state()
+		if gotNames == names && gotNotes == notes {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after 10 s the rules %q are followed, with %d notes; want %q with %d", gotNames, gotNotes, names, notes)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestRulesAreReadAgain(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(t *testing.T, folder string)
+		want   string
+	}{
+		{"written", func(t *testing.T, folder string) {
+			write(t, filepath.Join(folder, "rules.yaml"), named("a", "b"))
+		}, "a b"},
+		{"renamed, as editors do", func(t *testing.T, folder string) {
+			write(t, filepath.Join(folder, ".rules.yaml.swp"), named("b"))
+			move(t, filepath.Join(folder, ".rules.yaml.swp"), filepath.Join(folder, "rules.yaml"))
+		}, "b"},
+		{"a file more", func(t *testing.T, folder string) {
+			write(t, filepath.Join(folder, "second.yaml"), named("c"))
+		}, "a c"},
+		{"written in two parts", func(t *testing.T, folder string) {
+			all := named("a", "b")
+			write(t, filepath.Join(folder, "rules.yaml"), all[:len(all)-20])
+			write(t, filepath.Join(folder, "rules.yaml"), all)
+		}, "a b"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			folder := t.TempDir()
+			write(t, filepath.Join(folder, "rules.yaml"), named("a"))
+			f, metrics := watch(t, folder)
+			test.change(t, folder)
+			awaitState(t, f, test.want, 0)
+			if got := value(t, metrics); got != 1 {
+				t.Errorf("the metric says %v", got)
+			}
+		})
+	}
+}
+
+func move(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMountedConfigMap switches the link as the kubelet does: the file itself is
+// a link that stays.
+func TestMountedConfigMap(t *testing.T) {
+	folder := t.TempDir()
+	link := func(to, from string) {
+		if err := os.Symlink(to, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	version := func(name, text string) {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(folder, name, "rules.yaml"), text)
+	}
+	version("..1", named("a"))
+	link("..1", filepath.Join(folder, "..data"))
+	link(filepath.Join("..data", "rules.yaml"), filepath.Join(folder, "rules.yaml"))
+	for name, path := range map[string]string{"the folder": folder, "the file": filepath.Join(folder, "rules.yaml")} {
+		t.Run(name, func(t *testing.T) {
+			f, _ := watch(t, path)
+			next := "..of-" + strings.ReplaceAll(name, " ", "-")
+			version(next, named("b", "c"+strings.ReplaceAll(name, " ", "-")))
+			link(next, filepath.Join(folder, "..data_tmp"))
+			move(t, filepath.Join(folder, "..data_tmp"), filepath.Join(folder, "..data"))
+			awaitState(t, f, "b c"+strings.ReplaceAll(name, " ", "-"), 0)
+		})
+	}
+}
+
+func TestWrongRulesAreNotFollowed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	write(t, file, named("a"))
+	f, metrics := watch(t, file)
+	write(t, file, named("b"))
+	awaitState(t, f, "b", 0)
+	write(t, file, named("B!"))
+	awaitState(t, f, "b", 1)
+	if got := value(t, metrics); got != 0 {
+		t.Errorf("the metric says %v", got)
+	}
+	if note := f.notes[0]; !strings.Contains(note, "rules.yaml:4:") || !strings.Contains(note, "last good ones") {
+		t.Errorf("the note is %q", note)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, f, "b", 2)
+	write(t, file, named("c"))
+	awaitState(t, f, "c", 2)
+	if got := value(t, metrics); got != 1 {
+		t.Errorf("the metric says %v", got)
+	}
+}
+
+func TestRulesThatCannotBeFollowedYet(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	write(t, file, named("a"))
+	f, metrics := watch(t, file)
+	f.fail(errors.New("the API server does not answer"))
+	write(t, file, named("b"))
+	deadline := time.Now().Add(10 * time.Second)
+	for value(t, metrics) != 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("after 10 s the metric does not say that the rules are not followed")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	f.fail(nil)
+	awaitState(t, f, "b", 0)
+}
