@@ -21,6 +21,9 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Watch the resources that the rules are for, and keep what they own as the rules
 say, until SIGTERM or SIGINT. A second signal ends at once.
 
+When the rules files change they are followed as they are then. Rules that are
+wrong are reported, and the last good ones are followed on.
+
 Every flag below is also a setting: log-level, say, is RECONCEL_LOG_LEVEL in the
 environment and log-level in reconcel.yaml. A flag comes before the environment,
 that before the file, that before the default. The file is reconcel.yaml in the

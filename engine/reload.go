@@ -77,7 +77,7 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 	old.stop()
 	e.retire(ctx, old)
 	e.keepHouse(ctx, next)
-	e.log.Info("following other rules", "rules", next.rules(), "watches", len(next.watches), "new watches", len(fresh))
+	e.log.Info("following other rules", "rules", next.rules(), "watches", len(next.watches), "new", len(fresh))
 	return nil
 }
 

@@ -275,6 +275,7 @@ func (w *world) is(kind schema.GroupVersionKind, name, conditionType, status str
 
 // An instance is a running engine.
 type instance struct {
+	*engine.Engine
 	stop func()
 	log  *lockedBuffer
 }
@@ -307,7 +308,7 @@ func (w *world) runWith(options engine.Options, source string) *instance {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
-	in := &instance{log: log, stop: sync.OnceFunc(func() {
+	in := &instance{Engine: e, log: log, stop: sync.OnceFunc(func() {
 		cancel()
 		select {
 		case err := <-done:
