@@ -36,6 +36,7 @@ const (
 type ruleWatch struct {
 	paths   []string
 	read    func() ([]syntax.Source, syntax.Errors)
+	compile func([]syntax.Source, syntax.Errors) (*rules.Program, error)
 	follow  func(context.Context, *rules.Program) error
 	refuse  func(note string)
 	log     *slog.Logger
@@ -130,7 +131,7 @@ func (w *ruleWatch) look(ctx context.Context) time.Duration {
 	case time.Since(w.since) < rulesSettle:
 		return rulesSettle
 	}
-	program, err := compile(sources, unread)
+	program, err := w.compile(sources, unread)
 	if err != nil {
 		w.refused = now
 		w.report(err)
@@ -204,11 +205,20 @@ func (m *ruleMetrics) followed(d digest) {
 
 func (m *ruleMetrics) refused() { m.successful.Set(0) }
 
+// compileWhole compiles rules of which nothing may be wrong.
+func compileWhole(sources []syntax.Source, unread syntax.Errors) (*rules.Program, error) {
+	l, err := compiled(sources, unread)
+	if err != nil {
+		return nil, err
+	}
+	return l.whole()
+}
+
 // watchRules watches the files until ctx ends; the engine follows what is in
 // them. The group is done when nothing is watched any more.
 func (a *app) watchRules(ctx context.Context, files ruleFiles, followed []syntax.Source, machine *engine.Engine, log *slog.Logger, metrics *ruleMetrics) *sync.WaitGroup {
 	w := &ruleWatch{
-		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) },
+		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) }, compile: compileWhole,
 		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: metrics,
 		active: digestOf(followed, nil),
 	}

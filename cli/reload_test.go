@@ -88,7 +88,7 @@ func watch(t *testing.T, path string) (*follower, *prometheus.Registry) {
 	f, registry := &follower{}, prometheus.NewRegistry()
 	w := &ruleWatch{
 		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) },
-		follow: f.follow, refuse: f.refuse, log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
+		compile: compileWhole, follow: f.follow, refuse: f.refuse, log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
 		active: digestOf(followed, nil),
 	}
 	w.metrics.followed(w.active)

@@ -23,29 +23,49 @@ func (r *ruleFiles) flags(flags *pflag.FlagSet) {
 // load compiles the rules. The error holds every complaint about every file,
 // those that cannot be read included.
 func (a *app) load(r ruleFiles) (*rules.Program, []syntax.Source, error) {
-	if len(r.paths) == 0 {
-		return nil, nil, misused("no rules: give a file or folder with -f")
+	l, err := a.compile(r)
+	if err != nil {
+		return nil, nil, err
 	}
-	sources, complaints := a.sources(r)
-	program, err := compile(sources, complaints)
-	return program, sources, err
+	program, err := l.whole()
+	return program, l.sources, err
 }
 
-// compile compiles rules that have been read. The error holds every complaint,
-// those of the reading included.
-func compile(sources []syntax.Source, complaints syntax.Errors) (*rules.Program, error) {
+// A loading is how far the loading of rules got.
+type loading struct {
+	program    *rules.Program // nil if there are complaints
+	sources    []syntax.Source
+	unread     syntax.Errors // about files that cannot be read
+	complaints syntax.Errors // about what is in the others
+}
+
+// compile compiles the rules, for those who can do something with complaints.
+func (a *app) compile(r ruleFiles) (loading, error) {
+	if len(r.paths) == 0 {
+		return loading{}, misused("no rules: give a file or folder with -f")
+	}
+	return compiled(a.sources(r))
+}
+
+// compiled compiles rules that have been read, as far as they could be.
+func compiled(sources []syntax.Source, unread syntax.Errors) (l loading, err error) {
+	l.sources, l.unread = sources, unread
 	if len(sources) == 0 {
+		return l, no(unread)
+	}
+	l.program, err = rules.Load(sources)
+	if err != nil && !errors.As(err, &l.complaints) {
+		return l, failed(err)
+	}
+	return l, nil
+}
+
+// whole returns the program, or all complaints if there are any.
+func (l loading) whole() (*rules.Program, error) {
+	if complaints := append(l.unread, l.complaints...); len(complaints) > 0 {
 		return nil, no(complaints)
 	}
-	program, err := rules.Load(sources)
-	var wrong syntax.Errors
-	if err != nil && !errors.As(err, &wrong) {
-		return nil, failed(err)
-	}
-	if complaints = append(complaints, wrong...); len(complaints) > 0 {
-		return nil, no(complaints)
-	}
-	return program, nil
+	return l.program, nil
 }
 
 // sources reads the files, each once however often it is named.

@@ -50,28 +50,29 @@ func (a *app) validate(f *validateFlags) error {
 	if err := once(f.rules.paths, f.crds); err != nil {
 		return err
 	}
-	program, sources, err := a.load(f.rules)
+	l, err := a.compile(f.rules)
 	if err != nil {
 		return err
 	}
-	if err := a.checkTypes(f, sources); err != nil {
+	if err := a.checkTypes(f, l); err != nil {
 		return err
 	}
 	count := map[string]int{}
-	for _, primary := range program.Primaries() {
+	for _, primary := range l.program.Primaries() {
 		for _, rule := range primary.Rules {
 			count[rule.Pos.File]++
 		}
 	}
 	var b bytes.Buffer
-	for _, source := range sources {
+	for _, source := range l.sources {
 		fmt.Fprintf(&b, "%s: %s ok\n", source.Name, plural(count[source.Name], "rule"))
 	}
 	return a.print(b.Bytes())
 }
 
-// checkTypes holds rules that load against the schemas of their kinds.
-func (a *app) checkTypes(f *validateFlags, sources []syntax.Source) error {
+// checkTypes holds rules against the schemas of their kinds, those that do not
+// load as far as they can be understood, and says all that is wrong with them.
+func (a *app) checkTypes(f *validateFlags, l loading) error {
 	kinds, err := a.crds(search{recursive: f.rules.recursive}, f.crds)
 	if err != nil {
 		return err
@@ -80,22 +81,25 @@ func (a *app) checkTypes(f *validateFlags, sources []syntax.Source) error {
 	if err != nil {
 		return no(err)
 	}
-	file, err := syntax.Parse(sources)
-	if err != nil {
-		return no(err) // It has been parsed before, and could be.
-	}
-	found := check.Check(file, set)
+	found := l.check(set)
 	said := append(found.Errors, marked("warning: ", found.Warnings)...)
 	if f.verbose {
 		said = append(said, marked("note: ", found.Notes)...)
 	}
-	if err := syntax.Collect(sources, said).Report(a.stderr); err != nil {
+	said = append(said, l.complaints...)
+	if err := append(l.unread, syntax.Collect(l.sources, said)...).Report(a.stderr); err != nil {
 		return failed(err)
 	}
-	if len(found.Errors) > 0 || f.strict && len(found.Warnings) > 0 {
+	if len(l.unread)+len(l.complaints)+len(found.Errors) > 0 || f.strict && len(found.Warnings) > 0 {
 		return &exitError{code: exitNo}
 	}
 	return nil
+}
+
+// check holds rules against schemas.
+func (l loading) check(set *schema.Set) check.Found {
+	file, _ := syntax.Parse(l.sources) // The complaints about that are known.
+	return check.Check(file, set, l.complaints)
 }
 
 // marked puts a word before the messages of complaints.

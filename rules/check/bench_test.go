@@ -18,7 +18,7 @@ func BenchmarkLargest(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if f := Check(file, crds(b)); len(f.Errors)+len(f.Warnings) > 0 {
+		if f := Check(file, crds(b), nil); len(f.Errors)+len(f.Warnings) > 0 {
 			b.Fatal("something is wrong")
 		}
 	}

@@ -19,9 +19,17 @@ type Found struct {
 	Notes    []*syntax.Error // what could not be checked
 }
 
-// Check holds rules that load against the schemas of the kinds they mention.
-func Check(file *syntax.File, set *schema.Set) Found {
-	c := &checker{set: set, all: newUniverse(set), noted: map[runtimeschema.GroupVersionKind]bool{}, said: map[finding]bool{}}
+// Check holds rules against the schemas of the kinds they mention. Complaints
+// are those about loading the same rules, if there are any: what they are about
+// is not looked at again.
+func Check(file *syntax.File, set *schema.Set, complaints syntax.Errors) Found {
+	c := &checker{
+		set: set, all: newUniverse(set), complaints: complaints,
+		noted: map[runtimeschema.GroupVersionKind]bool{}, said: map[finding]bool{}, spoilt: map[syntax.Pos]bool{},
+	}
+	for _, e := range complaints {
+		c.spoilt[e.Pos] = true
+	}
 	for _, r := range file.Rules {
 		c.rule(r)
 	}
@@ -35,6 +43,9 @@ type checker struct {
 	found Found
 	noted map[runtimeschema.GroupVersionKind]bool // kinds without schema
 	said  map[finding]bool
+
+	complaints syntax.Errors // about loading the rules
+	spoilt     map[syntax.Pos]bool
 }
 
 // A finding tells one from another.
@@ -53,13 +64,17 @@ type rule struct {
 	lets    map[string]*let
 	typed   map[*syntax.Expr]*typed
 	prefix  string // of complaints, as the compiler has it
+	damage  damage
 }
 
 func (c *checker) rule(src *syntax.Rule) {
 	r := &rule{checker: c, src: src, vars: map[string]*types.Type{}, lets: map[string]*let{}, typed: map[*syntax.Expr]*typed{}}
+	r.damage = damageOf(src, c.complaints)
 	r.names()
 	r.body()
-	r.guard()
+	if !r.unguarded() {
+		r.guard()
+	}
 }
 
 // names finds out the types of all that expressions may mention.
@@ -76,7 +91,9 @@ func (r *rule) names() {
 		if l.Name == nil {
 			t = types.NewListType(t)
 		}
-		r.vars[l.ID.Value] = t
+		if !l.Unfit {
+			r.vars[l.ID.Value] = t
+		}
 	}
 	for _, ch := range r.entries() {
 		r.prefix = ch.Entry + ": "
@@ -84,11 +101,20 @@ func (r *rule) names() {
 		if ch.Replicas != nil || len(ch.ForEach) > 0 {
 			t = types.NewListType(t)
 		}
-		r.vars[ch.ID.Value] = t
+		if !ch.Unfit {
+			r.vars[ch.ID.Value] = t
+		}
 	}
 	r.prefix = ""
+	for _, name := range r.src.Lost {
+		if r.vars[name] == nil && syntax.IsName(name) {
+			r.vars[name] = types.DynType
+		}
+	}
 	for _, l := range r.src.Let {
-		r.lets[l.Name.Value] = &let{src: l}
+		if !l.Unfit {
+			r.lets[l.Name.Value] = &let{src: l}
+		}
 	}
 	for _, l := range r.src.Let {
 		r.let(l.Name.Value)
@@ -147,7 +173,7 @@ func (r *rule) warnf(pos syntax.Pos, format string, args ...any) *syntax.Error {
 
 func (r *rule) say(to *[]*syntax.Error, e *syntax.Error) *syntax.Error {
 	key := finding{e.Pos, e.Message}
-	if !r.said[key] {
+	if !r.said[key] && !r.spoilt[e.Pos] {
 		r.said[key] = true
 		*to = append(*to, e)
 	}

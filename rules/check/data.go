@@ -99,7 +99,9 @@ func (r *rule) dataType(n *syntax.Node, sc *scope, at site) *types.Type {
 		}
 		return types.NewListType(common(items))
 	case syntax.Map:
-		return r.mapType(n, sc, at)
+		if t := r.mapType(n, sc, at); !n.Lacking {
+			return t
+		}
 	}
 	return types.DynType
 }

@@ -1,7 +1,7 @@
-// Package check finds mistakes in rules that load: what the schemas of the
-// kinds that they mention have to say about them.
+// Package check finds mistakes in rules by what the schemas of the kinds that
+// they mention have to say about them.
 //
-//	found := check.Check(file, set)
+//	found := check.Check(file, set, complaints)
 //
 // Every expression gets a type, and so does every value that a template, patch
 // or status puts somewhere. What cannot be is an error: a field that does not
@@ -9,6 +9,11 @@
 // wrong for some objects is a warning: a field of the primary that may be
 // absent, read in a way that fails then. A kind without a schema is not
 // checked, which is noted.
+//
+// Rules that do not load are checked as well, as far as they can be understood,
+// so that all mistakes are said at once (damage.go). What loading has complained
+// about is of any type and is not mentioned again, and nothing is said that may
+// only follow from it.
 //
 // # Types
 //

@@ -11,10 +11,7 @@ func TestExamples(t *testing.T) {
 	set := crds(t)
 	for _, source := range examples(t) {
 		t.Run(source.Name, func(t *testing.T) {
-			f, err := found(set, source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := found(t, set, source)
 			if got := report(t, f, source); got != "" {
 				t.Errorf("found:\n%s", got)
 			}
@@ -27,10 +24,7 @@ func TestExamples(t *testing.T) {
 func TestWithoutSchemas(t *testing.T) {
 	for _, source := range examples(t) {
 		t.Run(source.Name, func(t *testing.T) {
-			f, err := found(schema.Builtin(), source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := found(t, schema.Builtin(), source)
 			if len(f.Errors)+len(f.Warnings) > 0 {
 				t.Errorf("found:\n%s", report(t, f, source))
 			}

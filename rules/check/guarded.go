@@ -48,6 +48,9 @@ func (g *guard) at(where string) *guard {
 }
 
 func (g *guard) child(ch *syntax.Child, f facts) {
+	if !g.rule.clear(ch.When) {
+		return
+	}
 	g.rule.prefix = ch.Entry + ": "
 	f = f.and(g.at("when").expression(ch.When, f).truly())
 	g.at("replicas").expression(ch.Replicas, f)

@@ -120,10 +120,7 @@ rules:
       %s
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}
 `, c.expression)}
-			f, err := found(set, source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := found(t, set, source)
 			var got []string
 			for _, w := range f.Warnings {
 				got = append(got, w.Message)

@@ -1,8 +1,10 @@
 package check
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,17 +64,18 @@ func examples(t testing.TB) []syntax.Source {
 	return out
 }
 
-// found loads rules and checks them. What does not load is in the error.
-func found(set *schema.Set, source syntax.Source) (Found, error) {
+// found loads rules and checks them. What does not load is among the errors.
+func found(t testing.TB, set *schema.Set, source syntax.Source) Found {
+	t.Helper()
 	sources := []syntax.Source{source}
-	if _, err := rules.Load(sources); err != nil {
-		return Found{}, err
+	var complaints syntax.Errors
+	if _, err := rules.Load(sources); err != nil && !errors.As(err, &complaints) {
+		t.Fatal(err)
 	}
-	file, err := syntax.Parse(sources)
-	if err != nil {
-		return Found{}, err
-	}
-	return Check(file, set), nil
+	file, _ := syntax.Parse(sources) // Load says the same, and more.
+	f := Check(file, set, complaints)
+	f.Errors = append(slices.Clone(complaints), f.Errors...)
+	return f
 }
 
 // report prints what was found, as people see it.

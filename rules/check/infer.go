@@ -69,7 +69,7 @@ func (r *rule) infer(src *syntax.Expr, sc *scope, where string) *typed {
 	out := &typed{src: src, t: types.DynType}
 	r.typed[src] = out
 	parsed := sc.parse(src)
-	if parsed == nil {
+	if parsed == nil || r.damage.expressions[src] {
 		return out
 	}
 	checked, issues := sc.cel.Check(src, parsed)
@@ -78,6 +78,9 @@ func (r *rule) infer(src *syntax.Expr, sc *scope, where string) *typed {
 		again := sc.parse(src)
 		loosen(again, known, r.all, level)
 		checked, issues = sc.cel.Check(src, again)
+	}
+	if slices.ContainsFunc(issues, func(i expr.TypeIssue) bool { return i.Undeclared != "" }) {
+		return out // It may be the name of something that did not load.
 	}
 	for _, i := range issues {
 		r.issue(i, checked, where)

@@ -104,7 +104,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *syntax.Node) {
 	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.Group == gk.Group && a.Kind == gk.Kind })
 	namespace := field(metadata, "namespace")
 	switch {
-	case k.Namespaced && namespace == nil && metadata != nil && r.homeless():
+	case k.Namespaced && namespace == nil && metadata != nil && !metadata.Lacking && r.homeless():
 		r.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and the primary has no namespace of its own", gk.Kind)
 	case k.Namespaced:
 	case namespace != nil:

@@ -142,7 +142,7 @@ func join(where, key string) string {
 
 // required complains about fields that must be there.
 func (w walker) required(n *syntax.Node, p *place, where string) {
-	if p.is != fielded {
+	if p.is != fielded || n.Lacking {
 		return
 	}
 	var missing []string
@@ -219,7 +219,7 @@ func (w walker) count(n *syntax.Node, p *place, where string) {
 	if p.MaxItems != nil && size > *p.MaxItems && !slices.ContainsFunc(n.Items, mayVanish) {
 		w.errorf(n.Pos, "%s: has %d elements, at most %d are allowed", where, size, *p.MaxItems)
 	}
-	if p.MinItems != nil && size < *p.MinItems {
+	if p.MinItems != nil && size < *p.MinItems && !n.Lacking {
 		w.errorf(n.Pos, "%s: has %d elements, at least %d are needed", where, size, *p.MinItems)
 	}
 }

@@ -169,6 +169,8 @@ type Node struct {
 	Parts  []Part
 	Items  []*Node
 	Fields []Field
+	// Lacking says that there is more in the map or list, which could not be read.
+	Lacking bool
 }
 
 // A Field is one entry of a map; keys are always literal.

@@ -33,6 +33,7 @@ func (s scope) data(n *yaml.Node) *Node {
 				d.Fields = append(d.Fields, Field{e.key, value})
 			}
 		}
+		d.Lacking = 2*len(d.Fields) < len(n.Content)
 		return d
 	case yaml.SequenceNode:
 		d := &Node{Kind: List, Pos: p}
@@ -41,6 +42,7 @@ func (s scope) data(n *yaml.Node) *Node {
 				d.Items = append(d.Items, value)
 			}
 		}
+		d.Lacking = len(d.Items) < len(n.Content)
 		return d
 	case yaml.ScalarNode:
 		if isText(n) {

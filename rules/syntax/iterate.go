@@ -95,7 +95,7 @@ func (s scope) iteratorName(n *yaml.Node, it *Iterator, own map[string]Pos, name
 	}
 	if why := identifier(name.Value); why != "" {
 		s.errorf(name.Pos, "%q %s", name.Value, why)
-		names.nameless = true
+		names.misname(name.Value)
 		return name, false
 	}
 	if at, taken := own[name.Value]; taken {

@@ -43,6 +43,11 @@ func (names *names) lose(n *yaml.Node) {
 	}
 }
 
+// misname notes a name that is none: what CEL makes of my-name are two.
+func (names *names) misname(name string) {
+	names.lost = append(names.lost, strings.FieldsFunc(name, func(r rune) bool { return !isIdent(r) })...)
+}
+
 // reserved says why a word cannot be the name of a value in CEL. A type's
 // name would win over a variable's in places, so it is as bad as a keyword.
 var reserved = func() map[string]string {

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A Pos is a place in a rules file. Line and Column count from 1, columns in
@@ -59,6 +60,19 @@ func (e *Expr) At(line, column int) Pos {
 	}
 	// CEL reports a missing end one character behind the text, never further.
 	return place(e.marks, e.Pos.File, index+min(column, len([]rune(rest))))
+}
+
+// Holds reports whether a place in the file is within the expression, or right
+// behind it, where the end of one that is not complete is complained about.
+func (e *Expr) Holds(p Pos) bool {
+	lines := strings.Split(e.Text, "\n")
+	last := lines[len(lines)-1]
+	return p.File == e.Pos.File && !p.before(e.Pos) && !e.At(len(lines), utf8.RuneCountInString(last)).before(p)
+}
+
+// before compares two places of one file.
+func (p Pos) before(q Pos) bool {
+	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
 // A mark says that from character index on, a decoded text runs along a line

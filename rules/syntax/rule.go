@@ -116,7 +116,7 @@ func (s scope) ruleName(n *yaml.Node) String {
 func (s scope) claim(name String, names *names) bool {
 	if why := identifier(name.Value); why != "" {
 		s.errorf(name.Pos, "%q %s", name.Value, why)
-		names.nameless = true
+		names.misname(name.Value)
 		return false
 	}
 	if at, taken := names.taken[name.Value]; taken {

@@ -226,7 +226,7 @@ func TestTellsLostNames(t *testing.T) {
 		"  children: [{id: a, forEach: [{name: b, idx: c, in: self.x}], " + end:                      "c",
 		"  children: [{id: a, forEach: [{name: a, index: c, in: self.x}], " + end:                    "a c",
 		"  children: [{id: a, forEach: [{name: b, index: b, in: self.x}], " + end:                    "b b",
-		"  children: [{id: a, forEach: [{name: b-c, in: self.x}], " + end:                            "b-c ?",
+		"  children: [{id: a, forEach: [{name: b-c, in: self.x}], " + end:                            "b b-c c",
 		"  children: [{id: a, forEach: [b], " + end:                                                  "?",
 		"  children: [{id: a, forEach: [], " + end:                                                   "",
 		"  children: [{id: a, forEach: [{name: b, in: self.x}], timeout: [{name: b, in: c}], " + end: "b c in name",

@@ -1,0 +1,44 @@
+package check
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"reconcel/rules/syntax"
+)
+
+// TestDamaged checks what is left of rules that do not load. Whatever is
+// missing, it ends, and what it finds has a place.
+func TestDamaged(t *testing.T) {
+	set := crds(t)
+	try := func(source syntax.Source) {
+		f := found(t, set, source)
+		for _, e := range slices.Concat(f.Errors, f.Warnings) {
+			if e.Pos.Line < 1 {
+				t.Errorf("%s: %v has no place", source.Name, e)
+			}
+		}
+	}
+	files, err := filepath.Glob("../*/testdata/bad/*.yaml")
+	if err != nil || len(files) < 100 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(data) < 20_000 { // Others are about limits of the parser.
+			try(syntax.Source{Name: filepath.Base(file), Data: data})
+		}
+	}
+	for _, source := range examples(t) {
+		lines := bytes.SplitAfter(source.Data, []byte("\n"))
+		for i := range lines {
+			try(syntax.Source{Name: source.Name, Data: bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil)})
+		}
+	}
+}
