@@ -127,7 +127,7 @@ func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	if err := once(f.rules.paths); err != nil {
 		return nil, err
 	}
-	d.program, _, err = a.load(f.rules)
+	d.program, err = a.load(f.rules)
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitNo {
 		return nil, failed(exit.err) // 1 would say that there are differences.
 	}

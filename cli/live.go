@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -20,7 +19,6 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"reconcel/rules"
-	kindschema "reconcel/rules/schema"
 )
 
 // liveTimeout bounds one request.
@@ -192,54 +190,6 @@ func (c *liveCluster) children(ctx context.Context, k *liveKind, namespace strin
 		}
 		return family, nil
 	})
-}
-
-// hasConditions reports whether the schema of a kind has status.conditions that
-// rules may write: those of built-in kinds are Kubernetes' own.
-func (c *liveCluster) hasConditions(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
-	if rules.BuiltIn(gvk.Group) {
-		return false, nil
-	}
-	return c.conditions.get(gvk, func() (bool, error) {
-		has, err := c.findConditions(ctx, gvk)
-		if err != nil {
-			return false, fmt.Errorf("read the schema of %s: %w", gvk.Kind, err)
-		}
-		return has, nil
-	})
-}
-
-func (c *liveCluster) findConditions(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
-	paths, err := c.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
-	if err != nil {
-		return false, err
-	}
-	group, ok := paths["apis/"+gvk.GroupVersion().String()]
-	if !ok {
-		return false, errors.New("the API server does not publish it")
-	}
-	document, err := group.SchemaWithContext(ctx, runtime.ContentTypeJSON)
-	if err != nil {
-		return false, err
-	}
-	set, err := kindschema.New(kindschema.Sources{OpenAPI: [][]byte{document}})
-	if err != nil {
-		return false, err
-	}
-	object := set.Resolve(set.Schema(gvk))
-	if object == nil {
-		return false, nil
-	}
-	status, ok := object.Properties["status"]
-	if !ok {
-		return false, nil
-	}
-	resolved := set.Resolve(&status)
-	if resolved == nil {
-		return false, nil
-	}
-	_, has := resolved.Properties["conditions"]
-	return has, nil
 }
 
 // namespacedName names an object of a kind for people.

@@ -16,7 +16,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"reconcel/engine"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -29,6 +28,10 @@ const (
 	rulesSettle = 100 * time.Millisecond
 )
 
+// rulesRecheck is how often rules that were refused are looked at again: they
+// may be right by now for what the cluster says of its kinds.
+const rulesRecheck = 30 * time.Second
+
 // A ruleWatch reads the rules again and again, and has those followed that are
 // right. It goes by what the files hold, which is the same for an editor that
 // renames, a ConfigMap whose link is switched and a plain write. The file
@@ -36,7 +39,7 @@ const (
 type ruleWatch struct {
 	paths   []string
 	read    func() ([]syntax.Source, syntax.Errors)
-	compile func([]syntax.Source, syntax.Errors) (*rules.Program, error)
+	check   func(context.Context, loading) error // against the kinds of the cluster
 	follow  func(context.Context, *rules.Program) error
 	refuse  func(note string)
 	log     *slog.Logger
@@ -44,6 +47,8 @@ type ruleWatch struct {
 
 	active  digest    // what is followed
 	refused digest    // what was last found to be wrong
+	because string    // why
+	recheck time.Time // when it is looked at again
 	last    digest    // what was read last
 	since   time.Time // when that was first read
 }
@@ -67,7 +72,16 @@ func digestOf(sources []syntax.Source, unread syntax.Errors) (d digest) {
 	return digest(h.Sum(nil))
 }
 
-// run watches until ctx ends.
+// start watches until ctx ends; the group is done when nothing is watched any
+// more. What is followed already are the rules in these files.
+func (w *ruleWatch) start(ctx context.Context, followed []syntax.Source) *sync.WaitGroup {
+	w.active = digestOf(followed, nil)
+	w.metrics.followed(w.active)
+	var watching sync.WaitGroup
+	watching.Go(func() { w.run(ctx) })
+	return &watching
+}
+
 func (w *ruleWatch) run(ctx context.Context) {
 	if slices.Contains(w.paths, stdin) {
 		return // It can be read only once.
@@ -126,15 +140,17 @@ func (w *ruleWatch) look(ctx context.Context) time.Duration {
 			w.log.Info("the rules are again those that are followed")
 		}
 		return rulesPoll
-	case now == w.refused:
+	case now == w.refused && time.Now().Before(w.recheck):
 		return rulesPoll
 	case time.Since(w.since) < rulesSettle:
 		return rulesSettle
 	}
-	program, err := w.compile(sources, unread)
+	program, err := w.compile(ctx, sources, unread)
 	if err != nil {
-		w.refused = now
-		w.report(err)
+		if now != w.refused || err.Error() != w.because {
+			w.report(err)
+		}
+		w.refused, w.because, w.recheck = now, err.Error(), time.Now().Add(rulesRecheck)
 		return rulesPoll
 	}
 	if err := w.follow(ctx, program); err != nil {
@@ -148,6 +164,18 @@ func (w *ruleWatch) look(ctx context.Context) time.Duration {
 	w.metrics.followed(now)
 	w.log.Info("the rules have changed, and are followed", "files", len(sources), "hash", now.String())
 	return rulesPoll
+}
+
+// compile compiles rules of which nothing may be wrong.
+func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread syntax.Errors) (*rules.Program, error) {
+	l, err := compiled(sources, unread)
+	if err == nil {
+		err = l.wrong()
+	}
+	if err == nil {
+		err = w.check(ctx, l)
+	}
+	return l.program, err
 }
 
 // report tells of rules that are wrong, once, and all that is wrong.
@@ -204,26 +232,3 @@ func (m *ruleMetrics) followed(d digest) {
 }
 
 func (m *ruleMetrics) refused() { m.successful.Set(0) }
-
-// compileWhole compiles rules of which nothing may be wrong.
-func compileWhole(sources []syntax.Source, unread syntax.Errors) (*rules.Program, error) {
-	l, err := compiled(sources, unread)
-	if err != nil {
-		return nil, err
-	}
-	return l.whole()
-}
-
-// watchRules watches the files until ctx ends; the engine follows what is in
-// them. The group is done when nothing is watched any more.
-func (a *app) watchRules(ctx context.Context, files ruleFiles, followed []syntax.Source, machine *engine.Engine, log *slog.Logger, metrics *ruleMetrics) *sync.WaitGroup {
-	w := &ruleWatch{
-		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) }, compile: compileWhole,
-		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: metrics,
-		active: digestOf(followed, nil),
-	}
-	w.metrics.followed(w.active)
-	var watching sync.WaitGroup
-	watching.Go(func() { w.run(ctx) })
-	return &watching
-}

@@ -88,13 +88,11 @@ func watch(t *testing.T, path string) (*follower, *prometheus.Registry) {
 	f, registry := &follower{}, prometheus.NewRegistry()
 	w := &ruleWatch{
 		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) },
-		compile: compileWhole, follow: f.follow, refuse: f.refuse, log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
-		active: digestOf(followed, nil),
+		check: func(context.Context, loading) error { return nil }, follow: f.follow, refuse: f.refuse,
+		log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
 	}
-	w.metrics.followed(w.active)
 	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { w.run(ctx) })
+	running := w.start(ctx, followed)
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return f, registry
 }

@@ -58,7 +58,7 @@ func (a *app) render(f *renderFlags) error {
 	if err := once(f.rules.paths, f.resources, f.crds, f.observed); err != nil {
 		return err
 	}
-	program, _, err := a.load(f.rules)
+	program, err := a.load(f.rules)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/engine"
+	"reconcel/rules/syntax"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -29,6 +30,10 @@ environment and log-level in reconcel.yaml. A flag comes before the environment,
 that before the file, that before the default. The file is reconcel.yaml in the
 working directory, or what --config or RECONCEL_CONFIG names; paths in it are
 relative to it.
+
+Rules that do not fit the kinds of the cluster are wrong: what validate --crd
+says of CRDs is said here of the cluster, before anything is done. Kinds that it
+does not know yet are waited for.
 
 The cluster is found as kubectl finds it: --kubeconfig, KUBECONFIG,
 ~/.kube/config, and inside a Pod its own account.
@@ -55,8 +60,11 @@ func (a *app) run(s *settings) error {
 	if err := once(s.rules.paths); err != nil {
 		return err
 	}
-	program, sources, err := a.load(s.rules)
+	rules, err := a.compile(s.rules)
 	if err != nil {
+		return err
+	}
+	if err := rules.wrong(); err != nil {
 		return err
 	}
 	log := newLog(a.stderr, s)
@@ -68,17 +76,20 @@ func (a *app) run(s *settings) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := rules.precheck(ctx, config, log); err != nil {
+		return err
+	}
 	metrics := newMetrics()
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name,
 		Workers: s.workers.n, ReapplyEvery: time.Duration(s.reapply), Metrics: metrics,
-	}, program)
+	}, rules.program)
 	if err != nil {
 		return failed(err)
 	}
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	told := make(chan struct{})
@@ -89,9 +100,13 @@ func (a *app) run(s *settings) error {
 	})
 	server.start(endpoints(machine.Ready, metrics), cancel)
 	defer server.stop()
-	watching := a.watchRules(ctx, s.rules, sources, machine, log, newRuleMetrics(metrics))
-	defer watching.Wait()
-	log.Info("starting", "version", builtFrom().Version, "files", len(sources), "cluster", config.Host,
+	watch := &ruleWatch{
+		paths: s.rules.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(s.rules) },
+		check:  func(ctx context.Context, l loading) error { return l.precheck(ctx, config, log) },
+		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: newRuleMetrics(metrics),
+	}
+	defer watch.start(ctx, rules.sources).Wait()
+	log.Info("starting", "version", builtFrom().Version, "files", len(rules.sources), "cluster", config.Host,
 		"namespace", namespace, "listen", server.address())
 	if err := machine.Run(ctx); err != nil {
 		return failed(err)

@@ -6,10 +6,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +36,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"freeport": freePort,
+			"serve":    serve,
 			"await":    await,
 			"term":     term,
 		},
@@ -63,6 +67,23 @@ func freePort(ts *testscript.TestScript, _ bool, args []string) {
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	ts.Check(err)
 	ts.Setenv(args[0], port)
+}
+
+// serve VARIABLE FOLDER answers requests with the JSON files of a folder, and
+// sets a variable to its address.
+func serve(ts *testscript.TestScript, _ bool, args []string) {
+	folder := ts.MkAbs(args[1])
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := os.ReadFile(filepath.Join(folder, filepath.Clean(r.URL.Path)+".json"))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(data)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], strings.TrimPrefix(server.URL, "http://"))
 }
 
 // await URL CODE REGEXP asks until the answer is as expected.

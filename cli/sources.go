@@ -22,13 +22,12 @@ func (r *ruleFiles) flags(flags *pflag.FlagSet) {
 
 // load compiles the rules. The error holds every complaint about every file,
 // those that cannot be read included.
-func (a *app) load(r ruleFiles) (*rules.Program, []syntax.Source, error) {
+func (a *app) load(r ruleFiles) (*rules.Program, error) {
 	l, err := a.compile(r)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = l.wrong()
 	}
-	program, err := l.whole()
-	return program, l.sources, err
+	return l.program, err
 }
 
 // A loading is how far the loading of rules got.
@@ -37,6 +36,14 @@ type loading struct {
 	sources    []syntax.Source
 	unread     syntax.Errors // about files that cannot be read
 	complaints syntax.Errors // about what is in the others
+}
+
+// wrong returns all complaints as one error.
+func (l loading) wrong() error {
+	if all := append(l.unread, l.complaints...); len(all) > 0 {
+		return no(all)
+	}
+	return nil
 }
 
 // compile compiles the rules, for those who can do something with complaints.
@@ -58,14 +65,6 @@ func compiled(sources []syntax.Source, unread syntax.Errors) (l loading, err err
 		return l, failed(err)
 	}
 	return l, nil
-}
-
-// whole returns the program, or all complaints if there are any.
-func (l loading) whole() (*rules.Program, error) {
-	if complaints := append(l.unread, l.complaints...); len(complaints) > 0 {
-		return nil, no(complaints)
-	}
-	return l.program, nil
 }
 
 // sources reads the files, each once however often it is named.

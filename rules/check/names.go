@@ -37,6 +37,7 @@ type kinship struct {
 	sameGroup, sameVersion []string // the kinds there
 	versions               []string // of the kind in its group
 	elsewhere              []string // the versions of all groups with such a kind
+	custom                 bool     // there are custom kinds in its group
 }
 
 func (r *rule) kinship(gvk runtimeschema.GroupVersionKind) kinship {
@@ -44,6 +45,7 @@ func (r *rule) kinship(gvk runtimeschema.GroupVersionKind) kinship {
 	for _, k := range r.set.Kinds() {
 		if k.GVK.Group == gvk.Group {
 			out.sameGroup = append(out.sameGroup, k.GVK.Kind)
+			out.custom = out.custom || k.Custom
 		}
 		if k.GVK.GroupVersion() == gvk.GroupVersion() {
 			out.sameVersion = append(out.sameVersion, k.GVK.Kind)
@@ -68,7 +70,11 @@ func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind syn
 	kin := r.kinship(gvk)
 	switch {
 	case meant(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
-		r.errorf(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = meant(kind.Value, kin.sameVersion)
+		complain := r.errorf
+		if r.set.Grows() && kin.custom {
+			complain = r.warnf // It may come.
+		}
+		complain(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = meant(kind.Value, kin.sameVersion)
 	case len(kin.versions) > 0:
 		r.warnf(apiVersion.Pos, "%sapiVersion: no such version of %s is known, only %s", where, kind.Value, strings.Join(kin.versions, ", "))
 	case slices.Contains(kin.sameGroup, gvk.Kind):

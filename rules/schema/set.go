@@ -31,7 +31,8 @@ type Kind struct {
 // Sources is what a Set is made from besides the embedded schemas. The later
 // of two that describe one kind counts, and CRDs count more than documents.
 type Sources struct {
-	// OpenAPI are documents of a cluster's /openapi/v3.
+	// OpenAPI are documents of a cluster's /openapi/v3, or nil if there is no
+	// cluster.
 	OpenAPI [][]byte
 	// CRDs are decoded CustomResourceDefinitions of apiextensions.k8s.io/v1.
 	CRDs []map[string]any
@@ -41,6 +42,7 @@ type Sources struct {
 // number of goroutines. What it returns must not be changed.
 type Set struct {
 	layers []*source // the first that knows something counts
+	grows  bool
 }
 
 // A source is where schemas come from.
@@ -86,6 +88,7 @@ func Builtin() *Set { return &Set{layers: []*source{builtin()}} }
 // New returns a set of Kubernetes' own kinds and those of the sources.
 func New(from Sources) (*Set, error) {
 	set := Builtin()
+	set.grows = from.OpenAPI != nil
 	if len(from.OpenAPI) > 0 {
 		layer := newSource()
 		for i, doc := range from.OpenAPI {
@@ -137,6 +140,10 @@ func (s *Set) Kind(gvk runtimeschema.GroupVersionKind) *Kind {
 	}
 	return nil
 }
+
+// Grows reports whether the set shows a cluster at some moment: more kinds may
+// come.
+func (s *Set) Grows() bool { return s.grows }
 
 // Kinds returns all kinds, sorted by group, kind and version.
 func (s *Set) Kinds() []*Kind {
