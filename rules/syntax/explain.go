@@ -39,9 +39,14 @@ func (t *text) explain(err error) *Error {
 	case "did not find expected key", "did not find expected '-' indicator", "did not find expected node content",
 		"did not find expected <document start>":
 		p = t.first(t.began(t.offset(stop).Line))
-	case "did not find expected ',' or ']'", "did not find expected ',' or '}'":
+	case "did not find expected ',' or ']'", "did not find expected ',' or '}'", "did not find expected whitespace or line break":
 		last := t.offset(stop).Line
 		return t.explainFlow(t.began(last), last, problem)
+	case "did not find expected alphabetic or numeric character":
+		p = t.near(stop, "*&!")
+		if value, column := valueOf(t.line(p.Line)); value != "" && strings.Contains("{[", value[:1]) && p.Column > column {
+			return NewError(p, "", "not valid YAML: "+problem, flowHint(value, p.Column-column))
+		}
 	case "found a tab character that violates indentation", "found a tab character where an indentation space is expected":
 		p = t.tab(t.offset(stop).Line)
 	default:

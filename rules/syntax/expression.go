@@ -31,8 +31,8 @@ func (s scope) expr(n *yaml.Node) *Expr {
 	if s.wrapped(sc, e) || !s.bounded(e) {
 		return nil
 	}
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-		s.hash(sc)
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && s.hash(sc) {
+		return nil
 	}
 	return e
 }
@@ -91,7 +91,7 @@ func (s scope) wrapped(sc *scalar, e *Expr) bool {
 
 // hash complains about a string that YAML cut off at " #", where its comments
 // begin. CEL would only say that the string is not closed.
-func (s scope) hash(sc *scalar) {
+func (s scope) hash(sc *scalar) bool {
 	r := sc.runes
 	for i := 0; i < len(r); {
 		t, after := next(r, i)
@@ -103,11 +103,23 @@ func (s scope) hash(sc *scalar) {
 		c := s.text.cursor(p)
 		c.skipBlanks()
 		if c.peek() == '#' {
-			s.errorf(Pos{p.File, c.line, c.column}, "YAML begins a comment at \" #\", within a string of the expression").Hint =
-				"quote the whole expression"
+			s.errorf(Pos{p.File, c.line, c.column}, "YAML begins a comment at \" #\", within a string of the expression").Hint = s.wholeLine(sc)
+			return true
 		}
-		return
+		return false
 	}
+	return false
+}
+
+// wholeLine tells the author to quote a value that YAML cut off, with what it
+// took for a comment.
+func (s scope) wholeLine(sc *scalar) string {
+	p := sc.at(0)
+	line := []rune(s.text.line(p.Line))
+	if len(sc.marks) > 1 || p.Column > len(line) {
+		return "quote the whole value"
+	}
+	return quoteIt(strings.TrimSpace(string(line[p.Column-1:])))
 }
 
 // parts splits text at its ${...}. It returns nil if something is wrong.
@@ -160,7 +172,7 @@ func (s scope) unclosed(sc *scalar, start, hidden int) {
 		e := s.errorf(sc.at(hidden), "a string inside ${...} is never closed")
 		e.Hint = "close its quote"
 		if s.cutOff(sc) {
-			e.Hint = "YAML begins a comment at \" #\": quote the whole value"
+			e.Hint = "YAML begins a comment at \" #\": " + s.wholeLine(sc)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package syntax
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // indexed is a path like metadata.annotations["example.com/x"].
@@ -18,7 +19,11 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 			return NewError(Pos{t.name, line, column + i}, "", problem, "inside { } and [ ] put ${...} in quotes: \"${...}\"")
 		}
 		if i := bare(value, "!"); i >= 0 {
-			return NewError(Pos{t.name, line, column + i}, "", problem, "YAML reads ! as a tag: quote the expression")
+			return NewError(Pos{t.name, line, column + i}, "", problem, flowHint(value, i))
+		}
+		if i := brokenQuotes(value); i >= 0 {
+			return NewError(Pos{t.name, line, column + i}, "", problem,
+				"YAML ends the value at this quote: put the value in quotes of the other kind")
 		}
 	}
 	for line := from; line <= to; line++ {
@@ -39,6 +44,43 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 		p.Column = column + i
 	}
 	return NewError(p, "", problem, "is a comma missing, or the bracket that closes? Inside { } and [ ] an expression with ?, [ or a comma needs quotes")
+}
+
+// signs are the characters that YAML gives a meaning at the start of a value.
+var signs = map[byte]string{'*': "an alias", '&': "an anchor", '!': "a tag"}
+
+// flowHint says how to write a value within { } or [ ] that begins with such a
+// character, the i-th of a line.
+func flowHint(line string, i int) string {
+	runes := []rune(line)
+	value := string(runes[min(i, len(runes)):])
+	if value == "" || signs[value[0]] == "" {
+		return "put the value in quotes"
+	}
+	meaning := "YAML reads " + value[:1] + " as " + signs[value[0]]
+	end := strings.IndexAny(value, ",]} ")
+	if end < 0 {
+		end = len(value)
+	}
+	if strings.ContainsAny(value[:end], `([{"'`) || strings.HasPrefix(value[end:], " ") {
+		return meaning + ": put all of the value in quotes"
+	}
+	return meaning + ": write " + quoted(value[:end])
+}
+
+// brokenQuotes returns the character of a line at which a quoted value ends that
+// goes on, or -1.
+func brokenQuotes(line string) int {
+	for i := 0; i < len(line); i++ {
+		if line[i] != '"' && line[i] != '\'' {
+			continue
+		}
+		i += endOfQuotes(line[i:])
+		if rest := strings.TrimLeft(line[i:], " "); rest != "" && !strings.Contains(",]}:", rest[:1]) {
+			return utf8.RuneCountInString(line[:i]) - 1
+		}
+	}
+	return -1
 }
 
 // bare returns the character of a line at which s stands outside of quotes,

@@ -43,15 +43,23 @@ func (t *text) trap(p Pos, problem string) trap {
 		}
 	case problem == "mapping values are not allowed in this context":
 		return colonTrap(value, p.Column)
+	case (first == '"' || first == '\'') && endOfQuotes(value) < len(value):
+		return trap{"YAML ends the value at its closing quote: " + quoteIt(meantInQuotes(value)),
+			column + utf8.RuneCountInString(value[:endOfQuotes(value)])}
+	case problem == "found unknown escape character" && strings.Contains(value, `\${`):
+		return trap{"write $${ for a literal ${", 0}
 	case problem == "found unknown escape character":
 		return trap{`in double quotes, write \\ for a backslash, or use single quotes`, 0}
-	case (first == '"' || first == '\'') && endOfQuotes(value) < len(value):
-		return trap{"YAML ends the value at its closing quote: " + quoteIt(value),
-			column + utf8.RuneCountInString(value[:endOfQuotes(value)])}
+	case problem == "block sequence entries are not allowed in this context":
+		return trap{"put each item of a list on a line of its own, or write [" + strings.TrimPrefix(value, "- ") + "]", column}
 	case strings.Contains(value, "${") && strings.Contains(value, ": ") && first != '{' && first != '[':
 		return colonTrap(value, column+utf8.RuneCountInString(value[:strings.Index(value, ": ")]))
-	case first == '[' && problem == "did not find expected key":
+	case (first == '[' || first == '{') && strings.Trim(value[endOfBrackets(value):], "]} ") == "" && endOfBrackets(value) < len(value):
+		return trap{"a bracket is closed that was not opened", column + utf8.RuneCountInString(value[:endOfBrackets(value)])}
+	case first == '[' && problem == "did not find expected key" && endOfBrackets(value) < len(value):
 		return trap{"YAML reads [ as a list: " + quoteIt(value), column}
+	case first == '{' && problem == "did not find expected key" && endOfBrackets(value) < len(value):
+		return trap{"YAML reads { as a map: " + quoteIt(value), column}
 	case problem == "could not find expected ':'":
 		return trap{"a key needs a colon and a space after it", 0}
 	case problem == "did not find expected key", problem == "did not find expected '-' indicator":
@@ -99,6 +107,39 @@ func endOfQuotes(value string) int {
 			i++
 		default:
 			return i + 1
+		}
+	}
+	return len(value)
+}
+
+// meantInQuotes returns what somebody meant to put in quotes who wrote the same
+// quotes inside: text that goes on right behind a quote, or around ${...}. Other
+// quotes belong to the strings of an expression.
+func meantInQuotes(value string) string {
+	last := len(value) - 1
+	if value[last] != value[0] || last == 0 {
+		return value
+	}
+	next, _ := utf8.DecodeRuneInString(value[endOfQuotes(value):])
+	if inner := value[1:last]; strings.Contains(inner, "${") || isIdent(next) {
+		return inner
+	}
+	return value
+}
+
+// endOfBrackets returns where the list or map ends with which value begins.
+func endOfBrackets(value string) int {
+	depth := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '"', '\'':
+			i += endOfQuotes(value[i:]) - 1
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
 		}
 	}
 	return len(value)
