@@ -4,10 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/rules/syntax"
+	"reconcel/sim/ruletest"
 )
 
 func (a *app) schemaCommand() *cobra.Command {
-	return &cobra.Command{
+	var tests bool
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print a JSON Schema of rules files, for editors",
 		Long: `Print a JSON Schema of rules files. Editors with a language server for YAML
@@ -22,9 +24,18 @@ files it is for:
 
   "yaml.schemas": {"./rules.schema.json": "**/rules.yaml"}
 
-The schema knows keys and shapes. What expressions mean, validate checks.`,
-		Example: `  reconcel schema >rules.schema.json`,
-		Args:    flagsOnly,
-		RunE:    func(*cobra.Command, []string) error { return a.print(syntax.JSONSchema()) },
+The schema knows keys and shapes. What expressions mean, validate checks. With
+--tests it is the schema of the files that reconcel test runs.`,
+		Example: `  reconcel schema >rules.schema.json
+  reconcel schema --tests >tests.schema.json`,
+		Args: flagsOnly,
+		RunE: func(*cobra.Command, []string) error {
+			if tests {
+				return a.print(ruletest.JSONSchema())
+			}
+			return a.print(syntax.JSONSchema())
+		},
 	}
+	cmd.Flags().BoolVar(&tests, "tests", false, "the schema of test files")
+	return cmd
 }

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reconcel/rules/syntax"
+	"reconcel/sim/ruletest"
+)
+
+// testFlags say what test works on.
+type testFlags struct {
+	paths     []string
+	recursive bool
+	run       string
+	update    bool
+	verbose   bool
+	coverage  bool
+	output    outputFormat
+}
+
+func (a *app) testCommand() *cobra.Command {
+	f := &testFlags{output: outputFormat{text: "text", allowed: []string{"text", "json"}}}
+	cmd := &cobra.Command{
+		Use:   "test [PATH...]",
+		Short: "Test rules, in a cluster in memory",
+		Long: `Run tests of rules: files that say which objects there are, what happens to
+them, and what the rules make of it. A PATH is a test file, or a folder with
+tests.yaml or *_test.yaml; without one it is the current folder.
+
+The controller is the one that runs in production, the cluster is in memory, and
+so is the time: a test that waits for an hour does not take one. No cluster or
+kubeconfig is read.
+
+Every test also finds out whether the controller comes to rest, writes nothing
+when it is restarted, and leaves nothing behind when the resources are deleted.
+
+Exit code: 0 all tests passed, 1 a test failed or a file is wrong, 2 wrong
+usage, 3 a file cannot be read.`,
+		Example: `  reconcel test examples/foo
+  reconcel test -R examples --run 'is deleted' -v`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.paths = args; len(args) == 0 {
+				f.paths = []string{"."}
+			}
+			return a.test(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	recursiveFlag(flags, &f.recursive)
+	flags.StringVar(&f.run, "run", "", "run only the cases whose names match this `regexp`")
+	flags.BoolVar(&f.update, "update", false, "write the snapshots instead of comparing with them")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every case, and the expressions that never ran")
+	flags.BoolVar(&f.coverage, "coverage", false, "name the expressions that never ran")
+	f.output.flag(flags)
+	return cmd
+}
+
+func (a *app) test(ctx context.Context, f *testFlags) error {
+	options := ruletest.Options{Update: f.update}
+	if f.run != "" {
+		var err error
+		if options.Only, err = regexp.Compile(f.run); err != nil {
+			return misused("--run: %w", err)
+		}
+	}
+	files, err := findTests(f.paths, f.recursive)
+	if err != nil {
+		return failed(err)
+	}
+	l := &testLoader{app: a, programs: map[string]*tested{}, kinds: map[string]*kindsOrError{}}
+	var report ruletest.Report
+	var suites []*ruletest.Suite
+	for _, file := range files {
+		suite, err := l.load(file)
+		report.Results = append(report.Results, ruletest.Result{File: file, Err: err})
+		if err == nil {
+			suites = append(suites, suite)
+		}
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ran := ruletest.Run(ctx, suites, options)
+	for i := range report.Results {
+		if report.Results[i].Err == nil {
+			report.Results[i], ran = ran[0], ran[1:]
+		}
+	}
+	for _, t := range l.order {
+		report.Cover(t.program, t.coverage)
+	}
+	return a.tell(&report, f, l.unread)
+}
+
+// tell prints what came of the tests.
+func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
+	for i := range report.Results {
+		if err := report.Results[i].Err; err != nil {
+			a.complain(err)
+		}
+	}
+	var err error
+	if f.output.text == "json" {
+		var result []byte
+		if result, err = report.JSON(); err == nil {
+			err = a.print(result)
+		}
+	} else {
+		err = report.Write(a.stdout, ruletest.Details{Cases: f.verbose, Never: f.verbose || f.coverage})
+	}
+	switch {
+	case err != nil:
+		return failed(err)
+	case unread:
+		return &exitError{code: exitFailed} // It has been told.
+	case !report.Passed():
+		return &exitError{code: exitNo}
+	}
+	return nil
+}
+
+// complain prints what is wrong with a file.
+func (a *app) complain(err error) {
+	var report syntax.Errors
+	if errors.As(err, &report) {
+		_ = report.Report(a.stderr)
+		return
+	}
+	a.say("error: %v", err)
+}
+
+// findTests returns the test files that are meant, each once.
+func findTests(paths []string, recursive bool) (files []string, err error) {
+	where := search{extensions: []string{".yaml", ".yml"}, recursive: recursive}
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if path == stdin {
+			return nil, fmt.Errorf("-: tests are not read from stdin, since they name files beside them")
+		}
+		found, err := where.find(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+		}
+		before := len(seen)
+		for _, file := range found {
+			if file = filepath.Clean(file); (filepath.Clean(path) == file || isTest(file)) && !seen[file] {
+				seen[file] = true
+				files = append(files, file)
+			}
+		}
+		if len(seen) == before && len(found) > 0 && !seen[filepath.Clean(path)] && !containsTest(found) {
+			hint := ""
+			if !recursive {
+				hint = "; -R looks into the folders below too"
+			}
+			return nil, fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder%s", path, hint)
+		}
+	}
+	return files, nil
+}
+
+func containsTest(files []string) bool {
+	for _, file := range files {
+		if isTest(file) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTest tells test files from others by their names.
+func isTest(file string) bool {
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	return name == "tests" || strings.HasSuffix(name, "_test")
+}

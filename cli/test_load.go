@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+	"reconcel/sim/ruletest"
+)
+
+// A testLoader loads test files and what they name, the same rules and CRDs
+// once.
+type testLoader struct {
+	app      *app
+	programs map[string]*tested       // by the paths of their rules
+	order    []*tested                // those that can be tested
+	kinds    map[string]*kindsOrError // by the paths of their CRDs and what these lack
+	unread   bool                     // something could not be read
+}
+
+// A tested is a set of rules with what its tests have reached.
+type tested struct {
+	program  *rules.Program
+	coverage *rules.Coverage
+	err      error
+}
+
+type kindsOrError struct {
+	kinds *sim.Kinds
+	err   error
+}
+
+// load makes a test file ready to be run.
+func (l *testLoader) load(name string) (*ruletest.Suite, error) {
+	_, data, err := l.app.read(name)
+	if err != nil {
+		l.unread = true
+		return nil, fmt.Errorf("%s: cannot be read: %w", name, err)
+	}
+	source := syntax.Source{Name: name, Data: data}
+	file, err := ruletest.Parse(source)
+	if err != nil {
+		return nil, err
+	}
+	ruleFiles, err := l.beside(source, file.Rules, "rules.yaml")
+	if err != nil {
+		return nil, err
+	}
+	crds, err := l.beside(source, file.CRDs, "crds", "crd.yaml")
+	if err != nil {
+		return nil, err
+	}
+	rules := l.program(ruleFiles)
+	if rules.err != nil {
+		return nil, rules.err
+	}
+	kinds := l.kindsOf(crds, rules.program)
+	if kinds.err != nil {
+		return nil, kinds.err
+	}
+	return file.Prepare(ruletest.Setting{Program: rules.program, Kinds: kinds.kinds, Coverage: rules.coverage, Read: l.read})
+}
+
+// beside returns the paths that a test file names, from here, or else those of
+// the usual names that there are beside it.
+func (l *testLoader) beside(source syntax.Source, written []syntax.String, usual ...string) (paths []string, err error) {
+	dir := filepath.Dir(source.Name)
+	if len(written) == 0 {
+		for _, name := range usual {
+			path := filepath.Join(dir, name)
+			if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+				paths = append(paths, path)
+			}
+		}
+		if len(paths) == 0 && usual[0] == "rules.yaml" {
+			l.unread = true
+			return nil, fmt.Errorf("%s: there is no rules.yaml beside it: write rules: with the path of the rules", source.Name)
+		}
+		return paths, nil
+	}
+	var wrong []*syntax.Error
+	for _, w := range written {
+		path := w.Value
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if _, err := os.Stat(path); err != nil {
+			l.unread = true
+			wrong = append(wrong, syntax.NewError(w.Pos, "", fmt.Sprintf("%s: cannot be read: %v", path, cause(err)), ""))
+		}
+		paths = append(paths, path)
+	}
+	return paths, syntax.Collect([]syntax.Source{source}, wrong).Err()
+}
+
+// program compiles rules. What is wrong with them is told by the first file that
+// tests them.
+func (l *testLoader) program(paths []string) *tested {
+	key := strings.Join(paths, "\n")
+	t := l.programs[key]
+	if t == nil {
+		t = &tested{coverage: &rules.Coverage{}}
+		if t.program, _, t.err = l.app.load(ruleFiles{paths: paths}); t.err == nil {
+			l.order = append(l.order, t)
+		}
+		l.programs[key] = t
+	}
+	return t
+}
+
+// kindsOf returns the kinds of Kubernetes and of CRDs. A custom kind of the rules
+// that no CRD describes is there too, and keeps whatever it gets.
+func (l *testLoader) kindsOf(paths []string, program *rules.Program) *kindsOrError {
+	defined, err := l.app.crds(search{}, paths)
+	if err != nil {
+		return &kindsOrError{err: err}
+	}
+	set, err := defined.schemas()
+	if err != nil {
+		return &kindsOrError{err: err}
+	}
+	var more []*schema.Kind
+	for gvk := range ruletest.Used(program) {
+		if set.Kind(gvk) == nil && !rules.BuiltIn(gvk.Group) && defined.crds[gvk.GroupKind()] == nil {
+			resource, _ := meta.UnsafeGuessKindToResource(gvk)
+			more = append(more, &schema.Kind{GVK: gvk, Resource: resource.Resource, Namespaced: true, Status: true})
+		}
+	}
+	slices.SortFunc(more, func(a, b *schema.Kind) int { return cmp.Compare(a.GVK.String(), b.GVK.String()) })
+	key := fmt.Sprint(paths)
+	for _, k := range more {
+		key += " " + k.GVK.String()
+	}
+	k := l.kinds[key]
+	if k == nil {
+		k = &kindsOrError{}
+		k.kinds, k.err = sim.NewKinds(set, more...)
+		l.kinds[key] = k
+	}
+	return k
+}
+
+// read returns the objects in a file that a test names.
+func (l *testLoader) read(path string) (all []*unstructured.Unstructured, err error) {
+	objects, err := l.app.objects(search{}, []string{path})
+	if err != nil {
+		var exit *exitError
+		l.unread = l.unread || errors.As(err, &exit) && exit.code == exitFailed
+		return nil, err
+	}
+	for _, o := range objects {
+		all = append(all, &o.Unstructured)
+	}
+	return all, nil
+}

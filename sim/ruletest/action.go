@@ -1,0 +1,241 @@
+package ruletest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+)
+
+// An Action is something that happens, to which the controller reacts.
+type Action interface {
+	prepare(p *preparer)
+	// do does it. The error says where in the file it stands.
+	do(ctx context.Context, p *player) error
+}
+
+// someone is the field manager of whoever acts besides the controller.
+const someone = "someone"
+
+// at returns an error that says where it is about.
+func complaintAt(pos syntax.Pos, format string, args ...any) error {
+	return syntax.NewError(pos, "", fmt.Sprintf(format, args...), "")
+}
+
+// resource returns the client for an object's kind, in its namespace.
+func (p *player) resource(kind *schema.Kind, namespace string) dynamic.ResourceInterface {
+	r := p.place.Client().Resource(kind.GVK.GroupVersion().WithResource(kind.Resource))
+	if kind.Namespaced {
+		return r.Namespace(namespace)
+	}
+	return r
+}
+
+func (a apply) prepare(p *preparer) { p.complete(a.manifests) }
+
+func (a apply) do(ctx context.Context, p *player) error {
+	for _, m := range a.manifests {
+		for _, u := range m.objects {
+			r := p.resource(p.suite.setting.Kinds.Kind(u.GroupVersionKind()), u.GetNamespace())
+			var err error
+			if u.GetName() == "" {
+				_, err = r.Create(ctx, u, metav1.CreateOptions{FieldManager: someone})
+			} else {
+				_, err = r.Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: someone, Force: true})
+			}
+			if err != nil {
+				return complaintAt(m.Pos, "apply %s: %v", title(u), err)
+			}
+		}
+	}
+	return nil
+}
+
+func (a patch) prepare(p *preparer) { p.reference(a.object) }
+
+func (a patch) do(ctx context.Context, p *player) error {
+	found, err := p.find(ctx, a.object)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(a.body)
+	if err != nil {
+		return err
+	}
+	kind := types.MergePatchType
+	if a.kind == "json" {
+		kind = types.JSONPatchType
+	}
+	var subresources []string
+	if a.subresource != "" {
+		subresources = []string{a.subresource}
+	}
+	for _, u := range found {
+		options := metav1.PatchOptions{FieldManager: someone}
+		if _, err := p.resource(a.object.of, u.GetNamespace()).Patch(ctx, u.GetName(), kind, body, options, subresources...); err != nil {
+			return complaintAt(a.pos, "patch %s: %v", title(u), err)
+		}
+	}
+	return nil
+}
+
+func (a remove) prepare(p *preparer) { p.references(a.objects) }
+
+func (a remove) do(ctx context.Context, p *player) error {
+	return p.each(ctx, a.objects, func(r *Reference, u *unstructured.Unstructured) error {
+		err := p.resource(r.of, u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
+		if err != nil {
+			return complaintAt(r.Pos, "delete %s: %v", title(u), err)
+		}
+		return nil
+	})
+}
+
+func (a ready) prepare(p *preparer) { p.references(a.objects) }
+
+func (a ready) do(ctx context.Context, p *player) error {
+	return p.each(ctx, a.objects, func(r *Reference, u *unstructured.Unstructured) error {
+		if err := p.place.MarkReady(ctx, r.of, u.GetNamespace(), u.GetName()); err != nil {
+			return complaintAt(r.Pos, "mark %s ready: %v", title(u), err)
+		}
+		return nil
+	})
+}
+
+// each does something to every object that is meant.
+func (p *player) each(ctx context.Context, refs []*Reference, do func(*Reference, *unstructured.Unstructured) error) error {
+	for _, r := range refs {
+		found, err := p.find(ctx, r)
+		if err != nil {
+			return err
+		}
+		for _, u := range found {
+			if err := do(r, u); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// find returns the objects that a reference means, of which there must be one.
+func (p *player) find(ctx context.Context, r *Reference) ([]*unstructured.Unstructured, error) {
+	all, err := p.place.Objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(u *unstructured.Unstructured) bool { return !r.means(u) })
+	if len(found) == 0 {
+		return nil, complaintAt(r.Pos, "there is no %s%s", r, others(all, r.of))
+	}
+	return found, nil
+}
+
+// others names the objects of a kind that there are, to go behind one that there
+// is not.
+func others(all []*unstructured.Unstructured, kind *schema.Kind) string {
+	var there []string
+	for _, u := range all {
+		if u.GroupVersionKind().GroupKind() == kind.GVK.GroupKind() {
+			there = append(there, title(u))
+		}
+	}
+	if len(there) == 0 {
+		return ", nor any other " + kind.GVK.Kind
+	}
+	return "; there is " + strings.Join(there, ", ")
+}
+
+func (a advance) prepare(*preparer) {}
+
+func (a advance) do(ctx context.Context, p *player) error {
+	m, err := p.memory(a.pos, "advance")
+	if err != nil {
+		return err
+	}
+	if err := m.Advance(ctx, a.by); err != nil {
+		return complaintAt(a.pos, "advance %s: %v", a.by, err)
+	}
+	return nil
+}
+
+func (a restart) prepare(*preparer) {}
+
+func (a restart) do(ctx context.Context, p *player) error {
+	m, err := p.memory(a.pos, "restart")
+	if err != nil {
+		return err
+	}
+	if err := m.Restart(ctx); err != nil {
+		return complaintAt(a.pos, "restart: %v", err)
+	}
+	return nil
+}
+
+func (a fail) prepare(p *preparer) {
+	if a.kind != nil {
+		p.reference(a.kind)
+	}
+}
+
+func (a fail) do(_ context.Context, p *player) error {
+	m, err := p.memory(a.pos, "fail")
+	if err != nil {
+		return err
+	}
+	f := sim.Failure{Verb: a.verb, Namespace: a.namespace, Name: a.name, Times: a.times, Err: a.err(), Lost: a.lost == lost}
+	if a.kind != nil {
+		f.Kind = a.kind.of.GVK.GroupKind()
+	}
+	m.Fail(f)
+	p.failures = append(p.failures, a)
+	return nil
+}
+
+// codes are those of the failures that can be asked for, apart from the last.
+var codes = map[string]int32{
+	"Forbidden": http.StatusForbidden, "NotFound": http.StatusNotFound, "AlreadyExists": http.StatusConflict, "Conflict": http.StatusConflict,
+	"Invalid": http.StatusUnprocessableEntity, "TooManyRequests": http.StatusTooManyRequests, "InternalError": http.StatusInternalServerError,
+	"ServiceUnavailable": http.StatusServiceUnavailable, "Timeout": http.StatusGatewayTimeout,
+}
+
+// err returns what the request is answered with.
+func (a fail) err() error {
+	message := a.message
+	if message == "" {
+		message = "the test wants this to fail"
+	}
+	if a.reason == "ConnectionLost" {
+		return errors.New(message)
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: codes[a.reason], Reason: metav1.StatusReason(a.reason), Message: message,
+	}}
+}
+
+// String names the failure for people.
+func (a fail) String() string {
+	var words []string
+	for _, word := range []string{a.verb, a.namespace, a.name} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	if a.kind != nil {
+		words = append(words, a.kind.Kind)
+	}
+	return strings.Join(append(words, a.reason), " ")
+}

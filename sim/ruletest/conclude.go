@@ -1,0 +1,178 @@
+package ruletest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+	"reconcel/sim"
+)
+
+// conclude checks what must hold after every case.
+func (p *player) conclude(ctx context.Context) ([]Failure, error) {
+	m, inMemory := p.place.(Memory)
+	if inMemory {
+		failures, err := p.again(ctx, m)
+		if err != nil || len(failures) > 0 {
+			return failures, err
+		}
+	}
+	if err := p.deletePrimaries(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.place.Settle(ctx); err != nil {
+		return failureAt(p.c.Pos, "does not come to rest when the primaries are deleted: %v", err), nil
+	}
+	if inMemory {
+		if err := p.waitForEnd(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	left, err := p.left(ctx)
+	if err != nil || len(left) == 0 {
+		return nil, err
+	}
+	return failureAt(p.c.Pos, "the primaries were deleted, but there is still %s", strings.Join(left, ", ")), nil
+}
+
+// again checks that what was asked to fail has failed, and that a controller
+// that remembers nothing writes nothing. What it sends in vain is no change.
+func (p *player) again(ctx context.Context, m Memory) (failures []Failure, err error) {
+	if left := m.Pending(); len(left) > 0 {
+		missing := 0
+		for _, f := range left {
+			missing += f.Times
+		}
+		last := p.failures[len(p.failures)-1]
+		for _, f := range p.failures {
+			if f.means(&left[0]) {
+				last = f
+				break
+			}
+		}
+		return failureAt(last.pos, "a failure has not happened (%s): %d more such requests were expected", last, missing), nil
+	}
+	before := len(m.Writes())
+	if err := m.Restart(ctx); err != nil {
+		return failureAt(p.c.Pos, "does not come to rest after a restart: %v", err), nil
+	}
+	done := slices.DeleteFunc(slices.Clone(m.Writes()[before:]), func(w sim.Write) bool { return w.Err != nil })
+	if len(done) > 0 {
+		return failureAt(p.c.Pos, "nothing has changed, but a controller that is restarted writes: %s", listWrites(done)), nil
+	}
+	return nil, nil
+}
+
+// means reports whether a failure is the one that was asked for.
+func (a fail) means(f *sim.Failure) bool {
+	return f.Verb == a.verb && f.Name == a.name && f.Namespace == a.namespace && (a.kind == nil || f.Kind == a.kind.of.GVK.GroupKind())
+}
+
+// deletePrimaries deletes everything that a rule is for.
+func (p *player) deletePrimaries(ctx context.Context) error {
+	all, err := p.place.Objects(ctx)
+	if err != nil {
+		return err
+	}
+	primaries := p.primaries()
+	for _, u := range all {
+		if !primaries[u.GroupVersionKind().GroupKind()] || u.GetDeletionTimestamp() != nil {
+			continue
+		}
+		kind := p.suite.setting.Kinds.Kind(u.GroupVersionKind())
+		err := p.resource(kind, u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete %s: %w", title(u), err)
+		}
+	}
+	return nil
+}
+
+// primaries are the kinds that rules are for.
+func (p *player) primaries() map[runtimeschema.GroupKind]bool {
+	kinds := map[runtimeschema.GroupKind]bool{}
+	for _, primary := range p.suite.setting.Program.Primaries() {
+		kinds[primary.GVK.GroupKind()] = true
+	}
+	return kinds
+}
+
+// How long the end of a primary may take.
+const (
+	pause = time.Minute
+	wait  = 48 * time.Hour
+)
+
+// waitForEnd does what the end of the primaries waits for: what is made then gets
+// ready, and where that is not enough, time passes, in longer and longer steps.
+func (p *player) waitForEnd(ctx context.Context, m Memory) error {
+	marked := map[string]bool{}
+	for passed, step := time.Duration(0), pause; passed < wait; {
+		left, err := p.left(ctx)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		progress, err := p.markReady(ctx, marked)
+		if err != nil {
+			return err
+		}
+		if !progress {
+			if err := m.Advance(ctx, step); err != nil {
+				return err
+			}
+			passed += step
+			step *= 2
+			continue
+		}
+		if err := m.Settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markReady makes ready what rules have made and is not being deleted, each
+// object once. It reports whether there was any.
+func (p *player) markReady(ctx context.Context, marked map[string]bool) (any bool, err error) {
+	all, err := p.place.Objects(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, u := range all {
+		kind := p.suite.setting.Kinds.Kind(u.GroupVersionKind())
+		if u.GetLabels()[rules.LabelRule] == "" || u.GetDeletionTimestamp() != nil || !kind.Status || marked[string(u.GetUID())] {
+			continue
+		}
+		marked[string(u.GetUID())] = true
+		if err := p.place.MarkReady(ctx, kind, u.GetNamespace(), u.GetName()); err != nil {
+			return false, fmt.Errorf("mark %s ready: %w", title(u), err)
+		}
+		any = true
+	}
+	return any, nil
+}
+
+// left returns the primaries that are still there, and what rules have made and
+// was not to stay.
+func (p *player) left(ctx context.Context) ([]string, error) {
+	all, err := p.place.Objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	primaries := p.primaries()
+	var left []string
+	for _, u := range all {
+		made := u.GetLabels()[rules.LabelRule] != "" && u.GetAnnotations()[rules.AnnotationOrphan] != "true"
+		if made || primaries[u.GroupVersionKind().GroupKind()] {
+			left = append(left, title(u)+leaving(u))
+		}
+	}
+	return left, nil
+}

@@ -1,0 +1,306 @@
+package ruletest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+)
+
+// An Expectation is something that is to be so at the end of a step.
+type Expectation interface {
+	prepare(p *preparer)
+	// check returns what is not as expected. The error means that it could not be
+	// found out.
+	check(ctx context.Context, p *player) ([]Failure, error)
+}
+
+// A Failure is one thing that is not as expected.
+type Failure struct {
+	Pos     syntax.Pos // what was expected
+	Message string     // subject first
+	Diff    string     // of what was wanted and what there is, or ""
+}
+
+func failureAt(pos syntax.Pos, format string, args ...any) []Failure {
+	return []Failure{{Pos: pos, Message: fmt.Sprintf(format, args...)}}
+}
+
+func (e objects) prepare(p *preparer) {
+	p.load(e.manifest)
+	for _, u := range e.manifest.objects {
+		p.put(e.manifest, u)
+	}
+}
+
+func (e objects) check(ctx context.Context, p *player) (all []Failure, err error) {
+	there, err := p.place.Objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range e.manifest.objects {
+		all = append(all, e.one(u, there)...)
+	}
+	return all, nil
+}
+
+// one looks for an object.
+func (e objects) one(want *unstructured.Unstructured, there []*unstructured.Unstructured) []Failure {
+	nearest := ""
+	var about *unstructured.Unstructured
+	for _, u := range there {
+		if !sameObject(want, u) {
+			continue
+		}
+		diff := e.difference(want, u)
+		if diff == "" {
+			return nil
+		}
+		if nearest == "" || len(diff) < len(nearest) {
+			nearest, about = diff, u
+		}
+	}
+	switch {
+	case about == nil && want.GetName() == "":
+		return failureAt(e.manifest.Pos, "there is no %s in namespace %q", want.GetKind(), want.GetNamespace())
+	case about == nil:
+		return failureAt(e.manifest.Pos, "%s is not there", title(want))
+	case want.GetName() == "":
+		return []Failure{{e.manifest.Pos, fmt.Sprintf("no %s is as expected, the nearest is %s", want.GetKind(), title(about)), nearest}}
+	}
+	return []Failure{{e.manifest.Pos, title(about) + " is not as expected", nearest}}
+}
+
+// sameObject reports whether the object that is wanted may be this one. Its
+// version does not matter: the cluster serves it in all of them.
+func sameObject(want, u *unstructured.Unstructured) bool {
+	return want.GroupVersionKind().GroupKind() == u.GroupVersionKind().GroupKind() && want.GetNamespace() == u.GetNamespace() &&
+		(want.GetName() == "" || want.GetName() == u.GetName())
+}
+
+func (e objects) difference(want, u *unstructured.Unstructured) string {
+	same := u.DeepCopy()
+	same.SetAPIVersion(want.GetAPIVersion())
+	if e.how == subset {
+		return difference(want.Object, same.Object)
+	}
+	if want.GetName() == "" {
+		unstructured.RemoveNestedField(same.Object, "metadata", "name")
+	}
+	return differenceWhole(want.Object, same)
+}
+
+func (e absent) prepare(p *preparer) { p.reference(e.object) }
+
+func (e absent) check(ctx context.Context, p *player) (all []Failure, err error) {
+	there, err := p.place.Objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range there {
+		if e.object.means(u) {
+			all = append(all, failureAt(e.object.Pos, "%s is there%s", title(u), leaving(u))...)
+		}
+	}
+	return all, nil
+}
+
+// leaving says that an object is being deleted, and what it waits for.
+func leaving(u *unstructured.Unstructured) string {
+	if u.GetDeletionTimestamp() == nil {
+		return ""
+	}
+	return ", being deleted; its finalizers are " + strings.Join(u.GetFinalizers(), ", ")
+}
+
+func (e count) prepare(p *preparer) { p.reference(e.kind) }
+
+func (e count) check(ctx context.Context, p *player) ([]Failure, error) {
+	there, err := p.place.Objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, u := range there {
+		if e.kind.means(u) && u.GetDeletionTimestamp() == nil {
+			found = append(found, title(u))
+		}
+	}
+	switch {
+	case len(found) == e.n:
+		return nil, nil
+	case len(found) == 0:
+		return failureAt(e.kind.Pos, "expected %d of %s, there is none", e.n, e.kind), nil
+	}
+	return failureAt(e.kind.Pos, "expected %d of %s, there are %d: %s", e.n, e.kind, len(found), strings.Join(found, ", ")), nil
+}
+
+func (e status) prepare(*preparer) {}
+
+func (e status) check(ctx context.Context, p *player) ([]Failure, error) {
+	primary, failures, err := p.primary(ctx, e.pos, "status")
+	if primary == nil {
+		return failures, err
+	}
+	got, _, _ := unstructured.NestedMap(primary.Object, "status")
+	if diff := difference(e.want, got); diff != "" {
+		return []Failure{{e.pos, "status of " + title(primary) + " is not as expected", diff}}, nil
+	}
+	return nil, nil
+}
+
+func (e condition) prepare(*preparer) {}
+
+func (e condition) check(ctx context.Context, p *player) ([]Failure, error) {
+	primary, failures, err := p.primary(ctx, e.pos, "conditions")
+	if primary == nil {
+		return failures, err
+	}
+	got := conditionOf(primary, e.kind)
+	switch {
+	case got == nil && e.want == nil:
+		return nil, nil
+	case got == nil:
+		return failureAt(e.pos, "%s has no condition %s", title(primary), e.kind), nil
+	case e.want == nil:
+		return failureAt(e.pos, "%s has a condition %s: it is %v", title(primary), e.kind, got["status"]), nil
+	}
+	part, _ := e.want["message"].(string)
+	if message, _ := got["message"].(string); part != "" && strings.Contains(message, part) {
+		got["message"] = part
+	}
+	diff := difference(e.want, got)
+	if diff == "" {
+		return nil, nil
+	}
+	message := fmt.Sprintf("condition %s of %s is not as expected", e.kind, title(primary))
+	return []Failure{{e.pos, message + ": " + saying(got), diff}}, nil
+}
+
+// saying returns what a condition says for people.
+func saying(condition map[string]any) string {
+	return strings.TrimSuffix(fmt.Sprintf("%v, %v: %v", condition["status"], condition["reason"], condition["message"]), ": ")
+}
+
+// conditionOf returns a copy of a condition, or nil.
+func conditionOf(u *unstructured.Unstructured, kind string) map[string]any {
+	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range all {
+		if condition, ok := c.(map[string]any); ok && condition["type"] == kind {
+			return condition
+		}
+	}
+	return nil
+}
+
+func (e events) prepare(p *preparer) {
+	for i := range e.want {
+		if e.want[i].about != nil {
+			p.reference(e.want[i].about)
+		}
+	}
+}
+
+func (e events) check(_ context.Context, p *player) (all []Failure, err error) {
+	since := "since the last step: " + listEvents(p.events)
+	if len(e.want) == 0 && len(p.events) > 0 {
+		return failureAt(e.pos, "expected no Event, %s", since), nil
+	}
+	left := append([]sim.Event(nil), p.events...)
+	for i := range e.want {
+		want, found := &e.want[i], false
+		for j := range left {
+			if found = want.matches(&left[j]); found {
+				left = append(left[:j], left[j+1:]...)
+				break
+			}
+		}
+		if !found {
+			all = append(all, failureAt(want.pos, "there was no Event %s; %s", want, since)...)
+		}
+	}
+	return all, nil
+}
+
+func (e *event) matches(got *sim.Event) bool {
+	about := &got.About
+	return (e.kind == "" || e.kind == got.Type) && (e.reason == "" || e.reason == got.Reason) && strings.Contains(got.Note, e.note) &&
+		(e.about == nil || e.about.of.GVK.Kind == about.Kind && e.about.Namespace == about.Namespace && (e.about.Name == "" || e.about.Name == about.Name))
+}
+
+// String prints what is known of an Event.
+func (e *event) String() string {
+	s := strings.TrimSpace(e.kind + " " + e.reason)
+	if e.note != "" {
+		s += fmt.Sprintf(" that says %q", e.note)
+	}
+	if e.about != nil {
+		s += " about " + e.about.String()
+	}
+	return strings.TrimSpace(s)
+}
+
+func listEvents(all []sim.Event) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	var b strings.Builder
+	for i := range all {
+		fmt.Fprintf(&b, "\n  %s %s %s/%s: %s", all[i].Type, all[i].Reason, all[i].About.Kind, all[i].About.Name, all[i].Note)
+	}
+	return b.String()
+}
+
+func (e writes) prepare(*preparer) {}
+
+func (e writes) check(_ context.Context, p *player) ([]Failure, error) {
+	if _, err := p.memory(e.pos, "writes"); err != nil {
+		return nil, err
+	}
+	if len(p.writes) == e.n {
+		return nil, nil
+	}
+	return failureAt(e.pos, "expected %d writes, there were %d: %s", e.n, len(p.writes), listWrites(p.writes)), nil
+}
+
+func listWrites(all []sim.Write) string {
+	var b strings.Builder
+	for i := range all {
+		w := &all[i]
+		fmt.Fprintf(&b, "\n  %s %s", w.Verb, strings.ReplaceAll(w.Kind.Kind+"/"+w.Namespace+"/"+w.Name, "//", "/"))
+		if w.Subresource != "" {
+			b.WriteString("/" + w.Subresource)
+		}
+		if w.Err != nil {
+			b.WriteString(": " + w.Err.Error())
+		}
+	}
+	return b.String()
+}
+
+func (e snapshot) prepare(*preparer) {}
+
+func (e snapshot) check(ctx context.Context, p *player) ([]Failure, error) {
+	there, err := p.place.Objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	got, path := picture(there), p.suite.path(e.file)
+	if p.options.Update {
+		return nil, writeSnapshot(path, got)
+	}
+	want, err := readSnapshot(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case want == "":
+		return failureAt(e.pos, "there is no %s: write it with --update", path), nil
+	case want == got:
+		return nil, nil
+	}
+	return []Failure{{e.pos, "the cluster is not as in " + path, diffTexts(want, got)}}, nil
+}

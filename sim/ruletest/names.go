@@ -1,0 +1,113 @@
+package ruletest
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// names finds kinds by what people call them.
+type names struct {
+	kinds map[string][]*schema.Kind // by name, of each group one version
+	used  map[runtimeschema.GroupVersionKind]bool
+}
+
+func newNames(s Setting) *names {
+	n := &names{kinds: map[string][]*schema.Kind{}, used: Used(s.Program)}
+	for _, k := range s.Kinds.All() {
+		list := n.kinds[k.GVK.Kind]
+		i := slices.IndexFunc(list, func(other *schema.Kind) bool { return other.GVK.Group == k.GVK.Group })
+		switch {
+		case i < 0:
+			n.kinds[k.GVK.Kind] = append(list, k)
+		case n.better(k, list[i]):
+			list[i] = k
+		}
+	}
+	for _, list := range n.kinds {
+		slices.SortFunc(list, func(a, b *schema.Kind) int { return strings.Compare(a.GVK.Group, b.GVK.Group) })
+	}
+	return n
+}
+
+// better reports whether a version of a kind is rather meant than another one:
+// the one that the rules use, or else the most stable one.
+func (n *names) better(k, other *schema.Kind) bool {
+	if n.used[k.GVK] != n.used[other.GVK] {
+		return n.used[k.GVK]
+	}
+	return version.CompareKubeAwareVersionStrings(k.GVK.Version, other.GVK.Version) > 0
+}
+
+// Used returns the kinds that rules are for, make, and look up.
+func Used(program *rules.Program) map[runtimeschema.GroupVersionKind]bool {
+	used := map[runtimeschema.GroupVersionKind]bool{}
+	for _, primary := range program.Primaries() {
+		used[primary.GVK] = true
+		for _, rule := range primary.Rules {
+			for _, child := range rule.Children {
+				used[child.GVK] = true
+			}
+			for _, lookup := range rule.Lookups {
+				used[lookup.GVK] = true
+			}
+		}
+	}
+	return used
+}
+
+var versionName = regexp.MustCompile(`^v[0-9]+$`)
+
+// find returns the kinds that a name like Deployment, Deployment.apps or, of the
+// core group, Event.v1 may mean. Without a group, one that the rules use is meant
+// rather than others.
+func (n *names) find(name string) []*schema.Kind {
+	kind, group, hasGroup := strings.Cut(name, ".")
+	if versionName.MatchString(group) {
+		group = ""
+	}
+	var found, used []*schema.Kind
+	for _, k := range n.kinds[kind] {
+		if hasGroup && k.GVK.Group != group {
+			continue
+		}
+		found = append(found, k)
+		if n.used[k.GVK] {
+			used = append(used, k)
+		}
+	}
+	if len(used) > 0 {
+		return used
+	}
+	return found
+}
+
+// qualified returns the name that means one kind only.
+func qualified(gvk runtimeschema.GroupVersionKind) string {
+	if gvk.Group == "" {
+		return gvk.Kind + "." + gvk.Version
+	}
+	return gvk.Kind + "." + gvk.Group
+}
+
+// hint says what may have been meant by a kind that there is not.
+func (n *names) hint(gvk runtimeschema.GroupVersionKind) string {
+	if list := n.kinds[gvk.Kind]; len(list) > 0 {
+		return "there is " + list[0].GVK.GroupVersion().String() + ", kind: " + gvk.Kind
+	}
+	var all []string
+	for name := range n.kinds {
+		all = append(all, name)
+	}
+	if near := syntax.Nearest(gvk.Kind, all); near != "" {
+		return "did you mean '" + near + "'?"
+	}
+	return "name its CustomResourceDefinition in crds:"
+}

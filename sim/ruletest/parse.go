@@ -1,0 +1,178 @@
+package ruletest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"reconcel/rules/syntax"
+)
+
+// Parse reads a test file. Its error is a syntax.Errors with every complaint.
+func Parse(source syntax.Source) (*File, error) {
+	root, err := fileForm.Read(source)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{}
+	f := &File{Name: source.Name, Rules: texts(at(root, "rules")), CRDs: texts(at(root, "crds")), source: source}
+	names := map[string]syntax.Pos{}
+	for _, n := range items(at(root, "cases")) {
+		c := p.readCase(n)
+		if first, taken := names[c.Name]; taken {
+			p.complain(c.Pos, "", "case %q: there is another one of that name at line %d", c.Name, first.Line)
+		}
+		names[c.Name] = c.Pos
+		f.Cases = append(f.Cases, c)
+	}
+	if len(f.Cases) == 0 {
+		p.complain(at(root, "cases").Pos, "", "there are no cases")
+	}
+	if err := syntax.Collect([]syntax.Source{source}, p.errs).Err(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// A parser makes a File of what has the right form already, and collects what
+// the form does not say.
+type parser struct {
+	entry string // where it is, as complaints have it
+	errs  []*syntax.Error
+}
+
+func (p *parser) complain(pos syntax.Pos, hint, format string, args ...any) {
+	p.errs = append(p.errs, syntax.NewError(pos, "", p.entry+fmt.Sprintf(format, args...), hint))
+}
+
+func (p *parser) readCase(n *syntax.Node) *Case {
+	c := &Case{Name: text(at(n, "name")), Pos: n.Pos, Given: readManifests(at(n, "given"))}
+	p.entry = fmt.Sprintf("case %q: ", c.Name)
+	defer func() { p.entry = "" }()
+	if primary := at(n, "primary"); primary != nil {
+		c.Primary = p.reference(primary)
+		if c.Primary.Name == "" || c.Primary.pattern() {
+			p.complain(primary.Pos, "write Kind/name", "primary: %q is not the name of one object", text(primary))
+		}
+	}
+	for i, step := range items(at(n, "steps")) {
+		p.entry = fmt.Sprintf("case %q: step %d: ", c.Name, i+1)
+		s := Step{Pos: step.Pos}
+		for _, action := range items(at(step, "when")) {
+			if a := p.action(action); a != nil {
+				s.When = append(s.When, a)
+			}
+		}
+		if then := at(step, "then"); then != nil {
+			for i := range then.Fields {
+				s.Then = append(s.Then, p.expectations(&then.Fields[i])...)
+			}
+		}
+		c.Steps = append(c.Steps, s)
+	}
+	return c
+}
+
+func readManifests(n *syntax.Node) (all []*Manifest) {
+	for _, item := range items(n) {
+		m := &Manifest{Pos: item.Pos}
+		if item.Kind == syntax.Map {
+			m.Object = item.Plain().(map[string]any)
+		} else {
+			m.File = text(item)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// verbs are the keys that an action is known by.
+var verbs = []string{"apply", "patch", "delete", "ready", "advance", "fail", "restart"}
+
+// action reads an entry of when. It returns nil with a complaint.
+func (p *parser) action(n *syntax.Node) Action {
+	var given []string
+	for _, verb := range verbs {
+		if at(n, verb) != nil {
+			given = append(given, verb)
+		}
+	}
+	switch len(given) {
+	case 0:
+		p.complain(n.Pos, "write one of "+strings.Join(verbs, ", "), "nothing is done")
+		return nil
+	case 1:
+	default:
+		p.complain(n.Pos, "write a list: - "+given[0]+": …", "%s are more than one action", strings.Join(given, " and "))
+		return nil
+	}
+	verb := given[0]
+	value := at(n, verb)
+	if verb != "patch" {
+		for _, key := range []string{"merge", "json", "subresource"} {
+			if wrong := at(n, key); wrong != nil {
+				p.complain(wrong.Pos, "", "%s belongs to patch", key)
+			}
+		}
+	}
+	switch verb {
+	case "apply":
+		return apply{readManifests(value)}
+	case "patch":
+		return p.patch(n)
+	case "delete":
+		return remove{p.references(value)}
+	case "ready":
+		return ready{p.references(value)}
+	case "advance":
+		by, _ := time.ParseDuration(text(value)) // The form has seen to it.
+		return advance{by, value.Pos}
+	case "fail":
+		return p.failure(value)
+	}
+	if value.Value == false {
+		p.complain(value.Pos, "leave it out", "restart: false does nothing")
+	}
+	return restart{value.Pos}
+}
+
+func (p *parser) patch(n *syntax.Node) Action {
+	a := patch{object: p.reference(at(n, "patch")), subresource: text(at(n, "subresource")), pos: at(n, "patch").Pos}
+	if a.object.Name == "" {
+		p.complain(a.pos, "write Kind/name", "patch: %q names no object", text(at(n, "patch")))
+	}
+	merge, json := at(n, "merge"), at(n, "json")
+	switch {
+	case merge != nil && json != nil:
+		p.complain(json.Pos, "", "patch: merge and json are two patches")
+	case merge != nil:
+		a.kind, a.body = "merge", merge.Plain()
+	case json != nil:
+		a.kind, a.body = "json", json.Plain()
+	default:
+		p.complain(a.pos, "write merge: or json: beside it", "patch: it is not said what changes")
+	}
+	return a
+}
+
+func (p *parser) failure(n *syntax.Node) Action {
+	f := fail{pos: n.Pos, verb: text(at(n, "verb")), namespace: text(at(n, "namespace")), name: text(at(n, "name")), times: 1,
+		reason: text(at(n, "error")), message: text(at(n, "message"))}
+	if kind := at(n, "kind"); kind != nil {
+		f.kind = p.kind(kind.Pos, text(kind))
+	}
+	if times := at(n, "times"); times != nil {
+		f.times = int(times.Value.(int64))
+	}
+	if gone := at(n, "lost"); gone != nil && gone.Value == true {
+		f.lost = lost
+	}
+	switch {
+	case f.reason != "":
+	case f.lost == lost:
+		f.reason = "ConnectionLost"
+	default:
+		f.reason = "InternalError"
+	}
+	return f
+}

@@ -1,0 +1,164 @@
+package ruletest
+
+import (
+	"path"
+	"strings"
+
+	"reconcel/rules/syntax"
+)
+
+// expectations reads an entry of then.
+func (p *parser) expectations(f *syntax.Field) (all []Expectation) {
+	n := f.Value
+	switch f.Key.Value {
+	case "objects", "exactly":
+		how := subset
+		if f.Key.Value == "exactly" {
+			how = whole
+		}
+		for _, m := range readManifests(n) {
+			all = append(all, objects{m, how})
+		}
+	case "absent":
+		for _, r := range p.references(n) {
+			all = append(all, absent{r})
+		}
+	case "count":
+		for _, entry := range n.Fields {
+			all = append(all, count{p.kind(entry.Key.Pos, entry.Key.Value), int(entry.Value.Value.(int64))})
+		}
+	case "status":
+		all = append(all, status{f.Key.Pos, n.Plain().(map[string]any)})
+	case "conditions":
+		for i := range n.Fields {
+			all = append(all, p.condition(&n.Fields[i]))
+		}
+	case "events":
+		e := events{pos: f.Key.Pos}
+		for _, item := range items(n) {
+			e.want = append(e.want, p.event(item))
+		}
+		all = append(all, e)
+	case "writes":
+		all = append(all, writes{f.Key.Pos, int(n.Value.(int64))})
+	case "snapshot":
+		all = append(all, snapshot{n.Pos, text(n)})
+	}
+	return all
+}
+
+func (p *parser) condition(f *syntax.Field) Expectation {
+	c := condition{pos: f.Key.Pos, kind: f.Key.Value}
+	switch f.Value.Kind {
+	case syntax.Null:
+		return c
+	case syntax.Map:
+		c.want = f.Value.Plain().(map[string]any)
+	default:
+		c.want = map[string]any{"status": f.Value.Plain()}
+	}
+	switch s := c.want["status"].(type) {
+	case bool: // YAML's, where True is not quoted.
+		c.want["status"] = map[bool]string{true: "True", false: "False"}[s]
+	case string:
+		if s != "True" && s != "False" && s != "Unknown" {
+			p.complain(f.Value.Pos, "", "conditions.%s: expected True, False or Unknown, got %q", c.kind, s)
+		}
+	}
+	return c
+}
+
+// event reads an Event: a reason, a type and a reason, or a map.
+func (p *parser) event(n *syntax.Node) event {
+	if n.Kind == syntax.Map {
+		e := event{pos: n.Pos, kind: text(at(n, "type")), reason: text(at(n, "reason")), note: text(at(n, "note"))}
+		if about := at(n, "about"); about != nil {
+			e.about = p.reference(about)
+		}
+		return e
+	}
+	kind, reason, both := strings.Cut(text(n), " ")
+	if !both {
+		kind, reason = "", kind
+	}
+	if both && kind != "Normal" && kind != "Warning" || strings.Contains(reason, " ") {
+		p.complain(n.Pos, "for more, write {type: …, reason: …, note: …}", "events: %q is neither a reason nor Normal or Warning and a reason", text(n))
+	}
+	return event{pos: n.Pos, kind: kind, reason: reason}
+}
+
+func (p *parser) references(n *syntax.Node) (all []*Reference) {
+	for _, item := range items(n) {
+		all = append(all, p.reference(item))
+	}
+	return all
+}
+
+// reference reads the name of an object, or of all of a kind.
+func (p *parser) reference(n *syntax.Node) *Reference {
+	parts := strings.Split(text(n), "/")
+	r := p.kind(n.Pos, parts[0])
+	switch len(parts) {
+	case 1:
+	case 2:
+		r.Name = parts[1]
+	case 3:
+		r.Namespace, r.Name = parts[1], parts[2]
+	}
+	_, err := path.Match(r.Name, "")
+	empty := false
+	for _, part := range parts {
+		empty = empty || part == ""
+	}
+	if len(parts) > 3 || empty || err != nil {
+		p.complain(n.Pos, "write Kind, Kind/name or Kind/namespace/name", "%q names no object", text(n))
+	}
+	return r
+}
+
+// kind reads the name of a kind.
+func (p *parser) kind(pos syntax.Pos, name string) *Reference {
+	if strings.Contains(name, "/") {
+		p.complain(pos, "write Kind, or Kind.group", "%q is not the name of a kind", name)
+	}
+	return &Reference{Pos: pos, Kind: name}
+}
+
+// pattern reports whether the name stands for several.
+func (r *Reference) pattern() bool { return strings.ContainsAny(r.Name, "*?[") }
+
+// at returns the value of a key, or nil.
+func at(n *syntax.Node, key string) *syntax.Node {
+	if n == nil {
+		return nil
+	}
+	for _, f := range n.Fields {
+		if f.Key.Value == key {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// text returns a string of the file, or "" if it is not there.
+func text(n *syntax.Node) string {
+	if n == nil {
+		return ""
+	}
+	s, _ := n.Value.(string)
+	return s
+}
+
+func items(n *syntax.Node) []*syntax.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+func texts(n *syntax.Node) (all []syntax.String) {
+	for _, item := range items(n) {
+		all = append(all, syntax.String{Value: text(item), Pos: item.Pos})
+	}
+	return all
+}

@@ -1,0 +1,142 @@
+package ruletest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+)
+
+// A player plays one case.
+type player struct {
+	suite   *Suite
+	options *Options
+	c       *Case
+	place   Place
+
+	events   []sim.Event // since the last step
+	writes   []sim.Write // likewise, where they can be counted
+	told     int         // events before that
+	written  int         // writes before that
+	failures []fail      // that were asked for
+}
+
+// play plays a case and returns what is not as expected. Everything that is
+// wrong at the end of a step is told; what comes after would only follow.
+func (p *player) play(ctx context.Context) []StepFailure {
+	for _, m := range p.c.Given {
+		for _, u := range m.objects {
+			if err := p.place.Put(ctx, u); err != nil {
+				return inStep(0, failureAt(m.Pos, "given %s: %v", title(u), err))
+			}
+		}
+	}
+	for i := range p.c.Steps {
+		if failures := p.step(ctx, &p.c.Steps[i]); len(failures) > 0 {
+			return inStep(i+1, failures)
+		}
+	}
+	failures, err := p.conclude(ctx)
+	if err != nil {
+		failures = append(failures, p.asFailure(p.c.Pos, err)...)
+	}
+	return inStep(0, failures)
+}
+
+func inStep(n int, failures []Failure) (all []StepFailure) {
+	for _, f := range failures {
+		all = append(all, StepFailure{n, f})
+	}
+	return all
+}
+
+func (p *player) step(ctx context.Context, s *Step) (failures []Failure) {
+	for _, a := range s.When {
+		if err := a.do(ctx, p); err != nil {
+			return p.asFailure(s.Pos, err)
+		}
+	}
+	if err := p.place.Settle(ctx); err != nil {
+		return failureAt(s.Pos, "does not come to rest: %v", err)
+	}
+	if err := p.look(ctx); err != nil {
+		return p.asFailure(s.Pos, err)
+	}
+	for _, e := range s.Then {
+		found, err := e.check(ctx, p)
+		if err != nil {
+			found = p.asFailure(s.Pos, err)
+		}
+		failures = append(failures, found...)
+	}
+	return failures
+}
+
+// look notes what has happened since the last step.
+func (p *player) look(ctx context.Context) error {
+	all, err := p.place.Events(ctx)
+	if err != nil {
+		return err
+	}
+	p.events, p.told = all[p.told:], len(all)
+	if m, ok := p.place.(Memory); ok {
+		all := m.Writes()
+		p.writes, p.written = all[p.written:], len(all)
+	}
+	return nil
+}
+
+// asFailure says where an error is about: there, or else where it says itself.
+func (p *player) asFailure(pos syntax.Pos, err error) []Failure {
+	var placed *syntax.Error
+	if errors.As(err, &placed) {
+		return []Failure{{Pos: placed.Pos, Message: placed.Message}}
+	}
+	return failureAt(pos, "%v", err)
+}
+
+// memory returns the place as one that can do more, or an error that says where
+// that is needed.
+func (p *player) memory(pos syntax.Pos, what string) (Memory, error) {
+	if m, ok := p.place.(Memory); ok {
+		return m, nil
+	}
+	return nil, complaintAt(pos, "%s: only a cluster in memory can do that", what)
+}
+
+// primary returns the primary of the case. Without one it says so.
+func (p *player) primary(ctx context.Context, pos syntax.Pos, what string) (*unstructured.Unstructured, []Failure, error) {
+	r := p.c.Primary
+	if r == nil {
+		return nil, failureAt(pos, "%s: of which object? No rule is for any that the case makes: name it with primary", what), nil
+	}
+	all, err := p.place.Objects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(all, r.means)
+	if i < 0 {
+		return nil, failureAt(pos, "%s: %s is not there", what, r), nil
+	}
+	return all[i], nil, nil
+}
+
+// String prints the failure with its step, if it is in one.
+func (f StepFailure) String() string {
+	if f.Step == 0 {
+		return f.Message
+	}
+	return fmt.Sprintf("step %d: %s", f.Step, f.Message)
+}
+
+// A StepFailure is a failure, and the step in which it was seen: 0 for what is
+// checked without being asked for.
+type StepFailure struct {
+	Step int
+	Failure
+}

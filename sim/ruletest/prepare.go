@@ -1,0 +1,208 @@
+package ruletest
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+)
+
+// A Setting is what the cases of a file are about.
+type Setting struct {
+	Program *rules.Program
+	Kinds   *sim.Kinds
+	// Coverage notes which expressions ran; nil notes nothing. Files with the same
+	// program may share one.
+	Coverage *rules.Coverage
+	// Read returns the objects in a file.
+	Read func(path string) ([]*unstructured.Unstructured, error)
+}
+
+// A Suite is a test file that can be run.
+type Suite struct {
+	file    *File
+	setting Setting
+}
+
+// Prepare reads the objects that the cases name and finds out which kinds are
+// meant. It is called once. Its error is a syntax.Errors.
+func (f *File) Prepare(setting Setting) (*Suite, error) {
+	p := &preparer{setting: setting, dir: filepath.Dir(f.Name), kinds: newNames(setting)}
+	for _, c := range f.Cases {
+		p.entry = fmt.Sprintf("case %q: ", c.Name)
+		p.complete(c.Given)
+		if c.Primary != nil {
+			p.reference(c.Primary)
+		}
+		for i, step := range c.Steps {
+			p.entry = fmt.Sprintf("case %q: step %d: ", c.Name, i+1)
+			for _, a := range step.When {
+				a.prepare(p)
+			}
+			for _, e := range step.Then {
+				e.prepare(p)
+			}
+		}
+		if c.Primary == nil {
+			c.Primary = p.primary(c)
+		}
+	}
+	if err := syntax.Collect([]syntax.Source{f.source}, p.errs).Err(); err != nil {
+		return nil, err
+	}
+	return &Suite{f, setting}, nil
+}
+
+// A preparer prepares a file, and collects what is wrong.
+type preparer struct {
+	setting Setting
+	dir     string
+	kinds   *names
+	entry   string
+	errs    []*syntax.Error
+}
+
+func (p *preparer) complain(pos syntax.Pos, hint, format string, args ...any) {
+	p.errs = append(p.errs, syntax.NewError(pos, "", p.entry+fmt.Sprintf(format, args...), hint))
+}
+
+// path returns a path of the file as it is from here.
+func (p *preparer) path(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.dir, path)
+}
+
+// complete prepares objects that are to be made.
+func (p *preparer) complete(manifests []*Manifest) {
+	for _, m := range manifests {
+		p.load(m)
+		for _, u := range m.objects {
+			switch {
+			case u.GetAPIVersion() == "":
+				p.complain(m.Pos, "", "an object without apiVersion")
+			case u.GetName() == "" && u.GetGenerateName() == "":
+				p.complain(m.Pos, "", "%s without metadata.name", u.GetKind())
+			default:
+				p.put(m, u)
+			}
+		}
+	}
+}
+
+// load reads the objects of a manifest.
+func (p *preparer) load(m *Manifest) {
+	if m.Object != nil {
+		m.objects = []*unstructured.Unstructured{{Object: m.Object}}
+	} else {
+		var err error
+		if m.objects, err = p.setting.Read(p.path(m.File)); err != nil {
+			p.complain(m.Pos, "", "%v", err)
+			return
+		}
+		if len(m.objects) == 0 {
+			p.complain(m.Pos, "", "%s: no object there", m.File)
+		}
+	}
+	for _, u := range m.objects {
+		if u.GetKind() == "" {
+			p.complain(m.Pos, "", "an object without kind")
+		}
+	}
+}
+
+// put gives an object its kind and namespace. It returns the kind, or nil with a
+// complaint.
+func (p *preparer) put(m *Manifest, u *unstructured.Unstructured) *schema.Kind {
+	gvk := u.GroupVersionKind()
+	kind := p.setting.Kinds.Kind(gvk)
+	switch {
+	case gvk.Kind == "":
+		return nil // Complained about already.
+	case u.GetAPIVersion() == "":
+		kind = p.kind(m.Pos, gvk.Kind)
+	case kind == nil:
+		p.complain(m.Pos, p.kinds.hint(gvk), "there is no kind %s in %s", gvk.Kind, u.GetAPIVersion())
+	}
+	if kind == nil {
+		return nil
+	}
+	u.SetGroupVersionKind(kind.GVK)
+	switch {
+	case kind.Namespaced && u.GetNamespace() == "":
+		u.SetNamespace("default")
+	case !kind.Namespaced && u.GetNamespace() != "":
+		p.complain(m.Pos, "leave metadata.namespace out", "%s %s: the kind has no namespaces", kind.GVK.Kind, u.GetName())
+	}
+	return kind
+}
+
+// reference finds out what kind is meant, and the namespace.
+func (p *preparer) reference(r *Reference) {
+	if r.of = p.kind(r.Pos, r.Kind); r.of == nil {
+		return
+	}
+	switch {
+	case r.of.Namespaced && r.Namespace == "" && r.Name != "":
+		r.Namespace = "default"
+	case !r.of.Namespaced && r.Namespace != "":
+		p.complain(r.Pos, "write "+r.Kind+"/"+r.Name, "%s: the kind has no namespaces", r.Kind)
+	}
+}
+
+func (p *preparer) references(all []*Reference) {
+	for _, r := range all {
+		p.reference(r)
+	}
+}
+
+// kind returns the kind that has a name, or nil with a complaint.
+func (p *preparer) kind(pos syntax.Pos, name string) *schema.Kind {
+	found := p.kinds.find(name)
+	switch {
+	case len(found) == 1:
+		return found[0]
+	case len(found) > 1:
+		var options []string
+		for _, k := range found {
+			options = append(options, qualified(k.GVK))
+		}
+		p.complain(pos, "write "+strings.Join(options, " or "), "there are %d kinds %s", len(found), name)
+		return nil
+	}
+	kind, group, _ := strings.Cut(name, ".")
+	p.complain(pos, p.kinds.hint(runtimeschema.GroupVersionKind{Group: group, Kind: kind}), "there is no kind %s", name)
+	return nil
+}
+
+// primary returns the first object of a case that a rule is for, or nil.
+func (p *preparer) primary(c *Case) *Reference {
+	made := slices.Clone(c.Given)
+	for _, step := range c.Steps {
+		for _, a := range step.When {
+			if a, ok := a.(apply); ok {
+				made = append(made, a.manifests...)
+			}
+		}
+	}
+	for _, m := range made {
+		for _, u := range m.objects {
+			gk := u.GroupVersionKind().GroupKind()
+			for _, primary := range p.setting.Program.Primaries() {
+				if kind := p.setting.Kinds.Kind(primary.GVK); kind != nil && primary.GVK.GroupKind() == gk && u.GetName() != "" {
+					return &Reference{Pos: m.Pos, Kind: gk.Kind, Namespace: u.GetNamespace(), Name: u.GetName(), of: kind}
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package ruletest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+// A Report is what came of a run.
+type Report struct {
+	Results []Result
+	// Expressions are those of all rules that were tested, and Never those of them
+	// that did not run.
+	Expressions, Never []rules.Expression
+}
+
+// Passed reports whether everything was as expected.
+func (r *Report) Passed() bool {
+	for i := range r.Results {
+		if !r.Results[i].Passed() {
+			return false
+		}
+	}
+	return true
+}
+
+// Cover adds the expressions of rules, and which of them ran.
+func (r *Report) Cover(program *rules.Program, coverage *rules.Coverage) {
+	for _, e := range program.Expressions() {
+		r.Expressions = append(r.Expressions, e)
+		if !coverage.Ran(e) {
+			r.Never = append(r.Never, e)
+		}
+	}
+}
+
+// Details is how much a report tells.
+type Details struct {
+	Cases bool // those that passed, too
+	Never bool // the expressions that did not run
+}
+
+// Write prints the report for people, as go test prints its own.
+func (r *Report) Write(w io.Writer, details Details) error {
+	var b bytes.Buffer
+	for i := range r.Results {
+		r.Results[i].write(&b, details)
+	}
+	if len(r.Expressions) > 0 {
+		fmt.Fprintf(&b, "coverage: %d of %d expressions\n", len(r.Expressions)-len(r.Never), len(r.Expressions))
+	}
+	if details.Never {
+		for _, e := range r.Never {
+			fmt.Fprintf(&b, "    %s: never ran: %s\n", e.Pos, oneLine(e.Text))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func (r *Result) write(b *bytes.Buffer, details Details) {
+	for i := range r.Cases {
+		r.Cases[i].write(b, details)
+	}
+	failed := r.failed()
+	switch {
+	case r.Err != nil:
+		fmt.Fprintf(b, "FAIL  %s  cannot be run\n", r.File)
+	case len(r.Cases) == 0:
+		fmt.Fprintf(b, "ok    %s  no cases to run\n", r.File)
+	case failed > 0:
+		fmt.Fprintf(b, "FAIL  %s  %d of %s failed  %s\n", r.File, failed, plural(len(r.Cases), "case"), inMilliseconds(r.Took))
+	default:
+		fmt.Fprintf(b, "ok    %s  %s  %s\n", r.File, plural(len(r.Cases), "case"), inMilliseconds(r.Took))
+	}
+}
+
+func (r *CaseResult) write(b *bytes.Buffer, details Details) {
+	switch {
+	case !r.Passed():
+		fmt.Fprintf(b, "--- FAIL: %s: %s (%s)\n", r.Case.Pos, r.Case.Name, inMilliseconds(r.Took))
+	case details.Cases:
+		fmt.Fprintf(b, "--- PASS: %s: %s (%s)\n", r.Case.Pos, r.Case.Name, inMilliseconds(r.Took))
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(b, "    %s: %s\n", f.Pos, indented(f.String(), "    "))
+		if f.Diff != "" {
+			fmt.Fprintf(b, "        %s\n", indented(strings.TrimSuffix(f.Diff, "\n"), "        "))
+		}
+	}
+}
+
+// indented puts something before every line but the first.
+func indented(text, by string) string { return strings.ReplaceAll(text, "\n", "\n"+by) }
+
+func inMilliseconds(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// JSON returns the report for programs. It is the same each time that the same
+// happens.
+func (r *Report) JSON() ([]byte, error) {
+	out := jsonReport{Passed: r.Passed(), Files: []jsonFile{}, Coverage: jsonCoverage{
+		Expressions: len(r.Expressions), Ran: len(r.Expressions) - len(r.Never), Never: []jsonExpression{},
+	}}
+	for i := range r.Results {
+		out.Files = append(out.Files, r.Results[i].json())
+	}
+	for _, e := range r.Never {
+		out.Coverage.Never = append(out.Coverage.Never, jsonExpression{placeOf(e.Pos), e.Rule, e.Text})
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(out)
+	return b.Bytes(), err
+}
+
+func (r *Result) json() jsonFile {
+	file := jsonFile{File: r.File, Passed: r.Passed(), Cases: []jsonCase{}}
+	if r.Err != nil {
+		file.Error = r.Err.Error()
+	}
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		one := jsonCase{Name: c.Case.Name, Place: placeOf(c.Case.Pos), Passed: c.Passed(), Failures: []jsonFailure{}}
+		for _, f := range c.Failures {
+			one.Failures = append(one.Failures, jsonFailure{placeOf(f.Pos), f.Step, f.Message, f.Diff})
+		}
+		file.Cases = append(file.Cases, one)
+	}
+	return file
+}
+
+// What programs get to read.
+type (
+	jsonReport struct {
+		Passed   bool         `json:"passed"`
+		Files    []jsonFile   `json:"files"`
+		Coverage jsonCoverage `json:"coverage"`
+	}
+	jsonFile struct {
+		File   string     `json:"file"`
+		Passed bool       `json:"passed"`
+		Error  string     `json:"error,omitempty"`
+		Cases  []jsonCase `json:"cases"`
+	}
+	jsonCase struct {
+		Name     string        `json:"name"`
+		Place    jsonPlace     `json:"place"`
+		Passed   bool          `json:"passed"`
+		Failures []jsonFailure `json:"failures"`
+	}
+	jsonFailure struct {
+		Place   jsonPlace `json:"place"`
+		Step    int       `json:"step,omitempty"`
+		Message string    `json:"message"`
+		Diff    string    `json:"diff,omitempty"`
+	}
+	jsonCoverage struct {
+		Expressions int              `json:"expressions"`
+		Ran         int              `json:"ran"`
+		Never       []jsonExpression `json:"never"`
+	}
+	jsonExpression struct {
+		Place jsonPlace `json:"place"`
+		Rule  string    `json:"rule"`
+		Text  string    `json:"text"`
+	}
+	jsonPlace struct {
+		File   string `json:"file"`
+		Line   int    `json:"line"`
+		Column int    `json:"column"`
+	}
+)
+
+func placeOf(p syntax.Pos) jsonPlace { return jsonPlace{p.File, p.Line, p.Column} }
