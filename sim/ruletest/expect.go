@@ -89,7 +89,7 @@ func (e objects) difference(want, u *unstructured.Unstructured) string {
 		return difference(want.Object, same.Object)
 	}
 	if want.GetName() == "" {
-		unstructured.RemoveNestedField(same.Object, "metadata", "name")
+		same.SetName("")
 	}
 	return differenceWhole(want.Object, same)
 }

@@ -134,7 +134,7 @@ type comparison int
 
 const (
 	subset comparison = iota // what is written
-	whole                    // all but what the API server and reconcel keep books in
+	whole                    // all that the rules have set, and nothing else
 )
 
 // An event is one that is to have happened. Empty fields match everything, and

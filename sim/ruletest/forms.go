@@ -26,8 +26,8 @@ var (
 	caseForm = syntax.NewForm("A test: objects, what happens to them, and what is there then.",
 		syntax.Key{Name: "name", Value: syntax.TextValue(), Required: true, Doc: "What is tested, as a sentence. `--run` selects by it."},
 		syntax.Key{Name: "given", Value: manifests,
-			Doc: "What is in the cluster before the controller starts: files of objects, relative to this one, or objects that are written out. " +
-				"A status counts. What has no namespace is in `default`."},
+			Doc: "What is in the cluster at first: files of objects, relative to this one, or objects that are written out. The controller " +
+				"does its work on them before the first step. A status counts. What has no namespace is in `default`."},
 		syntax.Key{Name: "primary", Value: syntax.TextValue(),
 			Doc: "The object whose `status` and `conditions` are meant, as `Kind/name`. Default: the first one of the case that a rule is for."},
 		syntax.Key{Name: "steps", Value: syntax.ListOf(syntax.FormValue(stepForm)), Required: true,
@@ -72,7 +72,8 @@ var (
 			Doc: "Objects that are there and have at least the fields that are written. A list has as many items, in that order. " +
 				"`null` is a field that is absent. Without a name: any object of the kind."},
 		syntax.Key{Name: "exactly", Value: manifests,
-			Doc: "Likewise, but with no other fields than those written, apart from what the API server sets, `status`, and reconcel's own marks."},
+			Doc: "Objects of which the rules set what is written, and nothing else. What others set does not count, such as defaults, " +
+				"nor do reconcel's own marks."},
 		syntax.Key{Name: "absent", Value: references, Doc: "Objects that are not there: `Kind/name`, `Kind/namespace/name`, or a kind for all of it. A name may hold `*`."},
 		syntax.Key{Name: "count", Value: syntax.EntriesOf(syntax.NumberValue(0)), Doc: "How many objects of a kind there are, in all namespaces, without those being deleted."},
 		syntax.Key{Name: "status", Value: syntax.MapValue(), Doc: "Fields of the primary's status, compared as in `objects`."},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 )
 
@@ -108,28 +107,8 @@ func asYAML(value any) string {
 	return string(text)
 }
 
-// books are the fields that the API server sets. They count only if they are
-// written.
-var books = [][]string{
-	{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "creationTimestamp"},
-	{"metadata", "managedFields"}, {"metadata", "ownerReferences"}, {"metadata", "generateName"},
-	{"spec", "clusterIP"}, {"spec", "clusterIPs"}, {"status"},
-}
-
 // ownMark is what reconcel's own labels and annotations begin with.
 const ownMark = "reconcel.dev/"
-
-// entire returns of an object what counts where all of it is compared.
-func entire(u *unstructured.Unstructured, want map[string]any) map[string]any {
-	out := runtime.DeepCopyJSON(u.Object)
-	for _, path := range books {
-		if _, asked, _ := unstructured.NestedFieldNoCopy(want, path...); !asked {
-			unstructured.RemoveNestedField(out, path...)
-		}
-	}
-	dropMarks(out, want)
-	return out
-}
 
 // dropMarks takes reconcel's labels and annotations off an object, apart from
 // those that are wanted.
@@ -152,10 +131,15 @@ func dropMarks(object, want map[string]any) {
 	}
 }
 
-// differenceWhole is difference for all of an object.
+// differenceWhole compares all that rules have set of an object with what is
+// wanted.
 func differenceWhole(want map[string]any, got *unstructured.Unstructured) string {
-	all := entire(got, want)
-	w, g := wanted(want), wanted(all)
+	all := ruled(got)
+	dropMarks(all, want)
+	if _, asked, _ := unstructured.NestedFieldNoCopy(want, "metadata", "ownerReferences"); !asked {
+		unstructured.RemoveNestedField(all, "metadata", "ownerReferences")
+	}
+	w, g := wanted(want), number(all)
 	if reflect.DeepEqual(w, g) {
 		return ""
 	}

@@ -29,12 +29,8 @@ type player struct {
 // play plays a case and returns what is not as expected. Everything that is
 // wrong at the end of a step is told; what comes after would only follow.
 func (p *player) play(ctx context.Context) []StepFailure {
-	for _, m := range p.c.Given {
-		for _, u := range m.objects {
-			if err := p.place.Put(ctx, u); err != nil {
-				return inStep(0, failureAt(m.Pos, "given %s: %v", title(u), err))
-			}
-		}
+	if failures := p.begin(ctx); len(failures) > 0 {
+		return inStep(0, failures)
 	}
 	for i := range p.c.Steps {
 		if failures := p.step(ctx, &p.c.Steps[i]); len(failures) > 0 {
@@ -46,6 +42,28 @@ func (p *player) play(ctx context.Context) []StepFailure {
 		failures = append(failures, p.asFailure(p.c.Pos, err)...)
 	}
 	return inStep(0, failures)
+}
+
+// begin puts what is given, and lets the controller work on it. What happens
+// then is seen by the first step, unless that has something happen itself.
+func (p *player) begin(ctx context.Context) []Failure {
+	for _, m := range p.c.Given {
+		for _, u := range m.objects {
+			if err := p.place.Put(ctx, u); err != nil {
+				return failureAt(m.Pos, "given %s: %v", title(u), err)
+			}
+		}
+	}
+	if len(p.c.Steps) == 0 || len(p.c.Steps[0].When) == 0 {
+		return nil
+	}
+	if err := p.place.Settle(ctx); err != nil {
+		return failureAt(p.c.Pos, "does not come to rest: %v", err)
+	}
+	if err := p.look(ctx); err != nil {
+		return p.asFailure(p.c.Pos, err)
+	}
+	return nil
 }
 
 func inStep(n int, failures []Failure) (all []StepFailure) {
