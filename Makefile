@@ -86,9 +86,10 @@ integration: devcluster ## Run the tests on a real control plane
 	go test $(RACE) -p 1 -tags integration -timeout 30m -count 1 $(INTEGRATION)
 
 .PHONY: examples
-examples: build ## Render the examples, and compare with what is checked in
+examples: build ## Render the examples, compare with what is checked in, and run their tests
 	@$(RECONCEL) validate --strict --crd=crds $(foreach e,$(EXAMPLES),--rules=examples/$(e)/rules.yaml)
 	@$(foreach e,$(EXAMPLES),echo 'examples/$(e)'; $(call render,$(e)) | diff -u examples/$(e)/expected.yaml - ;)
+	@$(RECONCEL) test --coverage $(foreach e,$(EXAMPLES),examples/$(e))
 
 .PHONY: examples-update
 examples-update: build ## Render the examples, and replace what is checked in

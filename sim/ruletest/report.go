@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,9 +16,10 @@ import (
 // A Report is what came of a run.
 type Report struct {
 	Results []Result
-	// Expressions are those of all rules that were tested, and Never those of them
-	// that did not run.
-	Expressions, Never []rules.Expression
+	// Expressions are those of all rules that were tested, and Ran tells those of
+	// them that did run.
+	Expressions []rules.Expression
+	Ran         map[rules.Expression]bool
 }
 
 // Passed reports whether everything was as expected.
@@ -30,14 +32,23 @@ func (r *Report) Passed() bool {
 	return true
 }
 
-// Cover adds the expressions of rules, and which of them ran.
+// Cover adds the expressions of rules, and which of them ran. A file of rules may
+// be part of several programs: what ran in one of them did run.
 func (r *Report) Cover(program *rules.Program, coverage *rules.Coverage) {
-	for _, e := range program.Expressions() {
-		r.Expressions = append(r.Expressions, e)
-		if !coverage.Ran(e) {
-			r.Never = append(r.Never, e)
-		}
+	if r.Ran == nil {
+		r.Ran = map[rules.Expression]bool{}
 	}
+	for _, e := range program.Expressions() {
+		if _, known := r.Ran[e]; !known {
+			r.Expressions = append(r.Expressions, e)
+		}
+		r.Ran[e] = r.Ran[e] || coverage.Ran(e)
+	}
+}
+
+// never returns the expressions that did not run.
+func (r *Report) never() []rules.Expression {
+	return slices.DeleteFunc(slices.Clone(r.Expressions), func(e rules.Expression) bool { return r.Ran[e] })
 }
 
 // Details is how much a report tells.
@@ -49,14 +60,15 @@ type Details struct {
 // Write prints the report for people, as go test prints its own.
 func (r *Report) Write(w io.Writer, details Details) error {
 	var b bytes.Buffer
+	never := r.never()
 	for i := range r.Results {
 		r.Results[i].write(&b, details)
 	}
 	if len(r.Expressions) > 0 {
-		fmt.Fprintf(&b, "coverage: %d of %d expressions\n", len(r.Expressions)-len(r.Never), len(r.Expressions))
+		fmt.Fprintf(&b, "coverage: %d of %d expressions\n", len(r.Expressions)-len(never), len(r.Expressions))
 	}
 	if details.Never {
-		for _, e := range r.Never {
+		for _, e := range never {
 			fmt.Fprintf(&b, "    %s: never ran: %s\n", e.Pos, oneLine(e.Text))
 		}
 	}
@@ -113,13 +125,14 @@ func plural(n int, what string) string {
 // JSON returns the report for programs. It is the same each time that the same
 // happens.
 func (r *Report) JSON() ([]byte, error) {
+	never := r.never()
 	out := jsonReport{Passed: r.Passed(), Files: []jsonFile{}, Coverage: jsonCoverage{
-		Expressions: len(r.Expressions), Ran: len(r.Expressions) - len(r.Never), Never: []jsonExpression{},
+		Expressions: len(r.Expressions), Ran: len(r.Expressions) - len(never), Never: []jsonExpression{},
 	}}
 	for i := range r.Results {
 		out.Files = append(out.Files, r.Results[i].json())
 	}
-	for _, e := range r.Never {
+	for _, e := range never {
 		out.Coverage.Never = append(out.Coverage.Never, jsonExpression{placeOf(e.Pos), e.Rule, e.Text})
 	}
 	var b bytes.Buffer
