@@ -112,7 +112,7 @@ func (l *testLoader) program(paths []string) *tested {
 	t := l.programs[key]
 	if t == nil {
 		t = &tested{coverage: &rules.Coverage{}}
-		if t.program, _, t.err = l.app.load(ruleFiles{paths: paths}); t.err == nil {
+		if t.program, t.err = l.app.load(ruleFiles{paths: paths}); t.err == nil {
 			l.order = append(l.order, t)
 		}
 		l.programs[key] = t
