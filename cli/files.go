@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -23,6 +22,7 @@ const (
 type search struct {
 	extensions []string
 	recursive  bool
+	only       func(file string) bool // nil: all with such an extension
 }
 
 // recursiveFlag is the flag that all searches of a command share.
@@ -53,7 +53,7 @@ func (s search) find(path string) ([]string, error) {
 			return nil
 		case entry.IsDir() && (!s.recursive || hidden(entry)):
 			return fs.SkipDir
-		case !entry.IsDir() && !hidden(entry) && slices.Contains(s.extensions, filepath.Ext(file)):
+		case !entry.IsDir() && !hidden(entry) && slices.Contains(s.extensions, filepath.Ext(file)) && (s.only == nil || s.only(file)):
 			found = append(found, file)
 		}
 		return nil
@@ -62,9 +62,16 @@ func (s search) find(path string) ([]string, error) {
 		return nil, cause(err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no %s file in this folder", strings.Join(s.extensions, " or "))
+		return nil, noFile{s.extensions}
 	}
 	return found, nil
+}
+
+// A noFile is the error of a folder in which no file counts.
+type noFile struct{ extensions []string }
+
+func (e noFile) Error() string {
+	return "no " + strings.Join(e.extensions, " or ") + " file in this folder"
 }
 
 func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }

@@ -8,13 +8,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSchemaIsCheckedIn compares docs/rules.schema.json, which the examples
-// name, with what the command prints.
+// TestSchemaIsCheckedIn compares the schemas in docs, which the examples name,
+// with what the command prints.
 func TestSchemaIsCheckedIn(t *testing.T) {
-	const path = "../docs/rules.schema.json"
+	for path, args := range map[string][]string{
+		"../docs/rules.schema.json": {"schema"},
+		"../docs/tests.schema.json": {"schema", "--tests"},
+	} {
+		t.Run(path, func(t *testing.T) { schemaIsCheckedIn(t, path, args) })
+	}
+}
+
+func schemaIsCheckedIn(t *testing.T, path string, args []string) {
 	var stdout, stderr bytes.Buffer
 	a := &app{stdout: &stdout, stderr: &stderr}
-	if code := a.main([]string{"schema"}); code != exitYes {
+	if code := a.main(args); code != exitYes {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	if *update {

@@ -69,7 +69,8 @@ func compiled(sources []syntax.Source, unread syntax.Errors) (l loading, err err
 
 // sources reads the files, each once however often it is named.
 func (a *app) sources(r ruleFiles) (sources []syntax.Source, complaints syntax.Errors) {
-	where := search{extensions: []string{".yaml", ".yml"}, recursive: r.recursive}
+	isRules := func(file string) bool { return !isTest(file) } // People keep tests beside what they test.
+	where := search{extensions: []string{".yaml", ".yml"}, recursive: r.recursive, only: isRules}
 	complain := func(name string, err error) {
 		complaints = append(complaints, syntax.NewError(syntax.Pos{File: name}, "", "cannot be read: "+err.Error(), ""))
 	}

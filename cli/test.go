@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 	}
 	files, err := findTests(f.paths, f.recursive)
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	l := &testLoader{app: a, programs: map[string]*tested{}, kinds: map[string]*kindsOrError{}}
 	var report ruletest.Report
@@ -83,9 +84,6 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 		if err == nil {
 			suites = append(suites, suite)
 		}
-	}
-	if ctx == nil {
-		ctx = context.Background()
 	}
 	ran := ruletest.Run(ctx, suites, options)
 	for i := range report.Results {
@@ -138,41 +136,28 @@ func (a *app) complain(err error) {
 
 // findTests returns the test files that are meant, each once.
 func findTests(paths []string, recursive bool) (files []string, err error) {
-	where := search{extensions: []string{".yaml", ".yml"}, recursive: recursive}
-	seen := map[string]bool{}
+	where := search{extensions: []string{".yaml", ".yml"}, recursive: recursive, only: isTest}
 	for _, path := range paths {
 		if path == stdin {
-			return nil, fmt.Errorf("-: tests are not read from stdin, since they name files beside them")
+			return nil, misused("-: tests are not read from stdin, since they name files beside them")
 		}
 		found, err := where.find(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+		_, none := errors.AsType[noFile](err)
+		switch {
+		case none && !recursive:
+			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder; -R looks into those below too", path))
+		case none:
+			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder or below", path))
+		case err != nil:
+			return nil, failed(fmt.Errorf("%s: cannot be read: %w", path, err))
 		}
-		before := len(seen)
 		for _, file := range found {
-			if file = filepath.Clean(file); (filepath.Clean(path) == file || isTest(file)) && !seen[file] {
-				seen[file] = true
+			if file = filepath.Clean(file); !slices.Contains(files, file) {
 				files = append(files, file)
 			}
 		}
-		if len(seen) == before && len(found) > 0 && !seen[filepath.Clean(path)] && !containsTest(found) {
-			hint := ""
-			if !recursive {
-				hint = "; -R looks into the folders below too"
-			}
-			return nil, fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder%s", path, hint)
-		}
 	}
 	return files, nil
-}
-
-func containsTest(files []string) bool {
-	for _, file := range files {
-		if isTest(file) {
-			return true
-		}
-	}
-	return false
 }
 
 // isTest tells test files from others by their names.

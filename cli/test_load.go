@@ -49,18 +49,19 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 		l.unread = true
 		return nil, fmt.Errorf("%s: cannot be read: %w", name, err)
 	}
-	source := syntax.Source{Name: name, Data: data}
+	source, dir := syntax.Source{Name: name, Data: data}, filepath.Dir(name)
 	file, err := ruletest.Parse(source)
 	if err != nil {
 		return nil, err
 	}
-	ruleFiles, err := l.beside(source, file.Rules, "rules.yaml")
-	if err != nil {
+	missing := l.missing(dir, append(slices.Clone(file.Rules), file.CRDs...))
+	if err := syntax.Collect([]syntax.Source{source}, missing).Err(); err != nil {
 		return nil, err
 	}
-	crds, err := l.beside(source, file.CRDs, "crds", "crd.yaml")
-	if err != nil {
-		return nil, err
+	ruleFiles, crds := beside(dir, file.Rules, "rules.yaml"), beside(dir, file.CRDs, "crds", "crd.yaml")
+	if len(ruleFiles) == 0 {
+		l.unread = true
+		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: write rules: with the path of the rules", name)
 	}
 	rules := l.program(ruleFiles)
 	if rules.err != nil {
@@ -73,36 +74,42 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	return file.Prepare(ruletest.Setting{Program: rules.program, Kinds: kinds.kinds, Coverage: rules.coverage, Read: l.read})
 }
 
-// beside returns the paths that a test file names, from here, or else those of
-// the usual names that there are beside it.
-func (l *testLoader) beside(source syntax.Source, written []syntax.String, usual ...string) (paths []string, err error) {
-	dir := filepath.Dir(source.Name)
-	if len(written) == 0 {
-		for _, name := range usual {
-			path := filepath.Join(dir, name)
-			if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-				paths = append(paths, path)
-			}
-		}
-		if len(paths) == 0 && usual[0] == "rules.yaml" {
-			l.unread = true
-			return nil, fmt.Errorf("%s: there is no rules.yaml beside it: write rules: with the path of the rules", source.Name)
-		}
-		return paths, nil
-	}
-	var wrong []*syntax.Error
+// missing complains about the paths at which there is nothing.
+func (l *testLoader) missing(dir string, written []syntax.String) (wrong []*syntax.Error) {
 	for _, w := range written {
-		path := w.Value
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
+		path := from(dir, w.Value)
 		if _, err := os.Stat(path); err != nil {
 			l.unread = true
 			wrong = append(wrong, syntax.NewError(w.Pos, "", fmt.Sprintf("%s: cannot be read: %v", path, cause(err)), ""))
 		}
-		paths = append(paths, path)
 	}
-	return paths, syntax.Collect([]syntax.Source{source}, wrong).Err()
+	return wrong
+}
+
+// beside returns the paths that a test file names, or else those of the usual
+// names that there are beside it.
+func beside(dir string, written []syntax.String, usual ...string) (paths []string) {
+	for _, w := range written {
+		paths = append(paths, from(dir, w.Value))
+	}
+	if len(written) > 0 {
+		return paths
+	}
+	for _, name := range usual {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// from returns a path that is written in a file of a folder.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // program compiles rules. What is wrong with them is told by the first file that

@@ -35,12 +35,12 @@ func NewForm(doc string, keys ...Key) *Form {
 	return f
 }
 
-// Hint says what to write instead of a key that people write and that is none.
-func (f *Form) Hint(name, hint string) *Form {
+// Means adds a word that people write for a key and that is none.
+func (f *Form) Means(word, key string) *Form {
 	if f.shape.wrong == nil {
 		f.shape.wrong = make(map[string]wrongKey)
 	}
-	f.shape.wrong[name] = wrongKey{hint: hint}
+	f.shape.wrong[word] = wrongKey{hint: "write " + key + ":", means: key}
 	return f
 }
 

@@ -24,7 +24,7 @@ func testForm() *Form {
 		Key{Name: "object", Doc: "Anything.", Value: EitherOf(TextValue(), MapValue())},
 		Key{Name: "many", Doc: "By name.", Value: EntriesOf(NumberValue(0))},
 		Key{Name: "patch", Doc: "A list, or nothing.", Value: EitherOf(ListValue(), NullValue())},
-	).Hint("item", "write items: with a list")
+	).Means("entries", "items")
 }
 
 func TestFormReads(t *testing.T) {
@@ -64,7 +64,7 @@ patch:
 func TestFormRefuses(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{"itms: []", "x.yaml:1:1: unknown key \"itms\" (did you mean 'items'?)"},
-		{"item: []", "x.yaml:1:1: unknown key \"item\" (write items: with a list)"},
+		{"entries: []", "x.yaml:1:1: unknown key \"entries\" (write items:)"},
 		{"items: [{nam: a}]", "x.yaml:1:10: items[0]: unknown key \"nam\" (did you mean 'name'?)"},
 		{"items: [{times: 1}]", "x.yaml:1:9: items[0]: missing name"},
 		{"items: [{name: a, times: 0}]", "x.yaml:1:26: items[0] \"a\": times: must be at least 1, got 0"},

@@ -30,7 +30,7 @@ type Action interface {
 // someone is the field manager of whoever acts besides the controller.
 const someone = "someone"
 
-// at returns an error that says where it is about.
+// complaintAt returns an error that says where it is about.
 func complaintAt(pos syntax.Pos, format string, args ...any) error {
 	return syntax.NewError(pos, "", fmt.Sprintf(format, args...), "")
 }
@@ -139,22 +139,25 @@ func (p *player) find(ctx context.Context, r *Reference) ([]*unstructured.Unstru
 	}
 	found := slices.DeleteFunc(slices.Clone(all), func(u *unstructured.Unstructured) bool { return !r.means(u) })
 	if len(found) == 0 {
-		return nil, complaintAt(r.Pos, "there is no %s%s", r, others(all, r.of))
+		return nil, complaintAt(r.Pos, "there is no %s%s", r, others(all, r))
 	}
 	return found, nil
 }
 
 // others names the objects of a kind that there are, to go behind one that there
 // is not.
-func others(all []*unstructured.Unstructured, kind *schema.Kind) string {
+func others(all []*unstructured.Unstructured, r *Reference) string {
 	var there []string
 	for _, u := range all {
-		if u.GroupVersionKind().GroupKind() == kind.GVK.GroupKind() {
+		if u.GroupVersionKind().GroupKind() == r.of.GVK.GroupKind() {
 			there = append(there, title(u))
 		}
 	}
-	if len(there) == 0 {
-		return ", nor any other " + kind.GVK.Kind
+	switch {
+	case r.Name == "":
+		return ""
+	case len(there) == 0:
+		return ", nor any other " + r.Kind
 	}
 	return "; there is " + strings.Join(there, ", ")
 }

@@ -28,7 +28,7 @@ func (p *player) conclude(ctx context.Context) ([]Failure, error) {
 		return nil, err
 	}
 	if err := p.place.Settle(ctx); err != nil {
-		return failureAt(p.c.Pos, "does not come to rest when the primaries are deleted: %v", err), nil
+		return failureAt(p.c.Pos, "after the primaries were deleted: %v", err), nil
 	}
 	if inMemory {
 		if err := p.waitForEnd(ctx, m); err != nil {
@@ -61,11 +61,11 @@ func (p *player) again(ctx context.Context, m Memory) (failures []Failure, err e
 	}
 	before := len(m.Writes())
 	if err := m.Restart(ctx); err != nil {
-		return failureAt(p.c.Pos, "does not come to rest after a restart: %v", err), nil
+		return failureAt(p.c.Pos, "after a restart: %v", err), nil
 	}
 	done := slices.DeleteFunc(slices.Clone(m.Writes()[before:]), func(w sim.Write) bool { return w.Err != nil })
 	if len(done) > 0 {
-		return failureAt(p.c.Pos, "nothing has changed, but a controller that is restarted writes: %s", listWrites(done)), nil
+		return failureAt(p.c.Pos, "nothing has changed, but a controller that is restarted writes:%s", listWrites(done)), nil
 	}
 	return nil, nil
 }

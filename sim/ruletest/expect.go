@@ -134,9 +134,9 @@ func (e count) check(ctx context.Context, p *player) ([]Failure, error) {
 	case len(found) == e.n:
 		return nil, nil
 	case len(found) == 0:
-		return failureAt(e.kind.Pos, "expected %d of %s, there is none", e.n, e.kind), nil
+		return failureAt(e.kind.Pos, "expected %d of %s, got none", e.n, e.kind), nil
 	}
-	return failureAt(e.kind.Pos, "expected %d of %s, there are %d: %s", e.n, e.kind, len(found), strings.Join(found, ", ")), nil
+	return failureAt(e.kind.Pos, "expected %d of %s, got %d: %s", e.n, e.kind, len(found), strings.Join(found, ", ")), nil
 }
 
 func (e status) prepare(*preparer) {}
@@ -206,7 +206,7 @@ func (e events) prepare(p *preparer) {
 }
 
 func (e events) check(_ context.Context, p *player) (all []Failure, err error) {
-	since := "since the last step: " + listEvents(p.events)
+	since := "since the last step:" + listEvents(p.events)
 	if len(e.want) == 0 && len(p.events) > 0 {
 		return failureAt(e.pos, "expected no Event, %s", since), nil
 	}
@@ -246,7 +246,7 @@ func (e *event) String() string {
 
 func listEvents(all []sim.Event) string {
 	if len(all) == 0 {
-		return "none"
+		return " none"
 	}
 	var b strings.Builder
 	for i := range all {
@@ -264,10 +264,13 @@ func (e writes) check(_ context.Context, p *player) ([]Failure, error) {
 	if len(p.writes) == e.n {
 		return nil, nil
 	}
-	return failureAt(e.pos, "expected %d writes, there were %d: %s", e.n, len(p.writes), listWrites(p.writes)), nil
+	return failureAt(e.pos, "expected %d writes, got %d:%s", e.n, len(p.writes), listWrites(p.writes)), nil
 }
 
 func listWrites(all []sim.Write) string {
+	if len(all) == 0 {
+		return " none"
+	}
 	var b strings.Builder
 	for i := range all {
 		w := &all[i]
@@ -289,7 +292,7 @@ func (e snapshot) check(ctx context.Context, p *player) ([]Failure, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, path := picture(there), p.suite.path(e.file)
+	got, path := picture(there), p.suite.file.path(e.file)
 	if p.options.Update {
 		return nil, writeSnapshot(path, got)
 	}

@@ -1,6 +1,7 @@
 package ruletest
 
 import (
+	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +18,14 @@ type File struct {
 	Cases []*Case
 
 	source syntax.Source
+}
+
+// path returns a path that is written in the file as it is from here.
+func (f *File) path(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(f.Name), path)
 }
 
 // A Case is a story about some objects.

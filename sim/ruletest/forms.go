@@ -21,7 +21,7 @@ var (
 			Doc: "CustomResourceDefinitions: files or folders, relative to this file. A kind without one keeps every field, and nothing is checked."},
 		syntax.Key{Name: "cases", Value: syntax.ListOf(syntax.FormValue(caseForm)), Required: true,
 			Doc: "The tests. Each has a cluster of its own, so their order does not matter."},
-	).Hint("crd", "write crds:").Hint("tests", "write cases:")
+	).Means("crd", "crds").Means("tests", "cases")
 
 	caseForm = syntax.NewForm("A test: objects, what happens to them, and what is there then.",
 		syntax.Key{Name: "name", Value: syntax.TextValue(), Required: true, Doc: "What is tested, as a sentence. `--run` selects by it."},
@@ -104,3 +104,6 @@ var (
 // JSONSchema returns a JSON Schema of test files, by which editors complete and
 // check them.
 func JSONSchema() []byte { return fileForm.JSONSchema("reconcel schema --tests") }
+
+// Undescribed returns the keys of test files that have no description.
+func Undescribed() []string { return fileForm.Undescribed() }

@@ -54,11 +54,11 @@ func (p *player) begin(ctx context.Context) []Failure {
 			}
 		}
 	}
-	if len(p.c.Steps) == 0 || len(p.c.Steps[0].When) == 0 {
+	if len(p.c.Steps) > 0 && len(p.c.Steps[0].When) == 0 {
 		return nil
 	}
 	if err := p.place.Settle(ctx); err != nil {
-		return failureAt(p.c.Pos, "does not come to rest: %v", err)
+		return failureAt(p.c.Pos, "%v", err)
 	}
 	if err := p.look(ctx); err != nil {
 		return p.asFailure(p.c.Pos, err)
@@ -80,7 +80,7 @@ func (p *player) step(ctx context.Context, s *Step) (failures []Failure) {
 		}
 	}
 	if err := p.place.Settle(ctx); err != nil {
-		return failureAt(s.Pos, "does not come to rest: %v", err)
+		return failureAt(s.Pos, "%v", err)
 	}
 	if err := p.look(ctx); err != nil {
 		return p.asFailure(s.Pos, err)

@@ -2,7 +2,6 @@ package ruletest
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -35,7 +34,7 @@ type Suite struct {
 // Prepare reads the objects that the cases name and finds out which kinds are
 // meant. It is called once. Its error is a syntax.Errors.
 func (f *File) Prepare(setting Setting) (*Suite, error) {
-	p := &preparer{setting: setting, dir: filepath.Dir(f.Name), kinds: newNames(setting)}
+	p := &preparer{setting: setting, file: f, kinds: newNames(setting)}
 	for _, c := range f.Cases {
 		p.entry = fmt.Sprintf("case %q: ", c.Name)
 		p.complete(c.Given)
@@ -64,7 +63,7 @@ func (f *File) Prepare(setting Setting) (*Suite, error) {
 // A preparer prepares a file, and collects what is wrong.
 type preparer struct {
 	setting Setting
-	dir     string
+	file    *File
 	kinds   *names
 	entry   string
 	errs    []*syntax.Error
@@ -72,14 +71,6 @@ type preparer struct {
 
 func (p *preparer) complain(pos syntax.Pos, hint, format string, args ...any) {
 	p.errs = append(p.errs, syntax.NewError(pos, "", p.entry+fmt.Sprintf(format, args...), hint))
-}
-
-// path returns a path of the file as it is from here.
-func (p *preparer) path(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(p.dir, path)
 }
 
 // complete prepares objects that are to be made.
@@ -105,7 +96,7 @@ func (p *preparer) load(m *Manifest) {
 		m.objects = []*unstructured.Unstructured{{Object: m.Object}}
 	} else {
 		var err error
-		if m.objects, err = p.setting.Read(p.path(m.File)); err != nil {
+		if m.objects, err = p.setting.Read(p.file.path(m.File)); err != nil {
 			p.complain(m.Pos, "", "%v", err)
 			return
 		}

@@ -2,7 +2,6 @@ package ruletest
 
 import (
 	"context"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"sync"
@@ -50,14 +49,6 @@ func (r *Result) failed() (n int) {
 
 // Passed reports whether everything was as expected.
 func (r *CaseResult) Passed() bool { return len(r.Failures) == 0 }
-
-// path returns a path in the file as it is from here.
-func (s *Suite) path(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(filepath.Dir(s.file.Name), path)
-}
 
 // Run runs the cases of some files, as many at a time as there are processors.
 // The results are in the order of the files and the cases in them.

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hundredCases writes a file of a hundred cases, those of examples/foo under
+// other names, and returns its path.
+func hundredCases(tb testing.TB) string {
+	tb.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(root, "examples/foo/tests.yaml"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(data), "\ncases:\n")
+	text = strings.ReplaceAll(text, "foo.yaml", filepath.Join(root, "examples/foo/foo.yaml"))
+	cases := strings.SplitAfter(text, "\n\n")
+	var b strings.Builder
+	fmt.Fprintf(&b, "rules: %s\ncrds: %s\ncases:\n", filepath.Join(root, "examples/foo/rules.yaml"), filepath.Join(root, "crds"))
+	for i := range 100 {
+		b.WriteString(strings.Replace(cases[i%len(cases)], "- name: ", fmt.Sprintf("- name: %d ", i), 1) + "\n")
+	}
+	path := filepath.Join(tb.TempDir(), "tests.yaml")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// runHundred runs them in a process of their own, as users do, and returns how
+// much of a processor that took.
+func runHundred(tb testing.TB, path string) time.Duration {
+	tb.Helper()
+	cmd := exec.Command("reconcel", "test", path)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "100 cases") {
+		tb.Fatalf("%v\n%s", err, out)
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// TestHundredCasesAreQuick counts the time of the processor, which others who are
+// at work on the machine do not change much. The race detector would.
+func TestHundredCasesAreQuick(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes it slow")
+	}
+	const limit = 2 * time.Second
+	path := hundredCases(t)
+	best := runHundred(t, path)
+	for range 2 {
+		best = min(best, runHundred(t, path))
+	}
+	if best > limit {
+		t.Errorf("a hundred cases take %s, more than %s", best, limit)
+	}
+}
+
+func BenchmarkHundredCases(b *testing.B) {
+	path := hundredCases(b)
+	for b.Loop() {
+		runHundred(b, path)
+	}
+}

@@ -1,0 +1,170 @@
+package ruletest_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+	"reconcel/sim/ruletest"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected reports in testdata")
+
+// read returns the objects in a file.
+func read(path string) (all []*unstructured.Unstructured, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.New("no such file")
+	}
+	for document := range strings.SplitSeq(string(data), "\n---") {
+		var o map[string]any
+		if err := yaml.Unmarshal([]byte(document), &o); err != nil {
+			return nil, err
+		}
+		if o != nil {
+			all = append(all, &unstructured.Unstructured{Object: o})
+		}
+	}
+	return all, nil
+}
+
+// exampleKinds are Kubernetes' own and those of all examples.
+var exampleKinds = sync.OnceValues(func() (*sim.Kinds, error) {
+	files, err := filepath.Glob("../../crds/*.yaml")
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no CRDs: %w", err)
+	}
+	var crds []map[string]any
+	for _, f := range files {
+		objects, err := read(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			crds = append(crds, o.Object)
+		}
+	}
+	set, err := schema.New(schema.Sources{CRDs: crds})
+	if err != nil {
+		return nil, err
+	}
+	return sim.NewKinds(set)
+})
+
+// setting returns what tests of a file of rules need.
+func setting(tb testing.TB, path string) ruletest.Setting {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return settingOf(tb, path, string(data))
+}
+
+// settingOf is setting with rules that are written out.
+func settingOf(tb testing.TB, name, text string) ruletest.Setting {
+	tb.Helper()
+	program, err := rules.Load([]syntax.Source{{Name: name, Data: []byte(text)}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	kinds, err := exampleKinds()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return ruletest.Setting{Program: program, Kinds: kinds, Coverage: &rules.Coverage{}, Read: read}
+}
+
+const (
+	examples = "../../examples/"
+	fooRules = examples + "foo/rules.yaml"
+)
+
+// prepare makes a suite of a test file that is written out. Its paths begin in
+// the folder of this package.
+func prepare(tb testing.TB, s ruletest.Setting, text string) *ruletest.Suite {
+	tb.Helper()
+	file, err := ruletest.Parse(syntax.Source{Name: "tests.yaml", Data: []byte(text)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	suite, err := file.Prepare(s)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return suite
+}
+
+var times = regexp.MustCompile(`[0-9]+ ms`)
+
+// report runs a suite and returns its report, without times.
+func report(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, options ruletest.Options) string {
+	t.Helper()
+	r := ruletest.Report{Results: ruletest.Run(t.Context(), []*ruletest.Suite{suite}, options)}
+	r.Cover(s.Program, s.Coverage)
+	var b bytes.Buffer
+	if err := r.Write(&b, ruletest.Details{Cases: true}); err != nil {
+		t.Fatal(err)
+	}
+	return times.ReplaceAllString(b.String(), "0 ms")
+}
+
+// golden compares a text with a file.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-%s +got:\n%s", path, diff)
+	}
+}
+
+func files(t *testing.T, pattern string) []string {
+	t.Helper()
+	all, err := filepath.Glob(pattern)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%s: no files: %v", pattern, err)
+	}
+	return all
+}
+
+// decode returns what JSON makes of a file.
+func decode(t *testing.T, path string) any {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}

@@ -1,0 +1,210 @@
+package ruletest_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/sim"
+	"reconcel/sim/ruletest"
+)
+
+// TestFailures compares the whole report on tests that must fail.
+func TestFailures(t *testing.T) {
+	for _, path := range files(t, "testdata/failing/*.yaml") {
+		t.Run(path, func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := setting(t, fooRules)
+			got := report(t, s, prepare(t, s, string(data)), ruletest.Options{})
+			golden(t, strings.TrimSuffix(path, ".yaml")+".txt", got)
+		})
+	}
+}
+
+// TestExamplesPass runs the tests of one example through this package alone.
+func TestExamplesPass(t *testing.T) {
+	s := setting(t, fooRules)
+	data, err := os.ReadFile(examples + "foo/tests.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(data), "foo.yaml", examples+"foo/foo.yaml")
+	if got := report(t, s, prepare(t, s, text), ruletest.Options{}); strings.Contains(got, "FAIL") {
+		t.Error(got)
+	}
+}
+
+const oneFoo = `{apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, metadata: {name: foo}, spec: {deploymentName: foo}}`
+
+func TestOnlySomeCases(t *testing.T) {
+	s := setting(t, fooRules)
+	suite := prepare(t, s, "cases:\n- {name: one thing, steps: []}\n- {name: another, steps: [{then: {count: {Pod: 1}}}]}\n")
+	only := func(pattern string) string {
+		return report(t, s, suite, ruletest.Options{Only: regexp.MustCompile(pattern)})
+	}
+	if got := only("^one"); !strings.Contains(got, "ok    tests.yaml  1 case  ") || strings.Contains(got, "another") {
+		t.Errorf("the first one alone:\n%s", got)
+	}
+	if got := only("nothing"); !strings.Contains(got, "ok    tests.yaml  no cases to run\n") {
+		t.Errorf("none of them:\n%s", got)
+	}
+}
+
+func TestCoverage(t *testing.T) {
+	s := setting(t, fooRules)
+	if got := report(t, s, prepare(t, s, "cases: [{name: nothing, steps: []}]"), ruletest.Options{}); !strings.Contains(got, "coverage: 0 of 5 expressions\n") {
+		t.Errorf("without a Foo:\n%s", got)
+	}
+	text := "cases: [{name: a Foo, given: " + oneFoo + ", steps: [{}]}]"
+	if got := report(t, s, prepare(t, s, text), ruletest.Options{}); !strings.Contains(got, "coverage: 5 of 5 expressions\n") {
+		t.Errorf("with a Foo:\n%s", got)
+	}
+}
+
+// TestSnapshot writes a snapshot, compares with it, and finds what differs.
+func TestSnapshot(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "deep", "foo.yaml")
+	s := setting(t, fooRules)
+	play := func(replicas string, options ruletest.Options) string {
+		foo := strings.Replace(oneFoo, "deploymentName: foo", "deploymentName: foo, replicas: "+replicas, 1)
+		return report(t, s, prepare(t, s, "cases: [{name: a, given: "+foo+", steps: [{then: {snapshot: "+file+"}}]}]"), options)
+	}
+	if got := play("1", ruletest.Options{}); !strings.Contains(got, "foo.yaml: write it with --update") {
+		t.Errorf("there is no snapshot:\n%s", got)
+	}
+	if got := play("1", ruletest.Options{Update: true}); strings.Contains(got, "FAIL") {
+		t.Errorf("written:\n%s", got)
+	}
+	if got := play("1", ruletest.Options{}); strings.Contains(got, "FAIL") {
+		t.Errorf("compared:\n%s", got)
+	}
+	if got := play("2", ruletest.Options{}); !strings.Contains(got, "-  replicas: 1\n") || !strings.Contains(got, "+  replicas: 2\n") {
+		t.Errorf("not the same:\n%s", got)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "lastTransitionTime", "reconcel.dev/applied"} {
+		if strings.Contains(string(data), word) {
+			t.Errorf("the snapshot holds %s:\n%s", word, data)
+		}
+	}
+}
+
+// A real place is one that can do no more than any cluster.
+type real struct{ ruletest.Place }
+
+func TestAPlaceThatIsReal(t *testing.T) {
+	s := setting(t, fooRules)
+	options := ruletest.Options{Place: func(s ruletest.Setting) (ruletest.Place, error) {
+		m, err := ruletest.InMemory(s)
+		return real{m}, err
+	}}
+	text := "cases:\n- name: possible\n  given: " + oneFoo + "\n  steps:\n  - when: {ready: Deployment/foo}\n    then: {conditions: {Ready: 'True'}, events: Synced}\n"
+	for _, step := range []string{"when: {advance: 1s}", "when: {restart: true}", "when: {fail: {verb: apply}}", "then: {writes: 0}"} {
+		text += "- name: '" + step + "'\n  steps:\n  - " + step + "\n"
+	}
+	got := report(t, s, prepare(t, s, text), options)
+	if !strings.Contains(got, "--- PASS: tests.yaml:2:3: possible") {
+		t.Errorf("this needs nothing special:\n%s", got)
+	}
+	if n := strings.Count(got, ": only a cluster in memory can do that"); n != 4 {
+		t.Errorf("expected four refusals:\n%s", got)
+	}
+}
+
+var deploymentKind = runtimeschema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+
+// TestARestartThatWrites has a place whose controller is not idempotent.
+func TestARestartThatWrites(t *testing.T) {
+	s := setting(t, fooRules)
+	options := ruletest.Options{Place: func(s ruletest.Setting) (ruletest.Place, error) {
+		m, err := ruletest.InMemory(s)
+		if err != nil {
+			return nil, err
+		}
+		return &restarted{Memory: m.(ruletest.Memory)}, nil
+	}}
+	got := report(t, s, prepare(t, s, "cases: [{name: a, given: "+oneFoo+", steps: []}]"), options)
+	want := "tests.yaml:1:9: nothing has changed, but a controller that is restarted writes:\n      apply Deployment/default/foo"
+	if !strings.Contains(got, want) {
+		t.Errorf("expected %q in:\n%s", want, got)
+	}
+}
+
+// A restarted place has one write more after each restart.
+type restarted struct {
+	ruletest.Memory
+	n int
+}
+
+func (r *restarted) Restart(ctx context.Context) error {
+	r.n++
+	return r.Memory.Restart(ctx)
+}
+
+func (r *restarted) Writes() []sim.Write {
+	all := r.Memory.Writes()
+	for range r.n {
+		all = append(all, sim.Write{By: "reconcel", Verb: "apply", Kind: deploymentKind, Namespace: "default", Name: "foo", Changed: true})
+	}
+	return all
+}
+
+// TestRestlessRules has rules whose status counts its own writes.
+func TestRestlessRules(t *testing.T) {
+	s := settingOf(t, "rules.yaml", `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: counter
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  status:
+    availableReplicas: ${self.?status.?availableReplicas.orValue(0) + 1}
+`)
+	got := report(t, s, prepare(t, s, "cases: [{name: a, given: "+oneFoo+", steps: [{}]}]"), ruletest.Options{})
+	if want := "step 1: this does not come to rest: Foo/default/foo (status) was written"; !strings.Contains(got, want) {
+		t.Errorf("expected %q in:\n%s", want, got)
+	}
+}
+
+// TestKeptChildrenMayStay has a child that is to stay when its primary goes, and
+// one that is made only then.
+func TestKeptChildrenMayStay(t *testing.T) {
+	s := settingOf(t, "rules.yaml", `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: keeper
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  children:
+  - id: kept
+    onDelete: orphan
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: kept}}
+  finalize:
+  - id: last
+    timeout: 1h
+    readyWhen: child.data.done == "yes"
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: last}, data: {done: "no"}}
+`)
+	got := report(t, s, prepare(t, s, `
+cases:
+- name: the end is waited for
+  given: `+oneFoo+`
+  steps:
+  - when: {delete: Foo/foo}
+    then: {count: {ConfigMap: 2}}
+`), ruletest.Options{})
+	if strings.Contains(got, "FAIL") {
+		t.Error(got)
+	}
+}
