@@ -111,18 +111,39 @@ func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, op
 		return nil, notServed(r.gvr, "create")
 	}
 	return r.write(ctx, call{verb: "create", manager: options.FieldManager, dryRun: options.DryRun},
-		func(req *request) (*unstructured.Unstructured, error) { return req.create(obj.DeepCopy()) })
+		func(req *request) (*unstructured.Unstructured, error) {
+			body, err := sent(obj)
+			if err != nil {
+				return nil, err
+			}
+			return req.create(body)
+		})
 }
 
 // Update implements dynamic.ResourceInterface.
 func (r resource) Update(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	return r.write(ctx, call{verb: "update", name: obj.GetName(), manager: options.FieldManager, dryRun: options.DryRun, subresources: subresources},
 		func(req *request) (*unstructured.Unstructured, error) {
-			if req.subresource == "scale" {
-				return req.putScale(obj)
+			body, err := sent(obj)
+			switch {
+			case err != nil:
+				return nil, err
+			case req.subresource == "scale":
+				return req.putScale(body)
 			}
-			return req.update(obj.DeepCopy())
+			return req.update(body)
 		})
+}
+
+// sent returns an object as it arrives: a copy in which numbers are what their
+// JSON says.
+func sent(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	data, err := u.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	arrived := &unstructured.Unstructured{}
+	return arrived, arrived.UnmarshalJSON(data)
 }
 
 // UpdateStatus implements dynamic.ResourceInterface.

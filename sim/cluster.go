@@ -230,8 +230,12 @@ func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured,
 			return nil, err
 		}
 	}
+	u, err := sent(u)
+	if err != nil {
+		return nil, err
+	}
 	r := &request{cluster: c, kind: k, namespace: namespace, name: u.GetName(), by: someone, manager: someone, uid: u.GetUID()}
-	created, err := r.create(withoutManagedFields(u).DeepCopy())
+	created, err := r.create(withoutManagedFields(u))
 	status, has := u.Object["status"]
 	if err != nil || !has || !k.Status {
 		return created, err

@@ -1,0 +1,447 @@
+//go:build integration
+
+package ruletest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/engine"
+	"reconcel/internal/devcluster"
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+	"reconcel/sim/ruletest"
+)
+
+// The controllers of the control plane are those whose work the cluster in
+// memory does too. What others do the test files do themselves.
+const controllers = "garbage-collector-controller,namespace-controller"
+
+// agreement is how long a real cluster may take to be where the one in memory
+// is. Its garbage collector takes half a minute to notice a new kind.
+const agreement = time.Minute
+
+// TestAgreesWithARealControlPlane plays the test files of all examples twice, in
+// memory and on a real control plane, and compares what there is after each
+// step: which objects, every field of them that the controller has set, and the
+// whole status of what the rules are for.
+func TestAgreesWithARealControlPlane(t *testing.T) {
+	control := devcluster.Start(t, devcluster.Options{Controllers: controllers, Without: []string{devcluster.Kwok, devcluster.Scheduler}})
+	client, err := dynamic.NewForConfig(control.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveExamples(t, client)
+	files, err := filepath.Glob(examples + "*/tests.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no test files: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			s := setting(t, filepath.Join(filepath.Dir(file), "rules.yaml"))
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed, err := ruletest.Parse(syntax.Source{Name: file, Data: data})
+			if err != nil {
+				t.Fatal(err)
+			}
+			suite, err := parsed.Prepare(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			suite = suite.Portable()
+			for _, name := range suite.Names() {
+				t.Run(name, func(t *testing.T) { agree(t, s, suite, name, control, client) })
+			}
+		})
+	}
+}
+
+// agree plays one case in both places.
+func agree(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, name string, control *devcluster.Cluster, client dynamic.Interface) {
+	only := regexp.MustCompile("^" + regexp.QuoteMeta(name) + "$")
+	var pictures []string
+	inMemory := ruletest.Run(t.Context(), []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(s ruletest.Setting) (ruletest.Place, error) {
+		place, err := ruletest.InMemory(s)
+		return &observed{Place: place, setting: s, pictures: &pictures}, err
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	real := &realPlace{TB: t, setting: s, client: client, want: pictures}
+	started := func(s ruletest.Setting) (ruletest.Place, error) {
+		return real, real.start(ctx, control.UserConfig(t, "reconcel"))
+	}
+	found := ruletest.Run(ctx, []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: started})
+	cancel()
+	real.clear()
+	if mine, theirs := failures(inMemory), failures(found); mine != theirs {
+		t.Errorf("in memory this is found to be wrong: %s\non a real control plane this: %s", mine, theirs)
+	}
+}
+
+func failures(results []ruletest.Result) string {
+	var all strings.Builder
+	for _, r := range results {
+		for _, c := range r.Cases {
+			for _, f := range c.Failures {
+				fmt.Fprintf(&all, "\n%s\n%s", f, f.Diff)
+			}
+		}
+	}
+	return all.String()
+}
+
+// An observed place notes what there is whenever it has settled. What only a
+// cluster in memory can do is out of reach.
+type observed struct {
+	ruletest.Place
+	setting  ruletest.Setting
+	pictures *[]string
+}
+
+// Settle implements ruletest.Place.
+func (o *observed) Settle(ctx context.Context) error {
+	if err := o.Place.Settle(ctx); err != nil {
+		return err
+	}
+	all, err := o.Objects(ctx)
+	*o.pictures = append(*o.pictures, picture(o.setting, all))
+	return err
+}
+
+// A realPlace is a real cluster. It has settled when it is as the cluster in
+// memory was.
+type realPlace struct {
+	testing.TB
+	setting ruletest.Setting
+	client  dynamic.Interface
+	want    []string
+	ended   chan error
+}
+
+func (r *realPlace) start(ctx context.Context, config *rest.Config) error {
+	config.QPS = -1
+	e, err := engine.New(engine.Options{Config: config, Log: slog.New(slog.DiscardHandler), Namespace: "kube-system"}, r.setting.Program)
+	if err != nil {
+		return err
+	}
+	r.ended = make(chan error, 1)
+	go func() { r.ended <- e.Run(ctx) }()
+	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		return e.Ready() == nil, nil
+	})
+}
+
+// resource returns the client for the kind of an object, where it is.
+func (r *realPlace) resource(u *unstructured.Unstructured) dynamic.ResourceInterface {
+	k := r.setting.Kinds.Kind(u.GroupVersionKind())
+	resource := r.client.Resource(k.GVK.GroupVersion().WithResource(k.Resource))
+	if k.Namespaced {
+		return resource.Namespace(u.GetNamespace())
+	}
+	return resource
+}
+
+// Put implements ruletest.Place.
+func (r *realPlace) Put(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := r.namespace(ctx, u.GetNamespace()); err != nil {
+		return err
+	}
+	body := u.DeepCopy()
+	body.SetUID("")
+	made, err := r.resource(u).Create(ctx, body, metav1.CreateOptions{FieldManager: "someone"})
+	if apierrors.IsAlreadyExists(err) && u.GetKind() == "Namespace" {
+		made, err = r.resource(u).Apply(ctx, u.GetName(), body, metav1.ApplyOptions{FieldManager: "someone", Force: true})
+	}
+	if err != nil {
+		return err
+	}
+	if u.GetKind() == "Namespace" {
+		if err := r.account(ctx, u.GetName()); err != nil {
+			return err
+		}
+	}
+	if status, ok := u.Object["status"]; ok {
+		return r.putStatus(ctx, made, status)
+	}
+	return nil
+}
+
+func (r *realPlace) namespace(ctx context.Context, name string) error {
+	if name == "" || sim.IsInitial(name) {
+		return r.account(ctx, "default")
+	}
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+	_, err := r.resource(namespace).Create(ctx, namespace, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return r.account(ctx, name)
+}
+
+// account makes the ServiceAccount without which there are no Pods.
+func (r *realPlace) account(ctx context.Context, namespace string) error {
+	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": namespace}}}
+	_, err := r.resource(account).Create(ctx, account, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func (r *realPlace) putStatus(ctx context.Context, u *unstructured.Unstructured, status any) error {
+	body, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		return err
+	}
+	_, err = r.resource(u).Patch(ctx, u.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	return err
+}
+
+// Client implements ruletest.Place.
+func (r *realPlace) Client() dynamic.Interface { return r.client }
+
+// MarkReady implements ruletest.Place: the status is that which the cluster in
+// memory would give the very same object.
+func (r *realPlace) MarkReady(ctx context.Context, kind *schema.Kind, namespace, name string) error {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind.GVK)
+	u.SetNamespace(namespace)
+	u, err := r.resource(u).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	scratch, err := sim.New(sim.Options{Kinds: r.setting.Kinds})
+	if err != nil {
+		return err
+	}
+	copied := u.DeepCopy()
+	copied.SetResourceVersion("")
+	copied.SetFinalizers(nil)
+	if copied, err = scratch.Put(copied); err != nil {
+		return err
+	}
+	if err := scratch.MarkReady(kind.GVK, namespace, name); err != nil {
+		return err
+	}
+	status, _ := scratch.Find(kind.GVK.GroupKind(), namespace, name).Object["status"].(map[string]any)
+	if _, observed := status["observedGeneration"]; observed {
+		status["observedGeneration"] = u.GetGeneration()
+	}
+	return r.putStatus(ctx, u, status)
+}
+
+// Settle implements ruletest.Place.
+func (r *realPlace) Settle(ctx context.Context) error {
+	want := r.want[0]
+	r.want = r.want[1:]
+	var have string
+	var failed error
+	_ = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, agreement, true, func(context.Context) (bool, error) {
+		var all []*unstructured.Unstructured
+		all, failed = r.Objects(ctx)
+		have = picture(r.setting, all)
+		return failed == nil && have == want, nil
+	})
+	if failed != nil {
+		return failed
+	}
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(have, "\n")); diff != "" {
+		return fmt.Errorf("after %s it is not as in memory (- in memory, + here):\n%s", agreement, diff)
+	}
+	return nil
+}
+
+// Objects implements ruletest.Place.
+func (r *realPlace) Objects(ctx context.Context) (all []*unstructured.Unstructured, err error) {
+	for _, k := range r.kinds() {
+		list, err := r.client.Resource(k.GVK.GroupVersion().WithResource(k.Resource)).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			if u := &list.Items[i]; !isClusters(u) {
+				all = append(all, u)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *unstructured.Unstructured) int {
+		return strings.Compare(a.GroupVersionKind().GroupKind().String()+"/"+a.GetNamespace()+"/"+a.GetName(), b.GroupVersionKind().GroupKind().String()+"/"+b.GetNamespace()+"/"+b.GetName())
+	})
+	return all, nil
+}
+
+// kinds are those that the rules have to do with, and those that test files give.
+func (r *realPlace) kinds() (all []*schema.Kind) {
+	used := ruletest.Used(r.setting.Program)
+	for _, kind := range []string{"Namespace", "ConfigMap", "Secret", "Pod", "Service"} {
+		used[runtimeschema.GroupVersionKind{Version: "v1", Kind: kind}] = true
+	}
+	for gvk := range used {
+		all = append(all, r.setting.Kinds.Kind(gvk))
+	}
+	return all
+}
+
+// isClusters reports whether every real cluster has the object.
+func isClusters(u *unstructured.Unstructured) bool {
+	switch u.GetKind() {
+	case "Namespace":
+		return sim.IsInitial(u.GetName())
+	case "Service":
+		return u.GetNamespace() == "default" && u.GetName() == "kubernetes"
+	}
+	return strings.HasPrefix(u.GetNamespace(), "kube-")
+}
+
+// Events implements ruletest.Place. They are not compared.
+func (r *realPlace) Events(context.Context) ([]sim.Event, error) { return nil, nil }
+
+// clear ends the controller and takes everything away.
+func (r *realPlace) clear() {
+	r.Helper()
+	if r.ended != nil {
+		if err := <-r.ended; err != nil {
+			r.Errorf("engine: %v", err)
+		}
+	}
+	ctx := context.Background()
+	var left []string
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, agreement, true, func(context.Context) (bool, error) {
+		all, err := r.Objects(ctx)
+		left = nil
+		for _, u := range all {
+			left = append(left, u.GetKind()+"/"+u.GetName())
+			if len(u.GetFinalizers()) > 0 {
+				_, _ = r.resource(u).Patch(ctx, u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			}
+			_ = r.resource(u).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
+		}
+		return len(all) == 0 && err == nil, nil
+	})
+	if err != nil {
+		r.Errorf("after %s there still is %v", agreement, left)
+	}
+}
+
+// picture prints what is compared of all objects. Uids, generated names, times
+// and hashes, which depend on uids, are the same in no two clusters.
+func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
+	var known []string
+	primaries := map[runtimeschema.GroupKind]bool{}
+	for _, p := range s.Program.Primaries() {
+		primaries[p.GVK.GroupKind()] = true
+	}
+	var objects []string
+	for _, u := range all {
+		known = append(known, string(u.GetUID()), "<uid of "+u.GetKind()+">")
+		if name := u.GetName(); generated(s.Program, u) {
+			known = append(known, name, name[:strings.LastIndex(name, "-")]+"-…")
+		}
+		out := ruletest.Ruled(u)
+		unstructured.RemoveNestedField(out, "metadata", "annotations", rules.AnnotationApplied)
+		out["terminating"] = u.GetDeletionTimestamp() != nil
+		if primaries[u.GroupVersionKind().GroupKind()] {
+			if status, ok := u.DeepCopy().Object["status"].(map[string]any); ok {
+				conditions, _ := status["conditions"].([]any)
+				for _, c := range conditions {
+					delete(c.(map[string]any), "lastTransitionTime")
+				}
+				out["status"] = status
+			}
+		}
+		text, err := yaml.Marshal(out)
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		objects = append(objects, string(text))
+	}
+	replace := strings.NewReplacer(known...)
+	for i := range objects {
+		objects[i] = instant.ReplaceAllString(replace.Replace(objects[i]), "<time>")
+	}
+	slices.Sort(objects)
+	return strings.Join(objects, "---\n")
+}
+
+// instant is a time as messages have it.
+var instant = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z`)
+
+// generated reports whether the name of an object was made up by its rule.
+func generated(program *rules.Program, u *unstructured.Unstructured) bool {
+	for _, p := range program.Primaries() {
+		for _, r := range p.Rules {
+			for _, c := range r.Children {
+				if r.Name == u.GetLabels()[rules.LabelRule] && c.ID == u.GetLabels()[rules.LabelChild] && c.Interchangeable() {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// serveExamples makes the control plane serve the kinds of the examples.
+func serveExamples(t *testing.T, client dynamic.Interface) {
+	t.Helper()
+	files, err := filepath.Glob("../../crds/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds := client.Resource(runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	for _, file := range files {
+		objects, err := read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, crd := range objects {
+			if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+				live, err := crds.Get(ctx, crd.GetName(), metav1.GetOptions{})
+				if err != nil {
+					return false, err
+				}
+				return established(live) == nil, nil
+			})
+			if err != nil {
+				t.Fatalf("CRD %s is not served: %v", crd.GetName(), err)
+			}
+		}
+	}
+}
+
+func established(crd *unstructured.Unstructured) error {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c := c.(map[string]any); c["type"] == "Established" && c["status"] == "True" {
+			return nil
+		}
+	}
+	return errors.New("not established")
+}
