@@ -92,8 +92,9 @@ examples: build ## Render the examples, compare with what is checked in, and run
 	@$(RECONCEL) test --coverage $(foreach e,$(EXAMPLES),examples/$(e))
 
 .PHONY: examples-update
-examples-update: build ## Render the examples, and replace what is checked in
+examples-update: build ## Render and test the examples, and replace what is checked in
 	@$(foreach e,$(EXAMPLES),$(call render,$(e)) >bin/expected.yaml; mv bin/expected.yaml examples/$(e)/expected.yaml;)
+	@$(RECONCEL) test --update $(foreach e,$(EXAMPLES),examples/$(e))
 
 .PHONY: schemas
 schemas: devcluster ## Take the schemas of Kubernetes' own kinds from the development cluster

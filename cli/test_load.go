@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
@@ -138,25 +139,30 @@ func (l *testLoader) kindsOf(paths []string, program *rules.Program) *kindsOrErr
 	if err != nil {
 		return &kindsOrError{err: err}
 	}
-	var more []*schema.Kind
+	var more []runtimeschema.GroupVersionKind
 	for gvk := range ruletest.Used(program) {
 		if set.Kind(gvk) == nil && !rules.BuiltIn(gvk.Group) && defined.crds[gvk.GroupKind()] == nil {
-			resource, _ := meta.UnsafeGuessKindToResource(gvk)
-			more = append(more, &schema.Kind{GVK: gvk, Resource: resource.Resource, Namespaced: true, Status: true})
+			more = append(more, gvk)
 		}
 	}
-	slices.SortFunc(more, func(a, b *schema.Kind) int { return cmp.Compare(a.GVK.String(), b.GVK.String()) })
-	key := fmt.Sprint(paths)
-	for _, k := range more {
-		key += " " + k.GVK.String()
-	}
+	slices.SortFunc(more, func(a, b runtimeschema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
+	key := fmt.Sprint(paths, more)
 	k := l.kinds[key]
 	if k == nil {
 		k = &kindsOrError{}
-		k.kinds, k.err = sim.NewKinds(set, more...)
+		k.kinds, k.err = sim.NewKinds(set, undescribed(more)...)
 		l.kinds[key] = k
 	}
 	return k
+}
+
+// undescribed returns kinds of which nothing is known, as a CRD mostly has them.
+func undescribed(gvks []runtimeschema.GroupVersionKind) (kinds []*schema.Kind) {
+	for _, gvk := range gvks {
+		resource, _ := meta.UnsafeGuessKindToResource(gvk)
+		kinds = append(kinds, &schema.Kind{GVK: gvk, Resource: resource.Resource, Namespaced: true, Status: true})
+	}
+	return kinds
 }
 
 // read returns the objects in a file that a test names.

@@ -19,9 +19,8 @@ import (
 func (p *player) conclude(ctx context.Context) ([]Failure, error) {
 	m, inMemory := p.place.(Memory)
 	if inMemory {
-		failures, err := p.again(ctx, m)
-		if err != nil || len(failures) > 0 {
-			return failures, err
+		if failures := p.again(ctx, m); len(failures) > 0 {
+			return failures, nil
 		}
 	}
 	if err := p.deletePrimaries(ctx); err != nil {
@@ -44,7 +43,7 @@ func (p *player) conclude(ctx context.Context) ([]Failure, error) {
 
 // again checks that what was asked to fail has failed, and that a controller
 // that remembers nothing writes nothing. What it sends in vain is no change.
-func (p *player) again(ctx context.Context, m Memory) (failures []Failure, err error) {
+func (p *player) again(ctx context.Context, m Memory) []Failure {
 	if left := m.Pending(); len(left) > 0 {
 		missing := 0
 		for _, f := range left {
@@ -57,17 +56,17 @@ func (p *player) again(ctx context.Context, m Memory) (failures []Failure, err e
 				break
 			}
 		}
-		return failureAt(last.pos, "a failure has not happened (%s): %d more such requests were expected", last, missing), nil
+		return failureAt(last.pos, "a failure has not happened (%s): %d more such requests were expected", last, missing)
 	}
 	before := len(m.Writes())
 	if err := m.Restart(ctx); err != nil {
-		return failureAt(p.c.Pos, "after a restart: %v", err), nil
+		return failureAt(p.c.Pos, "after a restart: %v", err)
 	}
 	done := slices.DeleteFunc(slices.Clone(m.Writes()[before:]), func(w sim.Write) bool { return w.Err != nil })
 	if len(done) > 0 {
-		return failureAt(p.c.Pos, "nothing has changed, but a controller that is restarted writes:%s", listWrites(done)), nil
+		return failureAt(p.c.Pos, "nothing has changed, but a controller that is restarted writes:%s", listWrites(done))
 	}
-	return nil, nil
+	return nil
 }
 
 // means reports whether a failure is the one that was asked for.
@@ -140,7 +139,7 @@ func (p *player) waitForEnd(ctx context.Context, m Memory) error {
 
 // markReady makes ready what rules have made and is not being deleted, each
 // object once. It reports whether there was any.
-func (p *player) markReady(ctx context.Context, marked map[string]bool) (any bool, err error) {
+func (p *player) markReady(ctx context.Context, marked map[string]bool) (some bool, err error) {
 	all, err := p.place.Objects(ctx)
 	if err != nil {
 		return false, err
@@ -154,9 +153,9 @@ func (p *player) markReady(ctx context.Context, marked map[string]bool) (any boo
 		if err := p.place.MarkReady(ctx, kind, u.GetNamespace(), u.GetName()); err != nil {
 			return false, fmt.Errorf("mark %s ready: %w", title(u), err)
 		}
-		any = true
+		some = true
 	}
-	return any, nil
+	return some, nil
 }
 
 // left returns the primaries that are still there, and what rules have made and

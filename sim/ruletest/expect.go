@@ -33,7 +33,7 @@ func failureAt(pos syntax.Pos, format string, args ...any) []Failure {
 func (e objects) prepare(p *preparer) {
 	p.load(e.manifest)
 	for _, u := range e.manifest.objects {
-		p.put(e.manifest, u)
+		p.place(e.manifest, u)
 	}
 }
 

@@ -67,9 +67,10 @@ var exampleKinds = sync.OnceValues(func() (*sim.Kinds, error) {
 	return sim.NewKinds(set)
 })
 
-// setting returns what tests of a file of rules need.
-func setting(tb testing.TB, path string) ruletest.Setting {
+// setting returns what tests of the rules of examples/foo need.
+func setting(tb testing.TB) ruletest.Setting {
 	tb.Helper()
+	const path = examples + "foo/rules.yaml"
 	data, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
@@ -91,10 +92,7 @@ func settingOf(tb testing.TB, name, text string) ruletest.Setting {
 	return ruletest.Setting{Program: program, Kinds: kinds, Coverage: &rules.Coverage{}, Read: read}
 }
 
-const (
-	examples = "../../examples/"
-	fooRules = examples + "foo/rules.yaml"
-)
+const examples = "../../examples/"
 
 // prepare makes a suite of a test file that is written out. Its paths begin in
 // the folder of this package.

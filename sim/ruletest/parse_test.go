@@ -16,7 +16,7 @@ import (
 // TestBadFiles compares the whole report on each file of testdata/bad, which are
 // tests of the rules of examples/foo.
 func TestBadFiles(t *testing.T) {
-	s := setting(t, fooRules)
+	s := setting(t)
 	for _, path := range files(t, "testdata/bad/*.yaml") {
 		t.Run(path, func(t *testing.T) {
 			data, err := os.ReadFile(path)

@@ -84,7 +84,7 @@ func (p *preparer) complete(manifests []*Manifest) {
 			case u.GetName() == "" && u.GetGenerateName() == "":
 				p.complain(m.Pos, "", "%s without metadata.name", u.GetKind())
 			default:
-				p.put(m, u)
+				p.place(m, u)
 			}
 		}
 	}
@@ -111,21 +111,20 @@ func (p *preparer) load(m *Manifest) {
 	}
 }
 
-// put gives an object its kind and namespace. It returns the kind, or nil with a
-// complaint.
-func (p *preparer) put(m *Manifest, u *unstructured.Unstructured) *schema.Kind {
+// place gives an object its kind and namespace.
+func (p *preparer) place(m *Manifest, u *unstructured.Unstructured) {
 	gvk := u.GroupVersionKind()
 	kind := p.setting.Kinds.Kind(gvk)
 	switch {
 	case gvk.Kind == "":
-		return nil // Complained about already.
+		return // Complained about already.
 	case u.GetAPIVersion() == "":
 		kind = p.kind(m.Pos, gvk.Kind)
 	case kind == nil:
 		p.complain(m.Pos, p.kinds.hint(gvk), "there is no kind %s in %s", gvk.Kind, u.GetAPIVersion())
 	}
 	if kind == nil {
-		return nil
+		return
 	}
 	u.SetGroupVersionKind(kind.GVK)
 	switch {
@@ -134,7 +133,6 @@ func (p *preparer) put(m *Manifest, u *unstructured.Unstructured) *schema.Kind {
 	case !kind.Namespaced && u.GetNamespace() != "":
 		p.complain(m.Pos, "leave metadata.namespace out", "%s %s: the kind has no namespaces", kind.GVK.Kind, u.GetName())
 	}
-	return kind
 }
 
 // reference finds out what kind is meant, and the namespace.

@@ -22,7 +22,7 @@ func TestFailures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := setting(t, fooRules)
+			s := setting(t)
 			got := report(t, s, prepare(t, s, string(data)), ruletest.Options{})
 			golden(t, strings.TrimSuffix(path, ".yaml")+".txt", got)
 		})
@@ -31,7 +31,7 @@ func TestFailures(t *testing.T) {
 
 // TestExamplesPass runs the tests of one example through this package alone.
 func TestExamplesPass(t *testing.T) {
-	s := setting(t, fooRules)
+	s := setting(t)
 	data, err := os.ReadFile(examples + "foo/tests.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestExamplesPass(t *testing.T) {
 const oneFoo = `{apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, metadata: {name: foo}, spec: {deploymentName: foo}}`
 
 func TestOnlySomeCases(t *testing.T) {
-	s := setting(t, fooRules)
+	s := setting(t)
 	suite := prepare(t, s, "cases:\n- {name: one thing, steps: []}\n- {name: another, steps: [{then: {count: {Pod: 1}}}]}\n")
 	only := func(pattern string) string {
 		return report(t, s, suite, ruletest.Options{Only: regexp.MustCompile(pattern)})
@@ -59,7 +59,7 @@ func TestOnlySomeCases(t *testing.T) {
 }
 
 func TestCoverage(t *testing.T) {
-	s := setting(t, fooRules)
+	s := setting(t)
 	if got := report(t, s, prepare(t, s, "cases: [{name: nothing, steps: []}]"), ruletest.Options{}); !strings.Contains(got, "coverage: 0 of 5 expressions\n") {
 		t.Errorf("without a Foo:\n%s", got)
 	}
@@ -72,7 +72,7 @@ func TestCoverage(t *testing.T) {
 // TestSnapshot writes a snapshot, compares with it, and finds what differs.
 func TestSnapshot(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "deep", "foo.yaml")
-	s := setting(t, fooRules)
+	s := setting(t)
 	play := func(replicas string, options ruletest.Options) string {
 		foo := strings.Replace(oneFoo, "deploymentName: foo", "deploymentName: foo, replicas: "+replicas, 1)
 		return report(t, s, prepare(t, s, "cases: [{name: a, given: "+foo+", steps: [{then: {snapshot: "+file+"}}]}]"), options)
@@ -100,14 +100,14 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// A real place is one that can do no more than any cluster.
-type real struct{ ruletest.Place }
+// An actual place is one that can do no more than any cluster.
+type actual struct{ ruletest.Place }
 
 func TestAPlaceThatIsReal(t *testing.T) {
-	s := setting(t, fooRules)
+	s := setting(t)
 	options := ruletest.Options{Place: func(s ruletest.Setting) (ruletest.Place, error) {
 		m, err := ruletest.InMemory(s)
-		return real{m}, err
+		return actual{m}, err
 	}}
 	text := "cases:\n- name: possible\n  given: " + oneFoo + "\n  steps:\n  - when: {ready: Deployment/foo}\n    then: {conditions: {Ready: 'True'}, events: Synced}\n"
 	for _, step := range []string{"when: {advance: 1s}", "when: {restart: true}", "when: {fail: {verb: apply}}", "then: {writes: 0}"} {
@@ -126,7 +126,7 @@ var deploymentKind = runtimeschema.GroupVersionKind{Group: "apps", Version: "v1"
 
 // TestARestartThatWrites has a place whose controller is not idempotent.
 func TestARestartThatWrites(t *testing.T) {
-	s := setting(t, fooRules)
+	s := setting(t)
 	options := ruletest.Options{Place: func(s ruletest.Setting) (ruletest.Place, error) {
 		m, err := ruletest.InMemory(s)
 		if err != nil {
