@@ -41,6 +41,10 @@ func (p *player) conclude(ctx context.Context) ([]Failure, error) {
 	return failureAt(p.c.Pos, "the primaries were deleted, but there is still %s", strings.Join(left, ", ")), nil
 }
 
+// calm is how long a case may go on after its last step: what failed is tried
+// again later, and a restart would do so at once.
+const calm = time.Hour
+
 // again checks that what was asked to fail has failed, and that a controller
 // that remembers nothing writes nothing. What it sends in vain is no change.
 func (p *player) again(ctx context.Context, m Memory) []Failure {
@@ -57,6 +61,9 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 			}
 		}
 		return failureAt(last.pos, "a failure has not happened (%s): %d more such requests were expected", last, missing)
+	}
+	if err := m.Advance(ctx, calm); err != nil {
+		return failureAt(p.c.Pos, "after the last step: %v", err)
 	}
 	before := len(m.Writes())
 	if err := m.Restart(ctx); err != nil {

@@ -14,8 +14,8 @@
 //
 // # What is checked without being asked for
 //
-// Each step comes to rest. After the last one a restart of the controller writes
-// nothing. Then the primaries are deleted, and nothing of what the rules made for
+// Each step comes to rest. Some time after the last one a restart of the
+// controller writes nothing. Then the primaries are deleted, and nothing of what the rules made for
 // them stays; what has to be waited for on the way is made ready, or its time
 // passes. A failure that was asked for has happened.
 //

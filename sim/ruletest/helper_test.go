@@ -140,7 +140,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-func files(t *testing.T, pattern string) []string {
+func files(t testing.TB, pattern string) []string {
 	t.Helper()
 	all, err := filepath.Glob(pattern)
 	if err != nil || len(all) == 0 {

@@ -208,3 +208,21 @@ cases:
 		t.Error(got)
 	}
 }
+
+// TestWhatFailedMayBeTriedAgain has a case that ends while something waits to be
+// tried again: that a restart tries it at once is no mistake of the rules.
+func TestWhatFailedMayBeTriedAgain(t *testing.T) {
+	s := setting(t)
+	got := report(t, s, prepare(t, s, `
+cases:
+- name: a quota
+  steps:
+  - when:
+    - fail: {verb: apply, kind: Deployment, error: Forbidden}
+    - apply: `+oneFoo+`
+    then: {absent: Deployment}
+`), ruletest.Options{})
+	if strings.Contains(got, "FAIL") {
+		t.Error(got)
+	}
+}
