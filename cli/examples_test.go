@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestExamplesPass runs the tests of all examples, of which each has some, and
+// which reach every expression.
+func TestExamplesPass(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	a := &app{stdout: &stdout, stderr: &stderr}
+	if code := a.main([]string{"test", "-R", "--coverage", "../examples"}); code != exitYes {
+		t.Fatalf("exit code %d\n%s%s", code, &stdout, &stderr)
+	}
+	rules, err := filepath.Glob("../examples/*/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range rules {
+		if tests := filepath.Join(filepath.Dir(path), "tests.yaml"); !strings.Contains(stdout.String(), "ok    "+tests+"  ") {
+			t.Errorf("%s has no tests", path)
+		}
+	}
+	if m := regexp.MustCompile(`coverage: ([0-9]+) of ([0-9]+)`).FindStringSubmatch(stdout.String()); m == nil || m[1] != m[2] {
+		t.Errorf("some expressions never run:\n%s", &stdout)
+	}
+}
