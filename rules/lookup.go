@@ -53,10 +53,12 @@ func (c *compiler) lookup(l *Lookup, from syntax.Pos) {
 	l.reads = c.watched(func() {
 		if n := l.src.Namespace; n != nil {
 			l.namespace = c.text(n, "namespace")
+			c.namespaceName(n, "namespace")
 		}
 		switch {
 		case l.src.Name != nil:
 			l.name = c.text(l.src.Name, "name")
+			c.objectName(l.src.Name, l.GVK.GroupKind(), "name")
 			l.where = l.src.Name.Pos
 		case l.src.Selector != nil:
 			l.where = l.src.Selector.Pos

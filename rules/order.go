@@ -79,8 +79,26 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	c.scope = c.with(s.Template.Pos, names)
 	c.prefix += "template."
 	ch.body = c.object(ch, s.Template, s.IgnoreFields)
+	c.naming(ch, fields["metadata"])
 	c.scope, c.prefix = outerScope, outerPrefix
 	c.identifying(ch, s)
+}
+
+// naming checks the name and namespace of a child as far as they are literal.
+func (c *compiler) naming(ch *Child, metadata *syntax.Node) {
+	if metadata == nil {
+		return
+	}
+	for _, f := range metadata.Fields {
+		switch f.Key.Value {
+		case "name":
+			c.objectName(f.Value, ch.GVK.GroupKind(), "metadata.name")
+		case "generateName":
+			c.nameStart(f.Value, ch.GVK.GroupKind(), "metadata.generateName")
+		case "namespace":
+			c.namespaceName(f.Value, "metadata.namespace")
+		}
+	}
 }
 
 // manner sets how a child is treated.

@@ -49,9 +49,6 @@ func (r *rule) body() {
 func (r *rule) lookup(l *syntax.Lookup, sc *scope) {
 	r.text(l.Namespace, sc, "namespace")
 	r.text(l.Name, sc, "name")
-	gvk := runtimeschema.FromAPIVersionAndKind(l.APIVersion.Value, l.Kind.Value)
-	r.literalName(l.Name, gvk, "name")
-	r.literalNamespace(l.Namespace, "namespace")
 	if l.Selector != nil {
 		w := walker{rule: r, sc: sc}
 		s := &place{Schema: r.set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
@@ -111,10 +108,6 @@ func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
 	w.object(ch.Template, p)
 	r.prefix += "."
 	metadata := field(ch.Template, "metadata")
-	gvk := gvkOf(ch.Template)
-	r.literalName(field(metadata, "name"), gvk, "metadata.name")
-	r.literalStart(field(metadata, "generateName"), gvk, "metadata.generateName")
-	r.literalNamespace(field(metadata, "namespace"), "metadata.namespace")
 	r.marks(metadata, "metadata.")
 	r.scoped(ch, k, metadata)
 	r.prefix = outer

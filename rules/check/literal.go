@@ -55,16 +55,17 @@ func (w walker) wants(pos syntax.Pos, p *place, t *types.Type, where string) boo
 	return false
 }
 
-// scalar checks a literal.
-func (w walker) scalar(n *syntax.Node, p *place, where string) {
+// scalar checks a literal, and reports whether it is of a type that can stand
+// there.
+func (w walker) scalar(n *syntax.Node, p *place, where string) bool {
 	switch v := n.Value.(type) {
 	case string:
-		w.text(v, n.Pos, p, where)
+		return w.text(v, n.Pos, p, where)
 	case int64:
 		w.integer(v, n.Pos, p, where)
 	case float64:
 		if p.is == integer && v == math.Trunc(v) {
-			return // 3.0 is written as 3.
+			return true // 3.0 is written as 3.
 		}
 		if w.literalWants(n, p, types.DoubleType, where) {
 			w.bounds(v, n.Pos, p, where)
@@ -72,6 +73,7 @@ func (w walker) scalar(n *syntax.Node, p *place, where string) {
 	case bool:
 		w.literalWants(n, p, types.BoolType, where)
 	}
+	return true
 }
 
 // literalWants is wants for a literal that can be written otherwise.
@@ -128,23 +130,34 @@ func (w walker) oneOf(v any, shown string, pos syntax.Pos, p *place, where strin
 	e.Hint = meant(shown, known)
 }
 
-// text checks a text that is known.
-func (w walker) text(v string, pos syntax.Pos, p *place, where string) {
+// text checks a text that is known, and reports whether text can stand there.
+func (w walker) text(v string, pos syntax.Pos, p *place, where string) bool {
+	meant := syntax.Forgotten(v, w.objects()...)
 	switch p.is {
 	case quantity:
-		if _, err := resource.ParseQuantity(v); err != nil {
-			w.errorf(pos, "%s: %q is no quantity", where, v).Hint = "such as 500m, 2 or 64Mi"
+		if _, err := resource.ParseQuantity(v); err == nil {
+			return true
 		}
-		return
+		e := w.errorf(pos, "%s: %q is no quantity", where, v)
+		if e.Hint = "such as 500m, 2 or 64Mi"; meant != "" {
+			e.Hint = "write " + meant
+		}
+		return false
 	case text:
 	default:
-		if !w.fits(types.StringType, p) {
-			e := w.errorf(pos, "%s: expected %s, got string", where, w.expected(p))
-			if p.is == integer || p.is == number || p.is == boolean {
-				e.Hint = unquoted(v)
-			}
+		if w.fits(types.StringType, p) {
+			return true
 		}
-		return
+		e := w.errorf(pos, "%s: expected %s, got string", where, w.expected(p))
+		if meant != "" {
+			e.Hint = "write " + meant
+		} else if p.is == integer || p.is == number || p.is == boolean {
+			e.Hint = unquoted(v)
+		}
+		return false
+	}
+	if meant != "" {
+		return true // Nobody knows what comes out of it.
 	}
 	w.oneOf(v, v, pos, p, where)
 	length := int64(utf8.RuneCountInString(v))
@@ -157,6 +170,7 @@ func (w walker) text(v string, pos syntax.Pos, p *place, where string) {
 		w.errorf(pos, "%s: %q does not match %s", where, v, p.Pattern)
 	}
 	w.format(v, pos, p, where)
+	return true
 }
 
 // unquoted says how to write a number or a truth value that is in quotes.

@@ -58,10 +58,33 @@ func (w walker) value(n *syntax.Node, p *place, where string) {
 	case syntax.Null:
 		w.null(n, p, where)
 	default:
-		if p != nil {
-			w.scalar(n, p, where)
+		if p == nil || w.scalar(n, p, where) {
+			w.forgotten(n, where)
 		}
 	}
+}
+
+// forgotten warns about text that must have been meant as an expression.
+func (r *rule) forgotten(n *syntax.Node, where string) {
+	if n == nil || n.Kind != syntax.Text || r.said[finding{n.Pos, ""}] {
+		return
+	}
+	if meant := syntax.Forgotten(literal(n).Value, r.objects()...); meant != "" {
+		r.said[finding{n.Pos, ""}] = true // Data of let is looked at wherever it is used.
+		r.warnf(n.Pos, "%s: %q is text as it stands, no expression", where, literal(n).Value).Hint = "write " + meant
+	}
+}
+
+// objects returns the names of the rule's lookups and children.
+func (r *rule) objects() []string {
+	var out []string
+	for _, l := range r.src.Lookups {
+		out = append(out, l.ID.Value)
+	}
+	for _, ch := range r.entries() {
+		out = append(out, ch.ID.Value)
+	}
+	return out
 }
 
 // maxDepth bounds how far lets are followed that contain each other.
@@ -237,6 +260,7 @@ func (w walker) null(n *syntax.Node, p *place, where string) {
 // text checks a value that must be text, whatever is in it.
 func (r *rule) text(n *syntax.Node, sc *scope, where string) {
 	if n == nil || n.Kind != syntax.Interp {
+		r.forgotten(n, where)
 		return
 	}
 	if len(n.Parts) > 1 {

@@ -72,8 +72,9 @@ func flowHint(line string, i int) string {
 // goes on, or -1.
 func brokenQuotes(line string) int {
 	for i := 0; i < len(line); i++ {
-		if line[i] != '"' && line[i] != '\'' {
-			continue
+		before := strings.TrimRight(line[:i], " ")
+		if line[i] != '"' && line[i] != '\'' || before != "" && !strings.ContainsAny(before[len(before)-1:], "[{,:") {
+			continue // Quotes within a value mean nothing to YAML.
 		}
 		i += endOfQuotes(line[i:])
 		if rest := strings.TrimLeft(line[i:], " "); rest != "" && !strings.Contains(",]}:", rest[:1]) {

@@ -107,7 +107,9 @@ func (s scope) lookupNamespace(n *yaml.Node) *Node {
 	}
 	if name := d.Value.(string); name != "" && len(validation.IsDNS1123Label(name)) > 0 {
 		e := s.errorf(d.Pos, "%q is not the name of a namespace", name)
-		if strings.ContainsAny(name, "*?") {
+		if meant := Forgotten(name); meant != "" {
+			e.Hint = "write " + meant
+		} else if strings.ContainsAny(name, "*?") {
 			e.Hint = everywhere
 		}
 		return nil

@@ -1,0 +1,117 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"reconcel/rules/syntax"
+)
+
+// A naming is what names may look like.
+type naming struct {
+	check func(string) []string
+	// in are the characters that a name may have besides letters and digits.
+	in   string
+	says string
+}
+
+var (
+	domainNames = naming{validation.IsDNS1123Subdomain, "-.", "lower-case letters, digits, - and ., with a letter or digit at both ends"}
+	labelNames  = naming{validation.IsDNS1123Label, "-", "at most 63 lower-case letters, digits and -, with a letter or digit at both ends"}
+)
+
+// anyNames are those of kinds whose names need not be names of DNS.
+var anyNames = naming{check: func(string) []string { return nil }}
+
+func namingOf(gk schema.GroupKind) naming {
+	switch {
+	case freelyNamed(gk):
+		return anyNames
+	case gk == schema.GroupKind{Kind: "Service"}, gk == schema.GroupKind{Kind: "Namespace"}:
+		return labelNames
+	}
+	return domainNames
+}
+
+// objectName complains about a name, as far as it is literal, that no object of
+// a kind can have.
+func (c *compiler) objectName(n *syntax.Node, gk schema.GroupKind, where string) {
+	rule := namingOf(gk)
+	if name := c.literalName(n, rule, where); len(rule.check(name)) > 0 {
+		c.complain(n.Pos, "%s: %q cannot be the name of a %s: %s", where, name, gk.Kind, rule.says).Hint = rule.instead(name)
+	}
+}
+
+// nameStart complains about how generated names are to begin.
+func (c *compiler) nameStart(n *syntax.Node, gk schema.GroupKind, where string) {
+	rule := namingOf(gk)
+	if name := c.literalName(n, rule, where); len(rule.check(name+"x")) > 0 {
+		c.complain(n.Pos, "%s: %q cannot be how the name of a %s begins: %s", where, name, gk.Kind, rule.says).Hint = rule.instead(name)
+	}
+}
+
+// namespaceName complains about the name of a namespace.
+func (c *compiler) namespaceName(n *syntax.Node, where string) {
+	if name := c.literalName(n, labelNames, where); len(labelNames.check(name)) > 0 {
+		c.complain(n.Pos, "%s: %q cannot be the name of a namespace: %s", where, name, labelNames.says).Hint = labelNames.instead(name)
+	}
+}
+
+// literalName returns a name that is literal as a whole, or else one that there
+// is nothing to say about. It complains about one that must have been meant as
+// an expression, and about the text around expressions.
+func (c *compiler) literalName(n *syntax.Node, rule naming, where string) string {
+	const fine = "x"
+	if n.Kind == syntax.Interp && rule.in != "" {
+		c.nameParts(n, rule, where)
+	}
+	name, ok := n.Value.(string)
+	if !ok || name == "" {
+		return fine
+	}
+	if meant := syntax.Forgotten(name, c.declared...); meant != "" {
+		c.complain(n.Pos, "%s: %q is text as it stands, no expression", where, name).Hint = "write " + meant
+		return fine
+	}
+	return name
+}
+
+// nameParts checks the text around expressions.
+func (c *compiler) nameParts(n *syntax.Node, rule naming, where string) {
+	for i, p := range n.Parts {
+		if p.Expr != nil {
+			continue
+		}
+		first, last := i == 0, i == len(n.Parts)-1
+		bad := strings.IndexFunc(p.Text, func(r rune) bool { return !rule.allows(r) }) >= 0 ||
+			first && strings.HasPrefix(p.Text, "-") || last && strings.HasSuffix(p.Text, ".") ||
+			last && strings.HasSuffix(p.Text, "-") && !strings.HasSuffix(where, "generateName")
+		if bad {
+			c.complain(n.Pos, "%s: %q cannot be part of a name: %s", where, p.Text, rule.says)
+		}
+	}
+}
+
+func (r naming) allows(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune(r.in, c)
+}
+
+// instead returns a hint with a name like another one that is allowed, or "".
+func (r naming) instead(name string) string {
+	if strings.Contains(name, "{{") || strings.Contains(name, "$(") {
+		return "a value is written ${...}"
+	}
+	similar := strings.Map(func(c rune) rune {
+		if slices.Contains([]rune{'_', ' ', '.', '/', ':'}, c) && !r.allows(c) {
+			return '-'
+		}
+		return c
+	}, strings.ToLower(name))
+	if similar == name || len(r.check(similar)) > 0 {
+		return ""
+	}
+	return "write " + similar
+}
