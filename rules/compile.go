@@ -42,6 +42,9 @@ type compiler struct {
 	shapes map[string]*expr.Shape // of all that is in scope
 	lets   map[string]*let
 	looks  map[string]*Lookup
+	// looking are the ids of the lookups that are being compiled, each for the
+	// one before it.
+	looking []string
 	// declared are the names in scope.
 	declared []string
 	// reads collects the ids of the children that the expressions compiled

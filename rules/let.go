@@ -107,23 +107,25 @@ func expressions(l *syntax.Let) []*syntax.Expr {
 	if l.Expr != nil {
 		return []*syntax.Expr{l.Expr}
 	}
+	return nodeExpressions(l.Data)
+}
+
+// nodeExpressions returns all expressions of data.
+func nodeExpressions(n *syntax.Node) []*syntax.Expr {
+	if n == nil {
+		return nil
+	}
 	var out []*syntax.Expr
-	var walk func(*syntax.Node)
-	walk = func(n *syntax.Node) {
-		for _, p := range n.Parts {
-			if p.Expr != nil {
-				out = append(out, p.Expr)
-			}
-		}
-		for _, item := range n.Items {
-			walk(item)
-		}
-		for _, f := range n.Fields {
-			walk(f.Value)
+	for _, p := range n.Parts {
+		if p.Expr != nil {
+			out = append(out, p.Expr)
 		}
 	}
-	if l.Data != nil {
-		walk(l.Data)
+	for _, item := range n.Items {
+		out = append(out, nodeExpressions(item)...)
+	}
+	for _, f := range n.Fields {
+		out = append(out, nodeExpressions(f.Value)...)
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,10 +45,13 @@ func (c *compiler) lookup(l *Lookup, from syntax.Pos) {
 	case letDone:
 		return
 	case letBusy:
-		c.complain(from, "%s: it reads itself", l.src.Entry)
+		path := append(slices.Clone(c.looking[slices.Index(c.looking, l.ID):]), l.ID)
+		c.errorf(from, c.src.Name.Value, "%s: %s is a cycle", l.src.Entry, strings.Join(path, " → "))
 		return
 	}
 	l.state = letBusy
+	c.looking = append(c.looking, l.ID)
+	defer func() { c.looking = c.looking[:len(c.looking)-1] }()
 	outer := c.prefix
 	c.prefix = l.src.Entry + ": "
 	l.reads = c.watched(func() {

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
 
 	"reconcel/rules/expr"
 	"reconcel/rules/syntax"
@@ -38,12 +37,7 @@ func (c *compiler) children() {
 	before := c.dependencies(reads, ready)
 	order, cycle := topological(before)
 	if cycle != nil {
-		ids := make([]string, len(cycle))
-		for i, k := range cycle {
-			ids[i] = entries[k].ID.Value
-		}
-		at := entries[cycle[0]]
-		c.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry, strings.Join(ids, " → "))
+		c.cycles(before, cycle)
 		return
 	}
 	c.gates(reads, heads, order)
@@ -262,42 +256,4 @@ func (c *compiler) gates(reads, heads []map[string]bool, order []int) {
 		}
 	}
 	c.rule.Children = sorted
-}
-
-// topological returns an order in which everything comes after what is before
-// it, and otherwise in the order given. If there is none, it returns a cycle
-// that begins and ends with the same index.
-func topological(before [][]int) (order, cycle []int) {
-	done := make([]bool, len(before))
-	for len(order) < len(before) {
-		next := -1
-		for i := range before {
-			if !done[i] && !slices.ContainsFunc(before[i], func(j int) bool { return !done[j] }) {
-				next = i
-				break
-			}
-		}
-		if next < 0 {
-			return nil, findCycle(before, done)
-		}
-		done[next] = true
-		order = append(order, next)
-	}
-	return order, nil
-}
-
-// findCycle follows what is not done back until it meets itself, and begins
-// the cycle with its first member in the order given.
-func findCycle(before [][]int, done []bool) []int {
-	at := slices.Index(done, false)
-	var path []int
-	for !slices.Contains(path, at) {
-		path = append(path, at)
-		i := slices.IndexFunc(before[at], func(j int) bool { return !done[j] })
-		at = before[at][i]
-	}
-	path = path[slices.Index(path, at):]
-	first := slices.Index(path, slices.Min(path))
-	path = append(path[first:], path[:first]...)
-	return append(path, path[0])
 }

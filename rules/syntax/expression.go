@@ -31,7 +31,7 @@ func (s scope) expr(n *yaml.Node) *Expr {
 	if s.wrapped(sc, e) || !s.bounded(e) {
 		return nil
 	}
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && s.hash(sc) {
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && (s.hash(sc) || s.comma(sc)) {
 		return nil
 	}
 	return e
@@ -109,6 +109,26 @@ func (s scope) hash(sc *scalar) bool {
 		return false
 	}
 	return false
+}
+
+// comma complains about an expression that YAML cut off within { } or [ ], where
+// a comma ends a value.
+func (s scope) comma(sc *scalar) bool {
+	open := 0
+	for _, r := range sc.runes {
+		switch r {
+		case '(':
+			open++
+		case ')':
+			open--
+		}
+	}
+	p := sc.at(len(sc.runes))
+	if c := s.text.cursor(p); open <= 0 || c.peek() != ',' {
+		return false
+	}
+	s.errorf(p, "YAML ends the expression at this comma, within { } or [ ]").Hint = "quote the whole expression"
+	return true
 }
 
 // wholeLine tells the author to quote a value that YAML cut off, with what it

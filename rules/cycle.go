@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
+)
+
+// topological returns an order in which everything comes after what is before
+// it, and otherwise in the order given. If there is none, it returns a cycle
+// that begins and ends with the same index.
+func topological(before [][]int) (order, cycle []int) {
+	done := make([]bool, len(before))
+	for len(order) < len(before) {
+		next := -1
+		for i := range before {
+			if !done[i] && !slices.ContainsFunc(before[i], func(j int) bool { return !done[j] }) {
+				next = i
+				break
+			}
+		}
+		if next < 0 {
+			return nil, findCycle(before, done)
+		}
+		done[next] = true
+		order = append(order, next)
+	}
+	return order, nil
+}
+
+// findCycle follows what is not done back until it meets itself, and begins
+// the cycle with its first member in the order given.
+func findCycle(before [][]int, done []bool) []int {
+	at := slices.Index(done, false)
+	var path []int
+	for !slices.Contains(path, at) {
+		path = append(path, at)
+		i := slices.IndexFunc(before[at], func(j int) bool { return !done[j] })
+		at = before[at][i]
+	}
+	path = path[slices.Index(path, at):]
+	first := slices.Index(path, slices.Min(path))
+	path = append(path[first:], path[:first]...)
+	return append(path, path[0])
+}
+
+// cycles complains about the cycles among the children, each child once.
+func (c *compiler) cycles(before [][]int, cycle []int) {
+	entries := c.entries()
+	for cycle != nil {
+		ids := make([]string, len(cycle))
+		var waits []string
+		for i, k := range cycle {
+			ids[i] = entries[k].ID.Value
+			if i > 0 {
+				waits = append(waits, fmt.Sprintf("%s waits for %s at %s", ids[i-1], ids[i], c.waitsAt(entries[cycle[i-1]], ids[i])))
+			}
+		}
+		at := entries[cycle[0]]
+		c.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry, strings.Join(ids, " → ")).Hint = strings.Join(waits, ", ")
+		for _, k := range cycle {
+			before[k] = nil
+		}
+		_, cycle = topological(before)
+	}
+}
+
+// waitsAt returns where an entry says that it comes after another one, or reads
+// it, be it through a let.
+func (c *compiler) waitsAt(s *syntax.Child, id string) syntax.Pos {
+	for _, a := range s.After {
+		if a.Value == id {
+			return a.Pos
+		}
+	}
+	names := []string{child}
+	all := []*syntax.Expr{s.When, s.Replicas, s.MaxUnavailable}
+	for _, it := range s.ForEach {
+		all = append(all, it.In)
+		names = append(names, it.Name.Value)
+		if it.Index.Value != "" {
+			names = append(names, it.Index.Value)
+		}
+	}
+	all = append(append(all, nodeExpressions(s.Template)...), s.ReadyWhen, s.FailWhen)
+	scope := c.with(s.Pos, names)
+	for _, e := range all {
+		if e == nil {
+			continue
+		}
+		if checked, _ := scope.Check(e, expr.Any); checked != nil && slices.ContainsFunc(checked.Reads(), func(name string) bool {
+			return name == id || c.lets[name] != nil && c.lets[name].reads[id] || c.looks[name] != nil && c.looks[name].reads[id]
+		}) {
+			return e.Pos
+		}
+	}
+	return s.Pos
+}
