@@ -134,7 +134,12 @@ func (w walker) unknownField(pos syntax.Pos, key string, p *place, where string)
 	if w.partial == statusFields {
 		text = "%s: unknown field, which the API server drops"
 	}
-	w.errorf(pos, text, where).Hint = meant(key, slices.Collect(maps.Keys(p.Properties)))
+	e := w.errorf(pos, text, where)
+	e.Hint = meant(key, slices.Collect(maps.Keys(p.Properties)))
+	first, _, _ := strings.Cut(key, ".")
+	if _, known := p.Properties[first]; known && syntax.Nested(key) != "" {
+		e.Hint = "write " + syntax.Nested(key)
+	}
 }
 
 func (w walker) fields(n *syntax.Node, p *place, where string) {

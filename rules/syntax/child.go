@@ -46,7 +46,12 @@ var (
 				{If: kept, Then: holds("ignoreFields", &schema{MaxItems: new(0)})},
 			},
 		},
-		wrong: map[string]wrongKey{"timeout": {hint: "only entries of finalize have it"}},
+		wrong: map[string]wrongKey{
+			"timeout": {hint: "only entries of finalize have it"},
+			"in":      inForEach,
+			"index":   inForEach,
+			"name":    {hint: "write id; the object's name is template.metadata.name, that of an iterator stands in forEach", means: "id"},
+		},
 	}
 	finalizeShape = shape{
 		doc: "An object that is made once when the primary is deleted, and waited for.",
@@ -70,6 +75,7 @@ var (
 			"ignoreFields":   onlyChildren,
 		},
 	}
+	inForEach    = wrongKey{hint: "write forEach: [{name: item, in: self.spec.items}]", means: "forEach"}
 	onlyChildren = wrongKey{hint: "only children have it: an object of finalize is created once, then left alone"}
 )
 

@@ -61,6 +61,10 @@ func (s scope) readForEach(n *yaml.Node, names *names) []*Iterator {
 
 func (s scope) readIterator(n *yaml.Node, own map[string]Pos, names *names) *Iterator {
 	it := &Iterator{Pos: s.text.pos(n), Unfit: true}
+	if s.isShortIterator(n) {
+		names.loseIterators(n)
+		return it
+	}
 	t := s.table(n, &iteratorShape)
 	if t == nil {
 		names.nameless = true
@@ -82,6 +86,20 @@ func (s scope) readIterator(n *yaml.Node, own map[string]Pos, names *names) *Ite
 		names.lost = append(names.lost, it.Name.Value, it.Index.Value)
 	}
 	return it
+}
+
+// isShortIterator complains about a name with its list behind it.
+func (s scope) isShortIterator(n *yaml.Node) bool {
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode || broken(n.Content[0]) {
+		return false
+	}
+	key := n.Content[0]
+	if name := key.Value; iteratorShape.has(name) || iteratorShape.meant(name) != "" || !IsName(name) {
+		return false
+	}
+	s.errorf(s.text.pos(key), "expected name and in, got %q", key.Value).Hint =
+		"write {name: " + key.Value + ", in: " + quoted(n.Content[1].Value) + "}"
+	return true
 }
 
 // iteratorName reads a name for the expressions of a child, and whether it is

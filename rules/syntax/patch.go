@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -48,6 +49,8 @@ func (s scope) isPatch(n *yaml.Node, f Field) bool {
 		s.errorf(f.Key.Pos, "%s cannot be patched: it says what the object is", f.Key.Value).Hint = "remove it"
 	case "status":
 		s.errorf(f.Key.Pos, "status cannot be patched").Hint = "use status: of the rule"
+	case "labels", "annotations":
+		s.errorf(f.Key.Pos, "%s is a field of metadata", f.Key.Value).Hint = "write metadata: {" + f.Key.Value + ": ...}"
 	case "metadata":
 		before := len(s.errs)
 		for _, e := range s.muted().entries(n) {
@@ -57,6 +60,10 @@ func (s scope) isPatch(n *yaml.Node, f Field) bool {
 		}
 		return len(s.errs) == before
 	default:
+		if nested := Nested(f.Key.Value); nested != "" { // No object has such a field.
+			s.errorf(f.Key.Pos, "%q is one key, not a path", f.Key.Value).Hint = "write " + nested
+			return false
+		}
 		return true
 	}
 	return false
@@ -77,6 +84,10 @@ func (s scope) checkPatchMetadata(n *yaml.Node) {
 			continue
 		}
 		err := s.errorf(e.key.Pos, "%s cannot be patched: of metadata, only labels and annotations can", e.key.Value)
-		err.Hint = suggest(e.key.Value, patchMetadataShape.names())
+		if first, _, _ := strings.Cut(e.key.Value, "."); patchMetadataShape.has(first) {
+			err.Hint = "write " + Nested(e.key.Value)
+		} else {
+			err.Hint = suggest(e.key.Value, patchMetadataShape.names())
+		}
 	}
 }

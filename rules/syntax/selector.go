@@ -68,12 +68,15 @@ func (s scope) literalSelector(n *yaml.Node) *Node {
 
 // checkLiteral complains about every ${...} in data.
 func (s scope) checkLiteral(n *yaml.Node) {
-	const message = "must be a literal, ${...} is not possible here"
+	const (
+		message = "must be a literal, ${...} is not possible here"
+		hint    = "it goes to the API server before there is an object: what depends on the object belongs into for.when"
+	)
 	switch n.Kind {
 	case yaml.MappingNode:
 		for _, e := range s.muted().entries(n) {
 			if strings.Contains(e.key.Value, "${") {
-				s.errorf(e.key.Pos, message)
+				s.errorf(e.key.Pos, message).Hint = hint
 			}
 			s.key(e.key.Value).checkLiteral(e.value)
 		}
@@ -83,7 +86,7 @@ func (s scope) checkLiteral(n *yaml.Node) {
 		}
 	default:
 		if computed(n) {
-			s.errorf(s.text.pos(n), message)
+			s.errorf(s.text.pos(n), message).Hint = hint
 		}
 	}
 }
@@ -205,17 +208,17 @@ func (s scope) requirement(n *yaml.Node) {
 		s.key("values").index(i).labelValue(item)
 	}
 	switch takes := slices.Contains([]string{"In", "NotIn"}, operator.Value); {
-	case operator.Value == "":
+	case operator.Value == "" || !isNull(t["values"]) && t["values"].Kind != yaml.SequenceNode:
 	case takes && len(values) == 0:
-		s.errorf(operator.Pos, "operator %s needs values", operator.Value)
+		s.errorf(operator.Pos, "operator %s needs values", operator.Value).Hint = "write values: [...], or the operator Exists"
 	case !takes && len(values) > 0:
-		s.errorf(operator.Pos, "operator %s takes no values", operator.Value)
+		s.errorf(operator.Pos, "operator %s takes no values", operator.Value).Hint = "remove values, or write In or NotIn"
 	}
 }
 
 func (s scope) labelKey(key String) {
 	if len(validation.IsQualifiedName(key.Value)) > 0 {
-		s.errorf(key.Pos, "%q is not the name of a label", key.Value)
+		s.errorf(key.Pos, "%q is not the name of a label", key.Value).Hint = "at most 63 letters, digits, -, _ and ., or domain/name"
 	}
 }
 
@@ -226,6 +229,6 @@ func (s scope) labelValue(n *yaml.Node) {
 	}
 	value, ok := s.literal(n)
 	if ok && len(validation.IsValidLabelValue(value.Value)) > 0 {
-		s.errorf(value.Pos, "%q is not the value of a label", value.Value)
+		s.errorf(value.Pos, "%q is not the value of a label", value.Value).Hint = "at most 63 letters, digits, -, _ and ."
 	}
 }

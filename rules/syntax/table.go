@@ -167,12 +167,23 @@ func (s scope) list(n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
+// listsOfText are the keys of lists whose items are text.
+var listsOfText = []string{"after", "namespaces", "ignoreFields", "values"}
+
 // wrongShape complains that n is not what was expected.
 func (s scope) wrongShape(n *yaml.Node, expected string) {
 	if broken(n) {
 		return
 	}
-	s.errorf(s.text.pos(n), "expected %s, got %s", expected, describe(n))
+	e := s.errorf(s.text.pos(n), "expected %s, got %s", expected, describe(n))
+	switch {
+	case expected == "a list" && n.Kind == yaml.MappingNode:
+		e.Hint = "begin each item with \"- \""
+	case expected == "a list" && n.Kind == yaml.ScalarNode && !computed(n) && slices.Contains(listsOfText, s.path[strings.LastIndexByte(s.path, '.')+1:]):
+		e.Hint = "write [" + quoted(n.Value) + "]"
+	case strings.HasPrefix(expected, "a map") && n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle == 0:
+		e.Hint = "write its keys without \"- \""
+	}
 }
 
 // literal returns a string that stands in the file as it is, and whether it

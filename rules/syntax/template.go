@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -78,6 +79,9 @@ func (nm naming) key() string {
 	return "name"
 }
 
+// besideTemplate are keys of children that no object has.
+var besideTemplate = []string{"forEach", "readyWhen", "failWhen", "ifExists", "onChange", "maxUnavailable", "onDelete", "ignoreFields"}
+
 // readTemplate reads the object that a child is made from.
 func (s scope) readTemplate(n *yaml.Node, nm naming) *Node {
 	if n.Kind != yaml.MappingNode {
@@ -89,6 +93,9 @@ func (s scope) readTemplate(n *yaml.Node, nm naming) *Node {
 		values[e.key.Value] = e.value
 		if e.key.Value == "status" {
 			s.errorf(e.key.Pos, "status is a controller's to write, not a template's").Hint = "remove it"
+		}
+		if slices.Contains(besideTemplate, e.key.Value) {
+			s.errorf(e.key.Pos, "%s stands beside template, not in it", e.key.Value).Hint = "indent it like template"
 		}
 	}
 	if v := s.required(n, values, "apiVersion"); v != nil {
