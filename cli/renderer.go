@@ -141,8 +141,11 @@ func (r *renderer) rule(o *object, result *rules.RuleResult, foreign map[rules.I
 			r.children(o, result.Rule, c, foreign)
 		}
 	}
-	if result.StatusErr != nil {
-		r.fail(o, "%v", result.StatusErr)
+	for i := range result.StatusErrs {
+		r.fail(o, "%v", &result.StatusErrs[i])
+	}
+	for _, w := range result.StatusWaits {
+		r.tell(o, "rule %q, %s: waits for %s", result.Rule.Name, w.Field, strings.Join(w.Waits, ", "))
 	}
 }
 
@@ -179,7 +182,7 @@ func (r *renderer) child(o *object, rule *rules.Rule, d *rules.Desired, foreign 
 		r.fail(o, "%v", d.Err)
 		return
 	}
-	content, err := d.Whole()
+	content, err := applied(d)
 	if err != nil {
 		r.fail(o, "%s (%s): %v", name, place, err)
 		return

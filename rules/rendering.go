@@ -76,10 +76,20 @@ type RuleResult struct {
 	PatchErr   *Failure
 	PatchWaits []string // what the patch waits for
 	Status     []byte   // a JSON object with sorted keys; empty: the rule writes no status
-	StatusErr  *Failure // a status field or condition that failed; the others stand
+	StatusErr  *Failure // all status fields and conditions that failed; the others stand
 	Conditions []Condition
+	// StatusErrs are the failures of StatusErr one by one, and StatusWaits the
+	// fields that have to wait.
+	StatusErrs  []Failure
+	StatusWaits []FieldWait
 
 	patch, status span // of Patch and Status in Rendering.buf
+}
+
+// A FieldWait is a field of the status that is left out for now.
+type FieldWait struct {
+	Field string
+	Waits []string // what it waits for
 }
 
 // NeedsFinalizer reports whether the primary must carry the rule's finalizer:

@@ -20,7 +20,13 @@ func (r *run) renderStatus() {
 	r.executeLenient(t.ops, func(o *op, res result) {
 		if res.err != nil {
 			r.statusFailure(r.failure("", o.where, res.err))
+			return
 		}
+		wait := FieldWait{Field: o.where, Waits: r.trails(res.unknown)}
+		if ids := r.excluded(res.unknown); ids != nil {
+			wait.Waits = []string{"what when excludes: " + strings.Join(ids, ", ")}
+		}
+		r.result.StatusWaits = append(r.result.StatusWaits, wait)
 	})
 	r.buf = expr.Close(r.buf, '}')
 	r.result.status = span{start, len(r.buf)}
@@ -28,6 +34,7 @@ func (r *run) renderStatus() {
 
 // statusFailure adds a failure to those of other fields and conditions.
 func (r *run) statusFailure(f *Failure) {
+	r.result.StatusErrs = append(r.result.StatusErrs, *f)
 	if r.result.StatusErr == nil {
 		r.result.StatusErr = f
 		return
