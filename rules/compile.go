@@ -211,8 +211,8 @@ func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type
 		if i.Undeclared != "" && c.src.Nameless {
 			continue // It may be the name of something that could not be read.
 		}
-		if hint := c.elsewhere(i.Undeclared); hint != "" {
-			i.Hint = hint
+		if i.Hint = habit(i, src, where); c.elsewhere(i.Undeclared) != "" {
+			i.Hint = c.elsewhere(i.Undeclared)
 		}
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
 	}

@@ -107,11 +107,17 @@ func (r *rule) issue(i expr.TypeIssue, checked *ast.AST, where string) {
 		if e.ID() == i.Node {
 			if o := r.all.object(checked.GetType(operandOf(e).ID())); o != nil {
 				hint = meant(i.Field, o.names())
+				if hint == "" && o.whole && slices.Contains(ofMetadata, i.Field) {
+					hint = "write metadata." + i.Field
+				}
 			}
 		}
 	}))
 	r.errorf(i.Pos, "%s: undefined field '%s'", where, i.Field).Hint = hint
 }
+
+// ofMetadata are fields that people look for one level too high.
+var ofMetadata = []string{"name", "namespace", "labels", "annotations", "uid", "generation", "ownerReferences"}
 
 // saidPlainly are some of CEL's messages in other words.
 var saidPlainly = []struct {

@@ -49,8 +49,14 @@ var (
 		wrong: map[string]wrongKey{
 			"timeout": {hint: "only entries of finalize have it"},
 			"in":      inForEach,
-			"index":   inForEach,
-			"name":    {hint: "write id; the object's name is template.metadata.name, that of an iterator stands in forEach", means: "id"},
+			"if":      {hint: "write when", means: "when"},
+
+			"apiVersion": inTemplate,
+			"kind":       inTemplate,
+			"metadata":   inTemplate,
+			"spec":       inTemplate,
+			"index":      inForEach,
+			"name":       {hint: "write id; the object's name is template.metadata.name, that of an iterator stands in forEach", means: "id"},
 		},
 	}
 	finalizeShape = shape{
@@ -75,6 +81,7 @@ var (
 			"ignoreFields":   onlyChildren,
 		},
 	}
+	inTemplate   = wrongKey{hint: "the object stands under template", means: "template"}
 	inForEach    = wrongKey{hint: "write forEach: [{name: item, in: self.spec.items}]", means: "forEach"}
 	onlyChildren = wrongKey{hint: "only children have it: an object of finalize is created once, then left alone"}
 )

@@ -35,6 +35,12 @@ var ruleShape = shape{
 		{name: "allow", value: mapOf(&allowShape), doc: "What the rule may do beyond the namespace of its primary. Nothing by default."},
 	},
 	later: []string{"onRuleRemoval", "serviceAccountName"},
+	wrong: map[string]wrongKey{
+		"when":      {hint: "write it into for"},
+		"selector":  {hint: "write it into for"},
+		"resources": {hint: "write children", means: "children"},
+		"variables": {hint: "write let", means: "let"},
+	},
 }
 
 // teardowns are the ways in which children go.
@@ -168,6 +174,12 @@ var checkShape = shape{
 	keys: []key{
 		{name: "expression", required: true, value: boolExpr, doc: "What must be true, like `self.spec.size > 0`."},
 		{name: "message", value: textData, doc: "What to tell people if it is not, with `${...}` for values. By default the expression itself."},
+	},
+	wrong: map[string]wrongKey{
+		"expr": {hint: "write expression", means: "expression"},
+		"rule": {hint: "write expression", means: "expression"},
+		"cel":  {hint: "write expression", means: "expression"},
+		"msg":  {hint: "write message", means: "message"},
 	},
 }
 
