@@ -71,13 +71,26 @@ image: ## Build the container image reconcel:dev
 ##@ Check
 
 .PHONY: test
-test: unit integration examples ## Run every test, with the race detector, those on a real control plane included
+test: unit fuzz-sample integration examples ## Run every test, with the race detector, those on a real control plane included
 
 .PHONY: unit
 unit: ## Run the tests that need no cluster
 	$(NO_RACE)
 	go test $(RACE) -p 2 -timeout 15m ./...
 	cd devcluster && go test $(RACE) -timeout 10m .
+
+# What is fuzzed: package and function. What a run finds is kept in its package's testdata/fuzz.
+FUZZ := syntax/FuzzParse FuzzRender FuzzGrown
+SOAK_MINUTES ?= 10
+fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 1s ./rules/$(filter-out ./,$(dir $(f)));)
+
+.PHONY: soak
+soak: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
+	@$(call fuzz,$$(($(SOAK_MINUTES) * 60 / $(words $(FUZZ))))s)
+
+.PHONY: fuzz-sample
+fuzz-sample: ## Fuzz each target for 5 seconds
+	@$(call fuzz,5s)
 
 # One package at a time: what these tests wait for should not wait for a compiler.
 .PHONY: integration

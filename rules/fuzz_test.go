@@ -13,6 +13,7 @@ import (
 func fuzzRule(expression string) string {
 	bare, data := quoted(expression), quoted("${"+expression+"}")
 	text := quoted("a-${" + expression + "}-b")
+	typeless := quoted("dyn(" + expression + ")") // of any type, where one is wanted
 	return `
 - name: r
   for: {apiVersion: example.com/v1, kind: Primary}
@@ -36,16 +37,16 @@ func fuzzRule(expression string) string {
       spec: {x: ` + data + `, limits: ` + data + `, list: [` + data + `, ` + text + `], d: "${d}"}
   - id: c
     template: {apiVersion: example.com/v1, kind: C, metadata: {name: c, annotations: ` + data + `}, spec: ` + data + `}
-  - id: each
-    forEach: [{name: e, index: i, in: ` + bare + `}]
+  - id: every
+    forEach: [{name: e, index: i, in: ` + typeless + `}]
     failWhen: ` + quoted("e == child") + `
-    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "each-${i}", namespace: "${e.?n.orValue('ns')}"}, data: {x: "${string(i)}"}}
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "every-${i}", namespace: "${e.?n.orValue('ns')}"}, data: {x: "${string(i)}"}}
   - id: many
-    replicas: ` + bare + `
+    replicas: ` + typeless + `
     onChange: replace
-    maxUnavailable: ` + bare + `
+    maxUnavailable: ` + typeless + `
     ignoreFields: [spec.x, metadata.annotations.b]
-    template: {apiVersion: v1, kind: Pod, metadata: {generateName: many-, annotations: {a: ` + data + `, b: ` + text + `}}, spec: {x: ` + data + `, y: "${size(each)}"}}
+    template: {apiVersion: v1, kind: Pod, metadata: {generateName: many-, annotations: {a: ` + data + `, b: ` + text + `}}, spec: {x: ` + data + `, y: "${size(every)}"}}
   patch: {metadata: {labels: ` + data + `, annotations: {a: ` + text + `}}, spec: {x: ` + data + `}}
   finalize:
   - id: end
@@ -53,8 +54,68 @@ func fuzzRule(expression string) string {
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: end}, data: {x: ` + data + `}}
   status: {x: ` + data + `, l: [` + data + `], t: ` + text + `, d: "${d}"}
   conditions:
-  - {type: Up, when: ` + quoted("("+expression+") == true") + `, reason: ` + data + `, message: ` + text + `}
+  - {type: Up, when: ` + quoted("dyn("+expression+") == true") + `, reason: ` + data + `, message: ` + text + `}
 `
+}
+
+// readingRule puts one expression where it may read children and all of self,
+// which the other places do not allow.
+func readingRule(expression string) string {
+	data, typeless := quoted("${"+expression+"}"), quoted("dyn("+expression+")")
+	return `
+- name: r
+  for: {apiVersion: example.com/v1, kind: Primary}
+  let: {x: ` + typeless + `, d: {x: ` + data + `}}
+  lookups:
+  - {id: look, apiVersion: v1, kind: ConfigMap, name: look}
+  - {id: all, apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {a: "b"}}}
+  children:
+  - {id: a, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "y"}}}
+  - {id: b, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: b}, spec: {}}}
+  - {id: many, replicas: 2, onChange: replace, template: {apiVersion: v1, kind: Pod, metadata: {generateName: many-}, spec: {}}}
+  - id: every
+    forEach: [{name: e, index: i, in: ` + typeless + `}]
+    readyWhen: e == child || x == child
+    template: {apiVersion: example.com/v1, kind: E, metadata: {name: "every-${i}"}, spec: {e: "${e}", x: ` + data + `}}
+  - id: c
+    when: ` + quoted("dyn("+expression+") != true") + `
+    template: {apiVersion: example.com/v1, kind: C, metadata: {name: c, annotations: ` + data + `}, spec: {x: ` + data + `, d: "${d}"}}
+  status: {x: ` + data + `, l: [` + data + `], n: "${size(every)}"}
+  conditions:
+  - {type: Up, when: ` + quoted("dyn("+expression+") == true") + `}
+`
+}
+
+// loadFuzzed loads a rule with the expression in all places, or else in those
+// where it may read more, and nil if neither is possible.
+func loadFuzzed(t *testing.T, expression string) *Program {
+	t.Helper()
+	for _, rule := range []string{fuzzRule(expression), readingRule(expression)} {
+		p, err := Load(rulesFile(rule))
+		if err == nil {
+			return p
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			if !strings.HasPrefix(line, "rules.yaml:") {
+				t.Fatalf("no place: %s", line)
+			}
+		}
+	}
+	return nil
+}
+
+// TestFuzzRules requires that the rules fit almost any expression: what does
+// not load is not rendered, and fuzzing it finds nothing.
+func TestFuzzRules(t *testing.T) {
+	for _, leaf := range leaves {
+		if leaf == `v` {
+			continue // It is known inside a loop only.
+		}
+		if loadFuzzed(t, leaf) == nil {
+			_, err := Load(rulesFile(readingRule(leaf)))
+			t.Errorf("%s: %v", leaf, err)
+		}
+	}
 }
 
 func FuzzRender(f *testing.F) {
@@ -63,7 +124,7 @@ func FuzzRender(f *testing.F) {
 		`{"a": self.spec.image, ?"b": self.spec.?nope}`, `merge(self.spec.map, {"x": "y"})`, `json.marshal(self)`, `1.0 / 0.0`,
 		"self.metadata.labels.`a/b`", `self.spec.map.transformMap(k, v, v + k)`, `[null, [], {}]`, `dyn(1) + dyn("x")`,
 		`timestamp("2024-01-01T00:00:00Z")`, `cel.bind(x, self, x.spec)`, `"a".replace("a", self.spec.image)`, `b"x"`, `type(1)`,
-		`has(self.spec.nope) ? 1 : 2`, `self.spec.list`, `[{"n": "a"}, {"n": "b"}]`, `3`, `all.map(o, o.data)`, `look.data.x`, `each.size()`, `many`, `"\u0000\ud7ff"`, `optional.of(optional.none())`, `a.data.x`, `b.?spec.?x.orValue("y")`,
+		`has(self.spec.nope) ? 1 : 2`, `self.spec.list`, `[{"n": "a"}, {"n": "b"}]`, `3`, `all.map(o, o.data)`, `look.data.x`, `every.size()`, `many`, `"\u0000\ud7ff"`, `optional.of(optional.none())`, `a.data.x`, `b.?spec.?x.orValue("y")`,
 	} {
 		f.Add(e, `{"map":{"b":"2","a":"1"},"image":"nginx","list":[1,"x",null]}`, `{"data":{"x":"y"}}`)
 	}
@@ -72,13 +133,8 @@ func FuzzRender(f *testing.F) {
 		if utiljson.Unmarshal([]byte(spec), &s) != nil || utiljson.Unmarshal([]byte(live), &l) != nil {
 			t.Skip()
 		}
-		p, err := Load(rulesFile(fuzzRule(expression)))
-		if err != nil {
-			for line := range strings.SplitSeq(err.Error(), "\n") {
-				if !strings.HasPrefix(line, "rules.yaml:") {
-					t.Fatalf("no place: %s", line)
-				}
-			}
+		p := loadFuzzed(t, expression)
+		if p == nil {
 			t.Skip()
 		}
 		child, _ := l.(object)
@@ -223,8 +279,8 @@ func FuzzGrown(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, value string) {
 		g := &grower{data: data}
-		p, err := Load(rulesFile(fuzzRule(g.expression())))
-		if err != nil {
+		p := loadFuzzed(t, g.expression())
+		if p == nil {
 			t.Skip()
 		}
 		live := Live{Object: object{"data": object{"x": value}}}
