@@ -51,7 +51,7 @@ func (p *diffPass) run(ctx context.Context) {
 		p.fail(err)
 		return
 	}
-	p.primary.RenderContext(ctx, rules.Input{
+	p.primary.Render(rules.Input{
 		Self:     p.self.Object,
 		Observed: p.observed,
 		Owned:    p.owned,

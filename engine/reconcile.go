@@ -102,7 +102,7 @@ type pass struct {
 func (p *pass) run(ctx context.Context) (Result, error) {
 	now := p.engine.clock.Now()
 	p.reapply = !p.memory.reapplyAt.IsZero() && !now.Before(p.memory.reapplyAt)
-	p.primary.Render(rules.Input{Self: p.self.Object, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Coverage: p.engine.coverage}, p.rendering)
+	p.render()
 	p.memory.reads.retain()
 	if p.self.paused() {
 		return p.leaveAlone(ctx, now)

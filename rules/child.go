@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 
@@ -35,9 +34,14 @@ func (r *run) renderChildren() {
 // write renders an object into the buffer.
 func (r *run) write(d *Desired) {
 	start := len(r.buf)
-	r.limit = start + maxObject
+	if r.full {
+		r.settle(d, "template", result{err: &expr.Error{Pos: d.Child.Pos, Message: tooMuch}})
+		return
+	}
+	r.limitTo(start)
 	r.marks = r.marks[:0]
 	if o, res := r.execute(d.Child.body.ops); !res.ok() {
+		r.full = r.limit == maxRendering && len(r.buf) > r.limit
 		r.buf = r.buf[:start]
 		r.settle(d, o.where, res)
 		return
@@ -51,25 +55,6 @@ func (r *run) write(d *Desired) {
 	sum := sha256.Sum256(r.buf[start:])
 	copy(d.Hash[:], sum[:])
 }
-
-// maxAnnotations is what the API server takes of annotations.
-const maxAnnotations = 256 << 10
-
-const tooLarge = "the object is larger than 1 MiB"
-
-func oversize(body []byte) string {
-	if len(body) > maxObject {
-		return tooLarge
-	}
-	if len(body) > maxAnnotations {
-		if i := bytes.LastIndex(body, annotationsKey); len(body)-i > maxAnnotations {
-			return "the annotations are larger than 256 KiB"
-		}
-	}
-	return ""
-}
-
-var annotationsKey = []byte(`"annotations":{`)
 
 // closedGates notes which of the children that d comes after are not ready,
 // and which lists that it reads are not complete. There is nothing to wait for

@@ -236,6 +236,7 @@ func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type
 		return nil
 	}
 	c.rule.expressions = append(c.rule.expressions, c.rule.expressionOf(p))
+	c.rule.loops = c.rule.loops || p.Loops()
 	return p
 }
 

@@ -6,7 +6,8 @@
 //
 // The package is pure. It has no clock, no network and no randomness: the same
 // input gives the same bytes, on which the whole engine rests, since it knows
-// by a hash of them whether anything is to be done. What the expressions mean,
+// by a hash of them whether anything is to be done. (A timeout, for machines that
+// are overloaded, gives no other bytes but an error.) What the expressions mean,
 // and above all what they do about things that are not there yet, is in
 // package expr.
 //

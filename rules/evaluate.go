@@ -24,9 +24,10 @@ type run struct {
 	lookups []letValue
 	buf     []byte
 	marks   []int
-	limit   int // on the length of buf, for the object being written
-	objects int // that the primary is to own, over all rules
-	work    int // of the rule's expressions, in values
+	limit   int  // on the length of buf, for the object being written
+	full    bool // the primary's objects are as large as they may be together
+	objects int  // that the primary is to own, over all rules
+	work    int  // of the rule's expressions, in values
 	absent  []absence
 	current *Desired // for which expressions are evaluated, or nil
 	child   any      // the live object, in readyWhen

@@ -13,9 +13,6 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// maxObject is what the API server's storage takes of one object.
-const maxObject = 1 << 20
-
 // execute appends what a template makes. It stops at the first operation that
 // fails or has to wait, and names it.
 func (r *run) execute(ops []op) (*op, result) {
@@ -29,7 +26,7 @@ func (r *run) execute(ops []op) (*op, result) {
 			return o, res
 		}
 		if len(r.buf) > r.limit {
-			return o, result{err: r.wrong(o, tooLarge)}
+			return o, result{err: r.wrong(o, r.tooLarge())}
 		}
 	}
 	return nil, result{}
@@ -42,7 +39,7 @@ func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
 		mark := len(r.buf)
 		res := r.step(&ops[i])
 		if res.ok() && len(r.buf) > r.limit {
-			res.err = r.wrong(&ops[i], tooLarge)
+			res.err = r.wrong(&ops[i], r.tooLarge())
 		}
 		if !res.ok() {
 			r.buf = r.buf[:mark]
@@ -101,7 +98,10 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 	start := len(r.buf)
 	var err error
 	a := expr.Appender{Omit: o.omit, Limit: r.limit}
-	if r.buf, err = a.Append(r.buf, v); err != nil {
+	if r.buf, err = a.Append(r.buf, v); len(r.buf) > r.limit {
+		return result{err: r.wrong(o, r.tooLarge())}
+	}
+	if err != nil {
 		return result{err: r.wrong(o, err.Error())}
 	}
 	if o.omit != nil && expr.Omitted(o.omit, o.key, r.buf[start:]) {
@@ -142,7 +142,9 @@ func (r *run) appendText(o *op) result {
 		if why != "" {
 			return result{err: &expr.Error{Pos: p.prog.Pos(), Message: why}}
 		}
-		r.buf = expr.AppendText(r.buf, s)
+		if r.buf = expr.AppendText(r.buf, s); len(r.buf) > r.limit {
+			return result{err: r.wrong(o, r.tooLarge())}
+		}
 	}
 	if unknown != nil {
 		r.buf = r.buf[:mark]
@@ -218,6 +220,9 @@ func (r *run) appendMarks(o *op) result {
 	for _, e := range entries {
 		r.buf = append(expr.AppendString(r.buf, e.key), ':')
 		r.buf = append(expr.AppendString(r.buf, e.value), ',')
+		if len(r.buf) > r.limit {
+			return result{err: r.wrong(o, r.tooLarge())}
+		}
 	}
 	return result{}
 }

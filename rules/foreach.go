@@ -86,6 +86,10 @@ func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 	}
 	it := &c.Child.iterators[depth]
 	list := r.elements(c, it.in)
+	if !r.Work(perCombination + len(list)) {
+		r.settleAll(c, "forEach", result{err: &expr.Error{Pos: it.in.Pos(), Message: tooManyCombinations}})
+		return
+	}
 	mark := len(at.values)
 	for i, element := range list {
 		if c.State != Rendered || !r.room(c, 1, "forEach", it.in.Pos()) {

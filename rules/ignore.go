@@ -67,7 +67,7 @@ func (b *builder) unset(paths []*syntax.FieldPath) {
 func (r *run) writeIgnored(d *Desired) {
 	for i := range d.Child.ignored {
 		start := len(r.buf)
-		r.limit = start + maxObject
+		r.limitTo(start)
 		o, res := r.execute(d.Child.ignored[i].ops)
 		if !res.ok() {
 			r.buf = r.buf[:start]

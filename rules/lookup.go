@@ -197,7 +197,7 @@ func (r *run) query(l *Lookup) (q Query, res result) {
 
 // plain returns a value as a decoder of JSON would.
 func plain(v any) (out any, err error) {
-	text, err := (&expr.Appender{}).AppendNative(nil, v)
+	text, err := (&expr.Appender{Limit: maxObject}).AppendNative(nil, v)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,6 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// maxChildren is how many objects one primary may own.
-const maxChildren = 500
-
 // listChildren lists the rule's children, of which nothing is known yet.
 func (r *run) listChildren() {
 	children := resize(r.result.Children, len(r.rule.Children))

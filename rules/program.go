@@ -55,6 +55,7 @@ type Rule struct {
 	conditions  []condition
 	allow       allow
 	finalizes   bool // it has finalize
+	loops       bool // some of its expressions have
 }
 
 // A Child is one compiled entry of children or finalize.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/cel-go/interpreter"
@@ -16,13 +17,6 @@ import (
 // input gives the same bytes. out is overwritten and may be reused; nothing in
 // it may be kept past the next use.
 func (p *Primary) Render(in Input, out *Rendering) {
-	p.RenderContext(context.Background(), in, out)
-}
-
-// RenderContext is Render with an end: expressions with loops fail when ctx
-// is done. Without it they are bounded too, by their budget, which unlike time
-// is the same on every machine.
-func (p *Primary) RenderContext(ctx context.Context, in Input, out *Rendering) {
 	out.Rules = resize(out.Rules, len(p.Rules))
 	r := runs.Get().(*run)
 	defer runs.Put(r)
@@ -34,7 +28,7 @@ func (p *Primary) RenderContext(ctx context.Context, in Input, out *Rendering) {
 	for i, rule := range p.Rules {
 		res := &out.Rules[i]
 		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0]}
-		r.render(ctx, rule, res)
+		r.render(rule, res)
 	}
 	out.buf = r.buf
 	r.contest(out.Rules)
@@ -71,7 +65,7 @@ func (r *run) forget() {
 }
 
 // render renders one rule. Whatever goes wrong in it stays in it.
-func (r *run) render(ctx context.Context, rule *Rule, res *RuleResult) {
+func (r *run) render(rule *Rule, res *RuleResult) {
 	start := len(r.buf)
 	defer func() {
 		if v := recover(); v != nil {
@@ -91,13 +85,16 @@ func (r *run) render(ctx context.Context, rule *Rule, res *RuleResult) {
 		return
 	}
 	defer frame.Close()
-	if ctx.Done() != nil {
+	r.frame = frame
+	if r.in.Timeout > 0 && rule.loops {
+		ctx, cancel := context.WithTimeout(context.Background(), r.in.Timeout)
+		defer cancel()
 		if err := frame.SetContext(ctx, 1); err != nil {
 			r.abort(start, &expr.Error{Pos: rule.Pos, Message: "internal error while rendering"})
 			return
 		}
+		defer func() { res.TimedOut = ctx.Err() != nil }()
 	}
-	r.frame = frame
 	matches := r.matches()
 	if res.Err != nil {
 		return
@@ -178,10 +175,13 @@ func (r *run) validate() bool {
 		if said != nil {
 			said = append(said, "; "...)
 		}
-		said = append(said, r.complaint(k)...)
+		if said = append(said, r.complaint(k)...); len(said) > maxMessage {
+			said = append(said[:maxMessage-len("…")], "…"...)
+			break
+		}
 	}
 	if said != nil {
-		failed = &Failure{Reason: InvalidSpec, Message: string(said)}
+		failed = &Failure{Reason: InvalidSpec, Message: strings.ToValidUTF8(string(said), "")}
 	}
 	if failed != nil {
 		r.stop(failed)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,6 +49,10 @@ type Input struct {
 	// why the query cannot be answered, and is the rule's mistake unless it is
 	// ErrUnwatched.
 	Lookup func(*Lookup, Query) ([]map[string]any, error)
+	// Timeout is how long a rule may take, as far as it has loops; 0: without
+	// end. It is far beyond what the budget of loops allows on any machine that
+	// is not overloaded: unlike time, that is the same everywhere.
+	Timeout time.Duration
 	// Coverage, if any, notes which expressions ran. It is here and not in a
 	// Rendering because those are pooled, over all that render in a process.
 	Coverage *Coverage
@@ -82,6 +87,7 @@ type RuleResult struct {
 	// fields that have to wait.
 	StatusErrs  []Failure
 	StatusWaits []FieldWait
+	TimedOut   bool // Input.Timeout was over before the rule was rendered: another time it may not be
 
 	patch, status span // of Patch and Status in Rendering.buf
 }

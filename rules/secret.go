@@ -40,17 +40,23 @@ func (r *run) secret(o *op) result {
 	if !res.ok() {
 		return res
 	}
+	size := 0
 	for key, value := range m {
+		var plain string
 		switch v := value.(type) {
 		case nil, types.Null:
 			continue // The API server drops it.
 		case string:
-			out[key] = base64.StdEncoding.EncodeToString([]byte(v))
+			plain = v
 		case types.String:
-			out[key] = base64.StdEncoding.EncodeToString([]byte(v))
+			plain = string(v)
 		default:
 			return result{err: &expr.Error{Pos: o.pos, Message: "all values must be text"}}
 		}
+		if size += len(plain); size > maxObject {
+			return result{err: &expr.Error{Pos: o.pos, Message: tooLarge}}
+		}
+		out[key] = base64.StdEncoding.EncodeToString([]byte(plain))
 	}
 	if len(out) == 0 {
 		return result{}

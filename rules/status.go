@@ -82,9 +82,6 @@ func (r *run) undecided(res result) (reason, message string) {
 	return "Waiting", "waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 }
 
-// maxMessage is how long a condition's message may be.
-const maxMessage = 32768
-
 // conditionText computes reason or message; what has to wait is empty.
 func (r *run) conditionText(k *condition, field string, t *text) string {
 	if t == nil {

@@ -153,5 +153,5 @@ func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{src: c.src, ast: c.ast, prog: prog, shape: a.result, reads: c.reads}, nil
+	return &Program{src: c.src, ast: c.ast, prog: prog, shape: a.result, reads: c.reads, loops: len(a.ranges) > 0}, nil
 }

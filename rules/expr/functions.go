@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash/fnv"
 	"strings"
 
@@ -81,7 +82,11 @@ func marshalYAML(v ref.Val) ref.Val {
 }
 
 func appendLimited(v ref.Val) ([]byte, error) {
-	return (&Appender{Limit: maxOutput}).Append(nil, v)
+	out, err := (&Appender{Limit: maxOutput}).Append(nil, v)
+	if len(out) > maxOutput {
+		err = failure(fmt.Sprintf("the result is larger than %d KiB", maxOutput>>10))
+	}
+	return out, err
 }
 
 // unmarshalJSON keeps whole numbers whole.

@@ -48,7 +48,7 @@ func (a *Appender) AppendNative(dst []byte, v any) ([]byte, error) {
 
 func (a *Appender) value(dst []byte, v ref.Val, nesting int) ([]byte, error) {
 	if a.Limit > 0 && len(dst) > a.Limit {
-		return dst, failure("the result is larger than " + strconv.Itoa(a.Limit>>10) + " KiB")
+		return dst, failure("the result is too large")
 	}
 	switch v := v.(type) {
 	case types.Null:

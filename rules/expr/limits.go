@@ -14,16 +14,18 @@ import (
 )
 
 const (
-	// budget is what the expressions of one rule may cost for one object, in
-	// CEL's units: under a second of work.
-	budget = 1_000_000
+	// budget is what the loops of one rule may cost for one object, in CEL's
+	// units: about a fifth of a second of work.
+	budget = 500_000
 	// maxOutput bounds the text that one function call may make. CEL charges
 	// a call after it was made, when the memory is gone already.
 	maxOutput = 256 << 10
 	// maxLoop bounds what one loop runs over. CEL's count of the cost takes a time
 	// that grows with the square of it: a tenth of a second for so many, and
-	// many seconds before the budget stops ten times as many.
-	maxLoop = 10_000
+	// many seconds before the budget stops ten times as many. So the square
+	// divided by perSquare counts as values looked at.
+	maxLoop   = 10_000
+	perSquare = 100
 	// maxElements bounds a list that is put together from lists.
 	maxElements = 100_000
 )
@@ -95,26 +97,31 @@ func text(v ref.Val) string {
 }
 
 // bound puts a check before a call that could make too much.
-func (e *environment) bound(call interpreter.InterpretableCall) interpreter.InterpretableV2 {
+func (e *environment) bound(call interpreter.InterpretableCall) (interpreter.InterpretableV2, error) {
 	if call.Function() == operators.Add && len(call.Args()) == 2 {
 		args := call.Args()
-		return &addition{call, args[0], args[1]}
+		return &addition{call, args[0], args[1]}, nil
 	}
 	if args := call.Args(); call.Function() == operators.Equals || call.Function() == operators.NotEquals {
-		return &equation{call, args[0], args[1]}
+		return &equation{call, args[0], args[1]}, nil
+	}
+	if isMatch(call) {
+		if pattern, ok := call.Args()[1].(interpreter.InterpretableConst); ok {
+			return e.matched(call, text(pattern.Value()))
+		}
 	}
 	if weigh, ok := works[call.Function()]; ok {
-		return e.weighed(call, weigh)
+		return e.weighed(call, weigh), nil
 	}
 	size, ok := bounds[call.Function()]
 	if !ok {
-		return call
+		return call, nil
 	}
 	impl := e.implementation(call)
 	if impl == nil {
-		return call
+		return call, nil
 	}
-	return &boundedCall{call, size, impl}
+	return &boundedCall{call, size, impl}, nil
 }
 
 // implementation returns what runs a call, nil if the environment does not say.
@@ -200,6 +207,10 @@ func (a *addition) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 		if r, ok := right.(types.String); ok && len(l)+len(r) > maxOutput {
 			return types.LabelErrNode(a.ID(), fail("'+' would make more than %d KiB of text", maxOutput>>10))
 		}
+	case types.Bytes:
+		if r, ok := right.(types.Bytes); ok && len(l)+len(r) > maxOutput {
+			return types.LabelErrNode(a.ID(), fail("'+' would make more than %d KiB of bytes", maxOutput>>10))
+		}
 	case traits.Lister:
 		if r, ok := right.(traits.Lister); ok && length(l)+length(r) > maxElements {
 			return types.LabelErrNode(a.ID(), fail("'+' would make a list of more than %d elements", maxElements))
@@ -222,8 +233,8 @@ func length(l traits.Lister) int {
 	return int(n)
 }
 
-// A meter charges calls whose types only the run shows. CEL would charge each
-// of them one unit, however much text it copies.
+// A meter charges calls that CEL would charge one unit, however much text they
+// copy: those whose types only the run shows, and those that are not its own.
 type meter struct{ library library.CostEstimator }
 
 // CallCost returns the cost of a call, or nil for CEL's own judgement.
@@ -231,13 +242,10 @@ func (m *meter) CallCost(function, overloadID string, args []ref.Val, result ref
 	if cost := m.library.CallCost(function, overloadID, args, result); cost != nil {
 		return cost
 	}
-	if overloadID != "" {
-		return nil
-	}
-	cost := uint64(1 + len(text(result))/10)
+	cost := uint64(1 + written(result)/10)
 	product := uint64(1)
 	for _, arg := range args {
-		n := uint64(len(text(arg)))
+		n := uint64(written(arg))
 		if l, ok := arg.(traits.Lister); ok && function == operators.In {
 			n = uint64(length(l)) * 10
 		}
@@ -247,7 +255,18 @@ func (m *meter) CallCost(function, overloadID string, args []ref.Val, result ref
 	if function == overloads.Matches || function == overloads.Contains {
 		cost = product
 	}
+	if overloadID != "" && cost < 10 {
+		return nil
+	}
 	return &cost
+}
+
+// written is the length of text and bytes.
+func written(v ref.Val) int {
+	if b, ok := v.(types.Bytes); ok {
+		return len(b)
+	}
+	return len(text(v))
 }
 
 func callOverload(impl *functions.Overload, args []ref.Val) ref.Val {

@@ -40,8 +40,15 @@ type sortedRange struct{ interpreter.InterpretableV2 }
 // Exec evaluates the range.
 func (s *sortedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v := s.InterpretableV2.Exec(frame)
-	if container(v) && size(v) > maxLoop {
+	n := 0
+	if container(v) {
+		n = size(v)
+	}
+	if n > maxLoop {
 		return types.LabelErrNode(s.ID(), fail("a loop runs over at most %d elements", maxLoop))
+	}
+	if tooMuch(frame, n*n/perSquare) {
+		return types.LabelErrNode(s.ID(), muchToDo("the loop"))
 	}
 	if m, ok := v.(traits.Mapper); ok {
 		return sortedMap{m}

@@ -23,7 +23,12 @@ type Program struct {
 	prog  cel.Program
 	shape *Shape
 	reads []string
+	loops bool
 }
+
+// Loops reports whether the program has loops, which end when its frame's
+// context does.
+func (p *Program) Loops() bool { return p.loops }
 
 // Shape returns what is known of the program's result.
 func (p *Program) Shape() *Shape { return p.shape }
@@ -88,9 +93,9 @@ func (p *Program) failed(err error) *Error {
 	var celErr *types.Err
 	switch {
 	case errors.As(err, &cancelled):
-		out.Message = fmt.Sprintf("the rule's expressions cost more than their budget of %d units", budget)
+		out.Message = fmt.Sprintf("the loops of the rule cost more than their budget of %d units: loop over less, or compute what repeats once, in let", budget)
 	case errors.Is(err, interpreter.InterruptError{}):
-		out.Message = "the evaluation ran out of time"
+		out.Message = "the loops of the rule ran out of time: loop over less, or compute what repeats once, in let"
 	case errors.As(err, &celErr):
 		nodes := map[int64]ast.Expr{}
 		ast.PreOrderVisit(p.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) { nodes[e.ID()] = e }))

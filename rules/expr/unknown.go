@@ -72,7 +72,11 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 				i = &attribute{n, a.steps}
 			}
 		case interpreter.InterpretableCall:
-			i = env.bound(n)
+			bounded, err := env.bound(n)
+			if err != nil {
+				return nil, err
+			}
+			i = bounded
 		}
 		if r, ok := a.ranges[i.ID()]; ok && r.chained == known {
 			i = &sortedRange{i}

@@ -1,6 +1,9 @@
 package expr
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -8,13 +11,13 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// Some calls without a loop of their own take long: they compare every element
-// with every other, or walk values in which lets have put the same part many
-// times. What each of them would have to look at is counted beforehand, and
-// added up over a rule.
+// Some calls without a loop of their own take long, or much memory: they compare
+// every element with every other, make new lists, or walk values in which lets
+// have put the same part many times. What each of them would have to look at is
+// counted beforehand, and added up over a rule.
 const (
 	maxWork = 2_000_000 // values looked at, about a fifth of a second
-	noWork  = 1_000     // not worth being added up
+	noWork  = 20        // not worth being added up
 )
 
 // A Worker is an activation that adds up the work of a rule's expressions. It
@@ -32,11 +35,58 @@ var works = map[string]func(args []ref.Val) int{
 	"sets.contains":   func(args []ref.Val) int { return pairs(args[0], args[1]) },
 	"sets.intersects": func(args []ref.Val) int { return pairs(args[0], args[1]) },
 	"sets.equivalent": func(args []ref.Val) int { return 2 * pairs(args[0], args[1]) },
-	"deepMerge":       func(args []ref.Val) int { return weighBoth(args[0], args[1]) },
+	"merge":           func(args []ref.Val) int { return copied * (size(args[0]) + size(args[1])) },
+	"deepMerge":       func(args []ref.Val) int { return copied * (values(args[0], maxWork) + values(args[1], maxWork)) },
 	"flatten":         func(args []ref.Val) int { return values(args[0], maxWork+1) },
 	"sort":            func(args []ref.Val) int { return 20 * size(args[0]) },
+	sortBy:            func(args []ref.Val) int { return 20 * size(args[0]) },
+	"reverse":         func(args []ref.Val) int { return copied * size(args[0]) },
+	"slice":           func(args []ref.Val) int { return copied * size(args[0]) },
+	"sum":             func(args []ref.Val) int { return size(args[0]) },
+	"split":           weighSplit,
+	"matches":         weighMatch,
+	"find":            weighMatch,
+	"findAll":         weighMatches,
+	"json.unmarshal":  func(args []ref.Val) int { return len(text(args[0])) / 2 },
+	"json.marshal":    func(args []ref.Val) int { return printed(args[0], maxWork+1) },
+	"yaml.marshal":    func(args []ref.Val) int { return 32 * printed(args[0], maxWork+1) },
+	"quantity":        weighQuantity,
+	"isQuantity":      weighQuantity,
+	"hash.sha256":     weighText,
+	"hash.md5":        weighText,
+	"hash.fnv64a":     weighText,
 	"indexOf":         func(args []ref.Val) int { return pairs(args[0], args[0]) / max(1, size(args[0])) },
 	"lastIndexOf":     func(args []ref.Val) int { return pairs(args[0], args[0]) / max(1, size(args[0])) },
+}
+
+// sortBy is what the macro sortBy() calls.
+const sortBy = "@sortByAssociatedKeys"
+
+// An entry of a map or list that is copied takes as much memory as so many values.
+const copied = 8
+
+// perValue is how many bytes of text take as long as a value.
+const perValue = 32
+
+func weighText(args []ref.Val) int { return len(text(args[0])) / perValue }
+
+// weighSplit counts the parts that a text falls into.
+func weighSplit(args []ref.Val) int {
+	return weighText(args) + strings.Count(text(args[0]), text(args[1]))
+}
+
+// weighQuantity is the work of reading a number, whose digits the exponent
+// brings with it: 1e9999 has so many.
+func weighQuantity(args []ref.Val) int {
+	s := text(args[0])
+	digits := len(s)
+	if i := strings.LastIndexAny(s, "eE"); i >= 0 {
+		if exponent, err := strconv.Atoi(s[i+1:]); err == nil {
+			digits += max(exponent, -exponent)
+		}
+	}
+	digits = min(digits, maxWork)
+	return digits * digits / 64
 }
 
 // weighBoth is the work of going through two values at once.
@@ -95,6 +145,31 @@ func values(v ref.Val, most int) int {
 	return min(n, most)
 }
 
+// printed is the work of writing a value as text, up to most.
+func printed(v ref.Val, most int) int {
+	n := 1
+	switch v := v.(type) {
+	case types.String:
+		n += len(v) / perValue
+	case types.Bytes:
+		n += len(v) / perValue
+	case traits.Mapper:
+		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
+			key := it.Next()
+			n += printed(key, most-n) + printed(v.Get(key), most-n)
+		}
+	case traits.Lister:
+		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
+			n += printed(it.Next(), most-n)
+		}
+	case *types.Optional:
+		if v.HasValue() {
+			return printed(v.GetValue(), most)
+		}
+	}
+	return min(n, most)
+}
+
 // A weighedCall evaluates its arguments, weighs the work, and makes the call.
 type weighedCall struct {
 	interpreter.InterpretableCall
@@ -110,7 +185,7 @@ func (c *weighedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 		return stop
 	}
 	if tooMuch(frame, c.weigh(args)) {
-		return types.LabelErrNode(c.ID(), muchToCompare(c.name()))
+		return types.LabelErrNode(c.ID(), muchToDo(c.name()))
 	}
 	return types.LabelErrNode(c.ID(), c.run(args))
 }
@@ -123,6 +198,9 @@ func (c *weighedCall) Eval(vars interpreter.Activation) ref.Val {
 func (c *weighedCall) name() string {
 	if symbol, ok := operators.FindReverse(c.Function()); ok && symbol != "" {
 		return "'" + symbol + "'"
+	}
+	if c.Function() == sortBy {
+		return "sortBy()"
 	}
 	return c.Function() + "()"
 }
@@ -140,7 +218,7 @@ func (q *equation) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 		return stop
 	}
 	if tooMuch(frame, weighBoth(left, right)) {
-		return types.LabelErrNode(q.ID(), muchToCompare("'=='"))
+		return types.LabelErrNode(q.ID(), muchToDo("'=='"))
 	}
 	equal := types.Equal(left, right)
 	if q.Function() == operators.NotEquals {
@@ -154,8 +232,8 @@ func (q *equation) Eval(vars interpreter.Activation) ref.Val {
 	return q.Exec(interpreter.AsFrame(vars))
 }
 
-func muchToCompare(name string) ref.Val {
-	return fail("%s has too much to compare: the expressions of a rule may look at %d values", name, maxWork)
+func muchToDo(name string) ref.Val {
+	return fail("%s has too much to look at: the expressions of a rule may look at %d values, give it less", name, maxWork)
 }
 
 // tooMuch reports whether n values are more than a rule may look at yet.

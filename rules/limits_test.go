@@ -1,0 +1,196 @@
+package rules
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What one rendering may take, whatever the values are.
+const (
+	mostCPU    = 300 * time.Millisecond
+	mostMemory = 100 << 20
+)
+
+// limited puts an expression where nothing is in its way, beside the lets that
+// it needs.
+func limited(expression string, lets ...string) string {
+	out := "- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n"
+	if len(lets) > 0 {
+		out += "  let:\n"
+	}
+	for _, l := range lets {
+		out += "    " + l + "\n"
+	}
+	return out + "  status:\n    x: " + quoted("${"+expression+"}") + "\n"
+}
+
+// chain makes lets each of which doubles, or more, the one before.
+func chain(n int, first, next string) (lets []string) {
+	lets = append(lets, "l0: "+quoted(first))
+	for i := range n {
+		lets = append(lets, fmt.Sprintf("l%d: %s", i+1, quoted(strings.ReplaceAll(next, "x", fmt.Sprintf("l%d", i)))))
+	}
+	return lets
+}
+
+func childOf(body string) string {
+	return "- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  children:\n  - id: c\n" + body
+}
+
+func hostile() object {
+	numbers, zeros, wide := list{}, list{}, object{}
+	for i := range int64(300_000) {
+		numbers = append(numbers, i)
+		zeros = append(zeros, int64(0))
+	}
+	for i := range 50_000 {
+		wide[fmt.Sprintf("key-%d", i)] = "v"
+	}
+	return object{"metadata": object{"name": "p", "namespace": "ns", "uid": "u"}, "spec": object{
+		"text": strings.Repeat("a", 1_000_000), "list": make(list, 400), "numbers": numbers, "zeros": zeros, "wide": wide,
+		"json": "[" + strings.Repeat("0,", 400_000) + "0]", "deep": strings.Repeat("[", 500_000), "digits": strings.Repeat("9", 1_000_000),
+		"pattern": strings.Repeat("(.*a){9}", 100), "huge": "1e999999999", "n": int64(1_000_000_000), "comma": strings.Repeat(",", 1_000_000),
+	}}
+}
+
+const (
+	overBudget   = `the loops of the rule cost more than their budget of 500000 units`
+	tooMuchToSee = ` has too much to look at: the expressions of a rule may look at 2000000 values`
+)
+
+var attacks = map[string]struct{ rule, want string }{
+	"nested":        {limited(`self.spec.list.all(a, self.spec.list.all(b, self.spec.list.all(c, self.spec.list.all(d, self.spec.list.all(e, self.spec.list.all(f, self.spec.list.all(g, self.spec.list.all(h, a == h))))))))`), overBudget},
+	"replace":       {limited(`self.spec.text.replace("a", self.spec.text)`), `replace() would make more than 256 KiB of text`},
+	"range":         {limited(`lists.range(self.spec.n)`), `lists.range() failed: it does not take this value`},
+	"filters":       {limited(`lists.range(500).filter(a, lists.range(500).filter(b, lists.range(500).exists(c, a + b == c && c > 1000)).size() > 0)`), overBudget},
+	"equalSmall":    {limited(`lists.range(500).map(a, lists.range(500).map(b, x == x)).size()`, `x: "lists.range(480).map(i, dyn(i))"`), `'=='` + tooMuchToSee},
+	"stringChain":   {limited(`l30`, chain(30, `self.spec.text`, `x + x`)...), `'+' would make more than 256 KiB of text`},
+	"bytesChain":    {limited(`size(l12)`, chain(12, `bytes(self.spec.text)`, `x + x`)...), `'+' would make more than 256 KiB of bytes`},
+	"listChain":     {limited(`size(l30)`, chain(30, `[self]`, `x + x`)...), `'+' would make a list of more than 100000 elements`},
+	"regexLarge":    {limited(`self.spec.text.matches(self.spec.pattern + "b")`), `matches()` + tooMuchToSee},
+	"regexConst":    {limited(`self.spec.text.matches("(.*a){300}(.*a){300}b")`), `matches()` + tooMuchToSee},
+	"regexFind":     {limited(`self.spec.text.find(self.spec.pattern + "b")`), `find()` + tooMuchToSee},
+	"regexFindAll":  {limited(`self.spec.text.findAll(".").size()`), `findAll()` + tooMuchToSee},
+	"split":         {limited(`self.spec.comma.split(",").size()`), ``},
+	"splits":        {limited(`lists.range(500).map(i, self.spec.comma.split(",")).size()`), overBudget},
+	"deepJSON":      {limited(`json.unmarshal(self.spec.deep)`), `json.unmarshal(): the text is not JSON`},
+	"jsonLoop":      {limited(`lists.range(500).map(i, json.unmarshal(string(self.spec.json))).size()`), overBudget},
+	"hashLoop":      {limited(`lists.range(500).map(i, lists.range(500).map(j, hash.sha256(string(self.spec.text)))).size()`), overBudget},
+	"hashSmall":     {limited(`lists.range(500).map(i, lists.range(500).map(j, hash.sha256(x))).size()`, `x: "string(self.spec.text.substring(0, 900))"`), overBudget},
+	"marshalLoop":   {limited(`lists.range(500).map(i, lists.range(500).map(j, json.marshal(self.spec.list))).size()`), overBudget},
+	"yamlLoop":      {limited(`lists.range(500).map(i, yaml.marshal(self.spec.list)).size()`), `yaml.marshal()` + tooMuchToSee},
+	"base64Loop":    {limited(`lists.range(500).map(i, base64.encode(bytes(string(self.spec.text)))).size()`), overBudget},
+	"upperLoop":     {limited(`lists.range(500).map(i, string(self.spec.text).upperAscii()).size()`), overBudget},
+	"quoteLoop":     {limited(`lists.range(500).map(i, strings.quote(string(self.spec.text))).size()`), overBudget},
+	"bytesLoop":     {limited(`lists.range(500).map(i, bytes(string(self.spec.text))).size()`), overBudget},
+	"reverseLoop":   {limited(`lists.range(500).map(i, self.spec.numbers.reverse()).size()`), `reverse()` + tooMuchToSee},
+	"sliceLoop":     {limited(`lists.range(500).map(i, self.spec.numbers.slice(0, 299999)).size()`), `slice()` + tooMuchToSee},
+	"mergeLoop":     {limited(`lists.range(500).map(i, merge(self.spec.wide, {"a": i})).size()`), `merge()` + tooMuchToSee},
+	"deepMergeLoop": {limited(`lists.range(500).map(i, deepMerge(self.spec.wide, {"a": i})).size()`), `deepMerge()` + tooMuchToSee},
+	"quantity":      {limited(`quantity(self.spec.digits).isGreaterThan(quantity("1"))`), `quantity()` + tooMuchToSee},
+	"quantityExp":   {limited(`quantity(self.spec.huge).add(quantity("1")).isGreaterThan(quantity("1"))`), `quantity()` + tooMuchToSee},
+	"quantityNeg":   {limited(`quantity("1e-999999999").add(quantity("1")).isGreaterThan(quantity("1"))`), `quantity()` + tooMuchToSee},
+	"sumLoop":       {limited(`lists.range(500).map(i, lists.range(500).map(j, self.spec.numbers.sum())).size()`), overBudget},
+	"sortBy":        {limited(`self.spec.numbers.sortBy(n, -n).size()`), `a loop runs over at most 10000 elements`},
+	"selector": {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  let:\n    " + strings.Join(chain(9, `[self.spec.list]`, `[x,x,x,x,x,x,x,x,x,x]`), "\n    ") +
+		"\n  lookups: [{id: all, apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {a: '${l9}'}}}]\n  status: {x: '${all.size()}'}\n", `lookups.all: selector: the result is too large`},
+	"labels": {childOf("    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: '${lists.range(500).transformMapEntry(i, v, {string(i): self.spec.text})}'}}\n"), `child "c": metadata.labels: the object is larger than 1 MiB`},
+	"secret": {childOf("    template: {apiVersion: v1, kind: Secret, metadata: {name: c}, stringData: '${lists.range(500).transformMapEntry(i, v, {string(i): self.spec.text})}'}\n"), `child "c": stringData: the object is larger than 1 MiB`},
+	"text":   {childOf("    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {x: '" + strings.Repeat("-${self.spec.text}", 300) + "'}}\n"), `child "c": data.x: the object is larger than 1 MiB`},
+	"product": {childOf("    forEach: [{name: a, in: self.spec.numbers}, {name: b, in: self.spec.numbers}, {name: d, in: '[]'}]\n" +
+		"    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}-${b}-${d}'}}\n"), `child "c": forEach: the lists have too many combinations`},
+	"elements": {childOf("    forEach: [{name: a, in: self.spec.numbers}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}}\n"), `child "c": forEach: more than 500 objects`},
+	"replicas": {childOf("    replicas: self.spec.n\n    onChange: replace\n    template: {apiVersion: v1, kind: Pod, metadata: {generateName: c-}}\n"), `child "c": replicas: must be at least 0 and at most 500`},
+	"large":    {childOf("    forEach: [{name: a, in: lists.range(500)}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}, data: {x: '${self.spec.text}'}}\n"), `the objects of one resource are together larger than 16 MiB`},
+	"message":  {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  validate:\n" + strings.Repeat("  - {expression: '1 > 2', message: '${self.spec.text}'}\n", 300), `…`},
+	"lookups": {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  lookups: [{id: all, apiVersion: v1, kind: ConfigMap, selector: {}}]\n" +
+		"  status: {x: '${all.map(a, a.metadata.name).size()}', y: '${all.filter(a, all.exists(b, b.metadata.name == a.metadata.name + \"x\")).size()}'}\n", `the loop` + tooMuchToSee},
+}
+
+// hostileInput is a hostile primary in a large namespace.
+func hostileInput() Input {
+	all := make([]map[string]any, 10_000)
+	for i := range all {
+		all[i] = object{"metadata": object{"name": fmt.Sprintf("o-%d", i)}}
+	}
+	return Input{Self: hostile(), Lookup: func(*Lookup, Query) ([]map[string]any, error) { return all, nil }}
+}
+
+// TestAttacks renders rules that would take gigabytes, or minutes, or for ever.
+// It counts the time of the processor, which other programs do not change much.
+func TestAttacks(t *testing.T) {
+	in := hostileInput()
+	for name, a := range attacks {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, a.rule)
+			var out *Rendering
+			cpu, memory := measure(func() {
+				out = new(Rendering)
+				p.Primaries()[0].Render(in, out)
+			})
+			got := complaint(out)
+			if !strings.Contains(got, a.want) || a.want != "" && !strings.Contains(got, `rule "r": `) && !strings.Contains(got, "…") {
+				t.Errorf("got %.500s\nwant %s", got, a.want)
+			}
+			if cpu > mostCPU*slowdown || memory > mostMemory {
+				t.Errorf("took %v and %d MiB", cpu, memory>>20)
+			}
+			t.Logf("%v, %d MiB: %.300s", cpu.Round(time.Millisecond), memory>>20, got)
+		})
+	}
+}
+
+// measure returns what f takes, at best of a few times.
+func measure(f func()) (cpu time.Duration, memory uint64) {
+	for i := range 3 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		start := processorTime()
+		f()
+		took := processorTime() - start
+		runtime.ReadMemStats(&after)
+		if i == 0 || took < cpu {
+			cpu = took
+		}
+		memory = after.TotalAlloc - before.TotalAlloc
+		if cpu < mostCPU/2 {
+			break
+		}
+	}
+	return cpu, memory
+}
+
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// complaint returns the first thing that a rendering finds wrong.
+func complaint(out *Rendering) string {
+	r := &out.Rules[0]
+	for _, f := range []*Failure{r.Err, r.StatusErr, r.PatchErr} {
+		if f != nil {
+			return f.Message
+		}
+	}
+	for i := range r.Children {
+		c := &r.Children[i]
+		if c.Err != nil {
+			return c.Err.Message
+		}
+		for j := range c.Objects {
+			if err := c.Objects[j].Err; err != nil {
+				return err.Message
+			}
+		}
+	}
+	return ""
+}
