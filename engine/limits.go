@@ -18,6 +18,10 @@ func (p *pass) render() {
 		Self: p.self.Object, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
 		Coverage: p.engine.coverage,
 	}, p.rendering)
+	p.retryTimedOut()
+}
+
+func (p *pass) retryTimedOut() {
 	for i := range p.rendering.Rules {
 		if p.rendering.Rules[i].TimedOut {
 			p.again(jitter(refusedRetry, p.engine.random))

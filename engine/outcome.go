@@ -40,7 +40,7 @@ func worse(a, b outcome) outcome {
 }
 
 func failed(f *rules.Failure) outcome {
-	return outcome{state: stalled, reason: string(f.Reason), message: f.Message}
+	return outcome{state: stalled, reason: string(f.Reason), message: limited(f.Message, mostFailure)}
 }
 
 // outcomeOf turns an error of the API server into what people see of it, and
@@ -90,8 +90,13 @@ func readiness(rule *rules.Rule, d *rules.Desired) outcome {
 
 // shorten keeps a message from the API server, which may list many causes,
 // within what is good to read in a condition.
-func shorten(s string) string {
-	const most = 512
+func shorten(s string) string { return limited(s, 512) }
+
+// mostFailure is within what the API server takes of a condition's message, with
+// room for what is put around it: many fields may fail at once.
+const mostFailure = 30_000
+
+func limited(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

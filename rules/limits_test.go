@@ -194,3 +194,67 @@ func complaint(out *Rendering) string {
 	}
 	return ""
 }
+
+// TestTimeout requires that time ends the loops of a rule, and of that rule only.
+func TestTimeout(t *testing.T) {
+	rule := func(name, expression string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(limited(expression), "name: r\n", "name: "+name+"\n"), "x: ", "x"+name+": ")
+	}
+	p := mustLoad(t, rule("a", `self.spec.list.map(i, 1).size()`)+rule("b", `self.spec.list.size()`))
+	in := Input{Self: object{"metadata": object{"name": "p"}, "spec": object{"list": make(list, 400)}}, Timeout: 1}
+	var out Rendering
+	p.Primaries()[0].Render(in, &out)
+	a, b := &out.Rules[0], &out.Rules[1]
+	if a.StatusErr == nil || !strings.HasSuffix(a.StatusErr.Message, `rule "a": status.xa: the loops of the rule ran out of time: loop over less, or compute what repeats once, in let`) || !a.TimedOut {
+		t.Errorf("%v, timed out %v", a.StatusErr, a.TimedOut)
+	}
+	if b.StatusErr != nil || b.TimedOut || string(b.Status) != `{"xb":400}` {
+		t.Errorf("%v, timed out %v, %s", b.StatusErr, b.TimedOut, b.Status)
+	}
+	in.Timeout = time.Hour
+	p.Primaries()[0].Render(in, &out)
+	if a := &out.Rules[0]; a.StatusErr != nil || a.TimedOut || string(a.Status) != `{"xa":400}` {
+		t.Errorf("%v, timed out %v, %s", a.StatusErr, a.TimedOut, a.Status)
+	}
+}
+
+// TestHonestRules requires that what people write is far from any limit.
+func TestHonestRules(t *testing.T) {
+	in := Input{Self: object{"metadata": object{"name": "p", "namespace": "ns"}, "spec": object{"names": list{}, "text": strings.Repeat("a", 10_000)}}}
+	spec := in.Self["spec"].(object)
+	for i := range 500 {
+		spec["names"] = append(spec["names"].(list), fmt.Sprintf("name-%d", i))
+	}
+	pods := make([]map[string]any, 2000)
+	for i := range pods {
+		pods[i] = object{"metadata": object{"name": fmt.Sprintf("p-%d", i), "labels": object{"app": "x"}}, "status": object{"phase": "Running"}}
+	}
+	in.Lookup = func(*Lookup, Query) ([]map[string]any, error) { return pods, nil }
+	p := mustLoad(t, `
+- name: r
+  for: {apiVersion: example.com/v1, kind: Primary}
+  let:
+    running: 'pods.filter(p, p.status.phase == "Running").map(p, p.metadata.name).sort()'
+    labels: 'merge({"a": "b"}, {"c": "d"})'
+  lookups: [{id: pods, apiVersion: v1, kind: Pod, selector: {}}]
+  validate:
+  - expression: self.spec.names.all(n, n.matches("^[a-z][a-z0-9-]{0,61}[a-z0-9]$"))
+  - expression: self.spec.names.slice(0, 200).all(n, self.spec.names.slice(0, 200).exists_one(m, m == n))
+  - expression: self.spec.names.distinct().size() == self.spec.names.size()
+  - expression: quantity("100Mi").isGreaterThan(quantity("1e6"))
+  children:
+  - id: c
+    forEach: [{name: n, in: self.spec.names}]
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: '${n}', labels: '${labels}', annotations: {hash: '${hash.sha256(json.marshal(self.spec))}'}}
+      data: {text: '${self.spec.text}', first: '${running[0]}', names: '${self.spec.names.join(",")}'}
+  status: {pods: '${running.size()}', unready: '${pods.filter(p, p.status.phase != "Running").size()}', other: '${pods.exists(p, p.metadata.name == "x")}'}
+`)
+	var out Rendering
+	p.Primaries()[0].Render(in, &out)
+	if got := complaint(&out); got != "" {
+		t.Error(got)
+	}
+}

@@ -35,13 +35,13 @@ var works = map[string]func(args []ref.Val) int{
 	"sets.contains":   func(args []ref.Val) int { return pairs(args[0], args[1]) },
 	"sets.intersects": func(args []ref.Val) int { return pairs(args[0], args[1]) },
 	"sets.equivalent": func(args []ref.Val) int { return 2 * pairs(args[0], args[1]) },
-	"merge":           func(args []ref.Val) int { return copied * (size(args[0]) + size(args[1])) },
-	"deepMerge":       func(args []ref.Val) int { return copied * (values(args[0], maxWork) + values(args[1], maxWork)) },
+	"merge":           func(args []ref.Val) int { return copiedEntry * (size(args[0]) + size(args[1])) },
+	"deepMerge":       func(args []ref.Val) int { return copiedEntry * (values(args[0], maxWork) + values(args[1], maxWork)) },
 	"flatten":         func(args []ref.Val) int { return values(args[0], maxWork+1) },
 	"sort":            func(args []ref.Val) int { return 20 * size(args[0]) },
 	sortBy:            func(args []ref.Val) int { return 20 * size(args[0]) },
-	"reverse":         func(args []ref.Val) int { return copied * size(args[0]) },
-	"slice":           func(args []ref.Val) int { return copied * size(args[0]) },
+	"reverse":         func(args []ref.Val) int { return copiedElement * size(args[0]) },
+	"slice":           func(args []ref.Val) int { return copiedElement * size(args[0]) },
 	"sum":             func(args []ref.Val) int { return size(args[0]) },
 	"split":           weighSplit,
 	"matches":         weighMatch,
@@ -62,8 +62,11 @@ var works = map[string]func(args []ref.Val) int{
 // sortBy is what the macro sortBy() calls.
 const sortBy = "@sortByAssociatedKeys"
 
-// An entry of a map or list that is copied takes as much memory as so many values.
-const copied = 8
+// What is copied takes as much memory as so many values.
+const (
+	copiedEntry   = 8 // of a map
+	copiedElement = 4 // of a list
+)
 
 // perValue is how many bytes of text take as long as a value.
 const perValue = 32
