@@ -35,13 +35,13 @@ func (r *run) renderChildren() {
 func (r *run) write(d *Desired) {
 	start := len(r.buf)
 	if r.full {
-		r.settle(d, "template", result{err: &expr.Error{Pos: d.Child.Pos, Message: tooMuch}})
+		r.refuseFull(d)
 		return
 	}
 	r.limitTo(start)
 	r.marks = r.marks[:0]
 	if o, res := r.execute(d.Child.body.ops); !res.ok() {
-		r.full = r.limit == maxRendering && len(r.buf) > r.limit
+		r.noteFull()
 		r.buf = r.buf[:start]
 		r.settle(d, o.where, res)
 		return

@@ -66,10 +66,17 @@ func (b *builder) unset(paths []*syntax.FieldPath) {
 // object exists nobody asks for that any more.
 func (r *run) writeIgnored(d *Desired) {
 	for i := range d.Child.ignored {
+		if r.full {
+			if d.Live.Object == nil {
+				r.refuseFull(d)
+			}
+			return
+		}
 		start := len(r.buf)
 		r.limitTo(start)
 		o, res := r.execute(d.Child.ignored[i].ops)
 		if !res.ok() {
+			r.noteFull()
 			r.buf = r.buf[:start]
 			if d.Live.Object == nil {
 				r.settle(d, o.where, res)

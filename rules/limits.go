@@ -39,6 +39,15 @@ func (r *run) tooLarge() string {
 	return tooLarge
 }
 
+// noteFull remembers that the objects of the primary are as large as they may be
+// together. To write the rest only to find that again would take long.
+func (r *run) noteFull() { r.full = r.full || r.limit == maxRendering && len(r.buf) > r.limit }
+
+// refuseFull fails an object for which there is no room.
+func (r *run) refuseFull(d *Desired) {
+	r.settle(d, "template", result{err: &expr.Error{Pos: d.Child.Pos, Message: tooMuch}})
+}
+
 // oversize says why the API server would not take an object.
 func oversize(body []byte) string {
 	if len(body) > maxObject {

@@ -38,6 +38,7 @@ func (s *Scope) issues(src *syntax.Expr, found *cel.Issues) []Issue {
 		} else {
 			explain(&i)
 		}
+		i.Message = oneLine.Replace(i.Message)
 		if !slices.Contains(out, i) {
 			out = append(out, i)
 		}
@@ -47,6 +48,9 @@ func (s *Scope) issues(src *syntax.Expr, found *cel.Issues) []Issue {
 	}
 	return out
 }
+
+// oneLine keeps a complaint that quotes the expression on the line of its place.
+var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // undeclared explains a name that nothing has; text is the line up to and with
 // the character at which CEL complains.

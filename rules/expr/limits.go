@@ -16,7 +16,7 @@ import (
 const (
 	// budget is what the loops of one rule may cost for one object, in CEL's
 	// units: about a fifth of a second of work.
-	budget = 500_000
+	budget = 400_000
 	// maxOutput bounds the text that one function call may make. CEL charges
 	// a call after it was made, when the memory is gone already.
 	maxOutput = 256 << 10

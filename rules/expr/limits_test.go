@@ -27,7 +27,7 @@ func TestBlowUps(t *testing.T) {
 			return l
 		}(),
 	}}
-	const cost = "the loops of the rule cost more than their budget of 500000 units: loop over less, or compute what repeats once, in let"
+	const cost = "the loops of the rule cost more than their budget of 400000 units: loop over less, or compute what repeats once, in let"
 	for src, want := range map[string]string{
 		`self.spec.text.replace("a", self.spec.text)`:                       "replace() would make more than 256 KiB of text",
 		`self.spec.text.replace("", self.spec.text)`:                        "replace() would make more than 256 KiB of text",
