@@ -2,4 +2,4 @@
 
 package rules
 
-const slowdown = 1
+const raceDetector = false

@@ -2,4 +2,4 @@
 
 package rules
 
-const slowdown = 15 // by the race detector
+const raceDetector = true // with it nothing is as fast as it is
