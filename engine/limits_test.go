@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -9,7 +10,7 @@ import (
 )
 
 func TestTimedOutIsTriedAgain(t *testing.T) {
-	p := &pass{rendering: &rules.Rendering{Rules: []rules.RuleResult{{}, {}}}}
+	p := &pass{engine: &Engine{random: rand.Float64}, rendering: &rules.Rendering{Rules: []rules.RuleResult{{}, {}}}}
 	if p.retryTimedOut(); p.retry != 0 {
 		t.Errorf("without a timeout it is tried again after %v", p.retry)
 	}

@@ -87,7 +87,7 @@ type RuleResult struct {
 	// fields that have to wait.
 	StatusErrs  []Failure
 	StatusWaits []FieldWait
-	TimedOut   bool // Input.Timeout was over before the rule was rendered: another time it may not be
+	TimedOut    bool // Input.Timeout was over before the rule was rendered: another time it may not be
 
 	patch, status span // of Patch and Status in Rendering.buf
 }

@@ -61,12 +61,9 @@ func TestAgreesWithARealControlPlane(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			s := setting(t, filepath.Join(filepath.Dir(file), "rules.yaml"))
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parsed, err := ruletest.Parse(syntax.Source{Name: file, Data: data})
+			rules := filepath.Join(filepath.Dir(file), "rules.yaml")
+			s := settingOf(t, rules, contents(t, rules))
+			parsed, err := ruletest.Parse(syntax.Source{Name: file, Data: []byte(contents(t, file))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,6 +77,15 @@ func TestAgreesWithARealControlPlane(t *testing.T) {
 			}
 		})
 	}
+}
+
+func contents(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // agree plays one case in both places.
