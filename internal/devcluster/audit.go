@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -76,17 +77,11 @@ func (c *Cluster) Requests(match func(Request) bool) ([]Request, error) {
 	if c.Borrowed() {
 		return nil, ErrBorrowed
 	}
-	file, err := os.Open(c.said.AuditLog)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	all, err := readRequests(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.said.AuditLog, err)
-	}
-	return slices.DeleteFunc(all, func(r Request) bool { return !match(r) }), nil
+	return c.audit.matching(c.said.AuditLog, match)
 }
+
+// responseStarted is the stage of a watch that is running.
+const responseStarted = "ResponseStarted"
 
 // auditEvent is the part of an audit.k8s.io/v1 Event that is of use here.
 type auditEvent struct {
@@ -104,32 +99,72 @@ type auditEvent struct {
 	StageTimestamp           time.Time
 }
 
-// readRequests folds the entries of one request, two for a watch that has ended,
-// into one.
-func readRequests(log io.Reader) ([]Request, error) {
-	var requests []Request
-	index := map[string]int{}
+// An auditReader goes on where it stopped reading a log: a test that waits for
+// something asks again and again, and the log is soon a hundred megabytes long.
+type auditReader struct {
+	mu       sync.Mutex
+	position int64 // in the log, after the last whole line
+	requests []Request
+	watches  map[string]int // those that are running, by audit ID: their place in requests
+}
+
+func (a *auditReader) matching(path string, match func(Request) bool) (found []Request, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.catchUpLocked(path); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, r := range a.requests {
+		if match(r) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+func (a *auditReader) catchUpLocked(path string) error {
+	log, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if _, err := log.Seek(a.position, io.SeekStart); err != nil {
+		return err
+	}
 	lines := bufio.NewReaderSize(log, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return requests, nil // Without its end, the last line is still being written.
+			return nil // Without its end, the last line is still being written.
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var event auditEvent
 		if err := json.Unmarshal(line, &event); err != nil {
-			return nil, fmt.Errorf("%q: %w", line, err)
+			return fmt.Errorf("%q: %w", line, err)
 		}
-		i, known := index[event.AuditID]
-		if !known {
-			i = len(requests)
-			index[event.AuditID] = i
-			requests = append(requests, Request{})
-		}
-		requests[i] = event.request()
+		a.position += int64(len(line))
+		a.addLocked(event)
 	}
+}
+
+// addLocked folds the entries of one request, two for a watch that has ended, into
+// one.
+func (a *auditReader) addLocked(event auditEvent) {
+	i, running := a.watches[event.AuditID]
+	switch {
+	case running:
+		a.requests[i] = event.request()
+		delete(a.watches, event.AuditID)
+		return
+	case event.Stage == responseStarted:
+		if a.watches == nil {
+			a.watches = map[string]int{}
+		}
+		a.watches[event.AuditID] = len(a.requests)
+	}
+	a.requests = append(a.requests, event.request())
 }
 
 func (e auditEvent) request() Request {
@@ -140,7 +175,7 @@ func (e auditEvent) request() Request {
 		Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,
 		URI: e.RequestURI, Code: e.ResponseStatus.Code, Received: e.RequestReceivedTimestamp,
 	}
-	if e.Stage != "ResponseStarted" {
+	if e.Stage != responseStarted {
 		r.Completed = e.StageTimestamp
 	}
 	return r

@@ -1,7 +1,8 @@
 package devcluster
 
 import (
-	"strings"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -12,12 +13,28 @@ const auditLog = `{"auditID":"1","stage":"ResponseStarted","requestURI":"/api/v1
 {"auditID":"3","stage":"ResponseCom`
 
 func TestReadRequests(t *testing.T) {
-	requests, err := readRequests(strings.NewReader(auditLog))
+	path := filepath.Join(t.TempDir(), "audit.log")
+	log, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer log.Close()
+	// However much of it is there at a time, the reader gets everything once.
+	var reader auditReader
+	var requests []Request
+	for from := 0; from < len(auditLog); from += 100 {
+		if _, err := log.WriteString(auditLog[from:min(from+100, len(auditLog))]); err != nil {
+			t.Fatal(err)
+		}
+		if requests, err = reader.matching(path, func(Request) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if len(requests) != 2 {
 		t.Fatalf("got %d requests, want 2: a watch that ended is one, half a line is none: %v", len(requests), requests)
+	}
+	if found, err := reader.matching(path, Request.IsWrite); err != nil || len(found) != 1 {
+		t.Errorf("got %d writes, want 1: %v", len(found), err)
 	}
 	watch, patch := requests[0], requests[1]
 	if want := time.Date(2026, 1, 2, 3, 4, 9, 1000, time.UTC); !watch.Completed.Equal(want) {

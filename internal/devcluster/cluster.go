@@ -41,6 +41,7 @@ type Options struct {
 type Cluster struct {
 	binary  string
 	said    announcement
+	audit   auditReader
 	admin   *rest.Config
 	users   map[string]*rest.Config
 	process *exec.Cmd
