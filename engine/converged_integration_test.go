@@ -24,9 +24,11 @@ func TestConvergedMeansConverged(t *testing.T) {
 	all := widgetRules("when: self.metadata.name == 'parent'", children...) +
 		strings.Replace(fooRules, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n", "", 1)
 	in := w.run(all)
-	w.create(widget("parent", "x: y"))
+	// First the Foo: one of the children is a quota, under which no Pod of its
+	// Deployment would be admitted any more.
 	w.create(exampleFoo)
 	w.is(foos, "example", "Ready", "True")
+	w.create(widget("parent", "x: y"))
 	w.eventually("every child to exist", func() error {
 		for _, v := range variants {
 			if w.get(v.gvk(t), "rest-"+v.id) == nil {
