@@ -13,7 +13,7 @@ import (
 const pool = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
-- name: pool
+- name: pool-NAMESPACE
   for:
     apiVersion: test.reconcel.dev/v1
     kind: Widget
@@ -50,7 +50,7 @@ func TestBadInput(t *testing.T) {
 		{"text", `{"spec":{"spare":"two"}}`, `child "spare": replicas: must be a whole number, got string`},
 		{"nolist", `{"spec":{"workers":{"a":1}}}`, `child "workers": forEach: must be a list, got a map`},
 		{"nothing", `{"spec":{"workers":null}}`, `child "workers": forEach: no such key: workers`},
-		{"twice", `{"spec":{"workers":["a","a"]}}`, `child "workers"[0]: metadata.name: child "workers"[1] of rule "pool" has the same kind, namespace and name`},
+		{"twice", `{"spec":{"workers":["a","a"]}}`, `child "workers"[0]: metadata.name: child "workers"[1] of rule "pool-NAMESPACE" has the same kind, namespace and name`},
 		{"noname", `{"spec":{"workers":["a","B_"]}}`, `child "workers"[1]: metadata.name: the name may hold only lower-case letters`},
 		{"elsewhere", `{"spec":{"place":"kube-system"}}`, `child "placed": metadata.namespace: it is another namespace than the primary's, and allow.namespaces does not name it`},
 	} {
@@ -64,7 +64,7 @@ func TestBadInput(t *testing.T) {
 			}
 			w.patch(widgets, tc.name, tc.bad)
 			w.is(widgets, tc.name, "Stalled", "True")
-			w.says(widgets, tc.name, "Stalled", "True", tc.says)
+			w.says(widgets, tc.name, "Stalled", "True", w.own(tc.says))
 			w.told("Widget", tc.name, "RuleError")
 			after := w.ownedBy(tc.name)
 			for name, uid := range before {

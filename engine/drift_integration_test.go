@@ -74,7 +74,7 @@ func (v variant) child(name string) string {
 // TestDrift makes every foreign write to every kind: what takes a field of
 // ours away is repaired, and what does not causes no write at all.
 func TestDrift(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.crd(widgetCRD)
 	children := make([]string, len(variants))
 	for i, v := range variants {

@@ -93,7 +93,7 @@ func TestFinalizeRunsBeforeEverythingGoes(t *testing.T) {
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("60s", "false"))
 	w.create(widget("one", "value: x"))
 	w.is(widgets, "one", "Ready", "True")
-	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
 	if w.get(jobs, "one-backup") != nil {
 		t.Fatal("the Job was made while the Widget lives")
 	}
@@ -217,7 +217,7 @@ func TestOrderedTeardown(t *testing.T) {
 		after(configMapChild("c", "${self.metadata.name}-c"), "b"), orphan) + orderedTeardown)
 	w.create(widget("one", "value: x"))
 	w.is(widgets, "one", "Ready", "True")
-	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
 	for _, name := range []string{"one-a", "one-b", "one-c"} {
 		w.patch(configs, name, `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
 	}
@@ -254,7 +254,7 @@ func TestFinalizerGoesWhenNothingNeedsIt(t *testing.T) {
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + rest)
 	w.create(widget("one", "value: x"))
 	w.is(widgets, "one", "Ready", "True")
-	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
 	in.stop()
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.finalizers(widgets, "one")
@@ -293,7 +293,7 @@ func TestLeavingWithFinalize(t *testing.T) {
 		w.settles()
 		w.patch(widgets, "one", `{"spec":{"enabled":true}}`)
 		w.has(configs, "one-a", nil)
-		w.finalizers(widgets, "one", "reconcel.dev/widget")
+		w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
 		w.is(widgets, "one", "Ready", "True")
 	}
 }

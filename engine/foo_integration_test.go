@@ -22,7 +22,7 @@ spec: {deploymentName: web, replicas: 1}
 `
 
 func TestFoo(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.crd(w.fooCRD())
 	w.run(fooRules)
 	foo := w.create(exampleFoo)

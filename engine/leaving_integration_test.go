@@ -65,7 +65,7 @@ func TestWhenTurnsFalse(t *testing.T) {
 
 // widgetRules returns rules for Widgets with the given children.
 func widgetRules(selection string, children ...string) string {
-	return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: widget\n  for:\n    apiVersion: test.reconcel.dev/v1\n" +
+	return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: widget-NAMESPACE\n  for:\n    apiVersion: test.reconcel.dev/v1\n" +
 		"    kind: Widget\n    namespaces: [NAMESPACE]\n    " + selection + "\n  children:\n" + strings.Join(children, "")
 }
 
@@ -136,7 +136,7 @@ func TestRenamedRuleTakesItsChildrenOver(t *testing.T) {
 	w.run(strings.Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")), "name: widget", "name: renamed", 1))
 	w.has(configs, "one-a", map[string]any{"metadata.uid": before})
 	w.eventually("the label of the new rule", func() error {
-		if label := w.get(configs, "one-a").GetLabels()["reconcel.dev/rule"]; label != "renamed" {
+		if label := w.get(configs, "one-a").GetLabels()["reconcel.dev/rule"]; label != w.own("renamed-NAMESPACE") {
 			return fmt.Errorf("it is %q", label)
 		}
 		return nil

@@ -20,7 +20,7 @@ import (
 // lookupRules are rules for Widgets with lookups, and children or whatever
 // else a rule has.
 func lookupRules(lookups, rest string) string {
-	return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: widget\n  for:\n    apiVersion: test.reconcel.dev/v1\n" +
+	return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: widget-NAMESPACE\n  for:\n    apiVersion: test.reconcel.dev/v1\n" +
 		"    kind: Widget\n    namespaces: [NAMESPACE]\n  lookups:\n" + lookups + rest
 }
 
@@ -88,7 +88,7 @@ func (w *world) says(kind schemaGVK, name, conditionType, status, text string) {
 }
 
 func TestLookupByName(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.crd(widgetCRD)
 	in := w.run(lookupRules(settingsLookup, copyOfSettings))
 	w.create(widget("one", "settings: blue"))
@@ -136,22 +136,26 @@ func TestLookupByName(t *testing.T) {
 // TestLookupOfAnotherName has a primary change which object it reads, and
 // counts who looks when something changes that nobody reads.
 func TestLookupOfAnotherName(t *testing.T) {
-	w := newWorld(t)
-	w.crd(widgetCRD)
+	w := newWorldAlone(t)
+	w.crd(kindLike("Reader")) // Widgets of tests that are over may still be on their way out.
+	readers := gvk("test.reconcel.dev/v1", "Reader")
+	reader := func(name string) string {
+		return strings.Replace(widget(name, "settings: blue"), "Widget", "Reader", 1)
+	}
 	metrics := prometheus.NewRegistry()
-	w.runWith(engine.Options{Metrics: metrics}, lookupRules(settingsLookup, copyOfSettings))
+	w.runWith(engine.Options{Metrics: metrics}, strings.Replace(lookupRules(settingsLookup, copyOfSettings), "Widget", "Reader", 1))
 	w.create(settings("blue", "blue"))
 	w.create(settings("red", "red"))
 	w.create(settings("unread", "black"))
-	w.create(widget("one", "settings: blue"))
-	w.create(widget("two", "settings: blue"))
+	w.create(reader("one"))
+	w.create(reader("two"))
 	w.has(configs, "one-copy", color("blue"))
-	w.patch(widgets, "one", `{"spec":{"settings":"red"}}`)
+	w.patch(readers, "one", `{"spec":{"settings":"red"}}`)
 	w.has(configs, "one-copy", color("red"))
-	w.patch(widgets, "two", `{"spec":{"settings":"red"}}`)
+	w.patch(readers, "two", `{"spec":{"settings":"red"}}`)
 	w.has(configs, "two-copy", color("red"))
-	w.is(widgets, "one", "Ready", "True")
-	w.is(widgets, "two", "Ready", "True")
+	w.is(readers, "one", "Ready", "True")
+	w.is(readers, "two", "Ready", "True")
 
 	w.looksNoMore(metrics)
 	before := w.looks(metrics)
@@ -206,7 +210,7 @@ func pod(name, app string) string {
 }
 
 func TestLookupBySelector(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.crd(widgetCRD)
 	names := `  children:
   - id: found
@@ -255,7 +259,7 @@ func TestLookupBySelector(t *testing.T) {
 }
 
 func TestLookupInAnotherNamespace(t *testing.T) {
-	w, other := newWorld(t), newWorld(t)
+	w, other := newWorldAlone(t), newWorldAlone(t)
 	w.crd(widgetCRD)
 	elsewhere := settingsLookup + "    namespace: ${self.spec.from}\n"
 	other.create(settings("blue", "blue"))
@@ -279,7 +283,7 @@ func TestLookupInAnotherNamespace(t *testing.T) {
 }
 
 func TestLookupEverywhere(t *testing.T) {
-	w, other := newWorld(t), newWorld(t)
+	w, other := newWorldAlone(t), newWorldAlone(t)
 	w.crd(widgetCRD)
 	all := fmt.Sprintf("  - id: all\n    apiVersion: v1\n    kind: ConfigMap\n    namespace: \"\"\n    selector: {matchLabels: {test: %s}}\n", w.namespace)
 	w.run(lookupRules(all, "  status: {size: \"${size(all)}\"}\n  allow: {read: {namespaces: [\"*\"]}}\n"))
@@ -295,7 +299,7 @@ func TestLookupEverywhere(t *testing.T) {
 }
 
 func TestLookupOfClusterScopedKind(t *testing.T) {
-	w, other := newWorld(t), newWorld(t)
+	w, other := newWorldAlone(t), newWorldAlone(t)
 	w.crd(widgetCRD)
 	spaces := fmt.Sprintf("  - id: spaces\n    apiVersion: v1\n    kind: Namespace\n    selector: {matchLabels: {team: %s}}\n"+
 		"  - id: home\n    apiVersion: v1\n    kind: Namespace\n    name: ${self.metadata.namespace}\n", w.namespace)
@@ -315,7 +319,7 @@ func TestLookupOfClusterScopedKind(t *testing.T) {
 // TestLookupOfKindThatComesLater has one rule wait for a kind that it reads,
 // while another goes on. What the first said before stays said.
 func TestLookupOfKindThatComesLater(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.crd(widgetCRD)
 	w.Cleanup(func() {
 		_ = w.client.Resource(crdResource).Delete(context.Background(), "tardys.test.reconcel.dev", deleteNow)
@@ -326,7 +330,7 @@ func TestLookupOfKindThatComesLater(t *testing.T) {
 	w.create(widget("one", "value: x"))
 	w.patch(widgets, "one", `{"status":{"size":7}}`, "status")
 	w.has(configs, "one-b", map[string]any{"data.value": "x"})
-	w.says(widgets, "one", "Ready", "False", `rule "widget" waits for kind Tardy`)
+	w.says(widgets, "one", "Ready", "False", w.own(`rule "widget-NAMESPACE" waits for kind Tardy`))
 	w.has(widgets, "one", map[string]any{"status.size": 7})
 	if w.get(configs, "one-a") != nil {
 		t.Error("the rule did not wait")

@@ -17,7 +17,7 @@ const replicaSetRules = `
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
-- name: count
+- name: count-NAMESPACE
   for:
     apiVersion: apps/v1
     kind: ReplicaSet

@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,29 +68,15 @@ func TestPaused(t *testing.T) {
 
 func TestRequeueAfter(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.crd(kindLike("Requeued")) // Looks at other tests' Widgets would count.
 	registry := prometheus.NewRegistry()
-	w.runWith(engine.Options{Metrics: registry}, widgetRules("", configMapChild("a", "${self.metadata.name}-a"))+"  requeueAfter: 1s\n")
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.runWith(engine.Options{Metrics: registry}, rulesFor("Requeued", "  requeueAfter: 1s\n"))
+	w.create(strings.Replace(widget("one", "value: x"), "Widget", "Requeued", 1))
+	w.is(gvk("test.reconcel.dev/v1", "Requeued"), "one", "Ready", "True")
 	w.settles()
-	looks := func() (n float64) {
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range families {
-			if f.GetName() == "reconcel_reconciles_total" {
-				for _, m := range f.GetMetric() {
-					n += m.GetCounter().GetValue()
-				}
-			}
-		}
-		return n
-	}
-	before, since := looks(), time.Now()
+	before, since := w.looks(registry), time.Now()
 	w.eventually("three more looks", func() error {
-		if n := looks() - before; n < 3 {
+		if n := w.looks(registry) - before; n < 3 {
 			return fmt.Errorf("%v so far", n)
 		}
 		return nil

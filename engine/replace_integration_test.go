@@ -149,7 +149,7 @@ func TestReplacedPodsAreSpared(t *testing.T) {
 	since := time.Now()
 	w.patch(widgets, "set", `{"spec":{"image":"nginx"}}`)
 	fewest, most := 5, 5
-	w.eventually("all Pods to have the new image", func() error {
+	w.closely("all Pods to have the new image", func() error {
 		isReady, current := 0, 0
 		active := w.active()
 		for i := range active {

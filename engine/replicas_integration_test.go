@@ -197,7 +197,7 @@ func TestReplicasBehindALaggingWatch(t *testing.T) {
 	most, fewest := 0, 1000
 	reaches := func(n int) {
 		t.Helper()
-		w.eventually(fmt.Sprintf("%d active Pods", n), func() error {
+		w.closely(fmt.Sprintf("%d active Pods", n), func() error {
 			found := len(w.active())
 			most, fewest = max(most, found), min(fewest, found)
 			if found != n {

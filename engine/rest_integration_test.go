@@ -65,7 +65,7 @@ func TestWrappedBase64Converges(t *testing.T) {
 func TestPrimariesThatAreChildren(t *testing.T) {
 	w := newWorld(t)
 	w.crd(widgetCRD)
-	second := `- name: second
+	second := `- name: second-NAMESPACE
   for:
     apiVersion: v1
     kind: ConfigMap

@@ -44,7 +44,7 @@ func TestChildrenAcrossScopes(t *testing.T) {
 	in := w.run(source)
 	w.create(widget("one", "value: x"))
 	w.is(widgets, "one", "Ready", "True")
-	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
 	other.has(configs, "one-far", map[string]any{"data.value": "x"})
 	w.has(globals, global, map[string]any{"spec.value": "x"})
 	if u := w.get(globals, global); len(u.GetOwnerReferences()) > 0 {
@@ -110,7 +110,7 @@ const namespaceRules = `
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
-- name: tenant
+- name: tenant-NAMESPACE
   for:
     apiVersion: v1
     kind: Namespace
@@ -135,7 +135,7 @@ func TestNamespaceAsPrimary(t *testing.T) {
 	w.patch(namespaces, subject, `{"metadata":{"labels":{"size":"large","tenant":null}}}`)
 	inside.has(configs, "settings", map[string]any{"data.value": "large"})
 	w.label(namespaces, subject, "tenant", "yes")
-	w.finalizers(namespaces, subject, "reconcel.dev/tenant")
+	w.finalizers(namespaces, subject, w.own("reconcel.dev/tenant-NAMESPACE"))
 	if err := w.client.Resource(namespacesResource).Delete(t.Context(), subject, deleteNow); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestClusterScopedPrimaryEnds(t *testing.T) {
 	w.create(strings.Replace(widget(name, "value: x"), "Widget", "Global", 1))
 	w.has(configs, name+"-a", map[string]any{"data.value": "x"})
 	w.is(globals, name, "Ready", "True")
-	w.finalizers(globals, name, "reconcel.dev/global")
+	w.finalizers(globals, name, w.own("reconcel.dev/global-NAMESPACE"))
 	w.has(globals, name, map[string]any{"metadata.annotations.a": "b"})
 	w.delete(configs, name+"-a")
 	w.has(configs, name+"-a", map[string]any{"data.value": "x"})
@@ -184,7 +184,7 @@ func TestFinalizerComesAndGoes(t *testing.T) {
 	w.finalizers(widgets, "one")
 	w.patch(widgets, "one", `{"spec":{"far":true}}`)
 	w.in(namespace).has(configs, "one-far", nil)
-	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
 	w.patch(widgets, "one", `{"spec":{"far":false}}`)
 	w.in(namespace).gone(configs, "one-far")
 	w.finalizers(widgets, "one")

@@ -17,7 +17,7 @@ func TestFinalizerOfARemovedRule(t *testing.T) {
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("60s", "true"))
 	w.create(widget("one", "value: x"))
 	w.is(widgets, "one", "Ready", "True")
-	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
 	w.has(configs, "reconcel-inventory", nil)
 	if text := fmt.Sprint(w.get(configs, "reconcel-inventory").Object["data"]); !strings.Contains(text, `"finalizer":true`) {
 		t.Errorf("the inventory says %s", text)
@@ -38,7 +38,7 @@ func TestFinalizerOfARemovedRule(t *testing.T) {
 
 	// It comes back, and is then a rule for another kind.
 	in = w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("60s", "true"))
-	w.finalizers(widgets, "one", "reconcel.dev/widget")
+	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
 	in.stop()
 	w.run(strings.NewReplacer("kind: Widget", "kind: Global", "    namespaces: [NAMESPACE]\n", "", "{name: \"${self.metadata.name}-a\"}", "{name: a, namespace: NAMESPACE}").
 		Replace(widgetRules("when: \"false\"", configMapChild("a", "${self.metadata.name}-a"))) + "  allow: {namespaces: [\"*\"]}\n")

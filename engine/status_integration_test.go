@@ -138,7 +138,7 @@ func TestKindWithoutConditions(t *testing.T) {
 }
 
 func TestOrphanStays(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.crd(widgetCRD)
 	w.run(widgetRules("", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "    template:", "    onDelete: orphan\n    template:", 1)))
 	w.create(widget("one", "value: x"))
@@ -164,7 +164,7 @@ func TestClusterScopedPrimary(t *testing.T) {
 	w.crd(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
 	kind := gvk("test.reconcel.dev/v1", "Global")
 	source := strings.Replace(rulesFor("Global", ""), "metadata: {name: \"${self.metadata.name}-a\"}", "metadata: {name: \"${self.metadata.name}-a\", namespace: NAMESPACE}", 1)
-	source = strings.Replace(source, "    namespaces: [NAMESPACE]\n", "", 1) + "  allow: {namespaces: [NAMESPACE]}\n"
+	source = strings.Replace(source, "    namespaces: [NAMESPACE]\n", "    when: self.metadata.name == \"global-NAMESPACE\"\n", 1) + "  allow: {namespaces: [NAMESPACE]}\n"
 	w.run(source)
 	name := "global-" + w.namespace
 	w.create(strings.Replace(widget(name, "value: x"), "Widget", "Global", 1))

@@ -41,12 +41,13 @@ spec:
                     lastTransitionTime: {type: string, format: date-time}
 `
 
-// fooRules are the rules of examples/foo in one namespace.
+// fooRules are the rules of examples/foo in one namespace, under a name of its
+// own.
 const fooRules = `
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
-- name: foo
+- name: foo-NAMESPACE
   for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, namespaces: [NAMESPACE]}
   let:
     labels: {app: nginx, controller: "${self.metadata.name}"}

@@ -35,7 +35,9 @@ import (
 )
 
 // A world is one test's corner of the cluster: a namespace of its own, in
-// which an engine works and the test acts as everybody else.
+// which an engine works and the test acts as everybody else. Its rules have
+// names that no other world's have: an engine takes what a rule of the same
+// name has made elsewhere for something that the rule has left.
 type world struct {
 	*testing.T
 	cluster   *devcluster.Cluster
@@ -45,7 +47,17 @@ type world struct {
 	wrap      func(http.RoundTripper) http.RoundTripper // between the engines and the API server, or nil
 }
 
+// newWorld returns a world that others exist beside. What most tests do is
+// wait.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	t.Parallel()
+	return newWorldAlone(t)
+}
+
+// newWorldAlone returns a world beside which there is no other, for a test
+// that measures how long the engine takes.
+func newWorldAlone(t *testing.T) *world {
 	t.Helper()
 	cluster := devcluster.Shared(t)
 	config := cluster.Config()
@@ -115,10 +127,13 @@ func parse(t *testing.T, manifest string) []*unstructured.Unstructured {
 	}
 }
 
+// own puts the name of the world's namespace in the place of NAMESPACE.
+func (w *world) own(text string) string { return strings.ReplaceAll(text, "NAMESPACE", w.namespace) }
+
 // create creates the objects of a manifest, and returns the last.
 func (w *world) create(manifest string) (last *unstructured.Unstructured) {
 	w.Helper()
-	for _, u := range parse(w.T, strings.ReplaceAll(manifest, "NAMESPACE", w.namespace)) {
+	for _, u := range parse(w.T, w.own(manifest)) {
 		var err error
 		if last, err = w.resource(u.GroupVersionKind()).Create(w.Context(), u, metav1.CreateOptions{FieldManager: "driver"}); err != nil {
 			w.Fatalf("create %s %s: %v", u.GetKind(), u.GetName(), err)
@@ -187,23 +202,36 @@ func (w *world) delete(kind schema.GroupVersionKind, name string) {
 	}
 }
 
+// patience is how long a test waits for what takes a second or two, or half a
+// minute if a controller has just met a new kind.
+const patience = 2 * time.Minute
+
 // eventually waits until check returns nil, and fails with its last error.
 func (w *world) eventually(what string, check func() error) time.Duration {
 	w.Helper()
+	return w.await(what, 50*time.Millisecond, check)
+}
+
+// closely is eventually for a check that must not miss what is soon over.
+func (w *world) closely(what string, check func() error) time.Duration {
+	w.Helper()
+	return w.await(what, 5*time.Millisecond, check)
+}
+
+// await looks again after 5 ms at first, and then after ever longer pauses, up
+// to a limit.
+func (w *world) await(what string, limit time.Duration, check func() error) time.Duration {
+	w.Helper()
 	started := time.Now()
-	deadline := time.After(60 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, limit) {
 		err := check()
 		if err == nil {
 			return time.Since(started)
 		}
-		select {
-		case <-deadline:
-			w.Fatalf("waited 60 s for %s: %v", what, err)
-		case <-tick.C:
+		if time.Since(started) > patience {
+			w.Fatalf("waited %s for %s: %v", patience, what, err)
 		}
+		w.rest(pause)
 	}
 }
 
@@ -289,7 +317,7 @@ func (w *world) run(source string) *instance {
 // runWith is run with options of the test's own.
 func (w *world) runWith(options engine.Options, source string) *instance {
 	w.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(source, "NAMESPACE", w.namespace))}})
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(w.own(source))}})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -387,8 +415,8 @@ func (w *world) quiet(d time.Duration) {
 	}
 }
 
-// rest lets time pass in which nothing must happen: there is no condition to
-// wait for.
+// rest lets time pass, in most tests one in which nothing must happen: there is
+// no condition to wait for.
 func (w *world) rest(d time.Duration) {
 	w.Helper()
 	select {
