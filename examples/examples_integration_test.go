@@ -13,6 +13,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"reconcel/internal/devcluster"
 )
 
 // An example is what the tests have to know about one.
@@ -55,18 +57,22 @@ const restTime = 5 * time.Second
 
 func TestExamples(t *testing.T) {
 	binary := build(t)
-	// The garbage collector looks for new kinds every 30 s. So each example has
-	// its own at the beginning, and only the first waits.
-	for _, e := range table {
-		newWorld(t, e, binary).establish()
-	}
 	for _, e := range table {
 		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			// Not one that is shared: examples have rules of the same name, and rules
+			// for what other examples make.
+			cluster := devcluster.Reserve(t)
+			// The garbage collector looks for new kinds every 30 s. So a cluster has
+			// those of all examples from the beginning, and only the first waits.
+			for _, other := range table {
+				newWorld(t, other, binary, cluster).establish()
+			}
 			began := time.Now()
 			lap := func(what string) {
 				t.Logf("%s after %s", what, time.Since(began).Round(10*time.Millisecond))
 			}
-			w := newWorld(t, e, binary)
+			w := newWorld(t, e, binary, cluster)
 			references := w.lifetime(lap)
 			if t.Failed() {
 				return

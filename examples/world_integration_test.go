@@ -36,7 +36,7 @@ const (
 	namespacePrefix = "example"
 	// deadline is for what takes a second or two if it works, and half a minute if
 	// the garbage collector has just met a new kind.
-	deadline = 75 * time.Second
+	deadline = 2 * time.Minute
 )
 
 // A world is what a test has of the cluster: a namespace at a time, in which one
@@ -61,9 +61,8 @@ type world struct {
 	births    *births                      // in the present run, if it is one with kills
 }
 
-func newWorld(t *testing.T, e example, binary string) *world {
+func newWorld(t *testing.T, e example, binary string, cluster *devcluster.Cluster) *world {
 	t.Helper()
-	cluster := devcluster.Shared(t)
 	config := cluster.Config()
 	config.WarningHandler = rest.NoWarnings{} // That a version is old is known.
 	client, err := dynamic.NewForConfig(config)

@@ -6,6 +6,9 @@
 //		…
 //	}
 //
+// Tests that do not get on with each other on one cluster, and yet are to run side
+// by side, take turns at some with Reserve; Start gives a test one for itself.
+//
 // The cluster is a process of bin/devcluster, which documents what is in it. It
 // ends with the test, or with the test's process if that dies first. A machine
 // that has not compiled Kubernetes yet does so in the first test, which takes

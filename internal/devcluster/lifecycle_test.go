@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -90,6 +91,24 @@ func TestCrashedComponentComesBack(t *testing.T) {
 			return errors.New("the scheduler has not been started again")
 		}
 		return nil
+	})
+}
+
+func TestReservedClusterIsNobodyElses(t *testing.T) {
+	if os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
+		t.Skip("a borrowed cluster is only one")
+	}
+	var clusters []*Cluster
+	t.Run("two at a time", func(t *testing.T) {
+		clusters = []*Cluster{Reserve(t), Reserve(t)}
+		if clusters[0] == clusters[1] {
+			t.Error("they are the same")
+		}
+	})
+	t.Run("one later", func(t *testing.T) {
+		if !slices.Contains(clusters, Reserve(t)) {
+			t.Error("it is a new one, though two are idle")
+		}
 	})
 }
 
