@@ -22,6 +22,10 @@ NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the r
 # Packages with tests that want a cluster.
 INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)))))
 
+# Those of them whose tests drive programs, into which the race detector does not
+# look. Their other tests run with it in `make unit`.
+DRIVERS := ./cli ./examples ./internal/devcluster
+
 # Each example: its rules, the resources that are rendered by them, and what is observed.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool service-per-pod \
 	job-gate config-propagation backup-on-delete chain
@@ -94,10 +98,13 @@ fuzz-sample: ## Fuzz each target for 5 seconds
 	@$(call fuzz,5s)
 
 # One package at a time: what these tests wait for should not wait for a compiler.
+# Several tests of a package at a time: most of what they do is wait. A test of
+# DRIVERS may have a control plane of its own.
 .PHONY: integration
 integration: devcluster ## Run the tests on a real control plane
 	$(NO_RACE)
-	go test $(RACE) -p 1 -tags integration -timeout 30m -count 1 $(INTEGRATION)
+	go test $(RACE) -p 1 -parallel 8 -tags integration -timeout 30m -count 1 $(filter-out $(DRIVERS),$(INTEGRATION))
+	go test -p 1 -parallel 3 -tags integration -timeout 30m -count 1 $(filter $(DRIVERS),$(INTEGRATION))
 
 .PHONY: examples
 examples: build ## Render the examples, compare with what is checked in, and run their tests
