@@ -45,16 +45,22 @@ var deletingStories = []story{
 # settle
 # get ConfigMap/child
 `},
+	// Whose owner does not exist is collected: then the collector has seen what was
+	// made before, too, which it would delete if it met it after its owner's end.
 	{"orphans", `
 # apply alice
 {apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: o}, spec: {size: small}}
 # apply alice
 {apiVersion: v1, kind: ConfigMap, metadata: {name: kept, ownerReferences: [{apiVersion: sim.reconcel.dev/v1, kind: Widget, name: o, uid: "uid(Widget/o)", controller: true, blockOwnerDeletion: true}]}}
+# apply alice
+{apiVersion: v1, kind: ConfigMap, metadata: {name: seen, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: nobody, uid: none}]}}
+# settle
 # orphan Widget/o
 # settle
 # get Widget/o
 # get ConfigMap/kept
 `},
+	// Likewise.
 	{"foreground deletion", `
 # apply alice
 {apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: r}, spec: {size: small}}
@@ -64,6 +70,9 @@ var deletingStories = []story{
 {apiVersion: v1, kind: ConfigMap, metadata: {name: r-blocks-not, ownerReferences: [{apiVersion: sim.reconcel.dev/v1, kind: Widget, name: r, uid: "uid(Widget/r)"}]}}
 # apply alice
 {apiVersion: v1, kind: ConfigMap, metadata: {name: r-grandchild, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: r-blocks, uid: "uid(ConfigMap/r-blocks)"}]}}
+# apply alice
+{apiVersion: v1, kind: ConfigMap, metadata: {name: seen, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: nobody, uid: none}]}}
+# settle
 # foreground Widget/r
 # settle
 # get Widget/r
