@@ -44,7 +44,7 @@ var gadgetCRD = strings.NewReplacer("widget", "gadget", "Widget", "Gadget").Repl
 // TestReloadAddsAKind adds a rule for a kind whose CRD is as new as the rule,
 // and which has a resource already.
 func TestReloadAddsAKind(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.crd(widgetCRD)
 	before := widgetRules("", configMapChild("a", "${self.metadata.name}-a"))
 	in := w.run(before)
@@ -80,7 +80,7 @@ func TestManyReloads(t *testing.T) {
 	if os.Getenv("RECONCEL_SOAK") != "" {
 		primaries, reloads = 200, 500
 	}
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.crd(widgetCRD)
 	w.crd(gadgetCRD)
 	for i := range primaries {

@@ -3,6 +3,7 @@
 package ruletest_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -97,11 +98,8 @@ func agree(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, name string,
 		return &observed{Place: place, setting: s, pictures: &pictures}, err
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
-	real := &realPlace{TB: t, setting: s, client: client, want: pictures}
-	started := func(s ruletest.Setting) (ruletest.Place, error) {
-		return real, real.start(ctx, control.UserConfig(t, "reconcel"))
-	}
-	found := ruletest.Run(ctx, []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: started})
+	real := &realPlace{TB: t, setting: s, client: client, config: control.UserConfig(t, "reconcel"), want: pictures}
+	found := ruletest.Run(ctx, []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(ruletest.Setting) (ruletest.Place, error) { return real, nil }})
 	cancel()
 	real.clear()
 	if mine, theirs := failures(inMemory), failures(found); mine != theirs {
@@ -145,13 +143,15 @@ type realPlace struct {
 	testing.TB
 	setting ruletest.Setting
 	client  dynamic.Interface
+	config  *rest.Config // of the controller
 	want    []string
-	ended   chan error
+	ended   chan error // by the controller; nil: it has not begun
 }
 
-func (r *realPlace) start(ctx context.Context, config *rest.Config) error {
-	config.QPS = -1
-	e, err := engine.New(engine.Options{Config: config, Log: slog.New(slog.DiscardHandler), Namespace: "kube-system"}, r.setting.Program)
+// start starts the controller.
+func (r *realPlace) start(ctx context.Context) error {
+	r.config.QPS = -1
+	e, err := engine.New(engine.Options{Config: r.config, Log: slog.New(slog.DiscardHandler), Namespace: "kube-system"}, r.setting.Program)
 	if err != nil {
 		return err
 	}
@@ -261,8 +261,14 @@ func (r *realPlace) MarkReady(ctx context.Context, kind *schema.Kind, namespace,
 	return r.putStatus(ctx, u, status)
 }
 
-// Settle implements ruletest.Place.
+// Settle implements ruletest.Place. What is given is there before the controller
+// begins.
 func (r *realPlace) Settle(ctx context.Context) error {
+	if r.ended == nil {
+		if err := r.start(ctx); err != nil {
+			return err
+		}
+	}
 	want := r.want[0]
 	r.want = r.want[1:]
 	var have string
@@ -276,7 +282,7 @@ func (r *realPlace) Settle(ctx context.Context) error {
 	if failed != nil {
 		return failed
 	}
-	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(have, "\n")); diff != "" {
+	if diff := gocmp.Diff(strings.Split(want, "\n"), strings.Split(have, "\n")); diff != "" {
 		return fmt.Errorf("after %s it is not as in memory (- in memory, + here):\n%s", agreement, diff)
 	}
 	return nil
@@ -296,7 +302,9 @@ func (r *realPlace) Objects(ctx context.Context) (all []*unstructured.Unstructur
 		}
 	}
 	slices.SortFunc(all, func(a, b *unstructured.Unstructured) int {
-		return strings.Compare(a.GroupVersionKind().GroupKind().String()+"/"+a.GetNamespace()+"/"+a.GetName(), b.GroupVersionKind().GroupKind().String()+"/"+b.GetNamespace()+"/"+b.GetName())
+		x, y := a.GroupVersionKind(), b.GroupVersionKind()
+		return cmp.Or(strings.Compare(x.Group, y.Group), strings.Compare(x.Kind, y.Kind),
+			strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 	})
 	return all, nil
 }
@@ -318,6 +326,8 @@ func isClusters(u *unstructured.Unstructured) bool {
 	switch u.GetKind() {
 	case "Namespace":
 		return sim.IsInitial(u.GetName())
+	case "ServiceAccount":
+		return u.GetName() == "default"
 	case "Service":
 		return u.GetNamespace() == "default" && u.GetName() == "kubernetes"
 	}
