@@ -66,10 +66,11 @@ usage, 3 a file cannot be read.`,
 func (a *app) test(ctx context.Context, f *testFlags) error {
 	options := ruletest.Options{Update: f.update}
 	if f.run != "" {
-		var err error
-		if options.Only, err = regexp.Compile(f.run); err != nil {
+		names, err := regexp.Compile(f.run)
+		if err != nil {
 			return misused("--run: %w", err)
 		}
+		options.Only = func(c *ruletest.Case) bool { return names.MatchString(c.Name) }
 	}
 	files, err := findTests(f.paths, f.recursive)
 	if err != nil {

@@ -104,11 +104,25 @@ func (p *preparer) load(m *Manifest) {
 			p.complain(m.Pos, "", "%s: no object there", m.File)
 		}
 	}
-	for _, u := range m.objects {
-		if u.GetKind() == "" {
-			p.complain(m.Pos, "", "an object without kind")
+	m.objects = slices.DeleteFunc(m.objects, func(u *unstructured.Unstructured) bool { return !p.check(m.Pos, u) })
+}
+
+// check reports whether an object can be one, and complains if not.
+func (p *preparer) check(pos syntax.Pos, u *unstructured.Unstructured) bool {
+	before := len(p.errs)
+	if u.GetKind() == "" {
+		p.complain(pos, "", "an object without kind")
+	}
+	metadata, isMap := u.Object["metadata"].(map[string]any)
+	if !isMap && u.Object["metadata"] != nil {
+		p.complain(pos, "", "%s: metadata is no map", u.GetKind())
+	}
+	for _, field := range []string{"name", "namespace", "generateName"} {
+		if _, isText := metadata[field].(string); !isText && metadata[field] != nil {
+			p.complain(pos, "quote it", "%s: metadata.%s is %v, which is no text", u.GetKind(), field, metadata[field])
 		}
 	}
+	return len(p.errs) == before
 }
 
 // place gives an object its kind and namespace.
@@ -116,8 +130,6 @@ func (p *preparer) place(m *Manifest, u *unstructured.Unstructured) {
 	gvk := u.GroupVersionKind()
 	kind := p.setting.Kinds.Kind(gvk)
 	switch {
-	case gvk.Kind == "":
-		return // Complained about already.
 	case u.GetAPIVersion() == "":
 		kind = p.kind(m.Pos, gvk.Kind)
 	case kind == nil:

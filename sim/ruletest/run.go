@@ -2,7 +2,6 @@ package ruletest
 
 import (
 	"context"
-	"regexp"
 	"runtime"
 	"sync"
 	"time"
@@ -13,8 +12,8 @@ type Options struct {
 	// Place makes a place for one case, which has the program and the kinds of the
 	// setting. Default: InMemory.
 	Place func(Setting) (Place, error)
-	// Only selects cases by their names; nil selects all.
-	Only *regexp.Regexp
+	// Only selects cases; nil selects all.
+	Only func(*Case) bool
 	// Update writes snapshots instead of comparing with them.
 	Update bool
 }
@@ -69,7 +68,7 @@ func Run(ctx context.Context, suites []*Suite, options Options) []Result {
 	for i, s := range suites {
 		results[i].File = s.file.Name
 		for _, c := range s.file.Cases {
-			if options.Only == nil || options.Only.MatchString(c.Name) {
+			if options.Only == nil || options.Only(c) {
 				results[i].Cases = append(results[i].Cases, CaseResult{Case: c})
 			}
 		}
