@@ -199,7 +199,10 @@ func (a fail) do(_ context.Context, p *player) error {
 	if err != nil {
 		return err
 	}
-	f := sim.Failure{Verb: a.verb, Namespace: a.namespace, Name: a.name, Times: a.times, Err: a.err(), Lost: a.lost == lost}
+	f := sim.Failure{
+		Verb: a.verb, Namespace: a.namespace, Name: a.name, Subresource: a.subresource,
+		Times: a.times, Err: a.err(), Lost: a.lost == lost,
+	}
 	if a.kind != nil {
 		f.Kind = a.kind.of.GVK.GroupKind()
 	}
@@ -239,6 +242,9 @@ func (a fail) String() string {
 	}
 	if a.kind != nil {
 		words = append(words, a.kind.Kind)
+	}
+	if a.subresource != "" {
+		words = append(words, a.subresource)
 	}
 	return strings.Join(append(words, a.reason), " ")
 }

@@ -78,7 +78,7 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 
 // means reports whether a failure is the one that was asked for.
 func (a fail) means(f *sim.Failure) bool {
-	return f.Verb == a.verb && f.Name == a.name && f.Namespace == a.namespace && (a.kind == nil || f.Kind == a.kind.of.GVK.GroupKind())
+	return f.Verb == a.verb && f.Name == a.name && f.Namespace == a.namespace && f.Subresource == a.subresource && (a.kind == nil || f.Kind == a.kind.of.GVK.GroupKind())
 }
 
 // deletePrimaries deletes everything that a rule is for.

@@ -110,10 +110,13 @@ func (e absent) check(ctx context.Context, p *player) (all []Failure, err error)
 
 // leaving says that an object is being deleted, and what it waits for.
 func leaving(u *unstructured.Unstructured) string {
-	if u.GetDeletionTimestamp() == nil {
+	switch {
+	case u.GetDeletionTimestamp() == nil:
 		return ""
+	case len(u.GetFinalizers()) == 0:
+		return " (being deleted)"
 	}
-	return ", being deleted; its finalizers are " + strings.Join(u.GetFinalizers(), ", ")
+	return " (being deleted, with the finalizers " + strings.Join(u.GetFinalizers(), ", ") + ")"
 }
 
 func (e count) prepare(p *preparer) { p.reference(e.kind) }

@@ -83,15 +83,16 @@ type (
 		pos syntax.Pos
 	}
 	fail struct {
-		pos       syntax.Pos
-		verb      string
-		kind      *Reference // or nil
-		namespace string
-		name      string
-		times     int
-		reason    string
-		message   string
-		lost      answer
+		pos         syntax.Pos
+		verb        string
+		kind        *Reference // or nil
+		namespace   string
+		name        string
+		subresource string
+		times       int
+		reason      string
+		message     string
+		lost        answer
 	}
 	restart struct{ pos syntax.Pos }
 )

@@ -61,6 +61,7 @@ var (
 		syntax.Key{Name: "kind", Value: syntax.TextValue(), Doc: "The kind that it is about."},
 		syntax.Key{Name: "namespace", Value: syntax.TextValue(), Doc: "The namespace."},
 		syntax.Key{Name: "name", Value: syntax.TextValue(), Doc: "The name of the object."},
+		syntax.Key{Name: "subresource", Value: syntax.OneOf("status"), Doc: "What of the object, if it is its status."},
 		syntax.Key{Name: "times", Value: syntax.NumberValue(1), Default: "1", Doc: "How many requests fail. The case fails unless all of them have been made."},
 		syntax.Key{Name: "error", Value: syntax.OneOf(reasons...), Default: "InternalError", Doc: "What is answered. `ConnectionLost` is no answer at all."},
 		syntax.Key{Name: "message", Value: syntax.TextValue(), Doc: "The message of the answer."},

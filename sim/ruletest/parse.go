@@ -157,7 +157,7 @@ func (p *parser) patch(n *syntax.Node) Action {
 
 func (p *parser) failure(n *syntax.Node) Action {
 	f := fail{pos: n.Pos, verb: text(at(n, "verb")), namespace: text(at(n, "namespace")), name: text(at(n, "name")), times: 1,
-		reason: text(at(n, "error")), message: text(at(n, "message"))}
+		subresource: text(at(n, "subresource")), reason: text(at(n, "error")), message: text(at(n, "message"))}
 	if kind := at(n, "kind"); kind != nil {
 		f.kind = p.kind(kind.Pos, text(kind))
 	}

@@ -230,3 +230,56 @@ cases:
 		t.Error(got)
 	}
 }
+
+// TestExactlyIsWhatTheRulesSay has others set fields, items and labels beside
+// those of the rules.
+func TestExactlyIsWhatTheRulesSay(t *testing.T) {
+	s := settingOf(t, "rules.yaml", `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: service
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  children:
+  - id: service
+    template:
+      apiVersion: v1
+      kind: Service
+      metadata: {name: web, labels: {app: web}, finalizers: [example.com/ours]}
+      spec: {ports: [{name: http, port: 80}, {name: admin, port: 81, protocol: TCP}], externalIPs: [192.0.2.1]}
+`)
+	play := func(want string) string {
+		return report(t, s, prepare(t, s, `
+cases:
+- name: a
+  given: `+oneFoo+`
+  steps:
+  - when:
+      patch: Service/web
+      json:
+      - {op: add, path: /metadata/labels/theirs, value: "yes"}
+      - {op: add, path: /metadata/finalizers/-, value: example.com/theirs}
+      - {op: add, path: /spec/ports/-, value: {name: more, port: 82}}
+      - {op: add, path: /spec/sessionAffinity, value: ClientIP}
+    then: {exactly: `+want+`}
+  - when: {patch: Service/web, merge: {metadata: {finalizers: null}}}
+`), ruletest.Options{})
+	}
+	const labels, ports = "labels: {app: web}, finalizers: [example.com/ours]", "[{name: http, port: 80}, {name: admin, port: 81, protocol: TCP}]"
+	right := "{kind: Service, metadata: {name: web, " + labels + "}, spec: {ports: " + ports + ", externalIPs: [192.0.2.1]}}"
+	if got := play(right); strings.Contains(got, "is not as expected") {
+		t.Errorf("%s\n%s", right, got)
+	}
+	for _, wrong := range []string{
+		strings.Replace(right, "app: web", "app: web, theirs: 'yes'", 1),
+		strings.Replace(right, "labels: {app: web}, ", "", 1),
+		strings.Replace(right, "port: 80", "port: 82", 1),
+		strings.Replace(right, "{name: http, port: 80}, ", "", 1),
+		strings.Replace(right, ", externalIPs: [192.0.2.1]", "", 1),
+		strings.Replace(right, "externalIPs", "sessionAffinity: ClientIP, externalIPs", 1),
+	} {
+		if got := play(wrong); !strings.Contains(got, "Service/default/web is not as expected") {
+			t.Errorf("%s\n%s", wrong, got)
+		}
+	}
+}
