@@ -57,7 +57,7 @@ usage, 3 a file cannot be read.`,
 	recursiveFlag(flags, &f.recursive)
 	flags.StringVar(&f.run, "run", "", "run only the cases whose names match this `regexp`")
 	flags.BoolVar(&f.update, "update", false, "write the snapshots instead of comparing with them")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every case, and the expressions that never ran")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every case, what happened in a step that fails, and the expressions that never ran")
 	flags.BoolVar(&f.coverage, "coverage", false, "name the expressions that never ran")
 	f.output.flag(flags)
 	return cmd

@@ -74,16 +74,18 @@ func inStep(n int, failures []Failure) (all []StepFailure) {
 }
 
 func (p *player) step(ctx context.Context, s *Step) (failures []Failure) {
+	p.events, p.writes = nil, nil
 	for _, a := range s.When {
 		if err := a.do(ctx, p); err != nil {
 			return p.asFailure(s.Pos, err)
 		}
 	}
-	if err := p.place.Settle(ctx); err != nil {
-		return failureAt(s.Pos, "%v", err)
-	}
+	restless := p.place.Settle(ctx)
 	if err := p.look(ctx); err != nil {
 		return p.asFailure(s.Pos, err)
+	}
+	if restless != nil {
+		return failureAt(s.Pos, "%v", restless)
 	}
 	for _, e := range s.Then {
 		found, err := e.check(ctx, p)

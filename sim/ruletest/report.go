@@ -53,7 +53,7 @@ func (r *Report) never() []rules.Expression {
 
 // Details is how much a report tells.
 type Details struct {
-	Cases bool // those that passed, too
+	Cases bool // those that passed, too, and what happened in those that failed
 	Never bool // the expressions that did not run
 }
 
@@ -107,6 +107,10 @@ func (r *CaseResult) write(b *bytes.Buffer, details Details) {
 		if f.Diff != "" {
 			fmt.Fprintf(b, "        %s\n", indented(strings.TrimSuffix(f.Diff, "\n"), "        "))
 		}
+	}
+	if details.Cases && !r.Passed() && r.Failures[0].Step > 0 {
+		fmt.Fprintf(b, "    writes in step %d:%s\n", r.Failures[0].Step, indented(listWrites(r.Writes), "    "))
+		fmt.Fprintf(b, "    Events in step %d:%s\n", r.Failures[0].Step, indented(listEvents(r.Events), "    "))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"reconcel/sim"
 )
 
 // Options say how suites are run.
@@ -31,6 +33,10 @@ type CaseResult struct {
 	Case     *Case
 	Failures []StepFailure // none: it has passed
 	Took     time.Duration
+
+	// What the controller wrote, and the Events, in the step that failed.
+	Writes []sim.Write
+	Events []sim.Event
 }
 
 // Passed reports whether everything was as expected.
@@ -96,4 +102,7 @@ func (s *Suite) run(ctx context.Context, options *Options, r *CaseResult) {
 	}
 	p := &player{suite: s, options: options, c: r.Case, place: place}
 	r.Failures = p.play(ctx)
+	if len(r.Failures) > 0 && r.Failures[0].Step > 0 {
+		r.Writes, r.Events = p.writes, p.events
+	}
 }
