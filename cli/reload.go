@@ -39,6 +39,7 @@ const rulesRecheck = 30 * time.Second
 type ruleWatch struct {
 	paths   []string
 	read    func() ([]syntax.Source, syntax.Errors)
+	allowed kindList
 	check   func(context.Context, loading) error // against the kinds of the cluster
 	follow  func(context.Context, *rules.Program) error
 	refuse  func(note string)
@@ -169,6 +170,7 @@ func (w *ruleWatch) look(ctx context.Context) time.Duration {
 // compile compiles rules of which nothing may be wrong.
 func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread syntax.Errors) (*rules.Program, error) {
 	l, err := compiled(sources, unread)
+	l.refusePrivileged(w.allowed)
 	if err == nil {
 		err = l.wrong()
 	}

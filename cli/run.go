@@ -64,6 +64,7 @@ func (a *app) run(s *settings) error {
 	if err != nil {
 		return err
 	}
+	rules.refusePrivileged(s.allowed)
 	if err := rules.wrong(); err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (a *app) run(s *settings) error {
 	defer server.stop()
 	watch := &ruleWatch{
 		paths: s.rules.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(s.rules) },
-		check:  func(ctx context.Context, l loading) error { return l.precheck(ctx, config, log) },
+		allowed: s.allowed, check: func(ctx context.Context, l loading) error { return l.precheck(ctx, config, log) },
 		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: newRuleMetrics(metrics),
 	}
 	defer watch.start(ctx, rules.sources).Wait()

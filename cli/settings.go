@@ -10,6 +10,7 @@ import (
 // flags; resolve completes them from the environment and reconcel.yaml.
 type settings struct {
 	rules      ruleFiles
+	allowed    kindList
 	kubeconfig string
 	context    string
 	namespace  string
@@ -31,6 +32,7 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	_ = s.reapply.Set("12h")
 
 	s.rules.flags(flags)
+	s.allowed.flag(flags)
 	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
 	flags.StringVar(&s.context, "context", "", "context of the kubeconfig (default: its current one)")
 	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")

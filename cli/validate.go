@@ -15,6 +15,7 @@ import (
 type validateFlags struct {
 	rules   ruleFiles
 	crds    []string
+	allowed kindList
 	strict  bool
 	verbose bool
 }
@@ -41,6 +42,7 @@ Exit code: 0 all rules are right, 1 some are wrong, 2 wrong usage.`,
 	flags := cmd.Flags()
 	f.rules.flags(flags)
 	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated")
+	f.allowed.flag(flags)
 	flags.BoolVar(&f.strict, "strict", false, "fail on warnings")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say what could not be checked")
 	return cmd
@@ -54,6 +56,7 @@ func (a *app) validate(f *validateFlags) error {
 	if err != nil {
 		return err
 	}
+	l.refusePrivileged(f.allowed)
 	if err := a.checkTypes(f, l); err != nil {
 		return err
 	}
