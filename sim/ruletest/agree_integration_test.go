@@ -91,17 +91,17 @@ func contents(t *testing.T, file string) string {
 
 // agree plays one case in both places.
 func agree(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, name string, control *devcluster.Cluster, client dynamic.Interface) {
-	only := regexp.MustCompile("^" + regexp.QuoteMeta(name) + "$")
+	only := func(c *ruletest.Case) bool { return c.Name == name }
 	var pictures []string
 	inMemory := ruletest.Run(t.Context(), []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(s ruletest.Setting) (ruletest.Place, error) {
 		place, err := ruletest.InMemory(s)
 		return &observed{Place: place, setting: s, pictures: &pictures}, err
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
-	real := &realPlace{TB: t, setting: s, client: client, config: control.UserConfig(t, "reconcel"), want: pictures}
-	found := ruletest.Run(ctx, []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(ruletest.Setting) (ruletest.Place, error) { return real, nil }})
+	place := &realPlace{TB: t, setting: s, client: client, config: control.UserConfig(t, "reconcel"), want: pictures}
+	found := ruletest.Run(ctx, []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(ruletest.Setting) (ruletest.Place, error) { return place, nil }})
 	cancel()
-	real.clear()
+	place.clear()
 	if mine, theirs := failures(inMemory), failures(found); mine != theirs {
 		t.Errorf("in memory this is found to be wrong: %s\non a real control plane this: %s", mine, theirs)
 	}
@@ -248,7 +248,7 @@ func (r *realPlace) MarkReady(ctx context.Context, kind *schema.Kind, namespace,
 	copied := u.DeepCopy()
 	copied.SetResourceVersion("")
 	copied.SetFinalizers(nil)
-	if copied, err = scratch.Put(copied); err != nil {
+	if _, err := scratch.Put(copied); err != nil {
 		return err
 	}
 	if err := scratch.MarkReady(kind.GVK, namespace, name); err != nil {
@@ -323,15 +323,10 @@ func (r *realPlace) kinds() (all []*schema.Kind) {
 
 // isClusters reports whether every real cluster has the object.
 func isClusters(u *unstructured.Unstructured) bool {
-	switch u.GetKind() {
-	case "Namespace":
-		return sim.IsInitial(u.GetName())
-	case "ServiceAccount":
-		return u.GetName() == "default"
-	case "Service":
-		return u.GetNamespace() == "default" && u.GetName() == "kubernetes"
-	}
-	return strings.HasPrefix(u.GetNamespace(), "kube-")
+	return strings.HasPrefix(u.GetNamespace(), "kube-") ||
+		u.GetKind() == "Namespace" && sim.IsInitial(u.GetName()) ||
+		u.GetKind() == "ServiceAccount" && u.GetName() == "default" ||
+		u.GetKind() == "Service" && u.GetName() == "kubernetes"
 }
 
 // Events implements ruletest.Place. They are not compared.

@@ -7,7 +7,8 @@ var Ruled = ruled
 
 // Portable returns the suite without what only a cluster in memory can do: cases
 // in which time passes, something fails or the controller is restarted, and
-// expectations about writes and Events.
+// expectations about writes and Events, and about what defaults Kubernetes gives
+// its own kinds (snapshots).
 func (s *Suite) Portable() *Suite {
 	portable := *s.file
 	portable.Cases = nil
@@ -20,7 +21,7 @@ func (s *Suite) Portable() *Suite {
 		for i := range copied.Steps {
 			copied.Steps[i].Then = slices.DeleteFunc(slices.Clone(copied.Steps[i].Then), func(e Expectation) bool {
 				switch e.(type) {
-				case events, writes:
+				case events, writes, snapshot:
 					return true
 				}
 				return false
