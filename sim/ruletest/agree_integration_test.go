@@ -97,10 +97,8 @@ func agree(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, name string,
 		place, err := ruletest.InMemory(s)
 		return &observed{Place: place, setting: s, pictures: &pictures}, err
 	}})
-	ctx, cancel := context.WithCancel(t.Context())
 	place := &realPlace{TB: t, setting: s, client: client, config: control.UserConfig(t, "reconcel"), want: pictures}
-	found := ruletest.Run(ctx, []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(ruletest.Setting) (ruletest.Place, error) { return place, nil }})
-	cancel()
+	found := ruletest.Run(t.Context(), []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(ruletest.Setting) (ruletest.Place, error) { return place, nil }})
 	place.clear()
 	if mine, theirs := failures(inMemory), failures(found); mine != theirs {
 		t.Errorf("in memory this is found to be wrong: %s\non a real control plane this: %s", mine, theirs)
@@ -138,28 +136,30 @@ func (o *observed) Settle(ctx context.Context) error {
 }
 
 // A realPlace is a real cluster. It has settled when it is as the cluster in
-// memory was.
+// memory was. The controller is stopped otherwise, since in memory nothing
+// happens between the actions of a step either.
 type realPlace struct {
 	testing.TB
 	setting ruletest.Setting
 	client  dynamic.Interface
 	config  *rest.Config // of the controller
 	want    []string
-	ended   chan error // by the controller; nil: it has not begun
 }
 
-// start starts the controller.
-func (r *realPlace) start(ctx context.Context) error {
+// run runs the controller until stop is called.
+func (r *realPlace) run(ctx context.Context) (stop func() error, err error) {
 	r.config.QPS = -1
 	e, err := engine.New(engine.Options{Config: r.config, Log: slog.New(slog.DiscardHandler), Namespace: "kube-system"}, r.setting.Program)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r.ended = make(chan error, 1)
-	go func() { r.ended <- e.Run(ctx) }()
-	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-		return e.Ready() == nil, nil
-	})
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}, nil
 }
 
 // resource returns the client for the kind of an object, where it is.
@@ -261,14 +261,17 @@ func (r *realPlace) MarkReady(ctx context.Context, kind *schema.Kind, namespace,
 	return r.putStatus(ctx, u, status)
 }
 
-// Settle implements ruletest.Place. What is given is there before the controller
-// begins.
+// Settle implements ruletest.Place.
 func (r *realPlace) Settle(ctx context.Context) error {
-	if r.ended == nil {
-		if err := r.start(ctx); err != nil {
-			return err
-		}
+	stop, err := r.run(ctx)
+	if err != nil {
+		return err
 	}
+	return errors.Join(r.settled(ctx), stop())
+}
+
+// settled waits until the cluster is as the one in memory was.
+func (r *realPlace) settled(ctx context.Context) error {
 	want := r.want[0]
 	r.want = r.want[1:]
 	var have string
@@ -332,14 +335,9 @@ func isClusters(u *unstructured.Unstructured) bool {
 // Events implements ruletest.Place. They are not compared.
 func (r *realPlace) Events(context.Context) ([]sim.Event, error) { return nil, nil }
 
-// clear ends the controller and takes everything away.
+// clear takes everything away.
 func (r *realPlace) clear() {
 	r.Helper()
-	if r.ended != nil {
-		if err := <-r.ended; err != nil {
-			r.Errorf("engine: %v", err)
-		}
-	}
 	ctx := context.Background()
 	var left []string
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, agreement, true, func(context.Context) (bool, error) {
