@@ -84,7 +84,7 @@ func (a *app) run(s *settings) error {
 	}
 	metrics := newMetrics()
 	machine, err := engine.New(engine.Options{
-		Config: config, Log: log, Namespace: namespace, Name: s.name,
+		Config: config, Log: log, Namespace: namespace, Name: s.name, Leadership: leadership(s, log),
 		Workers: s.workers.n, ReapplyEvery: time.Duration(s.reapply), Metrics: metrics,
 	}, rules.program)
 	if err != nil {

@@ -15,6 +15,7 @@ type settings struct {
 	context    string
 	namespace  string
 	name       string
+	lead       bool
 	workers    count
 	qps        rate
 	burst      count
@@ -37,6 +38,7 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.context, "context", "", "context of the kubeconfig (default: its current one)")
 	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
 	flags.StringVar(&s.name, "name", "reconcel", "name of reconcel's own objects; two instances need two names")
+	flags.BoolVar(&s.lead, "leader-elect", inPod(), "stand by while another process with the same name and namespace works (default: in a Pod)")
 	flags.Var(&s.workers, "workers", "resources that are reconciled at a time")
 	flags.Var(&s.qps, "qps", "requests per second to the API server; 0: no limit, its own priorities decide")
 	flags.Var(&s.burst, "burst", "requests that may exceed qps at once; 0: twice qps")
@@ -49,8 +51,10 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 // defaultListen is loopback on somebody's machine. In a Pod it is every
 // address, because the kubelet's probes and Prometheus come from outside.
 func defaultListen() string {
-	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+	if inPod() {
 		return ":8080"
 	}
 	return "127.0.0.1:8080"
 }
+
+func inPod() bool { return os.Getenv("KUBERNETES_SERVICE_HOST") != "" }

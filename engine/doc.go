@@ -88,6 +88,14 @@
 // Finalizers are set and taken off by patches that hold for one resource
 // version.
 //
+// # Several processes
+//
+// All that stand by watch and follow the rules; one leads and writes. The lead is
+// a Lease, and every write is held against the time of its last renewal on the
+// way to the API server, in one place: a process that was stopped for a while
+// knows nothing of it, and Kubernetes' own election lets it go on for another
+// ten seconds.
+//
 // # Trying again
 //
 // What may pass is tried again with growing delays, per primary and for ever.

@@ -31,6 +31,8 @@ type Options struct {
 	Namespace string
 	Name      string
 
+	Leadership *Leadership // nil: this is the only process
+
 	Workers      int           // objects served at a time; default 16
 	ReapplyEvery time.Duration // how often a converged child is applied again; 0: never
 
@@ -75,6 +77,8 @@ type Engine struct {
 	metrics   *metrics
 	inventory *inventory
 
+	candidate   *candidate   // nil: this is the only process
+	leading     bool         // it may write
 	broadcaster *broadcaster // of Events; nil where nothing runs by itself
 	watches     *watches     // likewise
 
@@ -87,24 +91,36 @@ type Engine struct {
 // it. The error says what is wrong with the client configuration; nothing is
 // sent yet.
 func New(options Options, program *rules.Program) (*Engine, error) {
-	surroundings, broadcaster, err := inCluster(options.Config)
+	options = options.withDefaults()
+	var candidate *candidate
+	config := options.Config
+	if options.Leadership != nil {
+		var err error
+		if candidate, err = newCandidate(options); err != nil {
+			return nil, fmt.Errorf("leader election: %w", err)
+		}
+		config = candidate.term.guard(config)
+	}
+	surroundings, broadcaster, err := inCluster(config)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	e := newEngine(surroundings, options.withDefaults(), program)
-	e.broadcaster = broadcaster
+	e := newEngine(surroundings, options, program)
+	e.broadcaster, e.candidate, e.leading = broadcaster, candidate, candidate == nil
 	e.watches = &watches{client: e.client, kinds: e.kinds, log: e.log}
 	e.reloads = make(chan reload)
 	return e, nil
 }
 
 // Run reconciles until ctx ends, and returns when every worker and watch has
-// stopped. What the API server does not answer or allow yet is waited for.
+// stopped. What the API server does not answer or allow yet is waited for. With
+// Options.Leadership it stands by until it is the one that leads; it gives the
+// Lease back when its last write has ended.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.watches.wait()
 	defer cancel()
-	former, err := e.takeInventory(ctx)
+	former, err := e.takeInventory(ctx, e.program)
 	if err != nil {
 		return nil // Stopped before it began.
 	}
@@ -120,12 +136,48 @@ func (e *Engine) Run(ctx context.Context) error {
 		return nil
 	}
 	e.follow(pl)
-	e.keepHouse(ctx, pl)
+	if e.candidate != nil {
+		defer e.candidate.stand(ctx)()
+		if !e.standBy(ctx) {
+			return nil
+		}
+	}
+	e.keepHouse(ctx, e.plan.Load())
 	e.watches.running.Go(func() { e.reloadWhenAsked(ctx) })
+	e.metrics.leader.Set(1)
 	e.say("")
-	e.log.Info("running", "rules", pl.rules(), "workers", e.options.Workers)
+	e.log.Info("running", "rules", e.plan.Load().rules(), "workers", e.options.Workers)
 	e.work(ctx)
 	return nil
+}
+
+// standBy follows the rules without a write until this process leads, and
+// returns false if it never came to that.
+func (e *Engine) standBy(ctx context.Context) bool {
+	e.say("")
+	e.log.Info("standing by", "lease", e.options.Namespace+"/"+e.options.Name)
+	for {
+		select {
+		case r := <-e.reloads:
+			r.done <- e.reload(ctx, r.program)
+		case <-ctx.Done():
+			return false
+		case <-e.candidate.won:
+			return e.lead(ctx)
+		}
+	}
+}
+
+// lead makes this process the one that writes. The inventory is taken anew: the
+// leader before it may have changed it.
+func (e *Engine) lead(ctx context.Context) bool {
+	e.leading = true
+	program := e.plan.Load().program
+	former, err := e.takeInventory(ctx, program)
+	if err != nil || e.replace(ctx, program, former) != nil {
+		return false
+	}
+	return true
 }
 
 // Ready returns nil when the engine is at work, or else what it waits for.
@@ -140,11 +192,11 @@ func (e *Engine) say(state string) { e.state.Store(&state) }
 
 // takeInventory reads and extends the inventory, for as long as it takes:
 // without it nothing may be written.
-func (e *Engine) takeInventory(ctx context.Context) (former past, err error) {
+func (e *Engine) takeInventory(ctx context.Context, program *rules.Program) (former past, err error) {
 	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 100, Cap: 30 * time.Second}
 	err = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		var err error
-		if former, err = e.inventory.extend(ctx, e.program); err != nil {
+		if former, err = e.takeStock(ctx, program); err != nil {
 			e.say(err.Error())
 			e.log.Warn("not started yet, will try again", "error", err)
 			return false, nil
@@ -152,6 +204,14 @@ func (e *Engine) takeInventory(ctx context.Context) (former past, err error) {
 		return true, nil
 	})
 	return former, err
+}
+
+// takeStock reads the inventory, and extends it if this process may write.
+func (e *Engine) takeStock(ctx context.Context, program *rules.Program) (past, error) {
+	if e.leading {
+		return e.inventory.extend(ctx, program)
+	}
+	return e.inventory.compare(ctx, program)
 }
 
 // awaitCaches waits until every kind that exists has been listed. A kind that

@@ -61,23 +61,43 @@ type past struct {
 
 // extend reads the inventory, adds what the program renders, and writes it
 // when that was news.
-func (inv *inventory) extend(ctx context.Context, program *rules.Program) (past, error) {
-	var former past
-	err := inv.change(ctx, func(entries map[string]inventoryEntry) {
-		former = past{children: map[string][]schema.GroupVersionKind{}}
-		loaded := map[string]bool{}
-		for _, p := range program.Primaries() {
-			for _, r := range p.Rules {
-				entry, gone := merged(entries[r.Name], r)
-				entries[r.Name], loaded[r.Name] = entry, true
-				if len(gone) > 0 {
-					former.children[r.Name] = gone
-				}
+func (inv *inventory) extend(ctx context.Context, program *rules.Program) (former past, err error) {
+	err = inv.change(ctx, func(entries map[string]inventoryEntry) { former = extended(entries, program) })
+	return former, err
+}
+
+// compare returns what extend would, and writes nothing.
+func (inv *inventory) compare(ctx context.Context, program *rules.Program) (former past, err error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	stored, err := inv.client.Get(ctx, inv.name, metav1.GetOptions{})
+	var data map[string]string
+	switch {
+	case err == nil:
+		data, _, _ = unstructured.NestedStringMap(stored.Object, "data")
+	case !apierrors.IsNotFound(err):
+		return former, fmt.Errorf("inventory ConfigMap/%s/%s: %w", inv.namespace, inv.name, err)
+	}
+	_, err = edited(data, func(entries map[string]inventoryEntry) { former = extended(entries, program) })
+	return former, err
+}
+
+// extended adds what a program renders to the entries, and returns what only
+// they have.
+func extended(entries map[string]inventoryEntry, program *rules.Program) past {
+	former := past{children: map[string][]schema.GroupVersionKind{}}
+	loaded := map[string]bool{}
+	for _, p := range program.Primaries() {
+		for _, r := range p.Rules {
+			entry, gone := merged(entries[r.Name], r)
+			entries[r.Name], loaded[r.Name] = entry, true
+			if len(gone) > 0 {
+				former.children[r.Name] = gone
 			}
 		}
-		former.finalizers = staleFinalizers(entries, loaded)
-	})
-	return former, err
+	}
+	former.finalizers = staleFinalizers(entries, loaded)
+	return former
 }
 
 // merged adds what a rule renders to its entry, and lists what only the entry

@@ -13,6 +13,7 @@ type metrics struct {
 	duration   prometheus.Histogram
 	writes     *prometheus.CounterVec
 	panics     prometheus.Counter
+	leader     prometheus.Gauge
 }
 
 func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
@@ -31,10 +32,13 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 			Name: "reconcel_panics_total", Help: "Panics that were recovered while looking at an object.",
 		}),
 	}
+	m.leader = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "reconcel_leader", Help: "Whether this process is the one that works (1) or stands by (0).",
+	})
 	length := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reconcel_queue_length", Help: "Primary objects that wait for a look.",
 	}, func() float64 { return float64(queueLength()) })
-	r.MustRegister(m.reconciles, m.duration, m.writes, m.panics, length)
+	r.MustRegister(m.reconciles, m.duration, m.writes, m.panics, m.leader, length)
 	return m
 }
 

@@ -40,7 +40,7 @@ type primaryKind struct {
 // far as it needs them, and new ones. former is what its rules have done once
 // and do not do any more.
 func newPlan(program *rules.Program, former past, running []*watch) *plan {
-	pl := &plan{program: program, former: former, primaries: map[schema.GroupKind]*primaryKind{}}
+	pl := &plan{program: program, former: former, primaries: map[schema.GroupKind]*primaryKind{}, stop: func() {}}
 	there, byKey := map[watchKey]*watch{}, map[watchKey]*watch{}
 	for _, w := range running {
 		there[w.key] = w

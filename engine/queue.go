@@ -69,17 +69,25 @@ type jittered struct {
 // When implements workqueue.TypedRateLimiter.
 func (j jittered) When(r Request) time.Duration { return jitter(j.TypedRateLimiter.When(r), j.random) }
 
+// stopPatience is how long passes that are under way may go on when the engine
+// is to stop.
+const stopPatience = 8 * time.Second
+
 // work serves the queue with a number of workers until ctx ends, and returns
-// when the last of them is done.
+// when the last of them is done. What is under way then is ended, so that no
+// write is left of which nobody knows whether it has happened.
 func (e *Engine) work(ctx context.Context) {
+	passes, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
 	var workers sync.WaitGroup
 	for range e.options.Workers {
 		workers.Go(func() {
-			for e.serveNext(ctx) {
+			for ctx.Err() == nil && e.serveNext(passes) {
 			}
 		})
 	}
 	<-ctx.Done()
+	defer time.AfterFunc(stopPatience, cut).Stop()
 	e.queue.ShutDown()
 	workers.Wait()
 }
@@ -90,9 +98,6 @@ func (e *Engine) serveNext(ctx context.Context) bool {
 		return false
 	}
 	defer e.queue.Done(req)
-	if ctx.Err() != nil {
-		return true // Stopping: drain the queue without looking.
-	}
 	started := time.Now()
 	result, err := e.serve(ctx, req)
 	e.metrics.reconciled(req.Kind, err, time.Since(started))

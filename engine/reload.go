@@ -57,10 +57,23 @@ func (e *Engine) reloadWhenAsked(ctx context.Context) {
 const reloadPatience = 10 * time.Second
 
 func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
-	former, err := e.inventory.extend(ctx, program)
+	former, err := e.takeStock(ctx, program)
 	if err != nil {
 		return err
 	}
+	if err := e.replace(ctx, program, former); err != nil {
+		return err
+	}
+	pl := e.plan.Load()
+	if e.leading {
+		e.keepHouse(ctx, pl)
+	}
+	e.log.Info("following other rules", "rules", pl.rules(), "watches", len(pl.watches))
+	return nil
+}
+
+// replace puts a plan for a program in the place of the one that is followed.
+func (e *Engine) replace(ctx context.Context, program *rules.Program, former past) error {
 	old := e.plan.Load()
 	next := e.route(newPlan(program, former, old.watches))
 	var fresh []*watch
@@ -76,8 +89,6 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 	e.follow(next)
 	old.stop()
 	e.retire(ctx, old)
-	e.keepHouse(ctx, next)
-	e.log.Info("following other rules", "rules", next.rules(), "watches", len(next.watches), "new", len(fresh))
 	return nil
 }
 

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"log/slog"
+	"os"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"reconcel/engine"
+)
+
+// leadership returns how this process stands for the lead, or nil if it is the
+// only one.
+func leadership(s *settings, log *slog.Logger) *engine.Leadership {
+	if !s.lead {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &engine.Leadership{
+		Identity: host + "_" + string(uuid.NewUUID()), // Nobody can guess it, and take the Lease in its name.
+		Lost: func(err error) {
+			log.Error("not leading any more, ending at once", "reason", err)
+			os.Exit(exitFailed)
+		},
+	}
+}
