@@ -68,7 +68,7 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 	if e.leading {
 		e.keepHouse(ctx, pl)
 	}
-	e.log.Info("following other rules", "rules", pl.rules(), "watches", len(pl.watches))
+	e.log.Debug("following other rules", "rules", pl.rules(), "watches", len(pl.watches))
 	return nil
 }
 
