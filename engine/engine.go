@@ -26,7 +26,7 @@ type Options struct {
 	Log    *slog.Logger // default: slog.Default()
 
 	// Namespace holds the engine's own objects, which Name names: the
-	// inventory is the ConfigMap <Name>-inventory. Defaults: "default" and
+	// inventory is the ConfigMap InventoryName(Name). Defaults: "default" and
 	// "reconcel".
 	Namespace string
 	Name      string

@@ -47,6 +47,10 @@ type inventoryEntry struct {
 	Former    []string `json:"former,omitempty"`
 }
 
+// InventoryName returns the name of the ConfigMap that is the inventory of the
+// engine of a name (Options.Name).
+func InventoryName(engine string) string { return engine + "-inventory" }
+
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 func newInventory(client dynamic.Interface, namespace, name string, log *slog.Logger) *inventory {

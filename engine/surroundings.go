@@ -65,7 +65,7 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 		client: s.Client, kinds: s.Kinds, events: recorder{s.Events}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
 		memories:  memories{of: map[Request]*memory{}},
-		inventory: newInventory(s.Client, options.Namespace, options.Name+"-inventory", options.Log),
+		inventory: newInventory(s.Client, options.Namespace, InventoryName(options.Name), options.Log),
 	}
 	e.metrics = newMetrics(options.Metrics, e.queue.Len)
 	e.say("starting")

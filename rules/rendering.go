@@ -123,7 +123,10 @@ func (r *Rule) MayNeedFinalizer() bool {
 
 // WritesPrimary reports whether the rule may write into its primary besides
 // status: a finalizer or a patch.
-func (r *Rule) WritesPrimary() bool { return r.patch != nil || r.MayNeedFinalizer() }
+func (r *Rule) WritesPrimary() bool { return r.Patches() || r.MayNeedFinalizer() }
+
+// Patches reports whether the rule has a patch for its primary.
+func (r *Rule) Patches() bool { return r.patch != nil }
 
 // A span is a piece of the buffer, which moves while it grows.
 type span struct{ start, end int }
