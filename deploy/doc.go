@@ -1,0 +1,42 @@
+// Package deploy makes the objects by which reconcel runs in a cluster: the
+// permissions that rules need, and the workload that follows the rules.
+//
+// # Permissions
+//
+// Needs derives from compiled rules which requests the engine makes, kind by
+// kind, and gives each permission its reason. There is no wildcard, and nothing
+// that the engine does not ask for:
+//
+//   - What rules are for is listed and watched. Where rules have children, or a
+//     selector, one object is read before anything is deleted or left.
+//   - Children are listed and watched, read before they are deleted, made and
+//     changed by server-side apply (patch, and create for what does not exist),
+//     and deleted when a rule does not render them any more.
+//   - What rules look up is listed and watched.
+//   - Status is applied through the subresource where the kind has one.
+//   - What a rule writes into its primary, a patch or a finalizer, is a patch.
+//
+// Discovery and OpenAPI, which the engine reads as well, are open to every
+// authenticated client (the ClusterRole system:discovery of Kubernetes).
+//
+// The engine watches all namespaces, so that what rules need is given in a
+// ClusterRole, whatever the rules say of namespaces. Only its own objects have a
+// Role.
+//
+// What is derived belongs to the rules as they are. A kind that they do not
+// render any more, or a finalizer of a rule that is gone, is cleared away under
+// the permissions that were needed before: these have to stay until that is done.
+//
+// # Owner references
+//
+// Children carry owner references with blockOwnerDeletion. The admission plugin
+// OwnerReferencesPermissionEnforcement, which Kubernetes has off and OpenShift
+// on, demands for them update on the subresource finalizers of the owner. The
+// engine never makes that request, so it is allowed on demand only
+// (EnforcedOwners).
+//
+// # Manifests
+//
+// The workload stands in manifests/, as YAML with comments, which are for whoever
+// reads the result. Values are put into the parsed documents, never into text.
+package deploy

@@ -1,0 +1,60 @@
+package deploy
+
+import (
+	"path"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// rulesManifest is made by kustomize from the files themselves.
+const rulesManifest = "rules.yaml"
+
+// Base returns the manifests as a kustomize base: files by their paths. The rules
+// stay files of their own, and the ConfigMap that is made from them keeps its
+// name, so that a change of the rules is followed and restarts nothing.
+func (o Options) Base(all []Manifest, rules []RulesFile) (map[string][]byte, error) {
+	files, names, keys := map[string][]byte{}, []string{}, []string{}
+	for _, m := range all {
+		if m.Name == rulesManifest {
+			continue
+		}
+		text, err := m.YAML()
+		if err != nil {
+			return nil, err
+		}
+		files[m.Name] = text
+		names = append(names, m.Name)
+	}
+	for _, f := range rules {
+		key := path.Join("rules", f.Key)
+		files[key] = f.Text
+		keys = append(keys, key)
+	}
+	kustomization := Manifest{Name: "kustomization.yaml", docs: []*yaml.Node{o.kustomization(names, keys)}}
+	out, err := kustomization.YAML()
+	files[kustomization.Name] = out
+	return files, err
+}
+
+func (o Options) kustomization(resources, rules []string) *yaml.Node {
+	block := func(items []string) *yaml.Node {
+		n := list(items)
+		n.Style = 0
+		return n
+	}
+	generator := mapping(
+		text("name"), text(o.Name+"-rules"),
+		text("namespace"), text(o.Namespace),
+		text("files"), block(rules),
+		text("options"), mapping(
+			text("disableNameSuffixHash"), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"},
+			text("labels"), o.values(nil)["labels"].(*yaml.Node),
+		),
+	)
+	return mapping(
+		text("apiVersion"), text("kustomize.config.k8s.io/v1beta1"),
+		text("kind"), text("Kustomization"),
+		text("resources"), block(resources),
+		text("configMapGenerator"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{generator}},
+	)
+}

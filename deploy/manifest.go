@@ -1,0 +1,132 @@
+package deploy
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// manifests are the objects as they stand in the folder of that name. In them
+// ${name} stands for a value; alone in its place it may be a map or list.
+//
+//go:embed manifests/*.yaml
+var manifests embed.FS
+
+// A Manifest is one file of objects.
+type Manifest struct {
+	Name string // of the file, such as deployment.yaml
+	docs []*yaml.Node
+}
+
+// values are what stands for the names in a manifest: strings, ints and nodes.
+type values map[string]any
+
+// fill reads a manifest and puts the values in. It goes by the parsed document,
+// so that no value can be more than a value.
+func fill(name string, v values) Manifest {
+	m := Manifest{Name: name}
+	text, err := manifests.ReadFile("manifests/" + name)
+	if err != nil {
+		panic(fmt.Sprintf("deploy: %v", err)) // A test fills them all.
+	}
+	for part := range strings.SplitSeq(string(text), "\n---\n") {
+		doc := &yaml.Node{}
+		if err := yaml.Unmarshal([]byte(part), doc); err != nil {
+			panic(fmt.Sprintf("deploy: manifests/%s: %v", name, err))
+		}
+		v.put(doc)
+		m.docs = append(m.docs, doc)
+	}
+	return m
+}
+
+func (v values) put(n *yaml.Node) {
+	for i, c := range n.Content {
+		if given, ok := v.node(c); ok {
+			n.Content[i] = given
+			continue
+		}
+		v.put(c)
+	}
+	if n.Kind == yaml.ScalarNode {
+		n.Value = v.text(n.Value)
+	}
+}
+
+// node returns what a scalar stands for that is a name and nothing else.
+func (v values) node(n *yaml.Node) (*yaml.Node, bool) {
+	name, found := strings.CutPrefix(n.Value, "${")
+	if n.Kind != yaml.ScalarNode || !found || !strings.HasSuffix(name, "}") {
+		return nil, false
+	}
+	switch value := v[strings.TrimSuffix(name, "}")].(type) {
+	case *yaml.Node:
+		return value, true
+	case int:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(value)}, true
+	}
+	return nil, false
+}
+
+var placeholder = regexp.MustCompile(`\$\{[a-z]+\}`)
+
+// text puts strings into a text. It looks at it once: what was put in may well
+// have names for somebody else.
+func (v values) text(s string) string {
+	return placeholder.ReplaceAllStringFunc(s, func(name string) string {
+		if value, ok := v[name[2:len(name)-1]].(string); ok {
+			return value
+		}
+		return name
+	})
+}
+
+// YAML returns the manifest as YAML documents.
+func (m Manifest) YAML() ([]byte, error) {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	for _, doc := range m.docs {
+		if err := e.Encode(doc); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	err := e.Close()
+	return b.Bytes(), err
+}
+
+// Print returns manifests one after the other, as kubectl apply takes them.
+func Print(list []Manifest) ([]byte, error) {
+	var parts [][]byte
+	for _, m := range list {
+		text, err := m.YAML()
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, text)
+	}
+	return bytes.Join(parts, []byte("---\n")), nil
+}
+
+// Nodes of YAML.
+
+func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
+
+func list(items []string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, item := range items {
+		n.Content = append(n.Content, text(item))
+	}
+	return n
+}
+
+// mapping returns a map of keys and values, which take turns.
+func mapping(pairs ...*yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Content: pairs}
+}

@@ -1,0 +1,199 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// An Admission is what the admission plugins of a cluster demand beyond RBAC's
+// own checks.
+type Admission int
+
+// What there is.
+const (
+	Usual          Admission = iota // what Kubernetes has on unless told otherwise
+	EnforcedOwners                  // OwnerReferencesPermissionEnforcement is on too
+)
+
+// Needs derives what the engine needs to be allowed to follow a program. The
+// complaints are about kinds of which nothing is known: what they are called in
+// requests cannot be guessed.
+func Needs(program *rules.Program, kinds *schema.Set, admission Admission) (*Permissions, []*syntax.Error) {
+	n := &needs{kinds: kinds, admission: admission, permissions: newPermissions()}
+	for _, p := range program.Primaries() {
+		n.primary(p)
+		for _, r := range p.Rules {
+			n.children(r)
+			n.lookups(r)
+		}
+	}
+	n.permissions.need(resource{group: "events.k8s.io", path: "events"}, []string{"create", "patch"},
+		"Event: told of what is done, with the object that it is about")
+	return n.permissions, n.complaints
+}
+
+type needs struct {
+	kinds       *schema.Set
+	admission   Admission
+	permissions *Permissions
+	unknown     []runtimeschema.GroupVersionKind
+	complaints  []*syntax.Error
+}
+
+// kind returns what is known of a kind that is used somewhere, or nil.
+func (n *needs) kind(gvk runtimeschema.GroupVersionKind, at syntax.Pos, rule string) *schema.Kind {
+	if k := n.kinds.Kind(gvk); k != nil && k.Resource != "" {
+		return k
+	}
+	if slices.Contains(n.unknown, gvk) {
+		return nil // Once is enough.
+	}
+	n.unknown = append(n.unknown, gvk)
+	message := fmt.Sprintf("kind %s of %s is not known", gvk.Kind, gvk.GroupVersion())
+	hint := "give its CustomResourceDefinition with --crd"
+	if others := n.kinds.Versions(gvk.GroupKind()); len(others) > 0 {
+		var versions []string
+		for _, k := range others {
+			versions = append(versions, k.GVK.Version)
+		}
+		message += ", only version " + strings.Join(versions, ", ")
+		hint = "or give a newer CustomResourceDefinition with --crd"
+	}
+	n.complaints = append(n.complaints, syntax.NewError(at, rule, message, hint))
+	return nil
+}
+
+func resourceOf(k *schema.Kind) resource {
+	return resource{group: k.GVK.Group, path: k.Resource}
+}
+
+func (r resource) sub(subresource string) resource {
+	r.path += "/" + subresource
+	return r
+}
+
+// primary adds what is needed of the objects that rules are for.
+func (n *needs) primary(p *rules.Primary) {
+	k := n.kind(p.GVK, p.Rules[0].Pos, p.Rules[0].Name)
+	if k == nil {
+		return
+	}
+	say := func(what string, has func(*rules.Rule) bool) (string, bool) {
+		var names []string
+		for _, r := range p.Rules {
+			if has(r) {
+				names = append(names, r.Name)
+			}
+		}
+		return fmt.Sprintf("%s: %s %s", k.GVK.Kind, what, named("rule", names)), len(names) > 0
+	}
+	at := resourceOf(k)
+	why, _ := say("primary of", func(*rules.Rule) bool { return true })
+	n.permissions.need(at, toFollow, why)
+	// Before it deletes or leaves anything, the engine reads the primary live.
+	if slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool { return len(r.Children) > 0 || !r.Selector.Empty() }) {
+		n.permissions.need(at, toRead, why)
+	}
+	if why, some := say("carries a finalizer of", func(r *rules.Rule) bool { return finalizer(r, k) }); some {
+		n.permissions.need(at, toPatch, why)
+	}
+	if why, some := say("is patched by", (*rules.Rule).Patches); some {
+		n.permissions.need(at, toPatch, why)
+	}
+	n.status(p, k)
+	if n.admission == EnforcedOwners {
+		if why, some := say("is named in owner references by", ownerReferences); some {
+			n.permissions.need(at.sub("finalizers"), []string{"update"}, why)
+		}
+	}
+}
+
+// finalizer reports whether objects of a kind may carry the finalizer of a rule.
+// A cluster-scoped one can own all that it has by references.
+func finalizer(r *rules.Rule, k *schema.Kind) bool {
+	return r.MayNeedFinalizer() && (k.Namespaced || ends(r))
+}
+
+// ownerReferences reports whether children of a rule may carry references.
+func ownerReferences(r *rules.Rule) bool {
+	return !ends(r) && slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.OnDelete == rules.Delete })
+}
+
+// ends reports whether a rule has a say in what order things go in.
+func ends(r *rules.Rule) bool {
+	return r.Ordered || slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.Timeout > 0 })
+}
+
+// status adds what is needed to write the status: fields that rules write, and
+// the conditions that every custom resource gets that can have some.
+func (n *needs) status(p *rules.Primary, k *schema.Kind) {
+	var what []string
+	if n.hasConditions(k) {
+		what = append(what, "conditions")
+	}
+	var fields []string
+	for _, r := range p.Rules {
+		for _, key := range r.StatusKeys {
+			if !slices.Contains(fields, key) {
+				fields = append(fields, key)
+			}
+		}
+	}
+	slices.Sort(fields)
+	if what = append(what, fields...); len(what) == 0 {
+		return
+	}
+	at := resourceOf(k)
+	if k.Status {
+		at = at.sub("status")
+	}
+	n.permissions.need(at, toPatch, fmt.Sprintf("%s: its status: %s", k.GVK.Kind, strings.Join(what, ", ")))
+}
+
+// hasConditions reports whether objects of a kind get conditions from the
+// engine.
+func (n *needs) hasConditions(k *schema.Kind) bool {
+	if rules.BuiltIn(k.GVK.Group) {
+		return false
+	}
+	object := n.kinds.Schema(k.GVK)
+	if object == nil {
+		return false
+	}
+	field := object.Properties["status"]
+	status := n.kinds.Resolve(&field)
+	if status == nil {
+		return false
+	}
+	_, has := status.Properties["conditions"]
+	return has
+}
+
+// children adds what is needed of the objects that a rule makes.
+func (n *needs) children(r *rules.Rule) {
+	for _, c := range r.Children {
+		what := "child"
+		if c.Timeout > 0 {
+			what = "entry of finalize"
+		}
+		if k := n.kind(c.GVK, c.Pos, r.Name); k != nil {
+			n.permissions.need(resourceOf(k), toKeep, fmt.Sprintf("%s: %s %q of rule %q", k.GVK.Kind, what, c.ID, r.Name))
+		}
+	}
+}
+
+// lookups adds what is needed of the objects that a rule reads.
+func (n *needs) lookups(r *rules.Rule) {
+	for _, l := range r.Lookups {
+		if k := n.kind(l.GVK, l.Pos, r.Name); k != nil {
+			n.permissions.need(resourceOf(k), toFollow, fmt.Sprintf("%s: lookup %q of rule %q", k.GVK.Kind, l.ID, r.Name))
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"reconcel/engine"
+)
+
+// Options say how an installation is called and how big it is. What is not said
+// otherwise is needed.
+type Options struct {
+	Name      string // of all objects, and of the engine (engine.Options.Name)
+	Namespace string
+	Image     string
+	Replicas  int // one of them leads
+
+	AllowedKinds []string // that rules may make though they give power over the cluster
+}
+
+// Validate returns what is wrong with the names, or nil.
+func (o Options) Validate() error {
+	if why := validation.IsDNS1123Label(o.Namespace); len(why) > 0 {
+		return fmt.Errorf("namespace %q: %s", o.Namespace, strings.Join(why, ", "))
+	}
+	if why := validation.IsDNS1035Label(o.metricsName()); len(why) > 0 {
+		return fmt.Errorf("name %q: %s is no name of a Service: %s", o.Name, o.metricsName(), strings.Join(why, ", "))
+	}
+	return nil
+}
+
+func (o Options) metricsName() string { return o.Name + "-metrics" }
+
+// Roles returns the role that follows from permissions and the one that the
+// engine needs for its own objects, bound to the ServiceAccount.
+func (o Options) Roles(p *Permissions) []Manifest {
+	return []Manifest{
+		fill("clusterrole.yaml", o.values(values{"rules": entries(p)})),
+		fill("role.yaml", o.values(values{"rules": entries(o.own())})),
+	}
+}
+
+// own are the permissions for the engine's own objects, in its namespace. Nobody
+// can be allowed to create an object of one name only.
+func (o Options) own() *Permissions {
+	p := newPermissions()
+	configMaps := resource{path: "configmaps"}
+	const why = "ConfigMap: the inventory of what rules have made"
+	p.need(configMaps, []string{"create"}, why)
+	configMaps.name = engine.InventoryName(o.Name)
+	p.need(configMaps, []string{"get", "update"}, why)
+	leases := resource{group: "coordination.k8s.io", path: "leases"}
+	const which = "Lease: which of the replicas leads"
+	p.need(leases, []string{"create"}, which)
+	leases.name = o.Name
+	p.need(leases, []string{"get", "update"}, which)
+	return p
+}
+
+// Manifests returns everything that is needed to run in a cluster: the roles,
+// the rules, and what follows them.
+func (o Options) Manifests(p *Permissions, rules []RulesFile) []Manifest {
+	v := o.values(nil)
+	all := []Manifest{fill("namespace.yaml", v), fill("serviceaccount.yaml", v)}
+	all = append(all, o.Roles(p)...)
+	all = append(all, fill(rulesManifest, o.values(values{"data": data(rules)})), fill("deployment.yaml", v))
+	if o.Replicas > 1 {
+		all = append(all, fill("poddisruptionbudget.yaml", v)) // Of a single one, it would hold up every drain.
+	}
+	return append(all, fill("service.yaml", v), fill("networkpolicy.yaml", v), fill("flowschema.yaml", v))
+}
+
+// values returns what all manifests are filled with, and more.
+func (o Options) values(more values) values {
+	v := values{
+		"name": o.Name, "namespace": o.Namespace, "image": o.Image, "replicas": o.Replicas, "args": o.arguments(),
+		"labels": mapping(text("app.kubernetes.io/name"), text("reconcel"), text("app.kubernetes.io/instance"), text(o.Name)),
+	}
+	maps.Copy(v, more)
+	return v
+}
+
+// arguments are those of the process. Its namespace is that of its Pod.
+func (o Options) arguments() *yaml.Node {
+	args := []string{"run", "--rules=/etc/reconcel/rules", "--name=" + o.Name, "--listen=:8080", "--log-format=json"}
+	for _, kind := range o.AllowedKinds {
+		args = append(args, "--allow-kind="+kind)
+	}
+	n := list(args)
+	n.Style = 0
+	return n
+}
+
+// entries are the rules of a role, each under a comment that says what it is for.
+func entries(p *Permissions) *yaml.Node {
+	all := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, g := range p.grants() {
+		e := mapping(
+			text("apiGroups"), list([]string{g.group}),
+			text("resources"), list(g.resources),
+		)
+		if len(g.names) > 0 {
+			e.Content = append(e.Content, text("resourceNames"), list(g.names))
+		}
+		e.Content = append(e.Content, text("verbs"), list(g.verbs))
+		e.HeadComment = "# " + strings.Join(g.why, "\n# ")
+		all.Content = append(all.Content, e)
+	}
+	return all
+}

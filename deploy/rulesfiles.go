@@ -1,0 +1,80 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"reconcel/rules/syntax"
+)
+
+// A RulesFile is one file of rules, as it stands in the ConfigMap.
+type RulesFile struct {
+	Key  string
+	Text []byte
+}
+
+// mostRules is what the API server takes of a ConfigMap.
+const mostRules = 1 << 20
+
+// Files names rules files as keys of a ConfigMap: as they are called, or, where
+// two are called the same, with the names of their folders.
+func Files(sources []syntax.Source) ([]RulesFile, error) {
+	var files []RulesFile
+	size := 0
+	for i, s := range sources {
+		files = append(files, RulesFile{Key: keyOf(sources, i), Text: s.Data})
+		size += len(s.Data)
+	}
+	slices.SortFunc(files, func(a, b RulesFile) int { return cmp.Compare(a.Key, b.Key) })
+	for i := 1; i < len(files); i++ {
+		if files[i].Key == files[i-1].Key {
+			return nil, fmt.Errorf("two rules files would both be %s in the ConfigMap: rename one", files[i].Key)
+		}
+	}
+	if size > mostRules {
+		return nil, fmt.Errorf("the rules have %d bytes, a ConfigMap takes %d: make two installations of them, with two names", size, mostRules)
+	}
+	return files, nil
+}
+
+// keyOf returns the shortest end of a file's path that no other file's has.
+func keyOf(sources []syntax.Source, i int) string {
+	most := strings.Count(filepath.ToSlash(sources[i].Name), "/") + 1
+	for n := 1; ; n++ {
+		key := end(sources[i].Name, n)
+		same := func(s syntax.Source) bool { return end(s.Name, n) == key }
+		others := slices.Concat(sources[:i], sources[i+1:])
+		if n >= most || !slices.ContainsFunc(others, same) {
+			return key
+		}
+	}
+}
+
+var notInKey = regexp.MustCompile(`[^-._a-zA-Z0-9]+`)
+
+// end returns the last n steps of a path, as a key that a search for rules finds
+// as a file.
+func end(path string, n int) string {
+	steps := strings.Split(filepath.ToSlash(path), "/")
+	key := notInKey.ReplaceAllString(strings.Join(steps[max(0, len(steps)-n):], "-"), "")
+	key = strings.TrimLeft(key, ".-")
+	if ext := filepath.Ext(key); ext != ".yaml" && ext != ".yml" {
+		key += ".yaml"
+	}
+	return key
+}
+
+// data returns the files as the data of a ConfigMap.
+func data(files []RulesFile) *yaml.Node {
+	n := mapping()
+	for _, f := range files {
+		n.Content = append(n.Content, text(f.Key), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: string(f.Text)})
+	}
+	return n
+}

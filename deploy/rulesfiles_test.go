@@ -1,0 +1,49 @@
+package deploy_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"reconcel/deploy"
+	"reconcel/rules/syntax"
+)
+
+func TestFilesAreNamed(t *testing.T) {
+	for _, c := range []struct{ paths, want []string }{
+		{[]string{"rules.yaml"}, []string{"rules.yaml"}},
+		{[]string{"a/b/rules.yaml", "a/c/other.yml"}, []string{"other.yml", "rules.yaml"}},
+		{[]string{"a/b/rules.yaml", "a/c/rules.yaml"}, []string{"b-rules.yaml", "c-rules.yaml"}},
+		{[]string{"rules.yaml", "a/rules.yaml"}, []string{"a-rules.yaml", "rules.yaml"}},
+		{[]string{"<stdin>"}, []string{"stdin.yaml"}},
+		{[]string{"../.hidden", "my rules.txt"}, []string{"hidden.yaml", "myrules.txt.yaml"}},
+	} {
+		var sources []syntax.Source
+		for _, p := range c.paths {
+			sources = append(sources, syntax.Source{Name: p})
+		}
+		files, err := deploy.Files(sources)
+		if err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for _, f := range files {
+			got = append(got, f.Key)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: got %q, want %q", c.paths, got, c.want)
+		}
+	}
+}
+
+func TestFilesThatDoNotFit(t *testing.T) {
+	big := syntax.Source{Name: "big.yaml", Data: bytes.Repeat([]byte("#"), 1<<20+1)}
+	if _, err := deploy.Files([]syntax.Source{big}); err == nil || !strings.Contains(err.Error(), "1048577 bytes") {
+		t.Errorf("too big: got %v", err)
+	}
+	_, err := deploy.Files([]syntax.Source{{Name: "a b.yaml"}, {Name: "ab.yaml"}})
+	if err == nil || !strings.Contains(err.Error(), "two rules files would both be ab.yaml") {
+		t.Errorf("same key: got %v", err)
+	}
+}
