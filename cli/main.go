@@ -63,7 +63,8 @@ expressions.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.testCommand(), a.diffCommand(), a.schemaCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.testCommand(), a.diffCommand(),
+		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.versionCommand())
 	return root
 }
 
