@@ -22,8 +22,8 @@ const maxKills = 60
 // the deletion, and nothing may be created twice on the way.
 func (w *world) diesAtEveryWrite(references []state) {
 	w.Helper()
-	proxy := faultproxy.Start(w.T, w.cluster.UserConfig(w.T, "reconcel"))
 	w.enter()
+	proxy := faultproxy.Start(w.T, w.account.config)
 	w.createResources()
 	kills := w.killedUntil(proxy, "it to converge", func() error { return w.is(references[0]) })
 	w.Logf("created with %d kills", kills)
@@ -160,10 +160,10 @@ func (w *world) restsAfterRestart(proxy *faultproxy.Proxy) {
 func (w *world) diesOnce(references []state) {
 	w.Helper()
 	const limit = 12
-	proxy := faultproxy.Start(w.T, w.cluster.UserConfig(w.T, "reconcel"))
 	for _, committed := range []bool{false, true} {
 		for n := 1; n <= limit && !w.Failed(); n++ {
 			w.enter()
+			proxy := faultproxy.Start(w.T, w.account.config)
 			w.createResources()
 			as := func() error { return w.is(references[0]) }
 			at := w.killedAt(proxy, n, committed, "it to converge", as)

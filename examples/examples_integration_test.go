@@ -1,7 +1,7 @@
 //go:build integration
 
 // Package examples tries every example out on a real control plane, with the
-// real binary: it converges, it mends what others do to its children, it rests
+// real binary and an account that may do only what reconcel rbac prints: it converges, it mends what others do to its children, it rests
 // when there is nothing to do, it can be killed at any moment, and it leaves
 // nothing behind. What is particular to an example stands in a table.
 //
@@ -25,6 +25,7 @@ type example struct {
 	setup     []string // files with what must be there before
 	resources []string // files with the primaries
 	global    []string // names in these files of what is in no namespace, or is one
+	kept      []string // resources of which the tests give no reason to delete one
 	children  []children
 	// ready says what is missing of primaries that have no condition Ready.
 	ready func(*world) error
@@ -92,7 +93,7 @@ func TestExamples(t *testing.T) {
 func (w *world) lifetime(lap func(string)) (references []state) {
 	w.Helper()
 	w.enter()
-	w.start(w.kubeconfig())
+	w.start(w.account.kubeconfig)
 	w.createResources()
 	w.eventually("it to converge", w.converged)
 	w.eventually("all children to be there", w.complete)
@@ -121,7 +122,9 @@ func (w *world) lifetime(lap func(string)) (references []state) {
 	w.deletePrimaries()
 	w.eventually("nothing to be left", w.nothingLeft)
 	lap("gone")
-	w.process.end()
+	w.followsOtherRules()
+	w.process.end() // When it is running.
+	w.mayDoWhatItNeeds()
 	w.leave()
 	return references
 }

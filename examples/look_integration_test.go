@@ -165,12 +165,18 @@ func (w *world) whileDown(do func()) {
 	w.Helper()
 	w.process.end()
 	do()
-	w.start(w.kubeconfig())
+	w.start(w.account.kubeconfig)
 	w.process.await()
 }
 
 // runWith runs the process on rules in which a text is another one.
 func (w *world) runWith(text, another string) {
+	w.Helper()
+	w.startWith(text, another)
+	w.process.await()
+}
+
+func (w *world) startWith(text, another string) {
 	w.Helper()
 	w.process.end()
 	files := w.files
@@ -187,7 +193,7 @@ func (w *world) runWith(text, another string) {
 		}
 		w.files = append(w.files, changed)
 	}
-	w.start(w.kubeconfig()).await()
+	w.start(w.account.kubeconfig)
 }
 
 // agree waits until the primaries are Ready, and no change is under way.

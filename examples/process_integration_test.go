@@ -39,7 +39,7 @@ type process struct {
 
 func (w *world) start(kubeconfig string) *process {
 	w.Helper()
-	args := []string{"run", "--kubeconfig", kubeconfig, "--namespace", w.namespace, "--listen", "off", "--log-level", "debug"}
+	args := []string{"run", "--kubeconfig", kubeconfig, "--namespace", w.namespace, "--name", w.namespace, "--listen", "off", "--log-level", "debug"}
 	for _, file := range w.files {
 		args = append(args, "-f", file)
 	}
@@ -47,6 +47,7 @@ func (w *world) start(kubeconfig string) *process {
 	p.cmd.Stderr = p.log
 	// These would be its settings.
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECONCEL_") })
+	p.cmd.Env = append(p.cmd.Env, w.environment...)
 	if err := p.cmd.Start(); err != nil {
 		w.Fatal(err)
 	}

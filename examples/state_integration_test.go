@@ -194,7 +194,7 @@ func (w *world) quiet(d time.Duration) {
 	}
 	w.flushAudit()
 	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
-		return r.User == "reconcel" && r.IsWrite() && r.Resource != "leases" && r.Resource != "events" && !r.Received.Before(since)
+		return r.User == w.account.user && r.IsWrite() && r.Resource != "leases" && r.Resource != "events" && !r.Received.Before(since)
 	})
 	if err != nil {
 		w.Fatal(err)

@@ -38,7 +38,7 @@ func fooStory(w *world) {
 
 	// The API server does not always want to.
 	w.process.end()
-	proxy := faultproxy.Start(w.T, w.cluster.UserConfig(w.T, "reconcel"))
+	proxy := faultproxy.Start(w.T, w.account.config)
 	writes := func(r faultproxy.Request) bool { return r.Resource == "deployments" && r.IsWrite() }
 	for _, answer := range []faultproxy.Answer{
 		{Code: http.StatusTooManyRequests, RetryAfter: time.Second, Times: 1}, {Code: http.StatusInternalServerError, Times: 3},
@@ -112,7 +112,7 @@ func podsetStory(w *world) {
 
 	// Events about Pods that come late must not make it create any twice.
 	w.process.end()
-	proxy := faultproxy.Start(w.T, w.cluster.UserConfig(w.T, "reconcel"))
+	proxy := faultproxy.Start(w.T, w.account.config)
 	var created, deleted atomic.Int32
 	proxy.OnWrite(func(write faultproxy.Write) bool {
 		if write.Committed && write.Resource == "pods" {

@@ -50,6 +50,7 @@ var table = []example{
 			{"DatabaseManager", "orders", `{"spec":{"replicas":1}}`, nil},
 			{"DatabaseManager", "orders", `{"spec":{"dbtype":"mariadb"}}`, nil},
 		},
+		kept:  []string{"deployments"},
 		story: databasemanagerStory,
 	},
 	{
@@ -61,6 +62,7 @@ var table = []example{
 			{"Sample", "hello", `{"spec":{"message":"good morning"}}`, nil},
 			{"Sample", "goodbye", `{"spec":{"image":"alpine:3.21"}}`, nil},
 		},
+		kept:  []string{"deployments"},
 		story: sampleStory,
 	},
 	{
@@ -94,6 +96,7 @@ var table = []example{
 			{"WebApp", "shop", `{"spec":{"service":null}}`, counts(children{"Service", 0, nil})},
 			{"WebApp", "internal", `{"spec":{"service":{"port":8080}}}`, counts(children{"Service", 1, []string{"internal"}})},
 		},
+		kept:  []string{"deployments"},
 		story: webappStory,
 	},
 	{
@@ -134,6 +137,7 @@ var table = []example{
 			{"Release", "orders", `{"spec":{"replicas":3}}`, nil},
 			{"Release", "orders", `{"spec":{"version":"1.5.0"}}`, counts(children{"Job", 1, []string{"orders-migrate-1-5-0"}}, children{"Deployment", 1, nil})},
 		},
+		kept:  []string{"deployments"},
 		story: jobGateStory,
 	},
 	{
@@ -181,6 +185,7 @@ var table = []example{
 			{"Tenant", "acme", `{"spec":{"image":"nginxinc/nginx-unprivileged:1.28-alpine"}}`, nil},
 			{"Tenant", "acme", `{"spec":{"host":null}}`, counts(children{"Ingress", 0, nil})},
 		},
+		kept:  []string{"namespaces", "services", "deployments", "webapps"},
 		story: chainStory,
 	},
 }

@@ -53,12 +53,15 @@ type world struct {
 	client  dynamic.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 
-	namespace string
-	primaries []*unstructured.Unstructured // as they were created in it
-	strays    []*unstructured.Unstructured // that do not go with the namespace
-	processes []*process                   // all that were started
-	process   *process                     // the one that should be running
-	births    *births                      // in the present run, if it is one with kills
+	namespace   string
+	withheld    access                       // from the accounts that are made
+	account     *account                     // as which the process runs in it
+	primaries   []*unstructured.Unstructured // as they were created in it
+	strays      []*unstructured.Unstructured // that do not go with the namespace
+	environment []string                     // of processes, besides the test's own
+	processes   []*process                   // all that were started
+	process     *process                     // the one that should be running
+	births      *births                      // in the present run, if it is one with kills
 }
 
 func newWorld(t *testing.T, e example, binary string, cluster *devcluster.Cluster) *world {
@@ -111,10 +114,8 @@ func (w *world) path(file string) string {
 	return path
 }
 
-// kubeconfig is the one of the user that the audit log knows as reconcel.
-func (w *world) kubeconfig() string { return w.cluster.UserKubeconfig(w.T, "reconcel") }
-
-// enter goes to a new namespace, in which there is what must be there before.
+// enter goes to a new namespace, in which there is what must be there before,
+// and an account that may do what the rules need.
 func (w *world) enter() {
 	w.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{
@@ -130,6 +131,7 @@ func (w *world) enter() {
 			w.create(u)
 		}
 	}
+	w.account = w.newAccount()
 }
 
 // leave drops the namespace and what else the test has made. It does not wait.

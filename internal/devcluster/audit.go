@@ -26,6 +26,7 @@ type Request struct {
 	Name        string
 	URI         string
 	Code        int       // HTTP status
+	Message     string    // of a failure
 	Received    time.Time // when the server got it
 	Completed   time.Time // zero while a watch is running
 }
@@ -94,7 +95,10 @@ type auditEvent struct {
 	ObjectRef  struct {
 		Resource, Subresource, Namespace, Name, APIGroup, APIVersion string
 	}
-	ResponseStatus           struct{ Code int }
+	ResponseStatus struct {
+		Code    int
+		Message string
+	}
 	RequestReceivedTimestamp time.Time
 	StageTimestamp           time.Time
 }
@@ -173,7 +177,7 @@ func (e auditEvent) request() Request {
 		Group: e.ObjectRef.APIGroup, Version: e.ObjectRef.APIVersion,
 		Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
 		Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,
-		URI: e.RequestURI, Code: e.ResponseStatus.Code, Received: e.RequestReceivedTimestamp,
+		URI: e.RequestURI, Code: e.ResponseStatus.Code, Message: e.ResponseStatus.Message, Received: e.RequestReceivedTimestamp,
 	}
 	if e.Stage != responseStarted {
 		r.Completed = e.StageTimestamp

@@ -1,0 +1,245 @@
+//go:build integration
+
+package examples
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"reconcel/internal/devcluster"
+)
+
+// An account is the ServiceAccount as which the process runs, with the roles that
+// reconcel rbac prints for the rules.
+type account struct {
+	user       string // as the API server calls it
+	config     *rest.Config
+	kubeconfig string
+	granted    []access
+}
+
+// An access is a verb on a resource, as an entry of a role allows it.
+type access struct{ verb, group, resource string }
+
+func (a access) String() string { return strings.TrimSpace(a.verb + " " + a.resource + " " + a.group) }
+
+// newAccount makes an account for the test's namespace, which has its name: roles
+// for the whole cluster must not meet those of another test.
+func (w *world) newAccount() *account {
+	w.Helper()
+	a := &account{user: "system:serviceaccount:" + w.namespace + ":" + w.namespace}
+	for _, u := range w.parse(fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %[1]s, namespace: %[1]s}}", w.namespace)) {
+		w.create(u)
+	}
+	for _, u := range w.roles() {
+		withhold(u, w.withheld)
+		w.create(u)
+		a.granted = append(a.granted, accesses(u)...)
+	}
+	a.config = &rest.Config{Host: w.cluster.Config().Host, BearerToken: w.token(), QPS: -1}
+	a.config.TLSClientConfig.CAData, a.config.TLSClientConfig.CAFile = w.cluster.Config().CAData, w.cluster.Config().CAFile
+	a.kubeconfig = w.writeKubeconfig(a.config)
+	for _, need := range a.granted {
+		w.await(a, need)
+	}
+	return a
+}
+
+// roles returns what reconcel rbac prints for the rules of the example.
+func (w *world) roles() []*unstructured.Unstructured {
+	w.Helper()
+	args := []string{"rbac", "--crd", filepath.Join("..", "crds"), "--namespace", w.namespace, "--name", w.namespace}
+	for _, file := range w.files {
+		args = append(args, "--rules", file)
+	}
+	out, err := exec.Command(w.binary, args...).Output()
+	if err != nil {
+		w.Fatalf("reconcel %v: %v", args, err)
+	}
+	return w.parse(string(out))
+}
+
+// withhold takes one access out of a role.
+func withhold(role *unstructured.Unstructured, a access) {
+	rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
+	var rest []any
+	for _, r := range rules {
+		entry := r.(map[string]any)
+		for _, resource := range entry["resources"].([]any) {
+			one := maps.Clone(entry)
+			one["resources"] = []any{resource}
+			one["verbs"] = slices.DeleteFunc(slices.Clone(entry["verbs"].([]any)), func(verb any) bool {
+				return a == access{verb.(string), entry["apiGroups"].([]any)[0].(string), resource.(string)}
+			})
+			if len(one["verbs"].([]any)) > 0 {
+				rest = append(rest, one)
+			}
+		}
+	}
+	if len(rules) > 0 {
+		role.Object["rules"] = rest
+	}
+}
+
+// accesses lists what a role allows, and nothing for other objects.
+func accesses(role *unstructured.Unstructured) (all []access) {
+	rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
+	for _, r := range rules {
+		entry := &unstructured.Unstructured{Object: r.(map[string]any)}
+		groups, _, _ := unstructured.NestedStringSlice(entry.Object, "apiGroups")
+		resources, _, _ := unstructured.NestedStringSlice(entry.Object, "resources")
+		verbs, _, _ := unstructured.NestedStringSlice(entry.Object, "verbs")
+		for _, resource := range resources {
+			for _, verb := range verbs {
+				all = append(all, access{verb, groups[0], resource})
+			}
+		}
+	}
+	return all
+}
+
+// token returns a token for the account.
+func (w *world) token() string {
+	w.Helper()
+	request := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": w.namespace},
+	}}
+	accounts := w.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(w.namespace)
+	made, err := accounts.Create(w.Context(), request, metav1.CreateOptions{}, "token")
+	if err != nil {
+		w.Fatal(err)
+	}
+	token, _, _ := unstructured.NestedString(made.Object, "status", "token")
+	return token
+}
+
+func (w *world) writeKubeconfig(config *rest.Config) string {
+	w.Helper()
+	path := filepath.Join(w.TempDir(), w.namespace)
+	err := clientcmd.WriteToFile(api.Config{
+		Clusters:  map[string]*api.Cluster{"": {Server: config.Host, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile}},
+		AuthInfos: map[string]*api.AuthInfo{"": {Token: config.BearerToken}}, Contexts: map[string]*api.Context{"": {}},
+	}, path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return path
+}
+
+// await waits until the API server allows something to the account: it learns of
+// roles a moment later.
+func (w *world) await(a *account, need access) {
+	w.Helper()
+	w.eventually(a.user+" to be allowed to "+need.String(), func() error {
+		if !w.allowed(a, need) {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+}
+
+// allowed asks the API server what it would allow.
+func (w *world) allowed(a *account, need access) bool {
+	w.Helper()
+	resource, subresource, _ := strings.Cut(need.resource, "/")
+	attributes := map[string]any{"verb": need.verb, "group": need.group, "resource": resource, "subresource": subresource, "namespace": w.namespace}
+	switch need.resource { // Some of what it may do is about objects of one name.
+	case "configmaps":
+		attributes["name"] = w.namespace + "-inventory"
+	case "leases":
+		attributes["name"] = w.namespace
+	}
+	review := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+		"spec": map[string]any{"user": a.user, "resourceAttributes": attributes},
+	}}
+	answer, err := w.resource(review.GroupVersionKind(), "").Create(w.Context(), review, metav1.CreateOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed")
+	return allowed
+}
+
+// plainLists makes a process list objects as older API servers have it: client-go
+// has newer ones begin a watch with them.
+const plainLists = "KUBE_FEATURE_WatchListClient=false"
+
+// followsOtherRules starts the process on the rules under other names, which is
+// news for its inventory, as one of which there might be several.
+func (w *world) followsOtherRules() {
+	w.Helper()
+	w.environment = []string{plainLists, "RECONCEL_LEADER_ELECT=true"}
+	w.startWith("rules:\n- name: ", "rules:\n- name: other-")
+	w.environment = nil
+}
+
+// mayDoWhatItNeeds checks that the account was refused nothing, and that it was
+// allowed nothing that it has not done.
+func (w *world) mayDoWhatItNeeds() {
+	w.Helper()
+	if w.cluster.Borrowed() {
+		w.Log("a borrowed cluster has no audit log: what was allowed and forbidden is not looked at")
+		return
+	}
+	w.flushAudit()
+	if refused := w.refused(); len(refused) > 0 {
+		w.Errorf("%d requests were forbidden: %v", len(refused), devcluster.Tally(refused))
+	}
+	for _, a := range w.unused() {
+		kept := a.verb == "delete" && slices.Contains(w.kept, a.resource)
+		repeated := a == access{"patch", "events.k8s.io", "events"} // An Event that has been told before.
+		if !kept && !repeated {
+			w.Errorf("it was allowed to %s, and never did", a)
+		}
+	}
+}
+
+// refused returns the requests of the account that it had no permission for.
+func (w *world) refused() []devcluster.Request {
+	w.Helper()
+	return w.asked(func(r devcluster.Request) bool {
+		// A quota and the end of a namespace are no matter of permissions.
+		byAdmission := strings.Contains(r.Message, "exceeded quota") || strings.Contains(r.Message, "is being terminated")
+		return r.Code == 403 && !byAdmission
+	})
+}
+
+// asked returns the requests of the account that match.
+func (w *world) asked(match func(devcluster.Request) bool) []devcluster.Request {
+	w.Helper()
+	found, err := w.cluster.Requests(func(r devcluster.Request) bool { return r.User == w.account.user && match(r) })
+	if err != nil {
+		w.Fatal(err)
+	}
+	return found
+}
+
+// unused returns what the account may do and has not done.
+func (w *world) unused() []access {
+	w.Helper()
+	used := map[access]bool{}
+	for _, r := range w.asked(func(r devcluster.Request) bool { return r.Resource != "" }) {
+		resource := r.Resource
+		if r.Subresource != "" {
+			resource += "/" + r.Subresource
+		}
+		used[access{r.Verb, r.Group, resource}] = true
+		if r.Verb == "patch" && r.Code == 201 {
+			used[access{"create", r.Group, resource}] = true // An apply of what did not exist.
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(w.account.granted), func(a access) bool { return used[a] })
+}
