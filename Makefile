@@ -63,14 +63,27 @@ demo: build devcluster ## See it work: a Kubernetes on loopback, the controller 
 build: ## Build bin/reconcel
 	CGO_ENABLED=0 go build -trimpath -o $(RECONCEL) .
 
+# docker where its daemon answers, or else buildah. Neither fetches anything.
+IMAGE ?= reconcel:dev
+IMAGE_BUILDER ?= $(shell if docker info >/dev/null 2>&1; then echo docker build; elif command -v buildah >/dev/null; then echo buildah build; fi)
+
 .PHONY: image
-image: ## Build the container image reconcel:dev
+image: image-files ## Build the container image reconcel:dev (IMAGE=name for another name), with docker or buildah
+	@[[ -n '$(IMAGE_BUILDER)' ]] || { echo 'no docker daemon and no buildah found: install one, or name a command in IMAGE_BUILDER' >&2; exit 1; }
+	$(IMAGE_BUILDER) --tag=$(IMAGE) .
+
+# The binary is the same for everybody who builds the same commit with the same Go.
+.PHONY: image-files
+image-files:
 	@mkdir -p bin/image
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags='-s -w' -o bin/image/reconcel .
 	@for f in $$SSL_CERT_FILE /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do \
 		if [[ -s $$f ]]; then install -m 0644 "$$f" bin/image/ca-certificates.crt; exit; fi; \
 	done; echo 'no CA certificates found: name the file in SSL_CERT_FILE' >&2; exit 1
-	docker build --tag=reconcel:dev .
+
+.PHONY: image-check
+image-check: ## Check that the image's binary comes out the same in two folders
+	@hack/reproducible.sh
 
 ##@ Check
 
@@ -144,7 +157,7 @@ fmt: ## Format the Go files
 format-check: ## Check that the Go files are formatted
 	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
 
-GO_DIRS = $(wildcard main.go cli engine examples rules sim internal devcluster)
+GO_DIRS = $(wildcard main.go cli deploy engine examples rules sim internal devcluster)
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod and go.sum say what is needed
