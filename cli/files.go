@@ -53,7 +53,7 @@ func (s search) find(path string) ([]string, error) {
 			return nil
 		case entry.IsDir() && (!s.recursive || hidden(entry)):
 			return fs.SkipDir
-		case !entry.IsDir() && !hidden(entry) && slices.Contains(s.extensions, filepath.Ext(file)) && (s.only == nil || s.only(file)):
+		case isFile(entry) && !hidden(entry) && slices.Contains(s.extensions, filepath.Ext(file)) && (s.only == nil || s.only(file)):
 			found = append(found, file)
 		}
 		return nil
@@ -72,6 +72,12 @@ type noFile struct{ extensions []string }
 
 func (e noFile) Error() string {
 	return "no " + strings.Join(e.extensions, " or ") + " file in this folder"
+}
+
+// isFile reports whether an entry of a folder is a file, or a link, which may be
+// to one. A pipe that somebody has put there would be waited for without end.
+func isFile(entry fs.DirEntry) bool {
+	return entry.Type().IsRegular() || entry.Type()&fs.ModeSymlink != 0
 }
 
 func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
