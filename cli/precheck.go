@@ -14,8 +14,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// precheckTimeout is how long the start may wait for what the cluster says of
-// its kinds.
+// precheckTimeout is how long the start or a reload may wait for what the cluster
+// says of its kinds.
 const precheckTimeout = 15 * time.Second
 
 // precheck holds rules against the kinds of a cluster before they take effect.
@@ -37,14 +37,14 @@ func (l loading) precheck(ctx context.Context, config *rest.Config, log *slog.Lo
 		return nil
 	}
 	found := l.check(set)
+	if wrong := syntax.Collect(l.sources, found.Errors); len(wrong) > 0 {
+		return no(wrong)
+	}
 	for _, w := range syntax.Collect(l.sources, found.Warnings) {
 		log.Warn("warning about the rules", "warning", w.Error())
 	}
 	for _, n := range syntax.Collect(l.sources, found.Notes) {
 		log.Debug("note about the rules", "note", n.Error())
-	}
-	if wrong := syntax.Collect(l.sources, found.Errors); len(wrong) > 0 {
-		return no(wrong)
 	}
 	return nil
 }

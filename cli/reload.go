@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -46,12 +48,13 @@ type ruleWatch struct {
 	log     *slog.Logger
 	metrics *ruleMetrics
 
-	active  digest    // what is followed
-	refused digest    // what was last found to be wrong
-	because string    // why
-	recheck time.Time // when it is looked at again
-	last    digest    // what was read last
-	since   time.Time // when that was first read
+	active  digest         // what is followed
+	held    digest         // what was last found to be wrong, or could not be followed
+	because string         // why
+	retry   time.Time      // when that is tried again
+	program *rules.Program // of what is held, if nothing is wrong with it
+	last    digest         // what was read last
+	since   time.Time      // when that was first read
 }
 
 // A digest tells two sets of files apart.
@@ -84,11 +87,13 @@ func (w *ruleWatch) start(ctx context.Context, followed []syntax.Source) *sync.W
 }
 
 func (w *ruleWatch) run(ctx context.Context) {
-	if slices.Contains(w.paths, stdin) {
-		return // It can be read only once.
+	if slices.ContainsFunc(w.paths, readOnce) {
+		w.log.Info("the rules are not read again, since not all of them come from files")
+		return
 	}
 	news, stop := w.news()
 	defer stop()
+	var looked time.Time
 	next := time.NewTimer(rulesPoll)
 	defer next.Stop()
 	for {
@@ -96,10 +101,25 @@ func (w *ruleWatch) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-news:
+			if wait := rulesSettle - time.Since(looked); wait > 0 {
+				next.Reset(wait) // Other files of the folder may change all the time.
+				continue
+			}
 		case <-next.C:
 		}
+		looked = time.Now()
 		next.Reset(w.look(ctx))
 	}
+}
+
+// readOnce reports whether what a path stands for can be read only once: it is
+// standard input or a pipe. Reading that again would find nothing, or wait.
+func readOnce(path string) bool {
+	if path == stdin {
+		return true
+	}
+	at, err := os.Stat(path)
+	return err == nil && !at.Mode().IsRegular() && !at.IsDir()
 }
 
 // news returns a channel that receives when a file may have changed. On a file
@@ -135,40 +155,61 @@ func (w *ruleWatch) look(ctx context.Context) time.Duration {
 	}
 	switch {
 	case now == w.active:
-		if w.refused != (digest{}) {
-			w.refused = digest{}
-			w.metrics.followed(w.active)
+		if w.held != (digest{}) {
+			w.followed(now)
 			w.log.Info("the rules are again those that are followed")
 		}
 		return rulesPoll
-	case now == w.refused && time.Now().Before(w.recheck):
+	case now == w.held && time.Now().Before(w.retry):
 		return rulesPoll
 	case time.Since(w.since) < rulesSettle:
 		return rulesSettle
 	}
-	program, err := w.compile(ctx, sources, unread)
-	if err != nil {
-		if now != w.refused || err.Error() != w.because {
-			w.report(err)
+	if w.program == nil || now != w.held {
+		program, err := w.compile(ctx, sources, unread)
+		if err != nil {
+			if w.hold(now, nil, err, rulesRecheck) {
+				w.report(err)
+			}
+			return rulesPoll
 		}
-		w.refused, w.because, w.recheck = now, err.Error(), time.Now().Add(rulesRecheck)
-		return rulesPoll
+		w.program = program
 	}
-	if err := w.follow(ctx, program); err != nil {
-		if ctx.Err() == nil {
-			w.metrics.refused()
+	if err := w.follow(ctx, w.program); err != nil {
+		if ctx.Err() == nil && w.hold(now, w.program, err, rulesPoll) {
 			w.log.Error("the rules cannot be followed yet, will try again", "error", err)
 		}
 		return rulesPoll
 	}
-	w.active, w.refused = now, digest{}
-	w.metrics.followed(now)
+	w.followed(now)
 	w.log.Info("the rules have changed, and are followed", "files", len(sources), "hash", now.String())
 	return rulesPoll
 }
 
-// compile compiles rules of which nothing may be wrong.
-func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread syntax.Errors) (*rules.Program, error) {
+// hold notes what keeps rules from being followed, and reports whether that is
+// news.
+func (w *ruleWatch) hold(now digest, program *rules.Program, err error, patience time.Duration) bool {
+	news := now != w.held || err.Error() != w.because
+	w.held, w.program, w.because, w.retry = now, program, err.Error(), time.Now().Add(patience)
+	w.metrics.refused()
+	return news
+}
+
+// followed notes that the rules in the files are those that are followed.
+func (w *ruleWatch) followed(now digest) {
+	w.active, w.held, w.program = now, digest{}, nil
+	w.metrics.followed(now)
+}
+
+// compile compiles rules of which nothing may be wrong. A mistake of ours in it
+// must not end what the last good rules do.
+func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread syntax.Errors) (program *rules.Program, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.log.Error("panic", "value", p, "stack", string(debug.Stack()))
+			err = errors.New("internal error, see the log")
+		}
+	}()
 	l, err := compiled(sources, unread)
 	l.refusePrivileged(w.allowed)
 	if err == nil {
@@ -182,7 +223,6 @@ func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread
 
 // report tells of rules that are wrong, once, and all that is wrong.
 func (w *ruleWatch) report(err error) {
-	w.metrics.refused()
 	complaints := []error{err}
 	var all syntax.Errors
 	if errors.As(err, &all) {

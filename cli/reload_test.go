@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -76,24 +75,35 @@ func named(names ...string) string {
 	return text
 }
 
-// watch watches a path.
-func watch(t *testing.T, path string) (*follower, *prometheus.Registry) {
-	t.Helper()
+// newWatch returns what is to watch a path.
+func newWatch(path string) (*ruleWatch, *follower, *prometheus.Registry) {
 	files := ruleFiles{paths: []string{path}}
 	a := &app{stderr: os.Stderr}
-	followed, unread := a.sources(files)
-	if len(unread) > 0 {
-		t.Fatal(unread)
-	}
 	f, registry := &follower{}, prometheus.NewRegistry()
-	w := &ruleWatch{
+	return &ruleWatch{
 		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) },
 		check: func(context.Context, loading) error { return nil }, follow: f.follow, refuse: f.refuse,
 		log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
+	}, f, registry
+}
+
+// startWatch starts a watch until the test ends.
+func startWatch(t *testing.T, w *ruleWatch) {
+	t.Helper()
+	followed, unread := w.read()
+	if len(unread) > 0 {
+		t.Fatal(unread)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	running := w.start(ctx, followed)
 	t.Cleanup(func() { cancel(); running.Wait() })
+}
+
+// watch watches a path.
+func watch(t *testing.T, path string) (*follower, *prometheus.Registry) {
+	t.Helper()
+	w, f, registry := newWatch(path)
+	startWatch(t, w)
 	return f, registry
 }
 
@@ -226,19 +236,15 @@ func TestWrongRulesAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestRulesThatCannotBeFollowedYet(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "rules.yaml")
-	write(t, file, named("a"))
-	f, metrics := watch(t, file)
-	f.fail(errors.New("the API server does not answer"))
-	write(t, file, named("b"))
+// awaitValue waits until the metrics say whether the rules of the files are
+// followed.
+func awaitValue(t *testing.T, metrics *prometheus.Registry, want float64) {
+	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
-	for value(t, metrics) != 0 {
+	for value(t, metrics) != want {
 		if time.Now().After(deadline) {
-			t.Fatal("after 10 s the metric does not say that the rules are not followed")
+			t.Fatalf("after 10 s the metric is %v, want %v", value(t, metrics), want)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	f.fail(nil)
-	awaitState(t, f, "b", 0)
 }

@@ -106,7 +106,11 @@ func (a *app) run(s *settings) error {
 		allowed: s.allowed, check: func(ctx context.Context, l loading) error { return l.precheck(ctx, config, log) },
 		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: newRuleMetrics(metrics),
 	}
-	defer watch.start(ctx, rules.sources).Wait()
+	watching := watch.start(ctx, rules.sources)
+	defer func() {
+		cancel(nil) // Nothing else ends the watching if the engine fails.
+		watching.Wait()
+	}()
 	log.Info("starting", "version", builtFrom().Version, "files", len(rules.sources), "cluster", config.Host,
 		"namespace", namespace, "listen", server.address())
 	if err := machine.Run(ctx); err != nil {

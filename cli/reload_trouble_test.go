@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+// A logged is what was logged.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), what)
+}
+
+func TestRulesThatCannotBeFollowedYet(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	write(t, file, named("a"))
+	w, f, metrics := newWatch(file)
+	log, compiled, tries := &logged{}, atomic.Int64{}, make(chan struct{}, 100)
+	w.log = slog.New(slog.NewTextHandler(log, nil))
+	w.check = func(context.Context, loading) error { compiled.Add(1); return nil }
+	w.follow = func(ctx context.Context, p *rules.Program) error {
+		tries <- struct{}{}
+		return f.follow(ctx, p)
+	}
+	f.fail(errors.New("the API server does not answer"))
+	startWatch(t, w)
+	write(t, file, named("b"))
+	for n := range 2 {
+		select {
+		case <-tries:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("after 10 s there were %d tries, want 2", n)
+		}
+	}
+	awaitValue(t, metrics, 0)
+	f.fail(nil)
+	awaitState(t, f, "b", 0)
+	awaitValue(t, metrics, 1)
+	if n := log.count("cannot be followed yet"); n != 1 {
+		t.Errorf("it was logged %d times, want once:\n%s", n, log.text.String())
+	}
+	if n := compiled.Load(); n != 1 {
+		t.Errorf("the rules were checked %d times, want once", n)
+	}
+}
+
+// TestBackToWhatIsFollowed takes rules back that could not be followed.
+func TestBackToWhatIsFollowed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	write(t, file, named("a"))
+	f, metrics := watch(t, file)
+	f.fail(errors.New("the API server does not answer"))
+	write(t, file, named("b"))
+	awaitValue(t, metrics, 0)
+	write(t, file, named("a"))
+	awaitValue(t, metrics, 1)
+}
+
+func TestPanicOverRules(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	write(t, file, named("a"))
+	w, f, metrics := newWatch(file)
+	w.check = func(_ context.Context, l loading) error {
+		if strings.Contains(string(l.sources[0].Data), "poison") {
+			panic("boom")
+		}
+		return nil
+	}
+	startWatch(t, w)
+	write(t, file, named("poison"))
+	awaitState(t, f, "", 1)
+	awaitValue(t, metrics, 0)
+	write(t, file, named("b"))
+	awaitState(t, f, "b", 1)
+}
+
+// TestRulesFromAPipe reads rules as a shell hands them over: run <(sed ...).
+func TestRulesFromAPipe(t *testing.T) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	path := fmt.Sprintf("/dev/fd/%d", from.Fd())
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("there are no files for open pipes here")
+	}
+	w, _, _ := newWatch(path)
+	if _, err := to.WriteString(named("a")); err != nil {
+		t.Fatal(err)
+	}
+	to.Close()
+	sources, unread := w.read()
+	if len(unread) > 0 || len(sources) != 1 {
+		t.Fatalf("read %v, %v", sources, unread)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	w.start(ctx, sources).Wait()
+	if ctx.Err() != nil {
+		t.Error("a pipe is still watched after 10 s")
+	}
+}
+
+// TestBusyFolder keeps changing a file beside the rules.
+func TestBusyFolder(t *testing.T) {
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "rules.yaml"), named("a"))
+	w, f, _ := newWatch(folder)
+	reads, read := atomic.Int64{}, w.read
+	w.read = func() ([]syntax.Source, syntax.Errors) { reads.Add(1); return read() }
+	startWatch(t, w)
+	started := time.Now()
+	for i := range 2000 {
+		write(t, filepath.Join(folder, "log"), fmt.Sprint(i))
+	}
+	write(t, filepath.Join(folder, "rules.yaml"), named("b"))
+	awaitState(t, f, "b", 0)
+	if most := 5 + int64(time.Since(started)/rulesSettle); reads.Load() > most {
+		t.Errorf("the rules were read %d times in %s, want at most %d", reads.Load(), time.Since(started), most)
+	}
+}
