@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,16 +11,33 @@ import (
 	"reconcel/rules"
 )
 
+// houseInterval is how often the inventory is cleared of kinds.
+const houseInterval = 5 * time.Second
+
 // keepHouse does what there is to do beside the passes, until ctx ends or the
 // plan is not followed any more.
 func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
-	ctx, pl.stop = context.WithCancel(ctx)
-	const interval = 5 * time.Second
-	e.watches.running.Go(func() {
-		wait.UntilWithContext(ctx, func(ctx context.Context) { e.clearKinds(ctx, pl) }, interval)
+	ctx, cancel := context.WithCancel(ctx)
+	var house sync.WaitGroup
+	pl.stop = func() { cancel(); house.Wait() }
+	do := func(f func()) {
+		house.Add(1)
+		e.watches.running.Go(func() { defer house.Done(); f() })
+	}
+	do(func() {
+		// Not at once: the caches may not show yet what the last pass by other
+		// rules has made.
+		_ = wait.PollUntilContextCancel(ctx, houseInterval, false, func(ctx context.Context) (bool, error) {
+			e.clearKinds(ctx, pl)
+			return false, nil
+		})
 	})
-	e.watches.running.Go(func() { e.sweepFinalizers(ctx, pl.former.finalizers) })
-	e.lookForLeavers(ctx, pl)
+	do(func() { e.sweepFinalizers(ctx, pl.former.finalizers) })
+	for _, primary := range pl.primaries {
+		if primary.mayHaveLeavers() {
+			do(func() { e.lookForLeavers(ctx, primary) })
+		}
+	}
 }
 
 // clearKinds takes the kinds that rules no longer render out of the inventory,

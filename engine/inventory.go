@@ -35,7 +35,8 @@ type inventory struct {
 	name      string
 	log       *slog.Logger
 
-	mu sync.Mutex // one change at a time
+	mu      sync.Mutex     // one change at a time
+	program *rules.Program // that it was extended for last
 }
 
 type inventoryEntry struct {
@@ -66,7 +67,10 @@ type past struct {
 // extend reads the inventory, adds what the program renders, and writes it
 // when that was news.
 func (inv *inventory) extend(ctx context.Context, program *rules.Program) (former past, err error) {
-	err = inv.change(ctx, func(entries map[string]inventoryEntry) { former = extended(entries, program) })
+	err = inv.change(ctx, func(entries map[string]inventoryEntry) {
+		inv.program = program
+		former = extended(entries, program)
+	})
 	return former, err
 }
 
@@ -137,16 +141,38 @@ func merged(old inventoryEntry, r *rules.Rule) (entry inventoryEntry, gone []sch
 	return entry, gone
 }
 
-// drop takes a kind out of a rule's entry.
+// drop takes a kind out of a rule's entry, unless the rule is about to render
+// it again: whoever drops may follow an older program.
 func (inv *inventory) drop(ctx context.Context, rule string, gvk schema.GroupVersionKind) error {
 	return inv.change(ctx, func(entries map[string]inventoryEntry) {
 		entry, ok := entries[rule]
-		if !ok {
+		if !ok || inv.renders(rule, gvk) {
 			return
 		}
 		entry.Children = slices.DeleteFunc(slices.Clone(entry.Children), func(s string) bool { return s == kindText(gvk) })
 		entries[rule] = entry
 	})
+}
+
+// renders reports whether a rule renders a kind.
+func (inv *inventory) renders(rule string, gvk schema.GroupVersionKind) bool {
+	r := inv.rule(rule)
+	return r != nil && slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.GVK == gvk })
+}
+
+// rule returns a rule of the last program, or nil.
+func (inv *inventory) rule(name string) *rules.Rule {
+	if inv.program == nil {
+		return nil
+	}
+	for _, p := range inv.program.Primaries() {
+		for _, r := range p.Rules {
+			if r.Name == name {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // change reads, edits and writes the ConfigMap, and begins anew when somebody

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -23,8 +22,8 @@ type plan struct {
 	primaries map[schema.GroupKind]*primaryKind
 	watches   []*watch
 
-	passes atomic.Int64       // that follow it and are under way
-	stop   context.CancelFunc // ends what is done for it beside the passes
+	passes atomic.Int64 // that follow it and are under way
+	stop   func()       // ends what is done for it beside the passes, and waits for that
 }
 
 // A primaryKind is one primary kind with its watches.

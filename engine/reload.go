@@ -86,9 +86,11 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program, former pas
 	if err := e.awaitFresh(ctx, fresh); err != nil {
 		return err
 	}
-	e.follow(next)
 	old.stop()
-	e.retire(ctx, old)
+	e.follow(next)
+	if !e.retire(ctx, old) {
+		return ctx.Err()
+	}
 	return nil
 }
 
@@ -115,18 +117,28 @@ func (e *Engine) follow(pl *plan) {
 }
 
 // retire lets go of what only a plan that is not followed any more needs, as
-// soon as the last pass by it has ended.
-func (e *Engine) retire(ctx context.Context, old *plan) {
-	_ = wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
+// soon as the last pass by it has ended. It returns false if ctx has ended
+// before: everything stops then.
+func (e *Engine) retire(ctx context.Context, old *plan) bool {
+	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
 		return old.passes.Load() == 0, nil
 	})
+	if err != nil {
+		return false
+	}
 	next := e.plan.Load()
 	for _, w := range old.watches {
 		if !slices.Contains(next.watches, w) {
 			w.stop()
 		}
 	}
-	e.memories.forgetKinds(func(gk schema.GroupKind) bool { return next.primaries[gk] == nil })
+	e.forgetOthers(next)
+	return true
+}
+
+// forgetOthers forgets the primaries of kinds that a plan does not have.
+func (e *Engine) forgetOthers(pl *plan) {
+	e.memories.forgetKinds(func(gk schema.GroupKind) bool { return pl.primaries[gk] == nil })
 }
 
 // enter returns the plan that a pass is to follow to its end, and that stays

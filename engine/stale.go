@@ -44,11 +44,12 @@ func staleFinalizers(entries map[string]inventoryEntry, loaded map[string]bool) 
 	return stale
 }
 
-// swept notes that no object of the kind carries the finalizer any more.
+// swept notes that no object of the kind carries the finalizer any more, unless
+// the rule is about to come back and set it again.
 func (inv *inventory) swept(ctx context.Context, s staleFinalizer) error {
 	return inv.change(ctx, func(entries map[string]inventoryEntry) {
 		entry, ok := entries[s.rule]
-		if !ok {
+		if r := inv.rule(s.rule); !ok || r != nil && r.GVK.GroupKind().String() == s.kind {
 			return
 		}
 		if entry.For == s.kind {
@@ -109,14 +110,8 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 
 // lookForLeavers looks once for primaries that no cache shows and that carry
 // something of a rule.
-func (e *Engine) lookForLeavers(ctx context.Context, pl *plan) {
-	for _, primary := range pl.primaries {
-		if primary.mayHaveLeavers() {
-			e.watches.running.Go(func() {
-				e.untilDone(ctx, "primaries that have left", func(ctx context.Context) error { return e.enqueueLeavers(ctx, primary) })
-			})
-		}
-	}
+func (e *Engine) lookForLeavers(ctx context.Context, primary *primaryKind) {
+	e.untilDone(ctx, "primaries that have left", func(ctx context.Context) error { return e.enqueueLeavers(ctx, primary) })
 }
 
 // mayHaveLeavers reports whether the rules write into objects of the kind, and

@@ -64,6 +64,7 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 	}
 	e.follow(pl)
 	s.views = slices.DeleteFunc(s.views, func(v *view) bool { return !slices.Contains(pl.watches, v.watch) })
+	e.forgetOthers(pl)
 	return s.keepHouse(ctx, pl)
 }
 

@@ -74,3 +74,29 @@ func TestReload(t *testing.T) {
 		})
 	}
 }
+
+// TestForgottenKind takes the rule for a kind away and brings it back: people
+// are told again of what is wrong, as after a restart.
+func TestForgottenKind(t *testing.T) {
+	failing := fooRule("one", "", configMap("${self.spec.none}a"))
+	other := strings.NewReplacer("samplecontroller.k8s.io/v1alpha1", "v1", "kind: Foo", "kind: Service").Replace(fooRule("two", "", configMap("b")))
+	w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+failing)
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	told := func() (n int) {
+		for _, event := range w.Cluster().Events() {
+			if event.Reason == "RuleError" {
+				n++
+			}
+		}
+		return n
+	}
+	if n := told(); n != 1 {
+		t.Fatalf("there were %d Events of an error, want 1", n)
+	}
+	reload(t, w, other)
+	reload(t, w, failing, other)
+	if n := told(); n != 2 {
+		t.Errorf("there were %d Events of an error, want 2", n)
+	}
+}

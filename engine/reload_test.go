@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// TestStoppedReloadLetsGoOfNothing stops while a pass by the old rules is under
+// way: that goes on to use what it began with.
+func TestStoppedReloadLetsGoOfNothing(t *testing.T) {
+	gk := schema.GroupKind{Group: "g", Kind: "Widget"}
+	e := &Engine{memories: memories{of: map[Request]*memory{}}}
+	stopped := false
+	old := &plan{watches: []*watch{{stop: func() { stopped = true }}}}
+	e.plan.Store(old)
+	e.memories.get(Request{Kind: gk, Name: "one"})
+	pass := e.enter()
+	e.plan.Store(&plan{})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e.retire(ctx, old) {
+		t.Error("the old plan was retired while a pass was under way")
+	}
+	if stopped || len(e.memories.of) != 1 {
+		t.Errorf("stopped is %v, and %d memories are left", stopped, len(e.memories.of))
+	}
+	pass.leave()
+	if !e.retire(t.Context(), old) {
+		t.Error("the old plan was not retired after the pass")
+	}
+	if !stopped || len(e.memories.of) != 0 {
+		t.Errorf("after the pass stopped is %v, and %d memories are left", stopped, len(e.memories.of))
+	}
+}
