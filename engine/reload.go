@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -94,15 +95,17 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program, former pas
 	return nil
 }
 
-// awaitFresh gives new watches time to be listed.
+// awaitFresh gives new watches time to be listed. A kind that may not be read is
+// not waited for: that takes somebody to change it.
 func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch) error {
-	listed := func(context.Context) (bool, error) { return len(unsettled(fresh)) == 0, nil }
+	pending := func(w *watch) bool { return !w.settled() && !apierrors.IsForbidden(w.trouble()) }
+	listed := func(context.Context) (bool, error) { return !slices.ContainsFunc(fresh, pending), nil }
 	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, reloadPatience, true, listed)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
-		e.log.Warn("following other rules without some kinds", "missing", unsettled(fresh))
+	if missing := unsettled(fresh); err != nil || len(missing) > 0 {
+		e.log.Warn("following other rules without some kinds", "missing", missing)
 	}
 	return nil
 }

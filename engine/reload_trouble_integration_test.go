@@ -1,0 +1,125 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// forbidden refuses all requests for a path.
+func forbidden(path string) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != path {
+				return next.RoundTrip(r)
+			}
+			body := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403}`
+			return &http.Response{
+				StatusCode: http.StatusForbidden, Request: r, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
+			}, nil
+		})
+	}
+}
+
+// TestReloadWithAForbiddenKind adds a rule whose kind may not be listed: the
+// others do not wait for it.
+func TestReloadWithAForbiddenKind(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.wrap = forbidden("/api/v1/secrets")
+	rule := widgetRules("", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "data: {value", "data: {version: OLD, value", 1))
+	in := w.run(rule)
+	w.create(widget("one", "value: x"))
+	w.has(configs, "one-a", map[string]any{"data.version": "OLD"})
+	secret := "  - id: s\n    template: {apiVersion: v1, kind: Secret, metadata: {name: never}}\n"
+	started := time.Now()
+	w.reload(in, strings.Replace(rule, "OLD", "NEW", 1)+strings.TrimPrefix(strings.Replace(widgetRules("", secret), "name: widget", "name: second", 1), rulesFile))
+	if took := time.Since(started); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	w.has(configs, "one-a", map[string]any{"data.version": "NEW"})
+	w.is(widgets, "one", "Ready", "False")
+}
+
+// TestReloadToAnotherVersion makes a rule read its primaries in another version.
+func TestReloadToAnotherVersion(t *testing.T) {
+	w := newWorld(t)
+	const kind = "Versioned"
+	one := kindLike(kind)
+	_, version, _ := strings.Cut(one, "  versions:\n")
+	w.crd(one + strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false").Replace(version))
+	rule := strings.Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")), "Widget", kind, 1)
+	in := w.run(rule)
+	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	versioned := gvk("test.reconcel.dev/v1", kind)
+	w.is(versioned, "one", "Ready", "True")
+	uid := w.get(configs, "one-a").GetUID()
+	w.reload(in, strings.Replace(rule, "reconcel.dev/v1\n", "reconcel.dev/v2\n", 1))
+	w.eventually("the child to name the new version", func() error {
+		if refs := w.get(configs, "one-a").GetOwnerReferences(); len(refs) != 1 || !strings.HasSuffix(refs[0].APIVersion, "/v2") {
+			return errors.New("it does not yet")
+		}
+		return nil
+	})
+	w.is(versioned, "one", "Ready", "True")
+	w.quiet(2 * time.Second)
+	if now := w.get(configs, "one-a").GetUID(); now != uid {
+		t.Error("the child was made anew")
+	}
+}
+
+// TestReloadWhileAPrimaryEnds takes a rule away that holds a primary which is
+// being deleted.
+func TestReloadWhileAPrimaryEnds(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.crd(gadgetCRD)
+	rule := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("300s", "true")
+	in := w.run(rule)
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	w.delete(widgets, "one")
+	w.has(gvk("batch/v1", "Job"), "one-backup", nil)
+	w.reload(in, strings.NewReplacer("name: widget", "name: gadget", "Widget", "Gadget").Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a"))))
+	w.lacks(widgets, "one")
+	w.reload(in, rule)
+	w.create(widget("two", "value: x"))
+	w.is(widgets, "two", "Ready", "True")
+}
+
+// TestReloadWhileAKindGoes replaces rules while the CRD of a kind is deleted, and
+// made again.
+func TestReloadWhileAKindGoes(t *testing.T) {
+	w := newWorld(t)
+	const kind = "Passing"
+	rule := strings.Replace(widgetRules("", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "data: {value", "data: {version: OLD, value", 1)), "Widget", kind, 1)
+	w.crd(kindLike(kind))
+	in := w.run(rule)
+	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.has(configs, "one-a", map[string]any{"data.version": "OLD"})
+	crds, name := w.client.Resource(crdResource), "passings.test.reconcel.dev"
+	if err := crds.Delete(w.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"B", "C", "D"} {
+		w.reload(in, strings.Replace(rule, "OLD", version, 1))
+	}
+	w.eventually("the CRD to be gone", func() error {
+		_, err := crds.Get(w.Context(), name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.New("it is there")
+	})
+	w.crd(kindLike(kind))
+	w.create(strings.Replace(widget("two", "value: x"), "Widget", kind, 1))
+	w.has(configs, "two-a", map[string]any{"data.version": "D"})
+}
