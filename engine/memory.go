@@ -153,9 +153,9 @@ func (m *memory) tell(reason, message string) bool {
 }
 
 // newest returns the later of the cached primary and the response to our own
-// last write of its metadata.
+// last write of its metadata, if that is in the version that rules now read.
 func (m *memory) newest(cached *object) *object {
-	if m.self == nil || m.self.GetUID() != cached.GetUID() || !older(cached.GetResourceVersion(), m.self.GetResourceVersion()) {
+	if m.self == nil || m.self.GetUID() != cached.GetUID() || m.self.GetAPIVersion() != cached.GetAPIVersion() || !older(cached.GetResourceVersion(), m.self.GetResourceVersion()) {
 		m.self = nil
 		return cached
 	}

@@ -35,3 +35,18 @@ func TestStoppedReloadLetsGoOfNothing(t *testing.T) {
 		t.Errorf("after the pass stopped is %v, and %d memories are left", stopped, len(e.memories.of))
 	}
 }
+
+// TestOwnWriteInAnotherVersion reloads from one version of the primary to
+// another: what was read in the first does not have the fields of the second.
+func TestOwnWriteInAnotherVersion(t *testing.T) {
+	at := func(apiVersion, resourceVersion string) *object {
+		return decodeObject(t, []byte(`{"apiVersion":"`+apiVersion+`","kind":"Widget","metadata":{"name":"one","uid":"u","resourceVersion":"`+resourceVersion+`"}}`))
+	}
+	m := &memory{self: at("g/v1", "7")}
+	if got := m.newest(at("g/v1", "5")); got.GetResourceVersion() != "7" {
+		t.Errorf("of the same version %s is the newest", got.GetResourceVersion())
+	}
+	if got := m.newest(at("g/v2", "5")); got.GetAPIVersion() != "g/v2" {
+		t.Errorf("rules for g/v2 get %s", got.GetAPIVersion())
+	}
+}
