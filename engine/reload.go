@@ -114,9 +114,7 @@ func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch) error {
 // that look.
 func (e *Engine) follow(pl *plan) {
 	e.plan.Store(pl)
-	for _, primary := range pl.primaries {
-		e.enqueueKind(primary)
-	}
+	enqueueShown(pl.watches)
 }
 
 // retire lets go of what only a plan that is not followed any more needs, as

@@ -1,6 +1,10 @@
 package engine
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // route says whom the new watches of a plan tell of what.
 func (e *Engine) route(pl *plan) *plan {
@@ -75,14 +79,26 @@ func (e *Engine) enqueueAll(ready *watch) {
 // enqueueKind asks for a look at every primary of a kind, and at what still has
 // children of it.
 func (e *Engine) enqueueKind(primary *primaryKind) {
-	for _, o := range primary.watch.list() {
-		e.enqueuePrimary(o)
-	}
-	for _, watches := range primary.byRule {
-		for _, w := range watches {
-			for _, o := range w.list() {
-				e.enqueueOwner(o)
+	watches := []*watch{primary.watch}
+	for _, rendered := range primary.byRule {
+		for _, w := range rendered {
+			if !slices.Contains(watches, w) {
+				watches = append(watches, w)
 			}
+		}
+	}
+	enqueueShown(watches)
+}
+
+// enqueueShown asks for a look at every primary that watches show, and at what
+// has children there: each watch once, since many kinds may share it.
+func enqueueShown(watches []*watch) {
+	for _, w := range watches {
+		if w.key.role == lookupRole {
+			continue // Who reads it is a primary, and shown as such.
+		}
+		for _, o := range w.list() {
+			w.onEvent(o)
 		}
 	}
 }
