@@ -84,6 +84,7 @@ type Engine struct {
 
 	plan    atomic.Pointer[plan] // set before the first request is served
 	reloads chan reload
+	ended   chan struct{} // closed when Run has ended
 	state   atomic.Pointer[string]
 }
 
@@ -108,7 +109,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	e := newEngine(surroundings, options, program)
 	e.broadcaster, e.candidate, e.leading = broadcaster, candidate, candidate == nil
 	e.watches = &watches{client: e.client, kinds: e.kinds, log: e.log}
-	e.reloads = make(chan reload)
+	e.reloads, e.ended = make(chan reload), make(chan struct{})
 	return e, nil
 }
 
@@ -118,6 +119,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 // Lease back when its last write has ended.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer close(e.ended)
 	defer e.watches.wait()
 	defer cancel()
 	former, err := e.takeInventory(ctx, e.program)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -26,11 +27,15 @@ type reload struct {
 // A rule that is gone leaves what it has made, and its finalizers are taken
 // off. A rule that has changed takes away what it does not render any more.
 //
-// It returns when the new rules are followed. After an error the old ones are.
+// It waits for Run to be at work, and returns when the new rules are followed.
+// After an error the old ones are, unless ctx has ended in the middle of it:
+// then the new ones may be a little later.
 func (e *Engine) Reload(ctx context.Context, program *rules.Program) error {
 	r := reload{program, make(chan error, 1)}
 	select {
 	case e.reloads <- r:
+	case <-e.ended:
+		return errEnded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -41,6 +46,8 @@ func (e *Engine) Reload(ctx context.Context, program *rules.Program) error {
 		return ctx.Err()
 	}
 }
+
+var errEnded = errors.New("no rules are followed any more")
 
 func (e *Engine) reloadWhenAsked(ctx context.Context) {
 	for {

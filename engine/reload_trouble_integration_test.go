@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"reconcel/rules"
+	"reconcel/rules/syntax"
 )
 
 // forbidden refuses all requests for a path.
@@ -122,4 +126,21 @@ func TestReloadWhileAKindGoes(t *testing.T) {
 	w.crd(kindLike(kind))
 	w.create(strings.Replace(widget("two", "value: x"), "Widget", kind, 1))
 	w.has(configs, "two-a", map[string]any{"data.version": "D"})
+}
+
+func TestReloadAfterTheEnd(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	rule := w.own(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	in := w.run(rule)
+	in.stop()
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(rule)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := in.Reload(ctx, program); err == nil || ctx.Err() != nil {
+		t.Errorf("a reload after the end says %v", err)
+	}
 }
