@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/engine"
+	"reconcel/rules"
+)
+
+// metricNames returns the names of all metrics of `run`.
+func metricNames(t *testing.T) []string {
+	t.Helper()
+	registry := newMetrics()
+	newRuleMetrics(registry)
+	options := engine.Options{Config: &rest.Config{Host: "https://127.0.0.1"}, Log: slog.New(slog.DiscardHandler), Metrics: registry}
+	if _, err := engine.New(options, &rules.Program{}); err != nil {
+		t.Fatal(err)
+	}
+	described := make(chan *prometheus.Desc)
+	go func() {
+		defer close(described)
+		registry.Describe(described)
+	}()
+	var names []string
+	for d := range described {
+		if name := regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String()); name != nil {
+			names = append(names, name[1])
+		}
+	}
+	return names
+}
+
+var metricName = regexp.MustCompile(`\b(reconcel|rest_client)_[a-z_]+`)
+
+// TestMetricsAreNamedRight holds the alerts and the documents against the
+// metrics that there are, and these against the documents.
+func TestMetricsAreNamedRight(t *testing.T) {
+	names := metricNames(t)
+	read := func(file string) string {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	operations := read("../docs/operations.md")
+	for file, text := range map[string]string{
+		"alerts.yaml": read("../deploy/alerts.yaml"), "operations.md": operations, "semantics.md": read("../docs/semantics.md"),
+	} {
+		for _, name := range metricName.FindAllString(text, -1) {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s: there is no metric %s", file, name)
+			}
+		}
+	}
+	documented := metricName.FindAllString(operations, -1)
+	for _, name := range names {
+		if metricName.MatchString(name) && !slices.Contains(documented, name) {
+			t.Errorf("docs/operations.md does not say what %s is", name)
+		}
+	}
+}
+
+// TestAlertsAreExplained holds the alerts against the document that says what to
+// do about them.
+func TestAlertsAreExplained(t *testing.T) {
+	data, err := os.ReadFile("../deploy/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	operations, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, g := range file.Groups {
+		for _, r := range g.Rules {
+			n++
+			if r.Alert == "" || r.Expr == "" || !regexp.MustCompile("`"+r.Alert+"`").Match(operations) {
+				t.Errorf("alert %q is not explained in docs/operations.md", r.Alert)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("there are no alerts")
+	}
+}
