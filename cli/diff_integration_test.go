@@ -228,6 +228,13 @@ func (r *reviewer) changed(foo, webapp string) {
 		r.Errorf("got\n%s", v.stdout)
 	}
 
+	moved := "- name: moved\n  for: {apiVersion: platform.example.com/v1alpha1, kind: WebApp}\n  validate:\n  - {expression: 'false', message: never}\n" +
+		"  children:\n  - id: i\n    template: {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: x}}\n"
+	v = r.diff("-f", r.rules("moved.yaml", strings.Join(lines, "")+moved))
+	if strings.Contains(v.stdout, ": delete") || !strings.Contains(v.stderr, "it stays until it is known whether another rule does") {
+		r.Errorf("what may have moved to a rule that fails: got\n%s\n%s", v.stdout, v.stderr)
+	}
+
 	v = r.diff("-f", r.rules("condition.yaml", webapp, "type: Available", "type: Serving"))
 	r.answers(v, 1, `WebApp/default/shop: rule "webapp": status`)
 	r.shows(v, "-    reason: Available", "+    reason: Serving", "-    type: Available", "+    type: Serving")

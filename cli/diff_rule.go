@@ -175,6 +175,10 @@ func (d *ruleDiff) prune() {
 	for _, o := range d.remains() {
 		switch {
 		case d.wants(o):
+		case d.out.MayHaveMoved(d.result.Rule, o.GetLabels()[rules.LabelChild], o.identity().GVK.GroupKind()):
+			why := "its rule renders it no more; it stays until it is known whether another rule does"
+			d.tell("rule %q, %s: %s", d.result.Rule.Name, refOf(o), why)
+			d.skip(d.ofObject(o), why)
 		case d.blocked:
 			why := "no rule renders it any more; it stays until everything else of the rule can be applied"
 			d.tell("rule %q, %s: %s", d.result.Rule.Name, refOf(o), why)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,7 +42,7 @@ func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
 			if o.rule() != rule.Name || o.terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) {
 				continue
 			}
-			if why == leaving && stays(rule, o) || p.mayHaveMoved(rule, o, id) {
+			if why == leaving && stays(rule, o) || p.rendering.MayHaveMoved(rule, o.child(), id.GVK.GroupKind()) {
 				continue
 			}
 			if err := p.remove(ctx, c.kind, o); err != nil {
@@ -150,38 +149,6 @@ func (p *pass) wants(id rules.Identity) bool {
 		}
 	}
 	return p.wanted[keyOf(id)]
-}
-
-// mayHaveMoved reports whether an object whose template its rule does not have
-// any more may be what another rule renders: one that has such templates, and
-// could not say of all of them what they make. An error is never absence.
-func (p *pass) mayHaveMoved(from *rules.Rule, o *object, id rules.Identity) bool {
-	if slices.ContainsFunc(from.Children, func(c *rules.Child) bool { return c.ID == o.child() }) {
-		return false // Its own rule has decided.
-	}
-	for i := range p.rendering.Rules {
-		r := &p.rendering.Rules[i]
-		if r.Rule == from || r.Leaving {
-			continue
-		}
-		if r.Err != nil && slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.GVK.GroupKind() == id.GVK.GroupKind() }) {
-			return true
-		}
-		if slices.ContainsFunc(r.Children, func(c rules.ChildResult) bool { return undecided(&c, id.GVK.GroupKind()) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// undecided reports whether a child is of a kind, and it is not known which
-// objects it stands for.
-func undecided(c *rules.ChildResult, gk schema.GroupKind) bool {
-	if c.Child.GVK.GroupKind() != gk {
-		return false
-	}
-	nameless := func(d rules.Desired) bool { return d.State != rules.Excluded && d.Identity.Name == "" }
-	return c.State == rules.Waiting || c.State == rules.Failed || slices.ContainsFunc(c.Objects, nameless)
 }
 
 func keyOf(id rules.Identity) objectKey {
