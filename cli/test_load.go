@@ -72,7 +72,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	if kinds.err != nil {
 		return nil, kinds.err
 	}
-	return file.Prepare(ruletest.Setting{Program: rules.program, Kinds: kinds.kinds, Coverage: rules.coverage, Read: l.read})
+	return file.Prepare(ruletest.Setting{Program: rules.program, Kinds: kinds.kinds, Coverage: rules.coverage, Load: l.reloaded, Read: l.read})
 }
 
 // missing complains about the paths at which there is nothing.
@@ -126,6 +126,11 @@ func (l *testLoader) program(paths []string) *tested {
 		l.programs[key] = t
 	}
 	return t
+}
+
+// reloaded compiles rules that take the place of others in a test.
+func (l *testLoader) reloaded(paths []string) (*rules.Program, error) {
+	return l.app.load(ruleFiles{paths: paths})
 }
 
 // kindsOf returns the kinds of Kubernetes and of CRDs. A custom kind of the rules

@@ -188,6 +188,32 @@ func (a restart) do(ctx context.Context, p *player) error {
 	return nil
 }
 
+func (a *reload) prepare(p *preparer) {
+	var paths []string
+	for _, path := range a.paths {
+		paths = append(paths, p.file.path(path.Value))
+	}
+	program, err := p.setting.Load(paths)
+	if err != nil {
+		p.complain(a.pos, "", "rules: %v", err)
+		return
+	}
+	a.program = program
+	p.programs = append(p.programs, program)
+}
+
+func (a *reload) do(ctx context.Context, p *player) error {
+	m, err := p.memory(a.pos, "rules")
+	if err != nil {
+		return err
+	}
+	p.programs = append(p.programs, a.program)
+	if err := m.Reload(ctx, a.program); err != nil {
+		return complaintAt(a.pos, "rules: %v", err)
+	}
+	return nil
+}
+
 func (a fail) prepare(p *preparer) {
 	if a.kind != nil {
 		p.reference(a.kind)

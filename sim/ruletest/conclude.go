@@ -104,7 +104,7 @@ func (p *player) deletePrimaries(ctx context.Context) error {
 // primaries are the kinds that rules are for.
 func (p *player) primaries() map[runtimeschema.GroupKind]bool {
 	kinds := map[runtimeschema.GroupKind]bool{}
-	for _, primary := range p.suite.setting.Program.Primaries() {
+	for _, primary := range primariesOf(p.programs) {
 		kinds[primary.GVK.GroupKind()] = true
 	}
 	return kinds
@@ -172,10 +172,15 @@ func (p *player) left(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	primaries := p.primaries()
+	primaries, followed := p.primaries(), map[string]bool{}
+	for _, primary := range p.programs[len(p.programs)-1].Primaries() {
+		for _, r := range primary.Rules {
+			followed[r.Name] = true // A rule that is gone leaves what it has made.
+		}
+	}
 	var left []string
 	for _, u := range all {
-		made := u.GetLabels()[rules.LabelRule] != "" && u.GetAnnotations()[rules.AnnotationOrphan] != "true"
+		made := followed[u.GetLabels()[rules.LabelRule]] && u.GetAnnotations()[rules.AnnotationOrphan] != "true"
 		if made || primaries[u.GroupVersionKind().GroupKind()] {
 			left = append(left, title(u)+leaving(u))
 		}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
 )
@@ -95,6 +96,11 @@ type (
 		lost        answer
 	}
 	restart struct{ pos syntax.Pos }
+	reload  struct {
+		pos     syntax.Pos
+		paths   []syntax.String
+		program *rules.Program // since Prepare
+	}
 )
 
 // An answer is what becomes of the answer to a request that fails.

@@ -40,7 +40,7 @@ var (
 		syntax.Key{Name: "then", Value: syntax.FormValue(thenForm), Doc: "What is expected when there is nothing left to do."},
 	)
 
-	whenForm = syntax.NewForm("An action: one of `apply`, `patch`, `delete`, `ready`, `advance`, `fail` and `restart`.",
+	whenForm = syntax.NewForm("An action: one of `apply`, `patch`, `delete`, `ready`, `advance`, `fail`, `restart` and `rules`.",
 		syntax.Key{Name: "apply", Value: manifests, Doc: "Objects that somebody applies: files, or objects that are written out."},
 		syntax.Key{Name: "patch", Value: syntax.TextValue(), Doc: "The object that somebody patches, as `Kind/name` or `Kind/namespace/name`, with `merge` or `json`."},
 		syntax.Key{Name: "merge", Value: syntax.MapValue(), Doc: "A merge patch: `null` removes a field."},
@@ -53,6 +53,8 @@ var (
 		syntax.Key{Name: "advance", Value: syntax.DurationValue(), Doc: "Time that passes. What is due in it is done when it is."},
 		syntax.Key{Name: "fail", Value: syntax.FormValue(failForm), Doc: "A request of the controller's that will fail."},
 		syntax.Key{Name: "restart", Value: syntax.BoolValue(), Doc: "The controller ends and another one starts, which remembers nothing."},
+		syntax.Key{Name: "rules", Value: paths,
+			Doc: "Other rules take the place of those before, while the controller runs: a file or folder, or a list of them, relative to this file."},
 	)
 
 	failForm = syntax.NewForm("The next request of the controller's that is like this fails. What is not said matches everything.",

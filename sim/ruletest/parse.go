@@ -87,7 +87,7 @@ func readManifests(n *syntax.Node) (all []*Manifest) {
 }
 
 // verbs are the keys that an action is known by.
-var verbs = []string{"apply", "patch", "delete", "ready", "advance", "fail", "restart"}
+var verbs = []string{"apply", "patch", "delete", "ready", "advance", "fail", "restart", "rules"}
 
 // action reads an entry of when. It returns nil with a complaint.
 func (p *parser) action(n *syntax.Node) Action {
@@ -129,6 +129,8 @@ func (p *parser) action(n *syntax.Node) Action {
 		return advance{by, value.Pos}
 	case "fail":
 		return p.failure(value)
+	case "rules":
+		return &reload{pos: value.Pos, paths: texts(value)}
 	}
 	if value.Value == false {
 		p.complain(value.Pos, "leave it out", "restart: false does nothing")

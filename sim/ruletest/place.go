@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/sim"
 )
@@ -38,6 +39,8 @@ type Memory interface {
 	// Restart ends the controller and begins another one, which remembers
 	// nothing, and settles.
 	Restart(ctx context.Context) error
+	// Reload replaces the rules of the controller while it runs, and settles.
+	Reload(ctx context.Context, program *rules.Program) error
 	// Fail makes requests of the controller fail.
 	Fail(f sim.Failure)
 	// Pending returns the failures that have not happened.
@@ -52,7 +55,7 @@ func (c *Case) NeedsMemory() bool {
 	for _, step := range c.Steps {
 		for _, a := range step.When {
 			switch a.(type) {
-			case advance, fail, restart:
+			case advance, fail, restart, *reload:
 				return true
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/rules"
 	"reconcel/rules/syntax"
 	"reconcel/sim"
 )
@@ -19,11 +20,12 @@ type player struct {
 	c       *Case
 	place   Place
 
-	events   []sim.Event // since the last step
-	writes   []sim.Write // likewise, where they can be counted
-	told     int         // events before that
-	written  int         // writes before that
-	failures []fail      // that were asked for
+	events   []sim.Event      // since the last step
+	writes   []sim.Write      // likewise, where they can be counted
+	told     int              // events before that
+	written  int              // writes before that
+	failures []fail           // that were asked for
+	programs []*rules.Program // that the controller has followed, the last one among them
 }
 
 // play plays a case and returns what is not as expected. Everything that is

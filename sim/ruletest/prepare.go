@@ -21,6 +21,8 @@ type Setting struct {
 	// Coverage notes which expressions ran; nil notes nothing. Files with the same
 	// program may share one.
 	Coverage *rules.Coverage
+	// Load returns the rules in files and folders.
+	Load func(paths []string) (*rules.Program, error)
 	// Read returns the objects in a file.
 	Read func(path string) ([]*unstructured.Unstructured, error)
 }
@@ -36,7 +38,7 @@ type Suite struct {
 func (f *File) Prepare(setting Setting) (*Suite, error) {
 	p := &preparer{setting: setting, file: f, kinds: newNames(setting)}
 	for _, c := range f.Cases {
-		p.entry = fmt.Sprintf("case %q: ", c.Name)
+		p.entry, p.programs = fmt.Sprintf("case %q: ", c.Name), []*rules.Program{setting.Program}
 		p.complete(c.Given)
 		if c.Primary != nil {
 			p.reference(c.Primary)
@@ -62,11 +64,12 @@ func (f *File) Prepare(setting Setting) (*Suite, error) {
 
 // A preparer prepares a file, and collects what is wrong.
 type preparer struct {
-	setting Setting
-	file    *File
-	kinds   *names
-	entry   string
-	errs    []*syntax.Error
+	setting  Setting
+	file     *File
+	kinds    *names
+	entry    string
+	errs     []*syntax.Error
+	programs []*rules.Program // of the case
 }
 
 func (p *preparer) complain(pos syntax.Pos, hint, format string, args ...any) {
@@ -185,6 +188,14 @@ func (p *preparer) kind(pos syntax.Pos, name string) *schema.Kind {
 	return nil
 }
 
+// primariesOf returns what several programs are for.
+func primariesOf(programs []*rules.Program) (all []*rules.Primary) {
+	for _, program := range programs {
+		all = append(all, program.Primaries()...)
+	}
+	return all
+}
+
 // primary returns the first object of a case that a rule is for, or nil.
 func (p *preparer) primary(c *Case) *Reference {
 	made := slices.Clone(c.Given)
@@ -198,7 +209,7 @@ func (p *preparer) primary(c *Case) *Reference {
 	for _, m := range made {
 		for _, u := range m.objects {
 			gk := u.GroupVersionKind().GroupKind()
-			for _, primary := range p.setting.Program.Primaries() {
+			for _, primary := range primariesOf(p.programs) {
 				if kind := p.setting.Kinds.Kind(primary.GVK); kind != nil && primary.GVK.GroupKind() == gk && u.GetName() != "" {
 					return &Reference{Pos: m.Pos, Kind: gk.Kind, Namespace: u.GetNamespace(), Name: u.GetName(), of: kind}
 				}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"reconcel/rules"
 	"reconcel/sim"
 )
 
@@ -100,7 +101,7 @@ func (s *Suite) run(ctx context.Context, options *Options, r *CaseResult) {
 		r.Failures = inStep(0, failureAt(r.Case.Pos, "%v", err))
 		return
 	}
-	p := &player{suite: s, options: options, c: r.Case, place: place}
+	p := &player{suite: s, options: options, c: r.Case, place: place, programs: []*rules.Program{s.setting.Program}}
 	r.Failures = p.play(ctx)
 	if len(r.Failures) > 0 && r.Failures[0].Step > 0 {
 		r.Writes, r.Events = p.writes, p.events
