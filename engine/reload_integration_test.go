@@ -38,8 +38,8 @@ func (w *world) reload(in *instance, source string) {
 
 const rulesFile = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
 
-// gadgetCRD is another kind, which only the test of reloading knows.
-var gadgetCRD = strings.NewReplacer("widget", "gadget", "Widget", "Gadget").Replace(widgetCRD)
+// gizmoCRD is another kind, which only the test of reloading knows.
+var gizmoCRD = strings.NewReplacer("widget", "gizmo", "Widget", "Gizmo").Replace(widgetCRD)
 
 // TestReloadAddsAKind adds a rule for a kind whose CRD is as new as the rule,
 // and which has a resource already.
@@ -51,10 +51,10 @@ func TestReloadAddsAKind(t *testing.T) {
 	w.create(widget("one", "value: x"))
 	w.has(configs, "one-a", nil)
 
-	w.crd(gadgetCRD)
-	w.create(strings.NewReplacer("Widget", "Gadget").Replace(widget("two", "value: v")))
+	w.crd(gizmoCRD)
+	w.create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("two", "value: v")))
 	started := time.Now()
-	added := strings.NewReplacer("name: widget", "name: gadget", "Widget", "Gadget").Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	added := strings.NewReplacer("name: widget", "name: gizmo", "Widget", "Gizmo").Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.reload(in, before+strings.TrimPrefix(added, rulesFile))
 	w.has(configs, "two-a", nil)
 	if took := time.Since(started); took > time.Second {
@@ -62,7 +62,7 @@ func TestReloadAddsAKind(t *testing.T) {
 	}
 	w.reload(in, strings.Replace(before, "data: {value", "data: {other: new, value", 1))
 	w.has(configs, "one-a", nil)
-	w.create(strings.NewReplacer("Widget", "Gadget").Replace(widget("three", "value: v")))
+	w.create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("three", "value: v")))
 	w.create(widget("four", "value: x"))
 	w.has(configs, "four-a", nil)
 	if w.get(configs, "three-a") != nil {
@@ -82,11 +82,11 @@ func TestManyReloads(t *testing.T) {
 	}
 	w := newWorldAlone(t)
 	w.crd(widgetCRD)
-	w.crd(gadgetCRD)
+	w.crd(gizmoCRD)
 	for i := range primaries {
 		w.create(widget(fmt.Sprintf("w%d", i), "value: x"))
 	}
-	w.create(strings.NewReplacer("Widget", "Gadget").Replace(widget("g", "value: x")))
+	w.create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("g", "value: x")))
 	mixed := w.watchVersions()
 	in := w.run(versioned(0, allKinds))
 	w.has(configs, fmt.Sprintf("w%d-config", primaries-1), nil)
@@ -148,7 +148,7 @@ func versioned(version, selection int) string {
 	}
 	if selection&4 != 0 {
 		other := widgetRules("", child("config", "ConfigMap", data), child("secret", "Secret", ""))
-		all += strings.TrimPrefix(strings.NewReplacer("name: widget", "name: gadget", "Widget", "Gadget").Replace(other), rulesFile)
+		all += strings.TrimPrefix(strings.NewReplacer("name: widget", "name: gizmo", "Widget", "Gizmo").Replace(other), rulesFile)
 	}
 	return all
 }
