@@ -101,11 +101,15 @@ func (s *scalar) at(i int) Pos { return place(s.marks, s.file, i) }
 // expr returns the characters from i to j, without the space around them, as
 // an expression.
 func (s *scalar) expr(i, j int) *Expr {
+	start := i
 	for i < j && unicode.IsSpace(s.runes[i]) {
 		i++
 	}
 	for i < j && unicode.IsSpace(s.runes[j-1]) {
 		j--
+	}
+	if i == j {
+		i, j = start, start // Nothing but space, which may end beyond the last line.
 	}
 	first := sort.Search(len(s.marks), func(k int) bool { return s.marks[k].index > i }) - 1
 	first = max(first, 0)
