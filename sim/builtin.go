@@ -9,15 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"reconcel/rules/schema"
 )
 
 // canonical returns the object as the API server stores it: through Go's types
-// for built-in kinds, which makes quantities and base64 canonical and drops what
-// the types do not have, and by its schema for custom ones. managedFields are
+// for built-in kinds, which makes quantities and base64 canonical, drops what
+// the types do not have and sets defaults, and by its schema for custom ones. managedFields are
 // kept as they are.
 func (c *Cluster) canonical(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	managed, hasManaged := managedFields(u)
@@ -58,12 +57,10 @@ func throughTypes(u *unstructured.Unstructured, typed runtime.Object) (*unstruct
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(bare.Object, typed); err != nil {
 		return nil, err
 	}
-	switch o := typed.(type) {
-	case *corev1.Secret:
-		mergeStringData(o)
-	case *corev1.Service:
-		targetPorts(o)
+	if secret, ok := typed.(*corev1.Secret); ok {
+		mergeStringData(secret)
 	}
+	setDefaults(typed)
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 	if err != nil {
 		return nil, err
@@ -84,16 +81,6 @@ func mergeStringData(s *corev1.Secret) {
 		s.Data[key] = []byte(text)
 	}
 	s.StringData = nil
-}
-
-// targetPorts sets the one default that cannot be left out: where it is not set,
-// Go's type says 0.
-func targetPorts(s *corev1.Service) {
-	for i := range s.Spec.Ports {
-		if p := &s.Spec.Ports[i]; p.TargetPort == intstr.FromInt32(0) {
-			p.TargetPort = intstr.FromInt32(p.Port)
-		}
-	}
 }
 
 // withoutManagedFields returns the object without them. It shares the rest.

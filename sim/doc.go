@@ -30,14 +30,17 @@
 //     of a delete; owner references and their garbage collection; namespaces.
 //   - Built-in kinds are stored as Kubernetes' own types have them: quantities
 //     and base64 in their canonical form, unknown fields dropped, stringData of
-//     a Secret moved into data.
+//     a Secret moved into data. What rules are likely to read is defaulted: the
+//     specs of workloads, Jobs, autoscalers and claims, the type of a Service or
+//     Secret, the protocol and target of ports, the restartPolicy of Pods.
 //
 // # What is not
 //
-//   - The fields of built-in kinds are not defaulted, apart from a Service's
-//     target ports, nor are their values validated beyond metadata, types and
-//     what of an object cannot be changed (a Job's template, say). A Service gets
-//     a cluster IP, a Pod, a claim and a Namespace their first phase.
+//   - Other fields of built-in kinds are not defaulted, those of a container for
+//     one, nor are their values validated beyond metadata, types and what of an
+//     object cannot be changed (a Job's template, say). A Service gets a cluster
+//     IP, a Pod, a claim and a Namespace their first phase; a Job gets no
+//     selector.
 //   - x-kubernetes-validations, x-kubernetes-list-type (where no apply is
 //     concerned) and webhooks of a CRD are not evaluated. Versions of a kind
 //     are converted by changing the apiVersion alone.

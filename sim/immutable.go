@@ -54,7 +54,26 @@ func changedFixed(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured)
 	if gk == serviceKind {
 		errs = append(errs, changedAddress(u, old)...)
 	}
-	return errs
+	return append(errs, leftOver(gk, u)...)
+}
+
+// leftOver is for a strategy that has changed while the details of the one
+// before, which are defaults, were not taken away.
+func leftOver(gk runtimeschema.GroupKind, u *unstructured.Unstructured) field.ErrorList {
+	name := "updateStrategy"
+	if gk == deploymentKind {
+		name = "strategy"
+	}
+	rolling := field.NewPath("spec", name, "rollingUpdate")
+	strategy, _, _ := unstructured.NestedMap(u.Object, "spec", name)
+	switch {
+	case strategy["rollingUpdate"] == nil:
+	case gk == deploymentKind && strategy["type"] == "Recreate":
+		return field.ErrorList{field.Forbidden(rolling, "may not be specified when strategy `type` is 'Recreate'")}
+	case gk == kindName("apps", "StatefulSet") && strategy["type"] == "OnDelete":
+		return field.ErrorList{field.Invalid(rolling, strategy["rollingUpdate"], "only allowed for updateStrategy 'RollingUpdate'")}
+	}
+	return nil
 }
 
 // rigid returns the spec without what can be changed.

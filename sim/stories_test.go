@@ -4,7 +4,7 @@ import "slices"
 
 // stories are sent to the cluster in memory and to a real control plane, and
 // have to go the same way. Their order is that of the recorded answers.
-var stories = slices.Concat(writingStories, builtinStories, customStories, deletingStories)
+var stories = slices.Concat(writingStories, builtinStories, customStories, deletingStories, defaultStories)
 
 var writingStories = []story{
 	{"a ConfigMap is applied by two", `

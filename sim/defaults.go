@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"math"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// setDefaults sets the fields of built-in kinds that the API server sets where
+// nobody does, as far as rules are likely to read them. An expression over a
+// field that is there on a cluster must not wait for it here.
+func setDefaults(typed runtime.Object) {
+	switch o := typed.(type) {
+	case *appsv1.Deployment:
+		defaultDeployment(&o.Spec)
+		defaultPod(&o.Spec.Template.Spec)
+	case *appsv1.ReplicaSet:
+		preset(&o.Spec.Replicas, 1)
+		defaultPod(&o.Spec.Template.Spec)
+	case *appsv1.StatefulSet:
+		defaultStatefulSet(&o.Spec)
+		defaultPod(&o.Spec.Template.Spec)
+	case *appsv1.DaemonSet:
+		defaultDaemonSet(&o.Spec)
+		defaultPod(&o.Spec.Template.Spec)
+	case *batchv1.Job:
+		defaultJob(&o.Spec)
+		defaultPod(&o.Spec.Template.Spec)
+	case *batchv1.CronJob: // Its template is no Job yet, and keeps what it says.
+		presetText(&o.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
+		preset(&o.Spec.Suspend, false)
+		preset(&o.Spec.SuccessfulJobsHistoryLimit, 3)
+		preset(&o.Spec.FailedJobsHistoryLimit, 1)
+		defaultPod(&o.Spec.JobTemplate.Spec.Template.Spec)
+	case *corev1.Pod:
+		defaultPod(&o.Spec)
+	case *corev1.Service:
+		defaultService(&o.Spec)
+	case *corev1.Secret:
+		presetText(&o.Type, corev1.SecretTypeOpaque)
+	case *corev1.PersistentVolumeClaim:
+		preset(&o.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	case *autoscalingv1.HorizontalPodAutoscaler:
+		preset(&o.Spec.MinReplicas, 1)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		preset(&o.Spec.MinReplicas, 1)
+	}
+}
+
+// preset sets a field that is absent.
+func preset[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}
+
+// presetText sets a text that is empty.
+func presetText[T ~string](field *T, value T) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+func defaultDeployment(s *appsv1.DeploymentSpec) {
+	preset(&s.Replicas, 1)
+	preset(&s.RevisionHistoryLimit, 10)
+	preset(&s.ProgressDeadlineSeconds, 600)
+	presetText(&s.Strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+	if s.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
+		preset(&s.Strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
+		preset(&s.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+		preset(&s.Strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+	}
+}
+
+func defaultStatefulSet(s *appsv1.StatefulSetSpec) {
+	preset(&s.Replicas, 1)
+	preset(&s.RevisionHistoryLimit, 10)
+	presetText(&s.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
+	if s.UpdateStrategy.Type == "" {
+		s.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
+		preset(&s.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	}
+	if s.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && s.UpdateStrategy.RollingUpdate != nil {
+		preset(&s.UpdateStrategy.RollingUpdate.Partition, 0)
+	}
+	preset(&s.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	presetText(&s.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	presetText(&s.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+}
+
+func defaultDaemonSet(s *appsv1.DaemonSetSpec) {
+	preset(&s.RevisionHistoryLimit, 10)
+	presetText(&s.UpdateStrategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
+	if s.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+		preset(&s.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		preset(&s.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		preset(&s.UpdateStrategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+	}
+}
+
+func defaultJob(s *batchv1.JobSpec) {
+	if s.Parallelism == nil {
+		preset(&s.Completions, 1) // With parallelism, none means any number.
+	}
+	preset(&s.Parallelism, 1)
+	if s.BackoffLimitPerIndex != nil {
+		preset(&s.BackoffLimit, math.MaxInt32)
+	}
+	preset(&s.BackoffLimit, 6)
+	preset(&s.CompletionMode, batchv1.NonIndexedCompletion)
+	preset(&s.Suspend, false)
+	preset(&s.ManualSelector, false)
+	if s.PodFailurePolicy != nil {
+		preset(&s.PodReplacementPolicy, batchv1.Failed)
+	}
+	preset(&s.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+}
+
+// defaultPod sets what matters of a Pod or a template for Pods.
+func defaultPod(s *corev1.PodSpec) {
+	presetText(&s.RestartPolicy, corev1.RestartPolicyAlways)
+	for _, containers := range [][]corev1.Container{s.InitContainers, s.Containers} {
+		for i := range containers {
+			for j := range containers[i].Ports {
+				presetText(&containers[i].Ports[j].Protocol, corev1.ProtocolTCP)
+			}
+		}
+	}
+}
+
+// defaultService leaves out what depends on the type, which the API server takes
+// back when that changes.
+func defaultService(s *corev1.ServiceSpec) {
+	presetText(&s.Type, corev1.ServiceTypeClusterIP)
+	presetText(&s.SessionAffinity, corev1.ServiceAffinityNone)
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		presetText(&p.Protocol, corev1.ProtocolTCP)
+		if p.TargetPort == intstr.FromInt32(0) || p.TargetPort == intstr.FromString("") {
+			p.TargetPort = intstr.FromInt32(p.Port)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package sim_test
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// unset are the fields of built-in kinds that a control plane sets where nobody
+// does, and the cluster in memory leaves out: they say nothing to rules, or are
+// the work of what does not run here.
+var unset = regexp.MustCompile(`^(` + strings.Join([]string{
+	// Of Pods and templates for them.
+	`.*\.containers\.(imagePullPolicy|terminationMessagePath|terminationMessagePolicy)`,
+	`.*\.initContainers\.(imagePullPolicy|terminationMessagePath|terminationMessagePolicy)`,
+	`.*\.livenessProbe\..*`,
+	`.*\.fieldRef\.apiVersion`,
+	`(.*\.template|Pod)\.spec\.(dnsPolicy|schedulerName|securityContext|terminationGracePeriodSeconds)`,
+	`Pod\.spec\.(enableServiceLinks|preemptionPolicy|priority|serviceAccount|serviceAccountName|tolerations)`,
+	`Pod\.status\.qosClass`,
+	// Made from the uid of a Job.
+	`Job\.(metadata\.labels|spec\.selector|spec\.template\.metadata(\.labels)?)`,
+	// Of a Service's type, and of the network.
+	`Service\.spec\.(externalTrafficPolicy|internalTrafficPolicy|ipFamilies|ipFamilyPolicy)`,
+	`DaemonSet\.metadata\.annotations`,
+	`LimitRange\.spec\.limits\.default(Request)?`,
+	`PersistentVolumeClaim\.metadata\.finalizers`,
+	`HorizontalPodAutoscaler\.spec\.targetCPUUtilizationPercentage`,
+	`Scale\.status\.selector`,
+}, "|") + `)$`)
+
+// lacking returns the fields that the control plane has set and the cluster in
+// memory has not, apart from those that are unset on purpose.
+func lacking(at string, theirs, ours any) (paths []string) {
+	switch t := theirs.(type) {
+	case map[string]any:
+		o, ok := ours.(map[string]any)
+		if !ok {
+			return nil
+		}
+		for _, key := range slices.Sorted(maps.Keys(t)) {
+			path := at + "." + key
+			if value, there := o[key]; there {
+				paths = append(paths, lacking(path, t[key], value)...)
+			} else if !unset.MatchString(path) {
+				paths = append(paths, path)
+			}
+		}
+	case []any:
+		o, ok := ours.([]any)
+		if !ok || len(o) != len(t) {
+			return nil
+		}
+		for i := range t {
+			paths = append(paths, lacking(at, t[i], o[i])...)
+		}
+	}
+	return paths
+}
