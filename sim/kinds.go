@@ -66,6 +66,12 @@ func (ks *Kinds) All() []*schema.Kind { return slices.Collect(maps.Values(ks.byG
 // Schema returns what is known of the fields of a kind, or nil.
 func (ks *Kinds) Schema(gvk runtimeschema.GroupVersionKind) *spec.Schema { return ks.set.Schema(gvk) }
 
+// Unknown returns the fields of an object, or of a part of one, that its kind
+// does not have.
+func (ks *Kinds) Unknown(k *schema.Kind, object map[string]any) []schema.UnknownField {
+	return ks.set.Unknown(k, object)
+}
+
 // resourceOf returns the kind as a path names it.
 func resourceOf(k *schema.Kind) runtimeschema.GroupVersionResource {
 	return k.GVK.GroupVersion().WithResource(k.Resource)

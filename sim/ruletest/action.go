@@ -64,7 +64,12 @@ func (a apply) do(ctx context.Context, p *player) error {
 	return nil
 }
 
-func (a patch) prepare(p *preparer) { p.reference(a.object) }
+func (a patch) prepare(p *preparer) {
+	p.reference(a.object)
+	if merge, ok := a.body.(map[string]any); ok && a.object.of != nil {
+		p.fields(a.pos, a.object.Kind, a.object.of, merge)
+	}
+}
 
 func (a patch) do(ctx context.Context, p *player) error {
 	found, err := p.find(ctx, a.object)

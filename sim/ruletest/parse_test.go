@@ -68,7 +68,7 @@ func TestSchemaTakesTheExamples(t *testing.T) {
 
 // beyondSchema are the files of testdata/bad in which nothing is wrong that a
 // schema could say.
-const beyondSchema = "action-many action-none kinds metadata objects references twice values"
+const beyondSchema = "action-many action-none fields kinds metadata objects references twice values"
 
 func TestSchemaRefusesBadFiles(t *testing.T) {
 	s := compileSchema(t)

@@ -55,11 +55,24 @@ func (f *File) Prepare(setting Setting) (*Suite, error) {
 		if c.Primary == nil {
 			c.Primary = p.primary(c)
 		}
+		p.statuses(c)
 	}
 	if err := syntax.Collect([]syntax.Source{f.source}, p.errs).Err(); err != nil {
 		return nil, err
 	}
 	return &Suite{f, setting}, nil
+}
+
+// statuses complains about fields that the status of the primary does not have.
+func (p *preparer) statuses(c *Case) {
+	for i, step := range c.Steps {
+		p.entry = fmt.Sprintf("case %q: step %d: ", c.Name, i+1)
+		for _, e := range step.Then {
+			if s, ok := e.(status); ok && c.Primary != nil && c.Primary.of != nil {
+				p.fields(s.pos, c.Primary.Kind, c.Primary.of, map[string]any{"status": s.want})
+			}
+		}
+	}
 }
 
 // A preparer prepares a file, and collects what is wrong.
@@ -147,6 +160,23 @@ func (p *preparer) place(m *Manifest, u *unstructured.Unstructured) {
 		u.SetNamespace("default")
 	case !kind.Namespaced && u.GetNamespace() != "":
 		p.complain(m.Pos, "leave metadata.namespace out", "%s %s: the kind has no namespaces", kind.GVK.Kind, u.GetName())
+	}
+	subject := kind.GVK.Kind
+	if m.File != "" {
+		subject = m.File + ": " + title(u)
+	}
+	p.fields(m.Pos, subject, kind, u.Object)
+}
+
+// fields complains about fields that a kind does not have. An API server would
+// drop them, and what is expected to be absent would be so in vain.
+func (p *preparer) fields(pos syntax.Pos, subject string, kind *schema.Kind, object map[string]any) {
+	for _, f := range p.setting.Kinds.Unknown(kind, object) {
+		hint := ""
+		if near := syntax.Nearest(f.Name, f.Have); near != "" {
+			hint = "did you mean '" + near + "'?"
+		}
+		p.complain(pos, hint, "%s has no field %s", subject, f.Path)
 	}
 }
 
