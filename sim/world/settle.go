@@ -38,7 +38,7 @@ func (w *World) Advance(ctx context.Context, d time.Duration) error {
 
 // work does all that is due up to a time.
 func (w *World) work(ctx context.Context, until time.Time) error {
-	before := len(w.cluster.Writes())
+	before, began := len(w.cluster.Writes()), w.clock.now
 	for requests := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -50,7 +50,7 @@ func (w *World) work(ctx context.Context, until time.Time) error {
 		switch {
 		case w.stepper.Serve(ctx):
 			if requests++; requests%100 == 0 || requests > mostRequests {
-				if err := w.restless(before, requests); err != nil {
+				if err := w.restless(before, requests, began); err != nil {
 					return err
 				}
 			}
@@ -86,9 +86,9 @@ func (w *World) sleep(until time.Time) bool {
 	return true
 }
 
-// restless returns an error if what has been done since some write looks as if
-// it never ended.
-func (w *World) restless(before, requests int) error {
+// restless returns an error if what has been done since some write, or since
+// some time, looks as if it never ended.
+func (w *World) restless(before, requests int, began time.Time) error {
 	count := map[string]int{}
 	for _, write := range w.cluster.Writes()[before:] {
 		if write.By != Controller || !write.Changed {
@@ -103,7 +103,10 @@ func (w *World) restless(before, requests int) error {
 		}
 	}
 	if requests > mostRequests {
-		return fmt.Errorf("this does not come to rest: a resource was looked at %d times", requests)
+		if passed := w.clock.now.Sub(began); passed > patience {
+			return fmt.Errorf("resources were looked at %d times within %s: let less time pass, or make requeueAfter longer", requests, passed)
+		}
+		return fmt.Errorf("this does not come to rest: resources were looked at %d times", requests)
 	}
 	return nil
 }

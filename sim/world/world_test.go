@@ -210,6 +210,24 @@ rules:
 	}
 }
 
+// TestTooMuchTimePasses has rules at rest that are only asked too often.
+func TestTooMuchTimePasses(t *testing.T) {
+	w := load(t, `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: clock
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  requeueAfter: 1s
+  status: {availableReplicas: 1}
+`)
+	put(t, w, "../../examples/foo/foo.yaml")
+	err := w.Advance(t.Context(), 1_000_000*time.Hour)
+	if want := "times within 27h46m"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("expected %q in error %v", want, err)
+	}
+}
+
 func TestTheSameEachTime(t *testing.T) {
 	play := func() string {
 		data, err := os.ReadFile("../../examples/podset/rules.yaml")
