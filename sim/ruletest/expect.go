@@ -150,9 +150,19 @@ func (e status) check(ctx context.Context, p *player) ([]Failure, error) {
 	}
 	got, _, _ := unstructured.NestedMap(primary.Object, "status")
 	if diff := difference(e.want, got); diff != "" {
-		return []Failure{{e.pos, "status of " + title(primary) + " is not as expected", diff}}, nil
+		return []Failure{{e.pos, "status of " + title(primary) + " is not as expected" + e.leftOut(got), diff}}, nil
 	}
 	return nil, nil
+}
+
+// leftOut says why fields may be missing.
+func (e status) leftOut(got map[string]any) string {
+	for name, value := range e.want {
+		if _, there := got[name]; !there && value != nil {
+			return " (a field is left out while its expression waits for something; -v names those that never ran)"
+		}
+	}
+	return ""
 }
 
 func (e condition) prepare(*preparer) {}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"reconcel/rules/syntax"
 )
@@ -48,6 +49,9 @@ func (p *parser) complain(pos syntax.Pos, hint, format string, args ...any) {
 func (p *parser) readCase(n *syntax.Node) *Case {
 	c := &Case{Name: text(at(n, "name")), Pos: n.Pos, Given: readManifests(at(n, "given"))}
 	p.entry = fmt.Sprintf("case %q: ", c.Name)
+	if strings.ContainsFunc(c.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		p.complain(at(n, "name").Pos, "write one line of text", "the name has characters that cannot be printed")
+	}
 	defer func() { p.entry = "" }()
 	if primary := at(n, "primary"); primary != nil {
 		c.Primary = p.reference(primary)

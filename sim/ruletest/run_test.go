@@ -181,6 +181,26 @@ rules:
 	}
 }
 
+// TestStatusThatWaits has a status that reads a field which nobody sets.
+func TestStatusThatWaits(t *testing.T) {
+	s := settingOf(t, "rules.yaml", `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: waiter
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  children:
+  - id: text
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: text}}
+  status:
+    availableReplicas: ${int(text.data.size)}
+`)
+	got := report(t, s, prepare(t, s, "cases: [{name: a, given: "+oneFoo+", steps: [{then: {status: {availableReplicas: 1}}}]}]"), ruletest.Options{})
+	if want := "(a field is left out while its expression waits for something; -v names those that never ran)"; !strings.Contains(got, want) {
+		t.Errorf("expected %q in:\n%s", want, got)
+	}
+}
+
 // TestKeptChildrenMayStay has a child that is to stay when its primary goes, and
 // one that is made only then.
 func TestKeptChildrenMayStay(t *testing.T) {
