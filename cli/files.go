@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -88,9 +89,27 @@ func (a *app) read(path string) (name string, data []byte, err error) {
 		data, err = io.ReadAll(a.stdin)
 		return stdinName, data, err
 	}
-	data, err = os.ReadFile(path)
+	data, err = readFile(path)
 	if err != nil {
 		return path, nil, cause(err)
 	}
 	return path, data, nil
+}
+
+// maxFile is more than anything that is meant to be read has.
+const maxFile = 64 << 20
+
+// readFile is os.ReadFile for what may have no end, such as a device that
+// somebody's test names.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("more than %d MiB", maxFile>>20)
+	}
+	return data, err
 }

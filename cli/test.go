@@ -149,6 +149,8 @@ func findTests(paths []string, recursive bool) (files []string, err error) {
 			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder; -R looks into those below too", path))
 		case none:
 			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder or below", path))
+		case err != nil && filepath.Base(path) == "...":
+			return nil, misused("%s: write -R %s for the folders below", path, filepath.Dir(path))
 		case err != nil:
 			return nil, failed(fmt.Errorf("%s: cannot be read: %w", path, err))
 		}

@@ -169,7 +169,7 @@ func TestAtBehindTheEnd(t *testing.T) {
 
 func TestRefusesTooLargeFiles(t *testing.T) {
 	_, err := Parse([]Source{{Name: "rules.yaml", Data: []byte(head + strings.Repeat("# x\n", maxFile/4))}})
-	want := "rules.yaml:1:1: file has 1048676 bytes, a rules file may have 1048576 (split it)"
+	want := "rules.yaml:1:1: file has 1048676 bytes, one may have 1048576 (split it)"
 	if err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}
