@@ -33,12 +33,15 @@ type testLoader struct {
 
 // A tested is a set of rules with what its tests have reached.
 type tested struct {
-	program  *rules.Program
+	loading
 	coverage *rules.Coverage
 	err      error
 }
 
+// kindsOrError are the kinds of a cluster, and the schemas that they are made
+// from.
 type kindsOrError struct {
+	set   *schema.Set
 	kinds *sim.Kinds
 	err   error
 }
@@ -71,6 +74,10 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	kinds := l.kindsOf(crds, rules.program)
 	if kinds.err != nil {
 		return nil, kinds.err
+	}
+	// What run would refuse to start with is not worth a test.
+	if wrong := syntax.Collect(rules.sources, rules.check(kinds.set).Errors); len(wrong) > 0 {
+		return nil, wrong
 	}
 	return file.Prepare(ruletest.Setting{Program: rules.program, Kinds: kinds.kinds, Coverage: rules.coverage, Load: l.reloaded, Read: l.read})
 }
@@ -120,7 +127,10 @@ func (l *testLoader) program(paths []string) *tested {
 	t := l.programs[key]
 	if t == nil {
 		t = &tested{coverage: &rules.Coverage{}}
-		if t.program, t.err = l.app.load(ruleFiles{paths: paths}); t.err == nil {
+		if t.loading, t.err = l.app.compile(ruleFiles{paths: paths}); t.err == nil {
+			t.err = t.wrong()
+		}
+		if t.err == nil {
 			l.order = append(l.order, t)
 		}
 		l.programs[key] = t
@@ -154,7 +164,7 @@ func (l *testLoader) kindsOf(paths []string, program *rules.Program) *kindsOrErr
 	key := fmt.Sprint(paths, more)
 	k := l.kinds[key]
 	if k == nil {
-		k = &kindsOrError{}
+		k = &kindsOrError{set: set}
 		k.kinds, k.err = sim.NewKinds(set, undescribed(more)...)
 		l.kinds[key] = k
 	}
