@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/rules"
 	"reconcel/rules/syntax"
@@ -126,17 +127,21 @@ func value(t *testing.T, metrics *prometheus.Registry) float64 {
 // awaitState waits until these rules are followed and so many notes were given.
 func awaitState(t *testing.T, f *follower, names string, notes int) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		gotNames, gotNotes := f.state()
-		if gotNames == names && gotNotes == notes {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after 10 s the rules %q are followed, with %d notes; want %q with %d", gotNames, gotNotes, names, notes)
-		}
-		time.Sleep(5 * time.Millisecond)
+	var gotNames string
+	var gotNotes int
+	if !eventually(t, func() bool {
+		gotNames, gotNotes = f.state()
+		return gotNames == names && gotNotes == notes
+	}) {
+		t.Fatalf("after 10 s the rules %q are followed, with %d notes; want %q with %d", gotNames, gotNotes, names, notes)
 	}
+}
+
+// eventually waits for 10 s at most until something is so.
+func eventually(t *testing.T, so func() bool) bool {
+	t.Helper()
+	asked := func(context.Context) (bool, error) { return so(), nil }
+	return wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 10*time.Second, true, asked) == nil
 }
 
 func TestRulesAreReadAgain(t *testing.T) {
@@ -240,11 +245,7 @@ func TestWrongRulesAreNotFollowed(t *testing.T) {
 // followed.
 func awaitValue(t *testing.T, metrics *prometheus.Registry, want float64) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for value(t, metrics) != want {
-		if time.Now().After(deadline) {
-			t.Fatalf("after 10 s the metric is %v, want %v", value(t, metrics), want)
-		}
-		time.Sleep(5 * time.Millisecond)
+	if !eventually(t, func() bool { return value(t, metrics) == want }) {
+		t.Fatalf("after 10 s the metric is %v, want %v", value(t, metrics), want)
 	}
 }
