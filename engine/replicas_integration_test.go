@@ -102,11 +102,16 @@ func TestReplicas(t *testing.T) {
 	w.patch(widgets, "set", `{"spec":{"replicas":2}}`)
 	w.hasActive(2)
 	w.is(widgets, "set", "Ready", "True")
-	gone := w.active()[0].GetName()
-	w.delete(pods, gone)
+	gone := w.active()[0]
+	w.delete(pods, gone.GetName())
 	w.eventually("another Pod", func() error {
 		now := w.active()
-		if len(now) != 2 || now[0].GetName() == gone {
+		for _, pod := range now {
+			if pod.GetUID() == gone.GetUID() { // The name may be the same.
+				return errors.New("it is still there")
+			}
+		}
+		if len(now) != 2 {
 			return fmt.Errorf("there are %d", len(now))
 		}
 		return nil
