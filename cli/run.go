@@ -39,7 +39,8 @@ The cluster is found as kubectl finds it: --kubeconfig, KUBECONFIG,
 ~/.kube/config, and inside a Pod its own account.
 
 Exit code: 0 stopped by a signal, 1 the rules are wrong, 2 wrong usage or
-settings, 3 there is no cluster to talk to, or the address is taken.`,
+settings, 3 there is no cluster to talk to, the address is taken, or another
+process has taken the lead.`,
 		Example: `  reconcel run -f examples/foo/rules.yaml --log-level debug`,
 		Args:    flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -75,11 +75,10 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	if kinds.err != nil {
 		return nil, kinds.err
 	}
-	// What run would refuse to start with is not worth a test.
-	if wrong := syntax.Collect(rules.sources, rules.check(kinds.set).Errors); len(wrong) > 0 {
-		return nil, wrong
+	if err := rules.misfits(kinds.set); err != nil {
+		return nil, err
 	}
-	return file.Prepare(ruletest.Setting{Program: rules.program, Kinds: kinds.kinds, Coverage: rules.coverage, Load: l.reloaded, Read: l.read})
+	return file.Prepare(ruletest.Setting{Program: rules.program, Kinds: kinds.kinds, Coverage: rules.coverage, Load: l.reload(kinds.set), Read: l.read})
 }
 
 // missing complains about the paths at which there is nothing.
@@ -138,9 +137,24 @@ func (l *testLoader) program(paths []string) *tested {
 	return t
 }
 
-// reloaded compiles rules that take the place of others in a test.
-func (l *testLoader) reloaded(paths []string) (*rules.Program, error) {
-	return l.app.load(ruleFiles{paths: paths})
+// reload returns what compiles rules that take the place of others in a test.
+func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Program, error) {
+	return func(paths []string) (*rules.Program, error) {
+		next, err := l.app.compile(ruleFiles{paths: paths})
+		if err == nil {
+			err = next.wrong()
+		}
+		if err == nil {
+			err = next.misfits(set)
+		}
+		return next.program, err
+	}
+}
+
+// misfits returns what does not fit the schemas of the kinds: rules that run
+// would refuse are not worth a test.
+func (l loading) misfits(set *schema.Set) error {
+	return syntax.Collect(l.sources, l.check(set).Errors).Err()
 }
 
 // kindsOf returns the kinds of Kubernetes and of CRDs. A custom kind of the rules
