@@ -38,12 +38,12 @@ func TestConvergedMeansConverged(t *testing.T) {
 		return nil
 	})
 	w.settles()
-	w.quiet(30 * time.Second)
+	w.silent(30 * time.Second)
 
 	in.stop()
 	since := time.Now()
 	in = w.run(all)
-	w.quiet(10 * time.Second)
+	w.silent(10 * time.Second)
 	if found := w.writes(since); len(found) > 0 {
 		t.Errorf("%d writes after the restart: %v", len(found), devcluster.Tally(found))
 	}
