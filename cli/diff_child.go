@@ -109,13 +109,19 @@ func (w *wanted) outOfScope() string {
 	return ""
 }
 
-// ours reports whether an object belongs to the primary. Where it has no owner,
-// the hash on it tells, which covers the owner's UID.
+// ours reports whether an object belongs to the primary. Where it has lost its
+// owner, the hash on it tells, which covers the owner's UID.
 func (w *wanted) ours(o *liveObject) bool {
-	if by := o.owner().uid; by != "" {
-		return by == w.self.GetUID()
+	if o.belongsTo(w.self) {
+		return true
 	}
-	return w.carries(o) || w.abandoned(o)
+	switch o.owner().UID {
+	case "":
+		return w.carries(o) || w.abandoned(o)
+	case w.self.GetUID():
+		return w.carries(o)
+	}
+	return false
 }
 
 // carries reports whether the object was last applied from this rendering.
@@ -222,18 +228,16 @@ func (w *wanted) takeOver(ctx context.Context, o *liveObject) {
 // adoptable reports whether nobody has the object. One that is tracked by a
 // primary of the same kind, namespace and name was left behind by that.
 func (w *wanted) adoptable(o *liveObject) bool {
+	if _, controlled := rules.ControllerOf(o.Object); controlled {
+		return false
+	}
 	former := o.owner()
-	if former.uid == "" {
+	if former == (rules.Owner{}) {
 		_, marked := o.GetAnnotations()[rules.AnnotationOwner]
 		return !marked // One that cannot be read may be somebody's.
 	}
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.Controller != nil && *ref.Controller {
-			return false
-		}
-	}
-	former.uid = w.self.GetUID()
-	return former == liveOwner{w.self.GetUID(), w.primary.GVK.GroupKind(), w.self.GetNamespace(), w.self.GetName()}
+	self := rules.Owner{Kind: w.primary.GVK.GroupKind(), Namespace: w.self.GetNamespace(), Name: w.self.GetName(), UID: former.UID}
+	return former == self
 }
 
 // update compares with an object of ours that is applied as it is.
@@ -277,7 +281,7 @@ func ignoredOf(c *rules.Child, o *liveObject) (fields []rules.FieldValue) {
 
 // replace compares with what is made in the place of an object.
 func (w *wanted) replace(ctx context.Context, o *liveObject) {
-	if o.owner().uid == "" {
+	if o.owner().UID == "" {
 		w.block("it exists and is %s; it is left alone, remove or rename it", o.holder())
 		return
 	}

@@ -168,7 +168,7 @@ func (p *diffPass) observed(id rules.Identity) rules.Live {
 	if o == nil {
 		return rules.Live{}
 	}
-	if by := o.owner().uid; by != p.self.GetUID() && (by != "" || !p.abandoned(o)) {
+	if !o.belongsTo(p.self) && (o.owner().UID != "" || !p.abandoned(o)) {
 		return rules.Live{}
 	}
 	return o.live()
@@ -203,11 +203,17 @@ func (p *diffPass) owned(r *rules.Rule, c *rules.Child) (out []rules.Live) {
 }
 
 // belongings returns the objects of a kind that belong to the primary.
-func (p *diffPass) belongings(gvk schema.GroupVersionKind) []*liveObject {
-	if family := p.families[gvk]; family != nil {
-		return family.byOwner[p.self.GetUID()]
+func (p *diffPass) belongings(gvk schema.GroupVersionKind) (all []*liveObject) {
+	family := p.families[gvk]
+	if family == nil {
+		return nil
 	}
-	return nil
+	for _, o := range family.byOwner[p.self.GetUID()] {
+		if o.belongsTo(p.self) {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // lookup answers what a rule looks up. Where the cluster cannot be asked, all

@@ -242,21 +242,35 @@ func TestAnswersAboutSecretsAreWithheld(t *testing.T) {
 
 func TestOwnerOfALiveObject(t *testing.T) {
 	foo := schema.GroupKind{Group: "example.com", Kind: "Foo"}
+	self := newLiveObject(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Foo",
+		"metadata": map[string]any{"namespace": "ns", "name": "a", "uid": "u"}}})
 	yes := true
 	controlled := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "ns"}}}
 	controlled.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Foo", Name: "a", UID: "u", Controller: &yes}})
-	tracked := &unstructured.Unstructured{Object: map[string]any{}}
+	tracked := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": []any{map[string]any{
+		"manager": "reconcel", "operation": "Apply",
+		"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:annotations": map[string]any{"f:" + rules.AnnotationOwner: map[string]any{}}}},
+	}}}}}
 	tracked.SetAnnotations(map[string]string{rules.AnnotationOwner: "u/Foo.example.com/ns/a", annotationLastApplied: "{}"})
 	for name, u := range map[string]*unstructured.Unstructured{"controlled": controlled, "tracked": tracked} {
 		o := newLiveObject(u)
-		if got, want := o.owner(), (liveOwner{"u", foo, "ns", "a"}); got != want {
+		if got, want := o.owner(), (rules.Owner{Kind: foo, Namespace: "ns", Name: "a", UID: "u"}); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 		if o.GetAnnotations()[annotationLastApplied] != "" {
 			t.Errorf("%s: it has kubectl's copy", name)
 		}
+		if !o.belongsTo(self) {
+			t.Errorf("%s: it does not belong to its owner", name)
+		}
 	}
-	if got := newLiveObject(&unstructured.Unstructured{Object: map[string]any{}}).owner(); got != (liveOwner{}) {
+	forged := newLiveObject(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{rules.AnnotationOwner: "u/Foo.example.com/ns/a"},
+	}}})
+	if forged.owner().UID != "u" || forged.belongsTo(self) {
+		t.Error("a mark that run has not written makes an object its own")
+	}
+	if got := newLiveObject(&unstructured.Unstructured{Object: map[string]any{}}).owner(); got != (rules.Owner{}) {
 		t.Errorf("nobody's: %v", got)
 	}
 }

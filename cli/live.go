@@ -184,7 +184,7 @@ func (c *liveCluster) children(ctx context.Context, k *liveKind, namespace strin
 		family := &liveFamily{byName: map[types.NamespacedName]*liveObject{}, byOwner: map[types.UID][]*liveObject{}}
 		for _, o := range list {
 			family.byName[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] = o
-			if owner := o.owner().uid; owner != "" {
+			if owner := o.owner().UID; owner != "" {
 				family.byOwner[owner] = append(family.byOwner[owner], o)
 			}
 		}

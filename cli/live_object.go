@@ -1,13 +1,7 @@
 package cli
 
 import (
-	"slices"
-	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
 )
@@ -35,48 +29,28 @@ func newLiveObject(u *unstructured.Unstructured) *liveObject {
 	return o
 }
 
-// A liveOwner is the primary that an object belongs to.
-type liveOwner struct {
-	uid             types.UID
-	kind            schema.GroupKind
-	namespace, name string
+// owner returns the primary that an object says it belongs to.
+func (o *liveObject) owner() rules.Owner {
+	owner, _ := rules.OwnerOf(o.Object)
+	return owner
 }
 
-// owner returns the controller of an object, or if it has none what its
-// tracking annotation names.
-func (o *liveObject) owner() liveOwner {
-	if ref := metav1.GetControllerOf(o); ref != nil {
-		group, _, _ := strings.Cut(ref.APIVersion, "/")
-		if !strings.Contains(ref.APIVersion, "/") {
-			group = ""
+// belongsTo reports whether a primary has the object: it is its controller, or
+// what run itself has named as its owner. A mark that somebody else has written
+// makes nothing run's.
+func (o *liveObject) belongsTo(self *liveObject) bool {
+	owner := rules.Owner{Kind: self.GroupVersionKind().GroupKind(), Namespace: self.GetNamespace(), Name: self.GetName(), UID: self.GetUID()}
+	if controller, ok := rules.ControllerOf(o.Object); ok {
+		if owner.Namespace == "" {
+			controller.Namespace = ""
 		}
-		return liveOwner{ref.UID, schema.GroupKind{Group: group, Kind: ref.Kind}, o.GetNamespace(), ref.Name}
+		return controller == owner
 	}
-	parts := strings.Split(o.GetAnnotations()[rules.AnnotationOwner], "/")
-	if len(parts) != 4 {
-		return liveOwner{}
-	}
-	return liveOwner{types.UID(parts[0]), schema.ParseGroupKind(parts[1]), parts[2], parts[3]}
+	return o.owner() == owner && ownsField(o.owned(diffManager, ""), []string{"metadata", "annotations", rules.AnnotationOwner})
 }
 
 // holder says who has an object.
-func (o *liveObject) holder() string {
-	if ref := metav1.GetControllerOf(o); ref != nil {
-		return "controlled by " + ref.Kind + " " + ref.Name
-	}
-	var managers []string
-	for _, m := range o.managed {
-		entry, _ := m.(map[string]any)
-		manager, _ := entry["manager"].(string)
-		if entry["subresource"] == nil && manager != "" && !slices.Contains(managers, manager) {
-			managers = append(managers, manager)
-		}
-	}
-	if len(managers) == 0 {
-		return "not made by this resource"
-	}
-	return "made by " + strings.Join(managers, ", ")
-}
+func (o *liveObject) holder() string { return rules.HolderOf(o.Object, o.managed) }
 
 // applied returns the hash of the rendering that the object carries; never "",
 // which would stand for any.

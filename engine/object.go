@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -107,38 +106,14 @@ func (o *object) terminating() bool {
 // controller returns the object's controlling owner, in the namespace of the
 // object.
 func (o *object) controller() (Request, bool) {
-	metadata, _ := o.Object["metadata"].(map[string]any)
-	refs, _ := metadata["ownerReferences"].([]any)
-	for _, r := range refs {
-		ref, _ := r.(map[string]any)
-		if is, _ := ref["controller"].(bool); !is {
-			continue
-		}
-		apiVersion, _ := ref["apiVersion"].(string)
-		kind, _ := ref["kind"].(string)
-		name, _ := ref["name"].(string)
-		uid, _ := ref["uid"].(string)
-		group, _, found := strings.Cut(apiVersion, "/")
-		if !found {
-			group = ""
-		}
-		return Request{Kind: schema.GroupKind{Group: group, Kind: kind}, Namespace: o.GetNamespace(), Name: name, UID: types.UID(uid)}, true
-	}
-	return Request{}, false
+	owner, ok := rules.ControllerOf(o.Object)
+	return Request(owner), ok
 }
 
-// owner returns the primary that made the object: its controller, or where no
-// owner reference may stand, what the tracking annotation names.
+// owner returns the primary that the object says it belongs to.
 func (o *object) owner() (Request, bool) {
-	if owner, ok := o.controller(); ok {
-		return owner, true
-	}
-	tracked, ok, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationOwner)
-	parts := strings.Split(tracked, "/")
-	if !ok || len(parts) != 4 {
-		return Request{}, false
-	}
-	return Request{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, true
+	owner, ok := rules.OwnerOf(o.Object)
+	return Request(owner), ok
 }
 
 // belongsTo reports whether a primary has the object: it is its controller, or
@@ -162,22 +137,11 @@ func (o *object) trackedBy() types.UID {
 	return owner.UID
 }
 
-// holder describes who has an object, for a message: its controller, or else
-// the manager that last wrote its fields.
+// holder describes who has an object, for a message.
 func holder(u *unstructured.Unstructured) string {
-	if ref := metav1.GetControllerOf(u); ref != nil {
-		return "controlled by " + ref.Kind + " " + ref.Name
-	}
-	managers := []string{}
-	for _, entry := range u.GetManagedFields() {
-		if entry.Subresource == "" && !slices.Contains(managers, entry.Manager) {
-			managers = append(managers, entry.Manager)
-		}
-	}
-	if len(managers) == 0 {
-		return "not made by this resource"
-	}
-	return "made by " + strings.Join(managers, ", ")
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	managed, _ := metadata["managedFields"].([]any)
+	return rules.HolderOf(u.Object, managed)
 }
 
 // older reports whether resource version a is known to precede b.

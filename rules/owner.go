@@ -1,0 +1,80 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// An Owner is the primary that an object belongs to.
+type Owner struct {
+	Kind      schema.GroupKind
+	Namespace string // "" for cluster-scoped kinds
+	Name      string
+	UID       types.UID
+}
+
+// ControllerOf returns what controls an object by an owner reference. That it is
+// in the namespace of the object is taken for granted: a reference names none.
+func ControllerOf(object map[string]any) (Owner, bool) {
+	metadata, _ := object["metadata"].(map[string]any)
+	refs, _ := metadata["ownerReferences"].([]any)
+	for _, r := range refs {
+		ref, _ := r.(map[string]any)
+		if is, _ := ref["controller"].(bool); !is {
+			continue
+		}
+		apiVersion, _ := ref["apiVersion"].(string)
+		kind, _ := ref["kind"].(string)
+		name, _ := ref["name"].(string)
+		uid, _ := ref["uid"].(string)
+		namespace, _ := metadata["namespace"].(string)
+		group, _, found := strings.Cut(apiVersion, "/")
+		if !found {
+			group = ""
+		}
+		return Owner{Kind: schema.GroupKind{Group: group, Kind: kind}, Namespace: namespace, Name: name, UID: types.UID(uid)}, true
+	}
+	return Owner{}, false
+}
+
+// OwnerOf returns the primary that an object says it belongs to: what controls
+// it, or where no owner reference may stand what AnnotationOwner names. The
+// latter counts only where Tracks says so too.
+func OwnerOf(object map[string]any) (Owner, bool) {
+	if owner, ok := ControllerOf(object); ok {
+		return owner, true
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	tracked, _ := annotations[AnnotationOwner].(string)
+	parts := strings.Split(tracked, "/")
+	if len(parts) != 4 {
+		return Owner{}, false
+	}
+	return Owner{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, true
+}
+
+// HolderOf says for people who has an object: what controls it, or else the
+// managers that have written its fields (metadata.managedFields), which are
+// given beside it, since most copies of objects do without.
+func HolderOf(object map[string]any, managedFields []any) string {
+	if owner, ok := ControllerOf(object); ok {
+		return "controlled by " + owner.Kind.Kind + " " + owner.Name
+	}
+	var managers []string
+	for _, m := range managedFields {
+		entry, _ := m.(map[string]any)
+		manager, _ := entry["manager"].(string)
+		subresource, _ := entry["subresource"].(string)
+		if subresource == "" && manager != "" && !slices.Contains(managers, manager) {
+			managers = append(managers, manager)
+		}
+	}
+	if len(managers) == 0 {
+		return "not made by this resource"
+	}
+	return "made by " + strings.Join(managers, ", ")
+}
