@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/engine"
 	"reconcel/rules"
 )
 
@@ -15,7 +16,7 @@ import (
 type wanted struct {
 	*ruleDiff
 	desired *rules.Desired
-	kind    *liveKind
+	kind    *engine.Kind
 	change  change // as far as it is known
 }
 
@@ -97,13 +98,13 @@ func (w *wanted) compare(ctx context.Context) {
 
 // outOfScope says why the rule may not write the object.
 func (w *wanted) outOfScope() string {
-	kind := w.kind.gvk.Kind
+	kind := w.kind.GVK.Kind
 	switch allowed := w.desired.Child.Allowed(); {
-	case w.kind.namespaced && allowed:
+	case w.kind.Namespaced && allowed:
 		return kind + " is namespaced: take it out of allow.clusterScoped"
-	case w.kind.namespaced && w.desired.Identity.Namespace == "":
+	case w.kind.Namespaced && w.desired.Identity.Namespace == "":
 		return "metadata.namespace is missing, " + kind + " is namespaced"
-	case !w.kind.namespaced && !allowed:
+	case !w.kind.Namespaced && !allowed:
 		return kind + " is cluster-scoped: the rule may write it only if allow.clusterScoped names it"
 	}
 	return ""
@@ -160,7 +161,7 @@ func (w *wanted) create(ctx context.Context) {
 		w.occupied(ctx)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		w.delay("its namespace is being deleted")
-	case apierrors.IsNotFound(err) && w.kind.namespaced:
+	case apierrors.IsNotFound(err) && w.kind.Namespaced:
 		w.createUnasked()
 	case err != nil:
 		w.refused(err, "")

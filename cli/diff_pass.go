@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine"
 	"reconcel/rules"
 )
 
@@ -17,12 +18,12 @@ import (
 type diffPass struct {
 	differ  *differ
 	primary *rules.Primary
-	kind    *liveKind
+	kind    *engine.Kind
 	self    *liveObject
 
 	out      rules.Rendering
-	kinds    map[schema.GroupVersionKind]*liveKind   // nil for those that the API server does not know
-	families map[schema.GroupVersionKind]*liveFamily // of the children
+	kinds    map[schema.GroupVersionKind]*engine.Kind // nil for those that the API server does not know
+	families map[schema.GroupVersionKind]*liveFamily  // of the children
 
 	changes []change
 	notes   []string
@@ -80,7 +81,7 @@ func (p *diffPass) run(ctx context.Context) {
 // gather reads what the rules may have made, before they are rendered: what is
 // asked in a rendering has no way to fail.
 func (p *diffPass) gather(ctx context.Context) error {
-	p.kinds, p.families = map[schema.GroupVersionKind]*liveKind{}, map[schema.GroupVersionKind]*liveFamily{}
+	p.kinds, p.families = map[schema.GroupVersionKind]*engine.Kind{}, map[schema.GroupVersionKind]*liveFamily{}
 	namespace := p.childNamespace()
 	for _, r := range p.primary.Rules {
 		for _, gvk := range p.differ.childKinds(r) {
@@ -104,7 +105,7 @@ func (p *diffPass) gather(ctx context.Context) error {
 	return nil
 }
 
-func (p *diffPass) findKind(ctx context.Context, gvk schema.GroupVersionKind) (*liveKind, error) {
+func (p *diffPass) findKind(ctx context.Context, gvk schema.GroupVersionKind) (*engine.Kind, error) {
 	k, err := p.differ.cluster.kind(ctx, gvk)
 	p.kinds[gvk] = k
 	return k, err
@@ -116,7 +117,7 @@ func (p *diffPass) childNamespace() string {
 	if slices.ContainsFunc(p.primary.Rules, (*rules.Rule).MayNeedFinalizer) {
 		return "" // Some children may be elsewhere.
 	}
-	if p.kind.namespaced {
+	if p.kind.Namespaced {
 		return p.differ.namespace
 	}
 	return ""
@@ -224,7 +225,7 @@ func (p *diffPass) lookup(ctx context.Context, l *rules.Lookup, q rules.Query) (
 		return nil, rules.ErrUnwatched
 	}
 	switch {
-	case !k.namespaced:
+	case !k.Namespaced:
 		q.Namespace = ""
 	case q.Everywhere && q.Name != "":
 		return nil, fmt.Errorf("namespace is empty: %s is namespaced, and a name is that of one object in one namespace", l.GVK.Kind)
@@ -245,7 +246,7 @@ func (p *diffPass) lookup(ctx context.Context, l *rules.Lookup, q rules.Query) (
 	return out, nil
 }
 
-func (p *diffPass) search(ctx context.Context, k *liveKind, q rules.Query) ([]*liveObject, error) {
+func (p *diffPass) search(ctx context.Context, k *engine.Kind, q rules.Query) ([]*liveObject, error) {
 	if q.Name != "" {
 		o, err := p.differ.cluster.object(ctx, k, q.Namespace, q.Name)
 		if o == nil {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/engine"
 )
 
 // The field managers of run. A dry run under another one would meet other
@@ -31,7 +33,7 @@ func diffPatchManager(rule string) string {
 
 // A target is what a dry run is about.
 type target struct {
-	kind            *liveKind
+	kind            *engine.Kind
 	namespace, name string
 	manager         string
 	subresources    []string
@@ -53,7 +55,7 @@ func (p *diffPass) apply(ctx context.Context, t target, body []byte) (*liveObjec
 	u, err := p.differ.cluster.resource(t.kind, t.namespace).Patch(ctx, t.name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: t.manager, Force: &force, DryRun: []string{metav1.DryRunAll}}, t.subresources...)
 	if err != nil {
-		return nil, withhold(t.kind.gvk.GroupKind(), err)
+		return nil, withhold(t.kind.GVK.GroupKind(), err)
 	}
 	return newLiveObject(u), nil
 }
@@ -70,7 +72,7 @@ func (w *wanted) createAnew(ctx context.Context, object map[string]any, o *liveO
 	created, err := w.differ.cluster.resource(w.kind, w.desired.Identity.Namespace).Create(ctx, u,
 		metav1.CreateOptions{FieldManager: diffManager, DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
-		return nil, withhold(w.kind.gvk.GroupKind(), err)
+		return nil, withhold(w.kind.GVK.GroupKind(), err)
 	}
 	unstructured.RemoveNestedField(created.Object, "metadata", "generateName")
 	names := []string{created.GetName(), name, string(created.GetUID()), string(o.GetUID())}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine"
 	"reconcel/rules"
 )
 
@@ -46,10 +47,10 @@ func parsePrimaryName(arg string) (primaryName, error) {
 
 // of reports whether a kind goes by the name's: as Foo, foo or foos, with or
 // without its group.
-func (n primaryName) of(gvk schema.GroupVersionKind, k *liveKind) bool {
+func (n primaryName) of(gvk schema.GroupVersionKind, k *engine.Kind) bool {
 	names := []string{strings.ToLower(gvk.Kind)}
 	if k != nil {
-		names = append(names, k.resource, k.singular)
+		names = append(names, k.GVR.Resource, k.Singular)
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name != "" && (n.kind == name || n.kind == name+"."+gvk.Group)
@@ -114,7 +115,7 @@ func (d *differ) where() string {
 }
 
 // namesOf returns the names that are given of a kind.
-func (d *differ) namesOf(primary *rules.Primary, k *liveKind) (names []primaryName) {
+func (d *differ) namesOf(primary *rules.Primary, k *engine.Kind) (names []primaryName) {
 	for _, n := range d.names {
 		if n.of(primary.GVK, k) {
 			names = append(names, n)
@@ -125,9 +126,9 @@ func (d *differ) namesOf(primary *rules.Primary, k *liveKind) (names []primaryNa
 
 // primaries lists the resources of one kind. Those that no rule selects are
 // among them, because they may have been selected before.
-func (d *differ) primaries(ctx context.Context, k *liveKind, names []primaryName) ([]*liveObject, error) {
+func (d *differ) primaries(ctx context.Context, k *engine.Kind, names []primaryName) ([]*liveObject, error) {
 	q := liveQuery{kind: *k, selector: d.selector.String()}
-	if k.namespaced {
+	if k.Namespaced {
 		q.namespace = d.namespace
 	}
 	if len(names) == 1 {
@@ -162,7 +163,7 @@ const (
 // everybody may read them.
 func (d *differ) findFormer(ctx context.Context) error {
 	d.former = map[*rules.Rule][]schema.GroupVersionKind{}
-	configMaps := liveKind{gvk: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, resource: "configmaps", namespaced: true}
+	configMaps := engine.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
 	list, err := d.cluster.list(ctx, liveQuery{kind: configMaps, selector: inventorySelector})
 	if apierrors.IsForbidden(err) {
 		d.tell("the inventory of reconcel may not be read: children of kinds that a rule has no more are not looked for")

@@ -72,7 +72,7 @@ func (p *diffPass) identifying(metadata map[string]any) map[string]any {
 
 // addSelf says of what kind an object is.
 func (p *diffPass) addSelf(body map[string]any) {
-	body["apiVersion"], body["kind"] = p.kind.gvk.ToAPIVersionAndKind()
+	body["apiVersion"], body["kind"] = p.kind.GVK.ToAPIVersionAndKind()
 }
 
 func (p *diffPass) dryRun(ctx context.Context, t target, object map[string]any) (*liveObject, error) {
@@ -154,7 +154,7 @@ func (p *diffPass) desiredStatus(live map[string]any) (map[string]any, error) {
 // said and nothing was.
 func (p *diffPass) statusAfter(ctx context.Context, live, desired map[string]any) (map[string]any, error) {
 	t := p.ofSelf(diffManager, "status")
-	if !p.kind.status {
+	if !p.kind.Status {
 		t = p.ofSelf(diffStatusManager)
 	}
 	if len(desired) == 0 && p.self.owned(t.manager, strings.Join(t.subresources, "")) == nil {
@@ -217,7 +217,7 @@ func (p *diffPass) conditionsAfter(ctx context.Context, live map[string]any) ([]
 		return out, nil
 	}
 	// Without a live one only the schema tells whether there can be any.
-	has, err := p.differ.cluster.hasConditions(ctx, p.kind.gvk)
+	has, err := p.differ.cluster.hasConditions(ctx, p.kind.GVK)
 	if !has {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (p *diffPass) saidBefore(live map[string]any, after []any) (out []any) {
 // the built-in ones.
 func (p *diffPass) ownConditions() (kinds []string) {
 	tree := p.self.owned(diffManager, "status")
-	if !p.kind.status {
+	if !p.kind.Status {
 		tree = p.self.owned(diffStatusManager, "")
 	}
 	status, _ := tree["f:status"].(map[string]any)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine"
 	"reconcel/rules"
 )
 
@@ -203,7 +204,7 @@ func TestDiffColour(t *testing.T) {
 
 func TestPrimaryNames(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Foo"}
-	k := &liveKind{gvk: gvk, resource: "foos", singular: "foo"}
+	k := &engine.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource("foos"), Singular: "foo"}
 	for arg, want := range map[string]bool{
 		"Foo/a": true, "foo/a": true, "foos/a": true, "foo.example.com/a": true, "foos.example.com/a": true,
 		"bar/a": false, "foo.example.org/a": false,

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
+	"reconcel/engine"
 	"reconcel/rules"
 )
 
@@ -30,8 +31,9 @@ const liveTimeout = 30 * time.Second
 type liveCluster struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterfaceWithContext
+	kinds     engine.Kinds
 
-	groups     memo[schema.GroupVersion, *metav1.APIResourceList]
+	found      memo[schema.GroupVersionKind, *engine.Kind]
 	lists      memo[liveQuery, []*liveObject]
 	families   memo[liveQuery, *liveFamily]
 	objects    memo[rules.Identity, *liveObject]
@@ -41,18 +43,9 @@ type liveCluster struct {
 // A liveQuery asks for objects of a kind: in a namespace, or with "" in all of
 // them or in none, depending on the kind.
 type liveQuery struct {
-	kind              liveKind
+	kind              engine.Kind
 	namespace         string
 	selector, byField string
-}
-
-// A liveKind is what the API server says of one kind.
-type liveKind struct {
-	gvk        schema.GroupVersionKind
-	resource   string
-	singular   string
-	namespaced bool
-	status     bool // it has the status subresource
 }
 
 // A memo holds answers, each of which is asked for once.
@@ -87,45 +80,45 @@ func newLiveCluster(config *rest.Config) (*liveCluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	return &liveCluster{client: client, discovery: d}, nil
+	return &liveCluster{client: client, discovery: d, kinds: engine.Discovered(d)}, nil
 }
 
 // resource returns the client for the objects of a kind.
-func (c *liveCluster) resource(k *liveKind, namespace string) dynamic.ResourceInterface {
-	r := c.client.Resource(k.gvk.GroupVersion().WithResource(k.resource))
-	if namespace == "" || !k.namespaced {
+func (c *liveCluster) resource(k *engine.Kind, namespace string) dynamic.ResourceInterface {
+	r := c.client.Resource(k.GVR)
+	if namespace == "" || !k.Namespaced {
 		return r
 	}
 	return r.Namespace(namespace)
 }
 
 // kind returns a kind, or nil if the API server does not know it.
-func (c *liveCluster) kind(ctx context.Context, gvk schema.GroupVersionKind) (*liveKind, error) {
-	list, err := c.groups.get(gvk.GroupVersion(), func() (*metav1.APIResourceList, error) {
-		list, err := c.discovery.ServerResourcesForGroupVersionWithContext(ctx, gvk.GroupVersion().String())
-		if apierrors.IsNotFound(err) {
-			return &metav1.APIResourceList{}, nil
+func (c *liveCluster) kind(ctx context.Context, gvk schema.GroupVersionKind) (*engine.Kind, error) {
+	return c.found.get(gvk, func() (*engine.Kind, error) {
+		k, err := c.kinds.Find(ctx, gvk)
+		if _, unknown := errors.AsType[engine.NoKindError](err); unknown {
+			return nil, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("discover %s: %w", gvk.GroupVersion(), err)
+			return nil, err
 		}
-		return list, nil
+		return &k, nil
 	})
-	if err != nil {
-		return nil, err
+}
+
+// hasConditions reports whether the schema of a kind has status.conditions that
+// rules may write: those of built-in kinds are Kubernetes' own.
+func (c *liveCluster) hasConditions(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	if rules.BuiltIn(gvk.Group) {
+		return false, nil
 	}
-	var found *liveKind
-	for i := range list.APIResources {
-		if r := &list.APIResources[i]; r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") {
-			found = &liveKind{gvk: gvk, resource: r.Name, singular: r.SingularName, namespaced: r.Namespaced}
+	return c.conditions.get(gvk, func() (bool, error) {
+		conditions, err := c.kinds.Conditions(ctx, gvk)
+		if err != nil {
+			return false, fmt.Errorf("read the schema of %s: %w", gvk.Kind, err)
 		}
-	}
-	for i := range list.APIResources {
-		if found != nil && list.APIResources[i].Name == found.resource+"/status" {
-			found.status = true
-		}
-	}
-	return found, nil
+		return conditions != engine.NoConditions, nil
+	})
 }
 
 // list returns the objects that a query asks for.
@@ -143,21 +136,21 @@ func (c *liveCluster) list(ctx context.Context, q liveQuery) ([]*liveObject, err
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", q.kind.resource, err)
+			return nil, fmt.Errorf("list %s: %w", q.kind.GVR.Resource, err)
 		}
 		return all, nil
 	})
 }
 
 // object returns one object, or nil if there is none.
-func (c *liveCluster) object(ctx context.Context, k *liveKind, namespace, name string) (*liveObject, error) {
-	return c.objects.get(rules.Identity{GVK: k.gvk, Namespace: namespace, Name: name}, func() (*liveObject, error) {
+func (c *liveCluster) object(ctx context.Context, k *engine.Kind, namespace, name string) (*liveObject, error) {
+	return c.objects.get(rules.Identity{GVK: k.GVK, Namespace: namespace, Name: name}, func() (*liveObject, error) {
 		u, err := c.resource(k, namespace).Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s %s: %w", k.gvk.Kind, namespacedName(namespace, name), err)
+			return nil, fmt.Errorf("read %s %s: %w", k.GVK.Kind, namespacedName(namespace, name), err)
 		}
 		return newLiveObject(u), nil
 	})
@@ -171,8 +164,8 @@ type liveFamily struct {
 }
 
 // children returns what rules have made of a kind.
-func (c *liveCluster) children(ctx context.Context, k *liveKind, namespace string) (*liveFamily, error) {
-	if !k.namespaced {
+func (c *liveCluster) children(ctx context.Context, k *engine.Kind, namespace string) (*liveFamily, error) {
+	if !k.Namespaced {
 		namespace = ""
 	}
 	q := liveQuery{kind: *k, namespace: namespace, selector: rules.LabelRule}

@@ -9,56 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/openapi"
 
-	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
 )
-
-// hasConditions reports whether the schema of a kind has status.conditions that
-// rules may write: those of built-in kinds are Kubernetes' own.
-func (c *liveCluster) hasConditions(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
-	if rules.BuiltIn(gvk.Group) {
-		return false, nil
-	}
-	return c.conditions.get(gvk, func() (bool, error) {
-		has, err := c.findConditions(ctx, gvk)
-		if err != nil {
-			return false, fmt.Errorf("read the schema of %s: %w", gvk.Kind, err)
-		}
-		return has, nil
-	})
-}
-
-func (c *liveCluster) findConditions(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
-	published, err := c.published(ctx)
-	if err != nil {
-		return false, err
-	}
-	document, err := published.document(ctx, gvk.GroupVersion())
-	if err != nil {
-		return false, err
-	}
-	if document == nil {
-		return false, errors.New("the API server does not publish it")
-	}
-	set, err := kindschema.New(kindschema.Sources{OpenAPI: [][]byte{document}})
-	if err != nil {
-		return false, err
-	}
-	object := set.Resolve(set.Schema(gvk))
-	if object == nil {
-		return false, nil
-	}
-	status, ok := object.Properties["status"]
-	if !ok {
-		return false, nil
-	}
-	resolved := set.Resolve(&status)
-	if resolved == nil {
-		return false, nil
-	}
-	_, has := resolved.Properties["conditions"]
-	return has, nil
-}
 
 // schemas returns what a cluster says of the kinds in these groups and versions.
 // Those that it does not know are left out, and so are those about which it

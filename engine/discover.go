@@ -13,10 +13,13 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// discovered are the kinds of which an API server tells, asked anew each time.
 type discovered struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 }
+
+// Discovered returns the kinds of which an API server tells. It is asked anew
+// each time.
+func Discovered(d discovery.DiscoveryInterfaceWithContext) Kinds { return discovered{d} }
 
 // Find implements Kinds.
 func (d discovered) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error) {
@@ -32,7 +35,7 @@ func (d discovered) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind
 		r := &list.APIResources[i]
 		if r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") {
 			found.GVR = gvk.GroupVersion().WithResource(r.Name)
-			found.Namespaced = r.Namespaced
+			found.Singular, found.Namespaced = r.SingularName, r.Namespaced
 		}
 	}
 	if found.GVR.Resource == "" {

@@ -11,6 +11,7 @@ import (
 type Kind struct {
 	GVK        schema.GroupVersionKind
 	GVR        schema.GroupVersionResource
+	Singular   string // name of one of them, as people may call it
 	Namespaced bool
 	Status     bool // has the status subresource
 }
