@@ -281,16 +281,17 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	defer cancel()
 	force := true
 	id := d.Identity
-	response, err := p.engine.resource(k, id.Namespace).Patch(ctx, id.Name, types.ApplyPatchType, body,
+	writer := p.engine.writer(d.Child.Rule, p.req, k, id.Namespace)
+	response, err := writer.Patch(ctx, id.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: fieldManager, Force: &force})
 	if err != nil {
-		return discreet(id.GVK.GroupKind(), err)
+		return err
 	}
 	p.engine.metrics.writes.WithLabelValues("apply", id.GVK.Kind).Inc()
 	// What is ours is read off the answer to the apply: a later state may show
 	// somebody else's change.
 	applied := ownFields(response.Object, childRole)
-	if response, err = p.dropOrphanedFields(ctx, k, response); err != nil {
+	if response, err = p.dropOrphanedFields(ctx, writer, response); err != nil {
 		return err
 	}
 	o := newObject(response, childRole)

@@ -39,12 +39,13 @@ func (p *pass) claim(ctx context.Context, k Kind, d *rules.Desired, live *object
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	patched, err := p.engine.resource(k, d.Identity.Namespace).Patch(ctx, d.Identity.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	patched, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).
+		Patch(ctx, d.Identity.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsConflict(err):
 		return nil, errStale // A test of the patch failed: somebody has written in between.
 	case err != nil:
-		return nil, discreet(k.GVK.GroupKind(), err)
+		return nil, err
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
 	return newObject(patched, childRole), nil

@@ -17,24 +17,24 @@ import (
 // has stripped managedFields: it then holds every field that was there, and a
 // field that a rule stops to render would never be removed. It cannot stand on
 // an object that was made by an apply in any other way.
-func (p *pass) dropOrphanedFields(ctx context.Context, k Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	resource := p.engine.resource(k, u.GetNamespace())
+func (p *pass) dropOrphanedFields(ctx context.Context, writer writer, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	k := writer.kind
 	for {
 		patch, err := orphanedFieldsPatch(u)
 		if patch == nil {
 			return u, err
 		}
-		patched, err := resource.Patch(ctx, u.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
+		patched, err := writer.Patch(ctx, u.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
 		if err == nil {
 			p.engine.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
 			return patched, nil
 		}
 		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
-			return nil, discreet(k.GVK.GroupKind(), err)
+			return nil, err
 		}
 		// A test of the patch failed: somebody else has written in between. ctx
 		// bounds how often that can happen.
-		if u, err = resource.Get(ctx, u.GetName(), metav1.GetOptions{}); err != nil {
+		if u, err = p.engine.resource(k, u.GetNamespace()).Get(ctx, u.GetName(), metav1.GetOptions{}); err != nil {
 			return nil, err
 		}
 	}

@@ -120,13 +120,13 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	force := true
-	response, err := p.engine.resource(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
+	response, err := p.engine.writer(rule, p.req, p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: patchManager(rule.Name), Force: &force})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return errStale // It is another object now, or none.
 	case err != nil:
-		return refused(discreet(p.req.Kind, err))
+		return refused(err)
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	o := newObject(response, primaryRole)

@@ -45,7 +45,7 @@ func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
 			if why == leaving && stays(rule, o) || p.rendering.MayHaveMoved(rule, o.child(), id.GVK.GroupKind()) {
 				continue
 			}
-			if err := p.remove(ctx, c.kind, o); err != nil {
+			if err := p.remove(ctx, rule, c.kind, o); err != nil {
 				return fmt.Errorf("rule %q: prune %s: %w", rule.Name, name(id.GVK.Kind, id.Namespace, id.Name), err)
 			}
 		}
@@ -53,22 +53,22 @@ func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
 	return nil
 }
 
-// remove deletes one object of ours that the primary has no more use for.
-func (p *pass) remove(ctx context.Context, k Kind, o *object) error {
-	deleted, err := p.take(ctx, k, o, metav1.DeletePropagationBackground)
+// remove deletes one object of a rule that the primary has no more use for.
+func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *object) error {
+	deleted, err := p.take(ctx, rule, k, o, metav1.DeletePropagationBackground)
 	if deleted != nil {
 		p.pruned(k, deleted)
 	}
 	return err
 }
 
-// take deletes one object of ours after the primary was read live, so that no
+// take deletes one object of a rule after the primary was read live, so that no
 // stale cache decides. It returns what was deleted, if anything was.
-func (p *pass) take(ctx context.Context, k Kind, o *object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	if err := p.confirm(ctx); err != nil {
 		return nil, err
 	}
-	deleted, err := p.engine.discard(ctx, k, o, p.req, policy)
+	deleted, err := p.engine.discard(ctx, p.engine.writer(rule, p.req, k, o.GetNamespace()), k, o, p.req, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,10 @@ func (p *pass) take(ctx context.Context, k Kind, o *object, policy metav1.Deleti
 // discard deletes one object that belongs to an owner. All deletes go through
 // here, and whoever calls it has read the owner live: the object is read live
 // first, and the delete holds for exactly the state that was read.
-func (e *Engine) discard(ctx context.Context, k Kind, o *object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	client := e.resource(k, o.GetNamespace())
-	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+	live, err := e.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if isAbsent(err) {
 		return nil, nil
 	}
@@ -102,7 +101,7 @@ func (e *Engine) discard(ctx context.Context, k Kind, o *object, owner Request, 
 		return nil, nil
 	}
 	uid, version := live.GetUID(), live.GetResourceVersion()
-	err = client.Delete(ctx, o.GetName(), metav1.DeleteOptions{
+	err = by.Delete(ctx, o.GetName(), metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 		PropagationPolicy: &policy,
 	})

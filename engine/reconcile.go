@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	"reconcel/rules"
 )
@@ -69,14 +68,6 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 		return nil, fmt.Errorf("%s: read: %w", req, err)
 	}
 	return newObject(live, primaryRole), nil
-}
-
-// resource returns the client for one kind and namespace.
-func (e *Engine) resource(k Kind, namespace string) dynamic.ResourceInterface {
-	if namespace == "" {
-		return e.client.Resource(k.GVR)
-	}
-	return e.client.Resource(k.GVR).Namespace(namespace)
 }
 
 // A pass is one look at one primary.

@@ -53,7 +53,7 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (action, error) {
 	if err := p.rehearse(ctx, c.kind, d); err != nil {
 		return unchanged, w.unfit.note(p, d, o.GetResourceVersion(), err)
 	}
-	deleted, err := p.take(ctx, c.kind, o, metav1.DeletePropagationBackground)
+	deleted, err := p.take(ctx, d.Child.Rule, c.kind, o, metav1.DeletePropagationBackground)
 	if err != nil {
 		return unchanged, err
 	}
@@ -86,11 +86,11 @@ func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	_, err = p.engine.resource(k, d.Identity.Namespace).Patch(ctx, u.GetName(), types.ApplyPatchType, body,
+	_, err = p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).Patch(ctx, u.GetName(), types.ApplyPatchType, body,
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 	var terminal *terminalError
 	// A webhook that does not support dry runs is a bad request.
-	if said := refused(discreet(k.GVK.GroupKind(), err)); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) {
+	if said := refused(err); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) {
 		return said
 	}
 	return nil // Whatever else it says, the creation will say again.

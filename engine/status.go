@@ -221,7 +221,7 @@ func (p *pass) writeStatus(ctx context.Context, list ConditionList, desired map[
 		return fmt.Errorf("write status: %w", err)
 	}
 	force := true
-	response, err := p.engine.resource(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
+	response, err := p.engine.own(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: manager, Force: &force}, subresources...)
 	if apierrors.IsNotFound(err) {
 		return nil // The primary has gone.

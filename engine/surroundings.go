@@ -34,7 +34,7 @@ type Surroundings struct {
 // inCluster returns the surroundings of a process that works on a real cluster,
 // and what writes its Events.
 func inCluster(config *rest.Config) (Surroundings, *broadcaster, error) {
-	client, err := dynamic.NewForConfig(config)
+	client, err := dynamic.NewForConfig(impersonating(config))
 	if err != nil {
 		return Surroundings{}, nil, err
 	}

@@ -56,7 +56,7 @@ func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) err
 	if rule.Ordered {
 		policy = metav1.DeletePropagationForeground
 	}
-	deleted, err := p.take(ctx, c.kind, c.object, policy)
+	deleted, err := p.take(ctx, rule, c.kind, c.object, policy)
 	if deleted == nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *obje
 		return nil
 	}
 	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
-	deleted, err := e.discard(ctx, k, o, gone, metav1.DeletePropagationBackground)
+	deleted, err := e.discard(ctx, e.writer(rule, gone, k, o.GetNamespace()), k, o, gone, metav1.DeletePropagationBackground)
 	if err != nil {
 		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
 	}

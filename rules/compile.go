@@ -68,6 +68,7 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 	}
 	c.primary()
 	c.allow()
+	c.account()
 	for _, l := range c.rule.lets {
 		c.let(l, l.src.Name.Pos)
 	}

@@ -15,7 +15,7 @@ func (c *compiler) children() {
 	heads := make([]map[string]bool, len(entries)) // by what says which objects there should be
 	ready := make([]map[string]bool, len(entries)) // by readyWhen and failWhen
 	for i, s := range entries {
-		ch := &Child{ID: s.ID.Value, Pos: s.Pos, Timeout: s.Timeout.Value, gone: expr.NewUnknown(s.ID.Value)}
+		ch := &Child{ID: s.ID.Value, Rule: c.rule, Pos: s.Pos, Timeout: s.Timeout.Value, gone: expr.NewUnknown(s.ID.Value)}
 		c.rule.Children = append(c.rule.Children, ch)
 		c.prefix = s.Entry + ": "
 		reads[i] = c.watched(func() {

@@ -43,6 +43,7 @@ type Rule struct {
 
 	Ordered      bool          // teardown: ordered
 	RequeueAfter time.Duration // 0: look again only when something changes
+	Account      *Account      // as which the rule writes; nil: as whoever follows it
 
 	when        *expr.Program // for.when, or nil
 	expressions []Expression  // all that the rule can run, in the order of the file
@@ -54,6 +55,7 @@ type Rule struct {
 	status      *template // or nil
 	conditions  []condition
 	allow       allow
+	accountPos  syntax.Pos
 	finalizes   bool // it has finalize
 	loops       bool // some of its expressions have
 }
@@ -61,6 +63,7 @@ type Rule struct {
 // A Child is one compiled entry of children or finalize.
 type Child struct {
 	ID       string
+	Rule     *Rule // that it is of
 	Pos      syntax.Pos
 	GVK      schema.GroupVersionKind
 	OnDelete Policy

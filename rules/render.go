@@ -104,6 +104,9 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 	if !res.Matches && !res.Leaving {
 		return
 	}
+	if !r.impersonates() {
+		return
+	}
 	r.listChildren()
 	if !res.Leaving && !r.validate() {
 		return

@@ -16,6 +16,7 @@ import (
 // is a watch. Health checks are not recorded.
 type Request struct {
 	User        string
+	As          string // whom the user impersonates, empty for nobody
 	UserAgent   string
 	Verb        string // get, list, watch, create, update, patch, delete, deletecollection
 	Group       string // of the API, empty for the core group
@@ -92,7 +93,9 @@ type auditEvent struct {
 	Verb       string
 	User       struct{ Username string }
 	UserAgent  string
-	ObjectRef  struct {
+
+	ImpersonatedUser struct{ Username string }
+	ObjectRef        struct {
 		Resource, Subresource, Namespace, Name, APIGroup, APIVersion string
 	}
 	ResponseStatus struct {
@@ -173,7 +176,7 @@ func (a *auditReader) addLocked(event auditEvent) {
 
 func (e auditEvent) request() Request {
 	r := Request{
-		User: e.User.Username, UserAgent: e.UserAgent, Verb: e.Verb,
+		User: e.User.Username, As: e.ImpersonatedUser.Username, UserAgent: e.UserAgent, Verb: e.Verb,
 		Group: e.ObjectRef.APIGroup, Version: e.ObjectRef.APIVersion,
 		Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
 		Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name,

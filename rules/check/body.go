@@ -19,6 +19,7 @@ func (r *rule) body() {
 		r.want(w, r.alone("self"), types.BoolKind, "for.when")
 	}
 	r.allowed()
+	r.account()
 	sc := r.scope(nil)
 	for _, l := range r.src.Lookups {
 		r.prefix = l.Entry + ": "

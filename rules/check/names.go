@@ -101,6 +101,16 @@ func (r *rule) allowed() {
 	}
 }
 
+// account looks whether there can be a ServiceAccount in the namespace of the
+// primary.
+func (r *rule) account() {
+	a := r.src.Account
+	if a.Name != "" && a.Namespace == "" && r.kind != nil && !r.kind.Namespaced {
+		r.errorf(a.Pos, "serviceAccountName: %q is in the namespace of the primary, and %s is cluster-scoped", a.Name, r.kind.GVK.Kind).Hint =
+			"write it with its namespace, like team-a/" + a.Name
+	}
+}
+
 // scoped looks whether an object may be where it is to be.
 func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *syntax.Node) {
 	if k == nil {

@@ -27,6 +27,7 @@ type Rule struct {
 	Teardown     String
 	RequeueAfter Duration // 0: never
 	Allow        Allow
+	Account      Account
 	// Lost are names that something was to get which could not be read.
 	Lost []string
 	// Nameless says that there is more of that, with names nobody can tell.
@@ -121,6 +122,13 @@ type Allow struct {
 	ClusterScoped  []GroupKind
 	Namespaces     []String // names or glob patterns
 	ReadNamespaces []String // names or glob patterns
+}
+
+// An Account is the ServiceAccount as which a rule writes.
+type Account struct {
+	Pos       Pos
+	Namespace string // "": that of the primary
+	Name      string // "": there is none
 }
 
 // A GroupKind names a kind without its version.

@@ -33,8 +33,10 @@ var ruleShape = shape{
 		{name: "requeueAfter", value: durationText, doc: "When to look at every primary again though nothing has changed, " +
 			"at least `1s`. Never by default: everything that a rule reads is watched."},
 		{name: "allow", value: mapOf(&allowShape), doc: "What the rule may do beyond the namespace of its primary. Nothing by default."},
+		{name: "serviceAccountName", value: accountName, doc: "As which ServiceAccount the rule writes: `namespace/name`, or `name` for that " +
+			"of the primary's own namespace. Literal. By default reconcel writes as itself."},
 	},
-	later: []string{"onRuleRemoval", "serviceAccountName"},
+	later: []string{"onRuleRemoval"},
 	wrong: map[string]wrongKey{
 		"when":      {hint: "write it into for"},
 		"selector":  {hint: "write it into for"},
@@ -86,6 +88,7 @@ func (s scope) readRule(n *yaml.Node) {
 	r.Teardown = s.key("teardown").oneOf(t["teardown"], teardowns)
 	r.RequeueAfter = s.key("requeueAfter").duration(t["requeueAfter"], time.Second)
 	r.Allow = s.key("allow").readAllow(t["allow"])
+	r.Account = s.key("serviceAccountName").account(t["serviceAccountName"])
 	r.Lost, r.Nameless = names.lost, names.nameless
 	s.file.Rules = append(s.file.Rules, r)
 }

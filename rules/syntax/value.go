@@ -109,6 +109,11 @@ var (
 		Expected: "Expected letters, digits, -, _ and ., with a letter or digit at both ends.",
 		Not:      &schema{Enum: ownConditions},
 	}
+	accountName = &schema{
+		Type:     types{"string"},
+		Pattern:  `^(` + label + `/)?` + subdomain + `$`,
+		Expected: "Expected namespace/name, or name alone.",
+	}
 	namespacePatterns = listOf(&schema{
 		Type:     types{"string"},
 		Pattern:  `^[a-z0-9*?]([-a-z0-9*?]{0,61}[a-z0-9*?])?$`,
