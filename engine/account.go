@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -96,14 +95,11 @@ func (w writer) explain(account *rules.Account, err error) error {
 	if account == nil || !apierrors.IsForbidden(err) {
 		return said
 	}
-	// The API server refuses to act as an account in the words of a request for the
-	// ServiceAccount itself.
-	var status apierrors.APIStatus
-	const accounts = "serviceaccounts"
-	if errors.As(err, &status) && w.kind.GVR.Resource != accounts {
-		if d := status.Status().Details; d != nil && d.Group == "" && d.Kind == accounts && d.Name == account.Name {
-			return fmt.Errorf("may not act as ServiceAccount %s: grant the verb impersonate on it, as reconcel rbac prints it (%w)", account, said)
-		}
+	// Up to Kubernetes 1.35 this is about the ServiceAccount, from 1.36 on about the
+	// object. Only the verb, impersonate or impersonate-on:serviceaccount:patch, is
+	// the same in both, and no field has it.
+	if strings.Contains(err.Error(), " cannot impersonate") {
+		return fmt.Errorf("may not act as ServiceAccount %s: grant the verb impersonate on it, as reconcel rbac prints it (%w)", account, said)
 	}
 	if strings.Contains(said.Error(), account.User()) {
 		return said

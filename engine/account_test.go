@@ -146,9 +146,9 @@ func TestWhatARefusalSays(t *testing.T) {
 		want string
 		not  string
 	}{
-		{configMapKind, apierrors.NewForbidden(accounts, "deployer", fmt.Errorf("cannot impersonate")),
+		{configMapKind, apierrors.NewForbidden(accounts, "deployer", fmt.Errorf(`User "reconcel" cannot impersonate resource`)),
 			"may not act as ServiceAccount team-a/deployer: grant the verb impersonate on it, as reconcel rbac prints it (serviceaccounts", ""},
-		{secret, apierrors.NewForbidden(accounts, "deployer", fmt.Errorf("cannot impersonate")), "may not act as ServiceAccount team-a/deployer", "cannot impersonate"},
+		{secret, apierrors.NewForbidden(secret.GVR.GroupResource(), "x", fmt.Errorf(`User "reconcel" cannot impersonate-on:serviceaccount:patch resource`)), "may not act as ServiceAccount team-a/deployer", "cannot impersonate"},
 		{configMapKind, apierrors.NewForbidden(configMapKind.GVR.GroupResource(), "x", denied), `configmaps "x" is forbidden: User "system:`, "as ServiceAccount"},
 		{secret, apierrors.NewForbidden(secret.GVR.GroupResource(), "x", denied), "as ServiceAccount team-a/deployer: the API server answered 403", "cannot patch"},
 		{configMapKind, apierrors.NewForbidden(configMapKind.GVR.GroupResource(), "x", fmt.Errorf("exceeded quota")), "as ServiceAccount team-a/deployer: configmaps", ""},

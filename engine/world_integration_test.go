@@ -224,7 +224,10 @@ func (w *world) runWith(options engine.Options, source string) *instance {
 		w.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	config := w.cluster.UserConfig(w.T, "reconcel")
+	config := options.Config
+	if config == nil {
+		config = w.cluster.UserConfig(w.T, "reconcel")
+	}
 	config.QPS = -1
 	if w.wrap != nil {
 		config.Wrap(w.wrap)

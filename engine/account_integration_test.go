@@ -1,0 +1,335 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"reconcel/engine"
+	"reconcel/internal/devcluster"
+)
+
+// granted lets the ServiceAccount deployer of a namespace write what the rules of
+// these tests make there.
+const granted = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: deployer}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: [create, patch, delete]}
+- {apiGroups: [batch], resources: [jobs], verbs: [create, patch, delete]}
+- {apiGroups: [apps], resources: [deployments], verbs: [create, patch, delete]}
+- {apiGroups: [test.reconcel.dev], resources: [widgets], verbs: [patch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: deployer}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer}
+subjects: [{kind: ServiceAccount, name: deployer, namespace: NAMESPACE}]
+`
+
+// as makes rules write as an account.
+func as(account, source string) string {
+	return strings.Replace(source, "  for:", "  serviceAccountName: "+account+"\n  for:", 1)
+}
+
+// patching makes rules label their primary.
+func patching(source string) string {
+	return strings.Replace(source, "  for:", "  patch: {metadata: {labels: {value: \"${self.spec.value}\"}}}\n  for:", 1)
+}
+
+// A signature says which of the engine's writes a request is, and as whom it was
+// made.
+func signature(r devcluster.Request) string {
+	what := r.Verb + " " + r.Resource
+	if r.Subresource != "" {
+		what += "/" + r.Subresource
+	}
+	switch {
+	case strings.Contains(r.URI, "dryRun=All"):
+		what += " dry"
+	case r.Verb == "patch" && r.Code == 201:
+		what = "create " + r.Resource
+	case r.Resource == "widgets" && strings.Contains(r.URI, "fieldManager=reconcel%2F"):
+		what += " by rule"
+	}
+	return what
+}
+
+// writtenAs sorts the engine's writes by as whom they were made.
+func (w *world) writtenAs(since time.Time) map[string]map[string]int {
+	w.Helper()
+	all := map[string]map[string]int{}
+	for _, r := range w.writes(since) {
+		if all[r.As] == nil {
+			all[r.As] = map[string]int{}
+		}
+		all[r.As][signature(r)]++
+	}
+	return all
+}
+
+// TestAWholeLifeAsAnAccount has a rule write in every way there is. The audit log
+// tells as whom.
+func TestAWholeLifeAsAnAccount(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.create(granted)
+	since := time.Now()
+	many := "  - id: many\n    replicas: self.spec.count\n    template:\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {generateName: \"${self.metadata.name}-many-\"}\n"
+	deployment := "  - id: web\n    template:\n      apiVersion: apps/v1\n      kind: Deployment\n      metadata: {name: \"${self.metadata.name}-web\"}\n" +
+		"      spec:\n        replicas: 0\n        selector: {matchLabels: {app: x}}\n        template:\n          metadata: {labels: {app: x}}\n" +
+		"          spec: {containers: [{name: c, image: x, env: [{name: A, value: \"1\"}]}]}\n"
+	children := []string{configMapChild("a", "${self.metadata.name}-a"), onChange("r", "replace"), adopting(configMapChild("free", "${self.metadata.name}-free")), many, deployment}
+	source := func(children ...string) string {
+		return as("NAMESPACE/deployer", widgetRules("", children...)) + finalizeJob("60s", "false") + "  teardown: ordered\n"
+	}
+	in := w.run(patching(source(append(children, configMapChild("past", "${self.metadata.name}-past"))...)))
+	before := w.create(free("one-free", ""))
+	one := w.create(widget("one", "value: first, count: 5"))
+	w.is(widgets, "one", "Ready", "True")
+	w.label(widgets, "one", "value", "first")
+	w.has(configs, "one-free", map[string]any{"metadata.uid": before.GetUID(), "data.value": "first"})
+
+	// Drift, also of managedFields and of a field that excludes ours.
+	w.patch(configs, "one-a", `{"data":{"value":"edited"},"metadata":{"managedFields":[{}]}}`)
+	w.has(configs, "one-a", map[string]any{"data.value": "first"})
+	w.eventually("the lost owner of the fields to be gone", func() error {
+		for _, entry := range w.get(configs, "one-a").GetManagedFields() {
+			if entry.Manager == "before-first-apply" {
+				return errors.New("it is there")
+			}
+		}
+		return nil
+	})
+	_, err := w.resource(deployments).Patch(w.Context(), "one-web", types.JSONPatchType,
+		[]byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/env/0","value":{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}}]`),
+		metav1.PatchOptions{FieldManager: "driver"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.container("one-web", "1", func(c map[string]any) any { return c["env"].([]any)[0].(map[string]any)["value"] })
+
+	// Change, scale, replace.
+	replaced := w.uid(configs, "one-r")
+	w.patch(widgets, "one", `{"spec":{"value":"second","count":2}}`)
+	w.another(configs, "one-r", replaced)
+	w.has(configs, "one-r", map[string]any{"data.value": "second"})
+	w.is(widgets, "one", "Ready", "True")
+	w.eventually("three of five replicas to go", func() error {
+		count := 0
+		for name := range w.ownedOrTracked(one) {
+			if strings.HasPrefix(name, "one-many-") {
+				count++
+			}
+		}
+		if count != 2 {
+			return fmt.Errorf("there are %d", count)
+		}
+		return nil
+	})
+	w.settles()
+	in.stop()
+
+	// Prune and unpatch, and the end.
+	w.run(source(children...))
+	w.lacks(configs, "one-past")
+	w.label(widgets, "one", "value", "")
+	w.is(widgets, "one", "Ready", "True")
+	w.settles()
+	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
+	w.gone(widgets, "one")
+
+	all := w.writtenAs(since)
+	account := "system:serviceaccount:" + w.namespace + ":deployer"
+	for _, what := range []string{"create configmaps", "patch configmaps", "patch configmaps dry", "delete configmaps", "create jobs", "delete jobs",
+		"create deployments", "patch deployments", "delete deployments", "patch widgets by rule"} {
+		if all[account][what] == 0 {
+			t.Errorf("no %s as the account, only %v", what, all[account])
+		}
+	}
+	for what := range all[account] {
+		if strings.HasPrefix(what, "patch widgets") && what != "patch widgets by rule" || strings.Contains(what, "events") {
+			t.Errorf("%s is the engine's own, and was made as the account", what)
+		}
+	}
+	for what, n := range all[""] {
+		switch what {
+		case "create events", "patch events", "patch widgets/status", "patch widgets": // The last are finalizers.
+		case "create configmaps", "update configmaps":
+			// The inventory.
+		default:
+			t.Errorf("%d × %s was made as ourselves", n, what)
+		}
+	}
+	for _, r := range w.writes(since) {
+		if r.Resource == "configmaps" && r.As == "" && r.Verb != "create" && r.Name != "reconcel-inventory" || r.Code >= 400 && r.Code != 409 && r.Code != 422 {
+			t.Errorf("%s %s as %q: %d %s", r, r.Name, r.As, r.Code, r.Message)
+		}
+	}
+	delete(all, account)
+	delete(all, "")
+	if len(all) > 0 {
+		t.Errorf("writes as somebody else: %v", all)
+	}
+}
+
+// ownedOrTracked returns the ConfigMaps of a primary by name.
+func (w *world) ownedOrTracked(primary *unstructured.Unstructured) map[string]types.UID {
+	w.Helper()
+	list, err := w.resource(configs).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule=" + w.own("widget-NAMESPACE")})
+	if err != nil {
+		w.Fatal(err)
+	}
+	found := map[string]types.UID{}
+	for i := range list.Items {
+		u := &list.Items[i]
+		if strings.HasPrefix(u.GetAnnotations()["reconcel.dev/owner"], string(primary.GetUID())) && u.GetDeletionTimestamp() == nil {
+			found[u.GetName()] = u.GetUID()
+		}
+	}
+	return found
+}
+
+// The account of each namespace decides what the rule may do there; what it may
+// not do yet heals when it is granted.
+func TestAccountOfEachNamespace(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	namespace := w.create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: other-}\n").GetName()
+	t.Cleanup(func() { _ = w.client.Resource(namespacesResource).Delete(context.Background(), namespace, deleteNow) })
+	other := w.in(namespace)
+	w.create(granted)
+	source := func(account string) string {
+		return strings.Replace(as(account, widgetRules("", configMapChild("a", "${self.metadata.name}-a"))),
+			"namespaces: [NAMESPACE]", "namespaces: [NAMESPACE, "+namespace+"]", 1)
+	}
+	in := w.run(source("deployer"))
+	w.create(widget("one", "value: x"))
+	other.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	other.is(widgets, "one", "Stalled", "True")
+	other.saysOf(widgets, "Stalled", "Forbidden", `User "system:serviceaccount:`+namespace+`:deployer" cannot patch resource "configmaps"`)
+	other.lacks(configs, "one-a")
+
+	other.create(granted)
+	started := time.Now()
+	other.is(widgets, "one", "Ready", "True")
+	if took := time.Since(started); took > 35*time.Second {
+		t.Errorf("it took %s to heal", took)
+	}
+	w.settles()
+
+	// Another account is no reason to write anything.
+	since := time.Now()
+	w.reload(in, source("other"))
+	w.rest(2 * time.Second)
+	for _, r := range append(w.writes(since), other.writes(since)...) {
+		if r.Resource != "events" {
+			t.Errorf("%s %s after another account was named", r, r.Name)
+		}
+	}
+	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
+	w.saysOf(widgets, "Stalled", "Forbidden", ":other")
+	w.has(configs, "one-a", map[string]any{"data.value": "x"})
+}
+
+// An engine that may not act as an account says so, and heals.
+func TestAccountThatMayNotBeActedAs(t *testing.T) {
+	w := newWorld(t)
+	if w.cluster.Borrowed() {
+		t.Skip("a borrowed cluster may not give out tokens")
+	}
+	w.crd(widgetCRD)
+	w.create(granted)
+	w.create(`
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: controller}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: account-NAMESPACE}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, update]}
+- {apiGroups: [test.reconcel.dev], resources: [widgets], verbs: [get, list, watch]}
+- {apiGroups: [test.reconcel.dev], resources: [widgets/status], verbs: [patch]}
+- {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: account-NAMESPACE}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: account-NAMESPACE}
+subjects: [{kind: ServiceAccount, name: controller, namespace: NAMESPACE}]
+`)
+	t.Cleanup(func() {
+		for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
+			_ = w.resource(gvk("rbac.authorization.k8s.io/v1", kind)).Delete(context.Background(), "account-"+w.namespace, deleteNow)
+		}
+	})
+	w.runWith(engine.Options{Config: w.configOf("controller")}, as("NAMESPACE/deployer", widgetRules("", configMapChild("a", "${self.metadata.name}-a"))))
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Stalled", "True")
+	w.saysOf(widgets, "Stalled", "Forbidden", "may not act as ServiceAccount "+w.namespace+"/deployer: grant the verb impersonate on it, as reconcel rbac prints it")
+
+	w.create(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: impersonate}
+rules: [{apiGroups: [""], resources: [serviceaccounts], resourceNames: [deployer], verbs: [impersonate]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: impersonate}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: impersonate}
+subjects: [{kind: ServiceAccount, name: controller, namespace: NAMESPACE}]
+`)
+	started := time.Now()
+	w.is(widgets, "one", "Ready", "True")
+	if took := time.Since(started); took > 35*time.Second {
+		t.Errorf("it took %s to heal", took)
+	}
+	w.has(configs, "one-a", map[string]any{"data.value": "x"})
+}
+
+// configOf returns a client configuration with a token of a ServiceAccount.
+func (w *world) configOf(account string) *rest.Config {
+	w.Helper()
+	request := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": account},
+	}}
+	made, err := w.resource(gvk("v1", "ServiceAccount")).Create(w.Context(), request, metav1.CreateOptions{}, "token")
+	if err != nil {
+		w.Fatal(err)
+	}
+	config := &rest.Config{Host: w.cluster.Config().Host}
+	config.CAData, config.CAFile = w.cluster.Config().CAData, w.cluster.Config().CAFile
+	config.BearerToken, _, _ = unstructured.NestedString(made.Object, "status", "token")
+	return config
+}
+
+// The account in the namespace of a primary that is in none is nobody's.
+func TestAccountInNoNamespace(t *testing.T) {
+	w := newWorld(t)
+	w.crd(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
+	name := w.namespace + "-lone"
+	rule := strings.Replace(as("deployer", widgetRules("selector: {matchLabels: {lone: NAMESPACE}}", "")), "  children:\n", "  patch: {metadata: {labels: {touched: \"yes\"}}}\n", 1)
+	w.run(strings.NewReplacer("kind: Widget", "kind: Global", "    namespaces: [NAMESPACE]\n", "").Replace(rule))
+	w.create(strings.Replace(widget(name, "value: x"), "kind: Widget\nmetadata: {", "kind: Global\nmetadata: {labels: {lone: NAMESPACE}, ", 1))
+	t.Cleanup(func() { _ = w.resource(globals).Delete(context.Background(), name, deleteNow) })
+	w.is(globals, name, "Stalled", "True")
+	w.says(globals, name, "Stalled", "True", `serviceAccountName: "deployer" is in the namespace of the primary, and that is in none: write namespace/deployer`)
+	if labels := w.get(globals, name).GetLabels(); labels["touched"] != "" {
+		t.Errorf("it was patched: %v", labels)
+	}
+}
