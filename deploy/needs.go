@@ -104,14 +104,28 @@ func (n *needs) primary(p *rules.Primary) {
 	if why, some := say("carries a finalizer of", func(r *rules.Rule) bool { return finalizer(r, k) }); some {
 		n.permissions.need(at, toPatch, why)
 	}
-	if why, some := say("is patched by", (*rules.Rule).Patches); some {
-		n.permissions.need(at, toPatch, why)
-	}
+	n.written(p, at, toPatch, k.GVK.Kind+": is patched by", (*rules.Rule).Patches)
 	n.status(p, k)
 	if n.admission == EnforcedOwners {
-		if why, some := say("is named in owner references by", ownerReferences); some {
-			n.permissions.need(at.sub("finalizers"), []string{"update"}, why)
+		n.written(p, at.sub("finalizers"), []string{"update"}, k.GVK.Kind+": is named in owner references by", ownerReferences)
+	}
+}
+
+// written adds what is needed for something that rules write, each as its account.
+func (n *needs) written(p *rules.Primary, at resource, verbs []string, what string, has func(*rules.Rule) bool) {
+	by := map[*Permissions][]string{}
+	for _, r := range p.Rules {
+		switch {
+		case !has(r):
+		case r.Account == nil:
+			by[n.permissions] = append(by[n.permissions], r.Name)
+		default:
+			who := n.account(r).Permissions
+			by[who] = append(by[who], r.Name)
 		}
+	}
+	for who, names := range by {
+		who.need(at, verbs, what+" "+named("rule", names))
 	}
 }
 
@@ -184,7 +198,13 @@ func (n *needs) children(r *rules.Rule) {
 			what = "entry of finalize"
 		}
 		if k := n.kind(c.GVK, c.Pos, r.Name); k != nil {
-			n.permissions.need(resourceOf(k), toKeep, fmt.Sprintf("%s: %s %q of rule %q", k.GVK.Kind, what, c.ID, r.Name))
+			why := fmt.Sprintf("%s: %s %q of rule %q", k.GVK.Kind, what, c.ID, r.Name)
+			if r.Account == nil {
+				n.permissions.need(resourceOf(k), toKeep, why)
+				continue
+			}
+			n.permissions.need(resourceOf(k), toSee, why)
+			n.account(r).need(resourceOf(k), toWrite, why)
 		}
 	}
 }

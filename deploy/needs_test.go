@@ -58,6 +58,23 @@ func TestNeeds(t *testing.T) {
 			rules:     "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  teardown: ordered\n  children:" + configMapChild,
 			admission: deploy.EnforcedOwners,
 			want:      []string{"configmaps: get,list,watch,create,patch,delete", "pods: get,list,watch,patch", events}},
+		{name: "what only accounts write is only read, and they may be acted as",
+			rules: "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  serviceAccountName: deployer\n  teardown: ordered\n  patch: {metadata: {labels: {x: z}}}\n  children:" + configMapChild,
+			want:  []string{"configmaps: get,list,watch", "pods: get,list,watch,patch", "serviceaccounts deployer: impersonate", events}},
+		{name: "a patch of an account is none of ours",
+			rules: "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  serviceAccountName: deployer\n  patch: {metadata: {labels: {x: z}}}\n",
+			want:  []string{"pods: list,watch", "serviceaccounts deployer: impersonate", events}},
+		{name: "what somebody else writes too is written by ourselves",
+			rules: "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  serviceAccountName: team-a/deployer\n  children:" + configMapChild +
+				"- name: b\n  for: {apiVersion: v1, kind: Pod}\n  children:" + strings.Replace(configMapChild, "-child", "-b", 1),
+			want: []string{"configmaps: get,list,watch,create,patch,delete", "pods: get,list,watch", events}},
+		{name: "an account that writes nothing is nobody",
+			rules: "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  serviceAccountName: deployer\n  status: {message: x}\n",
+			want:  []string{"pods: list,watch", "pods/status: patch", events}},
+		{name: "the plugin demands of the account what it demands of us",
+			rules:     "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  serviceAccountName: team-a/deployer\n  children:" + configMapChild,
+			admission: deploy.EnforcedOwners,
+			want:      []string{"configmaps: get,list,watch", "pods: get,list,watch", events}},
 		{name: "status is written through the subresource",
 			rules: "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  status: {message: x}\n",
 			want:  []string{"pods: list,watch", "pods/status: patch", events}},
@@ -100,6 +117,9 @@ func allowed(t *testing.T, out []byte) (all []string) {
 		entry := r.(map[string]any)
 		for _, resource := range words(entry["resources"]) {
 			name := strings.TrimSuffix(resource+"."+words(entry["apiGroups"])[0], ".")
+			if entry["resourceNames"] != nil {
+				name += " " + strings.Join(words(entry["resourceNames"]), ",")
+			}
 			all = append(all, name+": "+strings.Join(words(entry["verbs"]), ","))
 		}
 	}

@@ -36,12 +36,13 @@ func (o Options) Validate() error {
 func (o Options) metricsName() string { return o.Name + "-metrics" }
 
 // Roles returns the role that follows from permissions and the one that the
-// engine needs for its own objects, bound to the ServiceAccount.
+// engine needs for its own objects, bound to the ServiceAccount, and those of the
+// accounts as which rules write.
 func (o Options) Roles(p *Permissions) []Manifest {
-	return []Manifest{
+	return append([]Manifest{
 		fill("clusterrole.yaml", o.values(values{"rules": entries(p)})),
 		fill("role.yaml", o.values(values{"rules": entries(o.own())})),
-	}
+	}, o.accountRoles(p)...)
 }
 
 // own are the permissions for the engine's own objects, in its namespace. Nobody

@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"reconcel/rules"
 )
 
 // verbOrder is the order in which verbs are listed: it is how people write them.
-var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "delete", "impersonate"}
 
 // What is asked for together.
 var (
@@ -29,10 +31,12 @@ type resource struct {
 type Permissions struct {
 	verbs   map[resource]map[string]bool
 	reasons map[resource][]string
+
+	accounts map[rules.Account]*accountNeed // as which rules write
 }
 
 func newPermissions() *Permissions {
-	return &Permissions{verbs: map[resource]map[string]bool{}, reasons: map[resource][]string{}}
+	return &Permissions{verbs: map[resource]map[string]bool{}, reasons: map[resource][]string{}, accounts: map[rules.Account]*accountNeed{}}
 }
 
 // need adds verbs and why they are needed.

@@ -1,0 +1,121 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"reconcel/rules"
+)
+
+// What is asked for where a rule writes as an account: the engine goes on to read,
+// and the account writes.
+var (
+	toSee   = []string{"get", "list", "watch"}
+	toWrite = []string{"create", "patch", "delete"}
+	toBe    = []string{"impersonate"}
+)
+
+// An accountNeed is what one account of rules needs.
+type accountNeed struct {
+	*Permissions
+	everywhere bool     // the rules do not say in which namespaces they write
+	namespaces []string // or else these
+	rules      []string
+}
+
+// account returns what the account of a rule needs so far. It is asked for where
+// the rule writes something: else nobody acts as the account.
+func (n *needs) account(r *rules.Rule) *accountNeed {
+	all := n.permissions.accounts
+	a := all[*r.Account]
+	if a == nil {
+		a = &accountNeed{Permissions: newPermissions()}
+		all[*r.Account] = a
+	}
+	if slices.Contains(a.rules, r.Name) {
+		return a
+	}
+	a.rules = append(a.rules, r.Name)
+	namespaces, known := r.Reach()
+	a.everywhere = a.everywhere || !known
+	a.namespaces = append(a.namespaces, namespaces...)
+	if r.Account.Namespace == "" {
+		n.permissions.need(accountOf(*r.Account), toBe, fmt.Sprintf("ServiceAccount: as whom rule %q writes, in the namespace of each resource", r.Name))
+	}
+	return a
+}
+
+// accountOf is an account as a resource.
+func accountOf(a rules.Account) resource { return resource{path: "serviceaccounts", name: a.Name} }
+
+// accountRoles returns the roles of the accounts of rules, and those by which the
+// engine may act as accounts of one namespace.
+func (o Options) accountRoles(p *Permissions) []Manifest {
+	if len(p.accounts) == 0 {
+		return nil
+	}
+	sorted := slices.SortedFunc(maps.Keys(p.accounts), func(a, b rules.Account) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	acting := map[string]*Permissions{} // by namespace
+	for _, a := range sorted {
+		if a.Namespace == "" {
+			continue // The role for all namespaces has it.
+		}
+		if acting[a.Namespace] == nil {
+			acting[a.Namespace] = newPermissions()
+		}
+		acting[a.Namespace].need(accountOf(a), toBe, "ServiceAccount: "+writes(p.accounts[a].rules)+" as it")
+	}
+	m := Manifest{Name: "accounts.yaml"}
+	for _, place := range slices.Sorted(maps.Keys(acting)) {
+		m.docs = append(m.docs, fill("impersonate.yaml", o.values(values{"place": place, "rules": entries(acting[place])})).docs...)
+	}
+	for _, a := range sorted {
+		m.docs = append(m.docs, o.accountRole(a, p.accounts[a])...)
+	}
+	return []Manifest{m}
+}
+
+// accountRole returns what one account needs. It is bound where that is known. An
+// account of each namespace is left to whom the namespace belongs to.
+func (o Options) accountRole(account rules.Account, need *accountNeed) []*yaml.Node {
+	role := o.Name + ":" + account.Name
+	if account.Namespace != "" {
+		role = o.Name + ":" + account.Namespace + ":" + account.Name
+	}
+	v := values{"role": role, "account": account.Name, "place": account.Namespace, "rules": entries(need.Permissions)}
+	docs := fill("account.yaml", o.values(v)).docs
+	comment := &docs[0].Content[0].Content[0].HeadComment // Of the first key: where one would write it.
+	if account.Namespace == "" {
+		*comment = fmt.Sprintf("# What %s as the ServiceAccount %s of a namespace. Bound to nobody:\n"+
+			"# each namespace decides, by a RoleBinding of its own, what may be done there:\n"+
+			"# kubectl create rolebinding %[2]s -n NAMESPACE --clusterrole=%[3]s --serviceaccount=NAMESPACE:%[2]s",
+			writes(need.rules), account.Name, role)
+		return docs
+	}
+	*comment = fmt.Sprintf("# What %s as the ServiceAccount %s.", writes(need.rules), account)
+	bind := func(name string) { docs = append(docs, fill(name, o.values(v)).docs...) }
+	if need.everywhere {
+		bind("accounteverywhere.yaml")
+		return docs
+	}
+	slices.Sort(need.namespaces)
+	for _, namespace := range slices.Compact(need.namespaces) {
+		v["reach"] = namespace
+		bind("accountthere.yaml")
+	}
+	return docs
+}
+
+// writes says that rules write.
+func writes(names []string) string {
+	if len(names) == 1 {
+		return named("rule", names) + " writes"
+	}
+	return named("rule", names) + " write"
+}

@@ -1,0 +1,83 @@
+package deploy_test
+
+import (
+	"slices"
+	"testing"
+
+	"reconcel/deploy"
+	"reconcel/rules/syntax"
+)
+
+const accountRules = `- name: fixed
+  for: {apiVersion: v1, kind: Pod}
+  serviceAccountName: team-a/deployer
+  patch: {metadata: {labels: {x: z}}}
+  children:` + configMapChild + `- name: same
+  for: {apiVersion: v1, kind: ReplicationController}
+  serviceAccountName: team-a/deployer
+  children:` + configMapChild + `- name: near
+  for: {apiVersion: v1, kind: Pod, namespaces: [team-c, team-b]}
+  serviceAccountName: team-a/near
+  children:
+  - id: secret
+    template: {apiVersion: v1, kind: Secret, metadata: {name: "${self.metadata.name}-near"}}
+- name: also
+  for: {apiVersion: apps/v1, kind: Deployment, namespaces: [team-b]}
+  serviceAccountName: team-a/near
+  children:
+  - id: secret
+    template: {apiVersion: v1, kind: Secret, metadata: {name: "${self.metadata.name}-also"}}
+- name: each
+  for: {apiVersion: apps/v1, kind: ReplicaSet}
+  serviceAccountName: deployer
+  children:
+  - id: part
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-each"}}
+`
+
+// TestRolesOfAccounts prints what accounts need, with the plugin that has a word
+// in owner references.
+func TestRolesOfAccounts(t *testing.T) {
+	out := printed(t, options.Roles(needs(t, deploy.EnforcedOwners, written(accountRules))))
+	compare(t, "accounts.yaml", out)
+	if again := printed(t, options.Roles(needs(t, deploy.EnforcedOwners, written(accountRules)))); string(again) != string(out) {
+		t.Error("two runs differ")
+	}
+}
+
+// Where a rule writes is known if it is for named namespaces alone, and makes
+// nothing elsewhere.
+func TestReachOfAccounts(t *testing.T) {
+	for _, c := range []struct {
+		name, rest string
+		want       []string
+	}{
+		{"any namespace", "", []string{"ClusterRoleBinding reconcel:team-a:near "}},
+		{"a pattern", "  for: {apiVersion: v1, kind: Pod, namespaces: [\"team-*\"]}\n", []string{"ClusterRoleBinding reconcel:team-a:near "}},
+		{"two names", "  for: {apiVersion: v1, kind: Pod, namespaces: [team-c, team-b]}\n",
+			[]string{"RoleBinding reconcel:team-a:near team-b", "RoleBinding reconcel:team-a:near team-c"}},
+		{"children elsewhere", "  for: {apiVersion: v1, kind: Pod, namespaces: [team-c]}\n  allow: {namespaces: [x]}\n  finalize:\n  - id: far\n    timeout: 1m\n" +
+			"    template: {apiVersion: v1, kind: Secret, metadata: {name: \"${self.metadata.name}-f\", namespace: x}}\n",
+			[]string{"ClusterRoleBinding reconcel:team-a:near "}},
+		{"children in no namespace", "  for: {apiVersion: v1, kind: Pod, namespaces: [team-c]}\n  allow: {clusterScoped: [{group: \"\", kind: PersistentVolume}]}\n  finalize:\n  - id: far\n    timeout: 1m\n" +
+			"    template: {apiVersion: v1, kind: PersistentVolume, metadata: {name: \"${self.metadata.namespace}-${self.metadata.name}\"}}\n",
+			[]string{"ClusterRoleBinding reconcel:team-a:near "}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rule := "- name: near\n  serviceAccountName: team-a/near\n"
+			if c.rest == "" {
+				c.rest = "  for: {apiVersion: v1, kind: Pod}\n"
+			}
+			source := []syntax.Source{written(rule + c.rest + "  children:" + configMapChild)}
+			var got []string
+			for _, u := range parse(t, printed(t, options.Roles(needs(t, deploy.Usual, source...))[2:])) {
+				if kind := u.GetKind(); (kind == "RoleBinding" || kind == "ClusterRoleBinding") && u.GetName() != "reconcel-accounts" {
+					got = append(got, kind+" "+u.GetName()+" "+u.GetNamespace())
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
