@@ -115,7 +115,7 @@ func (o Options) accountRole(account rules.Account, need *accountNeed) []*yaml.N
 // writes says that rules write.
 func writes(names []string) string {
 	if len(names) == 1 {
-		return named("rule", names) + " writes"
+		return named(names) + " writes"
 	}
-	return named("rule", names) + " write"
+	return named(names) + " write"
 }

@@ -92,7 +92,7 @@ func (n *needs) primary(p *rules.Primary) {
 				names = append(names, r.Name)
 			}
 		}
-		return fmt.Sprintf("%s: %s %s", k.GVK.Kind, what, named("rule", names)), len(names) > 0
+		return fmt.Sprintf("%s: %s %s", k.GVK.Kind, what, named(names)), len(names) > 0
 	}
 	at := resourceOf(k)
 	why, _ := say("primary of", func(*rules.Rule) bool { return true })
@@ -125,7 +125,7 @@ func (n *needs) written(p *rules.Primary, at resource, verbs []string, what stri
 		}
 	}
 	for who, names := range by {
-		who.need(at, verbs, what+" "+named("rule", names))
+		who.need(at, verbs, what+" "+named(names))
 	}
 }
 

@@ -90,10 +90,11 @@ func ordered(verbs map[string]bool) []string {
 	return slices.DeleteFunc(slices.Clone(verbOrder), func(v string) bool { return !verbs[v] })
 }
 
-// named returns what is of some names, in quotes: rules "a", "b".
-func named(what string, names []string) string {
-	if len(names) != 1 {
-		what += "s"
+// named returns rules by their names: rules "a", "b".
+func named(names []string) string {
+	what := "rules"
+	if len(names) == 1 {
+		what = "rule"
 	}
 	return what + ` "` + strings.Join(slices.Sorted(slices.Values(names)), `", "`) + `"`
 }
