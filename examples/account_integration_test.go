@@ -46,13 +46,20 @@ func (w *world) newAccount() *account {
 	for _, u := range w.roles() {
 		withhold(u, w.withheld)
 		w.create(u)
+		if w.isDeputys(u) {
+			w.deputy.granted = append(w.deputy.granted, accesses(u)...)
+			continue
+		}
 		a.granted = append(a.granted, accesses(u)...)
 	}
+	w.admitDeputy()
 	a.config = &rest.Config{Host: w.cluster.Config().Host, BearerToken: w.token(), QPS: -1}
 	a.config.TLSClientConfig.CAData, a.config.TLSClientConfig.CAFile = w.cluster.Config().CAData, w.cluster.Config().CAFile
 	a.kubeconfig = w.writeKubeconfig(a.config)
-	for _, need := range a.granted {
-		w.await(a, need)
+	for _, one := range []*account{a, w.deputy} {
+		for _, need := range one.granted {
+			w.await(one, need)
+		}
 	}
 	return a
 }
@@ -160,6 +167,10 @@ func (w *world) allowed(a *account, need access) bool {
 		attributes["name"] = w.namespace + "-inventory"
 	case "leases":
 		attributes["name"] = w.namespace
+	case "serviceaccounts":
+		if need.verb == "impersonate" {
+			attributes["name"] = deputyName
+		}
 	}
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
@@ -198,7 +209,7 @@ func (w *world) mayDoWhatItNeeds() {
 	if refused := w.refused(); len(refused) > 0 {
 		w.Errorf("%d requests were forbidden: %v", len(refused), devcluster.Tally(refused))
 	}
-	for _, a := range w.unused() {
+	for _, a := range slices.Concat(w.unused(w.account), w.unused(w.deputy)) {
 		kept := a.verb == "delete" && slices.Contains(w.kept, a.resource)
 		repeated := a == access{"patch", "events.k8s.io", "events"} // An Event that has been told before.
 		if !kept && !repeated {
@@ -227,11 +238,18 @@ func (w *world) asked(match func(devcluster.Request) bool) []devcluster.Request 
 	return found
 }
 
-// unused returns what the account may do and has not done.
-func (w *world) unused() []access {
+// unused returns what an account may do and has not done: the one of the process
+// by itself, and the deputy by it.
+func (w *world) unused(by *account) []access {
 	w.Helper()
 	used := map[access]bool{}
 	for _, r := range w.asked(func(r devcluster.Request) bool { return r.Resource != "" }) {
+		if r.As != "" {
+			used[access{"impersonate", "", "serviceaccounts"}] = true
+		}
+		if (r.As != "" || by == w.deputy) && r.As != by.user {
+			continue
+		}
 		resource := r.Resource
 		if r.Subresource != "" {
 			resource += "/" + r.Subresource
@@ -241,5 +259,5 @@ func (w *world) unused() []access {
 			used[access{"create", r.Group, resource}] = true // An apply of what did not exist.
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(w.account.granted), func(a access) bool { return used[a] })
+	return slices.DeleteFunc(slices.Clone(by.granted), func(a access) bool { return used[a] })
 }

@@ -56,6 +56,8 @@ type world struct {
 	namespace   string
 	withheld    access                       // from the accounts that are made
 	account     *account                     // as which the process runs in it
+	actAs       string                       // what its rules say of that, if anything: serviceAccountName
+	deputy      *account                     // as which it writes then
 	primaries   []*unstructured.Unstructured // as they were created in it
 	strays      []*unstructured.Unstructured // that do not go with the namespace
 	environment []string                     // of processes, besides the test's own
@@ -131,6 +133,7 @@ func (w *world) enter() {
 			w.create(u)
 		}
 	}
+	w.appointDeputy()
 	w.account = w.newAccount()
 }
 

@@ -1,0 +1,93 @@
+//go:build integration
+
+package examples
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/internal/devcluster"
+)
+
+// deputyName is the name of the account as which rules write.
+const deputyName = "deployer"
+
+// TestExamplesAsAnotherAccount has two examples write as an account, which gets the
+// roles that reconcel rbac prints for it, and the process no more than the rest.
+func TestExamplesAsAnotherAccount(t *testing.T) {
+	binary := build(t)
+	for _, e := range table {
+		var forms []string
+		switch e.name {
+		case "foo":
+			forms = []string{"NAMESPACE/" + deputyName}
+		case "backup-on-delete":
+			forms = []string{deputyName}
+		}
+		for _, form := range forms {
+			t.Run(e.name+" as "+strings.ReplaceAll(form, "/", " "), func(t *testing.T) {
+				t.Parallel()
+				cluster := devcluster.Reserve(t)
+				if cluster.Borrowed() {
+					t.Skip("a borrowed cluster has no audit log")
+				}
+				for _, other := range table {
+					newWorld(t, other, binary, cluster).establish()
+				}
+				w := newWorld(t, e, binary, cluster)
+				w.actAs = form
+				began := time.Now()
+				w.lifetime(func(what string) { t.Logf("%s after %s", what, time.Since(began).Round(10*time.Millisecond)) })
+			})
+		}
+	}
+}
+
+// appointDeputy has the rules write as an account, if they are to.
+func (w *world) appointDeputy() {
+	w.Helper()
+	w.deputy = &account{user: "system:serviceaccount:" + w.namespace + ":" + deputyName}
+	if w.actAs == "" {
+		return
+	}
+	name := strings.ReplaceAll(w.actAs, "NAMESPACE", w.namespace)
+	for i, file := range w.files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			w.Fatal(err)
+		}
+		changed := filepath.Join(w.TempDir(), filepath.Base(file))
+		data = bytes.ReplaceAll(data, []byte("\n  for:\n"), []byte("\n  serviceAccountName: "+name+"\n  for:\n"))
+		if err := os.WriteFile(changed, data, 0o600); err != nil {
+			w.Fatal(err)
+		}
+		w.files[i] = changed
+	}
+}
+
+// isDeputys reports whether a role is that of the deputy.
+func (w *world) isDeputys(role *unstructured.Unstructured) bool {
+	return slices.Contains([]string{w.namespace + ":" + deputyName, w.namespace + ":" + w.namespace + ":" + deputyName}, role.GetName())
+}
+
+// admitDeputy does for the test's namespace what each has to do whose account is to
+// be acted as.
+func (w *world) admitDeputy() {
+	w.Helper()
+	if w.actAs != deputyName {
+		return
+	}
+	for _, u := range w.parse(fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %[2]s, namespace: %[1]s},
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "%[1]s:%[2]s"}, subjects: [{kind: ServiceAccount, name: %[2]s, namespace: %[1]s}]}`,
+		w.namespace, deputyName)) {
+		w.create(u)
+	}
+}
