@@ -15,4 +15,7 @@
 // API server the proxy is the user whose configuration it was started with, for
 // a client certificate cannot be passed on. That is why it is for tests only:
 // whoever reaches the port is that user.
+//
+// A [Link] does the same to the network below: it holds back or loses what is
+// sent, without a look into it.
 package faultproxy
