@@ -1,0 +1,106 @@
+//go:build integration
+
+package campaign
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"reconcel/internal/devcluster"
+)
+
+// writes returns what a candidate has written, in the order in which the API
+// server got it. The Lease is no work.
+func (c *contest) writes(user string) []devcluster.Request {
+	c.Helper()
+	found, err := c.cluster.Requests(func(r devcluster.Request) bool {
+		return r.User == user && r.IsWrite() && r.Resource != "leases"
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	slices.SortFunc(found, func(a, b devcluster.Request) int { return a.Received.Compare(b.Received) })
+	return found
+}
+
+// judge holds what was written against what may have been.
+func (c *contest) judge(load *load) {
+	c.Helper()
+	handovers := map[blow][]time.Duration{}
+	delayed := map[int]int{} // writes that came late, by how they were answered
+	for i, lost := range c.terms {
+		heir := c.writes(c.heir(i))
+		if len(heir) == 0 {
+			c.Errorf("round %d: %s led, and wrote nothing", i+1, c.heir(i))
+			continue
+		}
+		began := heir[0].Received
+		took := began.Sub(lost.at)
+		handovers[lost.by] = append(handovers[lost.by], took)
+		if took > lost.by.limit() {
+			c.Errorf("round %d: %s was %s, and it took %s until another wrote", i+1, lost.user, lost.by, took)
+		}
+		for _, r := range c.writes(lost.user) {
+			switch {
+			case r.Completed.Before(began):
+			case (lost.by == late || lost.by == stopped) && r.Received.After(lost.back):
+				delayed[r.Code]++
+			default:
+				c.Errorf("round %d: %s was %s, and wrote beside the next: %s %s/%s, received %s after that had begun, answered %d",
+					i+1, lost.user, lost.by, r, r.Namespace, r.Name, r.Received.Sub(began), r.Code)
+			}
+		}
+	}
+	for _, b := range slices.Sorted(maps.Keys(handovers)) {
+		took := slices.Sorted(slices.Values(handovers[b]))
+		c.Logf("%s: %d times, another wrote after %s (least), %s (median), %s (most)", b, len(took),
+			took[0].Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+	}
+	c.Logf("writes that came when another led already, by answer: %v", delayed)
+	c.judgeStandbys()
+	c.judgeCreations()
+	load.judge()
+}
+
+// heir returns who led after a term.
+func (c *contest) heir(i int) string {
+	c.Helper()
+	if i+1 < len(c.terms) {
+		return c.terms[i+1].user
+	}
+	return c.leader(time.Second).name
+}
+
+// judgeStandbys checks that nobody wrote who never led.
+func (c *contest) judgeStandbys() {
+	c.Helper()
+	last := c.leader(time.Second)
+	for _, one := range c.candidates {
+		if found := c.writes(one.name); one != last && len(found) > 0 {
+			c.Errorf("%s has only stood by, and wrote %v", one.name, devcluster.Tally(found))
+		}
+	}
+}
+
+// judgeCreations checks that every child was created once. No name is ever used
+// again.
+func (c *contest) judgeCreations() {
+	c.Helper()
+	found, err := c.cluster.Requests(func(r devcluster.Request) bool {
+		return r.Resource == "configmaps" && r.Verb == "patch" && r.Code == 201
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	created := map[string]int{}
+	for _, r := range found {
+		created[r.Name]++
+	}
+	for name, times := range created {
+		if times > 1 {
+			c.Errorf("%s was created %d times", name, times)
+		}
+	}
+	c.Logf("%d children were created, each once", len(created))
+}

@@ -1,0 +1,217 @@
+//go:build integration
+
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"reconcel/internal/devcluster"
+	"reconcel/internal/faultproxy"
+)
+
+// A blow is a way in which a leader loses the lead.
+type blow string
+
+// The blows. Of the three that cut a leader off, the second lets its requests
+// through and not their answers; the third delivers what it sent last when it is
+// dead and another leads.
+const (
+	terminated blow = "terminated"
+	killed     blow = "killed"
+	stopped    blow = "stopped"
+	cutOff     blow = "cut off"
+	unanswered blow = "unanswered"
+	late       blow = "late"
+)
+
+// limit is within what time another is to write.
+func (b blow) limit() time.Duration {
+	if b == terminated {
+		return 3 * time.Second
+	}
+	return 18 * time.Second
+}
+
+// A candidate is a process that stands for the lead, as a user of its own and
+// through a network of its own.
+type candidate struct {
+	*process
+	link *faultproxy.Link
+}
+
+// A term is how a candidate lost the lead.
+type term struct {
+	user string
+	by   blow
+	at   time.Time // when it was struck
+	back time.Time // when what it had not sent yet could be sent again
+}
+
+// A contest has three candidates all the time.
+type contest struct {
+	*testing.T
+	cluster    *devcluster.Cluster
+	binary     string
+	rules      string
+	users      []string // that no candidate has been yet
+	candidates []*candidate
+	terms      []term
+}
+
+// TestLead strikes one leader after another, while primaries are made and changed
+// all the time.
+func TestLead(t *testing.T) {
+	t.Parallel()
+	random := chance(t)
+	blows := []blow{terminated, cutOff}
+	if soak() {
+		blows = nil
+		for i := range 50 {
+			blows = append(blows, []blow{terminated, killed, stopped, cutOff, unanswered, late}[i%6])
+		}
+		random.Shuffle(len(blows), func(i, j int) { blows[i], blows[j] = blows[j], blows[i] })
+	}
+	c := newContest(t, len(blows)+3)
+	load := startLoad(t, c.cluster, random)
+	for i, b := range blows {
+		c.strike(i, b, random)
+	}
+	load.stop()
+	load.converges()
+	c.judge(load)
+}
+
+// leadRules are for primaries with one child of a fixed name, and several that
+// are all the same.
+const leadRules = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: item
+  for: {apiVersion: campaign.reconcel.dev/v1, kind: Item}
+  children:
+  - id: config
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "${self.metadata.name}-config", labels: {item: "${self.metadata.name}"}}
+      data: {value: "${string(self.spec.value)}"}
+  - id: copies
+    replicas: self.spec.replicas
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {generateName: "${self.metadata.name}-", labels: {item: "${self.metadata.name}", copy: "true"}}
+`
+
+func newContest(t *testing.T, processes int) *contest {
+	t.Helper()
+	c := &contest{T: t, binary: build(t), rules: write(t, filepath.Join(t.TempDir(), "rules.yaml"), leadRules)}
+	var groups []string
+	for i := range processes {
+		c.users = append(c.users, fmt.Sprintf("candidate-%d", i+1))
+		groups = append(groups, c.users[i]+":system:masters")
+	}
+	c.cluster = devcluster.Start(t, devcluster.Options{Users: groups})
+	establish(t, c.cluster, "Item")
+	c.stand()
+	c.candidates[0].says(t, "msg=running", 30*time.Second)
+	c.stand()
+	c.stand()
+	return c
+}
+
+// stand lets another candidate stand, and waits until it does.
+func (c *contest) stand() {
+	c.Helper()
+	user := c.users[0]
+	c.users = c.users[1:]
+	link := faultproxy.Connect(c, c.cluster.UserKubeconfig(c.T, user))
+	p := start(c.T, c.binary, user, "--leader-elect", "-f", c.rules, "--kubeconfig", link.Kubeconfig(c), "--listen", "off", "--namespace", "default")
+	p.says(c.T, "standing by", 30*time.Second)
+	c.candidates = append(c.candidates, &candidate{process: p, link: link})
+}
+
+// leader waits until one of the candidates leads.
+func (c *contest) leader(within time.Duration) (leader *candidate) {
+	c.Helper()
+	eventually(c.T, "somebody to lead", within, func() error {
+		for _, one := range c.candidates {
+			if one.has(c.T, "msg=running") {
+				leader = one
+				return nil
+			}
+		}
+		return errors.New("nobody does")
+	})
+	return leader
+}
+
+// strike takes the lead away from the leader, and puts another candidate in its
+// place.
+func (c *contest) strike(round int, by blow, random *rand.Rand) {
+	c.Helper()
+	leader := c.leader(10 * time.Second)
+	eventually(c.T, leader.name+" to write", 20*time.Second, func() error {
+		if len(c.writes(leader.name)) == 0 {
+			return errors.New("it has not yet")
+		}
+		return nil
+	})
+	rest(c.T, time.Duration(random.IntN(1500))*time.Millisecond)
+	c.candidates = slices.DeleteFunc(c.candidates, func(one *candidate) bool { return one == leader })
+
+	lost := term{user: leader.name, by: by, at: time.Now()}
+	switch by {
+	case terminated:
+		leader.signal(c.T, syscall.SIGTERM)
+	case killed:
+		leader.signal(c.T, syscall.SIGKILL)
+	case stopped:
+		leader.signal(c.T, syscall.SIGSTOP)
+	case cutOff:
+		leader.link.Hold(faultproxy.ToServer, faultproxy.ToClient)
+	case unanswered:
+		leader.link.Hold(faultproxy.ToClient)
+	case late:
+		leader.link.Hold(faultproxy.ToServer)
+		rest(c.T, time.Second) // It goes on to send.
+		leader.signal(c.T, syscall.SIGKILL)
+	}
+	next := c.leader(40 * time.Second)
+	c.Logf("round %d: %s was %s, and %s leads after %s", round+1, leader.name, by, next.name, time.Since(lost.at).Round(10*time.Millisecond))
+	lost.back = time.Now()
+	c.recover(leader, by)
+	c.terms = append(c.terms, lost)
+	c.stand()
+}
+
+// recover lets what was held go on, and checks that the former leader ends.
+func (c *contest) recover(leader *candidate, by blow) {
+	c.Helper()
+	switch by {
+	case terminated:
+		if err := leader.ends(c.T, 10*time.Second); err != nil {
+			c.Errorf("%s was asked to stop, and ended with %v", leader.name, err)
+		}
+	case killed:
+		_ = leader.ends(c.T, time.Second)
+	case late:
+		leader.link.Release()
+	case stopped, cutOff, unanswered:
+		if by == stopped {
+			leader.signal(c.T, syscall.SIGCONT)
+		}
+		// Whoever is cut off has ended long before the network heals.
+		if err := leader.ends(c.T, 2*time.Second); err == nil {
+			c.Errorf("%s lost the lead, and ended as if it had been asked to", leader.name)
+		}
+		leader.link.Cut()
+	}
+}

@@ -1,0 +1,201 @@
+//go:build integration
+
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/internal/devcluster"
+)
+
+// The resources of the campaigns.
+var (
+	items      = schema.GroupVersionResource{Group: "campaign.reconcel.dev", Version: "v1", Resource: "items"}
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+)
+
+// A load makes Items, and changes them all the time. Their values only grow, and
+// so do their replicas.
+type load struct {
+	*testing.T
+	client dynamic.Interface
+	cancel func()
+	busy   sync.WaitGroup
+	random *rand.Rand
+
+	wanted  []want // by number of the Item
+	changes int
+
+	mu        sync.Mutex
+	values    map[string]int // the highest that each child had
+	setBack   []string       // children that had a lower one again
+	setBackAt map[string]time.Time
+	longest   time.Duration // that one stayed so
+}
+
+// A want is what an Item wants.
+type want struct{ value, replicas int }
+
+func startLoad(t *testing.T, cluster *devcluster.Cluster, random *rand.Rand) *load {
+	t.Helper()
+	client, err := dynamic.NewForConfig(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &load{
+		T: t, client: client, cancel: cancel, random: rand.New(rand.NewPCG(random.Uint64(), 1)),
+		values: map[string]int{}, setBackAt: map[string]time.Time{},
+	}
+	l.watch()
+	l.busy.Go(func() { l.work(ctx) })
+	t.Cleanup(l.stop)
+	return l
+}
+
+func (l *load) stop() {
+	l.cancel()
+	l.busy.Wait()
+}
+
+// work makes an Item every second, and changes twenty.
+func (l *load) work(ctx context.Context) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var err error
+		if i%20 == 0 {
+			err = l.create()
+		} else {
+			err = l.change()
+		}
+		if err != nil {
+			l.Errorf("load: %v", err)
+		}
+	}
+}
+
+func (l *load) create() error {
+	name := fmt.Sprintf("item-%d", len(l.wanted))
+	_, err := l.client.Resource(items).Namespace("default").Create(context.Background(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "campaign.reconcel.dev/v1", "kind": "Item", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"value": int64(1), "replicas": int64(1)},
+	}}, metav1.CreateOptions{})
+	l.wanted = append(l.wanted, want{1, 1})
+	return err
+}
+
+func (l *load) change() error {
+	n := l.random.IntN(len(l.wanted))
+	w := &l.wanted[n]
+	w.value++
+	if l.random.IntN(10) == 0 {
+		w.replicas = min(w.replicas+1, 4)
+	}
+	l.changes++
+	body := fmt.Appendf(nil, `{"spec":{"value":%d,"replicas":%d}}`, w.value, w.replicas)
+	_, err := l.client.Resource(items).Namespace("default").Patch(context.Background(), fmt.Sprintf("item-%d", n), types.MergePatchType, body, metav1.PatchOptions{})
+	return err
+}
+
+// watch looks at all versions of all children.
+func (l *load) watch() {
+	l.Helper()
+	watch, err := l.client.Resource(configMaps).Namespace("default").Watch(l.Context(), metav1.ListOptions{LabelSelector: "item"})
+	if err != nil {
+		l.Fatal(err)
+	}
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for event := range watch.ResultChan() {
+			if o, ok := event.Object.(*unstructured.Unstructured); ok {
+				l.saw(o)
+			}
+		}
+	})
+	l.Cleanup(func() { watch.Stop(); looking.Wait() })
+}
+
+// saw notes a version of a child.
+func (l *load) saw(o *unstructured.Unstructured) {
+	text, ok, _ := unstructured.NestedString(o.Object, "data", "value")
+	if !ok {
+		return
+	}
+	value, err := strconv.Atoi(text)
+	if err != nil {
+		l.Errorf("%s has the value %q", o.GetName(), text)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := o.GetName()
+	before, wasBack := l.values[name], !l.setBackAt[name].IsZero()
+	switch {
+	case value < before && !wasBack:
+		l.setBack = append(l.setBack, fmt.Sprintf("%s from %d to %d", name, before, value))
+		l.setBackAt[name] = time.Now()
+	case value >= before && wasBack:
+		l.longest = max(l.longest, time.Since(l.setBackAt[name]))
+		delete(l.setBackAt, name)
+	}
+	l.values[name] = max(before, value)
+}
+
+// converges waits until all children are as wanted, and there are no others.
+func (l *load) converges() {
+	l.Helper()
+	eventually(l.T, "all children to be as wanted", time.Minute, func() error {
+		list, err := l.client.Resource(configMaps).Namespace("default").List(l.Context(), metav1.ListOptions{LabelSelector: "item"})
+		if err != nil {
+			return err
+		}
+		missing := map[string]int{} // by name of the Item: copies
+		for n, w := range l.wanted {
+			missing[fmt.Sprintf("item-%d", n)] = w.replicas
+		}
+		configs := map[string]string{}
+		for _, o := range list.Items {
+			item := o.GetLabels()["item"]
+			if o.GetLabels()["copy"] != "" {
+				missing[item]--
+				continue
+			}
+			configs[item], _, _ = unstructured.NestedString(o.Object, "data", "value")
+		}
+		for n, w := range l.wanted {
+			item := fmt.Sprintf("item-%d", n)
+			if missing[item] != 0 || configs[item] != strconv.Itoa(w.value) {
+				return fmt.Errorf("%s lacks %d copies of %d, and its value is %q instead of %d", item, missing[item], w.replicas, configs[item], w.value)
+			}
+		}
+		return nil
+	})
+}
+
+// judge checks that no child was for long what it had been before.
+func (l *load) judge() {
+	l.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Logf("%d Items, %d changes; %d children were set back, for at most %s: %v", len(l.wanted), l.changes, len(l.setBack), l.longest, l.setBack)
+	if len(l.setBackAt) > 0 || l.longest > 5*time.Second {
+		l.Errorf("some children had values of the past for %s, and these still have: %v", l.longest, l.setBackAt)
+	}
+}
