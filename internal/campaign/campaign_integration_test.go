@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -146,6 +147,7 @@ func start(t *testing.T, binary, name string, args ...string) *process {
 	}
 	p.Cmd = exec.Command(binary, append([]string{"run"}, args...)...)
 	p.Stderr = log
+	p.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECONCEL_") }) // These are for the tests.
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
