@@ -43,8 +43,9 @@ const (
 
 // A term is the time in which this process may write.
 type term struct {
-	renewed atomic.Pointer[time.Time] // when the renewal was sent that succeeded last; nil: it does not lead
-	lost    func(error)
+	renewed  atomic.Pointer[time.Time] // when the renewal was sent that succeeded last; nil: it never led
+	resigned atomic.Bool               // the Lease is being given back, or has been
+	lost     func(error)
 }
 
 var errNotLeading = errors.New("this process does not lead, and must not write")
@@ -52,12 +53,12 @@ var errNotLeading = errors.New("this process does not lead, and must not write")
 // renew notes a renewal that was sent at a time.
 func (t *term) renew(at time.Time) { t.renewed.Store(&at) }
 
-// end notes that the Lease was given back.
-func (t *term) end() { t.renewed.Store(nil) }
+// holds reports whether this process may write.
+func (t *term) holds() bool { return !t.resigned.Load() && t.sure() }
 
-// holds reports whether the Lease is held for sure. Both clocks have to say so:
-// the monotonic one stands still while a machine sleeps.
-func (t *term) holds() bool {
+// sure reports whether nobody else can have the Lease. Both clocks have to say
+// so: the monotonic one stands still while a machine sleeps.
+func (t *term) sure() bool {
 	at := t.renewed.Load()
 	if at == nil {
 		return false
@@ -72,7 +73,7 @@ func (t *term) check() error {
 	switch {
 	case t.holds():
 		return nil
-	case t.renewed.Load() != nil:
+	case t.renewed.Load() != nil && !t.resigned.Load():
 		t.lost(fmt.Errorf("the Lease was not renewed within %s", renewDeadline))
 	}
 	return errNotLeading
@@ -122,8 +123,13 @@ func (l lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 
 // Update implements resourcelock.Interface.
 func (l lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	if r.HolderIdentity != l.Identity() {
-		l.term.end() // It is about to be given back.
+	if r.HolderIdentity != l.Identity() { // It is about to be given back.
+		// The library would do so even where another holds it by now, whose lead
+		// would then end without his knowing.
+		if !l.term.sure() {
+			return errNotLeading
+		}
+		l.term.resigned.Store(true)
 	}
 	at := time.Now()
 	return l.note(at, r, l.Interface.Update(ctx, r))

@@ -54,19 +54,59 @@ func TestOnlyALeaderWrites(t *testing.T) {
 	}
 }
 
-// An openLock is one that everybody gets.
-type openLock struct{ resourcelock.Interface }
+// An openLock is one that everybody gets. It counts how often it was changed.
+type openLock struct {
+	resourcelock.Interface
+	changes int
+}
 
-func (openLock) Identity() string                                                { return "me" }
-func (openLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return nil }
+func (*openLock) Identity() string { return "me" }
+
+func (l *openLock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
+	l.changes++
+	return nil
+}
 
 func TestLeadingFollowsTheLease(t *testing.T) {
 	term := &term{lost: func(error) {}}
-	l := lease{openLock{}, term}
+	l := lease{&openLock{}, term}
 	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"}); err != nil || !term.holds() {
 		t.Errorf("after a renewal it does not lead: %v", err)
 	}
 	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil || term.holds() {
 		t.Errorf("after the Lease was given back it leads: %v", err)
+	}
+}
+
+// TestNobodyElsesLeaseIsGivenBack lets a leader resign that slept until another
+// may have the Lease.
+func TestNobodyElsesLeaseIsGivenBack(t *testing.T) {
+	var lost error
+	lock, slept := &openLock{}, time.Now().Add(-leaseDuration)
+	term := &term{lost: func(err error) { lost = err }}
+	term.renew(slept)
+	l := lease{lock, term}
+	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err == nil || lock.changes > 0 {
+		t.Errorf("a Lease that another may hold was changed %d times, error %v", lock.changes, err)
+	}
+	if term.check() == nil || lost == nil {
+		t.Error("the end of the term was not told")
+	}
+}
+
+// TestResigningIsTriedAgain resigns while a renewal is under way: that makes the
+// first attempt a conflict.
+func TestResigningIsTriedAgain(t *testing.T) {
+	lock := &openLock{}
+	term := &term{lost: func(error) { t.Error("it was told as a loss") }}
+	term.renew(time.Now())
+	l := lease{lock, term}
+	for range 2 {
+		if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if term.check() == nil || lock.changes != 2 {
+		t.Errorf("it leads on, or has resigned %d times instead of twice", lock.changes)
 	}
 }
