@@ -120,16 +120,19 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(e.ended)
+	resign := func() {}
+	defer func() { resign() }() // When nothing can write any more.
+	if err := e.broadcaster.start(ctx); err != nil {
+		cancel()
+		return fmt.Errorf("record events: %w", err)
+	}
+	defer e.broadcaster.stop()
 	defer e.watches.wait()
 	defer cancel()
 	former, err := e.takeInventory(ctx, e.program)
 	if err != nil {
 		return nil // Stopped before it began.
 	}
-	if err := e.broadcaster.start(ctx); err != nil {
-		return fmt.Errorf("record events: %w", err)
-	}
-	defer e.broadcaster.stop()
 	pl := e.route(newPlan(e.program, former, nil))
 	for _, w := range pl.watches {
 		e.watches.start(ctx, w)
@@ -139,7 +142,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.follow(pl)
 	if e.candidate != nil {
-		defer e.candidate.stand(ctx)()
+		resign = e.candidate.stand(ctx)
 		if !e.standBy(ctx) {
 			return nil
 		}

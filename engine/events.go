@@ -3,9 +3,13 @@ package engine
 import (
 	"context"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -13,7 +17,11 @@ import (
 
 // A broadcaster sends Events to the API server, in the background. They may be
 // lost; nothing depends on them.
-type broadcaster struct{ events.EventBroadcaster }
+type broadcaster struct {
+	events.EventBroadcaster
+	sink   *eventSink
+	cancel context.CancelFunc
+}
 
 // newBroadcaster makes a broadcaster that writes from start until stop.
 func newBroadcaster(config *rest.Config) (*broadcaster, error) {
@@ -21,19 +29,57 @@ func newBroadcaster(config *rest.Config) (*broadcaster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &broadcaster{events.NewBroadcaster(&events.EventSinkImpl{Interface: client})}, nil
+	sink := &eventSink{EventSinkImpl: events.EventSinkImpl{Interface: client}}
+	return &broadcaster{EventBroadcaster: events.NewBroadcaster(sink), sink: sink}, nil
 }
 
 func (b *broadcaster) recorder() events.EventRecorder {
 	return b.NewRecorder(runtime.NewScheme(), "reconcel.dev/reconcel")
 }
 
-// start begins to write, until ctx ends.
+// start begins to write. It goes on beyond the end of ctx, until stop: the last
+// passes have something to tell too.
 func (b *broadcaster) start(ctx context.Context) error {
+	ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return b.StartRecordingToSinkWithContext(ctx)
 }
 
-func (b *broadcaster) stop() { b.Shutdown() }
+// stop sends what was recorded before, unless that takes long, and nothing more.
+// The library does not say when it has passed on everything, but it does so at
+// once: when nothing has been under way for a moment there is no more.
+func (b *broadcaster) stop() {
+	const patience, moment, look = time.Second, 50 * time.Millisecond, 5 * time.Millisecond
+	calm := time.Duration(0)
+	_ = wait.PollUntilContextTimeout(context.Background(), look, patience, true, func(context.Context) (bool, error) {
+		calm += look
+		if b.sink.underWay.Load() > 0 {
+			calm = 0
+		}
+		return calm >= moment, nil
+	})
+	b.cancel()
+	b.Shutdown()
+}
+
+// An eventSink counts what is under way.
+type eventSink struct {
+	events.EventSinkImpl
+	underWay atomic.Int64
+}
+
+// Create implements events.EventSink.
+func (s *eventSink) Create(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
+	s.underWay.Add(1)
+	defer s.underWay.Add(-1)
+	return s.EventSinkImpl.Create(ctx, e)
+}
+
+// Patch implements events.EventSink.
+func (s *eventSink) Patch(ctx context.Context, e *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
+	s.underWay.Add(1)
+	defer s.underWay.Add(-1)
+	return s.EventSinkImpl.Patch(ctx, e, data)
+}
 
 // A recorder records Events about primaries.
 type recorder struct{ events.EventRecorder }
