@@ -70,9 +70,11 @@ spec:
     schema:
       openAPIV3Schema:
         type: object
+        required: [spec]
         properties:
           spec:
             type: object
+            required: [value]
             properties: {value: {type: integer}, replicas: {type: integer}}
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `)

@@ -3,6 +3,7 @@
 package campaign
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -14,9 +15,13 @@ import (
 // server got it. The Lease is no work.
 func (c *contest) writes(user string) []devcluster.Request {
 	c.Helper()
-	found, err := c.cluster.Requests(func(r devcluster.Request) bool {
-		return r.User == user && r.IsWrite() && r.Resource != "leases"
-	})
+	return c.requests(func(r devcluster.Request) bool { return r.User == user && r.IsWrite() && r.Resource != "leases" })
+}
+
+// requests returns requests in the order in which the API server got them.
+func (c *contest) requests(match func(devcluster.Request) bool) []devcluster.Request {
+	c.Helper()
+	found, err := c.cluster.Requests(match)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -28,7 +33,7 @@ func (c *contest) writes(user string) []devcluster.Request {
 func (c *contest) judge(load *load) {
 	c.Helper()
 	handovers := map[blow][]time.Duration{}
-	delayed := map[int]int{} // writes that came late, by how they were answered
+	delayed := map[string]int{} // writes that came late, by what they were and how they were answered
 	for i, lost := range c.terms {
 		heir := c.writes(c.heir(i))
 		if len(heir) == 0 {
@@ -45,7 +50,7 @@ func (c *contest) judge(load *load) {
 			switch {
 			case r.Completed.Before(began):
 			case (lost.by == late || lost.by == stopped) && r.Received.After(lost.back):
-				delayed[r.Code]++
+				delayed[fmt.Sprint(r, " ", r.Code)]++
 			default:
 				c.Errorf("round %d: %s was %s, and wrote beside the next: %s %s/%s, received %s after that had begun, answered %d",
 					i+1, lost.user, lost.by, r, r.Namespace, r.Name, r.Received.Sub(began), r.Code)
@@ -60,7 +65,9 @@ func (c *contest) judge(load *load) {
 	c.Logf("writes that came when another led already, by answer: %v", delayed)
 	c.judgeStandbys()
 	c.judgeCreations()
-	load.judge()
+	load.judge(func(child string, from, till time.Time) []devcluster.Request {
+		return c.requests(func(r devcluster.Request) bool { return r.IsWrite() && r.Name == child && r.Between(from, till) })
+	})
 }
 
 // heir returns who led after a term.
@@ -87,14 +94,10 @@ func (c *contest) judgeStandbys() {
 // again.
 func (c *contest) judgeCreations() {
 	c.Helper()
-	found, err := c.cluster.Requests(func(r devcluster.Request) bool {
-		return r.Resource == "configmaps" && r.Verb == "patch" && r.Code == 201
-	})
-	if err != nil {
-		c.Fatal(err)
-	}
 	created := map[string]int{}
-	for _, r := range found {
+	for _, r := range c.requests(func(r devcluster.Request) bool {
+		return r.Resource == "configmaps" && r.Verb == "patch" && r.Code == 201
+	}) {
 		created[r.Name]++
 	}
 	for name, times := range created {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -38,11 +39,21 @@ type load struct {
 	wanted  []want // by number of the Item
 	changes int
 
-	mu        sync.Mutex
-	values    map[string]int // the highest that each child had
-	setBack   []string       // children that had a lower one again
-	setBackAt map[string]time.Time
-	longest   time.Duration // that one stayed so
+	mu      sync.Mutex
+	values  map[string]int // the highest that each child had
+	setBack []*setBack
+}
+
+// A setBack is a child that has a value of the past.
+type setBack struct {
+	child      string
+	value      int // instead of
+	before     int
+	from, till time.Time // till is zero while it is so
+}
+
+func (s *setBack) String() string {
+	return fmt.Sprintf("%s from %d to %d at %s for %s", s.child, s.before, s.value, s.from.Format(time.StampMilli), s.till.Sub(s.from).Round(time.Millisecond))
 }
 
 // A want is what an Item wants.
@@ -57,7 +68,7 @@ func startLoad(t *testing.T, cluster *devcluster.Cluster, random *rand.Rand) *lo
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &load{
 		T: t, client: client, cancel: cancel, random: rand.New(rand.NewPCG(random.Uint64(), 1)),
-		values: map[string]int{}, setBackAt: map[string]time.Time{},
+		values: map[string]int{},
 	}
 	l.watch()
 	l.busy.Go(func() { l.work(ctx) })
@@ -146,14 +157,13 @@ func (l *load) saw(o *unstructured.Unstructured) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	name := o.GetName()
-	before, wasBack := l.values[name], !l.setBackAt[name].IsZero()
+	before := l.values[name]
+	open := slices.IndexFunc(l.setBack, func(s *setBack) bool { return s.child == name && s.till.IsZero() })
 	switch {
-	case value < before && !wasBack:
-		l.setBack = append(l.setBack, fmt.Sprintf("%s from %d to %d", name, before, value))
-		l.setBackAt[name] = time.Now()
-	case value >= before && wasBack:
-		l.longest = max(l.longest, time.Since(l.setBackAt[name]))
-		delete(l.setBackAt, name)
+	case value < before && open < 0:
+		l.setBack = append(l.setBack, &setBack{child: name, value: value, before: before, from: time.Now()})
+	case value >= before && open >= 0:
+		l.setBack[open].till = time.Now()
 	}
 	l.values[name] = max(before, value)
 }
@@ -189,13 +199,24 @@ func (l *load) converges() {
 	})
 }
 
-// judge checks that no child was for long what it had been before.
-func (l *load) judge() {
+// longest is how long a child may have a value of the past: until its leader has
+// seen it.
+const longest = 2 * time.Second
+
+// judge checks that no child had a value of the past for long.
+func (l *load) judge(writes func(child string, from, till time.Time) []devcluster.Request) {
 	l.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Logf("%d Items, %d changes; %d children were set back, for at most %s: %v", len(l.wanted), l.changes, len(l.setBack), l.longest, l.setBack)
-	if len(l.setBackAt) > 0 || l.longest > 5*time.Second {
-		l.Errorf("some children had values of the past for %s, and these still have: %v", l.longest, l.setBackAt)
+	l.Logf("%d Items, %d changes; %d children were set back for a moment", len(l.wanted), l.changes, len(l.setBack))
+	for _, s := range l.setBack {
+		if s.till.IsZero() || s.till.Sub(s.from) > longest {
+			l.Errorf("%s", s)
+			for _, r := range writes(s.child, s.from.Add(-longest), s.from.Add(10*longest)) {
+				l.Logf("    %s %s %s answered %d by %s", r.Received.Format(time.StampMicro), r.User, r, r.Code, r.Completed.Format(time.StampMicro))
+			}
+			continue
+		}
+		l.Log(s)
 	}
 }

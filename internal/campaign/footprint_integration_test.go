@@ -1,0 +1,114 @@
+//go:build integration
+
+package campaign
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"reconcel/internal/devcluster"
+)
+
+// What a process says of itself.
+type sample struct {
+	values map[string]float64 // of metrics without labels
+	hash   string             // of the rules that are followed
+}
+
+var listens = regexp.MustCompile(`listen=(127\.0\.0\.1:\d+)`)
+
+// get asks the process for something.
+func (p *process) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	log, err := os.ReadFile(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listens.FindSubmatch(log)
+	if address == nil {
+		t.Fatalf("%s does not say where it listens", p.name)
+	}
+	response, err := http.Get("http://" + string(address[1]) + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+func (p *process) ready(t *testing.T) error {
+	t.Helper()
+	if code, body := p.get(t, "/readyz"); code != http.StatusOK {
+		return fmt.Errorf("%d: %s", code, body)
+	}
+	return nil
+}
+
+func (p *process) metrics(t *testing.T) sample {
+	t.Helper()
+	_, body := p.get(t, "/metrics")
+	s := sample{values: map[string]float64{}}
+	for line := range strings.Lines(body) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if hash, ok := strings.CutPrefix(name, "reconcel_rules_info{hash="); ok {
+			s.hash = hash
+		}
+		if number, err := strconv.ParseFloat(value, 64); err == nil {
+			s.values[name] = number
+		}
+	}
+	return s
+}
+
+// A footprint is what a process needs.
+type footprint struct {
+	goroutines, mebibytes int
+	watches               []string // resources
+}
+
+func (f footprint) String() string {
+	return fmt.Sprintf("%d goroutines, %d MiB, %d watches", f.goroutines, f.mebibytes, len(f.watches))
+}
+
+// footprint measures the process. Its watches are those that the API server
+// knows of.
+func (r *reading) footprint() footprint {
+	r.Helper()
+	m := r.process.metrics(r.T).values
+	f := footprint{goroutines: int(m["go_goroutines"]), mebibytes: int(m["process_resident_memory_bytes"]) >> 20}
+	for _, q := range r.world.requests(func(q devcluster.Request) bool {
+		return q.User == "reconcel" && q.Verb == "watch" && q.Completed.IsZero()
+	}) {
+		f.watches = append(f.watches, q.Resource)
+	}
+	slices.Sort(f.watches)
+	return f
+}
+
+// compare checks that a process needs no more in the end than before. Its memory
+// is that after a long time: at first it has hardly used any.
+func compare(t *testing.T, prints []footprint) {
+	t.Helper()
+	for _, f := range prints {
+		t.Logf("at rest: %s", f)
+	}
+	const slack = 10
+	first, last := prints[0], prints[len(prints)-1]
+	if last.goroutines > first.goroutines+slack {
+		t.Errorf("there are %d goroutines, and there were %d at first", last.goroutines, first.goroutines)
+	}
+	if before := prints[len(prints)-2]; soak() && last.mebibytes*10 > before.mebibytes*12 {
+		t.Errorf("the last part needed %d MiB, and that before it %d", last.mebibytes, before.mebibytes)
+	}
+}
