@@ -24,7 +24,7 @@ INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rl --inc
 
 # Those of them whose tests drive programs, into which the race detector does not
 # look. Their other tests run with it in `make unit`.
-DRIVERS := ./cli ./examples ./internal/devcluster
+DRIVERS := ./cli ./examples ./internal/campaign ./internal/devcluster
 
 # Each example: its rules, the resources that are rendered by them, and what is observed.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool service-per-pod \
@@ -103,8 +103,22 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
+soak: soak-fuzz soak-reloads soak-lead ## Run for as long as it takes what make test does samples of, about 40 minutes
+
+.PHONY: soak-fuzz
+soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
 	@$(call fuzz,$$(($(SOAK_MINUTES) * 60 / $(words $(FUZZ))))s)
+
+# RECONCEL_SEED=n lets them take another course.
+campaign = RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^$(1)$$' ./internal/campaign
+
+.PHONY: soak-reloads
+soak-reloads: devcluster ## Replace the rules 500 times in 10 minutes, by bad ones too, while everything changes
+	$(call campaign,TestReloads)
+
+.PHONY: soak-lead
+soak-lead: devcluster ## Take the lead away 50 times, in six ways, about 15 minutes
+	$(call campaign,TestLead)
 
 .PHONY: fuzz-sample
 fuzz-sample: ## Fuzz each target for 5 seconds

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -73,13 +72,10 @@ func TestReloadAddsAKind(t *testing.T) {
 	}
 }
 
-// TestManyReloads changes rules and resources at the same time.
-// RECONCEL_SOAK=1 does so for ten minutes.
+// TestManyReloads changes rules and resources at the same time. What a process
+// makes of rules files for ten minutes is told by internal/campaign.
 func TestManyReloads(t *testing.T) {
-	primaries, reloads := 30, 60
-	if os.Getenv("RECONCEL_SOAK") != "" {
-		primaries, reloads = 200, 500
-	}
+	const primaries, reloads = 30, 60
 	w := newWorldAlone(t)
 	w.crd(widgetCRD)
 	w.crd(gizmoCRD)
