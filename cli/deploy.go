@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/deploy"
+	"reconcel/rules"
+	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
 )
 
@@ -21,6 +23,7 @@ type deployFlags struct {
 	options   deploy.Options
 	enforced  bool
 	replicas  count
+	admission bool
 	kustomize string
 }
 
@@ -70,6 +73,9 @@ a FlowSchema for the Lease.
 
 The CRDs that the rules are about are not among them: apply these first.
 
+With --admission there are policies too, by which whoever makes or changes a
+resource must be allowed what the rules make of it.
+
 With --kustomize they are written into a folder, as a base to build on, in which
 the rules stay files of their own. Files of the same names are replaced.
 
@@ -84,16 +90,17 @@ usage, 3 the folder cannot be written.`,
 	f.flags(flags)
 	flags.StringVar(&f.options.Image, "image", "reconcel:dev", "container image; the default is what make image builds")
 	flags.Var(&f.replicas, "replicas", "number of Pods: one works, the others stand by")
+	flags.BoolVar(&f.admission, "admission", false, "add policies by which the author of a resource must hold the rights that it causes")
 	flags.StringVar(&f.kustomize, "kustomize", "", "write a kustomize base into this `folder`, instead of printing")
 	return cmd
 }
 
 func (a *app) rbac(f *deployFlags) error {
-	permissions, _, err := a.permissions(f)
+	known, err := a.needs(f)
 	if err != nil {
 		return err
 	}
-	out, err := deploy.Print(f.options.Roles(permissions))
+	out, err := deploy.Print(f.options.Roles(known.permissions))
 	if err != nil {
 		return failed(err)
 	}
@@ -105,16 +112,20 @@ func (a *app) manifests(f *deployFlags) error {
 		return misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
 	f.options.Replicas = f.replicas.n
-	permissions, sources, err := a.permissions(f)
+	known, err := a.needs(f)
 	if err != nil {
 		return err
 	}
-	files, err := deploy.Files(sources)
+	files, err := deploy.Files(known.sources)
 	if err != nil {
 		return no(err)
 	}
 	f.options.AllowedKinds = f.allowed
-	all := f.options.Manifests(permissions, files)
+	all := f.options.Manifests(known.permissions, files)
+	if f.admission {
+		// First, so that nothing is let in before.
+		all = append(f.options.Policies(known.program, known.kinds), all...)
+	}
 	if f.kustomize != "" {
 		return a.writeBase(f, all, files)
 	}
@@ -125,29 +136,37 @@ func (a *app) manifests(f *deployFlags) error {
 	return a.print(out)
 }
 
-// permissions loads the rules, and derives what they need.
-func (a *app) permissions(f *deployFlags) (*deploy.Permissions, []syntax.Source, error) {
+// A deployable is what is known of rules that are to be deployed.
+type deployable struct {
+	program     *rules.Program
+	sources     []syntax.Source
+	kinds       *schema.Set
+	permissions *deploy.Permissions
+}
+
+// needs loads the rules, and derives what they need.
+func (a *app) needs(f *deployFlags) (*deployable, error) {
 	if err := f.options.Validate(); err != nil {
-		return nil, nil, misused("%w", err)
+		return nil, misused("%w", err)
 	}
 	if err := once(f.rules.paths, f.crds); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	l, err := a.compile(f.rules)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	l.refusePrivileged(f.allowed)
 	if err := l.wrong(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	kinds, err := a.crds(search{recursive: f.rules.recursive}, f.crds)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	set, err := kinds.schemas()
 	if err != nil {
-		return nil, nil, no(err)
+		return nil, no(err)
 	}
 	admission := deploy.Usual
 	if f.enforced {
@@ -155,9 +174,9 @@ func (a *app) permissions(f *deployFlags) (*deploy.Permissions, []syntax.Source,
 	}
 	permissions, complaints := deploy.Needs(l.program, set, admission)
 	if len(complaints) > 0 {
-		return nil, nil, no(syntax.Collect(l.sources, complaints))
+		return nil, no(syntax.Collect(l.sources, complaints))
 	}
-	return permissions, l.sources, nil
+	return &deployable{program: l.program, sources: l.sources, kinds: set, permissions: permissions}, nil
 }
 
 // writeBase writes a kustomize base, and says what to do with it.

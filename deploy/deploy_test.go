@@ -60,6 +60,7 @@ func TestManifestsOfOneAndOfTwo(t *testing.T) {
 
 // Every field must be one that its kind has: an apply is refused otherwise.
 func TestManifestsFitTheirSchemas(t *testing.T) {
+	known := kinds(t)
 	kinds, err := sim.NewKinds(schema.Builtin())
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +78,8 @@ func TestManifestsFitTheirSchemas(t *testing.T) {
 				t.Fatal(err)
 			}
 			client := cluster.Client("kubectl")
-			for _, u := range parse(t, printed(t, o.Manifests(needs(t, deploy.EnforcedOwners, sources...), files))) {
+			all := append(o.Policies(program(t, sources...), known), o.Manifests(needs(t, deploy.EnforcedOwners, sources...), files)...)
+			for _, u := range parse(t, printed(t, all)) {
 				k := kinds.Kind(u.GroupVersionKind())
 				if k == nil {
 					t.Fatalf("%s: there is no kind %s", name, u.GroupVersionKind())

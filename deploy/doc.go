@@ -35,6 +35,27 @@
 // engine never makes that request, so it is allowed on demand only
 // (EnforcedOwners).
 //
+// # Admission
+//
+// Policies makes a ValidatingAdmissionPolicy for each rule, by which whoever makes
+// or changes a primary must hold the rights that stand behind what the rule does
+// for it. Who that was cannot be told later: only at admission there is somebody
+// to ask about.
+//
+//   - Who creates a primary must be allowed to create its children, those of
+//     finalize among them; to patch them too where they may be adopted.
+//   - Who changes one must be allowed to create, patch and delete them: another
+//     name is another object, and a list that has shrunk deletes.
+//   - Both must be allowed to read what is looked up, since it shows in status and
+//     children.
+//   - Where a child is a primary of other rules, what they do is asked of the
+//     author too. The engine makes such a child, and is asked for nothing.
+//   - Who deletes a primary is asked for nothing, as with Kubernetes' own owners.
+//
+// All is asked of a rule as it stands: when is not known to a policy. What is in a
+// computed namespace is asked for in all, unless the rule allows none but the
+// primary's own.
+//
 // # Manifests
 //
 // The workload stands in manifests/, as YAML with comments, which are for whoever

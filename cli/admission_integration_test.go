@@ -1,0 +1,222 @@
+//go:build integration
+
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"reconcel/internal/devcluster"
+)
+
+// An author is somebody who makes resources, on a cluster with the policies.
+type author struct {
+	*testing.T
+	cluster *devcluster.Cluster
+	folder  string
+}
+
+// file writes a file and returns its path.
+func (a *author) file(name, text string) string {
+	a.Helper()
+	path := filepath.Join(a.folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		a.Fatal(err)
+	}
+	return path
+}
+
+// jane runs kubectl as a user who may do what she was granted.
+func (a *author) jane(args ...string) error {
+	_, err := a.cluster.Kubectl(append([]string{"--as=jane", "--namespace=authors"}, args...)...)
+	return err
+}
+
+// grant lets jane do something in her namespace.
+func (a *author) grant(verbs, resources string) {
+	a.Helper()
+	name := strings.NewReplacer(",", "-", ".", "-", "/", "-").Replace(verbs + "-" + resources)
+	kubectl(a.T, a.cluster, "create", "role", name, "--namespace=authors", "--verb="+verbs, "--resource="+resources)
+	kubectl(a.T, a.cluster, "create", "rolebinding", name, "--namespace=authors", "--role="+name, "--user=jane")
+}
+
+// denied waits until jane is refused something, with these words.
+func (a *author) denied(message string, args ...string) {
+	a.Helper()
+	a.await(func() error {
+		if err := a.jane(args...); err == nil || !strings.Contains(err.Error(), message) {
+			return fmt.Errorf("kubectl %v: got %w, want it refused: %s", args, err, message)
+		}
+		return nil
+	})
+}
+
+// admitted waits until jane may do something: grants take a moment.
+func (a *author) admitted(args ...string) {
+	a.Helper()
+	a.await(func() error { return a.jane(args...) })
+}
+
+func (a *author) await(missing func() error) {
+	a.Helper()
+	var still error
+	there := func(context.Context) (bool, error) { still = missing(); return still == nil, nil }
+	if err := wait.PollUntilContextTimeout(a.Context(), 100*time.Millisecond, time.Minute, true, there); err != nil {
+		a.Fatalf("after a minute: %v", still)
+	}
+}
+
+// typeChecked waits until the cluster has checked all policies, and wants no
+// warning.
+func (a *author) typeChecked(policies int) {
+	a.Helper()
+	const status = `{range .items[*]}{.metadata.name} {.status.observedGeneration} {.status.typeChecking.expressionWarnings}{"\n"}{end}`
+	a.await(func() error {
+		lines := strings.Split(strings.TrimSpace(kubectl(a.T, a.cluster, "get", "validatingadmissionpolicies", "-l", "app.kubernetes.io/instance=authors", "-o", "jsonpath="+status)), "\n")
+		if len(lines) != policies {
+			return fmt.Errorf("%d policies, want %d: %q", len(lines), policies, lines)
+		}
+		for _, line := range lines {
+			if fields := strings.Fields(line); len(fields) != 2 || fields[1] != "1" {
+				return fmt.Errorf("not checked, or with a warning: %s", line)
+			}
+		}
+		return nil
+	})
+}
+
+// manyRules ask for as much as fits into one policy.
+func manyRules() string {
+	rules := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: many\n" +
+		"  for: {apiVersion: k8stest.justin0u0.com/v1alpha1, kind: PodSet, namespaces: [\"auth*\"]}\n  lookups:\n"
+	for i := range 24 {
+		rules += fmt.Sprintf("  - {id: l%d, apiVersion: v1, kind: ConfigMap, name: l%d}\n", i, i)
+	}
+	return rules
+}
+
+const janesSample = `
+apiVersion: stable.example.com/v1
+kind: Sample
+metadata: {name: one}
+spec: {image: busybox, message: hello, replicas: 1}
+`
+
+// TestAuthorsMustHoldTheRights has somebody with few rights make resources, on a
+// real control plane with the policies of all examples, while the rules are
+// followed by the ServiceAccount of the manifests.
+func TestAuthorsMustHoldTheRights(t *testing.T) {
+	a := &author{T: t, cluster: devcluster.Shared(t), folder: t.TempDir()}
+	binary := buildBinary(t)
+	args := []string{"manifests", "--admission", "--crd", "../crds", "--name", "authors", "--namespace", "authors", "--rules", a.file("many.yaml", manyRules())}
+	examples, err := filepath.Glob("../examples/*/rules.yaml")
+	if err != nil || len(examples) < 13 {
+		t.Fatalf("%d examples: %v", len(examples), err)
+	}
+	for _, e := range examples {
+		args = append(args, "--rules", e)
+	}
+	out, err := exec.Command(binary, args...).Output()
+	if err != nil {
+		t.Fatalf("reconcel %v: %v", args, err)
+	}
+	manifests, sample := a.file("manifests.yaml", string(out)), a.file("sample.yaml", janesSample)
+	kubectl(t, a.cluster, "apply", "-f", "../crds/")
+	kubectl(t, a.cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	kubectl(t, a.cluster, "apply", "-f", manifests)
+	t.Cleanup(func() { kubectl(t, a.cluster, "delete", "--wait=false", "-f", manifests) })
+	a.typeChecked(strings.Count(string(out), "kind: ValidatingAdmissionPolicy\n"))
+	a.follow(binary)
+
+	create := []string{"create", "-f", sample}
+	a.grant("get,create,update,patch,delete", "samples.stable.example.com,samples.stable.example.com/scale")
+	a.denied(`rule "sample" makes deployments.apps: jane may not create them in namespace authors`, create...)
+	a.grant("create", "deployments.apps")
+	a.admitted(create...)
+	kubectl(t, a.cluster, "wait", "--namespace=authors", "--for=condition=Ready", "sample/one", "--timeout=60s")
+	a.changes()
+
+	// One that has a right for each of many demands is let in: they fit.
+	a.grant("create", "podsets.k8stest.justin0u0.com")
+	a.grant("create", "pods")
+	podSet := a.file("podset.yaml", "{apiVersion: k8stest.justin0u0.com/v1alpha1, kind: PodSet, metadata: {name: one}, spec: {replicas: 1}}")
+	a.denied(`rule "many" reads configmaps: jane may not get l0 in namespace authors`, "create", "--dry-run=server", "-f", podSet)
+	a.grant("get", "configmaps")
+	a.admitted("create", "--dry-run=server", "-f", podSet)
+
+	// Namespaces that the rule is not for are nobody's business.
+	kubectl(t, a.cluster, "create", "clusterrole", "authors-namespaces", "--verb=create", "--resource=namespaces")
+	kubectl(t, a.cluster, "create", "clusterrolebinding", "authors-namespaces", "--clusterrole=authors-namespaces", "--user=jane")
+	t.Cleanup(func() {
+		kubectl(t, a.cluster, "delete", "clusterrole,clusterrolebinding", "authors-namespaces")
+	})
+	a.admitted("create", "namespace", "authors-plain", "--dry-run=server")
+	decorated := a.file("namespace.yaml", `{apiVersion: v1, kind: Namespace, metadata: {name: authors-more, labels: {platform.example.com/decorate: "true"}}}`)
+	a.denied(`rule "namespace-decorator" makes networkpolicies.networking.k8s.io: jane may not create them in namespace authors-more`,
+		"create", "--dry-run=server", "-f", decorated)
+}
+
+// changes has jane change and delete her Sample.
+func (a *author) changes() {
+	a.Helper()
+	patch := func(body string) []string { return []string{"patch", "sample/one", "--type=merge", "--patch=" + body} }
+	const refused = `rule "sample" changes deployments.apps: jane may not patch them in namespace authors`
+	a.denied(refused, patch(`{"spec":{"message":"other"}}`)...)
+	a.denied(refused, patch(`{"metadata":{"labels":{"a":"b"}}}`)...)
+	a.denied(refused, patch(`{"metadata":{"annotations":{"a":"b"}}}`)...)
+	a.denied(refused, "scale", "sample/one", "--replicas=2")
+	// What does not concern the rule is not looked at.
+	a.admitted(patch(`{"metadata":{"finalizers":["example.com/hold"]}}`)...)
+	a.grant("patch,delete", "deployments.apps")
+	a.admitted("scale", "sample/one", "--replicas=2")
+	kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=jsonpath={.spec.replicas}=2", "deployment/one", "--timeout=60s")
+	kubectl(a.T, a.cluster, "delete", "rolebinding", "patch-delete-deployments-apps", "--namespace=authors")
+	a.denied(refused, "scale", "sample/one", "--replicas=3")
+
+	// The garbage collector and whoever takes a finalizer off go unhindered.
+	a.admitted("delete", "sample/one", "--cascade=foreground", "--wait=false")
+	kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=delete", "deployment/one", "--timeout=60s")
+	a.admitted(patch(`{"metadata":{"finalizers":null}}`)...)
+	kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=delete", "sample/one", "--timeout=60s")
+}
+
+// follow runs reconcel as the ServiceAccount of the manifests.
+func (a *author) follow(binary string) {
+	a.Helper()
+	config, err := clientcmd.LoadFromFile(a.cluster.Kubeconfig())
+	if err != nil {
+		a.Fatal(err)
+	}
+	for _, user := range config.AuthInfos {
+		user.Impersonate = "system:serviceaccount:authors:authors"
+	}
+	kubeconfig := filepath.Join(a.folder, "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		a.Fatal(err)
+	}
+	run := exec.Command(binary, "run", "-f", "../examples/sample/rules.yaml", "--name", "authors", "--namespace", "authors", "--kubeconfig", kubeconfig, "--listen", "off")
+	log, err := os.Create(filepath.Join(a.folder, "log"))
+	if err != nil {
+		a.Fatal(err)
+	}
+	run.Stderr = log
+	if err := run.Start(); err != nil {
+		a.Fatal(err)
+	}
+	a.Cleanup(func() {
+		_ = run.Process.Signal(os.Interrupt)
+		_ = run.Wait()
+		if text, err := os.ReadFile(log.Name()); a.Failed() && err == nil {
+			a.Logf("log of reconcel:\n%s", text)
+		}
+	})
+}

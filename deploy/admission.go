@@ -1,0 +1,195 @@
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+)
+
+// mostChecks is how many rights one policy may ask about: each costs 350,000 of
+// the 10,000,000 units of CEL's cost that a policy has.
+const mostChecks = 24
+
+// Policies returns policies of admission by which the author of a primary must
+// hold the rights that stand behind what rules do for it, or nothing where no
+// rule does anything. All kinds of the rules must be known (Needs complains).
+func (o Options) Policies(program *rules.Program, kinds *schema.Set) []Manifest {
+	all := Manifest{Name: "admission.yaml"}
+	for _, p := range program.Primaries() {
+		k := kinds.Kind(p.GVK)
+		fields := authored(k, kinds)
+		for _, r := range p.Rules {
+			d := &demands{program: program, kinds: kinds, seen: map[home]bool{}}
+			d.of(r, homeOf(k))
+			for _, g := range o.guards(r, k) {
+				g.fields = fields
+				all.docs = append(all.docs, o.policies(g, d.all)...)
+			}
+		}
+	}
+	if all.docs == nil {
+		return nil
+	}
+	return []Manifest{all}
+}
+
+// A guard is what a policy looks at: requests for the primaries of a rule.
+type guard struct {
+	name      string // of the policy
+	rule      *rules.Rule
+	kind      *schema.Kind
+	fields    []string // what of a primary counts, besides its labels and annotations
+	resources []string
+	selector  labels.Selector
+}
+
+// guards returns what is to be looked at of a rule. A request for the subresource
+// scale holds no labels, so that a selector would never see it.
+func (o Options) guards(r *rules.Rule, k *schema.Kind) []guard {
+	g := guard{name: o.Name + "." + r.Name, rule: r, kind: k, resources: []string{k.Resource}, selector: r.Selector}
+	if !k.Scale {
+		return []guard{g}
+	}
+	scale := k.Resource + "/scale"
+	if r.Selector.Empty() {
+		g.resources = append(g.resources, scale)
+		return []guard{g}
+	}
+	other := g
+	other.name, other.resources, other.selector = g.name+".scale", []string{scale}, labels.Everything()
+	return []guard{g, other}
+}
+
+// policies returns a policy, or several if the demands are many.
+func (o Options) policies(g guard, all []demand) (docs []*yaml.Node) {
+	n := 0
+	for some := range slices.Chunk(all, mostChecks) {
+		name := g.name
+		if n++; n > 1 {
+			name += fmt.Sprintf(".%d", n)
+		}
+		docs = append(docs, fill("admission.yaml", o.values(values{
+			"policy": name, "constraints": g.constraints(), "conditions": o.conditions(g), "validations": validations(some),
+		})).docs...)
+	}
+	return docs
+}
+
+func (g guard) constraints() *yaml.Node {
+	block := mapping(text("resourceRules"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{mapping(
+		text("apiGroups"), list([]string{g.kind.GVK.Group}),
+		text("apiVersions"), list([]string{g.kind.GVK.Version}),
+		text("operations"), list([]string{"CREATE", "UPDATE"}),
+		text("resources"), list(g.resources),
+	)}})
+	if !g.selector.Empty() {
+		block.Content = append([]*yaml.Node{text("objectSelector"), selectorNode(g.selector)}, block.Content...)
+	}
+	return block
+}
+
+var operators = map[selection.Operator]string{
+	selection.Equals: "In", selection.DoubleEquals: "In", selection.In: "In", selection.NotIn: "NotIn",
+	selection.Exists: "Exists", selection.DoesNotExist: "DoesNotExist",
+}
+
+// selectorNode returns a selector as it stands in manifests.
+func selectorNode(s labels.Selector) *yaml.Node {
+	all := &yaml.Node{Kind: yaml.SequenceNode}
+	requirements, _ := s.Requirements()
+	for _, r := range requirements {
+		entry := mapping(text("key"), text(r.Key()), text("operator"), text(operators[r.Operator()]))
+		if values := r.ValuesUnsorted(); len(values) > 0 {
+			entry.Content = append(entry.Content, text("values"), list(slices.Sorted(slices.Values(values))))
+		}
+		all.Content = append(all.Content, entry)
+	}
+	return mapping(text("matchExpressions"), all)
+}
+
+// conditions are those under which a request is looked at.
+func (o Options) conditions(g guard) *yaml.Node {
+	account := "system:serviceaccount:" + o.Namespace + ":" + o.Name
+	own := condition("not-by-reconcel", "request.userInfo.username != "+literal(account))
+	if !g.kind.Custom {
+		own.HeadComment = "# Controllers of Kubernetes that make or change " + g.kind.Resource + " must hold these rights too, or be named here."
+	}
+	all := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{own}}
+	if g.kind.Namespaced && len(g.rule.Namespaces) > 0 {
+		all.Content = append(all.Content, condition("in-namespaces", "request.namespace.matches("+literal(pattern(g.rule.Namespaces))+")"))
+	}
+	all.Content = append(all.Content, condition("changes-something", g.changes()))
+	// What finalize makes is made of what a resource says while it is deleted.
+	if !slices.ContainsFunc(g.rule.Children, func(c *rules.Child) bool { return c.Timeout > 0 }) {
+		all.Content = append(all.Content, condition("is-not-being-deleted", "!has(object.metadata.deletionTimestamp)"))
+	}
+	return all
+}
+
+// pattern returns a regular expression for names and patterns of namespaces.
+func pattern(globs []string) string {
+	var all []string
+	for _, g := range globs {
+		all = append(all, strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(g)))
+	}
+	return "^(" + strings.Join(all, "|") + ")$"
+}
+
+// changes tells requests that change what rules read from those that concern
+// the bookkeeping alone: finalizers and owner references.
+func (g guard) changes() string {
+	some := []string{"request.operation == 'CREATE'"}
+	if g.kind.Scale {
+		some = append(some, "has(request.subResource)")
+	}
+	for _, field := range append([]string{"metadata.?labels", "metadata.?annotations"}, g.fields...) {
+		some = append(some, "object."+field+" != oldObject."+field)
+	}
+	return strings.Join(some, " ||\n")
+}
+
+// authored returns the fields of a kind that its authors write. The generation of
+// custom resources tells of them all; that of other kinds is not always kept.
+func authored(k *schema.Kind, kinds *schema.Set) (fields []string) {
+	if k.Custom {
+		return []string{"metadata.?generation"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(kinds.Schema(k.GVK).Properties)) {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, name) {
+			fields = append(fields, "?"+name)
+		}
+	}
+	return fields
+}
+
+func condition(name, expression string) *yaml.Node {
+	return mapping(text("name"), text(name), text("expression"), block(expression))
+}
+
+func validations(all []demand) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, d := range all {
+		n.Content = append(n.Content, mapping(
+			text("expression"), block(d.check()),
+			text("messageExpression"), block(d.message()),
+			text("reason"), text("Forbidden"),
+		))
+	}
+	return n
+}
+
+// block is text without quotes of YAML's, since CEL has many.
+func block(s string) *yaml.Node {
+	n := text(s)
+	n.Style = yaml.LiteralStyle
+	return n
+}
