@@ -11,6 +11,7 @@ type schemaGVK = schema.GroupVersionKind
 
 var (
 	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	configMapsResource = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	namespacesResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	createOptions      = metav1.CreateOptions{}
 	deleteNow          = metav1.DeleteOptions{}
