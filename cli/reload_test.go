@@ -234,8 +234,12 @@ func TestWrongRulesAreNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitState(t, f, "b", 2)
+	for i, nothing := range []string{"", "# soon\n", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"} {
+		write(t, file, nothing)
+		awaitState(t, f, "b", 3+i)
+	}
 	write(t, file, named("c"))
-	awaitState(t, f, "c", 2)
+	awaitState(t, f, "c", 5)
 	if got := value(t, metrics); got != 1 {
 		t.Errorf("the metric says %v", got)
 	}

@@ -61,6 +61,7 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 		Name: src.Name.Value, Pos: src.Pos, GVK: gvk(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{},
 		Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
+		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete",
 	}
 	before := len(l.errs)
 	if !c.names() {

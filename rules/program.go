@@ -41,9 +41,10 @@ type Rule struct {
 	StatusKeys []string // top-level status fields that the rule writes, sorted
 	Conditions []string // types of the conditions that the rule writes
 
-	Ordered      bool          // teardown: ordered
-	RequeueAfter time.Duration // 0: look again only when something changes
-	Account      *Account      // as which the rule writes; nil: as whoever follows it
+	Ordered         bool          // teardown: ordered
+	DeleteOnRemoval bool          // onRuleRemoval: delete
+	RequeueAfter    time.Duration // 0: look again only when something changes
+	Account         *Account      // as which the rule writes; nil: as whoever follows it
 
 	when        *expr.Program // for.when, or nil
 	expressions []Expression  // all that the rule can run, in the order of the file

@@ -26,8 +26,10 @@ type Rule struct {
 	// Teardown is "", "background" or "ordered".
 	Teardown     String
 	RequeueAfter Duration // 0: never
-	Allow        Allow
-	Account      Account
+	// OnRuleRemoval is "", "keep" or "delete".
+	OnRuleRemoval String
+	Allow         Allow
+	Account       Account
 	// Lost are names that something was to get which could not be read.
 	Lost []string
 	// Nameless says that there is more of that, with names nobody can tell.

@@ -10,9 +10,9 @@
 // A rule has a name and says what it is for. It may have let and lookups, which
 // are values and other objects that its expressions read; validate, children,
 // patch, status and conditions, which are what it does for an object; finalize,
-// teardown and requeueAfter, which say when; allow, which is what it may do
-// beyond the namespace of its object; and serviceAccountName, which is as whom it
-// does it. onRuleRemoval is a word of the language that is not supported yet.
+// teardown and requeueAfter, which say when; onRuleRemoval, which is what comes
+// after the rule; allow, which is what it may do beyond the namespace of its
+// object; and serviceAccountName, which is as whom it does it.
 //
 // A lookup gives one object, by name, or a list, by selector. A child is one
 // object; with forEach it is one for each element of a list, with replicas any

@@ -130,12 +130,13 @@ func TestJSONSchemaRefuses(t *testing.T) {
 		rule, child, child + "when: true", child + "forEach: [{name: w, in: self.x}]", many + "replicas: 3",
 		many + "replicas: 3\n    onChange: replace\n    maxUnavailable: 2",
 		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, selector: {}}]", rule + "  patch: {spec: {a: 1}}",
+		rule + "  onRuleRemoval: delete",
 	}
 	wrong := []string{
 		"kind: Rules\nrules: []", "apiVersion: reconcel.dev/v1\nkind: Rules\nrules: []",
-		"apiVersion: reconcel.dev/v1alpha1\nkind: Rule\nrules: []", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules",
+		"apiVersion: reconcel.dev/v1alpha1\nkind: Rule\nrules: []", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules",
 		rule + "  chidren: []", rule + "  children: {}", rule + "  teardown: orderd", rule + "  requeueAfter: 10", rule + "  requeueAfter: 1d",
-		rule + "  onRuleRemoval: keep", rule + "  let: {self: a}", rule + "  let: {a-b: a}", rule + "  let: {a: }", rule + "  let: {a: '${b}'}",
+		rule + "  onRuleRemoval: orphan", rule + "  let: {self: a}", rule + "  let: {a-b: a}", rule + "  let: {a: }", rule + "  let: {a: '${b}'}",
 		rule + "  validate: [{message: a}]", rule + "  conditions: [{type: Ready, when: true}]", rule + "  conditions: [{type: A, when: 3}]",
 		rule + "  conditions: [{type: A, when: true, reason: two words}]", rule + "  status: {conditions: []}",
 		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod}]", rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, name: a, selector: {}}]",

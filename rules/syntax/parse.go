@@ -21,7 +21,7 @@ var documentShape = shape{
 		{name: "apiVersion", doc: "The version of the language.", value: constant(APIVersion), required: true},
 		{name: "kind", doc: "Says that this is a file of rules.", value: constant(Kind), required: true},
 		{name: "rules", doc: "The rules. All files that are given to reconcel make one set.", required: true,
-			value: &schema{Type: types{"array", "null"}, Items: mapOf(&ruleShape), MaxItems: new(maxRules)}},
+			value: &schema{Type: types{"array"}, Items: mapOf(&ruleShape), MaxItems: new(maxRules)}},
 	},
 }
 
@@ -76,6 +76,11 @@ func (s scope) document(n *yaml.Node) {
 	}
 	t := s.table(n, &documentShape)
 	list := s.key("rules")
+	if at := t["rules"]; at != nil && isNull(at) {
+		// It may be the beginning of a file, or what is left of a template. No rules
+		// are a lot to say: some take all that they have made with them.
+		list.errorf(s.text.pos(at), "is empty").Hint = "write rules: [] if there are to be none"
+	}
 	for i, item := range list.list(t["rules"]) {
 		if len(s.file.Rules) == maxRules {
 			s.errorf(s.text.pos(item), "more than %d rules", maxRules)

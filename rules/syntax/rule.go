@@ -32,11 +32,11 @@ var ruleShape = shape{
 		{name: "teardown", value: choiceOf(teardowns), fallback: "background", doc: "How the children go when the primary is deleted."},
 		{name: "requeueAfter", value: durationText, doc: "When to look at every primary again though nothing has changed, " +
 			"at least `1s`. Never by default: everything that a rule reads is watched."},
+		{name: "onRuleRemoval", value: choiceOf(removals), fallback: "keep", doc: "What becomes of all that the rule has made when it is taken out of the rules."},
 		{name: "allow", value: mapOf(&allowShape), doc: "What the rule may do beyond the namespace of its primary. Nothing by default."},
 		{name: "serviceAccountName", value: accountName, doc: "As which ServiceAccount the rule writes: `namespace/name`, or `name` for that " +
 			"of the primary's own namespace. Literal. By default reconcel writes as itself."},
 	},
-	later: []string{"onRuleRemoval"},
 	wrong: map[string]wrongKey{
 		"when":      {hint: "write it into for"},
 		"selector":  {hint: "write it into for"},
@@ -49,6 +49,13 @@ var ruleShape = shape{
 var teardowns = choices{
 	{"background", "All at once, by the garbage collector where there is no `finalize`."},
 	{"ordered", "In reverse order of what they need, each when those that need it are gone."},
+}
+
+// removals are what may become of the children of a rule that is taken out.
+var removals = choices{
+	{"keep", "It stays as it is. Nobody looks after it any more."},
+	{"delete", "It is deleted, apart from children with `onDelete: orphan`, and the `patch` is taken back. " +
+		"So it is when the rule was taken out while no process was running."},
 }
 
 // readRule reads one entry of rules.
@@ -87,6 +94,7 @@ func (s scope) readRule(n *yaml.Node) {
 	r.Conditions = s.key("conditions").readConditions(t["conditions"])
 	r.Teardown = s.key("teardown").oneOf(t["teardown"], teardowns)
 	r.RequeueAfter = s.key("requeueAfter").duration(t["requeueAfter"], time.Second)
+	r.OnRuleRemoval = s.key("onRuleRemoval").oneOf(t["onRuleRemoval"], removals)
 	r.Allow = s.key("allow").readAllow(t["allow"])
 	r.Account = s.key("serviceAccountName").account(t["serviceAccountName"])
 	r.Lost, r.Nameless = names.lost, names.nameless

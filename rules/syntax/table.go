@@ -12,7 +12,6 @@ import (
 // Schema is made from it.
 type shape struct {
 	keys  []key
-	later []string // of the language, but not of this version
 	wrong map[string]wrongKey
 
 	doc     string   // what such a map is, where it is an item of a list
@@ -87,15 +86,12 @@ func (s scope) table(n *yaml.Node, sh *shape) table {
 	var meant []string
 	for _, e := range s.entries(n) {
 		name := e.key.Value
-		switch {
-		case sh.has(name):
+		if sh.has(name) {
 			t[name] = e.value
-		case slices.Contains(sh.later, name):
-			s.errorf(e.key.Pos, "%s is not supported yet", name)
-		default:
-			s.errorf(e.key.Pos, "unknown key %q", name).Hint = cmp.Or(sh.wrong[name].hint, hintKeys(name, sh.names()))
-			meant = append(meant, sh.meant(name))
+			continue
 		}
+		s.errorf(e.key.Pos, "unknown key %q", name).Hint = cmp.Or(sh.wrong[name].hint, hintKeys(name, sh.names()))
+		meant = append(meant, sh.meant(name))
 	}
 	for i := range sh.keys {
 		// A key that is there but misspelt is one mistake, not two.
