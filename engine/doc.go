@@ -81,6 +81,14 @@
 // rule was removed or they stopped to bear its selector while no process was
 // running, are looked for once at the start.
 //
+// # The end of a rule
+//
+// What a removed rule has made stays, unless the rule said otherwise: the
+// inventory remembers that. It is then found by its label, in lists and not by
+// watches. Where other rules are for a primary, only a pass over it can tell
+// what has another rule by now, so it is that which deletes; elsewhere nobody
+// can want it. As every delete, it reads live first and holds for one state.
+//
 // # What is written into the primary
 //
 // A patch is applied with a manager of its rule's own and compared by value: no

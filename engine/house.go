@@ -33,6 +33,10 @@ func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
 		})
 	})
 	do(func() { e.sweepFinalizers(ctx, pl.former.finalizers) })
+	e.metrics.removing.Set(float64(len(pl.former.removed)))
+	for _, r := range pl.former.removed {
+		do(func() { e.sweepRemoved(ctx, pl, r) })
+	}
 	for _, primary := range pl.primaries {
 		if primary.mayHaveLeavers() {
 			do(func() { e.lookForLeavers(ctx, primary) })

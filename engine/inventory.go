@@ -28,7 +28,8 @@ import (
 // A rule that is not loaded keeps its entry: its children are kept as well, and
 // it may come back. Only the finalizers that it has set are taken off, since
 // nobody would do what they stand for: that a rule may have set some is
-// remembered before it sets the first.
+// remembered before it sets the first. Of a rule that said onRuleRemoval: delete
+// all else goes too, and then the entry.
 type inventory struct {
 	client    dynamic.ResourceInterface
 	namespace string
@@ -37,15 +38,6 @@ type inventory struct {
 
 	mu      sync.Mutex     // one change at a time
 	program *rules.Program // that it was extended for last
-}
-
-type inventoryEntry struct {
-	For      string   `json:"for"`      // Kind.group of the primary
-	Children []string `json:"children"` // version/Kind or group/version/Kind, sorted
-	// Finalizer says that primaries may carry the rule's finalizer, and Former
-	// names more kinds of which that is so, from rules of this name before.
-	Finalizer bool     `json:"finalizer,omitempty"`
-	Former    []string `json:"former,omitempty"`
 }
 
 // InventoryName returns the name of the ConfigMap that is the inventory of the
@@ -62,6 +54,7 @@ func newInventory(client dynamic.Interface, namespace, name string, log *slog.Lo
 type past struct {
 	children   map[string][]schema.GroupVersionKind // the kinds that each loaded rule, by name, has rendered
 	finalizers []staleFinalizer
+	removed    []removedRule
 }
 
 // extend reads the inventory, adds what the program renders, and writes it
@@ -105,40 +98,8 @@ func extended(entries map[string]inventoryEntry, program *rules.Program) past {
 		}
 	}
 	former.finalizers = staleFinalizers(entries, loaded)
+	former.removed = removedRules(entries, loaded)
 	return former
-}
-
-// merged adds what a rule renders to its entry, and lists what only the entry
-// has. An entry for another primary kind is that of another rule of the same
-// name.
-func merged(old inventoryEntry, r *rules.Rule) (entry inventoryEntry, gone []schema.GroupVersionKind) {
-	entry = inventoryEntry{For: r.GVK.GroupKind().String(), Children: []string{}}
-	rendered := map[schema.GroupKind]bool{}
-	for _, c := range r.Children {
-		if text := kindText(c.GVK); !slices.Contains(entry.Children, text) {
-			entry.Children = append(entry.Children, text)
-		}
-		rendered[c.GVK.GroupKind()] = true
-	}
-	holders := slices.Clone(old.Former) // Kinds whose primaries may carry the rule's finalizer.
-	if old.Finalizer && !slices.Contains(holders, old.For) {
-		holders = append(holders, old.For)
-	}
-	own := func(kind string) bool { return kind == entry.For }
-	entry.Finalizer = r.MayNeedFinalizer() || slices.ContainsFunc(holders, own)
-	if holders = slices.DeleteFunc(holders, own); len(holders) > 0 {
-		entry.Former = holders
-	}
-	if old.For == entry.For {
-		for _, text := range old.Children {
-			if gvk := parseKind(text); !rendered[gvk.GroupKind()] {
-				gone = append(gone, gvk)
-				entry.Children = append(entry.Children, text)
-			}
-		}
-	}
-	slices.Sort(entry.Children)
-	return entry, gone
 }
 
 // drop takes a kind out of a rule's entry, unless the rule is about to render
@@ -152,6 +113,30 @@ func (inv *inventory) drop(ctx context.Context, rule string, gvk schema.GroupVer
 		entry.Children = slices.DeleteFunc(slices.Clone(entry.Children), func(s string) bool { return s == kindText(gvk) })
 		entries[rule] = entry
 	})
+}
+
+// cleared notes that nothing is left of a removed rule, unless the rule has come
+// back.
+func (inv *inventory) cleared(ctx context.Context, r removedRule) error {
+	return inv.change(ctx, func(entries map[string]inventoryEntry) {
+		entry, ok := entries[r.name]
+		switch {
+		case !ok:
+			return
+		case entry.For != r.made.For:
+			entry.Earlier = slices.DeleteFunc(slices.Clone(entry.Earlier), func(e inventoryEntry) bool { return e.For == r.made.For })
+		case inv.rule(r.name) == nil:
+			entry.Children, entry.Orphans, entry.Delete = []string{}, nil, false
+		}
+		inv.put(entries, r.name, entry)
+	})
+}
+
+// put changes an entry, or takes it out when nothing is left in it.
+func (inv *inventory) put(entries map[string]inventoryEntry, rule string, entry inventoryEntry) {
+	if entries[rule] = entry; entry.empty() && inv.rule(rule) == nil {
+		delete(entries, rule)
+	}
 }
 
 // renders reports whether a rule renders a kind.

@@ -88,3 +88,48 @@ func TestInventoryKeepsWhatIsComing(t *testing.T) {
 		t.Errorf("after the finalizer has been swept there is %+v", got)
 	}
 }
+
+// TestInventoryOfARemovedRule lets a sweep end after its rule has come back, and
+// after another one is left to do.
+func TestInventoryOfARemovedRule(t *testing.T) {
+	ctx := t.Context()
+	inv := newInventory(fake.NewSimpleDynamicClient(runtime.NewScheme()), "default", "inventory", slog.New(slog.DiscardHandler))
+	extend := func(p *rules.Program) past {
+		t.Helper()
+		former, err := inv.extend(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return former
+	}
+	forget := func(r removedRule) (entry inventoryEntry, ok bool) {
+		t.Helper()
+		if err := inv.cleared(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := inv.change(ctx, func(entries map[string]inventoryEntry) { entry, ok = entries["r"] }); err != nil {
+			t.Fatal(err)
+		}
+		return entry, ok
+	}
+	rule, none := programOf(t, "  teardown: ordered\n  onRuleRemoval: delete\n", "ConfigMap"), &rules.Program{}
+	extend(rule)
+	former := extend(none)
+	if len(former.removed) != 1 {
+		t.Fatalf("removed are %v", former.removed)
+	}
+	extend(rule)
+	if entry, _ := forget(former.removed[0]); !entry.Delete || len(entry.Children) != 1 {
+		t.Errorf("after the rule has come back there is %+v", entry)
+	}
+	extend(none)
+	if entry, _ := forget(former.removed[0]); entry.Delete || len(entry.Children) > 0 || !entry.Finalizer {
+		t.Errorf("while its finalizer is not off yet there is %+v", entry)
+	}
+	if err := inv.swept(ctx, staleFinalizer{"r", "Widget.g"}); err != nil {
+		t.Fatal(err)
+	}
+	if entry, ok := forget(former.removed[0]); ok {
+		t.Errorf("in the end there is %+v", entry)
+	}
+}

@@ -14,6 +14,7 @@ type metrics struct {
 	writes     *prometheus.CounterVec
 	panics     prometheus.Counter
 	leader     prometheus.Gauge
+	removing   prometheus.Gauge
 }
 
 func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
@@ -35,10 +36,13 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 	m.leader = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "reconcel_leader", Help: "Whether this process is the one that works (1) or stands by (0).",
 	})
+	m.removing = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "reconcel_removed_rules", Help: "Removed rules with onRuleRemoval: delete of which something is still there.",
+	})
 	length := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reconcel_queue_length", Help: "Primary objects that wait for a look.",
 	}, func() float64 { return float64(queueLength()) })
-	r.MustRegister(m.reconciles, m.duration, m.writes, m.panics, m.leader, length)
+	r.MustRegister(m.reconciles, m.duration, m.writes, m.panics, m.leader, m.removing, length)
 	return m
 }
 

@@ -33,6 +33,8 @@ type primaryKind struct {
 	children map[schema.GroupVersionKind]*watch // every kind that its rules render
 	byRule   map[*rules.Rule][]*watch           // likewise, with the kinds that the rule rendered once
 	lookups  map[*rules.Lookup]*watch           // what its rules read and do not own: none of these is ever written
+
+	leftovers leftovers // of removed rules
 }
 
 // newPlan lays out the watches of a program: those that there are already, as

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -51,7 +52,7 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 	if self := cache.get(req.Namespace, req.Name); self != nil && self.GetUID() == req.UID {
 		return self, nil
 	}
-	if !primary.hasChildren(req) && primary.watch.key.selector == "" {
+	if !primary.hasChildren(req) && !primary.leftovers.has(req) && primary.watch.key.selector == "" {
 		e.memories.forget(req)
 		return nil, nil
 	}
@@ -61,7 +62,7 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 	switch {
 	case isAbsent(err), err == nil && live.GetUID() != req.UID:
 		e.memories.forget(req)
-		return nil, e.clearAfter(ctx, primary, req)
+		return nil, errors.Join(e.clearAfter(ctx, primary, req), e.clearLeftoversAfter(ctx, primary, req))
 	case apierrors.IsNotFound(err):
 		return nil, nil // The kind is gone, or not served for a while: nothing can be told.
 	case err != nil:
@@ -104,6 +105,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	for i := range p.rendering.Rules {
 		total = worse(total, p.rule(ctx, &p.rendering.Rules[i]))
 	}
+	p.clearLeftovers(ctx)
 	p.forget()
 	if !p.matches() || p.gone || p.self.terminating() && !p.primary.held(p.self) {
 		p.dismiss()

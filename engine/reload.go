@@ -24,8 +24,8 @@ type reload struct {
 // looked at by the new rules, and what only the old ones needed is let go. A
 // look that is under way ends by the rules by which it began.
 //
-// A rule that is gone leaves what it has made, and its finalizers are taken
-// off. A rule that has changed takes away what it does not render any more.
+// A rule that is gone leaves what it has made, or takes it along if it said so,
+// and its finalizers are taken off. A rule that has changed takes away what it does not render any more.
 //
 // It waits for Run to be at work, and returns when the new rules are followed.
 // After an error the old ones are, unless ctx has ended in the middle of it:

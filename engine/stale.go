@@ -56,7 +56,7 @@ func (inv *inventory) swept(ctx context.Context, s staleFinalizer) error {
 			entry.Finalizer = false
 		}
 		entry.Former = slices.DeleteFunc(slices.Clone(entry.Former), func(k string) bool { return k == s.kind })
-		entries[s.rule] = entry
+		inv.put(entries, s.rule, entry)
 	})
 }
 
@@ -167,14 +167,19 @@ func (e *Engine) anyVersion(ctx context.Context, gk schema.GroupKind) (Kind, err
 
 // eachOf visits all objects of a kind, page by page.
 func (e *Engine) eachOf(ctx context.Context, k Kind, visit func(*object) error) error {
-	options := metav1.ListOptions{Limit: 500}
+	return e.eachListed(ctx, k, metav1.ListOptions{}, primaryRole, visit)
+}
+
+// eachListed visits the objects that a list has, page by page.
+func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOptions, role role, visit func(*object) error) error {
+	options.Limit = 500
 	for {
 		list, err := e.resource(k, "").List(ctx, options)
 		if err != nil {
 			return fmt.Errorf("list %s: %w", k.GVK.Kind, err)
 		}
 		for i := range list.Items {
-			if err := visit(newObject(&list.Items[i], primaryRole)); err != nil {
+			if err := visit(newObject(&list.Items[i], role)); err != nil {
 				return err
 			}
 		}

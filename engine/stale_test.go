@@ -29,6 +29,9 @@ func TestInventoryRemembersFinalizers(t *testing.T) {
 			inventoryEntry{For: "Widget.g", Children: none, Former: []string{"Other.g"}}},
 		{"one that is for its old kind again", inventoryEntry{For: "Other.g", Former: []string{"Widget.g"}}, rule(false),
 			inventoryEntry{For: "Widget.g", Children: none, Finalizer: true}},
+		{"one that needs none any more and was for another kind, twice",
+			inventoryEntry{For: "Other.g", Former: []string{"Third.g"}}, rule(false),
+			inventoryEntry{For: "Widget.g", Children: none, Former: []string{"Third.g"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, _ := merged(c.old, c.rule)

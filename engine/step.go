@@ -17,8 +17,9 @@ import (
 // time and the order of things are somebody's choice. All that follows from an
 // event is done by the same code as in a process.
 type Stepper struct {
-	engine *Engine
-	views  []*view
+	engine  *Engine
+	views   []*view
+	removed []removedRule // of which something is left
 }
 
 // A view is a watch whose events are handed in.
@@ -79,6 +80,8 @@ func (s *Stepper) keepHouse(ctx context.Context, pl *plan) error {
 			return err
 		}
 	}
+	s.removed = pl.former.removed
+	s.clearRemoved(ctx)
 	for _, primary := range pl.primaries {
 		if primary.mayHaveLeavers() {
 			if err := e.enqueueLeavers(ctx, primary); err != nil {
@@ -178,4 +181,15 @@ func (s *Stepper) Serve(ctx context.Context) bool {
 }
 
 // Tidy does what a process does from time to time beside its work.
-func (s *Stepper) Tidy(ctx context.Context) { s.engine.clearKinds(ctx, s.engine.plan.Load()) }
+func (s *Stepper) Tidy(ctx context.Context) {
+	s.engine.clearKinds(ctx, s.engine.plan.Load())
+	s.clearRemoved(ctx)
+}
+
+// clearRemoved takes away once what removed rules have left.
+func (s *Stepper) clearRemoved(ctx context.Context) {
+	s.removed = slices.DeleteFunc(slices.Clone(s.removed), func(r removedRule) bool {
+		done, _ := s.engine.clearRemoved(ctx, s.engine.plan.Load(), r)
+		return done
+	})
+}

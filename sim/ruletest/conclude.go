@@ -3,6 +3,7 @@ package ruletest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -172,18 +173,28 @@ func (p *player) left(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	primaries, followed := p.primaries(), map[string]bool{}
-	for _, primary := range p.programs[len(p.programs)-1].Primaries() {
-		for _, r := range primary.Rules {
-			followed[r.Name] = true // A rule that is gone leaves what it has made.
-		}
-	}
+	primaries, makers := p.primaries(), p.makers()
 	var left []string
 	for _, u := range all {
-		made := followed[u.GetLabels()[rules.LabelRule]] && u.GetAnnotations()[rules.AnnotationOrphan] != "true"
-		if made || primaries[u.GroupVersionKind().GroupKind()] {
+		_, made := makers[u.GetLabels()[rules.LabelRule]]
+		if made && u.GetAnnotations()[rules.AnnotationOrphan] != "true" || primaries[u.GroupVersionKind().GroupKind()] {
 			left = append(left, title(u)+leaving(u))
 		}
 	}
 	return left, nil
+}
+
+// makers are the rules that leave nothing, each with whether it leaves nothing
+// when it is removed either.
+func (p *player) makers() map[string]bool {
+	makers := map[string]bool{}
+	for _, program := range p.programs {
+		maps.DeleteFunc(makers, func(_ string, deletes bool) bool { return !deletes })
+		for _, primary := range program.Primaries() {
+			for _, r := range primary.Rules {
+				makers[r.Name] = r.DeleteOnRemoval
+			}
+		}
+	}
+	return makers
 }

@@ -58,8 +58,10 @@ func (w *World) work(ctx context.Context, until time.Time) error {
 		case w.sleep(until):
 			w.stepper.Tidy(ctx)
 		default:
-			w.stepper.Tidy(ctx)
-			return w.show()
+			known := w.cluster.ChangeCount()
+			if w.stepper.Tidy(ctx); w.cluster.ChangeCount() == known {
+				return nil
+			}
 		}
 	}
 }

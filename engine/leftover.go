@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/rules"
+)
+
+// A leftover is what a removed rule has left of a primary that other rules are
+// for: one of them may render it now. Only a look at the primary can tell, so
+// that is what takes it away.
+type leftover struct {
+	rule   *rules.Rule // no more than its name, and as whom it writes
+	kind   Kind
+	object *object // nil: what the rule has patched into the primary
+	why    string  // it was still there after the last look
+}
+
+// leftovers are those of the primaries of one kind.
+type leftovers struct {
+	mu sync.Mutex
+	of map[Request]map[leftoverKey]leftover
+}
+
+type leftoverKey struct {
+	rule string
+	uid  types.UID // "": the patch
+}
+
+func (l *leftover) key() leftoverKey {
+	if l.object == nil {
+		return leftoverKey{rule: l.rule.Name}
+	}
+	return leftoverKey{l.rule.Name, l.object.GetUID()}
+}
+
+// add hands a leftover to the next look at a primary. It returns why the last
+// one has left it, or "".
+func (ls *leftovers) add(req Request, l leftover) (why string) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.of == nil {
+		ls.of = map[Request]map[leftoverKey]leftover{}
+	}
+	if ls.of[req] == nil {
+		ls.of[req] = map[leftoverKey]leftover{}
+	}
+	l.why = ls.of[req][l.key()].why
+	ls.of[req][l.key()] = l
+	return l.why
+}
+
+// list returns the leftovers of a primary.
+func (ls *leftovers) list(req Request) []leftover {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return slices.Collect(maps.Values(ls.of[req]))
+}
+
+// note says why a leftover is still there, or "" when nothing more is to be
+// done about it.
+func (ls *leftovers) note(req Request, l leftover, why string) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if l.why = why; why != "" {
+		ls.of[req][l.key()] = l
+		return
+	}
+	delete(ls.of[req], l.key())
+	if len(ls.of[req]) == 0 {
+		delete(ls.of, req)
+	}
+}
+
+// has reports whether a primary has any.
+func (ls *leftovers) has(req Request) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return len(ls.of[req]) > 0
+}
+
+// clearLeftovers takes away what removed rules have left of the primary, as far
+// as it is known that no rule wants it.
+func (p *pass) clearLeftovers(ctx context.Context) {
+	for _, l := range p.primary.leftovers.list(p.req) {
+		why, err := p.clearLeftover(ctx, &l)
+		switch {
+		case errors.Is(err, errStale): // It is found anew, unless it has another rule by now.
+		case err != nil:
+			p.outcomeOf(err)
+			why = err.Error()
+		}
+		p.primary.leftovers.note(p.req, l, why)
+	}
+}
+
+func (p *pass) clearLeftover(ctx context.Context, l *leftover) (why string, err error) {
+	if l.object == nil {
+		return p.clearPatch(ctx, l.rule)
+	}
+	id := l.object.identity(l.kind.GVK)
+	switch {
+	case p.wants(id):
+		return "another rule renders it", nil
+	case p.rendering.MayHaveMoved(l.rule, l.object.child(), id.GVK.GroupKind()):
+		return "another rule may render it, and cannot say yet", nil
+	}
+	return "", p.remove(ctx, l.rule, l.kind, l.object)
+}
+
+// clearPatch takes back what a removed rule has patched into the primary, when
+// it is known what other rules write there.
+func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, err error) {
+	for i := range p.rendering.Rules {
+		if r := &p.rendering.Rules[i]; !r.Leaving && r.Rule.Patches() && (r.Err != nil || r.PatchErr != nil || len(r.PatchWaits) > 0) {
+			return "another rule patches too, and cannot say yet what", nil
+		}
+	}
+	if p.self.patches[patchManager(rule.Name)] == (fields{}) {
+		return "", nil
+	}
+	p.patched = true
+	return "", p.engine.takePatchBack(ctx, p.cache.kind, p.self, rule)
+}
+
+// clearLeftoversAfter deletes what removed rules have left of a primary that is
+// known to be gone.
+func (e *Engine) clearLeftoversAfter(ctx context.Context, primary *primaryKind, gone Request) error {
+	var errs []error
+	for _, l := range primary.leftovers.list(gone) {
+		var why string
+		if l.object != nil {
+			by := e.writer(l.rule, gone, l.kind, l.object.GetNamespace())
+			_, err := e.discard(ctx, by, l.kind, l.object, gone, metav1.DeletePropagationBackground)
+			if err != nil && !errors.Is(err, errStale) {
+				why = err.Error()
+				errs = append(errs, fmt.Errorf("%s is gone: delete what rule %q has left: %w", gone, l.rule.Name, err))
+			}
+		}
+		primary.leftovers.note(gone, l, why)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"reconcel/rules"
+)
+
+// What goes with a rule that said onRuleRemoval: delete. It is looked for by
+// the label that all of it carries, and not watched: the rule may have been the
+// only one for its kinds. An object may have another rule by now, under whose
+// name it goes on to live; where there are rules for the primary, a look at the
+// primary decides (see leftover), and else nobody can want it.
+
+// removalGrace is how long a rule must be gone: whoever writes a file slowly, or
+// has moved it to be put back, has not removed its rules.
+const removalGrace = 5 * time.Second
+
+// removalBackoff is how long until what is left is looked for again.
+func removalBackoff() wait.Backoff {
+	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 100, Cap: time.Minute}
+}
+
+// sweepRemoved takes away what a removed rule has made, for as long as it
+// takes. What is in the way is logged when it is news.
+func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r removedRule) {
+	e.log.Info("a rule is removed, and soon all that it has made", "rule", r.name, "for", r.made.For, "in", removalGrace)
+	if wait.PollUntilContextCancel(ctx, removalGrace, false, func(context.Context) (bool, error) { return true, nil }) != nil {
+		return
+	}
+	said := ""
+	_ = removalBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+		done, problems := e.clearRemoved(ctx, pl, r)
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if now := list(problems); now != said && now != "" {
+			e.log.Warn("a removed rule has left something, will try again", "rule", r.name, "for", r.made.For, "problem", now)
+			said = now
+		}
+		return done, nil
+	})
+	if ctx.Err() == nil {
+		e.metrics.removing.Dec()
+		e.log.Info("nothing is left of a removed rule", "rule", r.name, "for", r.made.For)
+	}
+}
+
+// clearRemoved takes away what a removed rule has left now. It reports whether
+// there was nothing, and else what is in the way of it.
+func (e *Engine) clearRemoved(ctx context.Context, pl *plan, r removedRule) (done bool, problems []string) {
+	gk := schema.ParseGroupKind(r.made.For)
+	s := &removal{engine: e, rule: r, primary: pl.primaries[gk], paused: map[types.UID]bool{}}
+	// Without the primaries nothing goes: who is paused is to be left alone.
+	if err := s.clearPrimaries(ctx, gk); err != nil {
+		return false, []string{err.Error()}
+	}
+	for _, text := range r.made.Children {
+		if err := s.clearKind(ctx, parseKind(text)); err != nil {
+			s.problem(err.Error())
+		}
+	}
+	if s.left > 0 || len(s.problems) > 0 {
+		return false, s.problems
+	}
+	if err := e.inventory.cleared(ctx, r); err != nil {
+		return false, []string{err.Error()}
+	}
+	return true, nil
+}
+
+// A removal is one look at what a removed rule has left.
+type removal struct {
+	engine  *Engine
+	rule    removedRule
+	primary *primaryKind // nil: no rule is for the kind
+	global  bool         // the primaries have no namespace
+	paused  map[types.UID]bool
+
+	left     int
+	problems []string
+}
+
+// writes returns what stands for the rule where something is written for it.
+func (s *removal) writes() *rules.Rule { return s.rule.made.rule(s.rule.name) }
+
+func (s *removal) problem(text string) {
+	if !slices.Contains(s.problems, text) {
+		s.problems = append(s.problems, text)
+	}
+}
+
+// clearPrimaries takes back what the rule has patched, and sees which primaries
+// are paused.
+func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error {
+	k, err := s.engine.anyVersion(ctx, gk)
+	var unknown NoKindError
+	if errors.As(err, &unknown) {
+		return nil // Its objects have gone with it.
+	}
+	if err != nil {
+		return err
+	}
+	s.global = !k.Namespaced
+	return s.engine.eachOf(ctx, k, func(o *object) error {
+		if o.paused() {
+			s.paused[o.GetUID()] = true
+		}
+		if o.patches[patchManager(s.rule.name)] == (fields{}) {
+			return nil
+		}
+		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+		return s.clear(req, leftover{rule: s.writes(), kind: k}, func() error {
+			return s.engine.takePatchBack(ctx, k, o, s.writes())
+		})
+	})
+}
+
+// clearKind deletes the rule's children of one kind.
+func (s *removal) clearKind(ctx context.Context, gvk schema.GroupVersionKind) error {
+	k, err := s.engine.kinds.Find(ctx, gvk)
+	var unknown NoKindError
+	if errors.As(err, &unknown) {
+		k, err = s.engine.anyVersion(ctx, gvk.GroupKind())
+	}
+	if errors.As(err, &unknown) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.rule.name})
+	return s.engine.eachListed(ctx, k, metav1.ListOptions{LabelSelector: selector.String()}, childRole, func(o *object) error {
+		owner, ok := s.owner(o)
+		if !ok {
+			return nil
+		}
+		if o.terminating() {
+			s.left++
+			return nil
+		}
+		o.bare()
+		return s.clear(owner, leftover{rule: s.writes(), kind: k, object: o}, func() error {
+			return s.delete(ctx, k, o, owner)
+		})
+	})
+}
+
+// owner returns the primary of an object, if the rule has made it and it is not
+// to stay. A label is not enough: anybody can write one.
+func (s *removal) owner(o *object) (Request, bool) {
+	owner, ok := o.owner()
+	if !ok || o.rule() != s.rule.name || owner.Kind.String() != s.rule.made.For || !o.belongsTo(owner) || !o.labelled() {
+		return Request{}, false
+	}
+	if o.orphan() || slices.Contains(s.rule.made.Orphans, o.child()) {
+		return Request{}, false
+	}
+	if s.global {
+		owner.Namespace = ""
+	}
+	return owner, true
+}
+
+// labelled reports whether the object has its rule's label by our own write.
+func (o *object) labelled() bool {
+	return o.fields != (fields{}) && strings.Contains(o.fields.Value(), `"f:`+rules.LabelRule+`"`)
+}
+
+// bare drops what is not needed to delete the object: there may be many.
+func (o *object) bare() {
+	for key := range o.Object {
+		if key != "metadata" && key != "apiVersion" && key != "kind" {
+			delete(o.Object, key)
+		}
+	}
+}
+
+// clear takes one leftover away at once if no rule is for its primary, and else
+// has the primary looked at. What is in the way does not hold up the rest.
+func (s *removal) clear(req Request, l leftover, atOnce func() error) error {
+	s.left++
+	what := "the patch of " + req.String()
+	if l.object != nil {
+		what = name(l.kind.GVK.Kind, l.object.GetNamespace(), l.object.GetName())
+	}
+	switch {
+	case s.paused[req.UID]:
+		s.problem(what + ": " + req.String() + " is paused")
+	case s.primary == nil:
+		if err := atOnce(); err != nil && !errors.Is(err, errStale) {
+			s.problem(what + ": " + err.Error())
+		}
+	default:
+		if why := s.primary.leftovers.add(req, l); why != "" {
+			s.problem(what + ": " + why)
+		}
+		s.engine.queue.Add(req)
+	}
+	return nil
+}
+
+func (s *removal) delete(ctx context.Context, k Kind, o *object, owner Request) error {
+	by := s.engine.writer(s.writes(), owner, k, o.GetNamespace())
+	deleted, err := s.engine.discard(ctx, by, k, o, owner, metav1.DeletePropagationBackground)
+	if deleted != nil {
+		s.engine.log.Info("deleted after its rule", "object", owner.String(), "child", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.name)
+	}
+	return err
+}
+
+// takePatchBack gives up what a removed rule has written into a primary.
+func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *object, rule *rules.Rule) error {
+	metadata := map[string]any{"name": o.GetName(), "uid": o.GetUID()}
+	if k.Namespaced {
+		metadata["namespace"] = o.GetNamespace()
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": k.GVK.GroupVersion().String(), "kind": k.GVK.Kind, "metadata": metadata})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	force := true
+	primary := Request{Kind: k.GVK.GroupKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+	_, err = e.writer(rule, primary, k, o.GetNamespace()).Patch(ctx, o.GetName(), types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: patchManager(rule.Name), Force: &force})
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+		return errStale // It is another object now, or none.
+	case err != nil:
+		return refused(err)
+	}
+	e.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
+	e.log.Info("took back the patch of a removed rule", "object", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", rule.Name)
+	return nil
+}

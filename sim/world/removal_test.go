@@ -1,0 +1,220 @@
+package world_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/rules"
+	"reconcel/sim/world"
+)
+
+// goes is a rule for Foo that takes all that it has made with it.
+func goes(name, more string, children ...string) string {
+	return fooRule(name, "  onRuleRemoval: delete\n"+more, children...)
+}
+
+// begin puts a Foo into a world with some rules.
+func begin(t *testing.T, all ...string) *world.World {
+	t.Helper()
+	w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+strings.Join(all, ""))
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	return w
+}
+
+// remembered returns what the inventory says of a rule, "" if nothing.
+func remembered(t *testing.T, w *world.World, rule string) string {
+	t.Helper()
+	for _, o := range w.Cluster().All() {
+		if o.GetName() == "reconcel-inventory" {
+			data, _ := o.Object["data"].(map[string]any)
+			text, _ := data[rule].(string)
+			return text
+		}
+	}
+	t.Fatal("there is no inventory")
+	return ""
+}
+
+// configMaps lists the ConfigMaps, each with its rule.
+func configMaps(w *world.World) string {
+	var all []string
+	for _, o := range w.Objects() {
+		if o.GroupVersionKind().GroupKind() == configMapKind {
+			all = append(all, o.GetName()+"="+o.GetLabels()[rules.LabelRule])
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+var fooResource = runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"}
+
+// forService is a rule that makes nothing, for a kind of which there is nothing.
+const forService = "- name: other\n  for: {apiVersion: v1, kind: Service}\n"
+
+func TestRemovedRule(t *testing.T) {
+	orphan := strings.Replace(configMap("b"), "    template", "    onDelete: orphan\n    template", 1)
+	kept := strings.Replace(configMap("a"), "    template", "    onChange: keep\n    template", 1)
+	failing := "  validate:\n  - {expression: 'self.spec.replicas > 100', message: too few}\n"
+	for _, test := range []struct {
+		name   string
+		before []string
+		after  []string
+		want   string
+		rest   bool // the inventory goes on to know the rule
+	}{
+		{"the only rule for the kind", []string{goes("one", "", configMap("a"), configMap("b"))}, []string{forService}, "", false},
+		{"one of two", []string{goes("one", "", configMap("a")), fooRule("two", "", configMap("b"))}, []string{fooRule("two", "", configMap("b"))}, "b=two", false},
+		{"one that keeps", []string{fooRule("one", "  onRuleRemoval: keep\n", configMap("a"))}, []string{forService}, "a=one", true},
+		{"an orphan", []string{goes("one", "", configMap("a"), orphan)}, []string{forService}, "b=one", false},
+		{"an orphan, beside another rule", []string{goes("one", "", configMap("a"), orphan), fooRule("two", "", configMap("c"))},
+			[]string{fooRule("two", "", configMap("c"))}, "b=one c=two", false},
+		{"in order", []string{goes("one", "  teardown: ordered\n", configMap("a"))}, []string{forService}, "", false},
+		{"renamed", []string{goes("one", "", configMap("a"), configMap("b"))}, []string{goes("two", "", configMap("a"))}, "a=two", false},
+		{"renamed, and keeping", []string{goes("one", "", kept)}, []string{goes("two", "", kept)}, "a=one", true},
+		{"renamed to one that refuses the resource", []string{goes("one", "", configMap("a"))}, []string{goes("two", failing, configMap("a"))}, "a=one", true},
+		{"renamed to one whose name for it waits", []string{goes("one", "", configMap("a"))}, []string{goes("two", "", configMap("${self.status.none}a"))}, "a=one", true},
+		{"for another kind now", []string{goes("one", "", configMap("a"))}, []string{strings.Replace(forService, "other", "one", 1)}, "", true},
+		{"for another kind now, kept", []string{fooRule("one", "", configMap("a"))},
+			[]string{strings.Replace(forService, "other", "one", 1) + "  onRuleRemoval: delete\n"}, "a=one", true},
+	} {
+		for _, down := range []string{"running", "down"} {
+			t.Run(test.name+", "+down, func(t *testing.T) {
+				w := begin(t, test.before...)
+				uids := map[string]string{}
+				for _, o := range w.Objects() {
+					uids[o.GetName()] = string(o.GetUID())
+				}
+				reload(t, w, test.after...)
+				if down == "down" {
+					if err := w.Restart(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := configMaps(w); got != test.want {
+					t.Errorf("there are %q, want %q", got, test.want)
+				}
+				for _, o := range w.Objects() {
+					if o.GroupVersionKind().GroupKind() == configMapKind && uids[o.GetName()] != string(o.GetUID()) {
+						t.Errorf("%s was made anew", o.GetName())
+					}
+				}
+				if got := remembered(t, w, "one"); test.rest != (got != "") {
+					t.Errorf("the inventory says %q", got)
+				}
+			})
+		}
+	}
+}
+
+// TestRemovedRuleWaits leaves what may have another rule now, until that is
+// known.
+func TestRemovedRuleWaits(t *testing.T) {
+	w := begin(t, goes("one", "", configMap("a"), configMap("b")))
+	reload(t, w, goes("two", "", configMap("${self.spec.none}a")))
+	if got := configMaps(w); got != "a=one b=one" {
+		t.Fatalf("there are %q while it is not known what the other rule renders", got)
+	}
+	reload(t, w, goes("two", "", configMap("a")))
+	if got := configMaps(w); got != "a=two" {
+		t.Errorf("there are %q", got)
+	}
+}
+
+// TestRemovedPatch takes back what a rule wrote into the primary, but not what
+// its successor says too.
+func TestRemovedPatch(t *testing.T) {
+	patch := func(labels string) string { return fmt.Sprintf("  patch: {metadata: {labels: {%s}}}\n", labels) }
+	for _, test := range []struct {
+		name  string
+		after string
+		want  string
+	}{
+		{"no rule for the kind", forService, ""},
+		{"another rule for it", fooRule("two", "", configMap("a")), ""},
+		{"renamed", goes("two", patch("a: x")), "a"},
+		{"renamed to one that cannot say yet", goes("two", patch("a: '${self.status.none}'")), "a b"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := begin(t, goes("one", patch("a: x, b: x")))
+			before := len(w.Writes())
+			reload(t, w, test.after)
+			var got []string
+			for _, o := range w.Objects() {
+				for label := range map[string]bool{"a": true, "b": true} {
+					if o.GetKind() == "Foo" && o.GetLabels()[label] != "" {
+						got = append(got, label)
+					}
+				}
+			}
+			if len(got) == 2 {
+				got = []string{"a", "b"}
+			}
+			if strings.Join(got, " ") != test.want {
+				t.Errorf("the labels are %q, want %q; written was %v", got, test.want, w.Writes()[before:])
+			}
+		})
+	}
+}
+
+// TestRemovedWhilePaused waits for the end of the pause.
+func TestRemovedWhilePaused(t *testing.T) {
+	for _, after := range []string{forService, fooRule("two", "", configMap("c"))} {
+		w := begin(t, goes("one", "", configMap("a")))
+		pause := func(value string) {
+			t.Helper()
+			body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, rules.AnnotationPaused, value)
+			_, err := w.Cluster().Client("someone").Resource(fooResource).Namespace("default").
+				Patch(t.Context(), "example-foo", types.MergePatchType, body, metav1.PatchOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			settle(t, w)
+		}
+		pause("true")
+		reload(t, w, after)
+		if got := configMaps(w); got != "a=one" {
+			t.Errorf("while it is paused there are %q", got)
+		}
+		pause("false")
+		if got := configMaps(w); strings.Contains(got, "a=") {
+			t.Errorf("after the pause there are %q", got)
+		}
+	}
+}
+
+// TestRemovedAndBack puts a rule back: it makes its children again.
+func TestRemovedAndBack(t *testing.T) {
+	rule := goes("one", "", configMap("a"))
+	w := begin(t, rule)
+	reload(t, w, forService)
+	if got := configMaps(w); got != "" {
+		t.Fatalf("there are %q", got)
+	}
+	reload(t, w, rule)
+	if got := configMaps(w); got != "a=one" {
+		t.Errorf("there are %q", got)
+	}
+}
+
+// TestForThereAndBack moves a rule to another kind and back: what it made at
+// first and does not render any more goes.
+func TestForThereAndBack(t *testing.T) {
+	secret := "  - id: s\n    template: {apiVersion: v1, kind: Secret, metadata: {name: s}}\n"
+	w := begin(t, fooRule("one", "", configMap("a"), secret))
+	reload(t, w, strings.Replace(forService, "other", "one", 1))
+	reload(t, w, fooRule("one", "", configMap("a")))
+	for _, o := range w.Objects() {
+		if o.GetKind() == "Secret" {
+			t.Error("a child of a former kind is still there")
+		}
+	}
+	if got := configMaps(w); got != "a=one" {
+		t.Errorf("there are %q", got)
+	}
+}
