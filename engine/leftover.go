@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
@@ -93,6 +94,9 @@ func (p *pass) clearLeftovers(ctx context.Context) {
 	for _, l := range p.primary.leftovers.list(p.req) {
 		why, err := p.clearLeftover(ctx, &l)
 		switch {
+		case errors.Is(err, errStale) && !p.confirmed:
+			p.again(staleRetry) // The primary is not what this pass has seen.
+			continue
 		case errors.Is(err, errStale): // It is found anew, unless it has another rule by now.
 		case err != nil:
 			p.outcomeOf(err)
@@ -107,13 +111,48 @@ func (p *pass) clearLeftover(ctx context.Context, l *leftover) (why string, err 
 		return p.clearPatch(ctx, l.rule)
 	}
 	id := l.object.identity(l.kind.GVK)
-	switch {
-	case p.wants(id):
+	switch kept, wanted := p.keptOrWanted(id); {
+	case kept:
+		return keptByAnother, nil
+	case wanted:
 		return "another rule renders it", nil
-	case p.rendering.MayHaveMoved(l.rule, l.object.child(), id.GVK.GroupKind()):
+	case p.rendering.MayHaveMoved(l.rule, l.object.child(), id.GVK.GroupKind()), p.incomplete(l.object.child(), id.GVK.GroupKind()):
 		return "another rule may render it, and cannot say yet", nil
 	}
 	return "", p.remove(ctx, l.rule, l.kind, l.object)
+}
+
+// keptByAnother is why an object stays, with its label, that another rule leaves
+// alone because it exists.
+const keptByAnother = "another rule keeps it as it is"
+
+// keptOrWanted reports whether a rule leaves an object alone, or renders it.
+func (p *pass) keptOrWanted(id rules.Identity) (kept, wanted bool) {
+	if !p.wants(id) {
+		return false, false
+	}
+	for i := range p.rendering.Rules {
+		if slices.ContainsFunc(p.rendering.Rules[i].Children, func(c rules.ChildResult) bool { return keeps(c.Child) && wantsObject(&c, id) }) {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// incomplete reports whether a rule makes interchangeable objects of a kind from a
+// child of this id, and not all of them are there yet, or known. Then one that it
+// does not take over must not go before another one is in its place.
+func (p *pass) incomplete(child string, gk schema.GroupKind) bool {
+	missing := func(d rules.Desired) bool { return d.State == rules.Rendered && p.live(d.Identity) == nil }
+	for i := range p.rendering.Rules {
+		r := &p.rendering.Rules[i]
+		if !r.Leaving && slices.ContainsFunc(r.Children, func(c rules.ChildResult) bool {
+			return c.Child.Interchangeable() && c.Child.ID == child && c.Child.GVK.GroupKind() == gk && slices.ContainsFunc(c.Objects, missing)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // clearPatch takes back what a removed rule has patched into the primary, when

@@ -72,8 +72,13 @@ func (e *Engine) clearRemoved(ctx context.Context, pl *plan, r removedRule) (don
 			s.problem(err.Error())
 		}
 	}
-	if s.left > 0 || len(s.problems) > 0 {
+	switch {
+	case s.left > 0 || len(s.problems) > 0:
 		return false, s.problems
+	case s.kept > 0:
+		// Should that rule let go of it, the next look at its primary takes it away,
+		// or the next process: the inventory goes on to know the removed rule.
+		return true, nil
 	}
 	if err := e.inventory.cleared(ctx, r); err != nil {
 		return false, []string{err.Error()}
@@ -89,7 +94,8 @@ type removal struct {
 	global  bool         // the primaries have no namespace
 	paused  map[types.UID]bool
 
-	left     int
+	left     int // is still to go
+	kept     int // by another rule, as it is
 	problems []string
 }
 
@@ -204,7 +210,12 @@ func (s *removal) clear(req Request, l leftover, atOnce func() error) error {
 			s.problem(what + ": " + err.Error())
 		}
 	default:
-		if why := s.primary.leftovers.add(req, l); why != "" {
+		switch why := s.primary.leftovers.add(req, l); why {
+		case "":
+		case keptByAnother:
+			s.left--
+			s.kept++
+		default:
 			s.problem(what + ": " + why)
 		}
 		s.engine.queue.Add(req)

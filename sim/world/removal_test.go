@@ -1,15 +1,20 @@
 package world_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
+	"reconcel/sim"
 	"reconcel/sim/world"
 )
 
@@ -25,6 +30,17 @@ func begin(t *testing.T, all ...string) *world.World {
 	put(t, w, "../../examples/foo/foo.yaml")
 	settle(t, w)
 	return w
+}
+
+// merge patches the Foo.
+func merge(t *testing.T, w *world.World, body []byte) {
+	t.Helper()
+	_, err := w.Cluster().Client("someone").Resource(fooResource).Namespace("default").
+		Patch(t.Context(), "example-foo", types.MergePatchType, body, metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle(t, w)
 }
 
 // remembered returns what the inventory says of a rule, "" if nothing.
@@ -168,13 +184,7 @@ func TestRemovedWhilePaused(t *testing.T) {
 		w := begin(t, goes("one", "", configMap("a")))
 		pause := func(value string) {
 			t.Helper()
-			body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, rules.AnnotationPaused, value)
-			_, err := w.Cluster().Client("someone").Resource(fooResource).Namespace("default").
-				Patch(t.Context(), "example-foo", types.MergePatchType, body, metav1.PatchOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			settle(t, w)
+			merge(t, w, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, rules.AnnotationPaused, value))
 		}
 		pause("true")
 		reload(t, w, after)
@@ -216,5 +226,108 @@ func TestForThereAndBack(t *testing.T) {
 	}
 	if got := configMaps(w); got != "a=one" {
 		t.Errorf("there are %q", got)
+	}
+}
+
+// TestRenamedWithReplicas lets a rule take over replicas of which it would have
+// chosen others: there are never fewer than before.
+func TestRenamedWithReplicas(t *testing.T) {
+	many := "  - id: many\n    replicas: self.spec.replicas\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {generateName: m-}}\n"
+	w := begin(t, goes("one", "", many))
+	scale := func(n int) {
+		t.Helper()
+		merge(t, w, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n))
+	}
+	names := func() (all []string) {
+		for _, o := range w.Objects() {
+			if o.GroupVersionKind().GroupKind() == configMapKind {
+				all = append(all, o.GetName()+"="+o.GetLabels()[rules.LabelRule])
+			}
+		}
+		return all
+	}
+	first := names()
+	scale(3)
+	if err := w.Advance(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	// The lowest ordinal is made anew, and then goes as the youngest.
+	configs := w.Cluster().Client("someone").Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("default")
+	if err := configs.Delete(t.Context(), strings.TrimSuffix(first[0], "=one"), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, w)
+	scale(2)
+	before := names()
+	if len(before) != 2 || slices.Contains(before, first[0]) {
+		t.Fatalf("there are %v, which is no gap", before)
+	}
+	w.Cluster().Fail(sim.Failure{By: world.Controller, Verb: "apply", Kind: configMapKind, Name: strings.TrimSuffix(first[0], "=one"), Times: 1, Err: errors.New("not now")})
+	told := len(w.Writes())
+	reload(t, w, goes("two", "", many))
+	if got := names(); len(got) != 2 || strings.Contains(strings.Join(got, " "), "=one") {
+		t.Errorf("there are %v", got)
+	}
+	var order []string
+	for _, write := range w.Writes()[told:] {
+		if write.Err == nil && write.Kind.GroupKind() == configMapKind {
+			order = append(order, write.Verb+" "+write.Name)
+		}
+	}
+	if want := "apply " + strings.TrimSuffix(first[0], "=one"); slices.Index(order, want) < 0 || !strings.HasPrefix(order[len(order)-1], "delete ") {
+		t.Errorf("the writes are %q, want %q and a delete at last", order, want)
+	}
+}
+
+// TestRemovedRuleLeavesOthers has objects beside those of the rule that look like
+// them, and a rule of its name that is for another kind.
+func TestRemovedRuleLeavesOthers(t *testing.T) {
+	here := "- name: one\n  for: {apiVersion: v1, kind: Service}\n  children:\n" + configMap("of-service-s")
+	for _, test := range []struct {
+		name  string
+		after string
+		want  string
+	}{
+		{"no rule for the kind", forService, "forged-0=one forged-1=one forged-2=one"},
+		{"another rule for it", fooRule("two", "", configMap("b")), "b=two forged-0=one forged-1=one forged-2=one"},
+		{"its name for another kind", here, "forged-0=one forged-1=one forged-2=one of-service-s=one"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := begin(t, goes("one", "  teardown: ordered\n", configMap("a")))
+			var foo *unstructured.Unstructured
+			for _, o := range w.Objects() {
+				if o.GetKind() == "Foo" {
+					foo = o
+				}
+			}
+			for i, forge := range []func(*unstructured.Unstructured){
+				func(u *unstructured.Unstructured) {
+					u.SetAnnotations(map[string]string{rules.AnnotationOwner: string(foo.GetUID()) + "/Foo.samplecontroller.k8s.io/default/example-foo"})
+				},
+				func(u *unstructured.Unstructured) {
+					u.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(foo, foo.GroupVersionKind())})
+				},
+				func(*unstructured.Unstructured) {},
+			} {
+				u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+				u.SetNamespace("default")
+				u.SetName(fmt.Sprintf("forged-%d", i))
+				u.SetLabels(map[string]string{rules.LabelRule: "one", rules.LabelChild: "ca"})
+				forge(u)
+				if _, err := w.Cluster().Put(u); err != nil {
+					t.Fatal(err)
+				}
+			}
+			service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}}
+			service.SetNamespace("default")
+			service.SetName("s")
+			if _, err := w.Cluster().Put(service); err != nil {
+				t.Fatal(err)
+			}
+			reload(t, w, test.after)
+			if got := configMaps(w); got != test.want {
+				t.Errorf("there are %q, want %q", got, test.want)
+			}
+		})
 	}
 }
