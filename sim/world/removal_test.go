@@ -331,3 +331,27 @@ func TestRemovedRuleLeavesOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestRenamedForNamespaces is about primaries without a namespace.
+func TestRenamedForNamespaces(t *testing.T) {
+	rule := func(name, more string, children ...string) string {
+		return strings.NewReplacer("samplecontroller.k8s.io/v1alpha1", "v1", "kind: Foo", "kind: Namespace, when: 'self.metadata.name == \"default\"'").
+			Replace(goes(name, more, children...))
+	}
+	w := begin(t, rule("one", "  patch: {metadata: {labels: {team: a}}}\n", configMap("a"), configMap("b")))
+	if got := configMaps(w); got != "a=one b=one" {
+		t.Fatalf("there are %q", got)
+	}
+	reload(t, w, rule("two", "", configMap("a")))
+	if got := configMaps(w); got != "a=two" {
+		t.Errorf("there are %q", got)
+	}
+	for _, o := range w.Cluster().All() {
+		if o.GetKind() == "Namespace" && o.GetLabels()["team"] != "" {
+			t.Errorf("%s has the labels %v", o.GetName(), o.GetLabels())
+		}
+	}
+	if got := remembered(t, w, "one"); got != "" {
+		t.Errorf("the inventory says %q", got)
+	}
+}
