@@ -27,6 +27,15 @@
 // render any more, or a finalizer of a rule that is gone, is cleared away under
 // the permissions that were needed before: these have to stay until that is done.
 //
+// # Accounts
+//
+// What rules write as a ServiceAccount is needed by the account and not by the
+// engine, which may act as exactly the accounts that are named. An account gets a
+// ClusterRole, as what it is bound in is decided apart from what it may do: in the
+// namespaces that rules name if they write nowhere else, in all namespaces
+// otherwise. The account of each namespace is bound by whoever the namespace
+// belongs to.
+//
 // # Owner references
 //
 // Children carry owner references with blockOwnerDeletion. The admission plugin

@@ -96,6 +96,15 @@
 // Finalizers are set and taken off by patches that hold for one resource
 // version.
 //
+// # As whom rules write
+//
+// A rule with an account writes its children and its patch as that ServiceAccount;
+// reads, status and finalizers are the engine's own. The account travels in the
+// context of a request, and one transport puts it on the way (impersonating), so
+// that all accounts share a client. Who can write at all is a matter of types:
+// what reads cannot write, and what writes for a rule knows the rule (writer). An
+// account without a name is an error in both places, and never a request.
+//
 // # Several processes
 //
 // All that stand by watch and follow the rules; one leads and writes. The lead is

@@ -47,7 +47,7 @@ func (c *compiler) account() {
 
 // impersonates reports whether there is an account as which the rule can write.
 func (r *run) impersonates() bool {
-	if r.rule.Account == nil {
+	if r.rule.Account == nil || r.rule.Account.Namespace != "" || r.primary.namespace != "" {
 		return true
 	}
 	if _, err := r.rule.Account.In(r.primary.namespace); err != nil {
