@@ -120,6 +120,17 @@ func TestValuesCannotBeMoreThanValues(t *testing.T) {
 	}
 }
 
+// YAML 1.1, which kubectl reads, takes some words for true and false.
+func TestWordsStayWords(t *testing.T) {
+	o := options
+	o.Name, o.Namespace = "yes", "no"
+	for _, u := range parse(t, printed(t, o.Manifests(needs(t, deploy.Usual, source(t, "../examples/foo/rules.yaml")), nil))) {
+		if u.GetName() == "" || u.GetName() == o.Name && u.GetKind() != "ClusterRole" && u.GetKind() != "ClusterRoleBinding" && u.GetNamespace() != o.Namespace {
+			t.Errorf("%s: got %v", u.GetKind(), u.Object["metadata"])
+		}
+	}
+}
+
 func TestNamesThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ name, namespace, want string }{
 		{"reconcel", "reconcel-system", ""},

@@ -93,12 +93,26 @@ func (m Manifest) YAML() ([]byte, error) {
 	e.SetIndent(2)
 	e.CompactSeqIndent()
 	for _, doc := range m.docs {
+		quote(doc)
 		if err := e.Encode(doc); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	err := e.Close()
 	return b.Bytes(), err
+}
+
+// oldBooleans are words that kubectl takes for true or false, as YAML 1.1 does,
+// and that the encoder leaves without quotes.
+var oldBooleans = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
+
+func quote(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && oldBooleans.MatchString(n.Value) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, c := range n.Content {
+		quote(c)
+	}
 }
 
 // Print returns manifests one after the other, as kubectl apply takes them.
