@@ -94,9 +94,12 @@ func (a *author) typeChecked(policies int) {
 	})
 }
 
-// manyRules ask for as much as fits into one policy.
-func manyRules() string {
-	rules := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: many\n" +
+// ownRules are more than the examples have: a selector for a kind that can be
+// scaled, and as many rights as fit into one policy.
+func ownRules() string {
+	rules := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: selected\n" +
+		"  for: {apiVersion: apps/v1, kind: ReplicaSet, selector: {matchLabels: {authors: \"yes\"}}}\n" +
+		"  children: [{id: c, template: {apiVersion: v1, kind: Secret, metadata: {name: \"${self.metadata.name}\"}}}]\n- name: many\n" +
 		"  for: {apiVersion: k8stest.justin0u0.com/v1alpha1, kind: PodSet, namespaces: [\"auth*\"]}\n  lookups:\n"
 	for i := range 24 {
 		rules += fmt.Sprintf("  - {id: l%d, apiVersion: v1, kind: ConfigMap, name: l%d}\n", i, i)
@@ -117,7 +120,7 @@ spec: {image: busybox, message: hello, replicas: 1}
 func TestAuthorsMustHoldTheRights(t *testing.T) {
 	a := &author{T: t, cluster: devcluster.Shared(t), folder: t.TempDir()}
 	binary := buildBinary(t)
-	args := []string{"manifests", "--admission", "--crd", "../crds", "--name", "authors", "--namespace", "authors", "--rules", a.file("many.yaml", manyRules())}
+	args := []string{"manifests", "--admission", "--crd", "../crds", "--name", "authors", "--namespace", "authors", "--rules", a.file("own.yaml", ownRules())}
 	examples, err := filepath.Glob("../examples/*/rules.yaml")
 	if err != nil || len(examples) < 13 {
 		t.Fatalf("%d examples: %v", len(examples), err)
@@ -153,16 +156,38 @@ func TestAuthorsMustHoldTheRights(t *testing.T) {
 	a.grant("get", "configmaps")
 	a.admitted("create", "--dry-run=server", "-f", podSet)
 
-	// Namespaces that the rule is not for are nobody's business.
+	a.selects()
+}
+
+// selects has jane make what rules select by label, and what they do not.
+func (a *author) selects() {
+	a.Helper()
+	t := a.T
 	kubectl(t, a.cluster, "create", "clusterrole", "authors-namespaces", "--verb=create", "--resource=namespaces")
 	kubectl(t, a.cluster, "create", "clusterrolebinding", "authors-namespaces", "--clusterrole=authors-namespaces", "--user=jane")
 	t.Cleanup(func() {
 		kubectl(t, a.cluster, "delete", "clusterrole,clusterrolebinding", "authors-namespaces")
 	})
 	a.admitted("create", "namespace", "authors-plain", "--dry-run=server")
-	decorated := a.file("namespace.yaml", `{apiVersion: v1, kind: Namespace, metadata: {name: authors-more, labels: {platform.example.com/decorate: "true"}}}`)
-	a.denied(`rule "namespace-decorator" makes networkpolicies.networking.k8s.io: jane may not create them in namespace authors-more`,
-		"create", "--dry-run=server", "-f", decorated)
+	for _, name := range []string{"name", "generateName"} {
+		decorated := a.file("namespace.yaml", `{apiVersion: v1, kind: Namespace, metadata: {`+name+`: authors-more, labels: {platform.example.com/decorate: "true"}}}`)
+		a.denied(`rule "namespace-decorator" makes networkpolicies.networking.k8s.io: jane may not create them in namespace authors-more`,
+			"create", "--dry-run=server", "-f", decorated)
+	}
+
+	const secrets = `rule "selected" makes secrets: jane may not create them in namespace authors`
+	replicaSet := func(name, labels string) string {
+		return a.file(name+".yaml", `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: `+name+`, labels: {`+labels+`}}, spec: {`+
+			`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: x, image: x}]}}}}`)
+	}
+	a.grant("get,create,patch", "replicasets.apps,replicasets.apps/scale")
+	a.grant("list", "pods") // Another rule counts them.
+	a.admitted("create", "-f", replicaSet("plain", ""))
+	a.denied(secrets, "create", "-f", replicaSet("selected", `authors: "yes"`))
+	a.denied(secrets, "label", "replicaset/plain", "authors=yes")
+	// A request for the scale shows no labels.
+	a.denied(secrets, "scale", "replicaset/plain", "--replicas=2")
+	a.admitted("annotate", "replicaset/plain", "authors=no")
 }
 
 // changes has jane change and delete her Sample.
