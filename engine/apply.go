@@ -78,6 +78,8 @@ func (p *pass) inScope(k Kind, d *rules.Desired) error {
 		why = fmt.Sprintf("%s is namespaced: take it out of allow.clusterScoped", id.GVK.Kind)
 	case k.Namespaced && id.Namespace == "":
 		why = fmt.Sprintf("metadata.namespace is missing, %s is namespaced", id.GVK.Kind)
+	case k.Namespaced && !p.engine.follows(id.Namespace):
+		why = p.engine.notFollowed(id.Namespace)
 	case !k.Namespaced && !allowed:
 		why = fmt.Sprintf("%s is cluster-scoped: the rule may write it only if allow.clusterScoped names it", id.GVK.Kind)
 	default:

@@ -63,7 +63,8 @@ func converged(tb testing.TB) (*Engine, Request) {
 	deployment.Object["status"] = status
 
 	for _, w := range e.plan.Load().watches {
-		c := &cached{objects: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})}
+		store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})
+		c := &cached{parts: []*part{newFilledPart("", store)}}
 		c.kind = Kind{GVK: w.key.gvk, Namespaced: true, Status: true}
 		none := NoConditions
 		c.conditions.Store(&none)
@@ -71,7 +72,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 		if w.key.role == primaryRole {
 			o = foo
 		}
-		if err := c.objects.Add(o); err != nil {
+		if err := store.Add(o); err != nil {
 			tb.Fatal(err)
 		}
 		w.cached.Store(c)

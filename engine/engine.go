@@ -31,6 +31,11 @@ type Options struct {
 	Namespace string
 	Name      string
 
+	// Namespaces are those that are followed; none stands for all. Nothing is
+	// asked of the whole cluster then, so that kinds that are in no namespace
+	// cannot be followed, and nothing is read or written in other namespaces.
+	Namespaces []string
+
 	Leadership *Leadership // nil: this is the only process
 
 	Workers      int           // objects served at a time; default 16
@@ -108,7 +113,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	}
 	e := newEngine(surroundings, options, program)
 	e.broadcaster, e.candidate, e.leading = broadcaster, candidate, candidate == nil
-	e.watches = &watches{client: e.client, kinds: e.kinds, log: e.log}
+	e.watches = &watches{client: e.client, kinds: e.kinds, namespaces: options.Namespaces, log: e.log}
 	e.reloads, e.ended = make(chan reload), make(chan struct{})
 	return e, nil
 }
@@ -243,8 +248,10 @@ func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
 // unsettled names the kinds that have no cache yet.
 func unsettled(watches []*watch) (missing []string) {
 	for _, w := range watches {
-		if !w.settled() {
-			missing = append(missing, fmt.Sprintf("%s: %s", w.key.gvk.Kind, w.trouble()))
+		for _, err := range w.troubles() {
+			if !isOutOfReach(err) {
+				missing = append(missing, fmt.Sprintf("%s: %s", w.key.gvk.Kind, err))
+			}
 		}
 	}
 	return missing

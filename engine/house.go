@@ -58,7 +58,7 @@ func (e *Engine) clearKinds(ctx context.Context, pl *plan) {
 
 func (e *Engine) clearKind(ctx context.Context, former map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch) {
 	cache := w.cached.Load()
-	if cache == nil {
+	if cache == nil || !cache.complete() {
 		return
 	}
 	for i, gvk := range former[r.Name] {

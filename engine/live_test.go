@@ -30,7 +30,7 @@ func cacheWith(t *testing.T, versions ...string) (*pass, cache.Indexer) {
 		}
 	}
 	w := &watch{}
-	w.cached.Store(&cached{objects: store})
+	w.cached.Store(&cached{parts: []*part{newFilledPart("", store)}})
 	return &pass{memory: &memory{}, primary: &primaryKind{children: map[schema.GroupVersionKind]*watch{deployment: w}}}, store
 }
 

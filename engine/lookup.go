@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,9 +32,16 @@ func (p *pass) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) 
 	case q.Namespace == "":
 		return nil, fmt.Errorf("namespace is missing: %s is namespaced and the resource is not", l.GVK.Kind)
 	}
+	if q.Namespace != "" && c.part(q.Namespace) == nil {
+		return nil, errors.New(p.engine.notFollowed(q.Namespace))
+	}
 	p.memory.reads.note(&w.interests, p.req, query{q.Namespace, q.Name, q.Selector})
+	if err := c.unread(q.Namespace); err != nil {
+		p.noteUnread(l, err)
+		return nil, rules.ErrUnwatched // Asked again as soon as it is listed.
+	}
 	if q.Name == "" {
-		return c.list(q.Namespace, q.Selector), nil
+		return c.find(q.Namespace, q.Selector), nil
 	}
 	if o := c.get(q.Namespace, q.Name); o != nil {
 		return []map[string]any{o.Object}, nil
@@ -41,9 +49,17 @@ func (p *pass) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) 
 	return nil, nil
 }
 
-// list returns the cached objects in a namespace, or with "" in all of them,
+// noteUnread notes that what a lookup reads is not known, and why.
+func (p *pass) noteUnread(l *rules.Lookup, why error) {
+	if p.unread == nil {
+		p.unread = map[*rules.Lookup]error{}
+	}
+	p.unread[l] = why
+}
+
+// find returns the cached objects in a namespace, or with "" in all of them,
 // that a selector matches, sorted by namespace and name.
-func (c *cached) list(namespace string, selector labels.Selector) []map[string]any {
+func (c *cached) find(namespace string, selector labels.Selector) []map[string]any {
 	items := c.in(namespace)
 	found := make([]listed, 0, len(items))
 	for _, item := range items {
@@ -72,8 +88,12 @@ type listed struct {
 // in returns the cached objects of a namespace, or with "" all of them.
 func (c *cached) in(namespace string) []any {
 	if namespace == "" {
-		return c.objects.List()
+		return c.list()
 	}
-	items, _ := c.objects.ByIndex(cache.NamespaceIndex, namespace) // Its only error is an unknown index.
+	p := c.part(namespace)
+	if p == nil {
+		return nil
+	}
+	items, _ := p.objects.ByIndex(cache.NamespaceIndex, namespace) // Its only error is an unknown index.
 	return items
 }

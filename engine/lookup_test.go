@@ -25,7 +25,7 @@ func lookupPass(tb testing.TB, namespaced bool, objects ...*object) (*pass, *rul
 			tb.Fatal(err)
 		}
 	}
-	w.cached.Store(&cached{kind: Kind{GVK: w.key.gvk, Namespaced: namespaced}, objects: store})
+	w.cached.Store(&cached{kind: Kind{GVK: w.key.gvk, Namespaced: namespaced}, parts: []*part{newFilledPart("", store)}})
 	l := &rules.Lookup{ID: "things", GVK: w.key.gvk}
 	return &pass{memory: &memory{}, req: reader("one"), primary: &primaryKind{lookups: map[*rules.Lookup]*watch{l: w}}}, l
 }
@@ -217,7 +217,7 @@ func TestPlanOfLookups(t *testing.T) {
 		{rules.RuleResult{Rule: reads, Leaving: true}, ": "},
 		{rules.RuleResult{Rule: writes}, ": "},
 	} {
-		kind, why := widgets.unwatched(&test.result)
+		kind, why := widgets.unwatched(&test.result, "default")
 		if got := kind + ": " + why; got != test.want {
 			t.Errorf("rule %s, leaving %t: it waits for %q, want %q", test.result.Rule.Name, test.result.Leaving, got, test.want)
 		}

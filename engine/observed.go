@@ -116,7 +116,7 @@ func (p *pass) live(id rules.Identity) *object {
 	if w == nil || w.object == nil {
 		return c.get(id.Namespace, id.Name)
 	}
-	seen := c.seen(w.version) // Before the object: what it then lacks is gone.
+	seen := c.seen(id.Namespace, w.version) // Before the object: what it then lacks is gone.
 	o := c.get(id.Namespace, id.Name)
 	if seen || o != nil && !older(o.GetResourceVersion(), w.version) {
 		w.object = nil
@@ -140,7 +140,7 @@ func (p *pass) forget() {
 		if c == nil {
 			return true
 		}
-		if !c.seen(d.version) {
+		if !c.seen(d.identity.Namespace, d.version) {
 			return false
 		}
 		o := c.get(d.identity.Namespace, d.identity.Name)

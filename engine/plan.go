@@ -123,13 +123,19 @@ func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *cached {
 // rendered.
 func (pk *primaryKind) watchesOf(r *rules.Rule) []*watch { return pk.byRule[r] }
 
-// unwatched names the first kind that a rule renders or reads and that has no
-// cache, and why; both are "" when all have. A rule that is leaving does not
-// wait for what it reads, which must not keep the primary from going.
-func (pk *primaryKind) unwatched(r *rules.RuleResult) (kind, why string) {
-	for _, c := range r.Rule.Children {
-		if w := pk.children[c.GVK]; w.cached.Load() == nil {
-			return c.GVK.Kind, w.trouble().Error()
+// unwatched names the first kind that a rule for a primary in a namespace renders
+// or reads and that has no cache, and why; both are "" when all have. A rule that
+// is leaving does not wait for what it reads, which must not keep the primary
+// from going.
+func (pk *primaryKind) unwatched(r *rules.RuleResult, namespace string) (kind, why string) {
+	for _, child := range r.Rule.Children {
+		w := pk.children[child.GVK]
+		c := w.cached.Load()
+		if c == nil {
+			return child.GVK.Kind, w.trouble().Error()
+		}
+		if err := c.blindSpot(r.Rule, namespace); err != nil {
+			return child.GVK.Kind, err.Error()
 		}
 	}
 	if r.Leaving {
@@ -175,16 +181,38 @@ func (pk *primaryKind) uses(w *watch) bool {
 
 // trouble says why a watch has no cache.
 func (w *watch) trouble() error {
-	if err := w.problem.Load(); err != nil {
-		return *err
+	if all := w.troubles(); len(all) > 0 {
+		return all[0]
 	}
 	return errStarting
 }
 
-// settled reports whether a watch has a cache, or a kind to wait for.
-func (w *watch) settled() bool {
+// troubles say why a watch does not have all that it is to have.
+func (w *watch) troubles() (all []error) {
+	if err := w.problem.Load(); err != nil {
+		return []error{*err}
+	}
+	c := w.following.Load()
+	if c == nil {
+		c = w.cached.Load()
+	}
+	if c == nil {
+		return []error{errStarting}
+	}
+	for _, p := range c.parts {
+		if err := p.problem.Load(); err != nil {
+			all = append(all, *err)
+		}
+	}
+	return all
+}
+
+// isOutOfReach reports whether there is nothing to list: the API server does not
+// know the kind, or it cannot be followed in some namespaces only.
+func isOutOfReach(err error) bool {
 	var unknown NoKindError
-	return w.cached.Load() != nil || errors.As(w.trouble(), &unknown)
+	var scope scopeError
+	return errors.As(err, &unknown) || errors.As(err, &scope)
 }
 
 var errStarting = errors.New("not listed yet")

@@ -23,7 +23,7 @@ func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
 		return Result{}, nil // No rule is for this kind.
 	}
 	cache := primary.watch.cached.Load()
-	if cache == nil {
+	if cache == nil || !cache.shows(req.Namespace) {
 		return Result{}, nil // Asked again as soon as there is one.
 	}
 	self, err := e.find(ctx, primary, cache, req)
@@ -80,7 +80,8 @@ type pass struct {
 	self      *object
 	memory    *memory
 	rendering *rules.Rendering
-	wanted    map[objectKey]bool // what is rendered, where it is much; see wants
+	wanted    map[objectKey]bool      // what is rendered, where it is much; see wants
+	unread    map[*rules.Lookup]error // why what they read is not known
 
 	confirmed bool // the cached primary was found to be up to date by a live read
 	wrote     bool
@@ -146,7 +147,7 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if r.Leaving {
 		return p.end(ctx, r)
 	}
-	if kind, why := p.primary.unwatched(r); why != "" {
+	if kind, why := p.unwatched(r); why != "" {
 		return outcome{state: waiting, reason: reasonWaiting,
 			message: fmt.Sprintf("rule %q waits for kind %s: %s", r.Rule.Name, kind, why)}
 	}

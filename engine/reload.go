@@ -105,7 +105,8 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program, former pas
 // awaitFresh gives new watches time to be listed. A kind that may not be read is
 // not waited for: that takes somebody to change it.
 func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch) error {
-	pending := func(w *watch) bool { return !w.settled() && !apierrors.IsForbidden(w.trouble()) }
+	late := func(err error) bool { return !isOutOfReach(err) && !apierrors.IsForbidden(err) }
+	pending := func(w *watch) bool { return slices.ContainsFunc(w.troubles(), late) }
 	listed := func(context.Context) (bool, error) { return !slices.ContainsFunc(fresh, pending), nil }
 	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, reloadPatience, true, listed)
 	if ctx.Err() != nil {

@@ -109,7 +109,7 @@ func (w *watch) list() (all []*object) {
 	if c == nil {
 		return nil
 	}
-	for _, item := range c.objects.List() {
+	for _, item := range c.list() {
 		all = append(all, item.(*object))
 	}
 	return all

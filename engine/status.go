@@ -125,7 +125,7 @@ func (p *pass) keepsStatus(r *rules.RuleResult) bool {
 	if !r.Matches {
 		return false
 	}
-	_, why := p.primary.unwatched(r)
+	_, why := p.unwatched(r)
 	return why != ""
 }
 

@@ -25,9 +25,8 @@ type Stepper struct {
 // A view is a watch whose events are handed in.
 type view struct {
 	*watch
-	kind     Kind
+	shows    *cached
 	selector labels.Selector
-	store    cache.Indexer
 }
 
 // A Snapshot is what a cluster holds at a resourceVersion. The objects are not
@@ -95,6 +94,9 @@ func (s *Stepper) keepHouse(ctx context.Context, pl *plan) error {
 // view gives a watch its cache, unless there is no such kind.
 func (s *Stepper) view(ctx context.Context, w *watch, now Snapshot) error {
 	k, err := s.engine.kinds.Find(ctx, w.key.gvk)
+	if err == nil {
+		err = reachable(k, s.engine.options.Namespaces)
+	}
 	if err != nil {
 		w.problem.Store(&err)
 		return nil
@@ -109,18 +111,20 @@ func (s *Stepper) view(ctx context.Context, w *watch, now Snapshot) error {
 	if err != nil {
 		return fmt.Errorf("selector of %s: %w", k.GVK.Kind, err)
 	}
-	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, w.indexers())
-	c := &cached{kind: k, objects: store}
+	c := &cached{kind: k}
+	for _, namespace := range parts(s.engine.options.Namespaces) {
+		c.parts = append(c.parts, newFilledPart(namespace, cache.NewIndexer(cache.MetaNamespaceKeyFunc, w.indexers())))
+	}
 	c.conditions.Store(&conditions)
-	v := &view{watch: w, kind: k, selector: selector, store: store}
+	v := &view{watch: w, shows: c, selector: selector}
 	for _, u := range now.Objects {
 		if u = v.shown(u); u != nil {
-			if err := store.Add(newObject(u, w.key.role)); err != nil {
+			if err := v.store(u).Add(newObject(u, w.key.role)); err != nil {
 				return err
 			}
 		}
 	}
-	store.Bookmark(now.Version)
+	v.bookmark(now.Version)
 	w.cached.Store(c)
 	s.views = append(s.views, v)
 	return nil
@@ -134,18 +138,19 @@ func (s *Stepper) Observe(old, now *unstructured.Unstructured, version string) e
 		if err := v.observe(v.shown(old), v.shown(now)); err != nil {
 			return err
 		}
-		v.store.Bookmark(version)
+		v.bookmark(version)
 	}
 	return nil
 }
 
 // shown returns the object as the watch shows it, or nil if it does not.
 func (v *view) shown(u *unstructured.Unstructured) *unstructured.Unstructured {
-	if u == nil || u.GroupVersionKind().GroupKind() != v.kind.GVK.GroupKind() || !v.selector.Matches(rules.LabelsOf(u.Object)) {
+	gvk := v.shows.kind.GVK
+	if u == nil || u.GroupVersionKind().GroupKind() != gvk.GroupKind() || !v.selector.Matches(rules.LabelsOf(u.Object)) || v.shows.part(u.GetNamespace()) == nil {
 		return nil
 	}
 	u = u.DeepCopy()
-	u.SetGroupVersionKind(v.kind.GVK)
+	u.SetGroupVersionKind(gvk)
 	return u
 }
 
@@ -155,16 +160,17 @@ func (v *view) observe(old, now *unstructured.Unstructured) error {
 			return nil
 		}
 		last := newObject(old, v.key.role)
-		err := v.store.Delete(last)
+		err := v.store(old).Delete(last)
 		v.event(last)
 		return err
 	}
 	o := newObject(now, v.key.role)
-	before, known, err := v.store.Get(o)
+	store := v.store(now)
+	before, known, err := store.Get(o)
 	if err != nil {
 		return err
 	}
-	if err := v.store.Update(o); err != nil {
+	if err := store.Update(o); err != nil {
 		return err
 	}
 	if known {
@@ -173,6 +179,17 @@ func (v *view) observe(old, now *unstructured.Unstructured) error {
 	}
 	v.event(o)
 	return nil
+}
+
+// store returns where an object that the watch shows is kept.
+func (v *view) store(u *unstructured.Unstructured) cache.Indexer {
+	return v.shows.part(u.GetNamespace()).objects
+}
+
+func (v *view) bookmark(version string) {
+	for _, p := range v.shows.parts {
+		p.objects.Bookmark(version)
+	}
 }
 
 // Serve serves the next request that is due, and reports whether there was one.

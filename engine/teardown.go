@@ -128,7 +128,10 @@ func stays(rule *rules.Rule, o *object) bool {
 // version has no objects.
 func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 	for _, w := range p.primary.watchesOf(r) {
-		if w.cached.Load() != nil {
+		if c := w.cached.Load(); c != nil {
+			if err := c.blindSpot(r, p.req.Namespace); err != nil {
+				return w.key.gvk.Kind, err.Error()
+			}
 			continue
 		}
 		err := w.trouble()

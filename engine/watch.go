@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,8 +23,8 @@ import (
 // Names of the cache indexes.
 const byOwner = "owner" // UID of the primary that a child belongs to
 
-// A watchKey names a watch: all objects of a kind, in all namespaces, that
-// bear a label selector. Where the objects of one are primaries and children
+// A watchKey names a watch: all objects of a kind, in all namespaces that are
+// followed, that bear a label selector. Where the objects of one are primaries and children
 // at once there are two watches, for what they keep and whom they tell differ.
 type watchKey struct {
 	gvk      schema.GroupVersionKind
@@ -51,64 +50,30 @@ type watch struct {
 	onEvent func(*object)
 	onReady func() // the cache has just been filled, or its schema has become known
 
-	cached  atomic.Pointer[cached]
-	problem atomic.Pointer[error] // why there is no cache
+	cached    atomic.Pointer[cached]
+	following atomic.Pointer[cached] // the same, while none of it may be filled yet
+	problem   atomic.Pointer[error]  // why the kind cannot be followed; of a part, see part.problem
 
 	interests interests // in its objects, where they are looked up
 
 	stop context.CancelFunc // ends it; set by start
 }
 
-// cached is the synced cache of a watch whose kind exists.
+// cached is the cache of a watch whose kind exists, and of which at least one
+// part is filled.
 type cached struct {
-	kind    Kind
-	objects cache.Indexer
+	kind  Kind
+	parts []*part
 	// conditions is nil until the kind's schema is known.
 	conditions atomic.Pointer[ConditionList]
 }
 
-// get returns the cached object, or nil. A cluster-scoped object has the
-// namespace "".
-func (c *cached) get(namespace, name string) *object {
-	key := name
-	if namespace != "" {
-		key = namespace + "/" + name
-	}
-	item, ok, _ := c.objects.GetByKey(key)
-	if !ok {
-		return nil
-	}
-	o, _ := item.(*object)
-	return o
-}
-
-// ownedBy returns the cached objects that belong to a primary.
-func (c *cached) ownedBy(req Request) []any {
-	items, _ := c.objects.ByIndex(byOwner, string(req.UID)) // Its only error is an unknown index.
-	return slices.DeleteFunc(items, func(item any) bool { return !item.(*object).belongsTo(req) })
-}
-
-// seen reports whether the cache has caught up with a resource version.
-func (c *cached) seen(resourceVersion string) bool {
-	last := c.objects.LastStoreSyncResourceVersion()
-	return last != "" && !older(last, resourceVersion)
-}
-
-// holds reports whether the cache has any child of a rule.
-func (c *cached) holds(rule string) bool {
-	for _, item := range c.objects.List() {
-		if item.(*object).rule() == rule {
-			return true
-		}
-	}
-	return false
-}
-
 // watches starts and holds all watches.
 type watches struct {
-	client dynamic.Interface
-	kinds  Kinds
-	log    *slog.Logger
+	client     dynamic.Interface
+	kinds      Kinds
+	namespaces []string // that are followed; none: all
+	log        *slog.Logger
 
 	running sync.WaitGroup
 }
@@ -141,18 +106,21 @@ func (ws *watches) await(ctx context.Context, w *watch) (Kind, bool) {
 	var found Kind
 	err := wait.PollUntilContextCancel(ctx, kindPoll, true, func(ctx context.Context) (bool, error) {
 		k, err := ws.kinds.Find(ctx, w.key.gvk)
+		if err == nil {
+			err = reachable(k, ws.namespaces)
+		}
 		if err != nil {
 			ws.trouble(w, err)
 			return false, nil
 		}
 		found = k
-		w.problem.Store(&errStarting) // It is known now, and not listed yet.
+		w.problem.Store(nil) // It is known now, and not listed yet.
 		return true, nil
 	})
 	return found, err == nil
 }
 
-// trouble notes why a watch has no cache, and logs it when it is news.
+// trouble notes why a kind cannot be followed, and logs it when it is news.
 func (ws *watches) trouble(w *watch, err error) {
 	if old := w.problem.Swap(&err); old == nil || (*old).Error() != err.Error() {
 		ws.log.Warn("waiting to watch", "kind", w.key.gvk.String(), "reason", err)
@@ -163,27 +131,42 @@ func (ws *watches) trouble(w *watch, err error) {
 func (ws *watches) follow(ctx context.Context, w *watch, k Kind) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	informer := dynamicinformer.NewFilteredDynamicInformer(ws.client, k.GVR, metav1.NamespaceAll, 0, w.indexers(), w.tweak).Informer()
-	if err := ws.configure(informer, w, cancel); err != nil {
-		ws.trouble(w, err)
-		return
-	}
-	var helpers sync.WaitGroup
-	helpers.Go(func() {
-		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+	c := &cached{kind: k}
+	var informers []cache.SharedIndexInformer
+	for _, namespace := range parts(ws.namespaces) {
+		informer := dynamicinformer.NewFilteredDynamicInformer(ws.client, k.GVR, namespace, 0, w.indexers(), w.tweak).Informer()
+		p := newPart(namespace, informer.GetIndexer())
+		if err := ws.configure(informer, w, p, cancel); err != nil {
+			ws.trouble(w, err)
 			return
 		}
-		c := &cached{kind: k, objects: informer.GetIndexer()}
-		w.problem.Store(nil)
-		w.cached.Store(c)
-		ws.log.Debug("watching", "kind", k.GVK.String(), "selector", w.key.selector, "objects", len(c.objects.ListKeys()))
-		w.onReady()
-		ws.learnConditions(ctx, w, c)
-	})
-	informer.RunWithContext(ctx)
+		informers, c.parts = append(informers, informer), append(c.parts, p)
+	}
+	w.following.Store(c)
+	var running, helpers sync.WaitGroup
+	var learn sync.Once
+	for i, informer := range informers {
+		running.Go(func() { informer.RunWithContext(ctx) })
+		helpers.Go(func() {
+			if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+				ws.filled(w, c, c.parts[i])
+				learn.Do(func() { ws.learnConditions(ctx, w, c) })
+			}
+		})
+	}
+	running.Wait()
 	cancel()
 	helpers.Wait()
+	w.following.Store(nil)
 	w.cached.Store(nil)
+}
+
+// filled makes a part known that has been listed.
+func (ws *watches) filled(w *watch, c *cached, p *part) {
+	p.problem.Store(nil)
+	w.cached.Store(c)
+	p.log(ws.log).Debug("watching", "kind", c.kind.GVK.String(), "selector", w.key.selector, "objects", len(p.objects.ListKeys()))
+	w.onReady()
 }
 
 // indexers returns the indexes by which the objects are asked for.
@@ -204,7 +187,7 @@ func (w *watch) tweak(o *metav1.ListOptions) {
 	}
 }
 
-func (ws *watches) configure(informer cache.SharedIndexInformer, w *watch, gone func()) error {
+func (ws *watches) configure(informer cache.SharedIndexInformer, w *watch, p *part, gone func()) error {
 	if err := informer.SetTransform(w.transform); err != nil {
 		return err
 	}
@@ -216,10 +199,10 @@ func (ws *watches) configure(informer cache.SharedIndexInformer, w *watch, gone 
 			gone()
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 			ws.log.Debug("watch expired, listing again", "kind", w.key.gvk.String())
-		case w.cached.Load() == nil:
-			ws.trouble(w, err)
+		case !p.filled():
+			ws.partTrouble(w, p, err)
 		default:
-			ws.log.Warn("watch interrupted, trying again", "kind", w.key.gvk.String(), "error", err)
+			p.log(ws.log).Warn("watch interrupted, trying again", "kind", w.key.gvk.String(), "error", err)
 		}
 	})
 	if err != nil {

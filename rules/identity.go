@@ -43,6 +43,10 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
+// AllowsNamespace reports whether children of the rule may live in a namespace
+// that is not their primary's own.
+func (r *Rule) AllowsNamespace(name string) bool { return matchesAny(r.allow.namespaces, name) }
+
 // identify computes the name and namespace of an object, and looks whether it
 // exists. It does so also for one that has to wait.
 func (r *run) identify(d *Desired) {
