@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -89,27 +90,59 @@ func (o Options) accountRole(account rules.Account, need *accountNeed) []*yaml.N
 		role = o.Name + ":" + account.Namespace + ":" + account.Name
 	}
 	v := values{"role": role, "account": account.Name, "place": account.Namespace, "rules": entries(need.Permissions)}
+	if len(o.Namespaced) > 0 {
+		return o.accountRoleInEach(account, need, v)
+	}
 	docs := fill("account.yaml", o.values(v)).docs
-	comment := &docs[0].Content[0].Content[0].HeadComment // Of the first key: where one would write it.
 	if account.Namespace == "" {
-		*comment = fmt.Sprintf("# What %s as the ServiceAccount %s of a namespace. Bound to nobody:\n"+
-			"# each namespace decides, by a RoleBinding of its own, what may be done there:\n"+
-			"# kubectl create rolebinding %[2]s -n NAMESPACE --clusterrole=%[3]s --serviceaccount=NAMESPACE:%[2]s",
-			writes(need.rules), account.Name, role)
+		comment(docs[0], fmt.Sprintf("What %s as the ServiceAccount %s of a namespace. Bound to nobody:\n"+
+			"each namespace decides, by a RoleBinding of its own, what may be done there:\n"+
+			"kubectl create rolebinding %[2]s -n NAMESPACE --clusterrole=%[3]s --serviceaccount=NAMESPACE:%[2]s",
+			writes(need.rules), account.Name, role))
 		return docs
 	}
-	*comment = fmt.Sprintf("# What %s as the ServiceAccount %s.", writes(need.rules), account)
-	bind := func(name string) { docs = append(docs, fill(name, o.values(v)).docs...) }
+	comment(docs[0], fmt.Sprintf("What %s as the ServiceAccount %s.", writes(need.rules), account))
 	if need.everywhere {
-		bind("accounteverywhere.yaml")
-		return docs
+		return append(docs, fill("accounteverywhere.yaml", o.values(v)).docs...)
 	}
-	slices.Sort(need.namespaces)
-	for _, namespace := range slices.Compact(need.namespaces) {
+	for _, namespace := range need.places() {
 		v["reach"] = namespace
-		bind("accountthere.yaml")
+		docs = append(docs, fill("accountthere.yaml", o.values(v)).docs...)
 	}
 	return docs
+}
+
+// accountRoleInEach returns what one account needs as a role in each namespace
+// that is followed.
+func (o Options) accountRoleInEach(account rules.Account, need *accountNeed, v values) (docs []*yaml.Node) {
+	for _, namespace := range o.Namespaced {
+		if !need.everywhere && !slices.Contains(need.namespaces, namespace) {
+			continue
+		}
+		v["reach"] = namespace
+		there := fill("accountrole.yaml", o.values(v)).docs
+		if account.Namespace == "" {
+			comment(there[0], fmt.Sprintf("What %s as the ServiceAccount %s of this namespace. Bound to nobody: the namespace decides, by\n"+
+				"kubectl create rolebinding %[2]s -n %[3]s --role=%[4]s --serviceaccount=%[3]s:%[2]s",
+				writes(need.rules), account.Name, namespace, v["role"]))
+			docs = append(docs, there[0])
+			continue
+		}
+		comment(there[0], fmt.Sprintf("What %s here as the ServiceAccount %s.", writes(need.rules), account))
+		docs = append(docs, there...)
+	}
+	return docs
+}
+
+// places returns the namespaces in which the rules write, if these are known.
+func (a *accountNeed) places() []string {
+	return slices.Compact(slices.Sorted(slices.Values(a.namespaces)))
+}
+
+// comment puts a comment above the first key of an object: where one would write
+// it.
+func comment(doc *yaml.Node, text string) {
+	doc.Content[0].Content[0].HeadComment = "# " + strings.ReplaceAll(text, "\n", "\n# ")
 }
 
 // writes says that rules write.

@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"reconcel/deploy"
@@ -42,6 +43,18 @@ func TestRolesOfAccounts(t *testing.T) {
 	compare(t, "accounts.yaml", out)
 	if again := printed(t, options.Roles(needs(t, deploy.EnforcedOwners, written(accountRules)))); string(again) != string(out) {
 		t.Error("two runs differ")
+	}
+}
+
+// TestRolesOfAccountsInSomeNamespaces prints them without any role of the whole
+// cluster.
+func TestRolesOfAccountsInSomeNamespaces(t *testing.T) {
+	some := options
+	some.Namespaced = []string{"team-a", "team-b"}
+	out := printed(t, some.Roles(needs(t, deploy.Usual, written(accountRules))))
+	compare(t, "accounts-namespaced.yaml", out)
+	if strings.Contains(string(out), "ClusterRole") {
+		t.Error("there is a role of the whole cluster")
 	}
 }
 

@@ -21,7 +21,9 @@
 //
 // The engine watches all namespaces, so that what rules need is given in a
 // ClusterRole, whatever the rules say of namespaces. Only its own objects have a
-// Role.
+// Role. Where only some namespaces are to be followed (Options.Namespaced) the
+// same permissions are given in a Role in each of them, and nothing is made that
+// belongs to the whole cluster.
 //
 // What is derived belongs to the rules as they are. A kind that they do not
 // render any more, or a finalizer of a rule that is gone, is cleared away under

@@ -34,8 +34,7 @@ func Needs(program *rules.Program, kinds *schema.Set, admission Admission) (*Per
 			n.lookups(r)
 		}
 	}
-	n.permissions.need(resource{group: "events.k8s.io", path: "events"}, []string{"create", "patch"},
-		"Event: told of what is done, with the object that it is about")
+	n.permissions.need(eventsResource, toTell, "Event: told of what is done, with the object that it is about")
 	return n.permissions, n.complaints
 }
 

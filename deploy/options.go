@@ -20,12 +20,21 @@ type Options struct {
 	Replicas  int // one of them leads
 
 	AllowedKinds []string // that rules may make though they give power over the cluster
+
+	// Namespaced are the namespaces that are followed; none stands for all. Then
+	// nothing is made that belongs to the whole cluster.
+	Namespaced []string
 }
 
 // Validate returns what is wrong with the names, or nil.
 func (o Options) Validate() error {
 	if why := validation.IsDNS1123Label(o.Namespace); len(why) > 0 {
 		return fmt.Errorf("namespace %q: %s", o.Namespace, strings.Join(why, ", "))
+	}
+	for _, namespace := range o.Namespaced {
+		if why := validation.IsDNS1123Label(namespace); len(why) > 0 {
+			return fmt.Errorf("namespace %q: %s", namespace, strings.Join(why, ", "))
+		}
 	}
 	if why := validation.IsDNS1035Label(o.metricsName()); len(why) > 0 {
 		return fmt.Errorf("name %q: %s is no name of a Service: %s", o.Name, o.metricsName(), strings.Join(why, ", "))
@@ -39,10 +48,12 @@ func (o Options) metricsName() string { return o.Name + "-metrics" }
 // engine needs for its own objects, bound to the ServiceAccount, and those of the
 // accounts as which rules write.
 func (o Options) Roles(p *Permissions) []Manifest {
-	return append([]Manifest{
-		fill("clusterrole.yaml", o.values(values{"rules": entries(p)})),
-		fill("role.yaml", o.values(values{"rules": entries(o.own())})),
-	}, o.accountRoles(p)...)
+	own := fill("role.yaml", o.values(values{"rules": entries(o.own())}))
+	rules := fill("clusterrole.yaml", o.values(values{"rules": entries(p)}))
+	if len(o.Namespaced) > 0 {
+		rules = o.namespaced(p)
+	}
+	return append([]Manifest{rules, own}, o.accountRoles(p)...)
 }
 
 // own are the permissions for the engine's own objects, in its namespace. Nobody
@@ -59,6 +70,7 @@ func (o Options) own() *Permissions {
 	p.need(leases, []string{"create"}, which)
 	leases.name = o.Name
 	p.need(leases, []string{"get", "update"}, which)
+	o.needEvents(p)
 	return p
 }
 
@@ -66,13 +78,20 @@ func (o Options) own() *Permissions {
 // the rules, and what follows them.
 func (o Options) Manifests(p *Permissions, rules []RulesFile) []Manifest {
 	v := o.values(nil)
-	all := []Manifest{fill("namespace.yaml", v), fill("serviceaccount.yaml", v)}
-	all = append(all, o.Roles(p)...)
+	all := append([]Manifest{fill("serviceaccount.yaml", v)}, o.Roles(p)...)
+	whole := len(o.Namespaced) == 0 // What belongs to the cluster may be made.
+	if whole {
+		all = append([]Manifest{fill("namespace.yaml", v)}, all...)
+	}
 	all = append(all, fill(rulesManifest, o.values(values{"data": data(rules)})), fill("deployment.yaml", v))
 	if o.Replicas > 1 {
 		all = append(all, fill("poddisruptionbudget.yaml", v)) // Of a single one, it would hold up every drain.
 	}
-	return append(all, fill("service.yaml", v), fill("networkpolicy.yaml", v), fill("flowschema.yaml", v))
+	all = append(all, fill("service.yaml", v), fill("networkpolicy.yaml", v))
+	if whole {
+		all = append(all, fill("flowschema.yaml", v))
+	}
+	return all
 }
 
 // values returns what all manifests are filled with, and more.
@@ -91,7 +110,7 @@ func (o Options) arguments() *yaml.Node {
 	for _, kind := range o.AllowedKinds {
 		args = append(args, "--allow-kind="+kind)
 	}
-	n := list(args)
+	n := list(append(args, o.namespacedArgument()...))
 	n.Style = 0
 	return n
 }

@@ -18,7 +18,10 @@ var (
 	toRead   = []string{"get"}
 	toKeep   = []string{"get", "list", "watch", "create", "patch", "delete"}
 	toPatch  = []string{"patch"}
+	toTell   = []string{"create", "patch"}
 )
+
+var eventsResource = resource{group: "events.k8s.io", path: "events"}
 
 // A resource is what a permission is for.
 type resource struct {

@@ -43,6 +43,11 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
+// Follows reports whether the rule is for resources in a namespace.
+func (r *Rule) Follows(namespace string) bool {
+	return len(r.Namespaces) == 0 || matchesAny(r.Namespaces, namespace)
+}
+
 // AllowsNamespace reports whether children of the rule may live in a namespace
 // that is not their primary's own.
 func (r *Rule) AllowsNamespace(name string) bool { return matchesAny(r.allow.namespaces, name) }

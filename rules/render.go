@@ -141,7 +141,7 @@ func (r *run) stop(f *Failure) {
 // the rule fails: not to match would tear down what exists.
 func (r *run) matches() bool {
 	rule := r.rule
-	if len(rule.Namespaces) > 0 && !matchesAny(rule.Namespaces, r.primary.namespace) {
+	if !rule.Follows(r.primary.namespace) {
 		return false
 	}
 	if !rule.Selector.Empty() && !rule.Selector.Matches(LabelsOf(r.in.Self)) {
