@@ -20,6 +20,7 @@ type deployFlags struct {
 	rules     ruleFiles
 	crds      []string
 	allowed   kindList
+	only      namespaceList
 	options   deploy.Options
 	enforced  bool
 	replicas  count
@@ -33,6 +34,7 @@ func (f *deployFlags) flags(flags *pflag.FlagSet) {
 	f.allowed.flag(flags)
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "reconcel-system", "namespace of the installation")
 	flags.StringVar(&f.options.Name, "name", "reconcel", "name of the installation; two in one cluster need two names")
+	f.only.flag(flags, "let these namespaces alone be followed, with a Role in each and nothing that belongs to the cluster as a whole; may be repeated (default: all)")
 	flags.BoolVar(&f.enforced, "enforced-owner-references", false, "permit what the admission plugin OwnerReferencesPermissionEnforcement demands, which OpenShift has on")
 }
 
@@ -44,6 +46,8 @@ func (a *app) rbacCommand() *cobra.Command {
 		Long: `Print the roles that a process needs to follow the rules, and no more: without
 wildcards, and with the reason for each permission. They are bound to a
 ServiceAccount that has the name of the installation.
+
+With --namespaced they are Roles in these namespaces, and there is no ClusterRole.
 
 What is called what in requests is known of Kubernetes' own kinds; for custom
 resources their CRDs say it (--crd). No cluster or kubeconfig is read.
@@ -76,12 +80,18 @@ The CRDs that the rules are about are not among them: apply these first.
 With --admission there are policies too, by which whoever makes or changes a
 resource must be allowed what the rules make of it.
 
+With --namespaced nothing is printed that belongs to the cluster as a whole: roles
+are for these namespaces alone, the namespace of the installation has to exist,
+and there is no FlowSchema. Policies (--admission) belong to the cluster all the
+same, and ask for nothing in other namespaces.
+
 With --kustomize they are written into a folder, as a base to build on, in which
 the rules stay files of their own. Files of the same names are replaced.
 
 Exit code: 0 printed, 1 the rules are wrong or a kind is not known, 2 wrong
 usage, 3 the folder cannot be written.`,
 		Example: `  reconcel manifests -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -
+  reconcel manifests -f rules/ --crd crds/ --namespaced team-a,team-b -n team-a | kubectl apply -f -
   reconcel manifests -f rules/ --crd crds/ --kustomize deploy/base`,
 		Args: flagsOnly,
 		RunE: func(*cobra.Command, []string) error { return a.manifests(f) },
@@ -122,6 +132,9 @@ func (a *app) manifests(f *deployFlags) error {
 	}
 	f.options.AllowedKinds = f.allowed
 	all := f.options.Manifests(known.permissions, files)
+	if missing := f.options.Missing(); missing != "" {
+		a.say("left out, as with --namespaced nothing is for the whole cluster: %s", missing)
+	}
 	if f.admission {
 		// First, so that nothing is let in before.
 		all = append(f.options.Policies(known.program, known.kinds), all...)
@@ -146,6 +159,7 @@ type deployable struct {
 
 // needs loads the rules, and derives what they need.
 func (a *app) needs(f *deployFlags) (*deployable, error) {
+	f.options.Namespaced = f.only
 	if err := f.options.Validate(); err != nil {
 		return nil, misused("%w", err)
 	}
@@ -157,6 +171,7 @@ func (a *app) needs(f *deployFlags) (*deployable, error) {
 		return nil, err
 	}
 	l.refusePrivileged(f.allowed)
+	l.confine(f.only)
 	if err := l.wrong(); err != nil {
 		return nil, err
 	}
@@ -173,8 +188,11 @@ func (a *app) needs(f *deployFlags) (*deployable, error) {
 		admission = deploy.EnforcedOwners
 	}
 	permissions, complaints := deploy.Needs(l.program, set, admission)
-	if len(complaints) > 0 {
+	if complaints = append(complaints, l.clusterScoped(set)...); len(complaints) > 0 {
 		return nil, no(syntax.Collect(l.sources, complaints))
+	}
+	if err := syntax.Collect(l.sources, marked("warning: ", l.idle())).Report(a.stderr); err != nil {
+		return nil, failed(err)
 	}
 	return &deployable{program: l.program, sources: l.sources, kinds: set, permissions: permissions}, nil
 }

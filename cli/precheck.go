@@ -29,6 +29,9 @@ func (l loading) precheck(ctx context.Context, config *rest.Config, log *slog.Lo
 	}
 	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
 	defer cancel()
+	for _, w := range syntax.Collect(l.sources, l.idle()) {
+		log.Warn("warning about the rules", "warning", w.Error())
+	}
 	set, err := cluster.schemas(ctx, mentioned(l.program))
 	if err != nil {
 		log.Warn("the rules cannot be checked against all kinds of the cluster", "cause", err)
@@ -37,6 +40,7 @@ func (l loading) precheck(ctx context.Context, config *rest.Config, log *slog.Lo
 		return nil
 	}
 	found := l.check(set)
+	found.Errors = append(found.Errors, l.clusterScoped(set)...)
 	if wrong := syntax.Collect(l.sources, found.Errors); len(wrong) > 0 {
 		return no(wrong)
 	}

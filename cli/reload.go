@@ -42,6 +42,7 @@ type ruleWatch struct {
 	paths   []string
 	read    func() ([]syntax.Source, syntax.Errors)
 	allowed kindList
+	only    namespaceList
 	check   func(context.Context, loading) error // against the kinds of the cluster
 	follow  func(context.Context, *rules.Program) error
 	refuse  func(note string)
@@ -212,6 +213,7 @@ func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread
 	}()
 	l, err := compiled(sources, unread)
 	l.refusePrivileged(w.allowed)
+	l.confine(w.only)
 	if err == nil {
 		err = l.wrong()
 	}

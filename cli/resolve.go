@@ -105,7 +105,9 @@ func assign(f *pflag.Flag, value any, base string) error {
 			return err
 		}
 		for i := range texts {
-			texts[i] = relative(base, texts[i])
+			if f.Name == "rules" { // Others do not name files.
+				texts[i] = relative(base, texts[i])
+			}
 		}
 		return list.Replace(texts)
 	}

@@ -35,6 +35,9 @@ Rules that do not fit the kinds of the cluster are wrong: what validate --crd
 says of CRDs is said here of the cluster, before anything is done. Kinds that it
 does not know yet are waited for.
 
+With --namespaced only some namespaces are followed, under Roles in these, and
+the rules can have no kinds that live in none.
+
 The cluster is found as kubectl finds it: --kubeconfig, KUBECONFIG,
 ~/.kube/config, and inside a Pod its own account.
 
@@ -66,6 +69,7 @@ func (a *app) run(s *settings) error {
 		return err
 	}
 	rules.refusePrivileged(s.allowed)
+	rules.confine(s.only)
 	if err := rules.wrong(); err != nil {
 		return err
 	}
@@ -85,7 +89,7 @@ func (a *app) run(s *settings) error {
 	}
 	metrics := newMetrics()
 	machine, err := engine.New(engine.Options{
-		Config: config, Log: log, Namespace: namespace, Name: s.name, Leadership: leadership(s, log),
+		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Workers: s.workers.n, ReapplyEvery: time.Duration(s.reapply), Metrics: metrics,
 	}, rules.program)
 	if err != nil {
@@ -104,7 +108,7 @@ func (a *app) run(s *settings) error {
 	defer server.stop()
 	watch := &ruleWatch{
 		paths: s.rules.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(s.rules) },
-		allowed: s.allowed, check: func(ctx context.Context, l loading) error { return l.precheck(ctx, config, log) },
+		allowed: s.allowed, only: s.only, check: func(ctx context.Context, l loading) error { return l.precheck(ctx, config, log) },
 		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: newRuleMetrics(metrics),
 	}
 	watching := watch.start(ctx, rules.sources)

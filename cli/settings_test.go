@@ -61,6 +61,8 @@ func TestSettingsPrecedence(t *testing.T) {
 		{name: "one path in a file", file: "rules: a.yaml", setting: "rules", want: "[a.yaml]"},
 		{name: "list in the environment", environ: map[string]string{"RECONCEL_RULES": "a.yaml, b"}, setting: "rules", want: "[a.yaml,b]"},
 		{name: "a flag replaces the list", args: []string{"-f", "c"}, file: "rules: [a.yaml, b]", setting: "rules", want: "[c]"},
+		{name: "namespaces in a file", file: "namespaced: [a, b, a]", setting: "namespaced", want: "a,b"},
+		{name: "namespaces in the environment", environ: map[string]string{"RECONCEL_NAMESPACED": "a, b"}, file: "namespaced: [c]", setting: "namespaced", want: "a,b"},
 		{name: "hyphens", environ: map[string]string{"RECONCEL_LOG_LEVEL": "debug"}, setting: "log-level", want: "debug"},
 		{name: "boolean", file: "recursive: true", setting: "recursive", want: "true"},
 		{name: "boolean in the environment", environ: map[string]string{"RECONCEL_RECURSIVE": "true"}, setting: "recursive", want: "true"},
@@ -145,7 +147,7 @@ func TestServiceVariablesAreNotSettings(t *testing.T) {
 func TestPathsInSettingsFileAreRelativeToIt(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "settings.yaml")
-	if err := os.WriteFile(path, []byte("rules: [a.yaml, /b.yaml]\nkubeconfig: admin.conf\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("rules: [a.yaml, /b.yaml]\nkubeconfig: admin.conf\nnamespaced: [team]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got, err := resolved(t, []string{"--config", path}, nil, "")
@@ -154,6 +156,9 @@ func TestPathsInSettingsFileAreRelativeToIt(t *testing.T) {
 	}
 	if want := "[" + filepath.Join(folder, "a.yaml") + ",/b.yaml]"; got["rules"] != want {
 		t.Errorf("rules are %s, expected %s", got["rules"], want)
+	}
+	if got["namespaced"] != "team" {
+		t.Errorf("namespaced is %s, which names no file", got["namespaced"])
 	}
 	if want := filepath.Join(folder, "admin.conf"); got["kubeconfig"] != want {
 		t.Errorf("kubeconfig is %s, expected %s", got["kubeconfig"], want)

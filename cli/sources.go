@@ -36,6 +36,7 @@ type loading struct {
 	sources    []syntax.Source
 	unread     syntax.Errors // about files that cannot be read
 	complaints syntax.Errors // about what is in the others
+	namespaces namespaceList // to which confine has confined them
 }
 
 // wrong returns all complaints as one error.

@@ -124,6 +124,9 @@ func (o Options) conditions(g guard) *yaml.Node {
 		own.HeadComment = "# Controllers of Kubernetes that make or change " + g.kind.Resource + " must hold these rights too, or be named here."
 	}
 	all := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{own}}
+	if len(o.Namespaced) > 0 {
+		all.Content = append(all.Content, condition("is-followed", "request.namespace in "+literals(o.Namespaced)))
+	}
 	if g.kind.Namespaced && len(g.rule.Namespaces) > 0 {
 		all.Content = append(all.Content, condition("in-namespaces", "request.namespace.matches("+literal(pattern(g.rule.Namespaces))+")"))
 	}

@@ -152,6 +152,16 @@ func TestWhatPoliciesLookAt(t *testing.T) {
 	}
 }
 
+// TestPoliciesOfSomeNamespaces ask for nothing where nothing is followed.
+func TestPoliciesOfSomeNamespaces(t *testing.T) {
+	some := options
+	some.Namespaced = []string{"team-a", "team-b"}
+	out := string(printed(t, some.Policies(program(t, written("- name: a\n  for: {apiVersion: v1, kind: Pod}\n  children:"+configMapChild)), kinds(t))))
+	if !strings.Contains(out, "request.namespace in ['team-a', 'team-b']") {
+		t.Errorf("no condition for the namespaces in %s", out)
+	}
+}
+
 // TestManyDemandsMakeManyPolicies has more rights than one policy can ask about.
 func TestManyDemandsMakeManyPolicies(t *testing.T) {
 	text := "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  lookups:\n"

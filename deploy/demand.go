@@ -173,5 +173,14 @@ func (d demand) message() string {
 
 var escapes = strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`)
 
+// literals returns a list of strings as CEL.
+func literals(all []string) string {
+	quoted := make([]string, len(all))
+	for i, s := range all {
+		quoted[i] = literal(s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
 // literal returns a string as CEL.
 func literal(s string) string { return "'" + escapes.Replace(s) + "'" }
