@@ -68,6 +68,7 @@ func (w *world) newAccount() *account {
 func (w *world) roles() []*unstructured.Unstructured {
 	w.Helper()
 	args := []string{"rbac", "--crd", filepath.Join("..", "crds"), "--namespace", w.namespace, "--name", w.namespace}
+	args = append(args, w.followed()...)
 	for _, file := range w.files {
 		args = append(args, "--rules", file)
 	}

@@ -40,6 +40,7 @@ type process struct {
 func (w *world) start(kubeconfig string) *process {
 	w.Helper()
 	args := []string{"run", "--kubeconfig", kubeconfig, "--namespace", w.namespace, "--name", w.namespace, "--listen", "off", "--log-level", "debug"}
+	args = append(args, w.followed()...)
 	for _, file := range w.files {
 		args = append(args, "-f", file)
 	}

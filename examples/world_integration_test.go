@@ -53,7 +53,9 @@ type world struct {
 	client  dynamic.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 
+	namespaced  bool // only its namespace and the one beside it are followed
 	namespace   string
+	beside      string
 	withheld    access                       // from the accounts that are made
 	account     *account                     // as which the process runs in it
 	actAs       string                       // what its rules say of that, if anything: serviceAccountName
@@ -134,6 +136,9 @@ func (w *world) enter() {
 		}
 	}
 	w.appointDeputy()
+	if w.namespaced {
+		w.makeNeighbour()
+	}
 	w.account = w.newAccount()
 }
 

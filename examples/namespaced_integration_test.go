@@ -1,0 +1,96 @@
+//go:build integration
+
+package examples
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/internal/devcluster"
+)
+
+// TestExamplesInSomeNamespaces has examples live under Roles alone, in one of two
+// namespaces that are followed, and one resource of each in the other.
+func TestExamplesInSomeNamespaces(t *testing.T) {
+	binary := build(t)
+	for _, e := range table {
+		if !slices.Contains([]string{"foo", "podset", "backup-on-delete"}, e.name) {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			cluster := devcluster.Reserve(t)
+			began := time.Now()
+			w := newWorld(t, e, binary, cluster)
+			w.namespaced = true
+			w.establish()
+			w.story = func(w *world) {
+				e.story(w)
+				w.livesBeside()
+				w.asksNothingOfTheCluster()
+			}
+			w.lifetime(func(what string) { t.Logf("%s after %s", what, time.Since(began).Round(10*time.Millisecond)) })
+		})
+	}
+}
+
+// makeNeighbour makes the other namespace that is followed.
+func (w *world) makeNeighbour() {
+	w.Helper()
+	w.beside = w.create(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"generateName": namespacePrefix + "-"},
+	}}).GetName()
+}
+
+// followed returns the flag for the namespaces that are followed, if these are not
+// all.
+func (w *world) followed() []string {
+	if !w.namespaced {
+		return nil
+	}
+	return []string{"--namespaced", w.namespace + "," + w.beside}
+}
+
+// livesBeside has a resource come and go in the other namespace.
+func (w *world) livesBeside() {
+	w.Helper()
+	u := w.primaries[0].DeepCopy()
+	u.Object["metadata"] = map[string]any{"name": u.GetName(), "namespace": w.beside}
+	created := w.create(u)
+	w.eventually("the resource in the other namespace to be ready", func() error {
+		live, err := w.live(created)
+		if err != nil {
+			return err
+		}
+		return condition(live, "Ready")
+	})
+	w.delete(created)
+	w.gone(u.GetAPIVersion(), u.GetKind(), w.beside+"/"+u.GetName())
+}
+
+// asksNothingOfTheCluster looks for requests of the account that are for no
+// namespace, or for one that is not followed.
+func (w *world) asksNothingOfTheCluster() {
+	w.Helper()
+	if w.cluster.Borrowed() {
+		return
+	}
+	w.flushAudit()
+	inside := func(r devcluster.Request) bool { return r.Namespace == w.namespace || r.Namespace == w.beside }
+	all := w.asked(func(r devcluster.Request) bool { return r.Resource != "" })
+	if !slices.ContainsFunc(all, func(r devcluster.Request) bool { return r.Namespace == w.beside && r.Verb == "watch" }) {
+		w.Error("the other namespace is not watched")
+	}
+	if outside := slices.DeleteFunc(all, inside); len(outside) > 0 {
+		w.Errorf("requests for the whole cluster: %v", devcluster.Tally(outside))
+	}
+	for _, u := range w.roles() {
+		if strings.HasPrefix(u.GetKind(), "Cluster") {
+			w.Errorf("there is a %s", u.GetKind())
+		}
+	}
+}
