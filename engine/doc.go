@@ -64,6 +64,14 @@
 // pass read the object, or a list that had it or has it now. As long as the
 // kind has no cache what was to be read is unknown, which is not absent.
 //
+// # Some namespaces only
+//
+// Where only some namespaces are followed (Options.Namespaces), each watch has an
+// informer for each of them, and its cache is a view over these parts. A part that
+// cannot be listed is not empty but unknown: a rule waits if it matters to the
+// primary, since it is the primary's own namespace, or one into which the rule may
+// write or out of which it reads. Nobody else does.
+//
 // # The end of a primary
 //
 // The garbage collector takes children with an owner reference. Where that is
