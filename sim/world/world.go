@@ -20,6 +20,8 @@ type Options struct {
 	Program *rules.Program
 	Kinds   *sim.Kinds
 	Log     *slog.Logger // of the controller; default: nothing is logged
+	// Namespaces are those that the controller follows; none stands for all.
+	Namespaces []string
 	// Coverage notes which expressions ran; nil notes nothing.
 	Coverage *rules.Coverage
 }
@@ -70,7 +72,7 @@ func (w *World) start(ctx context.Context) error {
 	w.stepper = engine.NewStepper(engine.Surroundings{
 		Client: w.cluster.Client(Controller), Kinds: kinds{w.options.Kinds}, Events: w.cluster.Recorder(),
 		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1, Coverage: w.options.Coverage,
-	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller})
+	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces})
 	w.shown = w.cluster.ChangeCount()
 	return w.follow(ctx)
 }
