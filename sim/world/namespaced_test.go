@@ -80,22 +80,24 @@ func TestSomeNamespaces(t *testing.T) {
 
 	// Without the rule its finalizers go, and nothing else.
 	move("a-b")
-	finalizers := func() (n int) {
-		for _, namespace := range []string{"a", "b"} {
-			n += len(w.Cluster().Find(fooKind, namespace, "f").GetFinalizers())
-		}
-		return n
-	}
-	if n := finalizers(); n != 2 {
+	if n := finalizers(w); n != 2 {
 		t.Errorf("%d finalizers are set, want 2", n)
 	}
 	if err := w.Reload(t.Context(), parsed(t, ruled("other: x"))); err != nil {
 		t.Fatal(err)
 	}
-	if n := finalizers(); n != 0 {
+	if n := finalizers(w); n != 0 {
 		t.Errorf("%d finalizers are left", n)
 	}
 	expect(t, w, "a/a-f=3 b/a-f=3 a/b-f=3 b/b-f=3 a/other-0= b/other-0=")
+}
+
+// finalizers counts those of the Foos that are followed.
+func finalizers(w *world.World) (n int) {
+	for _, namespace := range []string{"a", "b"} {
+		n += len(w.Cluster().Find(fooKind, namespace, "f").GetFinalizers())
+	}
+	return n
 }
 
 func parsed(t *testing.T, text string) *rules.Program {
