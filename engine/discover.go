@@ -23,9 +23,17 @@ func Discovered(d discovery.DiscoveryInterfaceWithContext) Kinds { return discov
 
 // Find implements Kinds.
 func (d discovered) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error) {
+	k, err := d.find(ctx, gvk)
+	if isUnknownKind(err) {
+		return Kind{}, NoKindError{GVK: gvk, Served: d.served(ctx, gvk)}
+	}
+	return k, err
+}
+
+func (d discovered) find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error) {
 	list, err := d.discovery.ServerResourcesForGroupVersionWithContext(ctx, gvk.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
-		return Kind{}, NoKindError{gvk}
+		return Kind{}, NoKindError{GVK: gvk}
 	}
 	if err != nil {
 		return Kind{}, fmt.Errorf("discover %s: %w", gvk.GroupVersion(), err)
@@ -39,10 +47,28 @@ func (d discovered) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind
 		}
 	}
 	if found.GVR.Resource == "" {
-		return Kind{}, NoKindError{gvk}
+		return Kind{}, NoKindError{GVK: gvk}
 	}
 	found.Status = hasResource(list, found.GVR.Resource+"/status")
 	return found, nil
+}
+
+// served returns the other versions in which there is a kind, for a message: an
+// error leaves some out.
+func (d discovered) served(ctx context.Context, gvk schema.GroupVersionKind) (served []string) {
+	versions, err := d.Versions(ctx, gvk.Group)
+	if err != nil {
+		return nil
+	}
+	for _, v := range versions {
+		if v == gvk.Version {
+			continue
+		}
+		if _, err := d.find(ctx, gvk.GroupKind().WithVersion(v)); err == nil {
+			served = append(served, v)
+		}
+	}
+	return served
 }
 
 func hasResource(list *metav1.APIResourceList, name string) bool {
@@ -81,7 +107,7 @@ func (d discovered) Conditions(ctx context.Context, gvk schema.GroupVersionKind)
 	}
 	group, ok := paths["apis/"+gvk.GroupVersion().String()]
 	if !ok {
-		return NoConditions, NoKindError{gvk}
+		return NoConditions, NoKindError{GVK: gvk}
 	}
 	raw, err := group.SchemaWithContext(ctx, runtime.ContentTypeJSON)
 	if err != nil {
@@ -120,5 +146,5 @@ func parseConditions(raw []byte, gvk schema.GroupVersionKind) (ConditionList, er
 		}
 		return ConditionsOf(conditions.ListType, conditions.MapKeys), nil
 	}
-	return NoConditions, NoKindError{gvk}
+	return NoConditions, NoKindError{GVK: gvk}
 }

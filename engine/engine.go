@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -87,10 +88,12 @@ type Engine struct {
 	broadcaster *broadcaster // of Events; nil where nothing runs by itself
 	watches     *watches     // likewise
 
-	plan    atomic.Pointer[plan] // set before the first request is served
-	reloads chan reload
-	ended   chan struct{} // closed when Run has ended
-	state   atomic.Pointer[string]
+	plan          atomic.Pointer[plan] // set before the first request is served
+	reloads       chan reload
+	schemas       chan Schemas  // with room for one
+	schemaChanges atomic.Int64  // how often schemas of kinds that rules mention have changed
+	ended         chan struct{} // closed when Run has ended
+	state         atomic.Pointer[string]
 }
 
 // New makes an engine that works on the cluster of Options.Config; Run starts
@@ -113,8 +116,10 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	}
 	e := newEngine(surroundings, options, program)
 	e.broadcaster, e.candidate, e.leading = broadcaster, candidate, candidate == nil
-	e.watches = &watches{client: e.client, kinds: e.kinds, namespaces: options.Namespaces, log: e.log}
-	e.reloads, e.ended = make(chan reload), make(chan struct{})
+	if e.watches, err = newWatches(config, e); err != nil {
+		return nil, fmt.Errorf("client configuration: %w", err)
+	}
+	e.reloads, e.ended, e.schemas = make(chan reload), make(chan struct{}), make(chan Schemas, 1)
 	return e, nil
 }
 
@@ -142,6 +147,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, w := range pl.watches {
 		e.watches.start(ctx, w)
 	}
+	e.watches.running.Go(func() { e.followSchemas(ctx) })
 	if !e.awaitCaches(ctx, pl.watches) {
 		return nil
 	}
@@ -195,6 +201,9 @@ func (e *Engine) Ready() error {
 	if s := *e.state.Load(); s != "" {
 		return errors.New(s)
 	}
+	if e.candidate != nil {
+		return e.candidate.trouble.standing()
+	}
 	return nil
 }
 
@@ -224,9 +233,9 @@ func (e *Engine) takeStock(ctx context.Context, program *rules.Program) (past, e
 	return e.inventory.compare(ctx, program)
 }
 
-// awaitCaches waits until every kind that exists has been listed. A kind that
-// cannot be listed holds back its own rules only, so that after a while work
-// begins without it.
+// awaitCaches waits until every kind that exists and may be read has been
+// listed. A kind that cannot be listed holds back its own rules only, so that
+// after a while work begins without it.
 func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
 	const patience = 30 * time.Second
 	deadline := e.clock.Now().Add(patience)
@@ -236,7 +245,7 @@ func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
 			return true, nil
 		}
 		e.say("waiting for " + strings.Join(missing, "; "))
-		if e.clock.Now().After(deadline) {
+		if !slices.ContainsFunc(watches, (*watch).pending) || e.clock.Now().After(deadline) {
 			e.log.Warn("starting without some kinds", "missing", missing)
 			return true, nil
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -29,11 +30,19 @@ type Kinds interface {
 }
 
 // A NoKindError says that the API server does not know a kind, yet.
-type NoKindError struct{ GVK schema.GroupVersionKind }
+type NoKindError struct {
+	GVK schema.GroupVersionKind
+	// Served are the versions in which it does know the kind.
+	Served []string
+}
 
-// Error names the kind.
+// Error names the kind, and what there is instead.
 func (e NoKindError) Error() string {
-	return fmt.Sprintf("the API server does not know %s, kind %s", e.GVK.GroupVersion(), e.GVK.Kind)
+	text := fmt.Sprintf("the API server does not know %s, kind %s", e.GVK.GroupVersion(), e.GVK.Kind)
+	if len(e.Served) > 0 {
+		text += fmt.Sprintf("; it serves version %s of it: name that one in the rules, or have the CustomResourceDefinition serve %s", strings.Join(e.Served, ", "), e.GVK.Version)
+	}
+	return text
 }
 
 // A ConditionList says how status.conditions of a kind may be written.

@@ -112,7 +112,15 @@ func (g guarded) WrappedRoundTripper() http.RoundTripper { return g.RoundTripper
 // request: the others count from when it is served.
 type lease struct {
 	resourcelock.Interface
-	term *term
+	term    *term
+	trouble *leaseTrouble
+}
+
+// Get implements resourcelock.Interface.
+func (l lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	l.trouble.note(reading, err)
+	return record, raw, err
 }
 
 // Create implements resourcelock.Interface.
@@ -136,6 +144,7 @@ func (l lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 }
 
 func (l lease) note(at time.Time, r resourcelock.LeaderElectionRecord, err error) error {
+	l.trouble.note(writing, err)
 	if err == nil && r.HolderIdentity == l.Identity() {
 		l.term.renew(at)
 	}
@@ -146,6 +155,7 @@ func (l lease) note(at time.Time, r resourcelock.LeaderElectionRecord, err error
 type candidate struct {
 	elector *leaderelection.LeaderElector
 	term    *term
+	trouble *leaseTrouble
 	won     chan struct{} // closed when it leads
 }
 
@@ -160,14 +170,14 @@ func newCandidate(options Options) (*candidate, error) {
 		return nil, err
 	}
 	var once sync.Once
-	c := &candidate{won: make(chan struct{}), term: &term{lost: func(err error) { once.Do(func() { options.Leadership.Lost(err) }) }}}
+	c := &candidate{won: make(chan struct{}), trouble: &leaseTrouble{log: options.Log}, term: &term{lost: func(err error) { once.Do(func() { options.Leadership.Lost(err) }) }}}
 	lock := &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: options.Namespace, Name: options.Name},
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: options.Leadership.Identity},
 	}
 	c.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lease{lock, c.term}, Name: options.Name, ReleaseOnCancel: true,
+		Lock: lease{lock, c.term, c.trouble}, Name: options.Name, ReleaseOnCancel: true,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(c.won) },

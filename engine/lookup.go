@@ -94,6 +94,6 @@ func (c *cached) in(namespace string) []any {
 	if p == nil {
 		return nil
 	}
-	items, _ := p.objects.ByIndex(cache.NamespaceIndex, namespace) // Its only error is an unknown index.
+	items, _ := p.objects().ByIndex(cache.NamespaceIndex, namespace) // Its only error is an unknown index.
 	return items
 }

@@ -60,6 +60,7 @@ type writtenStatus struct {
 	digest  [16]byte
 	fields  fields
 	version string
+	refusal refusal // of the last write, unless it was accepted
 }
 
 // A deletion is one that we have asked for. The cache may not show it yet, nor

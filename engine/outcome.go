@@ -65,6 +65,9 @@ func (p *pass) outcomeOf(err error) outcome {
 	case errors.As(err, &terminal):
 		p.again(jitter(terminal.retry, p.engine.random))
 		return outcome{state: stalled, reason: terminal.reason, message: shorten(err.Error())}
+	case isForbidden(err): // A read: writes are classified where they are made.
+		p.again(jitter(forbiddenRetry, p.engine.random))
+		return outcome{state: stalled, reason: reasonForbidden, message: shorten(err.Error())}
 	}
 	p.fail(err)
 	return outcome{state: retrying, reason: reasonRetrying, message: shorten(err.Error())}

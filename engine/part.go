@@ -18,19 +18,35 @@ import (
 // may not be read holds up nothing in the others.
 type part struct {
 	namespace string // "": all
-	objects   cache.Indexer
+	store     atomic.Pointer[cache.Indexer]
 	problem   atomic.Pointer[error] // why it is not filled yet; nil: it is
+	refused   atomic.Bool           // it may not be read; if it was filled before, what it holds gets old
 }
 
-func newPart(namespace string, objects cache.Indexer) *part {
-	p := &part{namespace: namespace, objects: objects}
+// newPart returns a part that is still to be listed.
+func newPart(namespace string, indexers cache.Indexers) *part {
+	p := newFilledPart(namespace, cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers))
 	p.problem.Store(&errStarting)
 	return p
 }
 
 // newFilledPart returns a part that has been listed already.
 func newFilledPart(namespace string, objects cache.Indexer) *part {
-	return &part{namespace: namespace, objects: objects}
+	p := &part{namespace: namespace}
+	p.store.Store(&objects)
+	return p
+}
+
+// objects returns what was last listed, and what has come of it since.
+func (p *part) objects() cache.Indexer { return *p.store.Load() }
+
+// show makes objects those of the part. It returns those before, if it was filled.
+func (p *part) show(objects cache.Indexer) (before cache.Indexer) {
+	old := *p.store.Swap(&objects)
+	if p.problem.Swap(nil) != nil {
+		return nil
+	}
+	return old
 }
 
 func (p *part) filled() bool { return p.problem.Load() == nil }
@@ -79,6 +95,16 @@ func (ws *watches) partTrouble(w *watch, p *part, err error) {
 	}
 }
 
+// refusal notes that a part may not be read, and logs it when it is news.
+func (ws *watches) refusal(w *watch, p *part, err error) {
+	switch again := p.refused.Swap(true); {
+	case !p.filled():
+		ws.partTrouble(w, p, err)
+	case !again:
+		p.log(ws.log).Warn("may not be read any more, what is known of it gets old", "kind", w.key.gvk.String(), "reason", err)
+	}
+}
+
 // part returns the part that has the objects of a namespace, or nil if it is
 // not followed.
 func (c *cached) part(namespace string) *part {
@@ -112,7 +138,7 @@ func (c *cached) get(namespace, name string) *object {
 	if namespace != "" {
 		key = namespace + "/" + name
 	}
-	item, ok, _ := p.objects.GetByKey(key)
+	item, ok, _ := p.objects().GetByKey(key)
 	if !ok {
 		return nil
 	}
@@ -132,11 +158,11 @@ func (c *cached) ownedBy(req Request) []any {
 // collect returns what all parts have together.
 func (c *cached) collect(from func(cache.Indexer) []any) []any {
 	if len(c.parts) == 1 {
-		return from(c.parts[0].objects)
+		return from(c.parts[0].objects())
 	}
 	var all []any
 	for _, p := range c.parts {
-		all = append(all, from(p.objects)...)
+		all = append(all, from(p.objects())...)
 	}
 	return all
 }
@@ -151,7 +177,7 @@ func (c *cached) seen(namespace, resourceVersion string) bool {
 	if p == nil {
 		return false
 	}
-	last := p.objects.LastStoreSyncResourceVersion()
+	last := p.objects().LastStoreSyncResourceVersion()
 	return last != "" && !older(last, resourceVersion)
 }
 

@@ -14,11 +14,9 @@ import (
 // split returns a cache of the namespaces a and b, of which b is not filled, and
 // the store of a.
 func split() (*cached, cache.Indexer) {
-	store := func() cache.Indexer {
-		return cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})
-	}
-	a := store()
-	return &cached{kind: Kind{Namespaced: true}, parts: []*part{newFilledPart("a", a), newPart("b", store())}}, a
+	indexers := cache.Indexers{byOwner: indexOwner}
+	a := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+	return &cached{kind: Kind{Namespaced: true}, parts: []*part{newFilledPart("a", a), newPart("b", indexers)}}, a
 }
 
 func TestPartsOfACache(t *testing.T) {

@@ -114,6 +114,10 @@ func (e *Engine) requeue(ctx context.Context, req Request, result Result, err er
 			e.queue.AddAfter(req, result.RequeueAfter)
 		}
 	case ctx.Err() != nil:
+	case isForbidden(err): // Not ever later: the grant of a permission sends no event.
+		e.log.Warn("will try again", "object", req.String(), "error", err)
+		e.queue.Forget(req)
+		e.queue.AddAfter(req, jitter(forbiddenRetry, e.random))
 	default:
 		e.log.Info("will try again", "object", req.String(), "attempt", e.queue.NumRequeues(req)+1, "error", err)
 		e.queue.AddRateLimited(req)

@@ -8,20 +8,26 @@ import (
 )
 
 // A refusal is the API server's no to one body. The same body is not sent
-// again before its time, unless the object or the primary has changed: events
-// may come by the hundred, and the answer may differ in words each time.
+// again before its time, unless the object, the primary or a schema has changed:
+// events may come by the hundred, and the answer may differ in words each time.
 type refusal struct {
 	err        *terminalError // nil: nothing was refused
 	hash       [16]byte
 	version    string // resourceVersion of the live object, "" when there was none
 	generation int64  // of the primary
+	schemas    int64  // how often schemas had changed
 	until      time.Time
 }
 
 // of returns the refusal of a body if it still stands.
 func (r *refusal) of(p *pass, d *rules.Desired, version string) error {
-	if r.err == nil || r.hash != d.Hash || r.version != version || r.generation != p.self.GetGeneration() ||
-		!p.engine.clock.Now().Before(r.until) {
+	return r.ofBody(p, d.Hash, version)
+}
+
+// ofBody is of for a body of which there is only the hash.
+func (r *refusal) ofBody(p *pass, hash [16]byte, version string) error {
+	if r.err == nil || r.hash != hash || r.version != version || r.generation != p.self.GetGeneration() ||
+		r.schemas != p.engine.schemaChanges.Load() || !p.engine.clock.Now().Before(r.until) {
 		return nil
 	}
 	return r.err
@@ -29,11 +35,19 @@ func (r *refusal) of(p *pass, d *rules.Desired, version string) error {
 
 // note remembers an error if it is a refusal, and returns it.
 func (r *refusal) note(p *pass, d *rules.Desired, version string, err error) error {
+	return r.noteBody(p, d.Hash, version, err)
+}
+
+// noteBody is note for a body of which there is only the hash.
+func (r *refusal) noteBody(p *pass, hash [16]byte, version string, err error) error {
 	*r = refusal{}
 	if terminal, ok := errors.AsType[*terminalError](err); ok {
 		// Somewhat less than the retry, so that the next look does send it.
 		until := p.engine.clock.Now().Add(terminal.retry * 3 / 4)
-		*r = refusal{err: terminal, hash: d.Hash, version: version, generation: p.self.GetGeneration(), until: until}
+		*r = refusal{
+			err: terminal, hash: hash, version: version, generation: p.self.GetGeneration(),
+			schemas: p.engine.schemaChanges.Load(), until: until,
+		}
 	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -105,9 +104,7 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program, former pas
 // awaitFresh gives new watches time to be listed. A kind that may not be read is
 // not waited for: that takes somebody to change it.
 func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch) error {
-	late := func(err error) bool { return !isOutOfReach(err) && !apierrors.IsForbidden(err) }
-	pending := func(w *watch) bool { return slices.ContainsFunc(w.troubles(), late) }
-	listed := func(context.Context) (bool, error) { return !slices.ContainsFunc(fresh, pending), nil }
+	listed := func(context.Context) (bool, error) { return !slices.ContainsFunc(fresh, (*watch).pending), nil }
 	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, reloadPatience, true, listed)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -163,7 +163,7 @@ func (e *Engine) anyVersion(ctx context.Context, gk schema.GroupKind) (Kind, err
 			return k, err
 		}
 	}
-	return Kind{}, NoKindError{gk.WithVersion("")}
+	return Kind{}, NoKindError{GVK: gk.WithVersion("")}
 }
 
 // eachOf visits all objects of a kind that are followed.

@@ -54,7 +54,10 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) error {
 		return nil // The list was merged from an older state. The patch brings us back.
 	}
 	p.memory.unsettled = time.Time{}
-	return p.writeStatus(ctx, *list, desired, digest)
+	if err := last.refusal.ofBody(p, digest, ""); err != nil {
+		return err
+	}
+	return last.refusal.noteBody(p, digest, "", p.writeStatus(ctx, *list, desired, digest))
 }
 
 // statusStands reports whether nobody has touched our status fields since we

@@ -183,12 +183,12 @@ func (v *view) observe(old, now *unstructured.Unstructured) error {
 
 // store returns where an object that the watch shows is kept.
 func (v *view) store(u *unstructured.Unstructured) cache.Indexer {
-	return v.shows.part(u.GetNamespace()).objects
+	return v.shows.part(u.GetNamespace()).objects()
 }
 
 func (v *view) bookmark(version string) {
 	for _, p := range v.shows.parts {
-		p.objects.Bookmark(version)
+		p.objects().Bookmark(version)
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/rules"
@@ -73,16 +73,32 @@ type watches struct {
 	client     dynamic.Interface
 	kinds      Kinds
 	namespaces []string // that are followed; none: all
+	discovery  discovery.DiscoveryInterfaceWithContext
+	arrivals   *arrivals
 	log        *slog.Logger
 
 	running sync.WaitGroup
 }
 
-// How often the API server is asked again for a kind that it does not know,
-// and how many times for the schema of one that it does: an aggregated API may
-// have none.
+// newWatches returns what will watch the cluster of a configuration for an
+// engine.
+func newWatches(config *rest.Config, e *Engine) (*watches, error) {
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	a, err := newArrivals(d)
+	if err != nil {
+		return nil, err
+	}
+	return &watches{client: e.client, kinds: e.kinds, namespaces: e.options.Namespaces, discovery: d, arrivals: a, log: e.log}, nil
+}
+
+// How often and how many times the API server is asked for the schema of a kind
+// that it has just come to know: it publishes it a moment later, and an
+// aggregated API may have none.
 const (
-	kindPoll    = time.Second
+	schemaTry   = time.Second
 	schemaTries = 30
 )
 
@@ -103,21 +119,21 @@ func (ws *watches) wait() { ws.running.Wait() }
 
 // await asks for the kind until the API server knows it.
 func (ws *watches) await(ctx context.Context, w *watch) (Kind, bool) {
-	var found Kind
-	err := wait.PollUntilContextCancel(ctx, kindPoll, true, func(ctx context.Context) (bool, error) {
+	for {
+		mark := ws.arrivals.mark()
 		k, err := ws.kinds.Find(ctx, w.key.gvk)
 		if err == nil {
 			err = reachable(k, ws.namespaces)
 		}
-		if err != nil {
-			ws.trouble(w, err)
-			return false, nil
+		if err == nil {
+			w.problem.Store(nil) // It is known now, and not listed yet.
+			return k, true
 		}
-		found = k
-		w.problem.Store(nil) // It is known now, and not listed yet.
-		return true, nil
-	})
-	return found, err == nil
+		ws.trouble(w, err)
+		if !ws.arrivals.wait(ctx, mark, err) {
+			return Kind{}, false
+		}
+	}
 }
 
 // trouble notes why a kind cannot be followed, and logs it when it is news.
@@ -125,48 +141,6 @@ func (ws *watches) trouble(w *watch, err error) {
 	if old := w.problem.Swap(&err); old == nil || (*old).Error() != err.Error() {
 		ws.log.Warn("waiting to watch", "kind", w.key.gvk.String(), "reason", err)
 	}
-}
-
-// follow keeps the cache until ctx ends or the kind is removed.
-func (ws *watches) follow(ctx context.Context, w *watch, k Kind) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c := &cached{kind: k}
-	var informers []cache.SharedIndexInformer
-	for _, namespace := range parts(ws.namespaces) {
-		informer := dynamicinformer.NewFilteredDynamicInformer(ws.client, k.GVR, namespace, 0, w.indexers(), w.tweak).Informer()
-		p := newPart(namespace, informer.GetIndexer())
-		if err := ws.configure(informer, w, p, cancel); err != nil {
-			ws.trouble(w, err)
-			return
-		}
-		informers, c.parts = append(informers, informer), append(c.parts, p)
-	}
-	w.following.Store(c)
-	var running, helpers sync.WaitGroup
-	var learn sync.Once
-	for i, informer := range informers {
-		running.Go(func() { informer.RunWithContext(ctx) })
-		helpers.Go(func() {
-			if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-				ws.filled(w, c, c.parts[i])
-				learn.Do(func() { ws.learnConditions(ctx, w, c) })
-			}
-		})
-	}
-	running.Wait()
-	cancel()
-	helpers.Wait()
-	w.following.Store(nil)
-	w.cached.Store(nil)
-}
-
-// filled makes a part known that has been listed.
-func (ws *watches) filled(w *watch, c *cached, p *part) {
-	p.problem.Store(nil)
-	w.cached.Store(c)
-	p.log(ws.log).Debug("watching", "kind", c.kind.GVK.String(), "selector", w.key.selector, "objects", len(p.objects.ListKeys()))
-	w.onReady()
 }
 
 // indexers returns the indexes by which the objects are asked for.
@@ -185,40 +159,6 @@ func (w *watch) tweak(o *metav1.ListOptions) {
 	if o.ResourceVersion == "0" {
 		o.ResourceVersion = ""
 	}
-}
-
-func (ws *watches) configure(informer cache.SharedIndexInformer, w *watch, p *part, gone func()) error {
-	if err := informer.SetTransform(w.transform); err != nil {
-		return err
-	}
-	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		switch {
-		case ctx.Err() != nil:
-		case apierrors.IsNotFound(err):
-			ws.trouble(w, NoKindError{w.key.gvk})
-			gone()
-		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-			ws.log.Debug("watch expired, listing again", "kind", w.key.gvk.String())
-		case !p.filled():
-			ws.partTrouble(w, p, err)
-		default:
-			p.log(ws.log).Warn("watch interrupted, trying again", "kind", w.key.gvk.String(), "error", err)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.event(obj) },
-		UpdateFunc: func(old, obj any) { w.update(old.(*object), obj.(*object)) },
-		DeleteFunc: func(obj any) {
-			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = last.Obj
-			}
-			w.event(obj)
-		},
-	})
-	return err
 }
 
 // update tells of both states of an object where the old one may concern
@@ -276,7 +216,7 @@ func (ws *watches) learnConditions(ctx context.Context, w *watch, c *cached) {
 		return
 	}
 	found, tries := NoConditions, 0
-	_ = wait.PollUntilContextCancel(ctx, kindPoll, true, func(ctx context.Context) (bool, error) {
+	_ = wait.PollUntilContextCancel(ctx, schemaTry, true, func(ctx context.Context) (bool, error) {
 		var err error
 		if found, err = ws.kinds.Conditions(ctx, c.kind.GVK); err == nil {
 			return true, nil

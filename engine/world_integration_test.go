@@ -219,6 +219,14 @@ func (w *world) run(source string) *instance {
 // runWith is run with options of the test's own.
 func (w *world) runWith(options engine.Options, source string) *instance {
 	w.Helper()
+	in := w.startWith(options, source)
+	w.eventually("the engine to be ready", in.Ready)
+	return in
+}
+
+// startWith is runWith for an engine that may not be ready for a while.
+func (w *world) startWith(options engine.Options, source string) *instance {
+	w.Helper()
 	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(w.own(source))}})
 	if err != nil {
 		w.Fatal(err)
@@ -261,7 +269,6 @@ func (w *world) runWith(options engine.Options, source string) *instance {
 			w.Errorf("the engine logged an error:\n%s", log)
 		}
 	})
-	w.eventually("the engine to be ready", e.Ready)
 	return in
 }
 

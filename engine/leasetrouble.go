@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// leaseTrouble tells people that this process may not read or write the Lease,
+// and so can never lead: client-go would say so to nobody.
+type leaseTrouble struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	last error     // that a request was forbidden; nil: the Lease was written since
+	at   time.Time // when it was
+}
+
+// A leaseRequest is what is done with the Lease.
+type leaseRequest int
+
+const (
+	reading leaseRequest = iota
+	writing
+)
+
+// note takes what has become of a request. What is forbidden is logged once.
+func (t *leaseTrouble) note(what leaseRequest, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case isForbidden(err):
+		if t.last == nil {
+			t.log.Warn("cannot lead, will try again", "error", err)
+		}
+		t.last, t.at = err, time.Now()
+	case err == nil && what == writing:
+		t.last = nil
+	}
+}
+
+// standing returns why this process could not lead, or nil. Where the Lease is
+// free it is tried for every second or two. What was forbidden longer ago may
+// have been granted since, while another one leads.
+func (t *leaseTrouble) standing() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last == nil || time.Since(t.at) > renewDeadline {
+		return nil
+	}
+	return fmt.Errorf("cannot lead: %w", t.last)
+}

@@ -1,0 +1,332 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine"
+)
+
+var (
+	clusterRoles        = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+	clusterRoleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+	accessReviews       = schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"}
+	serviceAccounts     = gvk("v1", "ServiceAccount")
+	guardeds            = gvk("test.reconcel.dev/v1", "Guarded")
+)
+
+// An access is a verb on a resource.
+type access struct{ verb, group, resource string }
+
+func (a access) String() string { return a.verb + " " + a.resource }
+
+// guardedAccess is all that an engine needs to follow guardedRules.
+func guardedAccess() (all []access) {
+	const own = "test.reconcel.dev"
+	add := func(group, resource string, verbs ...string) {
+		for _, v := range verbs {
+			all = append(all, access{v, group, resource})
+		}
+	}
+	add(own, "guardeds", "get", "list", "watch", "patch")
+	add(own, "widgets", "get", "list", "watch")
+	add(own, "guardeds/status", "patch")
+	add(own, "widgets/status", "patch")
+	add("", "services", "get", "list", "watch", "create", "patch", "delete")
+	add("", "serviceaccounts", "get", "list", "watch", "create", "patch", "delete")
+	add("", "limitranges", "list", "watch")
+	add("", "configmaps", "get", "create", "update")
+	add("coordination.k8s.io", "leases", "get", "create", "update")
+	add("events.k8s.io", "events", "create", "patch")
+	return all
+}
+
+// guardedRules have a rule that makes use of all sorts of permissions, and one
+// that has little to do with it.
+var guardedRules = widgetRules("", serviceChild) + `- name: guarded-NAMESPACE
+  for: {apiVersion: test.reconcel.dev/v1, kind: Guarded, namespaces: [NAMESPACE]}
+  teardown: ordered
+  lookups:
+  - {id: limit, apiVersion: v1, kind: LimitRange, name: limit}
+  children:
+  - id: account
+    template:
+      apiVersion: v1
+      kind: ServiceAccount
+      metadata:
+        name: ${self.metadata.name}-${self.spec.value}
+        annotations: {limit: "${limit.?metadata.?name.orValue('none')}"}
+  status:
+    value: ${self.spec.value}
+`
+
+// allow lets the world's engines do what is given, and nothing else.
+func (w *world) allow(all []access) {
+	w.Helper()
+	var entries []any
+	for _, a := range all {
+		entries = append(entries, map[string]any{
+			"apiGroups": []any{a.group}, "resources": []any{a.resource}, "verbs": []any{a.verb},
+		})
+	}
+	role := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": w.namespace}, "rules": entries,
+	}}
+	if _, err := w.client.Resource(clusterRoles).Apply(w.Context(), w.namespace, role, metav1.ApplyOptions{FieldManager: "driver", Force: true}); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("the permissions to be in force", func() error {
+		for _, a := range guardedAccess() {
+			if w.allowed(a) != slices.Contains(all, a) {
+				return fmt.Errorf("%s is not yet as it should", a)
+			}
+		}
+		return nil
+	})
+}
+
+// allowed reports whether the world's engines may do something.
+func (w *world) allowed(a access) bool {
+	w.Helper()
+	path, sub, _ := strings.Cut(a.resource, "/")
+	review := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+		"spec": map[string]any{"user": w.user(), "resourceAttributes": map[string]any{
+			"verb": a.verb, "group": a.group, "resource": path, "subresource": sub, "namespace": w.namespace,
+		}},
+	}}
+	answer, err := w.client.Resource(accessReviews).Create(w.Context(), review, createOptions)
+	if err != nil {
+		w.Fatal(err)
+	}
+	yes, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed")
+	return yes
+}
+
+// user is who the world's engines are, if they are restricted.
+func (w *world) user() string { return "restricted-" + w.namespace }
+
+// restrict makes the world's engines ones that need permissions for what they
+// do.
+func (w *world) restrict() {
+	w.Helper()
+	user := w.user()
+	w.wrap = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			r = r.Clone(r.Context())
+			r.Header.Set("Impersonate-User", user)
+			r.Header.Set("Impersonate-Group", "system:authenticated")
+			return next.RoundTrip(r)
+		})
+	}
+	binding := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": w.namespace},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": w.namespace},
+		"subjects": []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}},
+	}}
+	if _, err := w.client.Resource(clusterRoleBindings).Create(w.Context(), binding, createOptions); err != nil {
+		w.Fatal(err)
+	}
+	w.allow(guardedAccess())
+	w.Cleanup(func() {
+		for _, r := range []schema.GroupVersionResource{clusterRoleBindings, clusterRoles} {
+			if err := w.client.Resource(r).Delete(context.Background(), w.namespace, deleteNow); err != nil {
+				w.Errorf("clean up: %v", err)
+			}
+		}
+	})
+}
+
+// guarded is a manifest of a Guarded.
+func guarded(name, value string) string {
+	return strings.Replace(widget(name, "value: "+value), "Widget", "Guarded", 1)
+}
+
+// holds says what is not as guardedRules want it of a Guarded with a value, that
+// had another value before or none.
+func (w *world) holds(name, value, before string) error {
+	w.Helper()
+	u := w.get(guardeds, name)
+	if err := condition(u, "Ready", "True"); err != nil {
+		return err
+	}
+	if got, _, _ := unstructured.NestedString(u.Object, "status", "value"); got != value {
+		return fmt.Errorf("status.value is %q", got)
+	}
+	if len(u.GetFinalizers()) == 0 {
+		return errors.New("it has no finalizer")
+	}
+	if w.get(serviceAccounts, name+"-"+value) == nil {
+		return errors.New("it has no child")
+	}
+	if before != "" && w.get(serviceAccounts, name+"-"+before) != nil {
+		return errors.New("it still has its child of before")
+	}
+	return nil
+}
+
+// told returns all that an engine says of its troubles where people look: its
+// log, whether it is ready, and conditions.
+func (w *world) said(in *instance) string {
+	text := in.log.String()
+	if err := in.Ready(); err != nil {
+		text += err.Error()
+	}
+	for _, name := range []string{"one", "two"} {
+		if u := w.get(guardeds, name); u != nil {
+			text += fmt.Sprint(u.Object["status"])
+		}
+	}
+	return text
+}
+
+// TestMissingPermissions takes one permission after another away from an engine,
+// and gives it back.
+func TestMissingPermissions(t *testing.T) {
+	for _, test := range []struct {
+		withheld access // "list" stands for "watch" too: one that streams lists needs no other
+		says     string
+		stops    string // "": only what needs it, or "everything", or "nothing"
+	}{
+		{access{"list", "test.reconcel.dev", "guardeds"}, `cannot list resource \"guardeds\"`, ""},
+		{access{"watch", "test.reconcel.dev", "guardeds"}, `cannot watch resource \"guardeds\"`, "nothing"},
+		{access{"list", "", "serviceaccounts"}, `cannot list resource \"serviceaccounts\"`, ""},
+		{access{"list", "", "limitranges"}, `cannot list resource \"limitranges\"`, ""},
+		{access{"create", "", "serviceaccounts"}, `cannot create resource "serviceaccounts"`, ""},
+		{access{"patch", "", "serviceaccounts"}, `cannot patch resource "serviceaccounts"`, ""},
+		{access{"delete", "", "serviceaccounts"}, `cannot delete resource "serviceaccounts"`, ""},
+		{access{"get", "", "serviceaccounts"}, `cannot get resource "serviceaccounts"`, ""},
+		{access{"get", "test.reconcel.dev", "guardeds"}, `cannot get resource "guardeds"`, ""},
+		{access{"patch", "test.reconcel.dev", "guardeds"}, `cannot patch resource "guardeds"`, ""},
+		{access{"patch", "test.reconcel.dev", "guardeds/status"}, `cannot patch resource \"guardeds/status\"`, ""},
+		{access{"get", "", "configmaps"}, `cannot get resource "configmaps"`, "everything"},
+		{access{"get", "coordination.k8s.io", "leases"}, `cannot get resource "leases"`, "everything"},
+		{access{"update", "coordination.k8s.io", "leases"}, `cannot update resource "leases"`, "everything"},
+		{access{"create", "events.k8s.io", "events"}, "", "nothing"},
+	} {
+		t.Run(test.withheld.String(), func(t *testing.T) {
+			w := newWorld(t)
+			w.crd(widgetCRD)
+			w.crd(kindLike("Guarded"))
+			w.restrict()
+			options := func() engine.Options {
+				if test.withheld.resource != "leases" {
+					return engine.Options{}
+				}
+				return engine.Options{Leadership: &engine.Leadership{Identity: fmt.Sprint(time.Now().UnixNano()), Lost: func(error) {}}}
+			}
+			before := w.runWith(options(), guardedRules)
+			w.create(guarded("one", "a"))
+			w.eventually("Guarded one with a", func() error { return w.holds("one", "a", "") })
+			before.stop()
+
+			w.allow(slices.DeleteFunc(guardedAccess(), func(a access) bool {
+				return a == test.withheld || test.withheld.verb == "list" && a == access{"watch", test.withheld.group, test.withheld.resource}
+			}))
+			in := w.startWith(options(), guardedRules)
+			w.create(widget("other", "value: x"))
+			w.create(guarded("two", "b"))
+			w.patch(guardeds, "one", `{"spec":{"value":"b"}}`)
+			w.eventually("the engine to say what it may not do", func() error {
+				if !strings.Contains(w.said(in), test.says) {
+					return errors.New(test.says + " is not said")
+				}
+				return nil
+			})
+			if test.stops != "everything" {
+				if took := w.has(services, "other", nil); took > 10*time.Second {
+					t.Errorf("another rule had to wait for %s", took)
+				}
+			}
+			w.rest(5 * time.Second) // Retries get slower at first.
+			w.allow(guardedAccess())
+			granted := time.Now()
+			if test.withheld.verb == "watch" {
+				w.patch(guardeds, "one", `{"spec":{"value":"a"}}`)
+				w.rest(2 * forbiddenPolls)
+				w.patch(guardeds, "one", `{"spec":{"value":"b"}}`)
+			}
+			w.eventually("what was missing to be done", func() error {
+				return errors.Join(w.holds("one", "b", "a"), w.holds("two", "b", ""))
+			})
+			took := time.Since(granted)
+			t.Logf("%s after the grant", took.Round(100*time.Millisecond))
+			if took > time.Minute {
+				t.Errorf("it took %s", took)
+			}
+			w.has(services, "other", nil)
+			w.delete(guardeds, "one")
+			w.lacks(serviceAccounts, "one-b")
+		})
+	}
+}
+
+// forbiddenPolls is about how often an engine tries a watch that it may not
+// have.
+const forbiddenPolls = 10 * time.Second
+
+// TestReadingIsRevoked takes the right to read primaries away from an engine at
+// work: what it knows is kept, and what it has missed is made up for.
+func TestReadingIsRevoked(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	w.crd(kindLike("Guarded"))
+	w.restrict()
+	in := w.run(guardedRules)
+	for _, name := range []string{"one", "two", "three"} {
+		w.create(guarded(name, "a"))
+		w.eventually("Guarded "+name+" with a", func() error { return w.holds(name, "a", "") })
+	}
+	w.allow(slices.DeleteFunc(guardedAccess(), func(a access) bool {
+		return a.resource == "guardeds" && (a.verb == "list" || a.verb == "watch")
+	}))
+	w.endWatches("guardeds.test.reconcel.dev")
+	w.eventually("the watch to be refused", func() error {
+		if !strings.Contains(in.log.String(), `cannot watch resource \"guardeds\"`) {
+			return errors.New("it is not said")
+		}
+		return nil
+	})
+	w.delete(serviceAccounts, "one-a")
+	if took := w.has(serviceAccounts, "one-a", nil); took > 10*time.Second {
+		t.Errorf("what is known was repaired after %s", took)
+	}
+	w.patch(guardeds, "one", `{"spec":{"value":"b"}}`)
+	w.delete(guardeds, "two")
+	w.patch(guardeds, "three", `{"metadata":{"finalizers":null}}`)
+	w.delete(guardeds, "three")
+	w.rest(15 * time.Second)
+	w.allow(guardedAccess())
+	granted := time.Now()
+	w.eventually("one to be as it should", func() error { return w.holds("one", "b", "a") })
+	w.lacks(guardeds, "two")
+	w.lacks(serviceAccounts, "two-a")
+	w.lacks(serviceAccounts, "three-a")
+	took := time.Since(granted)
+	t.Logf("%s after the grant", took.Round(100*time.Millisecond))
+	if took > time.Minute {
+		t.Errorf("it took %s", took)
+	}
+	if n := strings.Count(in.log.String(), `cannot list resource \"guardeds\"`); n > 2 {
+		t.Errorf("it was logged %d times", n)
+	}
+}
+
+// endWatches ends the watches of a custom kind, as an edit of its CRD does.
+func (w *world) endWatches(crd string) {
+	w.Helper()
+	body := fmt.Sprintf(`{"spec":{"names":{"shortNames":["x%d"]}}}`, time.Now().UnixNano())
+	w.patch(gvk("apiextensions.k8s.io/v1", "CustomResourceDefinition"), crd, body)
+}

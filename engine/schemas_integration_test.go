@@ -1,0 +1,241 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/internal/devcluster"
+)
+
+// schemaPatience is how long it may take until a new schema has been noticed.
+const schemaPatience = 30 * time.Second
+
+// strictStatus is what a CRD must not have for its status to be pruned.
+const strictStatus = "            x-kubernetes-preserve-unknown-fields: true\n            properties:\n"
+
+// valueOfA is a status of one field.
+const valueOfA = "  status: {value: \"${a.data.value}\"}\n"
+
+// replaceCRD puts another CRD in the place of the one of its name.
+func (w *world) replaceCRD(manifest string) {
+	w.Helper()
+	for _, u := range parse(w.T, manifest) {
+		crds := w.client.Resource(crdResource)
+		w.eventually("CRD "+u.GetName()+" to be replaced", func() error {
+			live, err := crds.Get(w.Context(), u.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			u.SetResourceVersion(live.GetResourceVersion())
+			_, err = crds.Update(w.Context(), u, metav1.UpdateOptions{})
+			return err
+		})
+	}
+}
+
+// deleteCRD deletes a CRD, and waits for its end.
+func (w *world) deleteCRD(name string) {
+	w.Helper()
+	crds := w.client.Resource(crdResource)
+	if err := crds.Delete(w.Context(), name, deleteNow); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("CRD "+name+" to be gone", func() error {
+		_, err := crds.Get(w.Context(), name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.New("it is there")
+	})
+}
+
+// statusWrites returns how often a status was sent since an instant, accepted or
+// not.
+func (w *world) statusWrites(since time.Time, resource string) (n int) {
+	w.Helper()
+	for _, r := range w.writes(since) {
+		if r.Resource == resource {
+			n++
+		}
+	}
+	return n
+}
+
+// nudge changes labels of an object, so that it is looked at.
+func (w *world) nudge(kind schemaGVK, name string, times int) {
+	w.Helper()
+	for i := range times {
+		w.patch(kind, name, fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
+	}
+}
+
+// TestConditionsFollowTheSchema has a kind that gets conditions, and loses them
+// again, while its objects are reconciled.
+func TestConditionsFollowTheSchema(t *testing.T) {
+	w := newWorld(t)
+	const kind = "Shifting"
+	with := kindLike(kind, strictStatus, "            properties:\n              value: {type: string}\n")
+	head, _, _ := strings.Cut(with, "              conditions:\n")
+	shifting := gvk("test.reconcel.dev/v1", kind)
+	w.crd(head)
+	w.run(rulesFor(kind, valueOfA))
+	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.has(shifting, "one", map[string]any{"status.value": "x"})
+
+	changed := time.Now()
+	w.replaceCRD(with)
+	w.is(shifting, "one", "Ready", "True")
+	t.Logf("conditions %s after the schema had some", time.Since(changed).Round(100*time.Millisecond))
+	if took := time.Since(changed); took > schemaPatience {
+		t.Errorf("it took %s", took)
+	}
+
+	changed = time.Now()
+	w.replaceCRD(head)
+	w.eventually("the status to be without conditions", func() error {
+		u := w.get(shifting, "one")
+		for _, entry := range u.GetManagedFields() {
+			if entry.Manager == "reconcel" && entry.Subresource == "status" && strings.Contains(entry.FieldsV1.GetRawString(), "f:conditions") {
+				return errors.New("reconcel still has some")
+			}
+		}
+		return nil
+	})
+	if took := time.Since(changed); took > schemaPatience {
+		t.Errorf("it took %s", took)
+	}
+	w.nudge(shifting, "one", 20)
+	w.patch(shifting, "one", `{"spec":{"value":"y"}}`)
+	w.has(shifting, "one", map[string]any{"status.value": "y"})
+	w.settles()
+	if n := w.statusWrites(changed, "shiftings"); n > 4 {
+		t.Errorf("the status was sent %d times", n)
+	}
+	w.quiet(3 * time.Second)
+}
+
+// TestStatusFieldGoes takes a field that a rule writes out of the schema, and
+// puts it there again.
+func TestStatusFieldGoes(t *testing.T) {
+	w := newWorld(t)
+	const kind = "Shrinking"
+	with := kindLike(kind, strictStatus, "            properties:\n              value: {type: string}\n")
+	without := strings.Replace(with, "              value: {type: string}\n", "", 1)
+	shrinking := gvk("test.reconcel.dev/v1", kind)
+	w.crd(with)
+	w.run(rulesFor(kind, valueOfA))
+	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.is(shrinking, "one", "Ready", "True")
+	w.has(shrinking, "one", map[string]any{"status.value": "x"})
+	w.settles()
+
+	since := time.Now()
+	w.replaceCRD(without)
+	w.eventually("the field to be gone", func() error {
+		if _, found, _ := unstructured.NestedString(w.get(shrinking, "one").Object, "status", "value"); found {
+			return errors.New("it is there")
+		}
+		return nil
+	})
+	w.patch(shrinking, "one", `{"spec":{"value":"y"}}`)
+	w.has(configs, "one-a", map[string]any{"data.value": "y"})
+	w.told(kind, "one", "Refused")
+	w.rest(15 * time.Second)
+	w.nudge(shrinking, "one", 20)
+	w.rest(2 * time.Second)
+	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
+		return r.User == "reconcel" && r.Resource == "shrinkings" && r.Subresource == "status" && r.Namespace == w.namespace && !r.Received.Before(since)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the status was sent %d times", len(found))
+	if len(found) > 3 {
+		t.Errorf("the status was sent %d times", len(found))
+	}
+
+	changed := time.Now()
+	w.replaceCRD(with)
+	w.has(shrinking, "one", map[string]any{"status.value": "y"})
+	w.is(shrinking, "one", "Ready", "True")
+	took := time.Since(changed)
+	t.Logf("written again %s after the field came back", took.Round(100*time.Millisecond))
+	if took > schemaPatience {
+		t.Errorf("it took %s", took)
+	}
+	w.quiet(3 * time.Second)
+}
+
+// TestKindComesBackWithAnotherScope deletes a CRD whose objects have children,
+// and makes it again with another scope.
+func TestKindComesBackWithAnotherScope(t *testing.T) {
+	w := newWorld(t)
+	const kind = "Roaming"
+	namespaced := kindLike(kind)
+	cluster := strings.Replace(namespaced, "scope: Namespaced", "scope: Cluster", 1)
+	rule := strings.NewReplacer("    namespaces: [NAMESPACE]\n", "", "kind: Widget", "kind: "+kind, "name: widget", "name: roaming", "metadata: {name:", "metadata: {namespace: NAMESPACE, name:").
+		Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + "  allow: {namespaces: [NAMESPACE]}\n")
+	roaming := gvk("test.reconcel.dev/v1", kind)
+	w.crd(namespaced)
+	in := w.run(rule)
+	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.is(roaming, "one", "Ready", "True")
+	w.deleteCRD("roamings.test.reconcel.dev")
+	w.crd(cluster)
+	w.mapper.Reset()
+	w.create(strings.Replace(widget("two", "value: x"), "Widget", kind, 1))
+	w.is(roaming, "two", "Ready", "True")
+	w.has(configs, "two-a", nil)
+	w.lacks(configs, "one-a")
+	if err := in.Ready(); err != nil {
+		t.Error(err)
+	}
+	w.quiet(2 * time.Second)
+}
+
+// TestVersionIsNotServedAnyMore turns the version that rules name off.
+func TestVersionIsNotServedAnyMore(t *testing.T) {
+	w := newWorld(t)
+	const kind = "Ageing"
+	one := kindLike(kind)
+	_, version, _ := strings.Cut(one, "  versions:\n")
+	both := one + strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false").Replace(version)
+	ageing := gvk("test.reconcel.dev/v1", kind)
+	w.crd(both)
+	in := w.run(rulesFor(kind, ""))
+	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.is(ageing, "one", "Ready", "True")
+	w.replaceCRD(strings.Replace(both, "name: v1\n    served: true", "name: v1\n    served: false", 1))
+	w.eventually("the engine to name the version that is served", func() error {
+		if !strings.Contains(in.log.String(), "does not know test.reconcel.dev/v1, kind Ageing; it serves version v2 of it") {
+			return errors.New("it is not said")
+		}
+		return nil
+	})
+	w.rest(2 * time.Second)
+	if w.get(configs, "one-a") == nil {
+		t.Error("the child is gone")
+	}
+	w.replaceCRD(both)
+	served := time.Now()
+	w.mapper.Reset()
+	w.eventually("a change to be followed", func() error {
+		if _, err := w.resource(ageing).Patch(w.Context(), "one", "application/merge-patch+json", []byte(`{"spec":{"value":"y"}}`), metav1.PatchOptions{}); err != nil {
+			return err
+		}
+		if got, _, _ := unstructured.NestedString(w.get(configs, "one-a").Object, "data", "value"); got != "y" {
+			return fmt.Errorf("the child has %q", got)
+		}
+		return nil
+	})
+	t.Logf("followed %s after it was served again", time.Since(served).Round(10*time.Millisecond))
+}
