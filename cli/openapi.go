@@ -12,18 +12,14 @@ import (
 	kindschema "reconcel/rules/schema"
 )
 
-// schemas returns what a cluster says of the kinds in these groups and versions.
-// Those that it does not know are left out, and so are those about which it
-// gives an error. The set is nil if it says nothing at all.
-func (c *liveCluster) schemas(ctx context.Context, versions []schema.GroupVersion) (*kindschema.Set, error) {
-	published, err := c.published(ctx)
-	if err != nil {
-		return nil, err
-	}
+// schemas returns what is said of the kinds in these groups and versions.
+// Those that are not known are left out, and so are those about which there is
+// an error. The set is nil if it makes no sense at all.
+func (p published) schemas(ctx context.Context, versions []schema.GroupVersion) (*kindschema.Set, error) {
 	from := kindschema.Sources{OpenAPI: [][]byte{}}
 	var unread []error
 	for _, gv := range versions {
-		document, err := published.document(ctx, gv)
+		document, err := p.document(ctx, gv)
 		switch {
 		case err != nil:
 			unread = append(unread, fmt.Errorf("read OpenAPI of %s: %w", gv, err))

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reconcel/engine"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -48,6 +48,12 @@ type ruleWatch struct {
 	refuse  func(note string)
 	log     *slog.Logger
 	metrics *ruleMetrics
+	fitter  *fitter               // nil: there is no cluster
+	schemas <-chan engine.Schemas // of the cluster, as they change
+
+	loaded    loading        // what is followed
+	compiled  loading        // what was compiled last
+	published engine.Schemas // nil: not known yet
 
 	active  digest         // what is followed
 	held    digest         // what was last found to be wrong, or could not be followed
@@ -88,8 +94,12 @@ func (w *ruleWatch) start(ctx context.Context, followed []syntax.Source) *sync.W
 }
 
 func (w *ruleWatch) run(ctx context.Context) {
+	if w.fitter != nil {
+		w.fitter.accept(ctx)
+	}
 	if slices.ContainsFunc(w.paths, readOnce) {
 		w.log.Info("the rules are not read again, since not all of them come from files")
+		w.runFixed(ctx)
 		return
 	}
 	news, stop := w.news()
@@ -106,10 +116,39 @@ func (w *ruleWatch) run(ctx context.Context) {
 				next.Reset(wait) // Other files of the folder may change all the time.
 				continue
 			}
+		case w.published = <-w.schemas:
+			w.retry = time.Time{} // What was refused may fit now.
 		case <-next.C:
 		}
 		looked = time.Now()
 		next.Reset(w.look(ctx))
+		w.refit(ctx)
+	}
+}
+
+// runFixed is run for rules that cannot be read again.
+func (w *ruleWatch) runFixed(ctx context.Context) {
+	if w.fitter == nil {
+		return
+	}
+	tick := time.NewTicker(rulesPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case w.published = <-w.schemas:
+		case <-tick.C:
+		}
+		w.refit(ctx)
+	}
+}
+
+// refit holds the rules that are followed against the cluster again, if it has
+// other schemas now.
+func (w *ruleWatch) refit(ctx context.Context) {
+	if w.published != nil && w.fitter.outdated(w.loaded, w.published) {
+		w.fitter.recheck(ctx, w.loaded)
 	}
 }
 
@@ -182,8 +221,12 @@ func (w *ruleWatch) look(ctx context.Context) time.Duration {
 		}
 		return rulesPoll
 	}
+	w.loaded = w.compiled
 	w.followed(now)
 	w.log.Info("the rules have changed, and are followed", "files", len(sources), "hash", now.String())
+	if w.fitter != nil {
+		w.fitter.accept(ctx)
+	}
 	return rulesPoll
 }
 
@@ -220,6 +263,7 @@ func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread
 	if err == nil {
 		err = w.check(ctx, l)
 	}
+	w.compiled = l
 	return l.program, err
 }
 
@@ -234,11 +278,7 @@ func (w *ruleWatch) report(err error) {
 		w.log.Error("the rules are wrong", "complaint", c.Error())
 	}
 	w.log.Error("the last good rules are followed on", "complaints", len(complaints))
-	note := "the rules are wrong, the last good ones are followed on: " + complaints[0].Error()
-	if more := len(complaints) - 1; more > 0 {
-		note += fmt.Sprintf(", and %d more", more)
-	}
-	w.refuse(note)
+	w.refuse("the rules are wrong, the last good ones are followed on: " + summary(complaints))
 }
 
 // String is enough of the digest to tell two apart.
@@ -250,6 +290,7 @@ type ruleMetrics struct {
 	successful prometheus.Gauge
 	since      prometheus.Gauge
 	info       *prometheus.GaugeVec
+	fit        prometheus.Gauge
 }
 
 func newRuleMetrics(r prometheus.Registerer) *ruleMetrics {
@@ -263,8 +304,12 @@ func newRuleMetrics(r prometheus.Registerer) *ruleMetrics {
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "reconcel_rules_info", Help: "Always 1, with the hash of the rules files that are followed.",
 		}, []string{"hash"}),
+		fit: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "reconcel_rules_fit_cluster", Help: "Whether the rules that are followed fit the schemas that the cluster has now (1), or do not any more (0).",
+		}),
 	}
-	r.MustRegister(m.successful, m.since, m.info)
+	m.fit.Set(1)
+	r.MustRegister(m.successful, m.since, m.info, m.fit)
 	return m
 }
 

@@ -84,10 +84,11 @@ func (a *app) run(s *settings) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := rules.precheck(ctx, config, log); err != nil {
+	metrics := newMetrics()
+	fitter := &fitter{config: config, log: log, metrics: newRuleMetrics(metrics), namespaces: s.only}
+	if err := fitter.check(ctx, rules); err != nil {
 		return err
 	}
-	metrics := newMetrics()
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Workers: s.workers.n, ReapplyEvery: time.Duration(s.reapply), Metrics: metrics,
@@ -106,10 +107,11 @@ func (a *app) run(s *settings) error {
 	})
 	server.start(endpoints(machine.Ready, metrics), cancel)
 	defer server.stop()
+	fitter.tell = machine.TellMisfitRules
 	watch := &ruleWatch{
 		paths: s.rules.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(s.rules) },
-		allowed: s.allowed, only: s.only, check: func(ctx context.Context, l loading) error { return l.precheck(ctx, config, log) },
-		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: newRuleMetrics(metrics),
+		allowed: s.allowed, only: s.only, check: fitter.check, fitter: fitter, schemas: machine.Schemas(), loaded: rules,
+		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: fitter.metrics,
 	}
 	watching := watch.start(ctx, rules.sources)
 	defer func() {

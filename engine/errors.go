@@ -58,6 +58,7 @@ const (
 	reasonSynced         = "Synced"
 	reasonPruned         = "Pruned"
 	reasonRulesRefused   = "RulesRefused"
+	reasonRulesMisfit    = "RulesDoNotFit"
 	reasonReplaced       = "Replaced"
 	reasonAdopted        = "Adopted"
 

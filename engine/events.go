@@ -98,9 +98,15 @@ func (r recorder) event(about *object, eventType, reason, note string) {
 
 // TellRefusedRules records an Event about rules that are not followed, with the
 // ConfigMap of the inventory.
-func (e *Engine) TellRefusedRules(note string) {
+func (e *Engine) TellRefusedRules(note string) { e.tellOfRules(reasonRulesRefused, "Reload", note) }
+
+// TellMisfitRules records an Event about rules that are followed and do not fit
+// the cluster's kinds any more, with the ConfigMap of the inventory.
+func (e *Engine) TellMisfitRules(note string) { e.tellOfRules(reasonRulesMisfit, "Check", note) }
+
+func (e *Engine) tellOfRules(reason, action, note string) {
 	about := &corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: e.inventory.namespace, Name: e.inventory.name}
-	e.events.Eventf(about, nil, corev1.EventTypeWarning, reasonRulesRefused, "Reload", "%s", bounded(note))
+	e.events.Eventf(about, nil, corev1.EventTypeWarning, reason, action, "%s", bounded(note))
 }
 
 // bounded cuts a note off that the API server would refuse.

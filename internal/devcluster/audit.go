@@ -32,9 +32,10 @@ type Request struct {
 	Completed   time.Time // zero while a watch is running
 }
 
-// IsWrite reports whether the request was one to change something.
+// IsWrite reports whether the request was one to change something. To ask what
+// one may do is none, though it looks like one.
 func (r Request) IsWrite() bool {
-	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
+	return r.Group != "authorization.k8s.io" && slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }
 
 // Between reports whether the server received the request in [from, to).

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"reconcel/deploy"
+	"reconcel/engine"
+	"reconcel/rules/syntax"
+)
+
+// A fitter holds rules against what the cluster says of its kinds: before they
+// take effect, and again when a schema has changed while they are followed.
+// Rules that do not fit any more are followed on, since they are the last good
+// ones, but people are told.
+type fitter struct {
+	config  *rest.Config
+	log     *slog.Logger
+	metrics *ruleMetrics
+	tell    func(note string)
+	// namespaces are those that are followed; none: all.
+	namespaces []string
+
+	last     measured       // what was held against the cluster last
+	followed engine.Schemas // what the rules that are followed were held against
+	retry    time.Time      // when they are held against it again in any case; zero: not
+	told     string         // what does not fit of them; "": everything does
+	warned   []string       // what else was said then
+}
+
+// measured is what was found out about rules.
+type measured struct {
+	against  engine.Schemas
+	needed   []deploy.Access
+	found    syntax.Errors
+	complete bool
+}
+
+// check refuses rules that do not fit. A kind that the cluster does not know may
+// come later, and a cluster that does not answer is waited for by the engine:
+// neither is in the way.
+func (f *fitter) check(ctx context.Context, l loading) error {
+	f.last = f.measure(ctx, l)
+	if len(f.last.found) > 0 {
+		return no(f.last.found)
+	}
+	return nil
+}
+
+// accept notes that the rules which were checked last are followed now, and logs
+// which of the permissions that they need are missing.
+func (f *fitter) accept(ctx context.Context) {
+	f.told = ""
+	f.note(f.last)
+	f.metrics.fit.Set(1)
+	f.warnOfMissing(ctx)
+	f.last = measured{}
+}
+
+// note remembers which schemas the rules that are followed were held against.
+func (f *fitter) note(m measured) {
+	f.followed, f.retry = m.against, time.Time{}
+	if !m.complete {
+		f.retry = time.Now().Add(rulesRecheck)
+	}
+}
+
+// outdated reports whether rules that are followed are to be held against the
+// cluster again: the schema of a kind that they mention is another one, or could
+// not be read.
+func (f *fitter) outdated(l loading, now engine.Schemas) bool {
+	if !f.retry.IsZero() {
+		return time.Now().After(f.retry)
+	}
+	return slices.ContainsFunc(mentioned(l.program), func(gv schema.GroupVersion) bool { return now[gv] != f.followed[gv] })
+}
+
+// recheck holds rules that are followed against the cluster again, and tells what
+// does not fit any more, or that everything fits again. A mistake of ours in it
+// must not end what the rules do.
+func (f *fitter) recheck(ctx context.Context, l loading) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.log.Error("panic", "value", p, "stack", string(debug.Stack()))
+			f.retry = time.Now().Add(rulesRecheck)
+		}
+	}()
+	m := f.measure(ctx, l)
+	f.note(m)
+	switch {
+	case len(m.found) > 0:
+		f.metrics.fit.Set(0)
+		if text := m.found.Error(); text != f.told {
+			f.told = text
+			f.report(m.found.Unwrap())
+		}
+	case m.complete:
+		f.metrics.fit.Set(1)
+		if f.told != "" {
+			f.log.Info("the rules fit the kinds of the cluster again")
+		}
+		f.told = ""
+	}
+}
+
+// report tells of rules that do not fit any more, once, and all that does not.
+func (f *fitter) report(complaints []error) {
+	for _, c := range complaints {
+		f.log.Error("the rules do not fit the cluster any more", "complaint", c.Error())
+	}
+	f.log.Error("they are followed on; what they cannot do, their resources say", "complaints", len(complaints))
+	f.tell("the rules do not fit the cluster any more, and are followed on: " + summary(complaints))
+}
+
+// measure holds rules against the kinds of the cluster. What cannot work there is
+// found, what may go wrong is logged, unless it was the last time.
+func (f *fitter) measure(ctx context.Context, l loading) (m measured) {
+	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
+	defer cancel()
+	var said []string
+	news := func(text string) bool {
+		said = append(said, text)
+		return !slices.Contains(f.warned, text)
+	}
+	unchecked := func(err error) {
+		if news(err.Error()) {
+			f.log.Warn("the rules cannot be checked against all kinds of the cluster", "cause", err)
+		}
+	}
+	defer func() { f.warned = said }()
+	cluster, err := newLiveCluster(f.config)
+	if err != nil {
+		unchecked(err)
+		return m
+	}
+	index, err := cluster.published(ctx)
+	if err != nil {
+		unchecked(err)
+		return m
+	}
+	m.against = engine.SchemasIn(index)
+	set, err := index.schemas(ctx, mentioned(l.program))
+	if err != nil {
+		unchecked(err)
+	}
+	if set == nil {
+		return m
+	}
+	m.complete = err == nil
+	found := l.check(set)
+	m.found = syntax.Collect(l.sources, append(found.Errors, l.clusterScoped(set)...))
+	for _, w := range syntax.Collect(l.sources, append(found.Warnings, l.idle()...)) {
+		if news(w.Error()) {
+			f.log.Warn("warning about the rules", "warning", w.Error())
+		}
+	}
+	for _, n := range syntax.Collect(l.sources, found.Notes) {
+		f.log.Debug("note about the rules", "note", n.Error())
+	}
+	needs, _ := deploy.Needs(l.program, set, deploy.Usual) // Kinds that are not known may come later.
+	m.needed = needs.Accesses()
+	return m
+}
+
+// summary is as much of complaints as an Event should have.
+func summary(complaints []error) string {
+	text := complaints[0].Error()
+	if more := len(complaints) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}

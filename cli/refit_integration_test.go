@@ -1,0 +1,145 @@
+//go:build integration
+
+package cli_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// refitPatience is how long it may take until rules were held against a new
+// schema.
+const refitPatience = 30 * time.Second
+
+// TestNewSchema takes a field away that rules read, and gives it back.
+func TestNewSchema(t *testing.T) {
+	k := benchKind("Refitted")
+	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value", 1)
+	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=127.0.0.1:0")
+	b.establish(k)
+	b.write(noRules + rule)
+	b.process.says(t, "the rules have changed, and are followed", refitPatience)
+	b.example(k, "one")
+	b.child("one")
+	b.metric("reconcel_rules_fit_cluster 1")
+
+	b.edit(k, "other: {type: string}")
+	took := b.process.says(t, "the rules do not fit the cluster any more", refitPatience)
+	t.Logf("found %s after the schema had changed", took.Round(100*time.Millisecond))
+	b.process.says(t, "undefined field 'value'", time.Second)
+	b.metric("reconcel_rules_fit_cluster 0")
+	b.metric("reconcel_rules_last_reload_successful 1")
+	b.event("RulesDoNotFit")
+
+	b.edit(k, "value: {type: string}")
+	took = b.process.says(t, "the rules fit the kinds of the cluster again", refitPatience)
+	t.Logf("mended %s after the schema had changed", took.Round(100*time.Millisecond))
+	b.metric("reconcel_rules_fit_cluster 1")
+	b.example(k, "two")
+	b.child("two")
+	if n := strings.Count(b.log(), "undefined field 'value'"); n != 1 {
+		t.Errorf("what does not fit was said %d times", n)
+	}
+}
+
+// TestRulesFitSoon has rules refused by the schema of a kind, which then changes.
+func TestRulesFitSoon(t *testing.T) {
+	k := benchKind("Widened")
+	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value", 1)
+	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=off")
+	b.establish(k)
+	b.edit(k, "other: {type: string}")
+	rest(t, 2*time.Second) // Until OpenAPI has it.
+	b.write(noRules + rule)
+	b.process.says(t, "undefined field 'value'", refitPatience)
+	b.edit(k, "value: {type: string}")
+	took := b.process.says(t, "the rules have changed, and are followed", refitPatience)
+	t.Logf("followed %s after the schema had changed", took.Round(100*time.Millisecond))
+	b.example(k, "one")
+	b.child("one")
+}
+
+// edit gives a kind another spec.
+func (b *bench) edit(k benchKind, spec string) {
+	b.Helper()
+	name := k.plural() + "." + k.resource().Group
+	b.soon("edit "+name, func() error {
+		live, err := b.client.Resource(benchCRDs).Get(b.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(k.crd(spec)), &u.Object); err != nil {
+			return err
+		}
+		u.SetResourceVersion(live.GetResourceVersion())
+		_, err = b.client.Resource(benchCRDs).Update(b.Context(), u, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// log returns what the process has logged.
+func (b *bench) log() string {
+	b.Helper()
+	text, err := os.ReadFile(b.process.log)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}
+
+var listening = regexp.MustCompile(`listen=(\S+)`)
+
+// metric waits until the process shows a metric with a value.
+func (b *bench) metric(line string) {
+	b.Helper()
+	b.soon("metric "+line, func() error {
+		at := listening.FindStringSubmatch(b.log())
+		if at == nil {
+			return errors.New("it is not said where they are")
+		}
+		response, err := http.Get("http://" + at[1] + "/metrics")
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(text), "\n"+line+"\n") {
+			return errors.New("it is not there")
+		}
+		return nil
+	})
+}
+
+// event waits for an Event about the rules.
+func (b *bench) event(reason string) {
+	b.Helper()
+	events := b.client.Resource(schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}).Namespace(b.namespace)
+	b.soon("Event "+reason, func() error {
+		list, err := events.List(b.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if got, _, _ := unstructured.NestedString(list.Items[i].Object, "reason"); got == reason {
+				return nil
+			}
+		}
+		return fmt.Errorf("not among %d", len(list.Items))
+	})
+}

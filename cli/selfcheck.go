@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	"reconcel/deploy"
+)
+
+// warnOfMissing asks the API server whether this process may do all that rules
+// need in the namespaces that are followed, and logs what it may not. Everybody
+// who is logged in may ask that. It changes nothing: what is missing is also said
+// where it is needed, and may be granted at any time.
+func (f *fitter) warnOfMissing(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
+	defer cancel()
+	client, err := authorization.NewForConfig(f.config)
+	if err != nil {
+		f.log.Debug("permissions not checked", "error", err)
+		return
+	}
+	namespaces := f.namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	reviews := client.SelfSubjectAccessReviews()
+	for _, a := range f.last.needed {
+		for _, namespace := range namespaces {
+			missing, err := denied(ctx, reviews, a, namespace)
+			if err != nil {
+				f.log.Debug("permissions not checked", "error", err)
+				return
+			}
+			if len(missing) > 0 {
+				log := f.log
+				if namespace != "" {
+					log = log.With("namespace", namespace)
+				}
+				log.Warn("a permission is missing that the rules need; reconcel rbac prints all of them",
+					"resource", a.String(), "verbs", strings.Join(missing, ", "), "for", strings.Join(a.Why, "; "))
+			}
+		}
+	}
+}
+
+// denied returns the verbs that this process lacks in a namespace, or with "" in
+// all of them.
+func denied(ctx context.Context, reviews authorization.SelfSubjectAccessReviewInterface, a deploy.Access, namespace string) (verbs []string, err error) {
+	for _, verb := range a.Verbs {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Name: a.Name,
+			},
+		}}
+		answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if !answer.Status.Allowed {
+			verbs = append(verbs, verb)
+		}
+	}
+	return verbs, nil
+}

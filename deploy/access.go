@@ -1,0 +1,48 @@
+package deploy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An Access is what is needed of one resource.
+type Access struct {
+	Group       string
+	Resource    string
+	Subresource string
+	Name        string // of the one object that is meant; "": all
+	Verbs       []string
+	Why         []string
+}
+
+// String names the resource as people write it: deployments.apps/status.
+func (a Access) String() string {
+	text := a.Resource
+	if a.Group != "" {
+		text += "." + a.Group
+	}
+	if a.Subresource != "" {
+		text += "/" + a.Subresource
+	}
+	if a.Name != "" {
+		text += " " + a.Name
+	}
+	return text
+}
+
+// Accesses returns the permissions one by one, sorted by group and resource.
+func (p *Permissions) Accesses() (all []Access) {
+	sorted := slices.SortedFunc(maps.Keys(p.verbs), func(a, b resource) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))
+	})
+	for _, r := range sorted {
+		path, sub, _ := strings.Cut(r.path, "/")
+		all = append(all, Access{
+			Group: r.group, Resource: path, Subresource: sub, Name: r.name,
+			Verbs: ordered(p.verbs[r]), Why: slices.Sorted(slices.Values(p.reasons[r])),
+		})
+	}
+	return all
+}
