@@ -242,6 +242,9 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 			err = p.write(ctx, k, d, w, mended)
 		}
 	}
+	if err == nil && w.version == version {
+		p.engine.metrics.idle.WithLabelValues(k.GVK.Kind).Inc()
+	}
 	if err != nil {
 		return p.unchangeable(d, w.refusal.note(p, d, version, explained(d, err, remedy(d))))
 	}

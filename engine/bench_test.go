@@ -39,10 +39,10 @@ func converged(tb testing.TB) (*Engine, Request) {
 	}
 	e := &Engine{
 		options: Options{}.withDefaults(), program: program, log: slog.New(slog.DiscardHandler), clock: clock.RealClock{},
-		queue: newQueue(), memories: memories{of: map[Request]*memory{}},
+		queue: newQueue(newQueueMetrics(prometheus.NewRegistry())), memories: memories{of: map[Request]*memory{}},
 	}
-	e.plan.Store(newPlan(program, past{}, nil))
 	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
+	e.plan.Store(e.route(newPlan(program, past{}, nil)))
 	foo := decodeObject(tb, []byte(convergedFoo))
 	foo.fields = unique.Make(`{"f:status":{"f:availableReplicas":{}}}`)
 

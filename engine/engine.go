@@ -94,6 +94,7 @@ type Engine struct {
 	schemaChanges atomic.Int64  // how often schemas of kinds that rules mention have changed
 	ended         chan struct{} // closed when Run has ended
 	state         atomic.Pointer[string]
+	working       atomic.Bool // the rules are followed, with writes
 }
 
 // New makes an engine that works on the cluster of Options.Config; Run starts
@@ -110,7 +111,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 		}
 		config = candidate.term.guard(config)
 	}
-	surroundings, broadcaster, err := inCluster(config)
+	surroundings, broadcaster, err := inCluster(config, options.Metrics)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
@@ -161,6 +162,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.keepHouse(ctx, e.plan.Load())
 	e.watches.running.Go(func() { e.reloadWhenAsked(ctx) })
 	e.metrics.leader.Set(1)
+	e.working.Store(true)
 	e.say("")
 	e.log.Info("running", "rules", e.plan.Load().rules(), "workers", e.options.Workers)
 	e.work(ctx)

@@ -88,7 +88,7 @@ func (f *following) fill(ctx context.Context, p *part) {
 // gone from it meanwhile, if it was filled before. The rest is told by onReady.
 func (f *following) filled(p *part, objects cache.Indexer) {
 	log, kind := p.log(f.log), f.cache.kind.GVK.String()
-	if p.refused.Swap(false) {
+	if p.refused.Swap(nil) != nil {
 		log.Info("may be read again", "kind", kind)
 	}
 	before := p.show(objects)

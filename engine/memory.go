@@ -34,6 +34,7 @@ type memory struct {
 	syncedAt     int64             // the last generation that was
 	unsettled    time.Time         // when the status first differed from a state that is still moving
 	reapplyAt    time.Time         // when everything is applied again, changed or not
+	shares       []share           // in the meters of its rules, in their order
 	told         map[string]string // last Event message by reason, of the trouble that is not over
 }
 
@@ -214,6 +215,7 @@ func (ms *memories) forget(req Request) {
 	delete(ms.of, req)
 	ms.mu.Unlock()
 	if m != nil {
+		m.withdraw(0)
 		m.reads.end()
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,23 +13,31 @@ type metrics struct {
 	reconciles *prometheus.CounterVec
 	duration   prometheus.Histogram
 	writes     *prometheus.CounterVec
+	idle       *prometheus.CounterVec
+	setbacks   *prometheus.CounterVec
 	panics     prometheus.Counter
 	leader     prometheus.Gauge
 	removing   prometheus.Gauge
+
+	meters map[string]*meter // of the rules of the last plan, by name
+	inWork atomic.Int64      // requests that are being served
 }
 
 func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
 	m := &metrics{
-		reconciles: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reconcel_reconciles_total", Help: "Looks at a primary object, by kind and result (ok, retry).",
-		}, []string{"kind", "result"}),
+		reconciles: counter("reconcel_reconciles_total", "Looks at a primary object, by kind and result (ok, retry).", "kind", "result"),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "reconcel_reconcile_seconds", Help: "Duration of one look at a primary object.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 11),
 		}),
-		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "reconcel_writes_total", Help: "Writes that the API server accepted, by verb (apply, status, delete, patch) and kind.",
-		}, []string{"verb", "kind"}),
+		writes: counter("reconcel_writes_total",
+			"Writes that the API server accepted, by verb (apply, status, delete, patch) and kind.", "verb", "kind"),
+		idle: counter("reconcel_noop_writes_total", "Applies of children that changed nothing, by kind.", "kind"),
+		setbacks: counter("reconcel_setbacks_total",
+			"What could not be done at once, by reason (Stale, Conflict, ErrResourceExists, Contested, Forbidden, Refused, Retrying).", "reason"),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "reconcel_panics_total", Help: "Panics that were recovered while looking at an object.",
 		}),
@@ -42,9 +51,12 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 	length := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reconcel_queue_length", Help: "Primary objects that wait for a look.",
 	}, func() float64 { return float64(queueLength()) })
-	r.MustRegister(m.reconciles, m.duration, m.writes, m.panics, m.leader, m.removing, length)
+	r.MustRegister(m.reconciles, m.duration, m.writes, m.idle, m.setbacks, m.panics, m.leader, m.removing, length)
 	return m
 }
+
+// setback counts what could not be done at once.
+func (m *metrics) setback(reason string) { m.setbacks.WithLabelValues(reason).Inc() }
 
 func (m *metrics) reconciled(gk schema.GroupKind, err error, took time.Duration) {
 	result := "ok"

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"reconcel/rules"
 )
 
@@ -26,7 +28,14 @@ const (
 	retrying          // after an error that may pass
 	stalled           // until the object, the rules or the cluster change
 	paused            // because people want it so
+
+	states // how many there are
 )
+
+// String is the state as metrics show it.
+func (s state) String() string {
+	return [states]string{"ready", "progressing", "waiting", "retrying", "stalled", "paused"}[s]
+}
 
 // moving reports whether a state is on its way to another one.
 func (s state) moving() bool { return s == progressing || s == waiting || s == retrying }
@@ -54,20 +63,29 @@ func (p *pass) outcomeOf(err error) outcome {
 	var contested *contestedError
 	switch {
 	case errors.Is(err, errStale):
+		p.engine.metrics.setback("Stale")
 		p.again(staleRetry)
 		return outcome{state: progressing, reason: reasonProgressing, message: err.Error()}
 	case errors.As(err, &conflict):
+		p.engine.metrics.setback(reasonResourceExists)
 		p.again(conflictRetry)
 		return outcome{state: stalled, reason: reasonResourceExists, message: err.Error()}
 	case errors.As(err, &contested):
+		p.engine.metrics.setback(reasonContested)
 		p.again(contested.wait)
 		return outcome{state: stalled, reason: reasonContested, message: err.Error()}
 	case errors.As(err, &terminal):
+		p.engine.metrics.setback(terminal.reason)
 		p.again(jitter(terminal.retry, p.engine.random))
 		return outcome{state: stalled, reason: terminal.reason, message: shorten(err.Error())}
 	case isForbidden(err): // A read: writes are classified where they are made.
 		p.again(jitter(forbiddenRetry, p.engine.random))
 		return outcome{state: stalled, reason: reasonForbidden, message: shorten(err.Error())}
+	}
+	if apierrors.IsConflict(err) {
+		p.engine.metrics.setback("Conflict")
+	} else {
+		p.engine.metrics.setback(reasonRetrying)
 	}
 	p.fail(err)
 	return outcome{state: retrying, reason: reasonRetrying, message: shorten(err.Error())}

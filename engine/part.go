@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -18,9 +19,15 @@ import (
 // may not be read holds up nothing in the others.
 type part struct {
 	namespace string // "": all
-	store     atomic.Pointer[cache.Indexer]
+	listed    atomic.Pointer[listing]
 	problem   atomic.Pointer[error] // why it is not filled yet; nil: it is
-	refused   atomic.Bool           // it may not be read; if it was filled before, what it holds gets old
+	refused   atomic.Pointer[error] // why it may not be read; if it was filled before, what it holds gets old
+}
+
+// A listing is what was listed of a part, and what has come of it since.
+type listing struct {
+	objects cache.Indexer
+	since   time.Time
 }
 
 // newPart returns a part that is still to be listed.
@@ -33,20 +40,33 @@ func newPart(namespace string, indexers cache.Indexers) *part {
 // newFilledPart returns a part that has been listed already.
 func newFilledPart(namespace string, objects cache.Indexer) *part {
 	p := &part{namespace: namespace}
-	p.store.Store(&objects)
+	p.listed.Store(&listing{objects, time.Now()})
 	return p
 }
 
 // objects returns what was last listed, and what has come of it since.
-func (p *part) objects() cache.Indexer { return *p.store.Load() }
+func (p *part) objects() cache.Indexer { return p.listed.Load().objects }
+
+// size returns how many objects there are.
+func (p *part) size() int { return len(p.objects().ListKeys()) }
+
+// stale returns why the part does not show what there is, or nil.
+func (p *part) stale() error {
+	for _, problem := range []*error{p.problem.Load(), p.refused.Load()} {
+		if problem != nil {
+			return *problem
+		}
+	}
+	return nil
+}
 
 // show makes objects those of the part. It returns those before, if it was filled.
 func (p *part) show(objects cache.Indexer) (before cache.Indexer) {
-	old := *p.store.Swap(&objects)
+	old := p.listed.Swap(&listing{objects, time.Now()})
 	if p.problem.Swap(nil) != nil {
 		return nil
 	}
-	return old
+	return old.objects
 }
 
 func (p *part) filled() bool { return p.problem.Load() == nil }
@@ -97,7 +117,7 @@ func (ws *watches) partTrouble(w *watch, p *part, err error) {
 
 // refusal notes that a part may not be read, and logs it when it is news.
 func (ws *watches) refusal(w *watch, p *part, err error) {
-	switch again := p.refused.Swap(true); {
+	switch again := p.refused.Swap(&err) != nil; {
 	case !p.filled():
 		ws.partTrouble(w, p, err)
 	case !again:

@@ -21,6 +21,7 @@ const (
 // leaveAlone leaves a primary alone whose annotation asks for it, and says so. What
 // its status says besides stays.
 func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
+	p.countPaused()
 	if !p.matches() && !p.primary.held(p.self) {
 		return Result{}, nil // It is no business of ours.
 	}

@@ -32,6 +32,7 @@ type primaryKind struct {
 	watch    *watch
 	children map[schema.GroupVersionKind]*watch // every kind that its rules render
 	byRule   map[*rules.Rule][]*watch           // likewise, with the kinds that the rule rendered once
+	meters   []*meter                           // one for each of Rules, in that order
 	lookups  map[*rules.Lookup]*watch           // what its rules read and do not own: none of these is ever written
 
 	leftovers leftovers // of removed rules

@@ -51,8 +51,9 @@ const (
 	lastRetry  = 2 * time.Minute
 )
 
-func newQueue() workqueue.TypedRateLimitingInterface[Request] {
-	return workqueue.NewTypedRateLimitingQueue(NewLimiter(rand.Float64))
+func newQueue(m queueMetrics) workqueue.TypedRateLimitingInterface[Request] {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(NewLimiter(rand.Float64),
+		workqueue.TypedRateLimitingQueueConfig[Request]{Name: "primaries", MetricsProvider: m})
 }
 
 // NewLimiter returns what says when a request that failed is served again. The
@@ -98,6 +99,8 @@ func (e *Engine) serveNext(ctx context.Context) bool {
 		return false
 	}
 	defer e.queue.Done(req)
+	e.metrics.inWork.Add(1)
+	defer e.metrics.inWork.Add(-1)
 	started := time.Now()
 	result, err := e.serve(ctx, req)
 	e.metrics.reconciled(req.Kind, err, time.Since(started))

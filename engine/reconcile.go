@@ -102,10 +102,14 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	}
 	p.resume()
 
-	total := outcome{}
+	total, started := outcome{}, time.Now()
 	for i := range p.rendering.Rules {
-		total = worse(total, p.rule(ctx, &p.rendering.Rules[i]))
+		o := p.rule(ctx, &p.rendering.Rules[i])
+		ended := time.Now()
+		p.count(i, o, ended.Sub(started))
+		total, started = worse(total, o), ended
 	}
+	p.memory.withdraw(len(p.rendering.Rules))
 	p.clearLeftovers(ctx)
 	p.forget()
 	if !p.matches() || p.gone || p.self.terminating() && !p.primary.held(p.self) {

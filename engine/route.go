@@ -6,8 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// route says whom the new watches of a plan tell of what.
+// route says whom the new watches of a plan tell of what, and what counts for
+// its rules.
 func (e *Engine) route(pl *plan) *plan {
+	e.metrics.meter(pl)
 	for _, w := range pl.watches {
 		if w.onEvent != nil {
 			continue // It is running.

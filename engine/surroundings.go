@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -33,7 +34,7 @@ type Surroundings struct {
 
 // inCluster returns the surroundings of a process that works on a real cluster,
 // and what writes its Events.
-func inCluster(config *rest.Config) (Surroundings, *broadcaster, error) {
+func inCluster(config *rest.Config, metrics prometheus.Registerer) (Surroundings, *broadcaster, error) {
 	client, err := dynamic.NewForConfig(impersonating(config))
 	if err != nil {
 		return Surroundings{}, nil, err
@@ -49,7 +50,7 @@ func inCluster(config *rest.Config) (Surroundings, *broadcaster, error) {
 	const inFlight = 16
 	return Surroundings{
 		Client: client, Kinds: discovered{d}, Events: b.recorder(), Clock: clock.RealClock{},
-		Queue: newQueue(), Random: rand.Float64, InFlight: inFlight,
+		Queue: newQueue(newQueueMetrics(metrics)), Random: rand.Float64, InFlight: inFlight,
 	}, b, nil
 }
 
@@ -68,6 +69,7 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 		inventory: newInventory(s.Client, options.Namespace, InventoryName(options.Name), options.Log),
 	}
 	e.metrics = newMetrics(options.Metrics, e.queue.Len)
+	options.Metrics.MustRegister(census{e.plan.Load})
 	e.say("starting")
 	return e
 }

@@ -32,6 +32,9 @@ type watchKey struct {
 	role     role
 }
 
+// String is the role as metrics show it.
+func (r role) String() string { return [...]string{"primary", "child", "lookup"}[r] }
+
 // A role is what the objects of a watch are to us.
 type role int
 

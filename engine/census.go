@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// A census tells Prometheus of the rules and watches of the plan that is
+// followed when it asks. What another plan had is gone with it.
+type census struct{ plan func() *plan }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	ruleLooks     = describe("reconcel_rule_reconciles_total", "Looks at a rule for one of its primary objects, by rule and what became of it.", "rule", "state")
+	ruleSeconds   = describe("reconcel_rule_seconds_total", "Time spent on what a rule has rendered, requests to the API server included, by rule.", "rule")
+	rulePrimaries = describe("reconcel_rule_primaries", "Primary objects of a rule, by what became of it in the last look.", "rule", "state")
+	ruleChildren  = describe("reconcel_rule_children", "Objects that a rule renders for all its primary objects.", "rule")
+	watchSynced   = describe("reconcel_watch_synced", "Whether the objects of a kind are known (1) or still waited for (0), by kind and role.", "kind", "role")
+	watchObjects  = describe("reconcel_watch_objects", "Objects in the cache, by kind and role.", "kind", "role")
+)
+
+// Describe implements prometheus.Collector.
+func (c census) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{ruleLooks, ruleSeconds, rulePrimaries, ruleChildren, watchSynced, watchObjects} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c census) Collect(to chan<- prometheus.Metric) {
+	pl := c.plan()
+	if pl == nil {
+		return // Nothing is followed yet.
+	}
+	for _, pk := range pl.primaries {
+		for i, r := range pk.Rules {
+			pk.meters[i].collect(r.Name, to)
+		}
+	}
+	for key, total := range pl.totals() {
+		to <- gauge(watchSynced, total.synced, key.kind, key.role.String())
+		to <- gauge(watchObjects, total.objects, key.kind, key.role.String())
+	}
+}
+
+func (m *meter) collect(rule string, to chan<- prometheus.Metric) {
+	counter := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+	}
+	for s := range states {
+		counter(ruleLooks, float64(m.looks[s].Load()), rule, s.String())
+		to <- gauge(rulePrimaries, m.primaries[s].Load(), rule, s.String())
+	}
+	counter(ruleSeconds, float64(m.took.Load())/1e9, rule)
+	to <- gauge(ruleChildren, m.children.Load(), rule)
+}
+
+func gauge[N int | int64](d *prometheus.Desc, value N, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
+}
+
+// A watched kind is one in one role. It may have several watches, with other
+// selectors.
+type watchedKind struct {
+	kind string
+	role role
+}
+
+type watchTotal struct{ synced, objects int }
+
+// totals sums the watches up by kind and role: one is synced when all are.
+func (pl *plan) totals() map[watchedKind]watchTotal {
+	all := map[watchedKind]watchTotal{}
+	for _, w := range pl.watches {
+		key := watchedKind{w.key.gvk.GroupKind().String(), w.key.role}
+		total, known := all[key]
+		if !known {
+			total.synced = 1
+		}
+		c := w.cached.Load()
+		if c == nil {
+			total.synced = 0
+			c = &cached{}
+		}
+		for _, p := range c.parts {
+			total.objects += p.size()
+			if p.stale() != nil {
+				total.synced = 0
+			}
+		}
+		all[key] = total
+	}
+	return all
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"reconcel/rules/syntax"
+)
+
+// An Inspection says what an engine is about, for people who look for what is
+// wrong. It quotes no object.
+type Inspection struct {
+	Leading bool
+	Waits   string // for what; "" when it is at work or stands by
+	Rules   []RuleInspection
+	Watches []WatchInspection
+	Waiting int // requests in the queue
+	InWork  int // requests that are being served
+}
+
+// A RuleInspection says how one rule is doing.
+type RuleInspection struct {
+	Name      string
+	Pos       syntax.Pos
+	Primary   string         // kind, as group/version/Kind
+	Primaries map[string]int // how many there are in each state
+	Children  int            // that it renders
+}
+
+// A WatchInspection says what one watch shows, of one namespace if only some are
+// followed.
+type WatchInspection struct {
+	Kind      string
+	Role      string // primary, child or lookup
+	Selector  string
+	Namespace string // "": all
+	Synced    bool
+	Why       string // it is not synced
+	Objects   int
+	Version   string    // resourceVersion up to which the objects are known
+	Since     time.Time // when the objects were listed
+}
+
+// Inspect returns what the engine is about now. It may be called at any time.
+func (e *Engine) Inspect() Inspection {
+	i := Inspection{
+		Leading: e.working.Load(), Waits: *e.state.Load(),
+		Waiting: e.queue.Len(), InWork: int(e.metrics.inWork.Load()),
+	}
+	pl := e.plan.Load()
+	if pl == nil {
+		return i
+	}
+	for _, pk := range pl.primaries {
+		for n, r := range pk.Rules {
+			i.Rules = append(i.Rules, pk.meters[n].inspect(RuleInspection{Name: r.Name, Pos: r.Pos, Primary: kindText(pk.GVK)}))
+		}
+	}
+	for _, w := range pl.watches {
+		i.Watches = append(i.Watches, w.inspect()...)
+	}
+	slices.SortFunc(i.Rules, func(a, b RuleInspection) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(i.Watches, func(a, b WatchInspection) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Selector, b.Selector),
+			cmp.Compare(a.Namespace, b.Namespace))
+	})
+	return i
+}
+
+func (m *meter) inspect(r RuleInspection) RuleInspection {
+	r.Children = int(m.children.Load())
+	r.Primaries = map[string]int{}
+	for s := range states {
+		if n := int(m.primaries[s].Load()); n > 0 {
+			r.Primaries[s.String()] = n
+		}
+	}
+	return r
+}
+
+func (w *watch) inspect() (all []WatchInspection) {
+	i := WatchInspection{Kind: kindText(w.key.gvk), Role: w.key.role.String(), Selector: w.key.selector}
+	c := w.cached.Load()
+	if c == nil {
+		i.Why = w.trouble().Error()
+		return []WatchInspection{i}
+	}
+	for _, p := range c.parts {
+		part := i
+		part.Namespace = p.namespace
+		if why := p.stale(); why != nil {
+			part.Why = why.Error()
+		}
+		part.Synced = part.Why == ""
+		if p.filled() {
+			listed := p.listed.Load()
+			part.Objects, part.Version, part.Since = p.size(), listed.objects.LastStoreSyncResourceVersion(), listed.since
+		}
+		all = append(all, part)
+	}
+	return all
+}
