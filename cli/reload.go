@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -55,13 +56,14 @@ type ruleWatch struct {
 	compiled  loading        // what was compiled last
 	published engine.Schemas // nil: not known yet
 
-	active  digest         // what is followed
-	held    digest         // what was last found to be wrong, or could not be followed
-	because string         // why
-	retry   time.Time      // when that is tried again
-	program *rules.Program // of what is held, if nothing is wrong with it
-	last    digest         // what was read last
-	since   time.Time      // when that was first read
+	state   atomic.Pointer[filesState] // for debugging
+	active  digest                     // what is followed
+	held    digest                     // what was last found to be wrong, or could not be followed
+	because string                     // why
+	retry   time.Time                  // when that is tried again
+	program *rules.Program             // of what is held, if nothing is wrong with it
+	last    digest                     // what was read last
+	since   time.Time                  // when that was first read
 }
 
 // A digest tells two sets of files apart.
@@ -86,8 +88,7 @@ func digestOf(sources []syntax.Source, unread syntax.Errors) (d digest) {
 // start watches until ctx ends; the group is done when nothing is watched any
 // more. What is followed already are the rules in these files.
 func (w *ruleWatch) start(ctx context.Context, followed []syntax.Source) *sync.WaitGroup {
-	w.active = digestOf(followed, nil)
-	w.metrics.followed(w.active)
+	w.followed(digestOf(followed, nil))
 	var watching sync.WaitGroup
 	watching.Go(func() { w.run(ctx) })
 	return &watching
@@ -236,6 +237,9 @@ func (w *ruleWatch) hold(now digest, program *rules.Program, err error, patience
 	news := now != w.held || err.Error() != w.because
 	w.held, w.program, w.because, w.retry = now, program, err.Error(), time.Now().Add(patience)
 	w.metrics.refused()
+	if news {
+		w.noteRefused(err)
+	}
 	return news
 }
 
@@ -243,6 +247,7 @@ func (w *ruleWatch) hold(now digest, program *rules.Program, err error, patience
 func (w *ruleWatch) followed(now digest) {
 	w.active, w.held, w.program = now, digest{}, nil
 	w.metrics.followed(now)
+	w.noteFollowed()
 }
 
 // compile compiles rules of which nothing may be wrong. A mistake of ours in it
@@ -250,7 +255,7 @@ func (w *ruleWatch) followed(now digest) {
 func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread syntax.Errors) (program *rules.Program, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.log.Error("panic", "value", p, "stack", string(debug.Stack()))
+			w.log.Error("panic", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 			err = errors.New("internal error, see the log")
 		}
 	}()
@@ -267,13 +272,17 @@ func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread
 	return l.program, err
 }
 
+// complaintsOf returns everything that is wrong, one by one.
+func complaintsOf(err error) []error {
+	if all, ok := errors.AsType[syntax.Errors](err); ok {
+		return all.Unwrap()
+	}
+	return []error{err}
+}
+
 // report tells of rules that are wrong, once, and all that is wrong.
 func (w *ruleWatch) report(err error) {
-	complaints := []error{err}
-	var all syntax.Errors
-	if errors.As(err, &all) {
-		complaints = all.Unwrap()
-	}
+	complaints := complaintsOf(err)
 	for _, c := range complaints {
 		w.log.Error("the rules are wrong", "complaint", c.Error())
 	}

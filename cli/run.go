@@ -64,6 +64,9 @@ func (a *app) run(s *settings) error {
 	if err := once(s.rules.paths); err != nil {
 		return err
 	}
+	if s.pprof && s.debug.text == "off" {
+		return misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
+	}
 	rules, err := a.compile(s.rules)
 	if err != nil {
 		return err
@@ -79,6 +82,10 @@ func (a *app) run(s *settings) error {
 		return err
 	}
 	server, err := listen(s.listen)
+	if err != nil {
+		return err
+	}
+	debug, err := listenDebug(s.debug)
 	if err != nil {
 		return err
 	}
@@ -114,6 +121,8 @@ func (a *app) run(s *settings) error {
 		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: fitter.metrics,
 	}
 	watching := watch.start(ctx, rules.sources)
+	debug.start(s.debugHandler(machine.Inspect, &watch.state), cancel)
+	defer debug.stop()
 	defer func() {
 		cancel(nil) // Nothing else ends the watching if the engine fails.
 		watching.Wait()

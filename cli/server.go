@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// A server answers probes and Prometheus.
+// A server answers requests on one address.
 type server struct {
 	listener net.Listener // nil: off
 	http     *http.Server
@@ -22,13 +22,16 @@ type server struct {
 
 // listen takes the address, so that a taken one is known before anything
 // starts.
-func listen(address string) (*server, error) {
+func listen(address string) (*server, error) { return listenFor("--listen", address) }
+
+// listenFor does so for the setting that has the address.
+func listenFor(flag, address string) (*server, error) {
 	if address == "off" {
 		return &server{}, nil
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, failed(fmt.Errorf("%w: choose another address with --listen, or --listen=off", err))
+		return nil, failed(fmt.Errorf("%w: choose another address with %s, or %s=off", err, flag, flag))
 	}
 	return &server{listener: l}, nil
 }

@@ -22,6 +22,8 @@ type settings struct {
 	burst      count
 	reapply    span
 	listen     string
+	debug      loopback
+	pprof      bool
 	logLevel   level
 	logFormat  choice
 }
@@ -32,6 +34,7 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	s.workers = count{n: 16, min: 1}
 	s.logFormat = choice{text: "text", allowed: []string{"text", "json"}}
 	_ = s.reapply.Set("12h")
+	s.debug = loopback{"off"}
 
 	s.rules.flags(flags)
 	s.allowed.flag(flags)
@@ -46,6 +49,8 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	flags.Var(&s.burst, "burst", "requests that may exceed qps at once; 0: twice qps")
 	flags.Var(&s.reapply, "reapply-every", "how often a child is applied again though nothing has changed; 0: never")
 	flags.StringVar(&s.listen, "listen", defaultListen(), "`address` of /metrics, /healthz and /readyz; off: none")
+	flags.Var(&s.debug, "debug-listen", "loopback `address` of /debug/rules, which says what is followed and watched; off: none")
+	flags.BoolVar(&s.pprof, "pprof", false, "profiles at /debug/pprof/ too, on the address of --debug-listen")
 	flags.Var(&s.logLevel, "log-level", "least level that is logged")
 	flags.Var(&s.logFormat, "log-format", "format of the log")
 }

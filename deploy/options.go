@@ -106,7 +106,7 @@ func (o Options) values(more values) values {
 
 // arguments are those of the process. Its namespace is that of its Pod.
 func (o Options) arguments() *yaml.Node {
-	args := []string{"run", "--rules=/etc/reconcel/rules", "--name=" + o.Name, "--listen=:8080", "--log-format=json"}
+	args := []string{"run", "--rules=/etc/reconcel/rules", "--name=" + o.Name, "--listen=:8080", "--debug-listen=127.0.0.1:6060", "--log-format=json"}
 	for _, kind := range o.AllowedKinds {
 		args = append(args, "--allow-kind="+kind)
 	}

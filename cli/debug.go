@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync/atomic"
+
+	"reconcel/engine"
+)
+
+// loopback is an address that only this machine reaches, or off.
+type loopback struct{ text string }
+
+func (l *loopback) String() string { return l.text }
+func (l *loopback) Type() string   { return "address" }
+func (l *loopback) Set(s string) error {
+	if s != "off" {
+		host, _, err := net.SplitHostPort(s)
+		if err != nil {
+			return errors.New("expected an address such as 127.0.0.1:6060, or off")
+		}
+		if !isLoopback(host) {
+			return errors.New("expected a loopback address such as 127.0.0.1:6060: from elsewhere use kubectl port-forward")
+		}
+	}
+	l.text = s
+	return nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// listenDebug takes the address. The name localhost may stand for any.
+func listenDebug(address loopback) (*server, error) {
+	s, err := listenFor("--debug-listen", address.text)
+	if err != nil || s.listener == nil {
+		return s, err
+	}
+	if at, ok := s.listener.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		_ = s.listener.Close()
+		return nil, misused("--debug-listen=%s is %s here, which is no loopback address", address.text, s.address())
+	}
+	return s, nil
+}
+
+// debugHandler answers for debugging, with profiles if they are asked for.
+func (s *settings) debugHandler(inspect func() engine.Inspection, files *atomic.Pointer[filesState]) http.Handler {
+	mux := debugEndpoints(inspect, files)
+	if s.pprof {
+		addProfiles(mux)
+	}
+	return onlyLocal(mux)
+}
+
+// debugEndpoints are what the server for debugging answers.
+func debugEndpoints(inspect func() engine.Inspection, files *atomic.Pointer[filesState]) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/rules", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		indented := json.NewEncoder(w)
+		indented.SetEscapeHTML(false)
+		indented.SetIndent("", "  ")
+		_ = indented.Encode(debugRules(inspect(), files.Load())) // Nobody is left to tell.
+	})
+	return mux
+}
+
+// addProfiles adds the profiles of the process.
+func addProfiles(mux *http.ServeMux) {
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+}
+
+// onlyLocal refuses requests under names that are not the machine's own: a page
+// in a browser could have its name point here.
+func onlyLocal(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if !isLoopback(host) {
+			http.Error(w, "only requests to localhost are answered", http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
