@@ -102,14 +102,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	}
 	p.resume()
 
-	total, started := outcome{}, time.Now()
-	for i := range p.rendering.Rules {
-		o := p.rule(ctx, &p.rendering.Rules[i])
-		ended := time.Now()
-		p.count(i, o, ended.Sub(started))
-		total, started = worse(total, o), ended
-	}
-	p.memory.withdraw(len(p.rendering.Rules))
+	total := p.rules(ctx)
 	p.clearLeftovers(ctx)
 	p.forget()
 	if !p.matches() || p.gone || p.self.terminating() && !p.primary.held(p.self) {
@@ -119,6 +112,19 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	p.report(worse(total, p.outcomeOf(p.status(ctx, total, now))))
 	p.scheduleReapply(now)
 	return p.result(), p.err
+}
+
+// rules does what each rule wants, and counts it.
+func (p *pass) rules(ctx context.Context) outcome {
+	total, started := outcome{}, time.Now()
+	for i := range p.rendering.Rules {
+		o := p.rule(ctx, &p.rendering.Rules[i])
+		ended := time.Now()
+		p.count(i, o, ended.Sub(started))
+		total, started = worse(total, o), ended
+	}
+	p.memory.withdraw(len(p.rendering.Rules))
+	return total
 }
 
 // dismiss forgets a primary of which nothing is left to do and that the watch

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+// counted returns what the census of an engine says, without what is 0.
+func counted(t *testing.T, e *Engine) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(census{e.plan.Load})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			key := strings.TrimPrefix(family.GetName(), "reconcel_")
+			for _, l := range m.GetLabel() {
+				key += " " + l.GetValue()
+			}
+			if value := m.GetGauge().GetValue() + m.GetCounter().GetValue(); value != 0 && family.GetName() != "reconcel_rule_seconds_total" {
+				all[key] = value
+			}
+		}
+	}
+	return all
+}
+
+func expectCounted(t *testing.T, e *Engine, when string, want map[string]float64) {
+	t.Helper()
+	want = maps.Clone(want)
+	want["watch_synced Deployment.apps child"], want["watch_objects Deployment.apps child"] = 1, 1
+	want["watch_synced Foo.samplecontroller.k8s.io primary"], want["watch_objects Foo.samplecontroller.k8s.io primary"] = 1, 1
+	if got := counted(t, e); !maps.Equal(got, want) {
+		t.Errorf("%s:\n got %v\nwant %v", when, got, want)
+	}
+}
+
+// swap makes the engine follow the rules of foo, changed.
+func swap(t *testing.T, e *Engine, change func(string) string) {
+	t.Helper()
+	source, err := os.ReadFile("../examples/foo/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(change(string(source)))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.plan.Store(e.route(newPlan(program, past{}, e.plan.Load().watches)))
+}
+
+// look does what the rules want of a primary, apart from its status.
+func look(t *testing.T, e *Engine, req Request) {
+	t.Helper()
+	primary := e.plan.Load().primaries[req.Kind]
+	cache := primary.watch.cached.Load()
+	p := &pass{
+		engine: e, primary: primary, cache: cache, req: req, self: cache.get(req.Namespace, req.Name),
+		memory: e.memories.get(req), rendering: &rules.Rendering{},
+	}
+	p.render()
+	if o := p.rules(t.Context()); o.state != ready || p.err != nil {
+		t.Fatalf("%+v, %v", o, p.err)
+	}
+}
+
+func TestRulesAreCounted(t *testing.T) {
+	e, req := converged(t)
+	expectCounted(t, e, "at first", map[string]float64{})
+	look(t, e, req)
+	look(t, e, req)
+	twice := map[string]float64{"rule_reconciles_total foo ready": 2, "rule_primaries foo ready": 1, "rule_children foo": 1}
+	expectCounted(t, e, "after two looks", twice)
+
+	same := func(s string) string { return s }
+	swap(t, e, same)
+	expectCounted(t, e, "after a reload of the same", twice)
+	look(t, e, req)
+	twice["rule_reconciles_total foo ready"] = 3
+	expectCounted(t, e, "after another look", twice)
+
+	e.memories.forget(req)
+	expectCounted(t, e, "when the primary is gone", map[string]float64{"rule_reconciles_total foo ready": 3})
+}
+
+func TestRemovedRulesAreNotCounted(t *testing.T) {
+	e, req := converged(t)
+	look(t, e, req)
+	other := func(s string) string { return strings.Replace(s, "name: foo", "name: zoo", 1) }
+	before := func(s string) string {
+		return s + "\n- {name: early, for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}}\n"
+	}
+	swap(t, e, before)
+	if len(e.plan.Load().primaries[req.Kind].meters) != 2 {
+		t.Fatal("the second rule is missing")
+	}
+	look(t, e, req)
+	expectCounted(t, e, "with another rule", map[string]float64{
+		"rule_reconciles_total foo ready": 2, "rule_primaries foo ready": 1, "rule_children foo": 1,
+		"rule_reconciles_total early ready": 1, "rule_primaries early ready": 1,
+	})
+	swap(t, e, func(s string) string { return s })
+	look(t, e, req)
+	expectCounted(t, e, "without it", map[string]float64{
+		"rule_reconciles_total foo ready": 3, "rule_primaries foo ready": 1, "rule_children foo": 1,
+	})
+	swap(t, e, before)
+	look(t, e, req)
+	expectCounted(t, e, "with it once more, from 0 on", map[string]float64{
+		"rule_reconciles_total foo ready": 4, "rule_primaries foo ready": 1, "rule_children foo": 1,
+		"rule_reconciles_total early ready": 1, "rule_primaries early ready": 1,
+	})
+	swap(t, e, other)
+	expectCounted(t, e, "under another name", map[string]float64{})
+}
+
+// However many primaries there are, there are no more series.
+func TestObjectsAreNoSeries(t *testing.T) {
+	e, req := converged(t)
+	look(t, e, req)
+	few := len(counted(t, e))
+	m := e.plan.Load().primaries[req.Kind].meters[0]
+	for i := range 1000 {
+		r := req
+		r.Name = fmt.Sprint(i)
+		e.memories.get(r).share(0).set(share{m, ready, 2})
+	}
+	all := counted(t, e)
+	if len(all) != few || all["rule_primaries foo ready"] != 1001 || all["rule_children foo"] != 2001 {
+		t.Errorf("after 1000 more primaries: %v", all)
+	}
+}
+
+func TestInspect(t *testing.T) {
+	e, req := converged(t)
+	e.say("")
+	look(t, e, req)
+	i := e.Inspect()
+	if len(i.Rules) != 1 || i.Rules[0].Name != "foo" || i.Rules[0].Pos.File != "rules.yaml" || i.Rules[0].Pos.Line == 0 ||
+		i.Rules[0].Primary != "samplecontroller.k8s.io/v1alpha1/Foo" || i.Rules[0].Primaries["ready"] != 1 || i.Rules[0].Children != 1 {
+		t.Errorf("rules: %+v", i.Rules)
+	}
+	if len(i.Watches) != 2 || i.Watches[0].Kind != "apps/v1/Deployment" || i.Watches[0].Role != "child" || !i.Watches[0].Synced || i.Watches[0].Objects != 1 {
+		t.Errorf("watches: %+v", i.Watches)
+	}
+	e.plan.Load().watches[0].cached.Store(nil)
+	for _, w := range e.Inspect().Watches {
+		if !w.Synced && w.Why != errStarting.Error() {
+			t.Errorf("not synced, and why: %q", w.Why)
+		}
+	}
+}
+
+func BenchmarkCensusOfManyObjects(b *testing.B) {
+	e, _ := converged(b)
+	for _, w := range e.plan.Load().watches {
+		if w.key.role != childRole {
+			continue
+		}
+		o := w.list()[0]
+		for i := range 100_000 {
+			u := o.DeepCopy()
+			u.SetName(fmt.Sprint(i))
+			if err := w.cached.Load().objects.Add(&object{Unstructured: *u}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.plan.Load().totals()
+	}
+}
