@@ -44,14 +44,15 @@ type debugRule struct {
 }
 
 type debugWatch struct {
-	Kind     string     `json:"kind"`
-	Role     string     `json:"role"`
-	Selector string     `json:"selector,omitempty"`
-	Synced   bool       `json:"synced"`
-	Why      string     `json:"why,omitempty"`
-	Objects  int        `json:"objects"`
-	Version  string     `json:"resourceVersion,omitempty"`
-	Since    *time.Time `json:"since,omitempty"`
+	Kind      string     `json:"kind"`
+	Role      string     `json:"role"`
+	Selector  string     `json:"selector,omitempty"`
+	Namespace string     `json:"namespace,omitempty"` // if only some are followed
+	Synced    bool       `json:"synced"`
+	Why       string     `json:"why,omitempty"`
+	Objects   int        `json:"objects"`
+	Version   string     `json:"resourceVersion,omitempty"`
+	Since     *time.Time `json:"since,omitempty"`
 }
 
 func debugRules(i engine.Inspection, files *filesState) debugAnswer {
@@ -69,7 +70,10 @@ func debugRules(i engine.Inspection, files *filesState) debugAnswer {
 		answer.Rules = append(answer.Rules, debugRule{r.Name, r.Pos.String(), r.Primary, r.Primaries, r.Children})
 	}
 	for _, w := range i.Watches {
-		d := debugWatch{Kind: w.Kind, Role: w.Role, Selector: w.Selector, Synced: w.Synced, Why: w.Why, Objects: w.Objects, Version: w.Version}
+		d := debugWatch{
+			Kind: w.Kind, Role: w.Role, Selector: w.Selector, Namespace: w.Namespace,
+			Synced: w.Synced, Why: w.Why, Objects: w.Objects, Version: w.Version,
+		}
 		if !w.Since.IsZero() {
 			d.Since = &w.Since
 		}

@@ -88,7 +88,7 @@ func (f *fitter) outdated(l loading, now engine.Schemas) bool {
 func (f *fitter) recheck(ctx context.Context, l loading) {
 	defer func() {
 		if p := recover(); p != nil {
-			f.log.Error("panic", "value", p, "stack", string(debug.Stack()))
+			f.log.Error("panic", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 			f.retry = time.Now().Add(rulesRecheck)
 		}
 	}()
@@ -131,7 +131,7 @@ func (f *fitter) measure(ctx context.Context, l loading) (m measured) {
 	}
 	unchecked := func(err error) {
 		if news(err.Error()) {
-			f.log.Warn("the rules cannot be checked against all kinds of the cluster", "cause", err)
+			f.log.Warn("the rules cannot be checked against all kinds of the cluster", "error", err)
 		}
 	}
 	defer func() { f.warned = said }()

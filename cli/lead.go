@@ -22,7 +22,7 @@ func leadership(s *settings, log *slog.Logger) *engine.Leadership {
 	return &engine.Leadership{
 		Identity: host + "_" + string(uuid.NewUUID()), // Nobody can guess it, and take the Lease in its name.
 		Lost: func(err error) {
-			log.Error("not leading any more, ending at once", "reason", err)
+			log.Error("not leading any more, ending at once", "error", err)
 			os.Exit(exitFailed)
 		},
 	}

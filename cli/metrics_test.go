@@ -2,9 +2,11 @@ package cli
 
 import (
 	"log/slog"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,8 +17,8 @@ import (
 	"reconcel/rules"
 )
 
-// metricNames returns the names of all metrics of `run`.
-func metricNames(t *testing.T) []string {
+// metricLabels returns the labels of all metrics of `run`, by their names.
+func metricLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := newMetrics()
 	newRuleMetrics(registry)
@@ -29,14 +31,20 @@ func metricNames(t *testing.T) []string {
 		defer close(described)
 		registry.Describe(described)
 	}()
-	var names []string
+	labels := map[string][]string{}
 	for d := range described {
-		if name := regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String()); name != nil {
-			names = append(names, name[1])
+		parts := regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`).FindStringSubmatch(d.String())
+		if parts == nil {
+			t.Errorf("no name and labels in %s", d)
+			continue
 		}
+		labels[parts[1]] = strings.FieldsFunc(parts[2], func(r rune) bool { return r == ',' })
 	}
-	return names
+	return labels
 }
+
+// metricNames returns the names of all metrics of `run`.
+func metricNames(t *testing.T) []string { return slices.Collect(maps.Keys(metricLabels(t))) }
 
 var metricName = regexp.MustCompile(`\b(reconcel|rest_client)_[a-z_]+`)
 
@@ -65,6 +73,41 @@ func TestMetricsAreNamedRight(t *testing.T) {
 	for _, name := range names {
 		if metricName.MatchString(name) && !slices.Contains(documented, name) {
 			t.Errorf("docs/operations.md does not say what %s is", name)
+		}
+	}
+}
+
+// TestMetricsHaveFewLabels refuses labels that may hold the name of an object.
+func TestMetricsHaveFewLabels(t *testing.T) {
+	bounded := []string{"rule", "state", "kind", "role", "reason", "result", "verb", "hash", "code", "method"}
+	for name, labels := range metricLabels(t) {
+		for _, label := range labels {
+			if !slices.Contains(bounded, label) {
+				t.Errorf("%s has the label %s", name, label)
+			}
+		}
+	}
+}
+
+// TestReasonsAreExplained holds the reasons of Events and conditions against the
+// document that says what to do about them.
+func TestReasonsAreExplained(t *testing.T) {
+	read := func(file string) string {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	reasons := regexp.MustCompile(`(?m)^\s+reason\w+\s+= "(\w+)"`).FindAllStringSubmatch(read("../engine/errors.go"), -1)
+	if len(reasons) < 15 {
+		t.Fatalf("only these reasons were found: %v", reasons)
+	}
+	_, table, _ := strings.Cut(read("../docs/operations.md"), "| reason | of | what to do |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for _, reason := range append(reasons, []string{"", "ChildFailed"}, []string{"", "InvalidSpec"}, []string{"", "RuleError"}) {
+		if !strings.Contains(table, "`"+reason[1]+"`") {
+			t.Errorf("docs/operations.md does not say what to do about %s", reason[1])
 		}
 	}
 }

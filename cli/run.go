@@ -110,7 +110,7 @@ func (a *app) run(s *settings) error {
 	context.AfterFunc(ctx, func() {
 		defer close(told)
 		stop() // From now on a signal does what it does by default: it ends the process.
-		log.Info("stopping", "cause", context.Cause(ctx))
+		log.Info("stopping", "reason", context.Cause(ctx))
 	})
 	server.start(endpoints(machine.Ready, metrics), cancel)
 	defer server.stop()

@@ -173,7 +173,7 @@ func BenchmarkCensusOfManyObjects(b *testing.B) {
 		for i := range 100_000 {
 			u := o.DeepCopy()
 			u.SetName(fmt.Sprint(i))
-			if err := w.cached.Load().objects.Add(&object{Unstructured: *u}); err != nil {
+			if err := w.cached.Load().parts[0].objects().Add(&object{Unstructured: *u}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -36,7 +36,7 @@ func removalBackoff() wait.Backoff {
 // sweepRemoved takes away what a removed rule has made, for as long as it
 // takes. What is in the way is logged when it is news.
 func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r removedRule) {
-	e.log.Info("a rule is removed, and soon all that it has made", "rule", r.name, "for", r.made.For, "in", removalGrace)
+	e.log.Info("a rule is removed, and soon all that it has made", "rule", r.name, "kind", r.made.For, "delay", removalGrace)
 	if wait.PollUntilContextCancel(ctx, removalGrace, false, func(context.Context) (bool, error) { return true, nil }) != nil {
 		return
 	}
@@ -47,14 +47,14 @@ func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r removedRule) {
 			return false, ctx.Err()
 		}
 		if now := list(problems); now != said && now != "" {
-			e.log.Warn("a removed rule has left something, will try again", "rule", r.name, "for", r.made.For, "problem", now)
+			e.log.Warn("a removed rule has left something, will try again", "rule", r.name, "kind", r.made.For, "error", now)
 			said = now
 		}
 		return done, nil
 	})
 	if ctx.Err() == nil {
 		e.metrics.removing.Dec()
-		e.log.Info("nothing is left of a removed rule", "rule", r.name, "for", r.made.For)
+		e.log.Info("nothing is left of a removed rule", "rule", r.name, "kind", r.made.For)
 	}
 }
 

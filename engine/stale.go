@@ -144,7 +144,7 @@ func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Co
 	_ = wait.PollUntilContextCancel(ctx, sweepInterval, true, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
 		if err != nil && ctx.Err() == nil {
-			e.log.Warn("will try again", "what", what, "error", err)
+			e.log.Warn("will try again", "task", what, "error", err)
 		}
 		return err == nil, nil
 	})
