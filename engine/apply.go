@@ -221,8 +221,8 @@ func (p *pass) foreign(d *rules.Desired, u *unstructured.Unstructured, w *writte
 	return unchanged, &conflictError{object: name(id.GVK.Kind, id.Namespace, id.Name), holder: holder(u)}
 }
 
-// update applies the rendering to an object of ours, pinned to its UID. It is
-// forced, since every field that somebody else has changed is a conflict.
+// update applies the rendering to an object of ours. It is forced, since every
+// field that somebody else has changed is a conflict.
 func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (action, error) {
 	if live.trackedBy() == "" {
 		// Somebody has taken the owner away. It may be the garbage collector, as
@@ -263,21 +263,40 @@ func (p *pass) unchangeable(d *rules.Desired, err error) (action, error) {
 	return outdated, nil
 }
 
-// write applies the rendering to an object of ours. With values for ignored
-// fields it holds for the state that they were read from.
+// write applies the rendering to an object of ours. It holds for the state that
+// was decided about: what a process sent that is gone meanwhile, and what comes
+// late, must not undo what another has written since. Where that state has
+// passed, it is read anew and tried once more: others may write often what is
+// none of our concern, such as a status.
 func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) error {
-	fields := ownedIgnored(d, live)
-	if len(fields) == 0 {
-		return p.apply(ctx, k, d, w, d.AppendApply(nil, string(live.GetUID()), ""))
+	err := p.writeOver(ctx, k, d, w, live)
+	if !apierrors.IsConflict(err) {
+		return err
 	}
-	body, err := d.Complete(string(live.GetUID()), live.GetResourceVersion(), fields)
+	existing, err := p.get(ctx, k, d.Identity)
+	if apierrors.IsNotFound(err) {
+		return errStale
+	}
 	if err != nil {
 		return err
 	}
-	if err = p.apply(ctx, k, d, w, body); apierrors.IsConflict(err) {
-		return errStale
+	now := newObject(existing, childRole)
+	if now.GetUID() != live.GetUID() || now.terminating() || now.trackedBy() != live.trackedBy() {
+		return errStale // That is to be decided anew.
 	}
-	return err
+	if err := p.writeOver(ctx, k, d, w, now); !apierrors.IsConflict(err) {
+		return err
+	}
+	return errStale
+}
+
+// writeOver applies the rendering to one state of an object.
+func (p *pass) writeOver(ctx context.Context, k Kind, d *rules.Desired, w *written, state *object) error {
+	body, err := d.Complete(string(state.GetUID()), state.GetResourceVersion(), ownedIgnored(d, state))
+	if err != nil {
+		return err
+	}
+	return p.apply(ctx, k, d, w, body)
 }
 
 // apply sends one body and remembers the response.

@@ -1,0 +1,99 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A lostLetter keeps the first PATCH of a path whose body holds a text. Whoever
+// sent it is told that the connection broke.
+type lostLetter struct {
+	path, text string
+
+	mu   sync.Mutex
+	send func() (int, error) // delivers it after all, and returns the answer's code
+}
+
+func (l *lostLetter) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, l.path) {
+			return next.RoundTrip(r)
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		again := func(ctx context.Context) (*http.Response, error) {
+			copied := r.Clone(ctx)
+			copied.Body = io.NopCloser(bytes.NewReader(body))
+			return next.RoundTrip(copied)
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.send != nil || !bytes.Contains(body, []byte(l.text)) {
+			return again(r.Context())
+		}
+		l.send = func() (int, error) {
+			response, err := again(context.Background())
+			if err != nil {
+				return 0, err
+			}
+			return response.StatusCode, response.Body.Close()
+		}
+		return nil, errors.New("the connection broke")
+	})
+}
+
+// TestLateUpdateChangesNothing delivers an update when the child has been updated
+// again: the network may do so with what a leader sent that is gone.
+func TestLateUpdateChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	lost := &lostLetter{path: "/configmaps/one-a", text: `"second"`}
+	w.wrap = lost.wrap
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.create(widget("one", "value: first"))
+	w.has(configs, "one-a", map[string]any{"data.value": "first"})
+	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.has(configs, "one-a", map[string]any{"data.value": "second"})
+	w.patch(widgets, "one", `{"spec":{"value":"third"}}`)
+	w.has(configs, "one-a", map[string]any{"data.value": "third"})
+
+	before := w.get(configs, "one-a").GetResourceVersion()
+	code, err := lost.send()
+	if err != nil || code != http.StatusConflict {
+		t.Errorf("the late update was answered %d, want %d: %v", code, http.StatusConflict, err)
+	}
+	if now := w.get(configs, "one-a"); now.GetResourceVersion() != before {
+		t.Errorf("the late update has changed the child: %v", now.Object["data"])
+	}
+}
+
+// TestUpdateBesideOtherWriters has somebody else write to the child just before
+// the update arrives: that is read, and written over.
+func TestUpdateBesideOtherWriters(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	var once sync.Once
+	w.wrap = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/configmaps/one-a") && w.get(configs, "one-a") != nil {
+				once.Do(func() { w.patch(configs, "one-a", `{"metadata":{"labels":{"other":"writer"}}}`) })
+			}
+			return next.RoundTrip(r)
+		})
+	}
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.create(widget("one", "value: first"))
+	w.has(configs, "one-a", map[string]any{"data.value": "first"})
+	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.has(configs, "one-a", map[string]any{"data.value": "second", "metadata.labels.other": "writer"})
+}
