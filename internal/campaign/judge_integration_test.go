@@ -33,7 +33,9 @@ func (c *contest) requests(match func(devcluster.Request) bool) []devcluster.Req
 func (c *contest) judge(load *load) {
 	c.Helper()
 	handovers := map[blow][]time.Duration{}
-	delayed := map[string]int{} // writes that came late, by what they were and how they were answered
+	// What comes late cannot be kept from coming. None of it may set anything back,
+	// and that nothing is created twice holds for it too.
+	delayed := map[string]int{}
 	for i, lost := range c.terms {
 		heir := c.writes(c.heir(i))
 		if len(heir) == 0 {
@@ -50,7 +52,7 @@ func (c *contest) judge(load *load) {
 			switch {
 			case r.Completed.Before(began):
 			case (lost.by == late || lost.by == stopped) && r.Received.After(lost.back):
-				delayed[fmt.Sprint(r, " ", r.Code)]++
+				delayed[fmt.Sprintf("%s: %s %d", lost.by, r, r.Code)]++
 			default:
 				c.Errorf("round %d: %s was %s, and wrote beside the next: %s %s/%s, received %s after that had begun, answered %d",
 					i+1, lost.user, lost.by, r, r.Namespace, r.Name, r.Received.Sub(began), r.Code)
@@ -62,7 +64,7 @@ func (c *contest) judge(load *load) {
 		c.Logf("%s: %d times, another wrote after %s (least), %s (median), %s (most)", b, len(took),
 			took[0].Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 	}
-	c.Logf("writes that came when another led already, by answer: %v", delayed)
+	c.Logf("writes that came when another led already: %v", delayed)
 	c.judgeStandbys()
 	c.judgeCreations()
 	load.judge(func(child string, from, till time.Time) []devcluster.Request {

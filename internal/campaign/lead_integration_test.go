@@ -200,6 +200,9 @@ func (c *contest) recover(leader *candidate, by blow) {
 		if err := leader.ends(c.T, 10*time.Second); err != nil {
 			c.Errorf("%s was asked to stop, and ended with %v", leader.name, err)
 		}
+		if leader.has(c.T, "must not write") {
+			c.Errorf("%s gave the Lease back before its last write", leader.name)
+		}
 	case killed:
 		_ = leader.ends(c.T, time.Second)
 	case late:
