@@ -64,7 +64,7 @@ func startLoad(t *testing.T, cluster *devcluster.Cluster, random *rand.Rand) *lo
 		T: t, client: client, cancel: cancel, random: rand.New(rand.NewPCG(random.Uint64(), 1)),
 		values: map[string]int{},
 	}
-	l.watch()
+	watchAll(t, client.Resource(configMaps).Namespace("default"), "item", l.saw)
 	l.busy.Go(func() { l.work(ctx) })
 	t.Cleanup(l.stop)
 	return l
@@ -118,24 +118,6 @@ func (l *load) change() error {
 	body := fmt.Appendf(nil, `{"spec":{"value":%d,"replicas":%d}}`, w.value, w.replicas)
 	_, err := l.client.Resource(items).Namespace("default").Patch(context.Background(), fmt.Sprintf("item-%d", n), types.MergePatchType, body, metav1.PatchOptions{})
 	return err
-}
-
-// watch looks at all versions of all children.
-func (l *load) watch() {
-	l.Helper()
-	watch, err := l.client.Resource(configMaps).Namespace("default").Watch(l.Context(), metav1.ListOptions{LabelSelector: "item"})
-	if err != nil {
-		l.Fatal(err)
-	}
-	var looking sync.WaitGroup
-	looking.Go(func() {
-		for event := range watch.ResultChan() {
-			if o, ok := event.Object.(*unstructured.Unstructured); ok {
-				l.saw(o)
-			}
-		}
-	})
-	l.Cleanup(func() { watch.Stop(); looking.Wait() })
 }
 
 // saw notes a version of a child.

@@ -8,32 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
-
-// watch looks at all versions of all children of a resource.
-func (w *world) watch(resource string) {
-	w.Helper()
-	watch, err := w.resource(resource).Watch(w.Context(), metav1.ListOptions{})
-	if err != nil {
-		w.Fatal(err)
-	}
-	var looking sync.WaitGroup
-	looking.Go(func() {
-		for event := range watch.ResultChan() {
-			if o, ok := event.Object.(*unstructured.Unstructured); ok {
-				w.saw(o)
-			}
-		}
-		if w.Context().Err() == nil {
-			w.Errorf("the watch of %s has ended", resource)
-		}
-	})
-	w.Cleanup(func() { watch.Stop(); looking.Wait() })
-}
 
 // saw holds one version of a child against what may be: it is of one edition,
 // and not of one before that of the last version.

@@ -55,7 +55,7 @@ func newWorld(t *testing.T, cluster *devcluster.Cluster, size int) *world {
 		}
 	}
 	for _, resource := range []string{"configmaps", "serviceaccounts", "secrets"} {
-		w.watch(resource)
+		watchAll(t, w.resource(resource), "", w.saw)
 	}
 	w.create()
 	return w
