@@ -28,8 +28,9 @@
 // holds UID, kind, namespace and name, so that an event of the child leads back
 // to the primary without an index. Creation is an apply that only creates
 // (resourceVersion "1"): it cannot adopt, and a lost response or a stale cache
-// cannot make a second object. Updates are pinned to the UID. Deletes go
-// through one function, which reads primary and child live first.
+// cannot make a second object. Updates hold for one UID and resourceVersion: one
+// that comes late does not undo what was written since. Deletes go through one
+// function, which reads primary and child live first.
 //
 // Where a rule says ifExists: adopt, an object that nobody controls is taken over
 // by an apply that holds for the very state that was read.
