@@ -43,6 +43,8 @@ type reading struct {
 	history []placing
 	order   []int // of the damages
 	damaged int
+
+	goroutines int // of the process at first
 }
 
 // TestReloads replaces the rules again and again, by others and by such as cannot
@@ -208,7 +210,19 @@ func (r *reading) settle() footprint {
 		return nil
 	})
 	r.quiet()
-	return r.footprint()
+	// Events are sent beside the work, and may be late after much of it.
+	eventually(r.T, "what runs beside the work to end", time.Minute, func() error {
+		const slack = 10
+		f = r.footprint()
+		if r.goroutines == 0 {
+			r.goroutines = f.goroutines
+		}
+		if f.goroutines > r.goroutines+slack {
+			return fmt.Errorf("there are %d goroutines, and there were %d at first", f.goroutines, r.goroutines)
+		}
+		return nil
+	})
+	return f
 }
 
 // quiet checks that nothing is written for a while, except Events.
