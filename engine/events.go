@@ -88,6 +88,15 @@ func (r recorder) normal(about *object, reason, note string) {
 	r.event(about, corev1.EventTypeNormal, reason, note)
 }
 
+// again records what is told of an object again and again in the same words. The
+// library makes one Event of it that counts, as long as the reference is the
+// same; every other Event it remembers for some minutes.
+func (r recorder) again(about *object, reason, note string) {
+	same := reference(about)
+	same.ResourceVersion = ""
+	r.Eventf(same, nil, corev1.EventTypeNormal, reason, "Reconcile", "%s", bounded(note))
+}
+
 func (r recorder) warning(about *object, reason, note string) {
 	r.event(about, corev1.EventTypeWarning, reason, note)
 }

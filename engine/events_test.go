@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -41,4 +42,37 @@ func TestLastEventsAreSent(t *testing.T) {
 	default:
 		t.Error("the last Event was lost")
 	}
+}
+
+// TestWhatIsToldAgainIsOneEvent tells the same of two states of an object.
+func TestWhatIsToldAgainIsOneEvent(t *testing.T) {
+	requests := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"a","namespace":"default"}}`)
+		requests <- r.Method
+	}))
+	defer server.Close()
+	b, err := newBroadcaster(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told := recorder{b.recorder()}
+	for _, version := range []string{"1", "2"} {
+		about := thing("default", "a", "")
+		about.SetResourceVersion(version)
+		told.again(about, reasonSynced, "it is as the rules want it")
+		select {
+		case method := <-requests:
+			if want := map[string]string{"1": http.MethodPost, "2": http.MethodPatch}[version]; method != want {
+				t.Errorf("state %s: %s, want %s", version, method, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("state %s: nothing was sent", version)
+		}
+	}
+	b.stop()
 }

@@ -48,10 +48,14 @@ func (c *contest) judge(load *load) {
 		if took > lost.by.limit() {
 			c.Errorf("round %d: %s was %s, and it took %s until another wrote", i+1, lost.user, lost.by, took)
 		}
+		woken := 0
 		for _, r := range c.writes(lost.user) {
 			switch {
 			case r.Completed.Before(began):
-			case (lost.by == late || lost.by == stopped) && r.Received.After(lost.back):
+			case lost.by == stopped && r.Received.After(lost.back) && woken == 0:
+				woken++ // It was stopped between the look at the Lease and the write: a worker may be there, not all of them.
+				fallthrough
+			case lost.by == late && r.Received.After(lost.back):
 				delayed[fmt.Sprintf("%s: %s %d", lost.by, r, r.Code)]++
 			default:
 				c.Errorf("round %d: %s was %s, and wrote beside the next: %s %s/%s, received %s after that had begun, answered %d",
