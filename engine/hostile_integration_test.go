@@ -59,7 +59,7 @@ type hostile struct {
 const canary = "canary-of-somebody-else"
 
 func newHostile(t *testing.T) *hostile {
-	w := newWorld(t)
+	w := newWorldAlone(t) // Hundreds of Widgets would be in everybody's way.
 	w.crd(widgetCRD)
 	h := &hostile{world: w, agent: "hostile-" + w.namespace}
 	w.crd(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
