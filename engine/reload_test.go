@@ -50,3 +50,25 @@ func TestOwnWriteInAnotherVersion(t *testing.T) {
 		t.Errorf("rules for g/v2 get %s", got.GetAPIVersion())
 	}
 }
+
+// TestAnotherRuleWithoutStatusWritesNone would panic on any request: the engine
+// has no client.
+func TestAnotherRuleWithoutStatusWritesNone(t *testing.T) {
+	e, req := converged(t)
+	for _, more := range []string{"", "\n- {name: late, for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}}\n", ""} {
+		swap(t, e, func(s string) string { return s + more })
+		if _, err := e.reconcile(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStaleStatusIsNoMatch has the cache show what was there before our last
+// write of the status, which said something else.
+func TestStaleStatusIsNoMatch(t *testing.T) {
+	e, req := converged(t)
+	e.memories.get(req).status = writtenStatus{known: true, version: "11"}
+	if _, err := e.serve(t.Context(), req); err == nil {
+		t.Error("nothing was sent")
+	}
+}

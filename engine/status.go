@@ -41,9 +41,9 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// A status of which nothing is ours is not written either, only because there
-	// is a new generation to be observed.
-	if (!last.known || len(desired) == 0) && p.statusMatches(desired) {
+	// What is there already is not written only because there are other rules now,
+	// or a new generation. A cache that is older than our last write does not tell.
+	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired) {
 		*last = writtenStatus{known: true, digest: digest, fields: p.self.fields, version: p.self.GetResourceVersion()}
 		return nil
 	}
@@ -179,9 +179,8 @@ func merge(dst, src map[string]any) {
 	}
 }
 
-// statusMatches compares the live status of an object that this process has
-// not written with the desired one: same values, every field ours, and no
-// field of ours that is no longer wanted.
+// statusMatches compares the live status with the desired one: same values,
+// every field ours, and no field of ours that is no longer wanted.
 func (p *pass) statusMatches(desired map[string]any) bool {
 	live, _ := p.self.Object["status"].(map[string]any)
 	tree, err := decodeFields(p.self.fields)
