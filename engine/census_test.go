@@ -126,6 +126,26 @@ func TestRemovedRulesAreNotCounted(t *testing.T) {
 	expectCounted(t, e, "under another name", map[string]float64{})
 }
 
+// A rule that went before another one leaves nothing behind where it stood, also
+// of a primary that is left alone.
+func TestRemovedRulesOfPausedPrimariesAreNotCounted(t *testing.T) {
+	e, req := converged(t)
+	swap(t, e, func(s string) string {
+		return strings.Replace(s, "rules:\n", "rules:\n- {name: early, for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}}\n", 1)
+	})
+	look(t, e, req)
+	swap(t, e, func(s string) string { return s })
+	self := e.plan.Load().primaries[req.Kind].watch.cached.Load().get(req.Namespace, req.Name)
+	self.SetAnnotations(map[string]string{rules.AnnotationPaused: "true"})
+	e.memories.get(req).pause = resting
+	if _, err := e.reconcile(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	expectCounted(t, e, "paused", map[string]float64{
+		"rule_reconciles_total foo ready": 1, "rule_reconciles_total foo paused": 1, "rule_primaries foo paused": 1, "rule_children foo": 1,
+	})
+}
+
 // However many primaries there are, there are no more series.
 func TestObjectsAreNoSeries(t *testing.T) {
 	e, req := converged(t)

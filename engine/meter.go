@@ -74,6 +74,7 @@ func (p *pass) countPaused() {
 	for i := range p.rendering.Rules {
 		p.count(i, outcome{state: paused}, 0)
 	}
+	p.memory.withdraw(len(p.rendering.Rules))
 }
 
 // rendered counts the objects that a rule renders.
