@@ -29,6 +29,10 @@ func (ws *watches) follow(ctx context.Context, w *watch, k Kind) {
 	for _, namespace := range parts(ws.namespaces) {
 		f.cache.parts = append(f.cache.parts, newPart(namespace, w.indexers()))
 	}
+	if !w.getsConditions() {
+		none := NoConditions // At once: no pass that comes too soon is asked for again.
+		f.cache.conditions.Store(&none)
+	}
 	w.following.Store(f.cache)
 	var running sync.WaitGroup
 	for _, p := range f.cache.parts {

@@ -211,11 +211,9 @@ func (w *watch) getsConditions() bool {
 }
 
 // learnConditions reads from the schema how the kind's conditions are to be
-// written. Built-in kinds get none of ours.
+// written, unless the kind gets none of ours.
 func (ws *watches) learnConditions(ctx context.Context, w *watch, c *cached) {
 	if !w.getsConditions() {
-		none := NoConditions
-		c.conditions.Store(&none)
 		return
 	}
 	found, tries := NoConditions, 0
