@@ -22,9 +22,9 @@ type following struct {
 
 // follow keeps the cache until ctx ends or the kind is removed.
 func (ws *watches) follow(ctx context.Context, w *watch, k Kind) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	f := &following{watches: ws, watch: w, cache: &cached{kind: k}, began: make(chan struct{}), over: cancel}
+	present, over := context.WithCancel(ctx)
+	defer over()
+	f := &following{watches: ws, watch: w, cache: &cached{kind: k}, began: make(chan struct{}), over: over}
 	f.begin = sync.OnceFunc(func() { close(f.began) })
 	for _, namespace := range parts(ws.namespaces) {
 		f.cache.parts = append(f.cache.parts, newPart(namespace, w.indexers()))
@@ -36,18 +36,23 @@ func (ws *watches) follow(ctx context.Context, w *watch, k Kind) {
 	w.following.Store(f.cache)
 	var running sync.WaitGroup
 	for _, p := range f.cache.parts {
-		running.Go(func() { f.keep(ctx, p) })
+		running.Go(func() { f.keep(present, p) })
 	}
 	running.Go(func() {
 		select {
-		case <-ctx.Done():
+		case <-present.Done():
 		case <-f.began:
-			ws.learnConditions(ctx, w, f.cache)
+			ws.learnConditions(present, w, f.cache)
 		}
 	})
 	running.Wait()
 	w.following.Store(nil)
 	w.cached.Store(nil)
+	if ctx.Err() == nil && w.key.role == primaryRole {
+		for _, item := range f.cache.list() { // They have gone with their kind.
+			w.event(item)
+		}
+	}
 }
 
 // keep keeps a part until ctx ends. While it may not be read, it holds what it

@@ -3,12 +3,16 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 // TestConditionsOfBuiltInKindsAreKnownFromTheStart looks at what is known when
@@ -29,4 +33,46 @@ func TestConditionsOfBuiltInKindsAreKnownFromTheStart(t *testing.T) {
 	if !known {
 		t.Error("they are not known when the cache is filled")
 	}
+}
+
+// TestPrimariesAreForgottenWithTheirKind removes a kind without a word on its
+// objects.
+func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
+	e, req := converged(t)
+	look(t, e, req)
+	primary := e.plan.Load().primaries[req.Kind]
+	k := primary.watch.cached.Load().kind
+	k.GVR = k.GVK.GroupVersion().WithResource("foos")
+	self := primary.watch.cached.Load().get(req.Namespace, req.Name)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "FooList"}, &self.Unstructured)
+	var gone atomic.Bool
+	follows := apiwatch.NewFake()
+	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
+		if gone.Load() {
+			return true, nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
+		}
+		return true, follows, nil
+	})
+	ws := &watches{client: client, log: slog.New(slog.DiscardHandler), kinds: unpublished{}}
+	primary.watch.onReady = func() {
+		gone.Store(true)
+		follows.Stop()
+	}
+	ws.follow(t.Context(), primary.watch, k)
+	if e.queue.Len() == 0 {
+		t.Fatal("nobody is told")
+	}
+	for e.queue.Len() > 0 {
+		e.serveNext(t.Context())
+	}
+	if len(e.memories.of) > 0 || counted(t, e)["rule_primaries foo ready"] != 0 {
+		t.Errorf("%d memories are left, and there is counted %v", len(e.memories.of), counted(t, e))
+	}
+}
+
+// unpublished are kinds without schemas.
+type unpublished struct{ Kinds }
+
+func (unpublished) Conditions(_ context.Context, gvk schema.GroupVersionKind) (ConditionList, error) {
+	return NoConditions, NoKindError{GVK: gvk}
 }

@@ -24,7 +24,8 @@ func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
 	}
 	cache := primary.watch.cached.Load()
 	if cache == nil || !cache.shows(req.Namespace) {
-		return Result{}, nil // Asked again as soon as there is one.
+		e.memories.forget(req) // It may have gone with its kind.
+		return Result{}, nil   // Asked again as soon as there is a cache.
 	}
 	self, err := e.find(ctx, primary, cache, req)
 	if self == nil || err != nil {
