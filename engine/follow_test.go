@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,10 +17,14 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
+var services = Kind{
+	GVK: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "services"}, Namespaced: true,
+}
+
 // TestConditionsOfBuiltInKindsAreKnownFromTheStart looks at what is known when
 // passes begin: nobody would ask for them again later.
 func TestConditionsOfBuiltInKindsAreKnownFromTheStart(t *testing.T) {
-	k := Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "services"}, Namespaced: true}
+	k := services
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"},
 		&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a", "namespace": "b"}}})
 	ws := &watches{client: client, log: slog.New(slog.DiscardHandler)}
@@ -75,4 +81,37 @@ type unpublished struct{ Kinds }
 
 func (unpublished) Conditions(_ context.Context, gvk schema.GroupVersionKind) (ConditionList, error) {
 	return NoConditions, NoKindError{GVK: gvk}
+}
+
+// oneKind is the kind that an API server tells of.
+type oneKind struct {
+	unpublished
+	kind Kind
+}
+
+func (o oneKind) Find(context.Context, schema.GroupVersionKind) (Kind, error) { return o.kind, nil }
+
+// TestKindThatIsToldOfAndNotServed has one part of an API server still tell of a
+// kind that another one does not serve any more.
+func TestKindThatIsToldOfAndNotServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := services
+		client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		const most = 50
+		var lists atomic.Int64
+		client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if lists.Add(1) > most {
+				cancel()
+			}
+			return true, nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
+		})
+		ws := &watches{client: client, log: slog.New(slog.DiscardHandler), kinds: oneKind{kind: k}, arrivals: &arrivals{}}
+		ws.start(ctx, &watch{key: watchKey{k.GVK, "", primaryRole}, onEvent: func(*object) {}, onReady: func() {}})
+		ws.wait()
+		if n := lists.Load(); n > most {
+			t.Errorf("it was listed %d times within 10 s", n)
+		}
+	})
 }

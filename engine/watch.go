@@ -113,6 +113,7 @@ func (ws *watches) start(ctx context.Context, w *watch) {
 		for ctx.Err() == nil {
 			if k, ok := ws.await(ctx, w); ok {
 				ws.follow(ctx, w, k)
+				pause(ctx, arrivalPoll) // The kind may be told of for longer than it is served.
 			}
 		}
 	})
