@@ -17,14 +17,13 @@ type following struct {
 	cache *cached
 	began chan struct{} // closed when the first part is filled
 	begin func()        // closes it
-	over  func()        // ends it: the kind is gone, or is another one
 }
 
 // follow keeps the cache until ctx ends or the kind is removed.
 func (ws *watches) follow(ctx context.Context, w *watch, k Kind) {
 	present, over := context.WithCancel(ctx)
 	defer over()
-	f := &following{watches: ws, watch: w, cache: &cached{kind: k}, began: make(chan struct{}), over: over}
+	f := &following{watches: ws, watch: w, cache: &cached{kind: k, over: over}, began: make(chan struct{})}
 	f.begin = sync.OnceFunc(func() { close(f.began) })
 	for _, namespace := range parts(ws.namespaces) {
 		f.cache.parts = append(f.cache.parts, newPart(namespace, w.indexers()))
@@ -67,7 +66,7 @@ func (f *following) keep(ctx context.Context, p *part) {
 		// Who may not read a kind is not told either that it has gone.
 		k, err := f.kinds.Find(ctx, f.watch.key.gvk)
 		if isUnknownKind(err) || err == nil && k != f.cache.kind {
-			f.over()
+			f.cache.over()
 		}
 	}
 }
@@ -127,7 +126,7 @@ func (f *following) configure(informer cache.SharedIndexInformer, p *part, refus
 		case ctx.Err() != nil:
 		case apierrors.IsNotFound(err):
 			f.trouble(w, NoKindError{GVK: w.key.gvk})
-			f.over()
+			f.cache.over()
 		case apierrors.IsForbidden(err):
 			f.refusal(w, p, err)
 			refuse()

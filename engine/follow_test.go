@@ -115,3 +115,21 @@ func TestKindThatIsToldOfAndNotServed(t *testing.T) {
 		}
 	})
 }
+
+// TestChangedKindIsFollowedAnew has a kind get the status subresource.
+func TestChangedKindIsFollowedAnew(t *testing.T) {
+	changed := services
+	changed.Status = true
+	for _, now := range []Kind{services, changed} {
+		over := false
+		w := &watch{key: watchKey{services.GVK, "", primaryRole}}
+		w.cached.Store(&cached{kind: services, over: func() { over = true }})
+		ws := &watches{log: slog.New(slog.DiscardHandler), kinds: oneKind{kind: now}}
+		if err := ws.relearnConditions(t.Context(), w); err != nil {
+			t.Error(err)
+		}
+		if over != (now == changed) {
+			t.Errorf("followed anew: %t, and the kind is another one: %t", over, now == changed)
+		}
+	}
+}

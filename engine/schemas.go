@@ -101,11 +101,20 @@ func (e *Engine) relearn(ctx context.Context, learned, now Schemas) {
 }
 
 // relearnConditions looks at every primary of a kind if its conditions are to be
-// written in another way than before.
+// written in another way than before. Where it is the kind that is another one,
+// with the status subresource or without, it is followed anew.
 func (ws *watches) relearnConditions(ctx context.Context, w *watch) error {
 	c := w.cached.Load()
-	if c == nil || !w.getsConditions() {
-		return nil // They are learned when there is a cache, or never.
+	if c == nil {
+		return nil // They are learned when there is a cache.
+	}
+	if k, err := ws.kinds.Find(ctx, w.key.gvk); err == nil && k != c.kind {
+		ws.log.Info("the kind has changed, following it anew", "kind", w.key.gvk.String())
+		c.over()
+		return nil
+	}
+	if !w.getsConditions() {
+		return nil
 	}
 	before := c.conditions.Load()
 	if before == nil {

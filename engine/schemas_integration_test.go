@@ -175,6 +175,30 @@ func TestStatusFieldGoes(t *testing.T) {
 	w.quiet(3 * time.Second)
 }
 
+// TestStatusSubresourceComesAndGoes changes the way on which a status is written.
+func TestStatusSubresourceComesAndGoes(t *testing.T) {
+	w := newWorld(t)
+	const kind = "Growing"
+	with := kindLike(kind)
+	without := strings.Replace(with, "    subresources: {status: {}}\n", "", 1)
+	growing := gvk("test.reconcel.dev/v1", kind)
+	w.crd(without)
+	w.run(rulesFor(kind, valueOfA))
+	w.create(strings.Replace(widget("one", "value: v0"), "Widget", kind, 1))
+	w.has(growing, "one", map[string]any{"status.value": "v0"})
+	for i, manifest := range []string{with, without} {
+		w.replaceCRD(manifest)
+		value := fmt.Sprintf("v%d", i+1)
+		w.patch(growing, "one", `{"spec":{"value":"`+value+`"}}`)
+		w.has(growing, "one", map[string]any{"status.value": value})
+		if manifest == with {
+			w.is(growing, "one", "Ready", "True") // Without, no generation is observed.
+		}
+		w.settles()
+		w.quiet(2 * time.Second)
+	}
+}
+
 // TestKindComesBackWithAnotherScope deletes a CRD whose objects have children,
 // and makes it again with another scope.
 func TestKindComesBackWithAnotherScope(t *testing.T) {

@@ -69,6 +69,8 @@ type cached struct {
 	parts []*part
 	// conditions is nil until the kind's schema is known.
 	conditions atomic.Pointer[ConditionList]
+	// over ends it: the kind is gone, or is another one.
+	over func()
 }
 
 // watches starts and holds all watches.
