@@ -184,6 +184,49 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 	}
 }
 
+// TestRemovedRuleGoesAsItsAccount removes a rule that takes along what it has made:
+// that has not more rights in its end than it had in its life.
+func TestRemovedRuleGoesAsItsAccount(t *testing.T) {
+	second := strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1)
+	none := strings.Replace(rulesFile, "rules:\n", "rules: []\n", 1)
+	for _, c := range []struct{ name, account, rest, when string }{
+		{"beside another rule", "NAMESPACE/deployer", second, "running"},
+		{"the only rule", "deployer", none, "running"},
+		{"while no process runs", "deployer", none, "down"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.crd(widgetCRD)
+			w.create(granted)
+			in := w.run(patching(as(c.account, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))) + "  onRuleRemoval: delete\n")
+			w.create(widget("one", "value: x"))
+			w.is(widgets, "one", "Ready", "True")
+			w.label(widgets, "one", "value", "x")
+			w.settles()
+			since := time.Now()
+			if c.when == "down" {
+				in.stop()
+				w.run(c.rest)
+			} else {
+				w.reload(in, c.rest)
+			}
+			w.gone(configs, "one-a")
+			w.label(widgets, "one", "value", "")
+			w.forgets(w.own("widget-NAMESPACE"))
+			all := w.writtenAs(since)
+			account := "system:serviceaccount:" + w.namespace + ":deployer"
+			for _, what := range []string{"delete configmaps", "patch widgets by rule"} {
+				if all[account][what] == 0 || all[""][what] > 0 {
+					t.Errorf("%s: %d times as the account, and %d times as ourselves", what, all[account][what], all[""][what])
+				}
+			}
+			if len(all[account]) != 2 {
+				t.Errorf("as the account there was %v", all[account])
+			}
+		})
+	}
+}
+
 // ownedOrTracked returns the ConfigMaps of a primary by name.
 func (w *world) ownedOrTracked(primary *unstructured.Unstructured) map[string]types.UID {
 	w.Helper()
