@@ -79,6 +79,9 @@ func (o Options) accountRoles(p *Permissions) []Manifest {
 	for _, a := range sorted {
 		m.docs = append(m.docs, o.accountRole(a, p.accounts[a])...)
 	}
+	if m.docs == nil {
+		return nil // They write in no namespace that is followed.
+	}
 	return []Manifest{m}
 }
 

@@ -58,6 +58,19 @@ func TestRolesOfAccountsInSomeNamespaces(t *testing.T) {
 	}
 }
 
+// TestAccountWithNothingToDo has a rule whose account writes in no namespace that
+// is followed.
+func TestAccountWithNothingToDo(t *testing.T) {
+	some := options
+	some.Namespaced = []string{"team-a"}
+	idle := written("- name: each\n  for: {apiVersion: v1, kind: Pod, namespaces: [team-b]}\n  serviceAccountName: deployer\n  children:" + configMapChild)
+	for _, u := range parse(t, printed(t, some.Roles(needs(t, deploy.Usual, idle)))) {
+		if name := u.GetName(); strings.Contains(name, "deployer") {
+			t.Errorf("there is %s %s", u.GetKind(), name)
+		}
+	}
+}
+
 // Where a rule writes is known if it is for named namespaces alone, and makes
 // nothing elsewhere.
 func TestReachOfAccounts(t *testing.T) {
