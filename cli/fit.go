@@ -33,6 +33,7 @@ type fitter struct {
 	retry    time.Time      // when they are held against it again in any case; zero: not
 	told     string         // what does not fit of them; "": everything does
 	warned   []string       // what else was said then
+	asking   func()         // ends the asking about permissions, if there is some
 }
 
 // measured is what was found out about rules.
@@ -54,13 +55,13 @@ func (f *fitter) check(ctx context.Context, l loading) error {
 	return nil
 }
 
-// accept notes that the rules which were checked last are followed now, and logs
-// which of the permissions that they need are missing.
+// accept notes that the rules which were checked last are followed now, and has
+// it logged which of the permissions that they need are missing.
 func (f *fitter) accept(ctx context.Context) {
 	f.told = ""
 	f.note(f.last)
 	f.metrics.fit.Set(1)
-	f.warnOfMissing(ctx)
+	f.ask(ctx, f.last.needed)
 	f.last = measured{}
 }
 

@@ -98,6 +98,7 @@ func (w *ruleWatch) start(ctx context.Context, followed []syntax.Source) *sync.W
 func (w *ruleWatch) run(ctx context.Context) {
 	if w.fitter != nil {
 		w.fitter.accept(ctx)
+		defer w.fitter.stopAsking()
 	}
 	if slices.ContainsFunc(w.paths, readOnce) {
 		w.log.Info("the rules are not read again, since not all of them come from files")

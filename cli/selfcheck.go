@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"strings"
+	"sync"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,13 +13,36 @@ import (
 	"reconcel/deploy"
 )
 
+// askingTimeout is how long it may take to ask about all permissions. Nothing
+// waits for it.
+const askingTimeout = time.Minute
+
+// ask has it logged which permissions are missing, beside all else: an API server
+// that is slow must not keep newer rules from being followed. What was asked
+// before is not of interest any more.
+func (f *fitter) ask(ctx context.Context, needed []deploy.Access) {
+	f.stopAsking()
+	ctx, cancel := context.WithTimeout(ctx, askingTimeout)
+	var asking sync.WaitGroup
+	asking.Go(func() { f.warnOfMissing(ctx, needed) })
+	f.asking = func() {
+		cancel()
+		asking.Wait()
+	}
+}
+
+// stopAsking returns when nothing is asked any more.
+func (f *fitter) stopAsking() {
+	if f.asking != nil {
+		f.asking()
+	}
+}
+
 // warnOfMissing asks the API server whether this process may do all that rules
 // need in the namespaces that are followed, and logs what it may not. Everybody
 // who is logged in may ask that. It changes nothing: what is missing is also said
 // where it is needed, and may be granted at any time.
-func (f *fitter) warnOfMissing(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
-	defer cancel()
+func (f *fitter) warnOfMissing(ctx context.Context, needed []deploy.Access) {
 	client, err := authorization.NewForConfig(f.config)
 	if err != nil {
 		f.log.Debug("permissions not checked", "error", err)
@@ -28,7 +53,7 @@ func (f *fitter) warnOfMissing(ctx context.Context) {
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	reviews := client.SelfSubjectAccessReviews()
-	for _, a := range f.last.needed {
+	for _, a := range needed {
 		for _, namespace := range namespaces {
 			missing, err := denied(ctx, reviews, a, namespace)
 			if err != nil {

@@ -52,9 +52,9 @@ func missing(t *testing.T, namespaces ...string) string {
 	log := &logged{}
 	f := &fitter{
 		config: &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
-		log:    slog.New(slog.NewTextHandler(log, nil)), namespaces: namespaces, last: measured{needed: needs.Accesses()},
+		log:    slog.New(slog.NewTextHandler(log, nil)), namespaces: namespaces,
 	}
-	f.warnOfMissing(t.Context())
+	f.warnOfMissing(t.Context(), needs.Accesses())
 	return log.text.String()
 }
 

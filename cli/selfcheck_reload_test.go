@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"reconcel/deploy"
+)
+
+// TestPermissionsHoldUpNothing has an API server that never says what is allowed.
+func TestPermissionsHoldUpNothing(t *testing.T) {
+	asked := make(chan struct{}, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // Else nobody sees that the client is gone.
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close) // After the watch has ended.
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	write(t, file, named("a"))
+	w, f, _ := newWatch(file)
+	needed := measured{needed: []deploy.Access{{Resource: "pods", Verbs: []string{"list"}}}}
+	w.fitter = &fitter{config: &rest.Config{Host: server.URL}, log: w.log, metrics: w.metrics, last: needed}
+	w.check = func(context.Context, loading) error {
+		w.fitter.last = needed
+		return nil
+	}
+	started := time.Now()
+	startWatch(t, w)
+	<-asked
+	write(t, file, named("b"))
+	awaitState(t, f, "b", 0)
+	if took := time.Since(started); took > precheckTimeout/2 {
+		t.Errorf("rules were followed after %s", took)
+	}
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		t.Error("after 10 s nobody has asked what the new rules may do")
+	}
+}
