@@ -54,7 +54,11 @@ func (f *fitter) warnOfMissing(ctx context.Context, needed []deploy.Access) {
 	}
 	reviews := client.SelfSubjectAccessReviews()
 	for _, a := range needed {
-		for _, namespace := range namespaces {
+		places := namespaces
+		if a.Namespace != "" {
+			places = []string{a.Namespace}
+		}
+		for _, namespace := range places {
 			missing, err := denied(ctx, reviews, a, namespace)
 			if err != nil {
 				f.log.Debug("permissions not checked", "error", err)

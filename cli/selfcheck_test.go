@@ -26,10 +26,16 @@ rules:
     template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: "${self.metadata.name}"}}
 `
 
-// missing returns what is logged about permissions in some namespaces, or in all,
-// by a server that allows everything but to create and delete Deployments. The
-// latter it allows in the namespace a.
-func missing(t *testing.T, namespaces ...string) string {
+const accountRule = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- {name: bar, for: {apiVersion: v1, kind: ConfigMap}, serviceAccountName: far/deployer, patch: {metadata: {labels: {a: b}}}}
+`
+
+// missing returns what is logged about the permissions for rules in some
+// namespaces, or in all, by a server that allows everything but to create and
+// delete Deployments, which it allows in the namespace a, and to impersonate.
+func missing(t *testing.T, text string, namespaces ...string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review authorizationv1.SelfSubjectAccessReview
@@ -37,14 +43,14 @@ func missing(t *testing.T, namespaces ...string) string {
 			t.Error(err)
 		}
 		a := review.Spec.ResourceAttributes
-		review.Status.Allowed = a.Resource != "deployments" || a.Namespace == "a" || a.Verb != "create" && a.Verb != "delete"
+		review.Status.Allowed = a.Verb != "impersonate" && (a.Resource != "deployments" || a.Namespace == "a" || a.Verb != "create" && a.Verb != "delete")
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(review); err != nil {
 			t.Error(err)
 		}
 	}))
 	defer server.Close()
-	l, err := compiled([]syntax.Source{{Name: "rules.yaml", Data: []byte(deploymentRule)}}, nil)
+	l, err := compiled([]syntax.Source{{Name: "rules.yaml", Data: []byte(text)}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +65,7 @@ func missing(t *testing.T, namespaces ...string) string {
 }
 
 func TestMissingPermissionsAreSaid(t *testing.T) {
-	for text, more := range map[string]string{missing(t): "verbs", missing(t, "a", "b"): "namespace=b"} {
+	for text, more := range map[string]string{missing(t, deploymentRule): "verbs", missing(t, deploymentRule, "a", "b"): "namespace=b"} {
 		for _, want := range []string{"a permission is missing", "resource=deployments.apps", `verbs="create, delete"`, `child \"deployment\" of rule \"foo\"`, more} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the log does not have %q:\n%s", want, text)
@@ -67,6 +73,15 @@ func TestMissingPermissionsAreSaid(t *testing.T) {
 		}
 		if n := strings.Count(text, "\n"); n != 1 {
 			t.Errorf("%d lines, want 1:\n%s", n, text)
+		}
+	}
+}
+
+// TestMissingImpersonationIsSaid has an account in a namespace that is not followed.
+func TestMissingImpersonationIsSaid(t *testing.T) {
+	for _, text := range []string{missing(t, accountRule), missing(t, accountRule, "a", "b")} {
+		if n := strings.Count(text, "namespace=far resource=\"serviceaccounts deployer\" verbs=impersonate"); n != 1 || strings.Count(text, "\n") != 1 {
+			t.Errorf("it is said %d times:\n%s", n, text)
 		}
 	}
 }

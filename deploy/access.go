@@ -13,6 +13,7 @@ type Access struct {
 	Resource    string
 	Subresource string
 	Name        string // of the one object that is meant; "": all
+	Namespace   string // the only one that it is needed in; "": all that are followed
 	Verbs       []string
 	Why         []string
 }
@@ -32,7 +33,8 @@ func (a Access) String() string {
 	return text
 }
 
-// Accesses returns the permissions one by one, sorted by group and resource.
+// Accesses returns the permissions one by one, sorted by group and resource, and
+// then those to act as accounts of one namespace.
 func (p *Permissions) Accesses() (all []Access) {
 	sorted := slices.SortedFunc(maps.Keys(p.verbs), func(a, b resource) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))
@@ -43,6 +45,13 @@ func (p *Permissions) Accesses() (all []Access) {
 			Group: r.group, Resource: path, Subresource: sub, Name: r.name,
 			Verbs: ordered(p.verbs[r]), Why: slices.Sorted(slices.Values(p.reasons[r])),
 		})
+	}
+	acting := p.acting()
+	for _, namespace := range slices.Sorted(maps.Keys(acting)) {
+		for _, a := range acting[namespace].Accesses() {
+			a.Namespace = namespace
+			all = append(all, a)
+		}
 	}
 	return all
 }

@@ -53,17 +53,17 @@ func (n *needs) account(r *rules.Rule) *accountNeed {
 // accountOf is an account as a resource.
 func accountOf(a rules.Account) resource { return resource{path: "serviceaccounts", name: a.Name} }
 
-// accountRoles returns the roles of the accounts of rules, and those by which the
-// engine may act as accounts of one namespace.
-func (o Options) accountRoles(p *Permissions) []Manifest {
-	if len(p.accounts) == 0 {
-		return nil
-	}
-	sorted := slices.SortedFunc(maps.Keys(p.accounts), func(a, b rules.Account) int {
+// sortedAccounts returns the accounts as which rules write.
+func (p *Permissions) sortedAccounts() []rules.Account {
+	return slices.SortedFunc(maps.Keys(p.accounts), func(a, b rules.Account) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	acting := map[string]*Permissions{} // by namespace
-	for _, a := range sorted {
+}
+
+// acting returns, by namespace, what is needed to act as the accounts of one.
+func (p *Permissions) acting() map[string]*Permissions {
+	acting := map[string]*Permissions{}
+	for _, a := range p.sortedAccounts() {
 		if a.Namespace == "" {
 			continue // The role for all namespaces has it.
 		}
@@ -72,11 +72,21 @@ func (o Options) accountRoles(p *Permissions) []Manifest {
 		}
 		acting[a.Namespace].need(accountOf(a), toBe, "ServiceAccount: "+writes(p.accounts[a].rules)+" as it")
 	}
+	return acting
+}
+
+// accountRoles returns the roles of the accounts of rules, and those by which the
+// engine may act as accounts of one namespace.
+func (o Options) accountRoles(p *Permissions) []Manifest {
+	if len(p.accounts) == 0 {
+		return nil
+	}
+	acting := p.acting()
 	m := Manifest{Name: "accounts.yaml"}
 	for _, place := range slices.Sorted(maps.Keys(acting)) {
 		m.docs = append(m.docs, fill("impersonate.yaml", o.values(values{"place": place, "rules": entries(acting[place])})).docs...)
 	}
-	for _, a := range sorted {
+	for _, a := range p.sortedAccounts() {
 		m.docs = append(m.docs, o.accountRole(a, p.accounts[a])...)
 	}
 	if m.docs == nil {
