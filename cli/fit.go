@@ -34,6 +34,7 @@ type fitter struct {
 	told     string         // what does not fit of them; "": everything does
 	warned   []string       // what else was said then
 	asking   func()         // ends the asking about permissions, if there is some
+	unasked  bool           // what the rules need was not known yet
 }
 
 // measured is what was found out about rules.
@@ -95,6 +96,9 @@ func (f *fitter) recheck(ctx context.Context, l loading) {
 	}()
 	m := f.measure(ctx, l)
 	f.note(m)
+	if f.unasked {
+		f.ask(ctx, m.needed)
+	}
 	switch {
 	case len(m.found) > 0:
 		f.metrics.fit.Set(0)

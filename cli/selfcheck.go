@@ -22,6 +22,10 @@ const askingTimeout = time.Minute
 // before is not of interest any more.
 func (f *fitter) ask(ctx context.Context, needed []deploy.Access) {
 	f.stopAsking()
+	f.unasked = needed == nil // The API server did not answer.
+	if f.unasked {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, askingTimeout)
 	var asking sync.WaitGroup
 	asking.Go(func() { f.warnOfMissing(ctx, needed) })

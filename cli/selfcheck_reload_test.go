@@ -3,15 +3,18 @@ package cli
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
 	"reconcel/deploy"
+	"reconcel/rules/syntax"
 )
 
 // TestPermissionsHoldUpNothing has an API server that never says what is allowed.
@@ -44,5 +47,43 @@ func TestPermissionsHoldUpNothing(t *testing.T) {
 	case <-asked:
 	case <-time.After(10 * time.Second):
 		t.Error("after 10 s nobody has asked what the new rules may do")
+	}
+}
+
+// TestPermissionsAreAskedWhenThereIsAnAnswer has an API server that did not answer
+// at the start.
+func TestPermissionsAreAskedWhenThereIsAnAnswer(t *testing.T) {
+	asked := make(chan struct{}, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/openapi/v3" {
+			_, _ = io.WriteString(w, `{"paths":{}}`)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		asked <- struct{}{}
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	l, err := compiled([]syntax.Source{{Name: "rules.yaml", Data: []byte(deploymentRule)}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fitter{
+		config: &rest.Config{Host: server.URL}, log: slog.New(slog.DiscardHandler),
+		metrics: newRuleMetrics(prometheus.NewRegistry()), last: measured{},
+	}
+	t.Cleanup(f.stopAsking)
+	f.accept(t.Context())
+	f.recheck(t.Context(), l)
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		t.Fatal("after 10 s nobody has asked what the rules may do")
+	}
+	f.recheck(t.Context(), l)
+	f.stopAsking()
+	if len(asked) > 0 {
+		t.Error("it is asked again, though the rules are the same")
 	}
 }
