@@ -23,7 +23,7 @@ func (l *loopback) Set(s string) error {
 			return errors.New("expected an address such as 127.0.0.1:6060, or off")
 		}
 		if !isLoopback(host) {
-			return errors.New("expected a loopback address such as 127.0.0.1:6060: from elsewhere use kubectl port-forward")
+			return errors.New("expected a loopback address such as 127.0.0.1:6060 (kubectl port-forward reaches it from elsewhere)")
 		}
 	}
 	l.text = s

@@ -133,7 +133,7 @@ func (a *app) manifests(f *deployFlags) error {
 	f.options.AllowedKinds = f.allowed
 	all := f.options.Manifests(known.permissions, files)
 	if missing := f.options.Missing(); missing != "" {
-		a.say("left out, as with --namespaced nothing is for the whole cluster: %s", missing)
+		a.say("left out with --namespaced: %s", missing)
 	}
 	if f.admission {
 		// First, so that nothing is let in before.

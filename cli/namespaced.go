@@ -50,8 +50,8 @@ func (n *namespaceList) Replace(names []string) error {
 
 func (n *namespaceList) add(names []string) error {
 	for _, name := range names {
-		if why := validation.IsDNS1123Label(name); len(why) > 0 {
-			return fmt.Errorf("%q is no name of a namespace: %s", name, strings.Join(why, ", "))
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			return fmt.Errorf("%q is no name of a namespace (write names, with commas between them: team-a,team-b)", name)
 		}
 		if !slices.Contains(*n, name) {
 			*n = append(*n, name)
