@@ -45,7 +45,8 @@ func (a *app) rbacCommand() *cobra.Command {
 		Short: "Print the permissions that rules need",
 		Long: `Print the roles that a process needs to follow the rules, and no more: without
 wildcards, and with the reason for each permission. They are bound to a
-ServiceAccount that has the name of the installation.
+ServiceAccount that has the name of the installation. What rules write as accounts
+(serviceAccountName) is in roles for these.
 
 With --namespaced they are Roles in these namespaces, and there is no ClusterRole.
 
