@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -36,6 +37,7 @@ type reading struct {
 	*testing.T
 	cluster *devcluster.Cluster
 	process *process
+	debug   string // where it answers for debugging
 	binary  string
 	folder  *folder
 	world   *world
@@ -96,9 +98,21 @@ func newReading(t *testing.T, s size) *reading {
 
 func (r *reading) start() {
 	r.Helper()
+	r.debug = freeAddress(r.T)
 	r.process = start(r.T, r.binary, "reconcel", "-f", r.folder.path, "--kubeconfig", r.cluster.UserKubeconfig(r.T, "reconcel"),
-		"--listen", "127.0.0.1:0", "--namespace", "default")
+		"--listen", "127.0.0.1:0", "--namespace", "default", "--debug-listen", r.debug, "--pprof")
 	r.process.says(r.T, "msg=running", 30*time.Second)
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
 }
 
 // restart starts the process again.
