@@ -89,7 +89,20 @@ func settingOf(tb testing.TB, name, text string) ruletest.Setting {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return ruletest.Setting{Program: program, Kinds: kinds, Coverage: &rules.Coverage{}, Read: read}
+	return ruletest.Setting{Program: program, Kinds: kinds, Coverage: &rules.Coverage{}, Read: read, Load: loadRules}
+}
+
+// loadRules loads the files that a test puts in the place of its rules.
+func loadRules(paths []string) (*rules.Program, error) {
+	var sources []syntax.Source
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, syntax.Source{Name: path, Data: data})
+	}
+	return rules.Load(sources)
 }
 
 const examples = "../../examples/"
