@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,11 @@ func (a *author) grant(verbs, resources string) {
 // denied waits until jane is refused something, with these words.
 func (a *author) denied(message string, args ...string) {
 	a.Helper()
+	// As a dry run, of which policies are asked too: one that is not in force yet
+	// would let her change something.
+	if !slices.Contains(args, "--dry-run=server") {
+		args = append(slices.Clone(args), "--dry-run=server")
+	}
 	a.await(func() error {
 		if err := a.jane(args...); err == nil || !strings.Contains(err.Error(), message) {
 			return fmt.Errorf("kubectl %v: got %w, want it refused: %s", args, err, message)
