@@ -2,38 +2,14 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"sync/atomic"
 
 	"reconcel/engine"
 )
-
-// loopback is an address that only this machine reaches, or off.
-type loopback struct{ text string }
-
-func (l *loopback) String() string { return l.text }
-func (l *loopback) Type() string   { return "address" }
-func (l *loopback) Set(s string) error {
-	if s != "off" {
-		host, _, err := net.SplitHostPort(s)
-		if err != nil {
-			return errors.New("expected an address such as 127.0.0.1:6060, or off")
-		}
-		if !isLoopback(host) {
-			return errors.New("expected a loopback address such as 127.0.0.1:6060 (kubectl port-forward reaches it from elsewhere)")
-		}
-	}
-	l.text = s
-	return nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
 
 // listenDebug takes the address. The name localhost may stand for any.
 func listenDebug(address loopback) (*server, error) {
@@ -85,7 +61,7 @@ func onlyLocal(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
 		if err != nil {
-			host = r.Host
+			host = strings.Trim(r.Host, "[]") // Of port 80, which is left out.
 		}
 		if !isLoopback(host) {
 			http.Error(w, "only requests to localhost are answered", http.StatusForbidden)

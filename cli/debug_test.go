@@ -11,7 +11,7 @@ func TestOnlyLocalNamesAreAnswered(t *testing.T) {
 	handler := onlyLocal(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, want := range map[string]int{
 		"127.0.0.1:6060": http.StatusOK, "127.8.8.8": http.StatusOK, "localhost:6060": http.StatusOK, "localhost": http.StatusOK,
-		"[::1]:6060":            http.StatusOK,
+		"[::1]:6060": http.StatusOK, "[::1]": http.StatusOK,
 		"evil.example.com:6060": http.StatusForbidden, "evil.example.com": http.StatusForbidden, "localhost.evil.example.com:6060": http.StatusForbidden,
 		"127.0.0.1.evil.example.com": http.StatusForbidden, "10.0.0.1:6060": http.StatusForbidden, "": http.StatusForbidden,
 	} {

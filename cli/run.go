@@ -64,7 +64,7 @@ func (a *app) run(s *settings) error {
 	if err := once(s.rules.paths); err != nil {
 		return err
 	}
-	if s.pprof && s.debug.text == "off" {
+	if s.pprof && s.debug.text == off {
 		return misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
 	}
 	rules, err := a.compile(s.rules)

@@ -22,11 +22,11 @@ type server struct {
 
 // listen takes the address, so that a taken one is known before anything
 // starts.
-func listen(address string) (*server, error) { return listenFor("--listen", address) }
+func listen(address endpoint) (*server, error) { return listenFor("--listen", address.text) }
 
 // listenFor does so for the setting that has the address.
 func listenFor(flag, address string) (*server, error) {
-	if address == "off" {
+	if address == off {
 		return &server{}, nil
 	}
 	l, err := net.Listen("tcp", address)
@@ -52,7 +52,7 @@ func (s *server) start(handler http.Handler, broken func(error)) {
 
 func (s *server) address() string {
 	if s.listener == nil {
-		return "off"
+		return off
 	}
 	return s.listener.Addr().String()
 }

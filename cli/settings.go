@@ -21,7 +21,7 @@ type settings struct {
 	qps        rate
 	burst      count
 	reapply    span
-	listen     string
+	listen     endpoint
 	debug      loopback
 	pprof      bool
 	logLevel   level
@@ -34,7 +34,8 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	s.workers = count{n: 16, min: 1}
 	s.logFormat = choice{text: "text", allowed: []string{"text", "json"}}
 	_ = s.reapply.Set("12h")
-	s.debug = loopback{"off"}
+	s.listen = endpoint{defaultListen()}
+	s.debug = loopback{off}
 
 	s.rules.flags(flags)
 	s.allowed.flag(flags)
@@ -48,8 +49,8 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	flags.Var(&s.qps, "qps", "requests per second to the API server; 0: no limit, its own priorities decide")
 	flags.Var(&s.burst, "burst", "requests that may exceed qps at once; 0: twice qps")
 	flags.Var(&s.reapply, "reapply-every", "how often a child is applied again though nothing has changed; 0: never")
-	flags.StringVar(&s.listen, "listen", defaultListen(), "`address` of /metrics, /healthz and /readyz; off: none")
-	flags.Var(&s.debug, "debug-listen", "loopback `address` of /debug/rules, which says what is followed and watched; off: none")
+	flags.Var(&s.listen, "listen", "address of /metrics, /healthz and /readyz; off: none")
+	flags.Var(&s.debug, "debug-listen", "loopback address of /debug/rules, which says what is followed and watched; off: none")
 	flags.BoolVar(&s.pprof, "pprof", false, "profiles at /debug/pprof/ too, on the address of --debug-listen")
 	flags.Var(&s.logLevel, "log-level", "least level that is logged")
 	flags.Var(&s.logFormat, "log-format", "format of the log")
