@@ -268,7 +268,7 @@ func (w *wanted) update(ctx context.Context, o *liveObject) {
 // ignoredOf returns the ignored fields that are still ours, with their values:
 // an apply without them would reset them.
 func ignoredOf(c *rules.Child, o *liveObject) (fields []rules.FieldValue) {
-	tree := o.owned(diffManager, "")
+	tree := o.owned(engine.FieldManager, "")
 	for _, path := range c.IgnoredPaths() {
 		if !ownsField(tree, path) {
 			continue

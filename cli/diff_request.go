@@ -16,22 +16,8 @@ import (
 	"reconcel/engine"
 )
 
-// The field managers of run. A dry run under another one would meet other
-// conflicts, and leave what run takes away.
-const (
-	diffManager       = "reconcel"
-	diffStatusManager = "reconcel/status" // of the status of a kind without the subresource
-)
-
-// diffPatchManager returns the manager of what a rule writes into its primary.
-func diffPatchManager(rule string) string {
-	if manager := diffManager + "/" + rule; manager != diffStatusManager {
-		return manager
-	}
-	return diffStatusManager + "/patch"
-}
-
-// A target is what a dry run is about.
+// A target is what a dry run is about. Its manager is the one of run: under another
+// one it would meet other conflicts, and leave what run takes away.
 type target struct {
 	kind            *engine.Kind
 	namespace, name string
@@ -41,7 +27,7 @@ type target struct {
 
 func (w *wanted) target() target {
 	id := w.desired.Identity
-	return target{kind: w.kind, namespace: id.Namespace, name: id.Name, manager: diffManager}
+	return target{kind: w.kind, namespace: id.Namespace, name: id.Name, manager: engine.FieldManager}
 }
 
 // ofSelf is the primary as a target.
@@ -70,7 +56,7 @@ func (w *wanted) createAnew(ctx context.Context, object map[string]any, o *liveO
 	u.SetName("")
 	u.SetGenerateName(strings.TrimRight(name[:min(len(name), longest)], "-.") + "-")
 	created, err := w.differ.cluster.resource(w.kind, w.desired.Identity.Namespace).Create(ctx, u,
-		metav1.CreateOptions{FieldManager: diffManager, DryRun: []string{metav1.DryRunAll}})
+		metav1.CreateOptions{FieldManager: engine.FieldManager, DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return nil, withhold(w.kind.GVK.GroupKind(), err)
 	}

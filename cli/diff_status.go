@@ -10,6 +10,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"reconcel/engine"
 	"reconcel/rules"
 )
 
@@ -37,7 +38,7 @@ func (d *ruleDiff) patch(ctx context.Context) {
 
 // unpatch compares with the end of a patch that the rule has made.
 func (d *ruleDiff) unpatch(ctx context.Context) {
-	if d.self.owned(diffPatchManager(d.result.Rule.Name), "") != nil {
+	if d.self.owned(engine.PatchManager(d.result.Rule.Name), "") != nil {
 		d.applyPatch(ctx, map[string]any{})
 	}
 }
@@ -47,7 +48,7 @@ func (d *ruleDiff) applyPatch(ctx context.Context, desired map[string]any) {
 	body := maps.Clone(desired)
 	body["metadata"] = d.identifying(metadata)
 	d.addSelf(body)
-	answer, err := d.dryRun(ctx, d.ofSelf(diffPatchManager(d.result.Rule.Name)), body)
+	answer, err := d.dryRun(ctx, d.ofSelf(engine.PatchManager(d.result.Rule.Name)), body)
 	switch {
 	case isRefusal(err):
 		d.tell("rule %q, patch: the API server refuses it: %v", d.result.Rule.Name, err)
@@ -153,9 +154,9 @@ func (p *diffPass) desiredStatus(live map[string]any) (map[string]any, error) {
 // statusAfter asks what the status would be. Nothing is asked where nothing is
 // said and nothing was.
 func (p *diffPass) statusAfter(ctx context.Context, live, desired map[string]any) (map[string]any, error) {
-	t := p.ofSelf(diffManager, "status")
+	t := p.ofSelf(engine.FieldManager, "status")
 	if !p.kind.Status {
-		t = p.ofSelf(diffStatusManager)
+		t = p.ofSelf(engine.StatusManager)
 	}
 	if len(desired) == 0 && p.self.owned(t.manager, strings.Join(t.subresources, "")) == nil {
 		return live, nil
@@ -248,9 +249,9 @@ func (p *diffPass) saidBefore(live map[string]any, after []any) (out []any) {
 // ownConditions returns the types of conditions that run has written, but for
 // the built-in ones.
 func (p *diffPass) ownConditions() (kinds []string) {
-	tree := p.self.owned(diffManager, "status")
+	tree := p.self.owned(engine.FieldManager, "status")
 	if !p.kind.Status {
-		tree = p.self.owned(diffStatusManager, "")
+		tree = p.self.owned(engine.StatusManager, "")
 	}
 	status, _ := tree["f:status"].(map[string]any)
 	list, _ := status["f:conditions"].(map[string]any)

@@ -281,11 +281,11 @@ func TestIgnoredFieldsThatAreStillOurs(t *testing.T) {
 		map[string]any{"manager": "other", "operation": "Apply", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:paused": map[string]any{}}}},
 		map[string]any{"manager": "reconcel", "operation": "Apply", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}}},
 	}}}})
-	tree := o.owned(diffManager, "")
+	tree := o.owned(engine.FieldManager, "")
 	if !ownsField(tree, []string{"spec", "replicas"}) || ownsField(tree, []string{"spec", "paused"}) {
 		t.Errorf("owned: %v", tree)
 	}
-	if o.owned(diffManager, "status") != nil {
+	if o.owned(engine.FieldManager, "status") != nil {
 		t.Error("an entry of the status")
 	}
 	if got, want := o.holder(), "made by other, reconcel"; got != want {

@@ -3,6 +3,7 @@ package cli
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/engine"
 	"reconcel/rules"
 )
 
@@ -46,7 +47,7 @@ func (o *liveObject) belongsTo(self *liveObject) bool {
 		}
 		return controller == owner
 	}
-	return o.owner() == owner && ownsField(o.owned(diffManager, ""), []string{"metadata", "annotations", rules.AnnotationOwner})
+	return o.owner() == owner && ownsField(o.owned(engine.FieldManager, ""), []string{"metadata", "annotations", rules.AnnotationOwner})
 }
 
 // holder says who has an object.

@@ -307,7 +307,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	id := d.Identity
 	writer := p.engine.writer(d.Child.Rule, p.req, k, id.Namespace)
 	response, err := writer.Patch(ctx, id.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: fieldManager, Force: &force})
+		metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
 	if err != nil {
 		return err
 	}

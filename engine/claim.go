@@ -40,7 +40,7 @@ func (p *pass) claim(ctx context.Context, k Kind, d *rules.Desired, live *object
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	patched, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).
-		Patch(ctx, d.Identity.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+		Patch(ctx, d.Identity.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsConflict(err):
 		return nil, errStale // A test of the patch failed: somebody has written in between.

@@ -10,11 +10,12 @@ import (
 
 // Our names in managedFields.
 const (
-	fieldManager = "reconcel" // children, and status where it is a subresource
-	// statusManager writes the status of a kind without the subresource: such
+	// FieldManager writes children, and status where it is a subresource.
+	FieldManager = "reconcel"
+	// StatusManager writes the status of a kind without the subresource: such
 	// an object may also be a child of another rule, and an apply drops what the
 	// same manager set before and no longer says.
-	statusManager = "reconcel/status"
+	StatusManager = "reconcel/status"
 )
 
 // fields is the interned fieldsV1 of our own managedFields entry; the zero
@@ -46,12 +47,12 @@ func ownFields(object map[string]any, role role) fields {
 	return fields{}
 }
 
-// patchManager is the manager of what a rule writes into its primary. Each rule
+// PatchManager is the manager of what a rule writes into its primary. Each rule
 // has one of its own, since an apply drops what the same manager set before and
 // no longer says.
-func patchManager(rule string) string {
-	manager := fieldManager + "/" + rule
-	if manager == statusManager {
+func PatchManager(rule string) string {
+	manager := FieldManager + "/" + rule
+	if manager == StatusManager {
 		return manager + "/patch" // A rule may be called status.
 	}
 	return manager
@@ -65,8 +66,8 @@ func patchFields(object map[string]any) (found map[string]fields) {
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
 		manager, _ := entry["manager"].(string)
-		if entry["operation"] != "Apply" || entry["subresource"] != nil || manager == statusManager ||
-			!strings.HasPrefix(manager, fieldManager+"/") {
+		if entry["operation"] != "Apply" || entry["subresource"] != nil || manager == StatusManager ||
+			!strings.HasPrefix(manager, FieldManager+"/") {
 			continue
 		}
 		raw, err := json.Marshal(entry["fieldsV1"])
@@ -84,9 +85,9 @@ func patchFields(object map[string]any) (found map[string]fields) {
 func writtenAs(role role, entry map[string]any) bool {
 	subresource, _ := entry["subresource"].(string)
 	if role == childRole {
-		return entry["manager"] == fieldManager && subresource == ""
+		return entry["manager"] == FieldManager && subresource == ""
 	}
-	return entry["manager"] == statusManager || entry["manager"] == fieldManager && subresource == "status"
+	return entry["manager"] == StatusManager || entry["manager"] == FieldManager && subresource == "status"
 }
 
 // decodeFields returns the tree of a fieldsV1: keys are "f:name", `k:{...}`,

@@ -131,10 +131,10 @@ func TestPatchesAreKept(t *testing.T) {
 		{"manager":"reconcel/status/patch","operation":"Apply","fieldsV1":{"f:spec":{}}},
 		{"manager":"somebody","operation":"Apply","fieldsV1":{"f:data":{}}}]}}`))
 	o := newObject(&u.Unstructured, primaryRole)
-	if got := o.patches[patchManager("one")]; len(o.patches) != 2 || got.Value() != `{"f:metadata":{}}` {
+	if got := o.patches[PatchManager("one")]; len(o.patches) != 2 || got.Value() != `{"f:metadata":{}}` {
 		t.Errorf("%d entries, that of the rule is %v", len(o.patches), got)
 	}
-	if got := o.patches[patchManager("status")]; got.Value() != `{"f:spec":{}}` {
+	if got := o.patches[PatchManager("status")]; got.Value() != `{"f:spec":{}}` {
 		t.Errorf("that of the rule called status is %v", got)
 	}
 	if o.GetManagedFields() != nil {

@@ -90,7 +90,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	response, err := p.engine.own(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.MergePatchType, body,
-		metav1.PatchOptions{FieldManager: fieldManager})
+		metav1.PatchOptions{FieldManager: FieldManager})
 	switch {
 	case apierrors.IsNotFound(err):
 		p.gone = true

@@ -206,9 +206,9 @@ func (inv *inventory) tryChange(ctx context.Context, edit func(map[string]invent
 		return err
 	}
 	if missing {
-		_, err = inv.client.Create(ctx, stored, metav1.CreateOptions{FieldManager: fieldManager})
+		_, err = inv.client.Create(ctx, stored, metav1.CreateOptions{FieldManager: FieldManager})
 	} else {
-		_, err = inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: fieldManager})
+		_, err = inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: FieldManager})
 	}
 	return err
 }

@@ -163,7 +163,7 @@ func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, er
 			return "another rule patches too, and cannot say yet what", nil
 		}
 	}
-	if p.self.patches[patchManager(rule.Name)] == (fields{}) {
+	if p.self.patches[PatchManager(rule.Name)] == (fields{}) {
 		return "", nil
 	}
 	p.patched = true

@@ -52,7 +52,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (action, er
 	sum := sha256.Sum256(r.Patch)
 	hash := [16]byte(sum[:16])
 	w := p.memory.patch(r.Rule.Name)
-	own := p.self.patches[patchManager(r.Rule.Name)]
+	own := p.self.patches[PatchManager(r.Rule.Name)]
 	if w.hash == hash && (own == w.fields || older(p.self.GetResourceVersion(), w.version)) {
 		return unchanged, nil // Nobody has touched what we wrote.
 	}
@@ -88,7 +88,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (action, er
 
 // unpatch takes back what a rule has written into the primary.
 func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
-	if len(p.self.patches) == 0 || p.self.patches[patchManager(rule.Name)] == (fields{}) {
+	if len(p.self.patches) == 0 || p.self.patches[PatchManager(rule.Name)] == (fields{}) {
 		return nil
 	}
 	w := p.memory.patch(rule.Name)
@@ -121,7 +121,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	defer cancel()
 	force := true
 	response, err := p.engine.writer(rule, p.req, p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: patchManager(rule.Name), Force: &force})
+		metav1.PatchOptions{FieldManager: PatchManager(rule.Name), Force: &force})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return errStale // It is another object now, or none.
@@ -130,7 +130,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	o := newObject(response, primaryRole)
-	*w = writtenPatch{fields: o.patches[patchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
+	*w = writtenPatch{fields: o.patches[PatchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
 	p.patched = true
 	return nil
 }

@@ -124,7 +124,7 @@ func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error
 		if o.paused() {
 			s.paused[o.GetUID()] = true
 		}
-		if o.patches[patchManager(s.rule.name)] == (fields{}) {
+		if o.patches[PatchManager(s.rule.name)] == (fields{}) {
 			return nil
 		}
 		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
@@ -247,7 +247,7 @@ func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *object, rule *rul
 	force := true
 	primary := Request{Kind: k.GVK.GroupKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
 	_, err = e.writer(rule, primary, k, o.GetNamespace()).Patch(ctx, o.GetName(), types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: patchManager(rule.Name), Force: &force})
+		metav1.PatchOptions{FieldManager: PatchManager(rule.Name), Force: &force})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return errStale // It is another object now, or none.

@@ -99,7 +99,7 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 		}
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
-		_, err = e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+		_, err = e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
@@ -131,7 +131,7 @@ func (e *Engine) enqueueLeavers(ctx context.Context, primary *primaryKind) error
 		return primary.watch.trouble()
 	}
 	return e.eachOf(ctx, c.kind, func(o *object) error {
-		patched := func(r *rules.Rule) bool { return o.patches[patchManager(r.Name)] != fields{} }
+		patched := func(r *rules.Rule) bool { return o.patches[PatchManager(r.Name)] != fields{} }
 		if c.get(o.GetNamespace(), o.GetName()) == nil && (primary.held(o) || slices.ContainsFunc(primary.Rules, patched)) {
 			e.enqueuePrimary(o)
 		}

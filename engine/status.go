@@ -207,9 +207,9 @@ func (p *pass) writeStatus(ctx context.Context, list ConditionList, desired map[
 	if p.req.Namespace != "" {
 		metadata["namespace"] = p.req.Namespace
 	}
-	manager, subresources := fieldManager, []string{"status"}
+	manager, subresources := FieldManager, []string{"status"}
 	if !p.cache.kind.Status {
-		manager, subresources = statusManager, nil
+		manager, subresources = StatusManager, nil
 		metadata["uid"] = string(p.req.UID) // Never make the object anew.
 	}
 	if list == AtomicConditions {
