@@ -171,7 +171,7 @@ func (p *pass) reportSynced() {
 	}
 	m.synced, m.syncedAt = true, generation
 	p.engine.log.Info("synced", "object", p.req.String(), "generation", generation)
-	p.engine.events.again(p.self, reasonSynced, fmt.Sprintf("%s is as the rules want it", p.req.Kind.Kind))
+	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is as the rules want it", p.req.Kind.Kind))
 }
 
 // saysReady reports whether the cached status already calls the generation

@@ -111,7 +111,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 		}
 		config = candidate.term.guard(config)
 	}
-	surroundings, broadcaster, err := inCluster(config, options.Metrics)
+	surroundings, broadcaster, err := inCluster(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
@@ -133,10 +133,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
 	resign := func() {}
 	defer func() { resign() }() // When nothing can write any more.
-	if err := e.broadcaster.start(ctx); err != nil {
-		cancel()
-		return fmt.Errorf("record events: %w", err)
-	}
+	e.broadcaster.start(ctx)
 	defer e.broadcaster.stop()
 	defer e.watches.wait()
 	defer cancel()

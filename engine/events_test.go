@@ -1,14 +1,28 @@
 package engine
 
 import (
+	"bytes"
 	"context"
-	"io"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -25,17 +39,14 @@ func TestLastEventsAreSent(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest) // It is not to be tried again.
 	}))
 	defer server.Close()
-	b, err := newBroadcaster(&rest.Config{Host: server.URL})
+	b, err := newBroadcaster(&rest.Config{Host: server.URL}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := b.start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	about := &corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "a"}
+	b.start(ctx)
 	cancel() // As SIGTERM does.
-	b.recorder().Eventf(about, nil, corev1.EventTypeNormal, "Tested", "Test", "the last one")
+	tell(b, "a", "the last one")
 	b.stop()
 	select {
 	case <-sent:
@@ -44,35 +55,209 @@ func TestLastEventsAreSent(t *testing.T) {
 	}
 }
 
-// TestWhatIsToldAgainIsOneEvent tells the same of two states of an object.
-func TestWhatIsToldAgainIsOneEvent(t *testing.T) {
-	requests := make(chan string, 10)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"a","namespace":"default"}}`)
-		requests <- r.Method
-	}))
-	defer server.Close()
-	b, err := newBroadcaster(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+func tell(b *broadcaster, object, note string) {
+	about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: object}
+	b.Record(about, corev1.EventTypeNormal, "Tested", "Test", note)
+}
+
+// A bulletin is an API server that takes Events.
+type bulletin struct {
+	*broadcaster
+	eventsclient.EventsV1Interface
+	eventsclient.EventInterface
+	log     bytes.Buffer
+	metrics *prometheus.Registry
+
+	mu     sync.Mutex
+	answer func() error     // to the next request; nil: yes
+	counts map[string]int32 // of the Events, by name
+	sent   []string         // verbs
+}
+
+func newBulletin(t *testing.T) *bulletin {
+	t.Helper()
+	l := &bulletin{counts: map[string]int32{}, metrics: prometheus.NewRegistry()}
+	b, err := newBroadcaster(&rest.Config{}, slog.New(slog.NewTextHandler(&l.log, nil)), l.metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.start(t.Context()); err != nil {
-		t.Fatal(err)
+	b.client = l
+	l.broadcaster = b
+	return l
+}
+
+var noEvent = apierrors.NewNotFound(schema.GroupResource{Group: eventsv1.GroupName, Resource: "events"}, "gone")
+
+// Events implements eventsclient.EventsV1Interface.
+func (l *bulletin) Events(string) eventsclient.EventInterface { return l }
+
+// Create implements eventsclient.EventInterface.
+func (l *bulletin) Create(_ context.Context, e *eventsv1.Event, _ metav1.CreateOptions) (*eventsv1.Event, error) {
+	return e, l.take("create", e.Name, e.Series, false)
+}
+
+// Patch implements eventsclient.EventInterface.
+func (l *bulletin) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*eventsv1.Event, error) {
+	e := &eventsv1.Event{}
+	if err := json.Unmarshal(data, e); err != nil {
+		return nil, err
 	}
-	told := recorder{b.recorder()}
-	for _, version := range []string{"1", "2"} {
-		about := thing("default", "a", "")
-		about.SetResourceVersion(version)
-		told.again(about, reasonSynced, "it is as the rules want it")
-		select {
-		case method := <-requests:
-			if want := map[string]string{"1": http.MethodPost, "2": http.MethodPatch}[version]; method != want {
-				t.Errorf("state %s: %s, want %s", version, method, want)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("state %s: nothing was sent", version)
+	return e, l.take("patch", name, e.Series, true)
+}
+
+func (l *bulletin) take(verb, name string, series *eventsv1.EventSeries, known bool) error {
+	l.mu.Lock()
+	answer := l.answer
+	l.mu.Unlock()
+	if answer != nil {
+		if err := answer(); err != nil {
+			return err
 		}
 	}
-	b.stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent = append(l.sent, verb)
+	if known && l.counts[name] == 0 {
+		return noEvent
+	}
+	l.counts[name] = 1
+	if series != nil {
+		l.counts[name] = series.Count
+	}
+	return nil
+}
+
+// losses returns how many Events were lost.
+func (l *bulletin) losses(t *testing.T) float64 {
+	t.Helper()
+	families, err := l.metrics.Gather()
+	if err != nil || len(families) != 1 {
+		t.Fatalf("%d metrics: %v", len(families), err)
+	}
+	return families[0].GetMetric()[0].GetCounter().GetValue()
+}
+
+// is checks what has been sent, and how often the Events have happened by it.
+func (l *bulletin) is(t *testing.T, verbs string, counts ...int32) {
+	t.Helper()
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if got := strings.Join(l.sent, " "); got != verbs {
+		t.Errorf("sent: %s, want %s", got, verbs)
+	}
+	var got []int32
+	for _, n := range l.counts {
+		got = append(got, n)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(counts) {
+		t.Errorf("counts %v, want %v", got, counts)
+	}
+}
+
+// TestWhatIsToldAgainIsOneEvent counts up one Event, without a request each time.
+func TestWhatIsToldAgainIsOneEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.start(t.Context())
+		defer l.stop()
+		tell(l.broadcaster, "a", "same")
+		l.is(t, "create", 1)
+		tell(l.broadcaster, "a", "same")
+		l.is(t, "create patch", 2)
+		for range 8 {
+			tell(l.broadcaster, "a", "same")
+		}
+		l.is(t, "create patch", 2)
+		time.Sleep(recount)
+		l.is(t, "create patch patch", 10)
+
+		// Nobody has it any more.
+		clear(l.counts)
+		time.Sleep(time.Hour)
+		tell(l.broadcaster, "a", "same")
+		l.is(t, "create patch patch patch create", 11)
+		if n := l.losses(t); n != 0 {
+			t.Errorf("%v were lost", n)
+		}
+	})
+}
+
+// TestEventsWaitForTheServer has an API server that is away for a moment.
+func TestEventsWaitForTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.start(t.Context())
+		defer l.stop()
+		tries := 0
+		l.answer = func() error {
+			if tries++; tries < 4 {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+		tell(l.broadcaster, "a", "same")
+		time.Sleep(3 * time.Second)
+		tell(l.broadcaster, "a", "same") // While the first one is on its way.
+		time.Sleep(5 * time.Second)
+		l.is(t, "create", 2)
+	})
+}
+
+// TestRefusedEventsAreLost has an API server that says no.
+func TestRefusedEventsAreLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.start(t.Context())
+		defer l.stop()
+		l.answer = func() error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", errors.New("no role"))
+		}
+		for i := range 5 {
+			tell(l.broadcaster, fmt.Sprint(i), "one of many")
+		}
+		l.is(t, "")
+		if n := l.losses(t); n != 5 {
+			t.Errorf("%v were lost, want 5", n)
+		}
+		if text := l.log.String(); strings.Count(text, "an Event is lost") != 1 || !strings.Contains(text, "no role") {
+			t.Errorf("the log says:\n%s", text)
+		}
+		// It was never there: the next one is not counted up.
+		l.answer = nil
+		tell(l.broadcaster, "0", "one of many")
+		l.is(t, "create", 2)
+	})
+}
+
+// TestEventsAreBounded records far more than can be sent.
+func TestEventsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.start(t.Context())
+		defer l.stop()
+		back := make(chan struct{})
+		l.answer = func() error {
+			<-back
+			return nil
+		}
+		const many = 3 * mostSeries
+		for i := range many {
+			tell(l.broadcaster, fmt.Sprint(i), "one of many")
+			if i < eventSenders {
+				synctest.Wait() // Each sender has one.
+			}
+		}
+		if got := l.losses(t); got != many-mostUnsent-eventSenders {
+			t.Errorf("%v were lost, want %d", got, many-mostUnsent-eventSenders)
+		}
+		if n := l.series.Len(); n > mostSeries {
+			t.Errorf("%d are remembered", n)
+		}
+		close(back)
+		synctest.Wait()
+		if got := len(l.sent); got != mostUnsent+eventSenders {
+			t.Errorf("%d were sent, want %d", got, mostUnsent+eventSenders)
+		}
+	})
 }

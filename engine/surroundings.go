@@ -4,11 +4,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -21,7 +19,7 @@ import (
 type Surroundings struct {
 	Client dynamic.Interface
 	Kinds  Kinds
-	Events events.EventRecorder
+	Events EventRecorder
 	Clock  clock.PassiveClock
 	Queue  workqueue.TypedRateLimitingInterface[Request]
 	// Random returns numbers in [0,1) by which delays are spread.
@@ -34,7 +32,7 @@ type Surroundings struct {
 
 // inCluster returns the surroundings of a process that works on a real cluster,
 // and what writes its Events.
-func inCluster(config *rest.Config, metrics prometheus.Registerer) (Surroundings, *broadcaster, error) {
+func inCluster(config *rest.Config, options Options) (Surroundings, *broadcaster, error) {
 	client, err := dynamic.NewForConfig(impersonating(config))
 	if err != nil {
 		return Surroundings{}, nil, err
@@ -43,14 +41,14 @@ func inCluster(config *rest.Config, metrics prometheus.Registerer) (Surroundings
 	if err != nil {
 		return Surroundings{}, nil, err
 	}
-	b, err := newBroadcaster(config)
+	b, err := newBroadcaster(config, options.Log, options.Metrics)
 	if err != nil {
 		return Surroundings{}, nil, err
 	}
 	const inFlight = 16
 	return Surroundings{
-		Client: client, Kinds: discovered{d}, Events: b.recorder(), Clock: clock.RealClock{},
-		Queue: newQueue(newQueueMetrics(metrics)), Random: rand.Float64, InFlight: inFlight,
+		Client: client, Kinds: discovered{d}, Events: b, Clock: clock.RealClock{},
+		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
 	}, b, nil
 }
 

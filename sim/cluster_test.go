@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -277,8 +278,7 @@ func TestObjectsAreMarkedReady(t *testing.T) {
 
 func TestEventsAreKept(t *testing.T) {
 	w := newWorld(t)
-	u := w.apply("alice", aConfigMap)
-	w.Recorder().Eventf(u, nil, "Warning", "Broken", "Look", "%d of %d", 1, 2)
+	w.Record(corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "a"}, "Warning", "Broken", "Look", "1 of 2")
 	got := w.Events()
 	if len(got) != 1 || got[0].Note != "1 of 2" || got[0].Reason != "Broken" || got[0].About.Name != "a" || !got[0].Time.Equal(w.clock.Now()) {
 		t.Errorf("%+v", got)

@@ -70,7 +70,7 @@ func (w *World) Now() time.Time { return w.clock.now }
 func (w *World) start(ctx context.Context) error {
 	w.queue = newQueue(w.clock)
 	w.stepper = engine.NewStepper(engine.Surroundings{
-		Client: w.cluster.Client(Controller), Kinds: kinds{w.options.Kinds}, Events: w.cluster.Recorder(),
+		Client: w.cluster.Client(Controller), Kinds: kinds{w.options.Kinds}, Events: w.cluster,
 		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1, Coverage: w.options.Coverage,
 	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces})
 	w.shown = w.cluster.ChangeCount()
