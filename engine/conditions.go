@@ -41,7 +41,7 @@ func (p *pass) conditions(list ConditionList, total outcome) []rules.Condition {
 		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: total.reason, Message: total.message})
 	}
 	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; !p.frozen(r) {
+		if r := &p.rendering.Rules[i]; !p.silent(r) {
 			all = append(all, r.Conditions...)
 		}
 	}

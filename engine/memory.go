@@ -62,6 +62,12 @@ type writtenStatus struct {
 	fields  fields
 	version string
 	refusal refusal // of the last write, unless it was accepted
+	unsaid  refusal // of what says so
+}
+
+// is notes that an object has the status of a digest.
+func (s *writtenStatus) is(digest [16]byte, o *object) {
+	s.known, s.digest, s.fields, s.version = true, digest, o.fields, o.GetResourceVersion()
 }
 
 // A deletion is one that we have asked for. The cache may not show it yet, nor

@@ -33,7 +33,7 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 	if p.primary.watch.key.selector != "" {
 		p.again(forbiddenRetry) // The end of the pause may be out of the watch's sight.
 	}
-	p.outcomeOf(p.status(ctx, outcome{state: paused, reason: reasonPaused, message: pausedMessage}, now))
+	p.status(ctx, outcome{state: paused, reason: reasonPaused, message: pausedMessage}, now)
 	return p.result(), p.err
 }
 
@@ -52,6 +52,5 @@ func (p *pass) saysPaused() bool {
 	return liveConditions(p.self.Object)[conditionReady]["reason"] == reasonPaused
 }
 
-// frozen reports whether a rule says nothing new of the primary's status: what
-// it said before is repeated.
+// frozen reports whether a rule has nothing to say of the primary now.
 func (p *pass) frozen(r *rules.RuleResult) bool { return r.Leaving || p.self.paused() }

@@ -87,6 +87,7 @@ type pass struct {
 	confirmed bool // the cached primary was found to be up to date by a live read
 	wrote     bool
 	patched   bool // the primary was written to since this pass has seen it
+	unsaid    bool // the API server refuses the status that the rules want
 	gone      bool // the primary was found not to exist any more
 	reapply   bool // apply every child again, whether it has drifted or not
 	retry     time.Duration
@@ -110,7 +111,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 		p.dismiss()
 		return p.result(), p.err // It is no business of ours any more, and keeps its last status.
 	}
-	p.report(worse(total, p.outcomeOf(p.status(ctx, total, now))))
+	p.report(p.status(ctx, total, now))
 	p.scheduleReapply(now)
 	return p.result(), p.err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -24,40 +25,55 @@ import (
 const settle = 500 * time.Millisecond
 
 // status writes the primary's status where it is not already as the rules and
-// the outcome want it.
-func (p *pass) status(ctx context.Context, total outcome, now time.Time) error {
+// the outcome want it, and returns the outcome with what became of that.
+func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome {
 	list := p.cache.conditions.Load()
 	if list == nil {
-		return nil // The kind's schema is not known yet; asked again when it is.
+		return total // The kind's schema is not known yet; asked again when it is.
 	}
-	conditions := p.conditions(*list, total)
+	err := p.say(ctx, *list, total, now)
+	total = worse(total, p.outcomeOf(err))
+	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && *list != NoConditions {
+		p.unsaid = true
+		p.outcomeOf(p.say(ctx, *list, total, now))
+	}
+	return total
+}
+
+// say writes the status once.
+func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now time.Time) error {
+	conditions := p.conditions(list, total)
 	digest := p.digest(conditions)
 	last := &p.memory.status
 	if last.known && last.digest == digest && p.statusStands() {
 		p.memory.unsettled = time.Time{}
 		return nil
 	}
-	desired, err := p.desiredStatus(*list, conditions, now)
+	desired, err := p.desiredStatus(list, conditions, now)
 	if err != nil {
 		return err
 	}
 	// What is there already is not written only because there are other rules now,
 	// or a new generation. A cache that is older than our last write does not tell.
 	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired) {
-		*last = writtenStatus{known: true, digest: digest, fields: p.self.fields, version: p.self.GetResourceVersion()}
+		last.is(digest, p.self)
 		return nil
 	}
 	if total.state.moving() && !p.moved(now) {
 		return nil
 	}
-	if *list == AtomicConditions && p.patched {
+	if list == AtomicConditions && p.patched {
 		return nil // The list was merged from an older state. The patch brings us back.
 	}
 	p.memory.unsettled = time.Time{}
-	if err := last.refusal.ofBody(p, digest, ""); err != nil {
+	refusal := &last.refusal
+	if p.unsaid {
+		refusal = &last.unsaid
+	}
+	if err := refusal.ofBody(p, digest, ""); err != nil {
 		return err
 	}
-	return last.refusal.noteBody(p, digest, "", p.writeStatus(ctx, *list, desired, digest))
+	return refusal.noteBody(p, digest, "", p.writeStatus(ctx, list, desired, digest))
 }
 
 // statusStands reports whether nobody has touched our status fields since we
@@ -89,7 +105,7 @@ func (p *pass) digest(conditions []rules.Condition) [16]byte {
 	b := binary.AppendVarint((*buf)[:0], p.generation())
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
-		if !p.frozen(r) {
+		if !p.silent(r) {
 			b = append(b, r.Status...)
 		}
 		b = append(b, 0)
@@ -119,10 +135,14 @@ func (p *pass) generation() int64 {
 	return p.self.GetGeneration()
 }
 
+// silent reports whether nothing new is said of what a rule says of the primary:
+// what it said before is repeated.
+func (p *pass) silent(r *rules.RuleResult) bool { return p.unsaid || p.frozen(r) }
+
 // keepsStatus reports whether the rule could not say all of its status: what
 // it said before is then repeated, for an error is not absence.
 func (p *pass) keepsStatus(r *rules.RuleResult) bool {
-	if r.Err != nil || r.StatusErr != nil || p.frozen(r) {
+	if r.Err != nil || r.StatusErr != nil || p.silent(r) {
 		return true
 	}
 	if !r.Matches {
@@ -138,7 +158,7 @@ func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, n
 	live, _ := p.self.Object["status"].(map[string]any)
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
-		if len(r.Status) > 0 && !p.frozen(r) {
+		if len(r.Status) > 0 && !p.silent(r) {
 			said := map[string]any{}
 			err := utiljson.Unmarshal(r.Status, &said) // Keeps integers.
 			if err != nil {
@@ -229,10 +249,10 @@ func (p *pass) writeStatus(ctx context.Context, list ConditionList, desired map[
 		return nil // The primary has gone.
 	}
 	if err != nil {
-		return fmt.Errorf("write status: %w", refused(err))
+		return refused(fmt.Errorf("write status: %w", err))
 	}
 	p.engine.metrics.writes.WithLabelValues("status", p.req.Kind.Kind).Inc()
 	o := newObject(response, primaryRole)
-	p.memory.status = writtenStatus{known: true, digest: digest, fields: o.fields, version: o.GetResourceVersion()}
+	p.memory.status.is(digest, o)
 	return nil
 }

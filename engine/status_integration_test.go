@@ -137,6 +137,46 @@ func TestKindWithoutConditions(t *testing.T) {
 	w.settles()
 }
 
+// TestRefusedStatusIsSaid has a rule say what the schema does not take: people read
+// that beside what was said before.
+func TestRefusedStatusIsSaid(t *testing.T) {
+	for name, edits := range map[string][]string{
+		"keyed":    nil,
+		"one list": {"                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [type]\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			kind := gvk("test.reconcel.dev/v1", "Brief"+strings.ToLower(strings.ReplaceAll(name, " ", "")))
+			w.crd(kindLike(kind.Kind, append(edits, "            properties:\n              conditions:",
+				"            properties:\n              value: {type: string, maxLength: 3}\n              conditions:")...))
+			w.run(rulesFor(kind.Kind, statusOfA))
+			w.create(strings.Replace(widget("one", "value: ab"), "Widget", kind.Kind, 1))
+			w.has(kind, "one", map[string]any{"status.value": "ab", "status.nested.size": 2})
+			w.is(kind, "one", "Ready", "True")
+
+			since := time.Now()
+			w.patch(kind, "one", `{"spec":{"value":"abcdef"}}`)
+			w.is(kind, "one", "Ready", "False")
+			w.is(kind, "one", "Stalled", "True")
+			if err := condition(w.get(kind, "one"), "Long", "False"); err != nil {
+				t.Errorf("not as it was before: %v", err)
+			}
+			w.has(kind, "one", map[string]any{"status.value": "ab", "status.nested.size": 2})
+			w.has(configs, "one-a", map[string]any{"data.value": "abcdef"})
+			w.told(kind.Kind, "one", "Refused")
+			w.settles()
+			if n := w.statusWrites(since, strings.ToLower(kind.Kind)+"s"); n > 3 { // Refused, said, and perhaps on its way.
+				t.Errorf("the status was sent %d times", n)
+			}
+
+			w.patch(kind, "one", `{"spec":{"value":"abc"}}`)
+			w.has(kind, "one", map[string]any{"status.value": "abc", "status.nested.size": 3})
+			w.is(kind, "one", "Ready", "True")
+			w.settles()
+		})
+	}
+}
+
 func TestOrphanStays(t *testing.T) {
 	w := newWorldAlone(t)
 	w.crd(widgetCRD)
