@@ -5,7 +5,8 @@
 // when there is nothing to do, it can be killed at any moment, and it leaves
 // nothing behind. What is particular to an example stands in a table.
 //
-// RECONCEL_SOAK=1 kills it more often. RECONCEL_BINARY names a binary that is
+// RECONCEL_SOAK=1 kills it more often, and takes every permission away from every
+// example. RECONCEL_BINARY names a binary that is
 // tried out instead of a new one.
 package examples
 
@@ -93,6 +94,17 @@ func TestExamples(t *testing.T) {
 func (w *world) lifetime(lap func(string)) (references []state) {
 	w.Helper()
 	w.enter()
+	references = w.lives(lap)
+	w.process.end() // When it is running.
+	w.mayDoWhatItNeeds()
+	w.leave()
+	return references
+}
+
+// lives is a lifetime in the namespace that was entered. At its end the process
+// runs.
+func (w *world) lives(lap func(string)) (references []state) {
+	w.Helper()
 	w.start(w.account.kubeconfig)
 	w.createResources()
 	w.eventually("it to converge", w.converged)
@@ -123,8 +135,5 @@ func (w *world) lifetime(lap func(string)) (references []state) {
 	w.eventually("nothing to be left", w.nothingLeft)
 	lap("gone")
 	w.followsOtherRules()
-	w.process.end() // When it is running.
-	w.mayDoWhatItNeeds()
-	w.leave()
 	return references
 }

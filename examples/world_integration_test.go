@@ -225,6 +225,7 @@ func (w *world) eventually(what string, missing func() error) {
 	tick := time.NewTicker(30 * time.Millisecond)
 	defer tick.Stop()
 	for {
+		w.endsIfRefused()
 		err := missing()
 		if err == nil {
 			return
