@@ -40,10 +40,14 @@ func (l *loopback) Set(s string) error {
 	return nil
 }
 
-// hostOf returns the host of an address, of which the port must be one.
+// hostOf returns the host of an address that has a port, by its number or name.
 func hostOf(address string) (host string, err error) {
 	host, port, err := net.SplitHostPort(address)
-	if err == nil {
+	switch {
+	case err != nil:
+	case port == "":
+		err = errors.New("no port")
+	default:
 		_, err = net.LookupPort("tcp", port)
 	}
 	return host, err
