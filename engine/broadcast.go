@@ -24,7 +24,7 @@ import (
 
 const (
 	eventSenders = 4
-	mostUnsent   = 1000        // Events that wait to be sent; more are lost
+	mostUnsent   = 1000        // Events that wait to be sent, and as many that wait for their time
 	mostSeries   = 4096        // Events that are remembered, to count what is told again
 	recount      = time.Minute // between two counts of one Event, from the third on
 	reporter     = "reconcel.dev/reconcel"
@@ -49,8 +49,9 @@ type broadcaster struct {
 
 	mu         sync.Mutex
 	seed       maphash.Seed
-	series     *lru.Cache // *series by what they tell, hashed
-	complained time.Time  // when the log was last told of an Event that was lost
+	series     *lru.Cache              // *series by what they tell, hashed
+	waiting    map[*series]*time.Timer // for their time; nil once it is over
+	complained time.Time               // when the log was last told of an Event that was lost
 }
 
 // A series is one Event, and how often it has happened.
@@ -59,7 +60,8 @@ type series struct {
 	count int32
 	last  time.Time       // when it happened
 	sent  time.Time       // when the API server was told
-	next  *eventsv1.Event // that is to be sent, nil if the API server knows all
+	next  *eventsv1.Event // that is to be sent; nil: nothing is
+	tries int             // of sending it
 }
 
 // newBroadcaster makes a broadcaster that writes from start until stop.
@@ -68,10 +70,10 @@ func newBroadcaster(config *rest.Config, log *slog.Logger, metrics prometheus.Re
 	if err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() // Without a name it is just "reconcel".
+	host, _ := os.Hostname() // Without one there is nothing to tell it by.
 	b := &broadcaster{
 		client: client, log: log, instance: reporter + "-" + host, unsent: make(chan *series, mostUnsent),
-		seed: maphash.MakeSeed(), series: lru.New(mostSeries),
+		seed: maphash.MakeSeed(), series: lru.New(mostSeries), waiting: map[*series]*time.Timer{},
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "reconcel_events_lost_total", Help: "Events that the API server did not take, or that were too many to be sent.",
 		}),
@@ -92,6 +94,13 @@ func (b *broadcaster) start(ctx context.Context) {
 // stop sends what was recorded before, unless that takes long, and nothing more.
 func (b *broadcaster) stop() {
 	const patience, look = time.Second, 5 * time.Millisecond
+	b.mu.Lock()
+	for s, timer := range b.waiting {
+		timer.Stop()
+		b.queueLocked(s)
+	}
+	b.waiting = nil
+	b.mu.Unlock()
 	_ = wait.PollUntilContextTimeout(context.Background(), look, patience, true, func(context.Context) (bool, error) {
 		return b.open.Load() == 0, nil
 	})
@@ -144,16 +153,31 @@ func (b *broadcaster) event(about corev1.ObjectReference, eventType, reason, act
 // scheduleLocked has a series sent: at once what is new, and a count that goes on
 // and on from time to time.
 func (b *broadcaster) scheduleLocked(s *series) {
-	if rest := recount - time.Since(s.sent); s.count > 2 && rest > 0 {
-		time.AfterFunc(rest, func() {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.queueLocked(s)
-		})
-		return
+	rest := recount - time.Since(s.sent)
+	if s.count <= 2 || rest <= 0 {
+		b.queueLocked(s)
+	} else if !b.laterLocked(s, rest) {
+		s.next = nil // The next one takes the count along.
 	}
-	b.queueLocked(s)
 }
+
+// laterLocked has a series sent after a while, unless too many wait already.
+func (b *broadcaster) laterLocked(s *series, d time.Duration) bool {
+	if b.waiting == nil || len(b.waiting) >= mostUnsent {
+		return false
+	}
+	b.waiting[s] = time.AfterFunc(d, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.waiting[s] != nil {
+			delete(b.waiting, s)
+			b.queueLocked(s)
+		}
+	})
+	return true
+}
+
+var errTooMany = errors.New("too many wait to be sent")
 
 func (b *broadcaster) queueLocked(s *series) {
 	b.open.Add(1)
@@ -161,23 +185,25 @@ func (b *broadcaster) queueLocked(s *series) {
 	case b.unsent <- s:
 	default:
 		b.open.Add(-1)
-		b.loseLocked(s, errors.New("too many wait to be sent"))
+		b.loseLocked(s, errTooMany)
 	}
 }
 
 // loseLocked gives up what was to be sent. The log is told now and then: the
-// reason is likely that of the next one too. That nothing new can be made in a
-// namespace which is being deleted is nobody's fault.
+// reason is likely that of the next one too.
 func (b *broadcaster) loseLocked(s *series, err error) {
-	e := s.next
-	s.next = nil
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return
-	}
-	b.lost.Inc()
-	if now := time.Now(); now.Sub(b.complained) > recount {
-		b.complained = now
-		about := e.Regarding
-		b.log.Warn("an Event is lost", "object", name(about.Kind, about.Namespace, about.Name), "reason", e.Reason, "error", err)
+	e, known := s.next, s.known
+	s.next, s.tries = nil, 0
+	switch {
+	case known != "" && errors.Is(err, errTooMany): // The next one takes the count along.
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err): // The namespace goes, or has gone.
+	case errors.Is(err, errNotLeading): // The process that leads tells the same.
+	default:
+		b.lost.Inc()
+		if now := time.Now(); now.Sub(b.complained) > recount {
+			b.complained = now
+			about := e.Regarding
+			b.log.Warn("an Event is lost", "object", name(about.Kind, about.Namespace, about.Name), "reason", e.Reason, "error", err)
+		}
 	}
 }

@@ -26,36 +26,37 @@ func (b *broadcaster) deliver(ctx context.Context) {
 	}
 }
 
-// deliverOne sends one Event, a few times if need be.
+// mostTries is how often an Event is sent, within half a minute: that is longer
+// than another process takes to lead.
+const mostTries = 6
+
+// deliverOne sends one Event. What may pass is tried again later, so that it holds
+// up no other.
 func (b *broadcaster) deliverOne(ctx context.Context, s *series) {
-	const longest = 8 * time.Second
-	for pause := time.Second; ; pause *= 2 {
-		err := b.write(ctx, s)
-		if err == nil {
-			return
-		}
-		if pause > longest || isAnswer(err) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.loseLocked(s, err)
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+	err := b.write(ctx, s)
+	if err == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.tries++
+	if s.tries >= mostTries || isFinal(err) || !b.laterLocked(s, time.Second<<(s.tries-1)) {
+		b.loseLocked(s, err)
 	}
 }
 
-// isAnswer reports whether an error is the API server's word on the Event itself.
-func isAnswer(err error) bool {
+// isFinal reports whether an error is the API server's word on the Event itself.
+func isFinal(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return false
 	}
-	code := status.Status().Code
-	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusTooManyRequests
+	switch code := status.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
+	}
 }
 
 // write sends what there is to say of a series: the Event, or how often it has
@@ -80,11 +81,13 @@ func (b *broadcaster) write(ctx context.Context, s *series) error {
 		// The API server keeps Events for an hour or so. It is told anew.
 	}
 	_, err := b.client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) { // By a try of which no answer came.
-		return err
+	if apierrors.IsAlreadyExists(err) { // By a try of which no answer came.
+		err = b.count(ctx, event, event.Name)
 	}
-	b.wrote(s, event.Name, count)
-	return nil
+	if err == nil {
+		b.wrote(s, event.Name, count)
+	}
+	return err
 }
 
 // count writes how often an Event has happened.
@@ -102,7 +105,7 @@ func (b *broadcaster) count(ctx context.Context, event *eventsv1.Event, name str
 func (b *broadcaster) wrote(s *series, known string, count int32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.known, s.sent = known, time.Now()
+	s.known, s.sent, s.tries = known, time.Now(), 0
 	if s.count == count {
 		s.next = nil
 		return

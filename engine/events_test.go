@@ -70,6 +70,7 @@ type bulletin struct {
 
 	mu     sync.Mutex
 	answer func() error     // to the next request; nil: yes
+	after  error            // what its sender hears of a request that was taken
 	counts map[string]int32 // of the Events, by name
 	sent   []string         // verbs
 }
@@ -86,7 +87,10 @@ func newBulletin(t *testing.T) *bulletin {
 	return l
 }
 
-var noEvent = apierrors.NewNotFound(schema.GroupResource{Group: eventsv1.GroupName, Resource: "events"}, "gone")
+var (
+	events  = schema.GroupResource{Group: eventsv1.GroupName, Resource: "events"}
+	noEvent = apierrors.NewNotFound(events, "gone")
+)
 
 // Events implements eventsclient.EventsV1Interface.
 func (l *bulletin) Events(string) eventsclient.EventInterface { return l }
@@ -110,21 +114,38 @@ func (l *bulletin) take(verb, name string, series *eventsv1.EventSeries, known b
 	answer := l.answer
 	l.mu.Unlock()
 	if answer != nil {
-		if err := answer(); err != nil {
+		if err := answer(); err != nil { // It may take its time.
 			return err
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sent = append(l.sent, verb)
-	if known && l.counts[name] == 0 {
+	switch there := l.counts[name] > 0; {
+	case known && !there:
 		return noEvent
+	case !known && there:
+		return apierrors.NewAlreadyExists(events, name)
 	}
 	l.counts[name] = 1
 	if series != nil {
 		l.counts[name] = series.Count
 	}
-	return nil
+	return l.after
+}
+
+// answers has it answer otherwise from now on.
+func (l *bulletin) answers(answer func() error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answer = answer
+}
+
+// answersLost has its answers get lost, if err is not nil.
+func (l *bulletin) answersLost(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.after = err
 }
 
 // losses returns how many Events were lost.
@@ -190,17 +211,71 @@ func TestEventsWaitForTheServer(t *testing.T) {
 		l.start(t.Context())
 		defer l.stop()
 		tries := 0
-		l.answer = func() error {
+		l.answers(func() error {
 			if tries++; tries < 4 {
 				return errors.New("connection refused")
 			}
 			return nil
-		}
+		})
 		tell(l.broadcaster, "a", "same")
 		time.Sleep(3 * time.Second)
 		tell(l.broadcaster, "a", "same") // While the first one is on its way.
 		time.Sleep(5 * time.Second)
 		l.is(t, "create", 2)
+	})
+}
+
+// TestUnsentEventsHoldUpNobody has an API server that fails for some.
+func TestUnsentEventsHoldUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.start(t.Context())
+		defer l.stop()
+		l.answers(func() error { return apierrors.NewInternalError(errors.New("a webhook is down")) })
+		for i := range 2 * eventSenders {
+			tell(l.broadcaster, fmt.Sprint(i), "one of many")
+		}
+		synctest.Wait()
+		l.answers(nil)
+		tell(l.broadcaster, "good", "another")
+		l.is(t, "create", 1)
+	})
+}
+
+// TestStandbysTellInTime has a process that leads some time after it was told
+// something, and one that never does.
+func TestStandbysTellInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.start(t.Context())
+		defer l.stop()
+		l.answers(func() error { return fmt.Errorf("send: %w", errNotLeading) })
+		tell(l.broadcaster, "a", "told by others")
+		time.Sleep(time.Hour)
+		tell(l.broadcaster, "a", "told by nobody")
+		time.Sleep(18 * time.Second)
+		l.answers(nil)
+		time.Sleep(18 * time.Second)
+		l.is(t, "create", 1)
+		if l.losses(t) != 0 || l.log.Len() > 0 {
+			t.Errorf("%v were lost; the log says:\n%s", l.losses(t), l.log.String())
+		}
+	})
+}
+
+// TestAnswerThatIsLost has an Event arrive of which its sender does not know.
+func TestAnswerThatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.start(t.Context())
+		defer l.stop()
+		l.answersLost(errors.New("connection reset"))
+		tell(l.broadcaster, "a", "same")
+		synctest.Wait()
+		tell(l.broadcaster, "a", "same")
+		l.answersLost(nil)
+		time.Sleep(2 * time.Second)
+		l.is(t, "create create patch", 2)
 	})
 }
 
@@ -210,9 +285,9 @@ func TestRefusedEventsAreLost(t *testing.T) {
 		l := newBulletin(t)
 		l.start(t.Context())
 		defer l.stop()
-		l.answer = func() error {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", errors.New("no role"))
-		}
+		l.answers(func() error {
+			return apierrors.NewForbidden(events, "", errors.New("no role"))
+		})
 		for i := range 5 {
 			tell(l.broadcaster, fmt.Sprint(i), "one of many")
 		}
@@ -224,7 +299,7 @@ func TestRefusedEventsAreLost(t *testing.T) {
 			t.Errorf("the log says:\n%s", text)
 		}
 		// It was never there: the next one is not counted up.
-		l.answer = nil
+		l.answers(nil)
 		tell(l.broadcaster, "0", "one of many")
 		l.is(t, "create", 2)
 	})
@@ -237,10 +312,10 @@ func TestEventsAreBounded(t *testing.T) {
 		l.start(t.Context())
 		defer l.stop()
 		back := make(chan struct{})
-		l.answer = func() error {
+		l.answers(func() error {
 			<-back
 			return nil
-		}
+		})
 		const many = 3 * mostSeries
 		for i := range many {
 			tell(l.broadcaster, fmt.Sprint(i), "one of many")
@@ -258,6 +333,37 @@ func TestEventsAreBounded(t *testing.T) {
 		synctest.Wait()
 		if got := len(l.sent); got != mostUnsent+eventSenders {
 			t.Errorf("%d were sent, want %d", got, mostUnsent+eventSenders)
+		}
+	})
+}
+
+// TestCountsAreBounded has far more that is told again and again than can wait for
+// its time. What waits is sent at the end.
+func TestCountsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.start(t.Context())
+		for i := range 2 * mostSeries {
+			for range 3 {
+				tell(l.broadcaster, fmt.Sprint(i), "one of many")
+				synctest.Wait()
+			}
+		}
+		if n := len(l.waiting); n != mostUnsent {
+			t.Errorf("%d wait, want %d", n, mostUnsent)
+		}
+		if n := l.losses(t); n != 0 {
+			t.Errorf("%v were lost", n)
+		}
+		l.stop()
+		thrice := 0
+		for _, n := range l.counts {
+			if n == 3 {
+				thrice++
+			}
+		}
+		if thrice != mostUnsent {
+			t.Errorf("%d were counted to the end, want %d", thrice, mostUnsent)
 		}
 	})
 }
