@@ -50,7 +50,7 @@ func (p *pass) conditions(list ConditionList, total outcome) []rules.Condition {
 
 // conditionList turns conditions into the list that is applied. Where the list
 // is one value for the API server, the conditions of others are repeated.
-func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, now time.Time) []any {
+func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, owned map[string]any, now time.Time) []any {
 	live := liveConditions(p.self.Object)
 	ours := map[string]bool{}
 	result := make([]any, 0, len(conditions))
@@ -59,7 +59,7 @@ func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, n
 		result = append(result, p.condition(&conditions[i], live[conditions[i].Type], now))
 	}
 	for _, kept := range p.keptConditions() {
-		if entry := live[kept]; entry != nil && !ours[kept] {
+		if entry := live[kept]; entry != nil && !ours[kept] && (list == AtomicConditions || ownsCondition(owned, kept)) {
 			ours[kept] = true
 			result = append(result, entry)
 		}
@@ -78,6 +78,12 @@ func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, n
 		}
 	}
 	return append(others, result...)
+}
+
+// ownsCondition reports whether a condition is among our fields of the status.
+func ownsCondition(owned map[string]any, kind string) bool {
+	entries, _ := owned["f:conditions"].(map[string]any)
+	return entries[fmt.Sprintf(`k:{"type":%q}`, kind)] != nil
 }
 
 // keptConditions names the conditions of rules that could not be evaluated.

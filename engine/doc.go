@@ -129,8 +129,8 @@
 // (refusal), and what somebody else insists on is repaired a few times and then
 // slowly (contest). A name that is held, a permission that is missing and a
 // quota end without an event of ours, so they are looked at from time to time.
-// A status that is refused is written once more without what the rules say in it,
-// so that people read of the refusal where they look first.
+// A status that is refused is written once more without what the rule at fault says
+// in it (unsay), so that people read of the refusal where they look first.
 //
 // # Without a cluster
 //

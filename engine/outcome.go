@@ -48,6 +48,14 @@ func worse(a, b outcome) outcome {
 	return a
 }
 
+// both is worse, with the words of both where nothing can be done about either.
+func both(a, b outcome) outcome {
+	if a.state == stalled && b.state == stalled {
+		a.message = limited(a.message+"; "+b.message, mostFailure)
+	}
+	return worse(a, b)
+}
+
 func failed(f *rules.Failure) outcome {
 	return outcome{state: stalled, reason: string(f.Reason), message: limited(f.Message, mostFailure)}
 }

@@ -83,11 +83,11 @@ type pass struct {
 	rendering *rules.Rendering
 	wanted    map[objectKey]bool      // what is rendered, where it is much; see wants
 	unread    map[*rules.Lookup]error // why what they read is not known
+	unsaid    map[*rules.Rule]bool    // whose status the API server refuses; nil: it has not been asked, or takes all
 
 	confirmed bool // the cached primary was found to be up to date by a live read
 	wrote     bool
 	patched   bool // the primary was written to since this pass has seen it
-	unsaid    bool // the API server refuses the status that the rules want
 	gone      bool // the primary was found not to exist any more
 	reapply   bool // apply every child again, whether it has drifted or not
 	retry     time.Duration

@@ -32,9 +32,9 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 		return total // The kind's schema is not known yet; asked again when it is.
 	}
 	err := p.say(ctx, *list, total, now)
-	total = worse(total, p.outcomeOf(err))
+	total = both(total, p.outcomeOf(err))
 	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && *list != NoConditions {
-		p.unsaid = true
+		p.unsay(terminal)
 		p.outcomeOf(p.say(ctx, *list, total, now))
 	}
 	return total
@@ -49,13 +49,18 @@ func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now t
 		p.memory.unsettled = time.Time{}
 		return nil
 	}
+	stale := older(p.self.GetResourceVersion(), last.version)
+	if stale && p.repeats() {
+		p.again(staleRetry) // What is to be repeated is not known.
+		return nil
+	}
 	desired, err := p.desiredStatus(list, conditions, now)
 	if err != nil {
 		return err
 	}
 	// What is there already is not written only because there are other rules now,
 	// or a new generation. A cache that is older than our last write does not tell.
-	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired) {
+	if !stale && p.statusMatches(desired) {
 		last.is(digest, p.self)
 		return nil
 	}
@@ -67,7 +72,10 @@ func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now t
 	}
 	p.memory.unsettled = time.Time{}
 	refusal := &last.refusal
-	if p.unsaid {
+	if p.unsaid != nil {
+		if last.refusal.hash == digest {
+			return nil // Nothing of it came from the rules.
+		}
 		refusal = &last.unsaid
 	}
 	if err := refusal.ofBody(p, digest, ""); err != nil {
@@ -135,10 +143,6 @@ func (p *pass) generation() int64 {
 	return p.self.GetGeneration()
 }
 
-// silent reports whether nothing new is said of what a rule says of the primary:
-// what it said before is repeated.
-func (p *pass) silent(r *rules.RuleResult) bool { return p.unsaid || p.frozen(r) }
-
 // keepsStatus reports whether the rule could not say all of its status: what
 // it said before is then repeated, for an error is not absence.
 func (p *pass) keepsStatus(r *rules.RuleResult) bool {
@@ -156,6 +160,10 @@ func (p *pass) keepsStatus(r *rules.RuleResult) bool {
 func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, now time.Time) (map[string]any, error) {
 	desired := map[string]any{}
 	live, _ := p.self.Object["status"].(map[string]any)
+	owned, err := p.ownStatus()
+	if err != nil {
+		return nil, err
+	}
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
 		if len(r.Status) > 0 && !p.silent(r) {
@@ -173,13 +181,13 @@ func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, n
 			if _, said := desired[key]; said {
 				continue
 			}
-			if value, ok := live[key]; ok {
+			if value, ok := live[key]; ok && owned["f:"+key] != nil {
 				desired[key] = value
 			}
 		}
 	}
 	if list != NoConditions && len(conditions) > 0 {
-		desired["conditions"] = p.conditionList(list, conditions, now)
+		desired["conditions"] = p.conditionList(list, conditions, owned, now)
 	}
 	return desired, nil
 }
@@ -199,15 +207,24 @@ func merge(dst, src map[string]any) {
 	}
 }
 
+// ownStatus returns the fields of the live status that we own.
+func (p *pass) ownStatus() (map[string]any, error) {
+	tree, err := decodeFields(p.self.fields)
+	if err != nil {
+		return nil, fmt.Errorf("fields of the status: %w", err)
+	}
+	owned, _ := tree["f:status"].(map[string]any)
+	return owned, nil
+}
+
 // statusMatches compares the live status with the desired one: same values,
 // every field ours, and no field of ours that is no longer wanted.
 func (p *pass) statusMatches(desired map[string]any) bool {
 	live, _ := p.self.Object["status"].(map[string]any)
-	tree, err := decodeFields(p.self.fields)
+	owned, err := p.ownStatus()
 	if err != nil {
 		return false
 	}
-	owned, _ := tree["f:status"].(map[string]any)
 	if len(desired) == 0 {
 		return len(owned) == 0
 	}

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"reconcel/rules"
+)
+
+// unsay notes which rules say what the API server refuses in the status: those
+// whose fields it names, or all of them.
+func (p *pass) unsay(err error) {
+	p.unsaid = map[*rules.Rule]bool{}
+	named := causes(err)
+	for i := range p.rendering.Rules {
+		rule := p.rendering.Rules[i].Rule
+		named = slices.DeleteFunc(named, func(field string) bool {
+			its := slices.ContainsFunc(rule.StatusKeys, func(key string) bool { return isWithin(field, key) })
+			if its {
+				p.unsaid[rule] = true
+			}
+			return its
+		})
+	}
+	if len(p.unsaid) > 0 && len(named) == 0 {
+		return
+	}
+	for i := range p.rendering.Rules {
+		p.unsaid[p.rendering.Rules[i].Rule] = true
+	}
+}
+
+// isWithin reports whether a field that the API server names is that field of the
+// status, or within it.
+func isWithin(field, key string) bool {
+	rest, ok := strings.CutPrefix(field, "status."+key)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// silent reports whether nothing new is said of what a rule says of the primary:
+// what it said before is repeated.
+func (p *pass) silent(r *rules.RuleResult) bool {
+	return p.frozen(r) || r.Matches && p.unsaid[r.Rule]
+}
+
+// repeats reports whether anything is repeated that the status says.
+func (p *pass) repeats() bool {
+	for i := range p.rendering.Rules {
+		if p.keepsStatus(&p.rendering.Rules[i]) {
+			return true
+		}
+	}
+	return false
+}

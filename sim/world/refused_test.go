@@ -1,0 +1,248 @@
+package world_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+	"reconcel/sim/world"
+)
+
+// briefs are Things whose status takes three characters in most fields.
+const briefs = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {value: {type: string}}}
+          status:
+            type: object
+            properties:
+              phase: {type: string}
+              conditions:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [type]
+                items:
+                  type: object
+                  required: [type]
+                  properties:
+                    type: {type: string}
+                    status: {type: string}
+                    reason: {type: string}
+                    message: {type: string}
+                    lastTransitionTime: {type: string}
+                    observedGeneration: {type: integer}
+`
+
+// manyBriefs is how many fields a status has that take three characters.
+const manyBriefs = 12
+
+// A briefWorld has one Thing.
+type briefWorld struct {
+	*testing.T
+	*world.World
+	things dynamic.ResourceInterface // as somebody else
+}
+
+func newBriefWorld(t *testing.T, crd, rulesText string) *briefWorld {
+	t.Helper()
+	for i := range manyBriefs {
+		crd += fmt.Sprintf("              f%d: {type: string, maxLength: 3}\n", i)
+	}
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(crd), &object); err != nil {
+		t.Fatal(err)
+	}
+	set, err := schema.New(schema.Sources{CRDs: []map[string]any{object}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := sim.NewKinds(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := world.New(world.Options{Program: briefRules(t, rulesText), Kinds: kinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Thing",
+		"metadata": map[string]any{"name": "one", "namespace": "default"}, "spec": map[string]any{"value": "ab"}}}
+	if _, err := w.Cluster().Put(u); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, w)
+	resource := runtimeschema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "things"}
+	return &briefWorld{t, w, w.Cluster().Client("other").Resource(resource).Namespace("default")}
+}
+
+func briefRules(t *testing.T, text string) *rules.Program {
+	t.Helper()
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// becomes changes the Thing's value.
+func (w *briefWorld) becomes(value string) {
+	w.Helper()
+	w.set(value)
+	settle(w.T, w.World)
+}
+
+func (w *briefWorld) set(value string) {
+	w.Helper()
+	if _, err := w.things.Patch(w.Context(), "one", types.MergePatchType, []byte(`{"spec":{"value":"`+value+`"}}`), metav1.PatchOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// says checks what the status says, and why it is not ready, "" if it is.
+func (w *briefWorld) says(field, want, trouble string) {
+	w.Helper()
+	live := w.Cluster().Find(runtimeschema.GroupKind{Group: "example.com", Kind: "Thing"}, "default", "one").Object
+	if got, _, _ := unstructured.NestedString(live, "status", field); got != want {
+		w.Errorf("%s is %q, want %q", field, got, want)
+	}
+	list, _, _ := unstructured.NestedSlice(live, "status", "conditions")
+	for _, c := range list {
+		entry := c.(map[string]any)
+		if message := entry["message"].(string); entry["type"] == "Ready" && (entry["status"] == "True") != (trouble == "") || !strings.Contains(message, trouble) {
+			w.Errorf("%s is %v: %s, want %q", entry["type"], entry["status"], message, trouble)
+		}
+	}
+}
+
+func briefRule(name, rest string) string {
+	return "- name: " + name + "\n  for: {apiVersion: example.com/v1, kind: Thing}\n" + rest
+}
+
+// TestRefusedStatusComesToRest has the API server name many fields, each time in
+// another order.
+func TestRefusedStatusComesToRest(t *testing.T) {
+	status := "  status:\n"
+	for i := range manyBriefs {
+		status += fmt.Sprintf("    f%d: ${self.spec.value}\n", i)
+	}
+	for name, crd := range map[string]string{
+		"subresource":    briefs,
+		"no subresource": strings.Replace(briefs, "    subresources: {status: {}}\n", "", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newBriefWorld(t, crd, briefRule("x", status))
+			before, told := len(w.Writes()), len(w.Cluster().Events())
+			w.becomes("toolong")
+			w.says("f0", "ab", "Too long")
+			if err := w.Advance(t.Context(), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			changed := 0
+			for _, write := range w.Writes()[before:] {
+				if write.Changed {
+					changed++
+				}
+			}
+			if events := len(w.Cluster().Events()) - told; changed != 1 || events != 1 {
+				t.Errorf("%d changes and %d Events in an hour, want 1 of each", changed, events)
+			}
+			w.becomes("cd")
+			w.says("f0", "cd", "")
+		})
+	}
+}
+
+// TestRefusedStatusIsOneRules has two rules say something, one of them too much.
+func TestRefusedStatusIsOneRules(t *testing.T) {
+	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n")+briefRule("y", "  status: {phase: \"${self.spec.value}\"}\n"))
+	w.becomes("toolong")
+	w.says("f0", "ab", "Too long")
+	w.says("phase", "toolong", "Too long")
+	w.becomes("cd")
+	w.says("f0", "cd", "")
+	w.says("phase", "cd", "")
+}
+
+// TestRefusedStatusIsBesideOtherTrouble has something else go wrong as well.
+func TestRefusedStatusIsBesideOtherTrouble(t *testing.T) {
+	w := newBriefWorld(t, briefs, briefRule("x", `  status: {f0: "${self.spec.value}"}
+`)+briefRule("y", `  validate:
+  - {expression: self.spec.value != "toolong", message: choose another}
+`))
+	w.becomes("toolong")
+	w.says("f0", "ab", "choose another")
+	w.says("f0", "ab", "Too long")
+}
+
+// TestRefusedStatusLeavesOthersAlone has somebody else write what a rule would
+// write that is not for the object.
+func TestRefusedStatusLeavesOthersAlone(t *testing.T) {
+	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n")+`- name: y
+  for: {apiVersion: example.com/v1, kind: Thing, when: 'self.spec.value == "never"'}
+  status: {phase: "${self.spec.value}"}
+  conditions:
+  - {type: Theirs, when: "true", reason: Y, message: y}
+`)
+	force := true
+	theirs := func(status string) {
+		t.Helper()
+		body := `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"one"}` + status + `}`
+		if _, err := w.things.Patch(t.Context(), "one", types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: "other", Force: &force}, "status"); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, w.World)
+	}
+	theirs(`,"status":{"phase":"A","conditions":[{"type":"Theirs","status":"False","message":"Too long"}]}`)
+	w.becomes("toolong")
+	w.says("phase", "A", "Too long")
+	before := len(w.Writes())
+	theirs(`,"status":{"phase":"B"}`)
+	w.says("phase", "B", "Too long")
+	theirs("")
+	w.says("phase", "", "Too long")
+	if after := w.Writes()[before:]; len(after) > 0 {
+		t.Errorf("written after others: %v", after)
+	}
+}
+
+// TestRefusedStatusStaysAsItWas has a status refused before the watch shows the one
+// before it.
+func TestRefusedStatusStaysAsItWas(t *testing.T) {
+	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n"))
+	w.set("cd")
+	if err := w.ServeSeen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.says("f0", "cd", "")
+	if err := w.FollowUnseen(t.Context(), briefRules(t, briefRule("x", "  status: {f0: toolong}\n"))); err != nil {
+		t.Fatal(err)
+	}
+	w.says("f0", "cd", "")
+	settle(t, w.World)
+	w.says("f0", "cd", "Too long")
+}
