@@ -27,6 +27,9 @@ func (w *world) listed(kind schema.GroupVersionKind) ([]unstructured.Unstructure
 	if err != nil {
 		return nil, err
 	}
+	if w.withheld != (access{}) {
+		return slices.DeleteFunc(list.Items, func(u unstructured.Unstructured) bool { return !w.isHere(&u) }), nil
+	}
 	return list.Items, nil
 }
 

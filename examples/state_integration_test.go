@@ -186,6 +186,9 @@ func (w *world) quiet(d time.Duration) {
 		w.Log("a borrowed cluster has no audit log: whether it rests is not looked at")
 		return
 	}
+	if w.withheld != (access{}) {
+		return // Nobody rests who is refused something.
+	}
 	w.settled()
 	since := time.Now()
 	select { // There is no condition to wait for: nothing must happen.

@@ -5,7 +5,10 @@ package examples
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/internal/devcluster"
 )
@@ -64,6 +67,13 @@ func (w *world) livesUntilRefused() {
 	w.flushAudit()
 	w.endsIfRefused()
 	w.Errorf("it did not need to %s", w.withheld)
+}
+
+// isHere reports whether an object is the test's own. Others in the same cluster
+// were refused something as well, and could not take along what they have made.
+func (w *world) isHere(u *unstructured.Unstructured) bool {
+	own := strings.TrimPrefix(w.namespace, namespacePrefix)
+	return strings.HasSuffix(u.GetNamespace(), own) || u.GetNamespace() == "" && strings.HasSuffix(u.GetName(), own)
 }
 
 // endsIfRefused throws a refusal if a permission is withheld and was asked for.
