@@ -103,7 +103,7 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-reloads soak-lead ## Run for as long as it takes what make test does samples of, about 40 minutes
+soak: soak-fuzz soak-reloads soak-lead soak-examples ## Run for as long as it takes what make test does samples of, about an hour
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
@@ -119,6 +119,10 @@ soak-reloads: devcluster ## Replace the rules 500 times in 10 minutes, by bad on
 .PHONY: soak-lead
 soak-lead: devcluster ## Take the lead away 50 times, in six ways, about 15 minutes
 	$(call campaign,TestLead)
+
+.PHONY: soak-examples
+soak-examples: devcluster ## Kill the controller at each write of the examples, and take every permission away from each
+	RECONCEL_SOAK=1 go test -tags integration -parallel 3 -timeout 120m -count 1 -run '^(TestExamples|TestEveryPermissionIsNeeded)$$' ./examples
 
 .PHONY: fuzz-sample
 fuzz-sample: ## Fuzz each target for 5 seconds
