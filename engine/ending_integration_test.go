@@ -101,9 +101,9 @@ func TestFinalizeRunsBeforeEverythingGoes(t *testing.T) {
 		t.Errorf("the child is not tracked by its annotation alone: %v", a.Object["metadata"])
 	}
 	w.settles()
-	since := time.Now()
+	since, backup := time.Now(), w.watch(jobs, "one-backup")
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
-	w.has(jobs, "one-backup", map[string]any{"status.succeeded": 1})
+	w.eventually("the Job to succeed", backup.succeeded)
 	w.gone(widgets, "one")
 	w.gone(configs, "one-a")
 	w.gone(jobs, "one-backup")
