@@ -33,7 +33,8 @@ func (w *world) history(apiVersion, kind string, do func()) (moments []moment) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	events := make(chan []watch.Event)
+	defer watching.Stop()
+	events := make(chan []watch.Event, 1)
 	go func() {
 		var seen []watch.Event
 		for event := range watching.ResultChan() {
