@@ -25,6 +25,7 @@ import (
 const (
 	eventSenders = 4
 	mostUnsent   = 1000        // Events that wait to be sent, and as many that wait for their time
+	mostCounts   = 500         // of these, which have been sent before
 	mostSeries   = 4096        // Events that are remembered, to count what is told again
 	recount      = time.Minute // between two counts of one Event, from the third on
 	reporter     = "reconcel.dev/reconcel"
@@ -156,7 +157,7 @@ func (b *broadcaster) scheduleLocked(s *series) {
 	rest := recount - time.Since(s.sent)
 	if s.count <= 2 || rest <= 0 {
 		b.queueLocked(s)
-	} else if !b.laterLocked(s, rest) {
+	} else if len(b.waiting) >= mostCounts || !b.laterLocked(s, rest) {
 		s.next = nil // The next one takes the count along.
 	}
 }

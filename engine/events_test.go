@@ -349,8 +349,8 @@ func TestCountsAreBounded(t *testing.T) {
 				synctest.Wait()
 			}
 		}
-		if n := len(l.waiting); n != mostUnsent {
-			t.Errorf("%d wait, want %d", n, mostUnsent)
+		if n := len(l.waiting); n != mostCounts {
+			t.Errorf("%d wait, want %d", n, mostCounts)
 		}
 		if n := l.losses(t); n != 0 {
 			t.Errorf("%v were lost", n)
@@ -362,8 +362,8 @@ func TestCountsAreBounded(t *testing.T) {
 				thrice++
 			}
 		}
-		if thrice != mostUnsent {
-			t.Errorf("%d were counted to the end, want %d", thrice, mostUnsent)
+		if thrice != mostCounts {
+			t.Errorf("%d were counted to the end, want %d", thrice, mostCounts)
 		}
 	})
 }
