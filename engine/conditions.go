@@ -82,8 +82,11 @@ func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, o
 
 // ownsCondition reports whether a condition is among our fields of the status.
 func ownsCondition(owned map[string]any, kind string) bool {
+	if !owns(owned, "f:conditions") {
+		return false
+	}
 	entries, _ := owned["f:conditions"].(map[string]any)
-	return entries[fmt.Sprintf(`k:{"type":%q}`, kind)] != nil
+	return len(entries) == 0 || owns(entries, fmt.Sprintf(`k:{"type":%q}`, kind))
 }
 
 // keptConditions names the conditions of rules that could not be evaluated.

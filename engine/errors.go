@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,6 +109,7 @@ func discreet(gk schema.GroupKind, err error) error {
 // key) comes back from an apply as 500 without a reason: measured, and as
 // permanent as a 422.
 func refused(err error) error {
+	err = ordered(err)
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return err
@@ -124,6 +126,29 @@ func refused(err error) error {
 		return &terminalError{reasonRefused, refusedRetry, err}
 	}
 	return err
+}
+
+// ordered puts what the API server says into an order: it names causes in any, and
+// the same trouble must have the same words each time.
+func ordered(err error) error {
+	said, ok := err.(*apierrors.StatusError) //nolint:errorlint // What is around it would be lost.
+	if !ok {
+		return err
+	}
+	s := said.ErrStatus
+	if apierrors.IsInvalid(err) && s.Details != nil && len(s.Details.Causes) > 1 {
+		var words []string
+		for _, c := range s.Details.Causes {
+			words = append(words, c.Field+": "+c.Message)
+		}
+		slices.Sort(words)
+		kind := schema.GroupKind{Group: s.Details.Group, Kind: s.Details.Kind}
+		s.Message = fmt.Sprintf("%s %q is invalid: [%s]", kind, s.Details.Name, strings.Join(slices.Compact(words), ", "))
+	} else if lines := strings.Split(s.Message, "\n"); len(lines) > 2 { // A headline, and a line for each.
+		slices.Sort(lines[1:])
+		s.Message = strings.Join(lines, "\n")
+	}
+	return &apierrors.StatusError{ErrStatus: s}
 }
 
 // explained classifies what the API server answered to a change of an object
@@ -162,5 +187,6 @@ func causes(err error) (fields []string) {
 			fields = append(fields, c.Field)
 		}
 	}
+	slices.Sort(fields)
 	return fields
 }

@@ -28,11 +28,12 @@ const (
 type fields = unique.Handle[string]
 
 // ownFields returns the server-side-apply entry of our writes to the object,
-// or to its status where the object is a primary.
+// or to its status where the object is a primary. A kind that has got the status
+// subresource, or lost it, has two: the later one tells.
 func ownFields(object map[string]any, role role) fields {
 	metadata, _ := object["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
-	for _, e := range entries {
+	for _, e := range slices.Backward(entries) { // They are in the order of time.
 		entry, _ := e.(map[string]any)
 		if entry["operation"] != "Apply" || !writtenAs(role, entry) {
 			continue

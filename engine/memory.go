@@ -23,7 +23,7 @@ type memory struct {
 	deleted  map[types.UID]deletion
 	status   writtenStatus
 	reads    reads
-	self     *object                  // the primary after our last write of its metadata, until the cache has caught up
+	self     *object                  // the primary after our last write of its metadata or status, until the cache has caught up
 	patches  map[string]*writtenPatch // by rule
 	left     map[string]time.Time     // when a rule was first seen to leave the primary, by its name
 
@@ -161,7 +161,7 @@ func (m *memory) tell(reason, message string) bool {
 }
 
 // newest returns the later of the cached primary and the response to our own
-// last write of its metadata, if that is in the version that rules now read.
+// last write, if that is in the version that rules now read.
 func (m *memory) newest(cached *object) *object {
 	if m.self == nil || m.self.GetUID() != cached.GetUID() || m.self.GetAPIVersion() != cached.GetAPIVersion() || !older(cached.GetResourceVersion(), m.self.GetResourceVersion()) {
 		m.self = nil

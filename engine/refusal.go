@@ -38,24 +38,19 @@ func (r *refusal) note(p *pass, d *rules.Desired, version string, err error) err
 	return r.noteBody(p, d.Hash, version, err)
 }
 
-// noteBody is note for a body of which there is only the hash. The API server names
-// the causes in any order: what it said first of a body is what is said of it again.
+// noteBody is note for a body of which there is only the hash.
 func (r *refusal) noteBody(p *pass, hash [16]byte, version string, err error) error {
-	before, schemas := *r, p.engine.schemaChanges.Load()
 	*r = refusal{}
 	terminal, ok := errors.AsType[*terminalError](err)
 	if !ok {
 		return err
 	}
-	if b := before.err; b != nil && b.reason == reasonRefused && terminal.reason == reasonRefused && before.hash == hash && before.schemas == schemas {
-		terminal = b
-	}
 	*r = refusal{
-		err: terminal, hash: hash, version: version, generation: p.self.GetGeneration(), schemas: schemas,
+		err: terminal, hash: hash, version: version, generation: p.self.GetGeneration(), schemas: p.engine.schemaChanges.Load(),
 		// Somewhat less than the retry, so that the next look does send it.
 		until: p.engine.clock.Now().Add(terminal.retry * 3 / 4),
 	}
-	return terminal
+	return terminal // In the same words as later.
 }
 
 // rank puts what was refused after what was not.

@@ -49,28 +49,6 @@ func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now t
 		p.memory.unsettled = time.Time{}
 		return nil
 	}
-	stale := older(p.self.GetResourceVersion(), last.version)
-	if stale && p.repeats() {
-		p.again(staleRetry) // What is to be repeated is not known.
-		return nil
-	}
-	desired, err := p.desiredStatus(list, conditions, now)
-	if err != nil {
-		return err
-	}
-	// What is there already is not written only because there are other rules now,
-	// or a new generation. A cache that is older than our last write does not tell.
-	if !stale && p.statusMatches(desired) {
-		last.is(digest, p.self)
-		return nil
-	}
-	if total.state.moving() && !p.moved(now) {
-		return nil
-	}
-	if list == AtomicConditions && p.patched {
-		return nil // The list was merged from an older state. The patch brings us back.
-	}
-	p.memory.unsettled = time.Time{}
 	refusal := &last.refusal
 	if p.unsaid != nil {
 		if last.refusal.hash == digest {
@@ -81,6 +59,23 @@ func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now t
 	if err := refusal.ofBody(p, digest, ""); err != nil {
 		return err
 	}
+	desired, err := p.desiredStatus(list, conditions, now)
+	if err != nil {
+		return err
+	}
+	// What is there already is not written only because there are other rules now,
+	// or a new generation. A cache that is older than our last write does not tell.
+	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired) {
+		last.is(digest, p.self)
+		return nil
+	}
+	if total.state.moving() && !p.moved(now) {
+		return nil
+	}
+	if list == AtomicConditions && p.patched {
+		return nil // The list was merged from an older state. The patch brings us back.
+	}
+	p.memory.unsettled = time.Time{}
 	return refusal.noteBody(p, digest, "", p.writeStatus(ctx, list, desired, digest))
 }
 
@@ -181,7 +176,7 @@ func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, n
 			if _, said := desired[key]; said {
 				continue
 			}
-			if value, ok := live[key]; ok && owned["f:"+key] != nil {
+			if value, ok := live[key]; ok && owns(owned, "f:"+key) {
 				desired[key] = value
 			}
 		}
@@ -215,6 +210,12 @@ func (p *pass) ownStatus() (map[string]any, error) {
 	}
 	owned, _ := tree["f:status"].(map[string]any)
 	return owned, nil
+}
+
+// owns reports whether a branch is among fields that are owned: one of its own, or
+// within what is owned as a whole.
+func owns(fields map[string]any, branch string) bool {
+	return fields != nil && (len(fields) == 0 || fields[branch] != nil)
 }
 
 // statusMatches compares the live status with the desired one: same values,
@@ -266,10 +267,11 @@ func (p *pass) writeStatus(ctx context.Context, list ConditionList, desired map[
 		return nil // The primary has gone.
 	}
 	if err != nil {
-		return refused(fmt.Errorf("write status: %w", err))
+		return refused(fmt.Errorf("write status: %w", ordered(err)))
 	}
 	p.engine.metrics.writes.WithLabelValues("status", p.req.Kind.Kind).Inc()
 	o := newObject(response, primaryRole)
 	p.memory.status.is(digest, o)
+	p.memory.self = o // What is repeated of it next must not be from before.
 	return nil
 }

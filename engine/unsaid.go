@@ -42,13 +42,3 @@ func isWithin(field, key string) bool {
 func (p *pass) silent(r *rules.RuleResult) bool {
 	return p.frozen(r) || r.Matches && p.unsaid[r.Rule]
 }
-
-// repeats reports whether anything is repeated that the status says.
-func (p *pass) repeats() bool {
-	for i := range p.rendering.Rules {
-		if p.keepsStatus(&p.rendering.Rules[i]) {
-			return true
-		}
-	}
-	return false
-}

@@ -131,11 +131,14 @@ func (w *briefWorld) says(field, want, trouble string) {
 		w.Errorf("%s is %q, want %q", field, got, want)
 	}
 	list, _, _ := unstructured.NestedSlice(live, "status", "conditions")
+	ready := ""
 	for _, c := range list {
-		entry := c.(map[string]any)
-		if message := entry["message"].(string); entry["type"] == "Ready" && (entry["status"] == "True") != (trouble == "") || !strings.Contains(message, trouble) {
-			w.Errorf("%s is %v: %s, want %q", entry["type"], entry["status"], message, trouble)
+		if entry := c.(map[string]any); entry["type"] == "Ready" {
+			ready = fmt.Sprint(entry["status"], ": ", entry["message"])
 		}
+	}
+	if want := map[bool]string{true: "True", false: "False"}[trouble == ""]; !strings.HasPrefix(ready, want) || !strings.Contains(ready, trouble) {
+		w.Errorf("Ready is %q, want %s: …%s…", ready, want, trouble)
 	}
 }
 
@@ -242,7 +245,7 @@ func TestRefusedStatusStaysAsItWas(t *testing.T) {
 	if err := w.FollowUnseen(t.Context(), briefRules(t, briefRule("x", "  status: {f0: toolong}\n"))); err != nil {
 		t.Fatal(err)
 	}
-	w.says("f0", "cd", "")
+	w.says("f0", "cd", "Too long")
 	settle(t, w.World)
 	w.says("f0", "cd", "Too long")
 }
