@@ -103,7 +103,7 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-reloads soak-lead soak-examples ## Run for as long as it takes what make test does samples of, about an hour
+soak: soak-fuzz soak-reloads soak-lead soak-examples ## Run in full, for an hour or more, what make test does samples of
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
