@@ -59,13 +59,14 @@ func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now t
 	if err := refusal.ofBody(p, digest, ""); err != nil {
 		return err
 	}
-	desired, err := p.desiredStatus(list, conditions, now)
+	owned := p.ownStatus()
+	desired, err := p.desiredStatus(list, conditions, owned, now)
 	if err != nil {
 		return err
 	}
 	// What is there already is not written only because there are other rules now,
 	// or a new generation. A cache that is older than our last write does not tell.
-	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired) {
+	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired, owned) {
 		last.is(digest, p.self)
 		return nil
 	}
@@ -152,13 +153,9 @@ func (p *pass) keepsStatus(r *rules.RuleResult) bool {
 }
 
 // desiredStatus returns the whole status that we want to own.
-func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, now time.Time) (map[string]any, error) {
+func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, owned map[string]any, now time.Time) (map[string]any, error) {
 	desired := map[string]any{}
 	live, _ := p.self.Object["status"].(map[string]any)
-	owned, err := p.ownStatus()
-	if err != nil {
-		return nil, err
-	}
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
 		if len(r.Status) > 0 && !p.silent(r) {
@@ -202,14 +199,15 @@ func merge(dst, src map[string]any) {
 	}
 }
 
-// ownStatus returns the fields of the live status that we own.
-func (p *pass) ownStatus() (map[string]any, error) {
+// ownStatus returns the fields of the live status that we own, as far as can be
+// told.
+func (p *pass) ownStatus() map[string]any {
 	tree, err := decodeFields(p.self.fields)
 	if err != nil {
-		return nil, fmt.Errorf("fields of the status: %w", err)
+		return nil
 	}
 	owned, _ := tree["f:status"].(map[string]any)
-	return owned, nil
+	return owned
 }
 
 // owns reports whether a branch is among fields that are owned: one of its own, or
@@ -220,12 +218,8 @@ func owns(fields map[string]any, branch string) bool {
 
 // statusMatches compares the live status with the desired one: same values,
 // every field ours, and no field of ours that is no longer wanted.
-func (p *pass) statusMatches(desired map[string]any) bool {
+func (p *pass) statusMatches(desired, owned map[string]any) bool {
 	live, _ := p.self.Object["status"].(map[string]any)
-	owned, err := p.ownStatus()
-	if err != nil {
-		return false
-	}
 	if len(desired) == 0 {
 		return len(owned) == 0
 	}
