@@ -175,7 +175,7 @@ func (d *ruleDiff) prune() {
 	for _, o := range d.remains() {
 		switch {
 		case d.wants(o):
-		case d.out.MayHaveMoved(d.result.Rule, o.GetLabels()[rules.LabelChild], o.identity().GVK.GroupKind()):
+		case d.out.MayRender(d.result.Rule, o.GetLabels()[rules.LabelChild], o.identity()) != "":
 			why := "its rule renders it no more; it stays until it is known whether another rule does"
 			d.tell("rule %q, %s: %s", d.result.Rule.Name, refOf(o), why)
 			d.skip(d.ofObject(o), why)

@@ -288,7 +288,7 @@ func TestIgnoredFieldsThatAreStillOurs(t *testing.T) {
 	if o.owned(engine.FieldManager, "status") != nil {
 		t.Error("an entry of the status")
 	}
-	if got, want := o.holder(), "made by other, reconcel"; got != want {
+	if got, want := o.holder(), `managed by "other, reconcel"`; got != want {
 		t.Errorf("holder: %s", got)
 	}
 }

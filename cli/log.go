@@ -9,18 +9,35 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// newLog returns the log of the process. What the client library logs through
-// klog goes there too.
+// newLog returns the log of the process. What the client library warns of through
+// klog goes there too, and nothing else of what it says.
 func newLog(w io.Writer, s *settings) *slog.Logger {
-	options := &slog.HandlerOptions{Level: slog.Level(s.logLevel)}
-	var handler slog.Handler = slog.NewTextHandler(w, options)
-	if s.logFormat.text == "json" {
-		handler = slog.NewJSONHandler(w, options)
-	}
-	log := slog.New(handler)
+	log := slog.New(newHandler(w, s, slog.Level(s.logLevel)))
 	slog.SetDefault(log)
-	klog.SetSlogLogger(log)
+	klog.SetSlogLogger(slog.New(newHandler(w, s, max(slog.LevelWarn, slog.Level(s.logLevel)))))
 	return log
+}
+
+// newHandler returns what writes the lines from a level on. Both handlers of a
+// process write a line in one piece.
+func newHandler(w io.Writer, s *settings, level slog.Level) slog.Handler {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutEmpty}
+	if s.logFormat.text == "json" {
+		return slog.NewJSONHandler(w, options)
+	}
+	return slog.NewTextHandler(w, options)
+}
+
+// withoutEmpty leaves out the keys that say where something is if it is not
+// there.
+func withoutEmpty(_ []string, a slog.Attr) slog.Attr {
+	switch a.Key {
+	case "child", "rule", "why", "was":
+		if a.Value.Kind() == slog.KindString && a.Value.String() == "" {
+			return slog.Attr{}
+		}
+	}
+	return a
 }
 
 // warnings logs what the API server warns about, each text once. It forgets

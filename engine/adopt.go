@@ -26,6 +26,17 @@ func (p *pass) adoptable(u *unstructured.Unstructured) bool {
 	return former == p.req
 }
 
+// takesBack reports whether an object is what a former primary of this kind,
+// namespace and name left behind: the same rule and child made it, and orphaned
+// it. It goes on to be what it was, as a StatefulSet takes its claims back.
+func (p *pass) takesBack(d *rules.Desired, o *object) bool {
+	former, tracked := o.owner()
+	if !tracked || !o.orphan() || !o.belongsTo(former) || o.rule() != d.Child.Rule.Name || o.child() != d.Child.ID {
+		return false
+	}
+	return p.adoptable(&o.Unstructured)
+}
+
 // adopt takes over an object in exactly the state that was read.
 func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (action, error) {
 	if p.self.terminating() {
@@ -54,7 +65,7 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return unchanged, w.refusal.note(p, d, version, explained(d, err, ""))
 	}
 	subject := name(k.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
-	p.engine.log.Info("adopted", "object", p.req.String(), "child", subject)
+	p.did("adopted", d, p.why)
 	p.engine.events.normal(p.self, reasonAdopted, "took over "+subject+", which nobody controlled")
 	return wrote, nil
 }

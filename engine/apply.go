@@ -58,13 +58,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 	case replaces(d, live, w):
 		return outdated, nil
 	case !p.reapply && !drifted(d, live, w):
-		return unchanged, nil
-	}
-	if carries(live, d) && !p.reapply {
-		if wait := w.contest.repair(p.engine.clock.Now()); wait > 0 {
-			id := d.Identity
-			return unchanged, &contestedError{object: name(id.GVK.Kind, id.Namespace, id.Name), wait: wait}
-		}
+		return unchanged, p.contested(d, w)
 	}
 	return p.update(ctx, c.kind, d, w, live)
 }
@@ -114,7 +108,8 @@ func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written)
 	if err != nil {
 		return unchanged, err
 	}
-	return p.created(ctx, k, d, w, p.apply(ctx, k, d, w, body))
+	why := p.whyMissing(w)
+	return p.created(ctx, k, d, w, why, p.apply(ctx, k, d, w, body))
 }
 
 // free reports whether there is hope for the creation of an object; if not, it
@@ -148,7 +143,7 @@ func creationBody(d *rules.Desired) ([]byte, error) {
 }
 
 // created decides what the API server's answer to a creation means.
-func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written, err error) (action, error) {
+func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written, why string, err error) (action, error) {
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		existing, err := p.get(ctx, k, d.Identity)
@@ -162,6 +157,7 @@ func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written
 		return unchanged, w.refusal.note(p, d, "", refused(err))
 	}
 	w.foreign = false
+	p.did("created", d, why)
 	return wrote, nil
 }
 
@@ -171,8 +167,8 @@ func (p *pass) occupied(ctx context.Context, k Kind, d *rules.Desired, w *writte
 	switch {
 	case existing.GetDeletionTimestamp() != nil:
 		return awaitingEnd, nil
-	case p.ours(d, &object{Unstructured: *existing, fields: ownFields(existing.Object, childRole)}, w):
-	case d.Child.Adopt && p.adoptable(existing):
+	case p.ours(d, newOwned(existing), w):
+	case d.Child.Adopt && p.adoptable(existing), p.takesBack(d, newOwned(existing)):
 		return p.adopt(ctx, k, d, w, existing)
 	default:
 		return p.foreign(d, existing, w)
@@ -193,7 +189,7 @@ func (p *pass) occupied(ctx context.Context, k Kind, d *rules.Desired, w *writte
 // of the name has left behind.
 func (p *pass) notOurs(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (action, error) {
 	switch {
-	case !d.Child.Adopt || !p.adoptable(&live.Unstructured):
+	case (!d.Child.Adopt || !p.adoptable(&live.Unstructured)) && !p.takesBack(d, live):
 		return p.foreign(d, &live.Unstructured, w)
 	case len(d.Waits) > 0:
 		return held, nil
@@ -218,7 +214,9 @@ func (p *pass) foreign(d *rules.Desired, u *unstructured.Unstructured, w *writte
 		return awaitingEnd, nil
 	}
 	id := d.Identity
-	return unchanged, &conflictError{object: name(id.GVK.Kind, id.Namespace, id.Name), holder: holder(u)}
+	return unchanged, &conflictError{
+		object: name(id.GVK.Kind, id.Namespace, id.Name), holder: holder(u), adoptable: !d.Child.Adopt && p.adoptable(u),
+	}
 }
 
 // update applies the rendering to an object of ours. It is forced, since every
@@ -235,7 +233,11 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	if err := w.refusal.of(p, d, version); err != nil {
 		return p.unchangeable(d, err)
 	}
-	err := p.write(ctx, k, d, w, live)
+	tell, err := p.damp(ctx, k, d, w, live)
+	if err != nil {
+		return unchanged, err
+	}
+	err = p.write(ctx, k, d, w, live)
 	if apierrors.IsInvalid(err) {
 		var mended *object
 		if mended, err = p.claim(ctx, k, d, live, err); mended != nil {
@@ -248,7 +250,48 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	if err != nil {
 		return p.unchangeable(d, w.refusal.note(p, d, version, explained(d, err, remedy(d))))
 	}
-	return wrote, nil
+	if w.version != version {
+		tell()
+	}
+	return wrote, p.contested(d, w)
+}
+
+// damp counts an update of an object, and returns an error if it has to wait.
+// Every one counts, whoever's mark the object bears: if our last write was the
+// same then somebody has undone it. tell is to be called when the update has
+// changed something.
+func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (tell func(), err error) {
+	id, now := d.Identity, p.engine.clock.Now()
+	wait, by := time.Duration(0), ""
+	switch {
+	case p.reapply && !drifted(d, live, w):
+		return func() { p.did("configured", d, whyPeriodic) }, nil
+	case w.uid == live.GetUID() && w.hash == d.Hash || carries(live, d):
+		if w.contest == nil {
+			w.contest = &contest{}
+		}
+		if wait = w.contest.repair(now); wait == 0 {
+			w.contest.by = p.whoChanged(ctx, k, d, w)
+			return func() { p.repaired(d, w.contest.by) }, nil
+		}
+		by = w.contest.by.String()
+	default:
+		if wait = w.churn.change(now); wait == 0 {
+			return func() { p.did("configured", d, p.why) }, nil
+		}
+	}
+	return nil, &contestedError{object: name(id.GVK.Kind, id.Namespace, id.Name), by: by, wait: wait}
+}
+
+// contested returns an error as long as it is not known whether an object that
+// was restored stays so.
+func (p *pass) contested(d *rules.Desired, w *written) error {
+	rest := w.contest.standing(p.engine.clock.Now())
+	if rest == 0 {
+		return nil
+	}
+	id := d.Identity
+	return &contestedError{object: name(id.GVK.Kind, id.Namespace, id.Name), by: w.contest.by.String(), wait: rest}
 }
 
 // unchangeable decides about an object that does not take an update: where that
@@ -319,7 +362,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return err
 	}
 	o := newObject(response, childRole)
-	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, contest: w.contest}
+	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, contest: w.contest, churn: w.churn}
 	return nil
 }
 

@@ -24,6 +24,7 @@ type creation struct {
 	kind Kind
 	d    *rules.Desired
 	w    *written
+	why  string // it is to be made
 	body []byte
 	err  error // the API server's answer
 }
@@ -57,7 +58,7 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *tally
 		}
 		p.send(ctx, batch)
 		for _, c := range batch {
-			did, err := p.created(ctx, c.kind, c.d, c.w, c.err)
+			did, err := p.created(ctx, c.kind, c.d, c.w, c.why, c.err)
 			failed.note(c.d, did, err)
 			t.note(c.d, did, err)
 		}
@@ -81,7 +82,7 @@ func (p *pass) creation(ctx context.Context, d *rules.Desired) (*creation, actio
 	if err != nil {
 		return nil, unchanged, err
 	}
-	return &creation{kind: c.kind, d: d, w: w, body: body}, unchanged, nil
+	return &creation{kind: c.kind, d: d, w: w, why: p.whyMissing(w), body: body}, unchanged, nil
 }
 
 // send makes the requests of one batch, and returns when all are answered.
@@ -134,7 +135,7 @@ func (b *brake) note(d *rules.Desired, did action, err error) {
 		b.namespaces = append(b.namespaces, d.Identity.Namespace)
 	case err == nil, errors.As(err, &conflict), errors.Is(err, errStale):
 	case errors.As(err, &terminal):
-		if terminal.reason == reasonForbidden || d.Child.Interchangeable() {
+		if apierrors.IsForbidden(terminal) || d.Child.Interchangeable() {
 			b.namespaces = append(b.namespaces, d.Identity.Namespace)
 		}
 	default:

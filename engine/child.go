@@ -7,32 +7,30 @@ import (
 	"reconcel/rules"
 )
 
-// child brings the objects of one child to where its rule wants them. It also
-// reports whether the child's place is settled: what it replaces may go.
-func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) (outcome, bool) {
+// child brings the objects of one child to where its rule wants them.
+func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
 	switch c.State {
 	case rules.Excluded:
-		return outcome{}, true
+		return outcome{}
 	case rules.Waiting:
-		return p.waits(rule, fmt.Sprintf("child %q", c.Child.ID), c.Waits), false
+		return waits(position{rule.Name, fmt.Sprintf("child %q", c.Child.ID)}, c.Waits)
 	case rules.Failed:
-		return failed(c.Err), false
+		return failed(c.Err)
 	}
 	if c.Child.Many() {
 		return p.many(ctx, rule, c)
 	}
-	total, settled := outcome{}, true
+	total := outcome{}
 	for i := range c.Objects {
-		o, done := p.object(ctx, rule, &c.Objects[i])
-		total, settled = worse(total, o), settled && done
+		total = worse(total, p.object(ctx, rule, &c.Objects[i]))
 	}
-	return total, settled
+	return total
 }
 
 // object brings one object to where its rule wants it.
-func (p *pass) object(ctx context.Context, rule *rules.Rule, d *rules.Desired) (outcome, bool) {
-	if o, settled, rendered := p.unrendered(rule, d); !rendered {
-		return o, settled
+func (p *pass) object(ctx context.Context, rule *rules.Rule, d *rules.Desired) outcome {
+	if o, rendered := unrendered(rule, d); !rendered {
+		return o
 	}
 	did, err := p.ensure(ctx, d)
 	if err == nil && did == outdated {
@@ -41,50 +39,48 @@ func (p *pass) object(ctx context.Context, rule *rules.Rule, d *rules.Desired) (
 	return p.became(rule, d, did, err)
 }
 
-// unrendered says what becomes of an object of which it is not known how it
+// unrendered says what is known of an object of which it is not known how it
 // should be.
-func (p *pass) unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, settled, rendered bool) {
+func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 	switch d.State {
 	case rules.Excluded:
-		return outcome{}, true, false
+		return outcome{}, false
 	case rules.Waiting:
-		return p.waits(rule, d.Subject(), d.Waits), false, false
+		return waits(positionOf(rule, d), d.Waits), false
 	case rules.Failed:
-		return failed(d.Err), false, false
+		return failed(d.Err), false
 	}
-	return outcome{}, false, true
+	return outcome{}, true
 }
 
-// became says what became of an object, and whether its place is settled.
-func (p *pass) became(rule *rules.Rule, d *rules.Desired, did action, err error) (outcome, bool) {
+// became says what an action or an error means for an object.
+func (p *pass) became(rule *rules.Rule, d *rules.Desired, did action, err error) outcome {
+	at := positionOf(rule, d)
 	if err != nil {
-		return p.outcomeOf(fmt.Errorf("rule %q, %s: %w", rule.Name, d.Subject(), err)), false
-	}
-	says := func(s state, reason, format string, args ...any) outcome {
-		return outcome{state: s, reason: reason, message: fmt.Sprintf("rule %q, %s: ", rule.Name, d.Subject()) + fmt.Sprintf(format, args...)}
+		p.failing = append(p.failing, d.Child)
+		return p.outcomeOf(at.wrap(err))
 	}
 	switch did {
 	case held:
-		return p.waits(rule, d.Subject(), d.Waits), false
+		return waits(at, d.Waits)
 	case awaitingEnd:
 		p.again(terminatingWait)
-		return says(waiting, reasonWaiting, "waits for the end of the %s that is being deleted", d.Child.GVK.Kind), false
+		return at.says(waiting, reasonWaiting, "waits for the end of the %s that is being deleted", d.Child.GVK.Kind)
 	case unwelcome:
 		p.again(terminatingWait)
-		return says(waiting, reasonNamespaceEnding, "the namespace is being deleted"), false
+		return at.says(waiting, reasonNamespaceEnding, "the namespace is being deleted")
 	case postponed:
-		return says(waiting, reasonWaiting, "waits until others of its kind can be created"), false
+		return at.says(waiting, reasonWaiting, "waits until others of its kind can be created")
 	case outdated:
-		return says(progressing, reasonProgressing, "waits to be replaced"), true
+		return at.says(progressing, reasonProgressing, "waits to be replaced")
 	case wrote:
 		p.wrote = true
-		return says(progressing, reasonProgressing, "applied"), true
+		return at.says(progressing, reasonProgressing, "applied")
 	}
-	return readiness(rule, d), true
+	return readiness(at, d)
 }
 
-// waits says what a child waits for.
-func (p *pass) waits(rule *rules.Rule, subject string, what []string) outcome {
-	return outcome{state: waiting, reason: reasonWaiting,
-		message: fmt.Sprintf("rule %q, %s: waits for %s", rule.Name, subject, list(what))}
+// waits says what is waited for.
+func waits(at position, what []string) outcome {
+	return at.says(waiting, reasonWaiting, "waits for %s", list(what))
 }

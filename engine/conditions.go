@@ -4,18 +4,16 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"reconcel/rules"
 )
 
 // Types of the conditions that every custom resource with conditions gets.
-// Reconciling and Stalled stand there only while they are True, as kstatus
-// has it.
+// All but Ready stand there only while they are True, as kstatus has it.
 const (
 	conditionReady       = "Ready"
 	conditionReconciling = "Reconciling"
 	conditionStalled     = "Stalled"
+	conditionKept        = "Kept" // objects that no rule renders are not deleted
 )
 
 // conditions returns all that we say of the primary: the built-in ones, then
@@ -31,14 +29,18 @@ func (p *pass) conditions(list ConditionList, total outcome) []rules.Condition {
 		status = rules.Unknown
 	case ready:
 		status = rules.True
-		total.reason, total.message = reasonReconciled, "everything is as the rules want it"
+		total = outcome{reason: reasonReconciled, text: "all children are up to date and ready"}
 	}
-	all = append(all, rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: total.message})
+	message := brief(total.message())
+	all = append(all, rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: message})
 	switch total.state {
 	case progressing, waiting, retrying:
-		all = append(all, rules.Condition{Type: conditionReconciling, Status: rules.True, Reason: total.reason, Message: total.message})
+		all = append(all, rules.Condition{Type: conditionReconciling, Status: rules.True, Reason: total.reason, Message: message})
 	case stalled:
-		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: total.reason, Message: total.message})
+		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: total.reason, Message: message})
+	}
+	if kept, ok := p.keptCondition(); ok {
+		all = append(all, kept)
 	}
 	for i := range p.rendering.Rules {
 		if r := &p.rendering.Rules[i]; !p.silent(r) {
@@ -73,7 +75,7 @@ func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, o
 	for _, c := range all {
 		entry, _ := c.(map[string]any)
 		kind, _ := entry["type"].(string)
-		if !ours[kind] && kind != conditionReconciling && kind != conditionStalled {
+		if !ours[kind] && kind != conditionReconciling && kind != conditionStalled && kind != conditionKept {
 			others = append(others, c)
 		}
 	}
@@ -140,67 +142,4 @@ func containsConditions(live, desired map[string]any) bool {
 		}
 	}
 	return true
-}
-
-// waitingPatience is how long a primary waits before an Event says so.
-const waitingPatience = 30 * time.Second
-
-// report tells people when something has changed for good or for bad. Events
-// are for transitions only, and the same trouble is told once.
-func (p *pass) report(total outcome) {
-	m := p.memory
-	if total.state != ready || p.wrote {
-		m.dirty = true
-	}
-	switch total.state {
-	case ready:
-		p.reportSynced()
-		m.told, m.waitingSince = nil, time.Time{}
-	case waiting:
-		p.reportWaiting(total)
-	case stalled:
-		if m.tell(total.reason, total.message) {
-			p.engine.log.Warn("stalled", "object", p.req.String(), "reason", total.reason, "message", total.message)
-			p.engine.events.warning(p.self, total.reason, total.message)
-		}
-	}
-}
-
-// reportSynced tells when a generation has converged for the first time.
-func (p *pass) reportSynced() {
-	m, generation := p.memory, p.generation()
-	if !m.dirty {
-		m.synced, m.syncedAt = true, generation // It was so when we came.
-		return
-	}
-	m.dirty = false
-	if m.synced && m.syncedAt == generation || p.saysReady(generation) && !m.synced {
-		m.synced, m.syncedAt = true, generation
-		return
-	}
-	m.synced, m.syncedAt = true, generation
-	p.engine.log.Info("synced", "object", p.req.String(), "generation", generation)
-	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is as the rules want it", p.req.Kind.Kind))
-}
-
-// saysReady reports whether the cached status already calls the generation
-// ready, written by an earlier process.
-func (p *pass) saysReady(generation int64) bool {
-	c := liveConditions(p.self.Object)[conditionReady]
-	observed, _ := c["observedGeneration"].(int64)
-	return c["status"] == string(metav1.ConditionTrue) && observed == generation
-}
-
-func (p *pass) reportWaiting(total outcome) {
-	m, now := p.memory, p.engine.clock.Now()
-	if m.waitingSince.IsZero() {
-		m.waitingSince = now
-	}
-	if rest := waitingPatience - now.Sub(m.waitingSince); rest > 0 {
-		p.again(rest)
-		return
-	}
-	if m.tell(total.reason, total.message) {
-		p.engine.events.warning(p.self, total.reason, total.message)
-	}
 }

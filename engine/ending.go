@@ -20,8 +20,7 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 	}
 	if kind, why := p.unlisted(ctx, r.Rule); why != "" {
 		p.again(forbiddenRetry) // No watch may show the primary any more.
-		return outcome{state: waiting, reason: reasonDeleting,
-			message: fmt.Sprintf("rule %q waits for kind %s: %s", r.Rule.Name, kind, why)}
+		return position{rule: r.Rule.Name}.says(waiting, reasonDeleting, "waits for kind %s: %s", kind, why)
 	}
 	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.finalize, p.tearDown, p.letGo} {
 		if o := step(ctx, r); o.state != ready {
@@ -34,7 +33,7 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 // leave takes down what a rule without a finalizer has made for a primary that
 // goes on to live.
 func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
-	if err := p.prune(ctx, r.Rule, leaving); err != nil {
+	if err := p.prune(ctx, r, leaving); err != nil {
 		return p.outcomeOf(err)
 	}
 	return p.outcomeOf(p.unpatch(ctx, r.Rule))
@@ -48,7 +47,7 @@ func (p *pass) letGo(ctx context.Context, r *rules.RuleResult) outcome {
 		}
 	}
 	if err := p.release(ctx, r.Rule); err != nil {
-		return p.outcomeOf(fmt.Errorf("rule %q: %w", r.Rule.Name, err))
+		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
 	}
 	delete(p.memory.left, r.Rule.Name)
 	p.engine.log.Info("let go", "object", p.req.String(), "rule", r.Rule.Name)
@@ -72,7 +71,7 @@ func (p *pass) finalize(ctx context.Context, r *rules.RuleResult) outcome {
 		return total
 	}
 	if err := p.markFinalized(ctx, r.Rule); err != nil {
-		return p.outcomeOf(fmt.Errorf("rule %q: %w", r.Rule.Name, err))
+		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
 	}
 	return outcome{}
 }
@@ -87,7 +86,7 @@ func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.Child
 		p.warn(reasonFinalizeTimeout, fmt.Sprintf("rule %q goes on without %s, which was not ready within %s", rule.Name, subject(c), c.Child.Timeout))
 		return outcome{}
 	}
-	o, _ := p.child(ctx, rule, c)
+	o := p.child(ctx, rule, c)
 	switch {
 	case o.state == ready:
 		return outcome{}
@@ -97,8 +96,8 @@ func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.Child
 	}
 	p.again(rest)
 	// The end of the wait and not its rest, which would be news every second.
-	return outcome{state: waiting, reason: reasonFinalizing, message: fmt.Sprintf("waits for %s until %s: %s",
-		subject(c), since.Add(c.Child.Timeout).UTC().Format(time.RFC3339), o.message)}
+	return position{rule: rule.Name}.says(waiting, reasonFinalizing, "waits for %s until %s: %s",
+		subject(c), since.Add(c.Child.Timeout).UTC().Format(time.RFC3339), o.text)
 }
 
 // done reports whether nothing of an entry of finalize is to be waited for.

@@ -79,6 +79,9 @@ type Engine struct {
 	inFlight int
 	coverage *rules.Coverage
 
+	activity *activity
+	started  time.Time
+
 	memories  memories
 	metrics   *metrics
 	inventory *inventory
@@ -146,6 +149,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.watches.start(ctx, w)
 	}
 	e.watches.running.Go(func() { e.followSchemas(ctx) })
+	e.watches.running.Go(func() { e.activity.run(ctx) })
 	if !e.awaitCaches(ctx, pl.watches) {
 		return nil
 	}

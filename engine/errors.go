@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,12 +31,17 @@ func (e *terminalError) Unwrap() error { return e.err }
 
 // A conflictError says that a name we want is held by somebody else.
 type conflictError struct {
-	object string // Kind/namespace/name
-	holder string
+	object    string // Kind/namespace/name
+	holder    string
+	adoptable bool // the rule could take it over
 }
 
 func (e *conflictError) Error() string {
-	return fmt.Sprintf("%s exists and is %s; it is left alone, remove or rename it", e.object, e.holder)
+	remedy := "delete or rename it"
+	if e.adoptable {
+		remedy += ", or set ifExists: adopt"
+	}
+	return fmt.Sprintf("%s already exists, %s; %s", e.object, e.holder, remedy)
 }
 
 // How long until a look at what cannot heal by an event of ours.
@@ -56,7 +62,13 @@ const (
 	reasonForbidden      = "Forbidden"
 	reasonRefused        = "Refused"
 	reasonContested      = "Contested"
+	reasonChildFailed    = "ChildFailed"
 	reasonSynced         = "Synced"
+	reasonRecovered      = "Recovered"
+	reasonRepaired       = "Repaired"
+	reasonKept           = "Kept"
+	reasonOrphaned       = "Orphaned"
+	reasonUndecided      = "Undecided"
 	reasonPruned         = "Pruned"
 	reasonRulesRefused   = "RulesRefused"
 	reasonRulesMisfit    = "RulesDoNotFit"
@@ -118,14 +130,39 @@ func refused(err error) error {
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return err
+	case s.Code == http.StatusForbidden && denied.MatchString(s.Message):
+		return &terminalError{reasonRefused, forbiddenRetry, err}
 	case s.Code == http.StatusForbidden || s.Code == http.StatusUnauthorized:
-		return &terminalError{reasonForbidden, forbiddenRetry, err}
+		return &terminalError{reasonForbidden, forbiddenRetry, permission(err)}
 	case s.Code == http.StatusUnprocessableEntity, s.Code == http.StatusBadRequest,
 		s.Code == http.StatusRequestEntityTooLarge, s.Code == http.StatusMethodNotAllowed,
 		s.Code == http.StatusInternalServerError && s.Reason == "":
 		return &terminalError{reasonRefused, refusedRetry, err}
 	}
 	return err
+}
+
+// denied matches what the API server says when it answers 403 though nobody lacks
+// a permission: a quota is used up, or admission has decided.
+var denied = regexp.MustCompile(`exceeded quota|admission webhook|ValidatingAdmissionPolicy|violates PodSecurity|maximum .* usage per`)
+
+// lacked matches what the API server says of a permission that is missing.
+var lacked = regexp.MustCompile(`cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
+
+// permission says first which permission is missing, and where it is to be had.
+func permission(err error) error {
+	m := lacked.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	what := m[2]
+	if m[3] != "" {
+		what += "." + m[3]
+	}
+	if m[4] != "" {
+		what += " in namespace " + m[4]
+	}
+	return fmt.Errorf("missing permission to %s %s; apply what `reconcel rbac` prints (%w)", m[1], what, err)
 }
 
 // ordered puts what the API server says into an order: it names causes in any, and

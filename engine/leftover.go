@@ -116,7 +116,7 @@ func (p *pass) clearLeftover(ctx context.Context, l *leftover) (why string, err 
 		return keptByAnother, nil
 	case wanted:
 		return "another rule renders it", nil
-	case p.rendering.MayHaveMoved(l.rule, l.object.child(), id.GVK.GroupKind()), p.incomplete(l.object.child(), id.GVK.GroupKind()):
+	case p.rendering.MayRender(l.rule, l.object.child(), id) != "", p.incomplete(l.object.child(), id.GVK.GroupKind()):
 		return "another rule may render it, and cannot say yet", nil
 	}
 	return "", p.remove(ctx, l.rule, l.kind, l.object)

@@ -14,7 +14,6 @@ type tally struct {
 	rule     *rules.Rule
 	child    *rules.ChildResult
 	total    outcome
-	settled  bool
 	outdated []*rules.Desired // to be replaced
 }
 
@@ -22,13 +21,13 @@ type tally struct {
 // its rule wants them: what exists first, then what is missing, and then what
 // is to be replaced, since only as many as the child can spare may be missing
 // at a time.
-func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) (outcome, bool) {
-	t := &tally{pass: p, rule: rule, child: c, settled: true}
+func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
+	t := &tally{pass: p, rule: rule, child: c}
 	var missing []*rules.Desired
 	for i := range c.Objects {
 		d := &c.Objects[i]
-		if o, settled, rendered := p.unrendered(rule, d); !rendered {
-			t.add(o, settled)
+		if o, rendered := unrendered(rule, d); !rendered {
+			t.add(o)
 			continue
 		}
 		if len(d.Waits) == 0 && p.live(d.Identity) == nil {
@@ -41,17 +40,20 @@ func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult)
 	if len(missing) > 0 {
 		if rest, why := p.backOff(c); rest > 0 {
 			p.again(rest)
-			t.add(outcome{state: waiting, reason: reasonWaiting, message: fmt.Sprintf("rule %q, child %q: %s", rule.Name, c.Child.ID, why)}, true)
+			t.add(t.position().says(waiting, reasonWaiting, "%s", why))
 		} else {
 			p.createAll(ctx, missing, t)
 		}
 	}
 	t.replace(ctx)
-	return t.summary(), t.settled
+	return t.summary()
 }
 
-func (t *tally) add(o outcome, settled bool) {
-	t.total, t.settled = worse(t.total, o), t.settled && settled
+func (t *tally) add(o outcome) { t.total = worse(t.total, o) }
+
+// position is the child as a whole.
+func (t *tally) position() position {
+	return position{t.rule.Name, fmt.Sprintf("child %q", t.child.Child.ID)}
 }
 
 // note adds what was done about one object.
@@ -60,11 +62,11 @@ func (t *tally) note(d *rules.Desired, did action, err error) {
 		t.outdated = append(t.outdated, d)
 		return
 	}
-	o, settled := t.pass.became(t.rule, d, did, err)
+	o := t.pass.became(t.rule, d, did, err)
 	if did == awaitingEnd && d.Child.OnChange == rules.Replace {
 		o.state, o.reason = progressing, reasonProgressing // It goes so that it can be made anew.
 	}
-	t.add(o, settled)
+	t.add(o)
 }
 
 // summary is what people see of the child: while its objects are on their way
@@ -73,7 +75,7 @@ func (t *tally) summary() outcome {
 	if t.total.state != progressing {
 		return t.total
 	}
-	o, of := t.total, 0
+	of := 0
 	isReady, isCurrent := 0, 0
 	for i := range t.child.Objects {
 		d := &t.child.Objects[i]
@@ -88,9 +90,8 @@ func (t *tally) summary() outcome {
 			isCurrent++
 		}
 	}
-	o.message = fmt.Sprintf("rule %q, child %q: %d of %d ready", t.rule.Name, t.child.Child.ID, isReady, of)
 	if len(t.outdated) > 0 {
-		o.message = fmt.Sprintf("rule %q, child %q: %d of %d replaced", t.rule.Name, t.child.Child.ID, isCurrent, of)
+		return t.position().says(progressing, t.total.reason, "%d of %d replaced", isCurrent, of)
 	}
-	return o
+	return t.position().says(progressing, t.total.reason, "%d of %d ready", isReady, of)
 }

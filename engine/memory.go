@@ -27,6 +27,11 @@ type memory struct {
 	patches  map[string]*writtenPatch // by rule
 	left     map[string]time.Time     // when a rule was first seen to leave the primary, by its name
 
+	seen    sight
+	looked  bool   // it was looked at since the start
+	kept    string // the objects that stay though no rule renders them, as people were told
+	trouble trouble
+
 	pause        pauseState
 	dirty        bool              // something was written, or was not ready, since the last Synced
 	synced       bool              // some generation has been ready
@@ -35,7 +40,7 @@ type memory struct {
 	unsettled    time.Time         // when the status first differed from a state that is still moving
 	reapplyAt    time.Time         // when everything is applied again, changed or not
 	shares       []share           // in the meters of its rules, in their order
-	told         map[string]string // last Event message by reason, of the trouble that is not over
+	told         map[string]string // last Event message by reason, of what is no trouble
 }
 
 // written is our last write of one child, taken from the API server's
@@ -45,13 +50,15 @@ type written struct {
 	uid      types.UID
 	hash     [16]byte // of the rendering that was applied
 	fields   fields
-	version  string  // resourceVersion of the response
-	object   *object // the response, until the cache has caught up with it
-	checked  string  // resourceVersion at which a Secret's data was last compared
-	foreign  bool    // the name was last seen held by somebody else
-	refusal  refusal // of the last write, unless it was accepted
-	unfit    refusal // of what is to stand in its place
-	contest  contest
+	version  string   // resourceVersion of the response
+	object   *object  // the response, until the cache has caught up with it
+	checked  string   // resourceVersion at which a Secret's data was last compared
+	foreign  bool     // the name was last seen held by somebody else
+	refusal  refusal  // of the last write, unless it was accepted
+	unfit    refusal  // of what is to stand in its place
+	contest  *contest // nil: it never had to be restored
+	churn    churn
+	replaced bool // it was deleted to be created again
 }
 
 // writtenStatus is our last write of the primary's status, or what was found
@@ -61,8 +68,9 @@ type writtenStatus struct {
 	digest  [16]byte
 	fields  fields
 	version string
-	refusal refusal // of the last write, unless it was accepted
-	unsaid  refusal // of what says so
+	refusal refusal  // of the last write, unless it was accepted
+	unsaid  refusal  // of what says so
+	contest *contest // nil: it never had to be restored
 }
 
 // is notes that an object has the status of a digest.

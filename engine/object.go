@@ -48,6 +48,12 @@ func newObject(u *unstructured.Unstructured, role role) *object {
 	return o
 }
 
+// newOwned is newObject for an object that is only looked at once: what others
+// own of it is kept.
+func newOwned(u *unstructured.Unstructured) *object {
+	return &object{Unstructured: *u, fields: ownFields(u.Object, childRole)}
+}
+
 // unmarked is what stands for the hash of a rendering that an object does not
 // have.
 const unmarked = "none"

@@ -13,10 +13,49 @@ import (
 // An outcome is what became of one child, one rule or one primary; the zero
 // value means that it is ready.
 type outcome struct {
-	state   state
-	reason  string
-	message string
+	state  state
+	reason string
+	at     position
+	text   string // what is so there
 }
+
+// message says what is so, and where.
+func (o outcome) message() string { return o.at.prefix() + o.text }
+
+// A position is where in the rules something is so.
+type position struct {
+	rule    string // "" where the text says it
+	subject string // the child, such as child "web"[2], or "patch"; "": the rule as a whole
+}
+
+func positionOf(rule *rules.Rule, d *rules.Desired) position { return position{rule.Name, d.Subject()} }
+
+func (at position) prefix() string {
+	switch {
+	case at.rule == "":
+		return ""
+	case at.subject == "":
+		return fmt.Sprintf("rule %q: ", at.rule)
+	}
+	return fmt.Sprintf("rule %q, %s: ", at.rule, at.subject)
+}
+
+// says returns the outcome that something is so at the position.
+func (at position) says(s state, reason, format string, args ...any) outcome {
+	return outcome{state: s, reason: reason, at: at, text: fmt.Sprintf(format, args...)}
+}
+
+// wrap says of an error where it has happened.
+func (at position) wrap(err error) error { return &placedError{at, err} }
+
+// A placedError is an error with the position in the rules that it concerns.
+type placedError struct {
+	at  position
+	err error
+}
+
+func (e *placedError) Error() string { return e.at.prefix() + e.err.Error() }
+func (e *placedError) Unwrap() error { return e.err }
 
 // A state orders outcomes from good to bad.
 type state int
@@ -51,13 +90,13 @@ func worse(a, b outcome) outcome {
 // both is worse, with the words of both where nothing can be done about either.
 func both(a, b outcome) outcome {
 	if a.state == stalled && b.state == stalled {
-		a.message = limited(a.message+"; "+b.message, mostFailure)
+		a.at, a.text = position{}, limited(a.message()+"; "+b.message(), mostFailure)
 	}
 	return worse(a, b)
 }
 
 func failed(f *rules.Failure) outcome {
-	return outcome{state: stalled, reason: string(f.Reason), message: limited(f.Message, mostFailure)}
+	return outcome{state: stalled, reason: string(f.Reason), text: limited(f.Message, mostFailure)}
 }
 
 // outcomeOf turns an error of the API server into what people see of it, and
@@ -66,6 +105,18 @@ func (p *pass) outcomeOf(err error) outcome {
 	if err == nil {
 		return outcome{}
 	}
+	at, said := position{}, err
+	if placed, ok := errors.AsType[*placedError](err); ok {
+		at, said = placed.at, placed.err
+	}
+	return p.classified(err, at, said.Error())
+}
+
+// classified sorts an error that says something about a place.
+func (p *pass) classified(err error, at position, said string) outcome {
+	became := func(s state, reason, text string) outcome {
+		return outcome{state: s, reason: reason, at: at, text: text}
+	}
 	var conflict *conflictError
 	var terminal *terminalError
 	var contested *contestedError
@@ -73,22 +124,22 @@ func (p *pass) outcomeOf(err error) outcome {
 	case errors.Is(err, errStale):
 		p.engine.metrics.setback("Stale")
 		p.again(staleRetry)
-		return outcome{state: progressing, reason: reasonProgressing, message: err.Error()}
+		return became(progressing, reasonProgressing, said)
 	case errors.As(err, &conflict):
 		p.engine.metrics.setback(reasonResourceExists)
 		p.again(conflictRetry)
-		return outcome{state: stalled, reason: reasonResourceExists, message: err.Error()}
+		return became(stalled, reasonResourceExists, said)
 	case errors.As(err, &contested):
 		p.engine.metrics.setback(reasonContested)
 		p.again(contested.wait)
-		return outcome{state: stalled, reason: reasonContested, message: err.Error()}
+		return became(stalled, reasonContested, said)
 	case errors.As(err, &terminal):
 		p.engine.metrics.setback(terminal.reason)
 		p.again(jitter(terminal.retry, p.engine.random))
-		return outcome{state: stalled, reason: terminal.reason, message: shorten(err.Error())}
+		return became(stalled, terminal.reason, shorten(said))
 	case isForbidden(err): // A read: writes are classified where they are made.
 		p.again(jitter(forbiddenRetry, p.engine.random))
-		return outcome{state: stalled, reason: reasonForbidden, message: shorten(err.Error())}
+		return became(stalled, reasonForbidden, shorten(said))
 	}
 	if apierrors.IsConflict(err) {
 		p.engine.metrics.setback("Conflict")
@@ -96,25 +147,21 @@ func (p *pass) outcomeOf(err error) outcome {
 		p.engine.metrics.setback(reasonRetrying)
 	}
 	p.fail(err)
-	return outcome{state: retrying, reason: reasonRetrying, message: shorten(err.Error())}
+	return became(retrying, reasonRetrying, shorten(said))
 }
 
 // readiness says how the live child is doing.
-func readiness(rule *rules.Rule, d *rules.Desired) outcome {
-	message := func() string {
-		which := d.Subject()
-		if d.Child.Many() {
-			which += " " + name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
-		}
-		return fmt.Sprintf("rule %q, %s: %s", rule.Name, which, d.Reason)
-	}
-	switch d.Readiness {
-	case rules.Ready:
+func readiness(at position, d *rules.Desired) outcome {
+	if d.Readiness == rules.Ready {
 		return outcome{}
-	case rules.Stalled:
-		return outcome{state: stalled, reason: "ChildFailed", message: message()}
 	}
-	return outcome{state: progressing, reason: reasonProgressing, message: message()}
+	if d.Child.Many() {
+		at.subject += " " + name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
+	}
+	if d.Readiness == rules.Stalled {
+		return at.says(stalled, reasonChildFailed, "%s", d.Reason)
+	}
+	return at.says(progressing, reasonProgressing, "%s", d.Reason)
 }
 
 // shorten keeps a message from the API server, which may list many causes,

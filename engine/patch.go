@@ -22,7 +22,7 @@ type writtenPatch struct {
 	version string   // resourceVersion of the response
 	refusal refusal
 	contest contest // over what it says
-	changes contest // of what it says
+	changes churn   // of what it says
 }
 
 // patch writes what a rule wants of the primary itself: by an apply with the
@@ -33,17 +33,17 @@ func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	case r.PatchErr != nil:
 		return failed(r.PatchErr)
 	case len(r.PatchWaits) > 0:
-		return p.waits(r.Rule, "patch", r.PatchWaits)
+		return waits(position{r.Rule.Name, "patch"}, r.PatchWaits)
 	case len(r.Patch) == 0:
 		return p.outcomeOf(p.unpatch(ctx, r.Rule)) // The rule may have had one.
 	}
 	did, err := p.ensurePatch(ctx, r)
 	switch {
 	case err != nil:
-		return p.outcomeOf(fmt.Errorf("rule %q, patch: %w", r.Rule.Name, err))
+		return p.outcomeOf(position{r.Rule.Name, "patch"}.wrap(err))
 	case did == wrote:
 		p.wrote = true
-		return outcome{state: progressing, reason: reasonProgressing, message: fmt.Sprintf("rule %q, patch: applied", r.Rule.Name)}
+		return position{r.Rule.Name, "patch"}.says(progressing, reasonProgressing, "applied")
 	}
 	return outcome{}
 }
@@ -70,14 +70,14 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (action, er
 	}
 	// Also when it says something else than the last time: what it is computed from
 	// may follow what it writes.
-	now, wait := p.engine.clock.Now(), time.Duration(0)
+	now, wait, by := p.engine.clock.Now(), time.Duration(0), ""
 	if w.hash == hash {
-		wait = w.contest.repair(now)
+		wait, by = w.contest.repair(now), "somebody changed what the rule patches"
 	} else {
 		wait = w.changes.change(now)
 	}
 	if wait > 0 {
-		return unchanged, &contestedError{object: p.req.String(), wait: wait}
+		return unchanged, &contestedError{object: p.req.String(), by: by, wait: wait}
 	}
 	if err := p.applyPatch(ctx, r.Rule, w, desired); err != nil {
 		return unchanged, w.refusal.note(p, body, "", err)

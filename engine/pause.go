@@ -33,7 +33,7 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 	if p.primary.watch.key.selector != "" {
 		p.again(forbiddenRetry) // The end of the pause may be out of the watch's sight.
 	}
-	p.status(ctx, outcome{state: paused, reason: reasonPaused, message: pausedMessage}, now)
+	p.status(ctx, outcome{state: paused, reason: reasonPaused, text: pausedMessage}, now)
 	return p.result(), p.err
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,10 +29,12 @@ const (
 	leaving                // the rule is no longer for the primary, which goes on to live
 )
 
-// prune deletes the children of one rule that no rule of the primary renders.
-// Orphans stay when the primary leaves.
-func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
-	for _, w := range p.primary.watchesOf(rule) {
+// prune deletes the children of one rule that no rule of the primary renders,
+// as far as that is known of each: what a child waits for keeps no object of
+// another. What stays is noted. An object that cannot be deleted keeps nothing
+// else.
+func (p *pass) prune(ctx context.Context, r *rules.RuleResult, why cause) (failed error) {
+	for _, w := range p.primary.watchesOf(r.Rule) {
 		c := w.cached.Load()
 		if c == nil {
 			continue // A kind of former rules that the API server does not know.
@@ -39,18 +42,19 @@ func (p *pass) prune(ctx context.Context, rule *rules.Rule, why cause) error {
 		for _, item := range p.objectsOf(c) {
 			o := item.(*object)
 			id := o.identity(c.kind.GVK)
-			if o.rule() != rule.Name || o.terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) {
+			if o.rule() != r.Rule.Name || o.terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) {
 				continue
 			}
-			if why == leaving && stays(rule, o) || p.rendering.MayHaveMoved(rule, o.child(), id.GVK.GroupKind()) {
+			if stay := p.staying(r, o, id, why); stay.why != "" {
+				p.kept = append(p.kept, stay)
 				continue
 			}
-			if err := p.remove(ctx, rule, c.kind, o); err != nil {
-				return fmt.Errorf("rule %q: prune %s: %w", rule.Name, name(id.GVK.Kind, id.Namespace, id.Name), err)
+			if err := p.remove(ctx, r.Rule, c.kind, o); err != nil {
+				failed = cmp.Or(failed, fmt.Errorf("rule %q: prune %s: %w", r.Rule.Name, name(id.GVK.Kind, id.Namespace, id.Name), err))
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 // remove deletes one object of a rule that the primary has no more use for.
@@ -185,7 +189,11 @@ func eachWanted(c *rules.ChildResult, f func(rules.Identity) bool) {
 // pruned tells people of a deletion.
 func (p *pass) pruned(k Kind, u *unstructured.Unstructured) {
 	subject := name(k.GVK.Kind, u.GetNamespace(), u.GetName())
-	p.engine.log.Info("pruned", "object", p.req.String(), "child", subject, "rule", u.GetLabels()[rules.LabelRule])
+	why := whyUnrendered
+	if !p.matches() {
+		why = whyDeselected
+	}
+	p.engine.told("deleted", p.req, subject, u.GetLabels()[rules.LabelRule], k, why)
 	p.engine.events.normal(p.self, reasonPruned, "deleted "+subject+", which is no longer rendered")
 }
 

@@ -38,7 +38,7 @@ func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
 	}
 	p := &pass{
 		engine: e, primary: primary, cache: cache, req: req, self: self,
-		memory: memory, rendering: renderings.Get().(*rules.Rendering),
+		memory: memory, why: memory.seen.see(pl.program, self, e.started), rendering: renderings.Get().(*rules.Rendering),
 	}
 	defer renderings.Put(p.rendering)
 	return p.run(ctx)
@@ -85,6 +85,10 @@ type pass struct {
 	unread    map[*rules.Lookup]error // why what they read is not known
 	unsaid    map[*rules.Rule]bool    // whose status the API server refuses; nil: it has not been asked, or takes all
 
+	why     string         // what has changed since the last pass
+	failing []*rules.Child // of which an object could not be written
+	kept    []stay         // what no rule renders, and that is not deleted
+
 	confirmed bool // the cached primary was found to be up to date by a live read
 	wrote     bool
 	patched   bool // the primary was written to since this pass has seen it
@@ -111,8 +115,10 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 		p.dismiss()
 		return p.result(), p.err // It is no business of ours any more, and keeps its last status.
 	}
-	p.report(p.status(ctx, total, now))
+	total = p.status(ctx, total, now)
+	p.report(total)
 	p.scheduleReapply(now)
+	p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "why", p.why, "message", total.message())
 	return p.result(), p.err
 }
 
@@ -160,25 +166,21 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 		return p.end(ctx, r)
 	}
 	if kind, why := p.unwatched(r); why != "" {
-		return outcome{state: waiting, reason: reasonWaiting,
-			message: fmt.Sprintf("rule %q waits for kind %s: %s", r.Rule.Name, kind, why)}
+		return position{rule: r.Rule.Name}.says(waiting, reasonWaiting, "waits for kind %s: %s", kind, why)
 	}
 	if err := p.hold(ctx, r); err != nil {
-		return p.outcomeOf(fmt.Errorf("rule %q: %w", r.Rule.Name, err))
+		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
 	}
-	total, settled := outcome{}, true
+	total := outcome{}
 	for i := range r.Children {
-		o, done := p.child(ctx, r.Rule, &r.Children[i])
-		total, settled = worse(total, o), settled && done
+		total = worse(total, p.child(ctx, r.Rule, &r.Children[i]))
 	}
 	total = worse(total, p.patch(ctx, r))
 	if r.StatusErr != nil {
 		total = worse(total, failed(r.StatusErr))
 	}
-	// Only now: a failure must never leave less than there was before.
-	if settled {
-		total = worse(total, p.outcomeOf(p.prune(ctx, r.Rule, rendering)))
-	}
+	// Only now: what takes the place of an object comes before that goes.
+	total = worse(total, p.outcomeOf(p.prune(ctx, r, rendering)))
 	p.again(r.Rule.RequeueAfter)
 	return total
 }

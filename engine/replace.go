@@ -61,8 +61,9 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (action, error) {
 		p.again(staleRetry) // No event needs to be waited for: we know what it says.
 		p.wrote = true
 		subject := name(c.kind.GVK.Kind, o.GetNamespace(), o.GetName())
-		p.engine.log.Info("replaced", "object", p.req.String(), "child", subject, "rule", o.rule())
-		p.engine.events.normal(p.self, reasonReplaced, "deleted "+subject+", which is made anew as its template says now")
+		w.replaced = true
+		p.did("replaced", d, p.why)
+		p.engine.events.normal(p.self, reasonReplaced, "deleted "+subject+", to create it again from its template")
 	}
 	return awaitingEnd, nil
 }
@@ -90,7 +91,7 @@ func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: FieldManager})
 	var terminal *terminalError
 	// A webhook that does not support dry runs is a bad request.
-	if said := refused(err); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) {
+	if said := refused(err); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) {
 		return said
 	}
 	return nil // Whatever else it says, the creation will say again.

@@ -76,6 +76,11 @@ func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now t
 	if list == AtomicConditions && p.patched {
 		return nil // The list was merged from an older state. The patch brings us back.
 	}
+	if last.known && last.digest == digest {
+		if err := p.dampStatus(last); err != nil {
+			return err
+		}
+	}
 	p.memory.unsettled = time.Time{}
 	return refusal.noteBody(p, digest, "", p.writeStatus(ctx, list, desired, digest))
 }
@@ -268,4 +273,17 @@ func (p *pass) writeStatus(ctx context.Context, list ConditionList, desired map[
 	p.memory.status.is(digest, o)
 	p.memory.self = o // What is repeated of it next must not be from before.
 	return nil
+}
+
+// dampStatus counts that somebody else has changed our fields of the status, and
+// returns an error if they are to be restored later.
+func (p *pass) dampStatus(last *writtenStatus) error {
+	if last.contest == nil {
+		last.contest = &contest{}
+	}
+	wait := last.contest.repair(p.engine.clock.Now())
+	if wait == 0 {
+		return nil
+	}
+	return &contestedError{object: "status of " + p.req.String(), by: "another writer changed it", wait: wait}
 }

@@ -63,6 +63,7 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 		options: options, program: program, log: options.Log,
 		client: s.Client, kinds: s.Kinds, events: recorder{s.Events}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
+		activity: newActivity(options.Log), started: s.Clock.Now(),
 		memories:  memories{of: map[Request]*memory{}},
 		inventory: newInventory(s.Client, options.Namespace, InventoryName(options.Name), options.Log),
 	}

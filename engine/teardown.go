@@ -30,7 +30,7 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 	slices.SortStableFunc(all, func(a, b remaining) int {
 		return cmp.Or(cmp.Compare(a.stage, b.stage), cmp.Compare(a.object.GetName(), b.object.GetName()))
 	})
-	total := outcome{}
+	at, total := position{rule: r.Rule.Name}, outcome{}
 	var names []string
 	for _, c := range all {
 		if c.stage != all[0].stage {
@@ -39,11 +39,11 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 		subject := name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName())
 		names = append(names, subject)
 		if err := p.bringDown(ctx, r.Rule, c); err != nil {
-			total = worse(total, p.outcomeOf(fmt.Errorf("rule %q: delete %s: %w", r.Rule.Name, subject, err)))
+			total = worse(total, p.outcomeOf(at.wrap(fmt.Errorf("delete %s: %w", subject, err))))
 		}
 	}
 	p.again(terminatingWait)
-	return worse(outcome{state: waiting, reason: reasonDeleting, message: fmt.Sprintf("rule %q waits for the end of %s", r.Rule.Name, list(names))}, total)
+	return worse(at.says(waiting, reasonDeleting, "waits for the end of %s", list(names)), total)
 }
 
 // bringDown asks for the deletion of one object. In order, it is gone only when
@@ -61,7 +61,7 @@ func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) err
 		return err
 	}
 	if p.self.terminating() {
-		p.engine.log.Info("deleted with its primary", "object", p.req.String(), "child", name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), "rule", rule.Name)
+		p.engine.told("deleted", p.req, name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), rule.Name, c.kind, whyEnded)
 	} else {
 		p.pruned(c.kind, deleted)
 	}
@@ -180,7 +180,7 @@ func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *obje
 		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
 	}
 	if deleted != nil {
-		e.log.Info("deleted after its primary", "object", gone.String(), "child", subject, "rule", rule.Name)
+		e.told("deleted", gone, subject, rule.Name, k, whyEnded)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -67,13 +68,26 @@ func deploymentReady(o status) (Readiness, string) {
 	have, updated, available := o.count("replicas"), o.count("updatedReplicas"), o.count("availableReplicas")
 	switch {
 	case updated < want:
-		return of(updated, want, "updated")
+		return o.because(of(updated, want, "updated"))
 	case have > want:
 		return Progressing, fmt.Sprintf("%d old ones still there", have-want)
 	case available < want:
-		return of(available, want, "available")
+		return o.because(of(available, want, "available"))
 	}
 	return o.unless("Available")
+}
+
+// because adds why Pods could not be made, such as a quota. What names a Pod,
+// another one with each try, is left out.
+func (o status) because(state Readiness, message string) (Readiness, string) {
+	failed, why := o.condition("ReplicaFailure")
+	if failed != "True" || why == "" {
+		return state, message
+	}
+	if _, rest, found := strings.Cut(why, " is forbidden: "); found {
+		why = rest
+	}
+	return state, message + ": " + why
 }
 
 func replicaSetReady(o status) (Readiness, string) {

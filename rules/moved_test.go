@@ -6,9 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestMayHaveMoved(t *testing.T) {
+func TestMayRender(t *testing.T) {
 	configMap := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	of := func(id string) *Child { return &Child{ID: id, GVK: configMap} }
+	named := func(id, name string) *Child {
+		c := of(id)
+		c.name = &text{parts: []textPart{{literal: name}}}
+		return c
+	}
 	from := &Rule{Name: "from", Children: []*Child{of("kept")}}
 	other := &Rule{Name: "other", Children: []*Child{of("moved")}}
 	known := Desired{Identity: Identity{GVK: configMap, Name: "x"}, State: Failed}
@@ -26,13 +31,16 @@ func TestMayHaveMoved(t *testing.T) {
 		{"its child waits", "moved", "ConfigMap", RuleResult{Children: []ChildResult{{Child: of("moved"), State: Waiting}}}, true},
 		{"its object has no name yet", "moved", "ConfigMap", RuleResult{Children: []ChildResult{{Child: of("moved"), Objects: []Desired{{State: Failed}}}}}, true},
 		{"its object failed, and has a name", "moved", "ConfigMap", RuleResult{Children: []ChildResult{{Child: of("moved"), Objects: []Desired{known}}}}, false},
+		{"its name is literal, and another", "moved", "ConfigMap", RuleResult{Children: []ChildResult{{Child: named("moved", "x"), State: Waiting}}}, false},
+		{"its name is literal, and that of the object", "moved", "ConfigMap", RuleResult{Children: []ChildResult{{Child: named("moved", "y"), State: Waiting}}}, true},
 		{"it is leaving", "moved", "ConfigMap", RuleResult{Leaving: true, Err: &Failure{}}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.result.Rule = other
-			out := Rendering{Rules: []RuleResult{{Rule: from, Err: &Failure{}}, test.result}}
-			if got := out.MayHaveMoved(from, test.child, schema.GroupKind{Kind: test.kind}); got != test.want {
-				t.Errorf("got %v", got)
+			out := Rendering{Rules: []RuleResult{{Rule: from, Children: []ChildResult{{Child: of("kept")}}}, test.result}}
+			id := Identity{GVK: schema.GroupVersionKind{Version: "v1", Kind: test.kind}, Name: "y"}
+			if got := out.MayRender(from, test.child, id); (got != "") != test.want {
+				t.Errorf("got %q", got)
 			}
 		})
 	}

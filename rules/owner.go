@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -73,8 +74,11 @@ func HolderOf(object map[string]any, managedFields []any) string {
 			managers = append(managers, manager)
 		}
 	}
-	if len(managers) == 0 {
-		return "not made by this resource"
+	if owner, ok := OwnerOf(object); ok {
+		return fmt.Sprintf("owned by %s %s", owner.Kind.Kind, strings.TrimPrefix(owner.Namespace+"/"+owner.Name, "/"))
 	}
-	return "made by " + strings.Join(managers, ", ")
+	if len(managers) == 0 {
+		return "not made for this resource"
+	}
+	return fmt.Sprintf("managed by %q", strings.Join(managers, ", "))
 }

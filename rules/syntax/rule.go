@@ -240,7 +240,7 @@ var conditionShape = shape{
 }
 
 // ownConditions are those that reconcel sets itself.
-var ownConditions = []string{"Ready", "Reconciling", "Stalled"}
+var ownConditions = []string{"Ready", "Reconciling", "Stalled", "Kept"}
 
 func (s scope) readConditions(n *yaml.Node) []*Condition {
 	var conditions []*Condition

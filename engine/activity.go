@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A deed is one thing that was done, for the log.
+type deed struct {
+	what   string // created, configured, replaced, adopted, deleted, synced
+	object string // the primary
+	child  string // Kind/namespace/name; "": it was done to the primary
+	rule   string
+	kind   string // of what it was done to
+	why    string
+}
+
+// An activity is the log of what is done. Each deed is a line of its own as long
+// as there are few. Under load they are counted instead, and summed up from time
+// to time: nobody reads ten thousand lines.
+type activity struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	room    float64   // lines that may be written now
+	at      time.Time // when room was right
+	counted map[deed]int
+}
+
+const (
+	mostLines    = 100 // at once
+	linesASecond = 5
+	sumInterval  = 10 * time.Second
+)
+
+func newActivity(log *slog.Logger) *activity {
+	return &activity{log: log, room: mostLines, counted: map[deed]int{}}
+}
+
+// tell logs a deed, or counts it.
+func (a *activity) tell(now time.Time, d deed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.room = min(mostLines, a.room+linesASecond*max(0, now.Sub(a.at).Seconds()))
+	a.at = now
+	if a.room >= 1 {
+		a.room--
+		a.write(d)
+		return
+	}
+	d.object, d.child = "", ""
+	a.counted[d]++
+}
+
+// write logs one deed. What it has not is left out by the handler.
+func (a *activity) write(d deed) {
+	//nolint:sloglint // One of the constants that a deed names.
+	a.log.Info(d.what, "object", d.object, "child", d.child, "rule", d.rule, "why", d.why)
+}
+
+// run writes what was counted until ctx ends, and the rest then.
+func (a *activity) run(ctx context.Context) {
+	tick := time.NewTicker(sumInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			a.flush()
+			return
+		case <-tick.C:
+			a.flush()
+		}
+	}
+}
+
+func (a *activity) flush() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sum()
+}
+
+// sum writes the counts, the largest first.
+func (a *activity) sum() {
+	all := make([]deed, 0, len(a.counted))
+	for d := range a.counted {
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(x, y deed) int {
+		return cmp.Or(a.counted[y]-a.counted[x], cmp.Compare(x.what, y.what), cmp.Compare(x.kind, y.kind), cmp.Compare(x.rule, y.rule), cmp.Compare(x.why, y.why))
+	})
+	const most = 20
+	for i, d := range all {
+		if i == most {
+			a.log.Info("activity summary is incomplete", "lines", len(all)-most)
+			break
+		}
+		a.log.Info("activity summary", "action", d.what, "count", a.counted[d], "kind", d.kind, "rule", d.rule, "why", d.why)
+	}
+	clear(a.counted)
+}

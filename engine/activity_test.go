@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestActivityIsBounded does ten thousand things at once: some have a line of
+// their own, and the others are summed up, so that every one of them is told.
+func TestActivityIsBounded(t *testing.T) {
+	var out bytes.Buffer
+	a := newActivity(slog.New(slog.NewTextHandler(&out, nil)))
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 10_000 {
+		a.tell(now, deed{what: "created", object: fmt.Sprintf("Foo/a/f%d", i), child: fmt.Sprintf("Deployment/a/f%d", i), rule: "foo", kind: "Deployment", why: whyCreated})
+	}
+	a.flush()
+	a.flush() // What was summed up is not summed up again.
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != mostLines+1 {
+		t.Fatalf("there are %d lines", len(lines))
+	}
+	const want = `msg="activity summary" action=created count=9900 kind=Deployment rule=foo why="resource created"`
+	if last := lines[len(lines)-1]; !strings.HasSuffix(last, want) {
+		t.Errorf("the last line is %s", last)
+	}
+	out.Reset()
+	a.tell(now.Add(time.Second), deed{what: "deleted", object: "Foo/a/f", child: "Deployment/a/f", rule: "foo", kind: "Deployment", why: whyUnrendered})
+	if got := out.String(); !strings.HasSuffix(got, "msg=deleted object=Foo/a/f child=Deployment/a/f rule=foo why=\"no longer rendered\"\n") {
+		t.Errorf("a second later: %q", got)
+	}
+}
+
+// BenchmarkActivity logs what a thousand creations a minute log.
+func BenchmarkActivity(b *testing.B) {
+	a := newActivity(slog.New(slog.NewJSONHandler(new(bytes.Buffer), nil)))
+	now := time.Now()
+	for i := range b.N {
+		now = now.Add(60 * time.Millisecond)
+		a.tell(now, deed{what: "created", object: "Foo/a/f", child: "Deployment/a/f", rule: "foo", kind: "Deployment", why: fmt.Sprint(i % 10)})
+	}
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"testing"
+	"time"
+)
+
+// A duel lets two writers undo each other's change for a while, each as soon as
+// its contest lets it. It returns when each of them wrote.
+func duel(a, b *contest, length time.Duration) (writes []time.Duration) {
+	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	now, turn := start, []*contest{a, b}
+	for i := 0; ; i++ {
+		c := turn[i%2]
+		now = now.Add(5 * time.Millisecond) // Until it has seen the other's write.
+		for wait := c.repair(now); wait > 0; wait = c.repair(now) {
+			now = now.Add(wait)
+		}
+		if now.Sub(start) >= length {
+			return writes
+		}
+		writes = append(writes, now.Sub(start))
+	}
+}
+
+func between(writes []time.Duration, from, to time.Duration) (n int) {
+	for _, at := range writes {
+		if from <= at && at < to {
+			n++
+		}
+	}
+	return n
+}
+
+// TestDuel holds what two that restore the same object write together against
+// what is promised: 30 writes in the first minute and two a minute later, as whole rounds of a minute.
+func TestDuel(t *testing.T) {
+	for name, by := range map[string][2]culprit{
+		"somebody who does the same": {},
+		"two reconcels":              {{installation: "a/b", insists: true}, {installation: "c/d"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := &contest{by: by[0]}, &contest{by: by[1]}
+			writes := duel(a, b, 11*time.Minute)
+			if n := between(writes, 0, time.Minute); n > 30 {
+				t.Errorf("%d writes in the first minute: %v", n, writes)
+			}
+			if n := between(writes, time.Minute, 11*time.Minute); n > 22 || n < 18 {
+				t.Errorf("%d writes in ten minutes: %v", n, writes)
+			}
+		})
+	}
+}
+
+// TestContestEnds stops one of two at each moment. The other has restored the
+// object, and knows that it stays so, within a minute.
+func TestContestEnds(t *testing.T) {
+	for name, by := range map[string]culprit{
+		"even": {}, "yields": {installation: "a/b", insists: true}, "insists": {installation: "c/d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, now := &contest{by: by}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+			for range 20 {
+				for wait := c.repair(now); wait > 0; wait = c.repair(now) {
+					now = now.Add(wait)
+				}
+				if c.repairs > freeRepairs && c.standing(now) == 0 {
+					t.Fatalf("it is over with repair %d", c.repairs)
+				}
+				now = now.Add(time.Millisecond)
+			}
+			stopped := now // Just after it has changed the object once more.
+			for wait := c.repair(now); wait > 0; wait = c.repair(now) {
+				now = now.Add(wait)
+			}
+			if end := now.Add(c.standing(now)).Sub(stopped); end > time.Minute {
+				t.Errorf("it ends after %s", end)
+			}
+			later := now.Add(c.standing(now) + time.Second)
+			if wait := c.repair(later); wait != 0 || c.repairs != 1 {
+				t.Errorf("a change after the end waits %s, repair %d", wait, c.repairs)
+			}
+		})
+	}
+}
+
+// TestRareEditsAreUndoneAtOnce edits an object now and then: that is no contest.
+func TestRareEditsAreUndoneAtOnce(t *testing.T) {
+	c, now := &contest{}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for range 50 {
+		if wait := c.repair(now); wait != 0 {
+			t.Fatalf("it waits %s", wait)
+		}
+		now = now.Add(2 * time.Minute)
+	}
+	if (*contest)(nil).standing(now) != 0 || c.standing(now) != 0 {
+		t.Error("there is a contest")
+	}
+}

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A trouble is what keeps a primary from being ready, as people were told.
+type trouble struct {
+	reason  string // "": there is none
+	message string
+	since   time.Time
+	// inherited: an earlier process has sent the Event, as the status shows.
+	inherited bool
+}
+
+// waitingPatience is how long a primary waits before an Event says so.
+const waitingPatience = 30 * time.Second
+
+// report tells people when something has changed for good or for bad. Events
+// are for transitions only, and the same trouble is told once, also by the next
+// process.
+func (p *pass) report(total outcome) {
+	m := p.memory
+	if !m.looked {
+		m.trouble = p.inherited()
+	}
+	if total.state != ready || p.wrote {
+		m.dirty = true
+	}
+	switch total.state {
+	case ready:
+		p.reportRecovered()
+		p.reportSynced()
+		m.told, m.waitingSince = nil, time.Time{}
+	case waiting:
+		p.reportWaiting(total)
+	case stalled:
+		p.reportTrouble(total, "stalled")
+	}
+	p.reportKept()
+}
+
+// inherited returns the trouble of which the status tells, and so of which an
+// Event has told.
+func (p *pass) inherited() trouble {
+	live := liveConditions(p.self.Object)
+	c, patience := live[conditionStalled], time.Duration(0)
+	if c["status"] != string(metav1.ConditionTrue) {
+		c, patience = live[conditionReconciling], waitingPatience
+		if c["reason"] != reasonWaiting {
+			return trouble{}
+		}
+	}
+	reason, _ := c["reason"].(string)
+	message, _ := c["message"].(string)
+	at, _ := c["lastTransitionTime"].(string)
+	since, err := time.Parse(time.RFC3339, at)
+	if err != nil || p.engine.clock.Now().Sub(since) < patience {
+		return trouble{}
+	}
+	return trouble{reason, message, since, true}
+}
+
+// reportTrouble tells of trouble that is news.
+func (p *pass) reportTrouble(total outcome, what string) {
+	m, message := p.memory, brief(total.message())
+	same := m.trouble.reason == total.reason && m.trouble.message == message
+	if same && !m.trouble.inherited {
+		return
+	}
+	since := m.trouble.since
+	if m.trouble.reason == "" {
+		since = p.engine.clock.Now()
+	}
+	m.trouble = trouble{reason: total.reason, message: message, since: since}
+	p.engine.log.Warn(what, "object", p.req.String(), "rule", total.at.rule, "child", total.at.subject,
+		"reason", total.reason, "message", total.text)
+	if !same {
+		p.engine.events.warning(p.self, total.reason, total.message())
+	}
+}
+
+func (p *pass) reportWaiting(total outcome) {
+	m, now := p.memory, p.engine.clock.Now()
+	if m.waitingSince.IsZero() {
+		m.waitingSince = now
+	}
+	if rest := waitingPatience - now.Sub(m.waitingSince); rest > 0 {
+		p.again(rest)
+		return
+	}
+	p.reportTrouble(total, "waiting")
+}
+
+// reportRecovered tells of the end of a trouble that people were told of.
+func (p *pass) reportRecovered() {
+	m := p.memory
+	if m.trouble.reason == "" {
+		return
+	}
+	after := p.engine.clock.Now().Sub(m.trouble.since).Round(time.Second)
+	p.engine.log.Info("recovered", "object", p.req.String(), "was", m.trouble.reason, "after", after)
+	p.engine.events.normal(p.self, reasonRecovered, fmt.Sprintf("ready again: it was %s for %s", m.trouble.reason, after))
+	m.trouble = trouble{}
+}
+
+// reportSynced tells when a generation has converged for the first time.
+func (p *pass) reportSynced() {
+	m, generation := p.memory, p.generation()
+	if !m.dirty {
+		m.synced, m.syncedAt = true, generation // It was so when we came.
+		return
+	}
+	m.dirty = false
+	if m.synced && m.syncedAt == generation || p.saysReady(generation) && !m.synced {
+		m.synced, m.syncedAt = true, generation
+		return
+	}
+	m.synced, m.syncedAt = true, generation
+	p.engine.activity.tell(p.engine.clock.Now(), deed{what: "synced", object: p.req.String(), kind: p.req.Kind.Kind})
+	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is as the rules want it", p.req.Kind.Kind))
+}
+
+// saysReady reports whether the cached status already calls the generation
+// ready, written by an earlier process.
+func (p *pass) saysReady(generation int64) bool {
+	c := liveConditions(p.self.Object)[conditionReady]
+	observed, _ := c["observedGeneration"].(int64)
+	return c["status"] == string(metav1.ConditionTrue) && observed == generation
+}
+
+// mostBrief is the length of a condition's message in bytes: kubectl get pads
+// every row to the longest one. The Event and the log have the whole.
+const mostBrief = 160
+
+// patterns are what the API server adds to the name of a format: an example and
+// the regular expression.
+var patterns = regexp.MustCompile(`\s*\((?:e\.g\. .*?, (?:or .*?, )?)?regex used for validation is '[^']*'\)`)
+
+// brief cuts a message down to what is good to read in a list.
+func brief(s string) string {
+	s = patterns.ReplaceAllString(s, "")
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= mostBrief {
+		return s
+	}
+	return limited(s, mostBrief-len("…"))
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"fmt"
+	"hash/maphash"
+	"time"
+
+	"reconcel/rules"
+)
+
+// What a pass found changed since the one before, as the log says it.
+const (
+	whyStarted    = "reconcel started"
+	whyCreated    = "resource created"
+	whyRules      = "rules changed"
+	whyResource   = "resource changed"
+	whyDependency = "dependency changed"
+	whyGone       = "object was deleted"
+	whyReplaced   = "object was replaced"
+	whyPeriodic   = "periodic apply"
+	whyUnrendered = "no longer rendered"
+	whyEnded      = "resource deleted"
+	whyDeselected = "resource no longer matches"
+)
+
+// A sight is what a pass saw, to be compared with what the next one sees.
+type sight struct {
+	program    *rules.Program // nil: there was no pass yet
+	version    string         // resourceVersion of the primary
+	generation int64
+	marks      uint64 // a hash of its labels and annotations
+}
+
+var markSeed = maphash.MakeSeed()
+
+// see compares what there is with what the last pass saw, and returns what has
+// changed. Labels and annotations are looked at only if the primary has changed.
+func (s *sight) see(program *rules.Program, self *object, started time.Time) (why string) {
+	first, reloaded := s.program == nil, s.program != program
+	s.program = program
+	changed := false
+	if version := self.GetResourceVersion(); version != s.version {
+		generation, marks := self.GetGeneration(), marksOf(self)
+		changed = generation == 0 || generation != s.generation || marks != s.marks
+		s.version, s.generation, s.marks = version, generation, marks
+	}
+	switch {
+	case first && self.GetCreationTimestamp().Time.Before(started.Truncate(time.Second)):
+		return whyStarted
+	case first:
+		return whyCreated
+	case reloaded:
+		return whyRules
+	case changed:
+		return whyResource
+	}
+	return whyDependency
+}
+
+// marksOf returns a hash of the labels and annotations of an object.
+func marksOf(o *object) (sum uint64) {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	for _, section := range [...]string{"labels", "annotations"} {
+		marks, _ := metadata[section].(map[string]any)
+		for key, value := range marks {
+			text, _ := value.(string)
+			sum += maphash.String(markSeed, section+"\x00"+key+"\x00"+text) // In any order.
+		}
+	}
+	return sum
+}
+
+// did logs what was done to an object.
+func (p *pass) did(what string, d *rules.Desired, why string) {
+	id := d.Identity
+	p.engine.activity.tell(p.engine.clock.Now(), deed{
+		what: what, object: p.req.String(), child: name(id.GVK.Kind, id.Namespace, id.Name),
+		rule: d.Child.Rule.Name, kind: id.GVK.Kind, why: why,
+	})
+}
+
+// told logs what was done to an object that is known by its name alone.
+func (e *Engine) told(what string, primary Request, child, rule string, k Kind, why string) {
+	e.activity.tell(e.clock.Now(), deed{what: what, object: primary.String(), child: child, rule: rule, kind: k.GVK.Kind, why: why})
+}
+
+// whyMissing says why an object is created.
+func (p *pass) whyMissing(w *written) string {
+	switch {
+	case w.replaced:
+		return whyReplaced
+	case w.uid != "":
+		return whyGone
+	}
+	return p.why
+}
+
+// repaired tells people that somebody else's change was undone.
+func (p *pass) repaired(d *rules.Desired, by culprit) {
+	id := d.Identity
+	p.did("configured", d, "drift: "+by.String())
+	p.engine.events.normal(p.self, reasonRepaired, fmt.Sprintf("restored %s: %s", name(id.GVK.Kind, id.Namespace, id.Name), by))
+}
