@@ -63,7 +63,7 @@ func (p *diffPass) run(ctx context.Context) {
 	if len(p.errs) > 0 {
 		return // What was rendered without knowing all means nothing.
 	}
-	if p.self.GetAnnotations()[rules.AnnotationPaused] == "true" {
+	if rules.Paused(p.self.Object) {
 		p.tell("is paused by its annotation %s, and left alone", rules.AnnotationPaused)
 		return
 	}

@@ -81,6 +81,7 @@ const (
 	reasonDeleting        = "Deleting"
 	reasonNamespaceEnding = "NamespaceTerminating"
 	reasonPaused          = "Paused"
+	reasonPauseIgnored    = "PauseIgnored"
 	reasonResumed         = "Resumed"
 )
 

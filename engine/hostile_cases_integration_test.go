@@ -137,7 +137,7 @@ func (h *hostile) forged() []map[string]any {
 		{"labels": map[string]any{"reconcel.dev/rule": rule}, "annotations": map[string]any{"reconcel.dev/owner": string(victim.GetUID()) + "/ConfigMap/" + h.namespace + "/victim"}},
 		{"annotations": map[string]any{"reconcel.dev/owner": "////", "reconcel.dev/applied": "x", "reconcel.dev/orphan": "true"}},
 		{"annotations": map[string]any{"reconcel.dev/owner": uid}},
-		{"annotations": map[string]any{"reconcel.dev/paused": "TRUE"}},
+		{"annotations": map[string]any{"reconcel.dev/paused": "maybe"}},
 		{"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("{", 200_000)}},
 		{"finalizers": []any{"reconcel.dev/" + rule}},
 		{"finalizers": []any{"reconcel.dev/far-literal-" + h.namespace}},

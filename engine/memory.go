@@ -33,6 +33,7 @@ type memory struct {
 	trouble trouble
 
 	pause        pauseState
+	pauseMistake string            // what people were told of a pause that has no effect; "": nothing is wrong
 	dirty        bool              // something was written, or was not ready, since the last Synced
 	synced       bool              // some generation has been ready
 	waitingSince time.Time         // zero: it is not waiting

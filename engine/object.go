@@ -79,10 +79,7 @@ func (o *object) orphan() bool {
 }
 
 // paused reports whether the object, a primary, is to be left alone.
-func (o *object) paused() bool {
-	s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationPaused)
-	return s == "true"
-}
+func (o *object) paused() bool { return rules.Paused(o.Object) }
 
 // hasFinalizer reports whether the object, a primary, carries the finalizer of
 // a rule.

@@ -41,9 +41,20 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 func (p *pass) resume() {
 	if p.memory.pause == resting || p.memory.pause == unknown && p.saysPaused() {
 		p.engine.log.Info("resumed", "object", p.req.String())
-		p.engine.events.normal(p.self, reasonResumed, "the annotation "+rules.AnnotationPaused+" is gone")
+		p.engine.events.normal(p.self, reasonResumed, "the annotation "+rules.AnnotationPaused+" is removed or false")
 	}
 	p.memory.pause = running
+}
+
+// tellPauseIgnored tells people, once for each message, that what they have
+// written to pause the primary has no effect. At 3 am that is the button.
+func (p *pass) tellPauseIgnored() {
+	mistake := rules.PauseMistake(p.self.Object)
+	if mistake != "" && mistake != p.memory.pauseMistake && (p.matches() || p.primary.held(p.self)) {
+		p.engine.log.Warn("pause ignored", "object", p.req.String(), "reason", reasonPauseIgnored, "message", mistake)
+		p.engine.events.warning(p.self, reasonPauseIgnored, mistake)
+	}
+	p.memory.pauseMistake = mistake
 }
 
 // saysPaused reports whether the primary's status, written by this process or

@@ -51,8 +51,11 @@ func TestPaused(t *testing.T) {
 	w.has(widgets, "one", map[string]any{"status.value": "other", "metadata.labels.value": "other"})
 	w.is(widgets, "one", "Ready", "True")
 
-	// One that is being deleted waits, too.
-	w.patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/paused":"true"}}}`)
+	// One that is being deleted waits, too. First the annotation is misspelt.
+	w.patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/pause":"true"}}}`)
+	w.told("Widget", "one", "PauseIgnored")
+	w.is(widgets, "one", "Ready", "True")
+	w.patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/paused":"Yes"}}}`)
 	w.is(widgets, "one", "Ready", "Unknown")
 	w.delete(widgets, "one")
 	w.settles()

@@ -107,6 +107,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 		return p.leaveAlone(ctx, now)
 	}
 	p.resume()
+	p.tellPauseIgnored()
 
 	total := p.rules(ctx)
 	p.clearLeftovers(ctx)

@@ -127,7 +127,7 @@ const (
 	AnnotationApplied = "reconcel.dev/applied" // hash of the rendering that was last applied
 	AnnotationOwner   = "reconcel.dev/owner"   // UID/Kind.group/namespace/name of the primary, where no owner reference may stand
 	AnnotationOrphan  = "reconcel.dev/orphan"  // "true": the object stays when its primary goes
-	AnnotationPaused  = "reconcel.dev/paused"  // "true", on a primary: it is left alone
+	AnnotationPaused  = "reconcel.dev/paused"  // on a primary: see Paused
 	finalizerPrefix   = reserved
 )
 

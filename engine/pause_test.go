@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"reconcel/rules"
+)
+
+// heard keeps the Events that an engine records.
+type heard struct{ events []string }
+
+func (h *heard) Record(_ corev1.ObjectReference, eventType, reason, _, note string) {
+	h.events = append(h.events, eventType+" "+reason+": "+note)
+}
+
+// An operator who mistypes the annotation is told once, and again when the
+// mistake is another one.
+func TestPauseWithoutEffectIsTold(t *testing.T) {
+	e, req := converged(t)
+	told, log := &heard{}, &bytes.Buffer{}
+	e.events, e.log = recorder{told}, slog.New(slog.NewTextHandler(log, nil))
+	self := e.plan.Load().primaries[req.Kind].watch.cached.Load().get(req.Namespace, req.Name)
+	const misspelt = "Warning PauseIgnored: annotation reconcel.dev/pause has no meaning: the resource is not paused (did you mean reconcel.dev/paused?)"
+	const unclear = `Warning PauseIgnored: annotation reconcel.dev/paused has the value "maybe", which is neither true nor false: the resource is not paused (write true)`
+	var want []string
+	for _, step := range []struct {
+		annotations map[string]string
+		tells       string
+	}{
+		{map[string]string{"reconcel.dev/pause": "true"}, misspelt},
+		{map[string]string{"reconcel.dev/pause": "true"}, ""},
+		{map[string]string{rules.AnnotationPaused: "maybe"}, unclear},
+		{nil, ""},
+		{map[string]string{rules.AnnotationPaused: "maybe"}, unclear},
+	} {
+		self.SetAnnotations(step.annotations)
+		if _, err := e.reconcile(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		if step.tells != "" {
+			want = append(want, step.tells)
+		}
+		if !slices.Equal(told.events, want) {
+			t.Fatalf("with %v the Events are %q, want %q", step.annotations, told.events, want)
+		}
+	}
+	if n := strings.Count(log.String(), `level=WARN msg="pause ignored"`); n != 3 {
+		t.Errorf("%d lines in the log:\n%s", n, log)
+	}
+}

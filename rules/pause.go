@@ -1,0 +1,105 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reconcel/rules/syntax"
+)
+
+// pausing tells the values of AnnotationPaused that pause a primary from those
+// that do not. Letter case does not count.
+var pausing = map[string]bool{
+	"true": true, "t": true, "yes": true, "y": true, "on": true, "1": true,
+	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false, "": false,
+}
+
+// Paused reports whether the annotation AnnotationPaused of an object asks to
+// leave it alone. A value that is neither true nor false does not: a typing
+// error must not stop repairs and deletions unseen. PauseMistake tells of it.
+func Paused(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	value, ok := annotations[AnnotationPaused].(string)
+	if !ok {
+		return false
+	}
+	yes, _ := pauses(value)
+	return yes
+}
+
+// pauses reports whether a value pauses, and whether it is understood at all.
+func pauses(value string) (yes, understood bool) {
+	yes, understood = pausing[strings.ToLower(strings.TrimSpace(value))]
+	return yes, understood
+}
+
+// PauseMistake says what is wrong with an attempt to pause an object that has no
+// effect: a value that is neither true nor false, a misspelt annotation, or a
+// label in its place. It returns "" where there is no such attempt, and where the
+// object is paused nevertheless.
+func PauseMistake(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if value, ok := annotations[AnnotationPaused].(string); ok {
+		switch yes, understood := pauses(value); {
+		case yes:
+			return ""
+		case !understood:
+			return fmt.Sprintf("annotation %s has the value %q, which is neither true nor false: the resource is not paused (write true)",
+				AnnotationPaused, abbreviated(value))
+		}
+	}
+	if key := misspelt(annotations); key != "" {
+		return fmt.Sprintf("annotation %s has no meaning: the resource is not paused (did you mean %s?)", key, AnnotationPaused)
+	}
+	labels, _ := metadata["labels"].(map[string]any)
+	if value, ok := labels[AnnotationPaused].(string); ok && wanted(value) {
+		return fmt.Sprintf("label %s has no meaning: the resource is not paused (set it as an annotation)", AnnotationPaused)
+	}
+	if key := misspelt(labels); key != "" {
+		return fmt.Sprintf("label %s has no meaning: the resource is not paused (did you mean the annotation %s?)", key, AnnotationPaused)
+	}
+	return ""
+}
+
+// wanted reports whether a value under a wrong key may be meant to pause.
+func wanted(value string) bool {
+	yes, understood := pauses(value)
+	return yes || !understood
+}
+
+// misspelt returns the first key that may be meant to be AnnotationPaused, or "".
+func misspelt(marks map[string]any) string {
+	first := ""
+	for key, value := range marks {
+		name, own := strings.CutPrefix(key, reserved)
+		if !own || key == AnnotationPaused || slices.Contains(ownMarks, key) {
+			continue
+		}
+		if text, _ := value.(string); wanted(text) && resemblesPaused(name) && (first == "" || key < first) {
+			first = key
+		}
+	}
+	return first
+}
+
+// ownMarks are the keys that reconcel itself sets.
+var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationOwner, AnnotationOrphan}
+
+// resemblesPaused reports whether a name behind reconcel's prefix may stand for
+// "paused".
+func resemblesPaused(name string) bool {
+	name = strings.ToLower(name)
+	return name == "paused" || name == "suspend" || name == "suspended" || syntax.Nearest(name, []string{"paused"}) != ""
+}
+
+// abbreviated returns the beginning of a text that anybody can have written.
+func abbreviated(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
