@@ -242,19 +242,30 @@ func (e *Engine) takeStock(ctx context.Context, program *rules.Program) (past, e
 func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
 	const patience = 30 * time.Second
 	deadline := e.clock.Now().Add(patience)
-	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		missing := unsettled(watches)
 		if len(missing) == 0 {
 			return true, nil
 		}
 		e.say("waiting for " + strings.Join(missing, "; "))
 		if !slices.ContainsFunc(watches, (*watch).pending) || e.clock.Now().After(deadline) {
-			e.log.Warn("starting without some kinds", "missing", missing)
+			e.log.Log(ctx, missingLevel(watches), "starting without some kinds", "missing", missing)
 			return true, nil
 		}
 		return false, nil
 	})
 	return err == nil
+}
+
+// missingLevel is how much people need to hear of kinds without a cache. One that
+// is being listed needs nobody: it comes by itself.
+func missingLevel(watches []*watch) slog.Level {
+	for _, w := range watches {
+		if slices.ContainsFunc(w.troubles(), func(err error) bool { return !isOutOfReach(err) && !errors.Is(err, errStarting) }) {
+			return slog.LevelWarn
+		}
+	}
+	return slog.LevelInfo
 }
 
 // unsettled names the kinds that have no cache yet.

@@ -85,6 +85,7 @@ func (f *following) fill(ctx context.Context, p *part) {
 	helpers.Go(func() {
 		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 			f.filled(p, informer.GetIndexer())
+			f.confirm(ctx, p)
 		}
 	})
 	informer.RunWithContext(ctx)
@@ -96,9 +97,7 @@ func (f *following) fill(ctx context.Context, p *part) {
 // gone from it meanwhile, if it was filled before. The rest is told by onReady.
 func (f *following) filled(p *part, objects cache.Indexer) {
 	log, kind := p.log(f.log), f.cache.kind.GVK.String()
-	if p.refused.Swap(nil) != nil {
-		log.Info("may be read again", "kind", kind)
-	}
+	p.refused.Store(nil)
 	before := p.show(objects)
 	f.watch.cached.Store(f.cache)
 	log.Debug("watching", "kind", kind, "selector", f.watch.key.selector, "objects", len(objects.ListKeys()))

@@ -22,6 +22,7 @@ type part struct {
 	listed    atomic.Pointer[listing]
 	problem   atomic.Pointer[error] // why it is not filled yet; nil: it is
 	refused   atomic.Pointer[error] // why it may not be read; if it was filled before, what it holds gets old
+	denial    denial                // what people are told of that
 }
 
 // A listing is what was listed of a part, and what has come of it since.
@@ -115,13 +116,18 @@ func (ws *watches) partTrouble(w *watch, p *part, err error) {
 	}
 }
 
-// refusal notes that a part may not be read, and logs it when it is news.
+// refusal notes that a part may not be read, and logs it when that has lasted.
 func (ws *watches) refusal(w *watch, p *part, err error) {
-	switch again := p.refused.Swap(&err) != nil; {
+	p.refused.Store(&err)
+	log := p.log(ws.log).With("kind", w.key.gvk.String(), "reason", err)
+	switch {
 	case !p.filled():
 		ws.partTrouble(w, p, err)
-	case !again:
-		p.log(ws.log).Warn("may not be read any more, what is known of it gets old", "kind", w.key.gvk.String(), "reason", err)
+		p.denial.noteTold(time.Now())
+	case p.denial.note(time.Now()):
+		log.Warn("lost permission to watch; cached data may be stale")
+	default:
+		log.Debug("watch denied, trying again")
 	}
 }
 

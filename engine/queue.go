@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
 	"sync"
@@ -116,18 +118,28 @@ func (e *Engine) requeue(ctx context.Context, req Request, result Result, err er
 		if result.RequeueAfter > 0 {
 			e.queue.AddAfter(req, result.RequeueAfter)
 		}
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || e.queue.ShuttingDown(): // Nobody tries again in this process.
 	case isForbidden(err): // Not ever later: the grant of a permission sends no event.
 		e.log.Warn("will try again", "object", req.String(), "error", err)
 		e.queue.Forget(req)
 		e.queue.AddAfter(req, jitter(forbiddenRetry, e.random))
 	default:
-		e.log.Info("will try again", "object", req.String(), "attempt", e.queue.NumRequeues(req)+1, "error", err)
+		e.log.Log(ctx, retryLevel(err), "will try again", "object", req.String(), "attempt", e.queue.NumRequeues(req)+1, "error", err)
 		e.queue.AddRateLimited(req)
 		if result.RequeueAfter > 0 {
 			e.queue.AddAfter(req, result.RequeueAfter) // The earlier of the two counts.
 		}
 	}
+}
+
+// retryLevel is how much people need to hear of an error that is tried again.
+// That a cache is being filled, or has just ended with its kind or the process,
+// is no trouble.
+func retryLevel(err error) slog.Level {
+	if errors.Is(err, errStarting) {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 // serve reconciles one request and turns a panic into an error, so that one

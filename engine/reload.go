@@ -110,7 +110,7 @@ func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch) error {
 		return ctx.Err()
 	}
 	if missing := unsettled(fresh); err != nil || len(missing) > 0 {
-		e.log.Warn("following other rules without some kinds", "missing", missing)
+		e.log.Log(ctx, missingLevel(fresh), "following other rules without some kinds", "missing", missing)
 	}
 	return nil
 }

@@ -143,7 +143,11 @@ func (e *Engine) enqueueLeavers(ctx context.Context, primary *primaryKind) error
 func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Context) error) {
 	_ = wait.PollUntilContextCancel(ctx, sweepInterval, true, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.Is(err, errStarting):
+			e.log.Debug("will try again", "task", what, "error", err)
+		default:
 			e.log.Warn("will try again", "task", what, "error", err)
 		}
 		return err == nil, nil

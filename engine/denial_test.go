@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// A lockedLog is a log that is written and read at once.
+type lockedLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) count(line string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), line)
+}
+
+const (
+	lostLine     = `level=WARN msg="lost permission to watch; cached data may be stale" kind="/v1, Kind=Service"`
+	restoredLine = `level=INFO msg="watch permission restored" kind="/v1, Kind=Service"`
+)
+
+// denied follows Services that may be watched for a minute, then not for a
+// while, and then again for a minute. What may be listed meanwhile is none of
+// its business: lists go on.
+func denied(t *testing.T, during time.Duration) *lockedLog {
+	t.Helper()
+	k, log := services, &lockedLog{}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"})
+	began := time.Now()
+	denies := func() bool {
+		passed := time.Since(began)
+		return passed >= time.Minute && passed < time.Minute+during
+	}
+	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
+		if denies() {
+			return true, nil, apierrors.NewForbidden(k.GVR.GroupResource(), "", nil)
+		}
+		follows := apiwatch.NewFake()
+		if time.Since(began) < time.Minute {
+			time.AfterFunc(time.Minute-time.Since(began), follows.Stop)
+		}
+		return true, follows, nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+during)
+	defer cancel()
+	ws := &watches{client: client, log: slog.New(slog.NewTextHandler(log, nil)), kinds: oneKind{kind: k}, arrivals: &arrivals{}}
+	ws.start(ctx, &watch{key: watchKey{k.GVK, "", primaryRole}, onEvent: func(*object) {}, onReady: func() {}})
+	ws.wait()
+	return log
+}
+
+// An API server that restarts denies everything until it has read its roles.
+func TestRestartOfTheAPIServerIsNoLostPermission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if log := denied(t, 9*time.Second); log.count("permission") > 0 {
+			t.Errorf("it reads as a lost permission:\n%s", &log.text)
+		}
+	})
+}
+
+func TestLostPermissionIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := denied(t, 5*time.Minute)
+		if log.count(lostLine) != 1 || log.count(restoredLine) != 1 {
+			t.Errorf("want one line when it is lost and one when it is restored:\n%s", &log.text)
+		}
+	})
+}
+
+// Who waits for a lost permission to be told must not wait for more than a
+// minute.
+func TestLostPermissionIsToldSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if log := denied(t, 50*time.Second); log.count(lostLine) != 1 {
+			t.Errorf("it is not told within 50 s:\n%s", &log.text)
+		}
+	})
+}
+
+// A kind that is still being listed comes by itself; one that is denied does not.
+func TestSlowStartIsNoWarning(t *testing.T) {
+	slow, barred := &watch{}, &watch{}
+	var err error = apierrors.NewForbidden(services.GVR.GroupResource(), "", nil)
+	barred.problem.Store(&err)
+	if got := missingLevel([]*watch{slow}); got != slog.LevelInfo {
+		t.Errorf("a slow start is told at level %s", got)
+	}
+	if got := missingLevel([]*watch{slow, barred}); got != slog.LevelWarn {
+		t.Errorf("a missing permission is told at level %s", got)
+	}
+}
+
+// A process that stops does not say that it will try again.
+func TestStopSaysNothingOfRetries(t *testing.T) {
+	e, req := converged(t)
+	log := &lockedLog{}
+	e.log = slog.New(slog.NewTextHandler(log, nil))
+	e.requeue(t.Context(), req, Result{}, errStarting)
+	e.queue.ShutDown()
+	e.requeue(t.Context(), req, Result{}, apierrors.NewInternalError(context.Canceled))
+	if log.count("will try again") > 0 {
+		t.Errorf("it says so:\n%s", &log.text)
+	}
+}
