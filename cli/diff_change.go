@@ -97,7 +97,8 @@ var notCompared = [][]string{
 	{"metadata", "managedFields"}, {"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "uid"},
 	{"metadata", "creationTimestamp"}, {"metadata", "deletionTimestamp"}, {"metadata", "deletionGracePeriodSeconds"},
 	{"metadata", "selfLink"},
-	{"metadata", "annotations", rules.AnnotationApplied}, {"metadata", "annotations", annotationLastApplied},
+	{"metadata", "annotations", rules.AnnotationApplied}, {"metadata", "annotations", rules.AnnotationInstallation},
+	{"metadata", "annotations", annotationLastApplied},
 }
 
 // compared returns a copy of an object with what counts in a comparison.

@@ -52,14 +52,14 @@ func (p *pass) whoChanged(ctx context.Context, k Kind, d *rules.Desired, w *writ
 	if err != nil {
 		return culprit{}
 	}
-	return culpritOf(u, identifying(desired), w.fields, p.engine.installation())
+	return culpritOf(u, identifying(desired), w.fields, p.engine.installation)
 }
 
 // culpritOf compares an object with what we want of it, and with what we owned
 // of it after our last write.
 func culpritOf(u *unstructured.Unstructured, desired map[string]any, before fields, own string) culprit {
 	c := culprit{}
-	if other := u.GetAnnotations()[annotationInstallation]; other != "" && other != own {
+	if other := u.GetAnnotations()[rules.AnnotationInstallation]; other != "" && other != own {
 		c.installation, c.insists = other, other < own
 		c.name(differing(u.Object, desired, nil))
 		return c
@@ -223,10 +223,3 @@ func similar(live, desired any) bool {
 	}
 	return sameValue(desired, live)
 }
-
-// annotationInstallation names the installation that wrote an object last.
-const annotationInstallation = "reconcel.dev/installation"
-
-// installation is what this installation is called: the namespace and name of
-// its own objects.
-func (e *Engine) installation() string { return e.options.Namespace + "/" + e.options.Name }

@@ -6,6 +6,8 @@ import (
 	"unique"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
 )
 
 // TestCulprit reads off an object who has changed what is ours.
@@ -37,7 +39,7 @@ func TestCulprit(t *testing.T) {
 		},
 		"another reconcel": {
 			managed:     `[{"manager":"reconcel","operation":"Apply","fieldsV1":` + before + `}]`,
-			annotations: map[string]any{annotationInstallation: "dev/reconcel"},
+			annotations: map[string]any{rules.AnnotationInstallation: "dev/reconcel"},
 			spec:        `{"replicas":2,"paused":false,"template":{"spec":{"containers":[{"name":"web","image":"nginx:dev"}]}}}`,
 			want:        `reconcel "dev/reconcel" changed spec.template.spec.containers`,
 		},

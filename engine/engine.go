@@ -79,8 +79,9 @@ type Engine struct {
 	inFlight int
 	coverage *rules.Coverage
 
-	activity *activity
-	started  time.Time
+	activity     *activity
+	started      time.Time
+	installation string // namespace/name, which marks what this engine applies
 
 	memories  memories
 	metrics   *metrics

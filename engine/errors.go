@@ -131,7 +131,7 @@ func refused(err error) error {
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return err
-	case s.Code == http.StatusForbidden && denied.MatchString(s.Message):
+	case s.Code == http.StatusForbidden && policyDenial.MatchString(s.Message):
 		return &terminalError{reasonRefused, forbiddenRetry, err}
 	case s.Code == http.StatusForbidden || s.Code == http.StatusUnauthorized:
 		return &terminalError{reasonForbidden, forbiddenRetry, permission(err)}
@@ -143,9 +143,9 @@ func refused(err error) error {
 	return err
 }
 
-// denied matches what the API server says when it answers 403 though nobody lacks
+// policyDenial matches what the API server says when it answers 403 though nobody lacks
 // a permission: a quota is used up, or admission has decided.
-var denied = regexp.MustCompile(`exceeded quota|admission webhook|ValidatingAdmissionPolicy|violates PodSecurity|maximum .* usage per`)
+var policyDenial = regexp.MustCompile(`exceeded quota|admission webhook|ValidatingAdmissionPolicy|violates PodSecurity|maximum .* usage per`)
 
 // lacked matches what the API server says of a permission that is missing.
 var lacked = regexp.MustCompile(`cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)

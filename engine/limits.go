@@ -15,7 +15,7 @@ const renderTimeout = 2 * time.Second
 // may heal by itself.
 func (p *pass) render() {
 	p.primary.Render(rules.Input{
-		Self: p.self.Object, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
+		Self: p.self.Object, Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
 		Coverage: p.engine.coverage,
 	}, p.rendering)
 	p.retryTimedOut()

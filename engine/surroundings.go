@@ -64,8 +64,9 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 		client: s.Client, kinds: s.Kinds, events: recorder{s.Events}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
 		activity: newActivity(options.Log), started: s.Clock.Now(),
-		memories:  memories{of: map[Request]*memory{}},
-		inventory: newInventory(s.Client, options.Namespace, InventoryName(options.Name), options.Log),
+		installation: options.Namespace + "/" + options.Name,
+		memories:     memories{of: map[Request]*memory{}},
+		inventory:    newInventory(s.Client, options.Namespace, InventoryName(options.Name), options.Log),
 	}
 	e.metrics = newMetrics(options.Metrics, e.queue.Len)
 	options.Metrics.MustRegister(census{e.plan.Load})

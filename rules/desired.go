@@ -27,7 +27,8 @@ func (d *Desired) carried() bool {
 func (c *Child) keeps() bool { return c.OnChange == Keep || c.Timeout > 0 }
 
 // AppendApply appends the body of a server-side apply of the child: the
-// rendering with labels, owner reference and AnnotationApplied. uid pins the
+// rendering with labels, owner reference, AnnotationApplied and
+// AnnotationInstallation. uid pins the
 // apply to one incarnation and resourceVersion "1" makes it create-only; each
 // is left out when empty.
 //
@@ -36,7 +37,11 @@ func (d *Desired) AppendApply(dst []byte, uid, resourceVersion string) []byte {
 	dst = append(dst, d.body...)
 	dst = append(dst, `"`+AnnotationApplied+`":"`...)
 	dst = hex.AppendEncode(dst, d.Hash[:])
-	dst = append(dst, `"}`...)
+	dst = append(dst, '"')
+	if d.installation != "" {
+		dst = expr.AppendString(append(dst, `,"`+AnnotationInstallation+`":`...), d.installation)
+	}
+	dst = append(dst, '}')
 	if resourceVersion != "" {
 		dst = expr.AppendString(append(dst, `,"resourceVersion":`...), resourceVersion)
 	}

@@ -30,8 +30,9 @@ func TestFoo(t *testing.T) {
 	if !strings.HasPrefix(apply, `x{"apiVersion"`) || !strings.HasSuffix(apply, end) {
 		t.Error(apply)
 	}
+	d.installation = "default/reconcel"
 	apply = string(d.AppendApply(nil, "", ""))
-	if !strings.HasSuffix(apply, `"annotations":{"reconcel.dev/applied":"`+d.HashString()+`"}}}`) {
+	if !strings.HasSuffix(apply, `"annotations":{"reconcel.dev/applied":"`+d.HashString()+`","reconcel.dev/installation":"default/reconcel"}}}`) {
 		t.Error(apply)
 	}
 }

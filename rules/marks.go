@@ -22,7 +22,7 @@ func Marks(body []byte) ([]byte, error) {
 	out.SetResourceVersion(o.GetResourceVersion())
 	out.SetOwnerReferences(o.GetOwnerReferences())
 	out.SetLabels(only(o.GetLabels(), LabelRule, LabelChild))
-	out.SetAnnotations(only(o.GetAnnotations(), AnnotationApplied, AnnotationOwner, AnnotationOrphan))
+	out.SetAnnotations(only(o.GetAnnotations(), AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan))
 	return json.Marshal(out.Object)
 }
 

@@ -125,10 +125,13 @@ const (
 	LabelRule         = "reconcel.dev/rule"
 	LabelChild        = "reconcel.dev/child"
 	AnnotationApplied = "reconcel.dev/applied" // hash of the rendering that was last applied
-	AnnotationOwner   = "reconcel.dev/owner"   // UID/Kind.group/namespace/name of the primary, where no owner reference may stand
-	AnnotationOrphan  = "reconcel.dev/orphan"  // "true": the object stays when its primary goes
-	AnnotationPaused  = "reconcel.dev/paused"  // on a primary: see Paused
-	finalizerPrefix   = reserved
+	// AnnotationInstallation is the namespace/name of the installation that
+	// applied the object last.
+	AnnotationInstallation = "reconcel.dev/installation"
+	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, where no owner reference may stand
+	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary goes
+	AnnotationPaused       = "reconcel.dev/paused" // on a primary: see Paused
+	finalizerPrefix        = reserved
 )
 
 // Finalizer returns the finalizer that a primary carries for a rule that has

@@ -38,6 +38,9 @@ var ErrUnwatched = errors.New("its kind is not watched yet")
 // Input is all that a rendering may read.
 type Input struct {
 	Self map[string]any // the primary; never written to
+	// Installation is the value of AnnotationInstallation in the body of an
+	// apply; "" leaves the annotation out. It is not part of the rendering.
+	Installation string
 	// Observed returns the live child of that identity, if it exists and
 	// belongs to the primary.
 	Observed func(Identity) Live
@@ -188,6 +191,8 @@ type Desired struct {
 	// Tracked: it belongs to the primary by AnnotationOwner, because an owner
 	// reference is not possible, or would take it away too early.
 	Tracked bool
+
+	installation string // Input.Installation
 
 	body    []byte  // JSON object up to and within metadata.annotations, see AppendApply
 	span    span    // of body in Rendering.buf
