@@ -29,7 +29,7 @@ func startReplica(t *testing.T, binary string, cluster *devcluster.Cluster, name
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Cmd = exec.Command(binary, "run", "--leader-elect", "-f", "../examples/foo/rules.yaml",
+	r.Cmd = exec.Command(binary, "run", "-f", "../examples/foo/rules.yaml",
 		"--kubeconfig", cluster.UserKubeconfig(t, "reconcel"), "--listen", "off", "--namespace", "default")
 	r.Stderr = log
 	if err := r.Start(); err != nil {
@@ -65,6 +65,16 @@ func (r *replica) says(t *testing.T, text string, within time.Duration) time.Dur
 		}
 		rest(t, 20*time.Millisecond)
 	}
+}
+
+// hostname is what the identity of a process begins with.
+func hostname(t *testing.T) string {
+	t.Helper()
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 func (r *replica) signal(t *testing.T, s syscall.Signal) {
@@ -111,7 +121,12 @@ func TestOneLeads(t *testing.T) {
 	first := startReplica(t, binary, cluster, "first")
 	first.says(t, "msg=running", 30*time.Second)
 	second := startReplica(t, binary, cluster, "second")
-	second.says(t, "standing by", 30*time.Second)
+	// It is compared with the time that a process takes to start.
+	second.says(t, "msg=starting", 30*time.Second)
+	if took := second.says(t, `msg="standing by" lease=default/reconcel holder=`+hostname(t), 10*time.Second); took > 2*time.Second {
+		t.Errorf("it took %s until a second process said who leads", took)
+	}
+	second.says(t, "a second installation needs another --name", time.Second)
 	works()
 
 	// One that is asked to stop gives the Lease back.

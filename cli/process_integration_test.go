@@ -36,7 +36,8 @@ func buildBinary(t *testing.T) string {
 func start(t *testing.T, binary string, cluster *devcluster.Cluster) *process {
 	t.Helper()
 	p := &process{ready: make(chan struct{}), done: make(chan error, 1)}
-	p.Cmd = exec.Command(binary, "run", "-f", "../examples/foo/rules.yaml", "-f", "../examples/databasemanager/rules.yaml",
+	// Without the Lease: a process that is killed would keep the next one waiting.
+	p.Cmd = exec.Command(binary, "run", "--leader-elect=false", "-f", "../examples/foo/rules.yaml", "-f", "../examples/databasemanager/rules.yaml",
 		"--kubeconfig", cluster.UserKubeconfig(t, "reconcel"), "--listen", "off")
 	stderr, err := p.StderrPipe()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +31,9 @@ func listenFor(flag, address string) (*server, error) {
 		return &server{}, nil
 	}
 	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, failed(fmt.Errorf("%w: another reconcel may be running on this machine; a second installation needs --name and %s", err, flag))
+	}
 	if err != nil {
 		return nil, failed(fmt.Errorf("%w: choose another address with %s, or %s=off", err, flag, flag))
 	}

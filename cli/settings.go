@@ -44,7 +44,7 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
 	flags.StringVar(&s.name, "name", "reconcel", "name of reconcel's own objects; two instances need two names")
 	s.only.flag(flags, "follow these namespaces alone, and ask nothing of the cluster as a whole; may be repeated (default: all)")
-	flags.BoolVar(&s.lead, "leader-elect", inPod(), "stand by while another process with the same name and namespace works (default: in a Pod)")
+	flags.BoolVar(&s.lead, "leader-elect", true, "hold the Lease of this name and namespace to work, and stand by while another process holds it")
 	flags.Var(&s.workers, "workers", "resources that are reconciled at a time")
 	flags.Var(&s.qps, "qps", "requests per second to the API server; 0: no limit, its own priorities decide")
 	flags.Var(&s.burst, "burst", "requests that may exceed qps at once; 0: twice qps")

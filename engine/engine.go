@@ -141,6 +141,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer e.broadcaster.stop()
 	defer e.watches.wait()
 	defer cancel()
+	if e.candidate != nil {
+		e.watches.running.Go(func() { e.candidate.look(ctx) })
+	}
 	former, err := e.takeInventory(ctx, e.program)
 	if err != nil {
 		return nil // Stopped before it began.
@@ -175,7 +178,6 @@ func (e *Engine) Run(ctx context.Context) error {
 // returns false if it never came to that.
 func (e *Engine) standBy(ctx context.Context) bool {
 	e.say("")
-	e.log.Info("standing by", "lease", e.options.Namespace+"/"+e.options.Name)
 	for {
 		select {
 		case r := <-e.reloads:

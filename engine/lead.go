@@ -115,12 +115,15 @@ type lease struct {
 	resourcelock.Interface
 	term    *term
 	trouble *leaseTrouble
+	notice  *leaseNotice
 }
 
 // Get implements resourcelock.Interface.
 func (l lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	l.trouble.note(reading, err)
+	if l.trouble.note(reading, err); err == nil {
+		l.notice.note(record)
+	}
 	return record, raw, err
 }
 
@@ -155,6 +158,7 @@ func (l lease) note(at time.Time, r resourcelock.LeaderElectionRecord, err error
 // A candidate stands for the Lease.
 type candidate struct {
 	elector *leaderelection.LeaderElector
+	lock    lease
 	term    *term
 	trouble *leaseTrouble
 	won     chan struct{} // closed when it leads
@@ -177,8 +181,9 @@ func newCandidate(options Options) (*candidate, error) {
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: options.Leadership.Identity},
 	}
+	c.lock = lease{lock, c.term, c.trouble, &leaseNotice{log: options.Log, lease: options.Namespace + "/" + options.Name, identity: options.Leadership.Identity}}
 	c.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lease{lock, c.term, c.trouble}, Name: options.Name, ReleaseOnCancel: true,
+		Lock: c.lock, Name: options.Name, ReleaseOnCancel: true,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(c.won) },

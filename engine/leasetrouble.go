@@ -5,15 +5,18 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // leaseTrouble tells people that this process may not read or write the Lease,
-// and so can never lead: client-go would say so to nobody.
+// or that its namespace does not exist, and so can never lead: client-go would
+// say so to nobody.
 type leaseTrouble struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	last error     // that a request was forbidden; nil: the Lease was written since
+	last error     // why a request cannot succeed; nil: the Lease was written since
 	at   time.Time // when it was
 }
 
@@ -25,14 +28,15 @@ const (
 	writing
 )
 
-// note takes what has become of a request. What is forbidden is logged once.
+// note takes the result of a request. What is forbidden is logged once.
 func (t *leaseTrouble) note(what leaseRequest, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case isForbidden(err):
+	case isForbidden(err), what == writing && apierrors.IsNotFound(err):
 		if t.last == nil {
-			t.log.Warn("cannot lead, will try again", "error", err)
+			t.log.Warn("cannot lead, will try again", "error", err,
+				"hint", "grant what reconcel rbac prints for the Lease, or start the only process with --leader-elect=false")
 		}
 		t.last, t.at = err, time.Now()
 	case err == nil && what == writing:

@@ -39,7 +39,8 @@ type process struct {
 
 func (w *world) start(kubeconfig string) *process {
 	w.Helper()
-	args := []string{"run", "--kubeconfig", kubeconfig, "--namespace", w.namespace, "--name", w.namespace, "--listen", "off", "--log-level", "debug"}
+	// Without the Lease: a process that is killed would keep the next one waiting.
+	args := []string{"run", "--leader-elect=false", "--kubeconfig", kubeconfig, "--namespace", w.namespace, "--name", w.namespace, "--listen", "off", "--log-level", "debug"}
 	args = append(args, w.followed()...)
 	for _, file := range w.files {
 		args = append(args, "-f", file)

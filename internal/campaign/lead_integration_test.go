@@ -120,21 +120,20 @@ func newContest(t *testing.T, processes int) *contest {
 	}
 	c.cluster = devcluster.Start(t, devcluster.Options{Users: groups})
 	establish(t, c.cluster, "Item")
-	c.stand()
-	c.candidates[0].says(t, "msg=running", 30*time.Second)
-	c.stand()
-	c.stand()
+	c.stand("msg=running")
+	c.stand("standing by")
+	c.stand("standing by")
 	return c
 }
 
-// stand lets another candidate stand, and waits until it does.
-func (c *contest) stand() {
+// stand lets another candidate stand, and waits for what it says when it does.
+func (c *contest) stand(says string) {
 	c.Helper()
 	user := c.users[0]
 	c.users = c.users[1:]
 	link := faultproxy.Connect(c, c.cluster.UserKubeconfig(c.T, user))
-	p := start(c.T, c.binary, user, "--leader-elect", "-f", c.rules, "--kubeconfig", link.Kubeconfig(c), "--listen", "off", "--namespace", "default")
-	p.says(c.T, "standing by", 30*time.Second)
+	p := start(c.T, c.binary, user, "-f", c.rules, "--kubeconfig", link.Kubeconfig(c), "--listen", "off", "--namespace", "default")
+	p.says(c.T, says, 30*time.Second)
 	c.candidates = append(c.candidates, &candidate{process: p, link: link})
 }
 
@@ -189,7 +188,7 @@ func (c *contest) strike(round int, by blow, random *rand.Rand) {
 	lost.back = time.Now()
 	c.recover(leader, by)
 	c.terms = append(c.terms, lost)
-	c.stand()
+	c.stand("standing by")
 }
 
 // recover lets what was held go on, and checks that the former leader ends.
