@@ -15,12 +15,8 @@ func leadership(s *settings, log *slog.Logger) *engine.Leadership {
 	if !s.lead {
 		return nil
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
 	return &engine.Leadership{
-		Identity: host + "_" + string(uuid.NewUUID()), // Nobody can guess it, and take the Lease in its name.
+		Identity: hostname() + "_" + string(uuid.NewUUID()), // Nobody can guess it, and take the Lease in its name.
 		Lost: func(err error) {
 			log.Error("not leading any more, ending at once", "error", err)
 			os.Exit(exitFailed)

@@ -39,6 +39,16 @@ type Options struct {
 
 	Leadership *Leadership // nil: this is the only process
 
+	// Source says where the rules come from. What a removed rule has made is
+	// deleted only by a process of the same source as the last one that had the
+	// rule: another one has never had it, so that it cannot have been removed there.
+	Source string
+	// ConfirmRemoval names removed rules whose objects are deleted whatever the source.
+	ConfirmRemoval []string
+	// RemovalGrace is how long the deletion of a removed rule's objects waits
+	// after it was announced; default 30 s.
+	RemovalGrace time.Duration
+
 	Workers      int           // objects served at a time; default 16
 	ReapplyEvery time.Duration // how often a converged child is applied again; 0: never
 
@@ -55,6 +65,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Name == "" {
 		o.Name = "reconcel"
+	}
+	if o.RemovalGrace <= 0 {
+		o.RemovalGrace = 30 * time.Second
 	}
 	if o.Workers <= 0 {
 		o.Workers = 16
@@ -86,6 +99,9 @@ type Engine struct {
 	memories  memories
 	metrics   *metrics
 	inventory *inventory
+
+	announcements announcements // of deletions that come
+	toldKept      []keptRule    // that people know of; written by whoever makes a plan
 
 	candidate   *candidate   // nil: this is the only process
 	leading     bool         // it may write

@@ -12,7 +12,9 @@ import (
 
 // An inventoryEntry is what is remembered of one rule.
 type inventoryEntry struct {
-	For      string   `json:"for"`      // Kind.group of the primary
+	For string `json:"for"` // Kind.group of the primary
+	// Source is that of the process that had the rule last (Options.Source).
+	Source   string   `json:"source,omitempty"`
 	Children []string `json:"children"` // version/Kind or group/version/Kind, sorted
 	// Finalizer says that primaries may carry the rule's finalizer, and Former
 	// names more kinds of which that is so, from rules of this name before.
@@ -26,7 +28,7 @@ type inventoryEntry struct {
 	// one in the namespace of each primary.
 	Account string `json:"account,omitempty"`
 	// Earlier is what rules of this name have made that were for other kinds:
-	// For, Children, Delete, Orphans and Account of each.
+	// For, Source, Children, Delete, Orphans and Account of each.
 	Earlier []inventoryEntry `json:"earlier,omitempty"`
 }
 
@@ -76,7 +78,7 @@ func (entry *inventoryEntry) keepHolders(old inventoryEntry, r *rules.Rule) {
 // keepEarlier takes over what was made for other primary kinds, and returns
 // what was made for this one.
 func (entry *inventoryEntry) keepEarlier(old inventoryEntry) (before inventoryEntry) {
-	last := inventoryEntry{For: old.For, Children: old.Children, Delete: old.Delete, Orphans: old.Orphans, Account: old.Account}
+	last := inventoryEntry{For: old.For, Source: old.Source, Children: old.Children, Delete: old.Delete, Orphans: old.Orphans, Account: old.Account}
 	for _, e := range append(slices.Clone(old.Earlier), last) {
 		switch {
 		case e.For == entry.For:
@@ -111,7 +113,7 @@ type removedRule struct {
 	made inventoryEntry // what it has made, of For, Children and Orphans
 }
 
-// removedRules lists what the inventory knows of them.
+// removedRules lists the removed rules in the inventory.
 func removedRules(entries map[string]inventoryEntry, loaded map[string]bool) (removed []removedRule) {
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		entry := entries[name]

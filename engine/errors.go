@@ -72,6 +72,7 @@ const (
 	reasonPruned         = "Pruned"
 	reasonRulesRefused   = "RulesRefused"
 	reasonRulesMisfit    = "RulesDoNotFit"
+	reasonRuleRemoved    = "RuleRemoved"
 	reasonReplaced       = "Replaced"
 	reasonAdopted        = "Adopted"
 

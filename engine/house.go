@@ -33,6 +33,8 @@ func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
 		})
 	})
 	do(func() { e.sweepFinalizers(ctx, pl.former.finalizers) })
+	e.tellKept(pl.former.kept)
+	e.announcements.retain(pl.former.removed)
 	e.metrics.removing.Set(float64(len(pl.former.removed)))
 	for _, r := range pl.former.removed {
 		do(func() { e.sweepRemoved(ctx, pl, r) })

@@ -35,6 +35,8 @@ type inventory struct {
 	namespace string
 	name      string
 	log       *slog.Logger
+	source    string   // of the rules of this process (Options.Source)
+	confirmed []string // Options.ConfirmRemoval
 
 	mu      sync.Mutex     // one change at a time
 	program *rules.Program // that it was extended for last
@@ -46,8 +48,11 @@ func InventoryName(engine string) string { return engine + "-inventory" }
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-func newInventory(client dynamic.Interface, namespace, name string, log *slog.Logger) *inventory {
-	return &inventory{client: client.Resource(configMaps).Namespace(namespace), namespace: namespace, name: name, log: log}
+func newInventory(client dynamic.Interface, options Options) *inventory {
+	return &inventory{
+		client: client.Resource(configMaps).Namespace(options.Namespace), namespace: options.Namespace, name: InventoryName(options.Name),
+		log: options.Log, source: options.Source, confirmed: options.ConfirmRemoval,
+	}
 }
 
 // A past is what rules did once and do not any more.
@@ -55,6 +60,7 @@ type past struct {
 	children   map[string][]schema.GroupVersionKind // the kinds that each loaded rule, by name, has rendered
 	finalizers []staleFinalizer
 	removed    []removedRule
+	kept       []keptRule
 }
 
 // extend reads the inventory, adds what the program renders, and writes it
@@ -62,7 +68,7 @@ type past struct {
 func (inv *inventory) extend(ctx context.Context, program *rules.Program) (former past, err error) {
 	err = inv.change(ctx, func(entries map[string]inventoryEntry) {
 		inv.program = program
-		former = extended(entries, program)
+		former = inv.extended(entries, program)
 	})
 	return former, err
 }
@@ -79,18 +85,19 @@ func (inv *inventory) compare(ctx context.Context, program *rules.Program) (form
 	case !apierrors.IsNotFound(err):
 		return former, fmt.Errorf("inventory ConfigMap/%s/%s: %w", inv.namespace, inv.name, err)
 	}
-	_, err = edited(data, func(entries map[string]inventoryEntry) { former = extended(entries, program) })
+	_, err = edited(data, func(entries map[string]inventoryEntry) { former = inv.extended(entries, program) })
 	return former, err
 }
 
 // extended adds what a program renders to the entries, and returns what only
 // they have.
-func extended(entries map[string]inventoryEntry, program *rules.Program) past {
+func (inv *inventory) extended(entries map[string]inventoryEntry, program *rules.Program) past {
 	former := past{children: map[string][]schema.GroupVersionKind{}}
 	loaded := map[string]bool{}
 	for _, p := range program.Primaries() {
 		for _, r := range p.Rules {
 			entry, gone := merged(entries[r.Name], r)
+			entry.Source = inv.source
 			entries[r.Name], loaded[r.Name] = entry, true
 			if len(gone) > 0 {
 				former.children[r.Name] = gone
@@ -99,6 +106,7 @@ func extended(entries map[string]inventoryEntry, program *rules.Program) past {
 	}
 	former.finalizers = staleFinalizers(entries, loaded)
 	former.removed = removedRules(entries, loaded)
+	inv.keepUnconfirmed(&former, entries)
 	return former
 }
 

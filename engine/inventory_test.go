@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
 
 	"reconcel/rules"
@@ -29,11 +30,16 @@ func programOf(t *testing.T, more string, kinds ...string) *rules.Program {
 	return program
 }
 
+// inventoryFrom returns the inventory of a process whose rules come from a source.
+func inventoryFrom(client dynamic.Interface, source string, confirmed ...string) *inventory {
+	return newInventory(client, Options{Source: source, ConfirmRemoval: confirmed, Log: slog.New(slog.DiscardHandler)}.withDefaults())
+}
+
 // TestInventoryKeepsWhatIsComing lets what is done for the old rules come to its
 // end after the inventory has been extended for new ones.
 func TestInventoryKeepsWhatIsComing(t *testing.T) {
 	ctx := t.Context()
-	inv := newInventory(fake.NewSimpleDynamicClient(runtime.NewScheme()), "default", "inventory", slog.New(slog.DiscardHandler))
+	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
 	extend := func(p *rules.Program) past {
 		t.Helper()
 		former, err := inv.extend(ctx, p)
@@ -93,7 +99,7 @@ func TestInventoryKeepsWhatIsComing(t *testing.T) {
 // after another one is left to do.
 func TestInventoryOfARemovedRule(t *testing.T) {
 	ctx := t.Context()
-	inv := newInventory(fake.NewSimpleDynamicClient(runtime.NewScheme()), "default", "inventory", slog.New(slog.DiscardHandler))
+	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
 	extend := func(p *rules.Program) past {
 		t.Helper()
 		former, err := inv.extend(ctx, p)

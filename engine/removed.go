@@ -24,10 +24,6 @@ import (
 // name it goes on to live; where there are rules for the primary, a look at the
 // primary decides (see leftover), and else nobody can want it.
 
-// removalGrace is how long a rule must be gone: whoever writes a file slowly, or
-// has moved it to be put back, has not removed its rules.
-const removalGrace = 5 * time.Second
-
 // removalBackoff is how long until what is left is looked for again.
 func removalBackoff() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 100, Cap: time.Minute}
@@ -36,8 +32,8 @@ func removalBackoff() wait.Backoff {
 // sweepRemoved takes away what a removed rule has made, for as long as it
 // takes. What is in the way is logged when it is news.
 func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r removedRule) {
-	e.log.Info("a rule is removed, and soon all that it has made", "rule", r.name, "kind", r.made.For, "delay", removalGrace)
-	if wait.PollUntilContextCancel(ctx, removalGrace, false, func(context.Context) (bool, error) { return true, nil }) != nil {
+	pause(ctx, e.announce(ctx, r))
+	if ctx.Err() != nil {
 		return
 	}
 	said := ""
@@ -128,20 +124,34 @@ func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error
 			return nil
 		}
 		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
-		return s.clear(req, leftover{rule: s.writes(), kind: k}, func() error {
+		s.clear(req, leftover{rule: s.writes(), kind: k}, func() error {
 			return s.engine.takePatchBack(ctx, k, o, s.writes())
 		})
+		return nil
 	})
 }
 
 // clearKind deletes the rule's children of one kind.
 func (s *removal) clearKind(ctx context.Context, gvk schema.GroupVersionKind) error {
+	return s.eachChild(ctx, gvk, func(k Kind, o *object, owner Request) {
+		if o.terminating() {
+			s.left++
+			return
+		}
+		o.bare()
+		s.clear(owner, leftover{rule: s.writes(), kind: k, object: o}, func() error {
+			return s.delete(ctx, k, o, owner)
+		})
+	})
+}
+
+// eachChild visits the objects of one kind that the rule has made.
+func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, visit func(Kind, *object, Request)) error {
 	k, err := s.engine.kinds.Find(ctx, gvk)
-	var unknown NoKindError
-	if errors.As(err, &unknown) {
+	if isUnknownKind(err) {
 		k, err = s.engine.anyVersion(ctx, gvk.GroupKind())
 	}
-	if errors.As(err, &unknown) {
+	if isUnknownKind(err) {
 		return nil
 	}
 	if err != nil {
@@ -149,18 +159,10 @@ func (s *removal) clearKind(ctx context.Context, gvk schema.GroupVersionKind) er
 	}
 	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.rule.name})
 	return s.engine.eachListed(ctx, k, metav1.ListOptions{LabelSelector: selector.String()}, childRole, func(o *object) error {
-		owner, ok := s.owner(o)
-		if !ok {
-			return nil
+		if owner, ok := s.owner(o); ok {
+			visit(k, o, owner)
 		}
-		if o.terminating() {
-			s.left++
-			return nil
-		}
-		o.bare()
-		return s.clear(owner, leftover{rule: s.writes(), kind: k, object: o}, func() error {
-			return s.delete(ctx, k, o, owner)
-		})
+		return nil
 	})
 }
 
@@ -196,7 +198,7 @@ func (o *object) bare() {
 
 // clear takes one leftover away at once if no rule is for its primary, and else
 // has the primary looked at. What is in the way does not hold up the rest.
-func (s *removal) clear(req Request, l leftover, atOnce func() error) error {
+func (s *removal) clear(req Request, l leftover, atOnce func() error) {
 	s.left++
 	what := "the patch of " + req.String()
 	if l.object != nil {
@@ -220,7 +222,6 @@ func (s *removal) clear(req Request, l leftover, atOnce func() error) error {
 		}
 		s.engine.queue.Add(req)
 	}
-	return nil
 }
 
 func (s *removal) delete(ctx context.Context, k Kind, o *object, owner Request) error {

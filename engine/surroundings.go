@@ -66,7 +66,7 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 		activity: newActivity(options.Log), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,
 		memories:     memories{of: map[Request]*memory{}},
-		inventory:    newInventory(s.Client, options.Namespace, InventoryName(options.Name), options.Log),
+		inventory:    newInventory(s.Client, options),
 	}
 	e.metrics = newMetrics(options.Metrics, e.queue.Len)
 	options.Metrics.MustRegister(census{e.plan.Load})

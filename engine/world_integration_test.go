@@ -241,6 +241,9 @@ func (w *world) startWith(options engine.Options, source string) *instance {
 		config.Wrap(w.wrap)
 	}
 	options.Config, options.Namespace = config, w.namespace
+	if options.RemovalGrace == 0 {
+		options.RemovalGrace = time.Second
+	}
 	options.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	e, err := engine.New(options, program)
 	if err != nil {

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// removalSettle is how long a rule must be gone before the deletion of its
+// objects is announced: whoever writes a file slowly, or has renamed the rule,
+// has not removed anything.
+const removalSettle = 5 * time.Second
+
+// announcements are when people were told of the deletions that come, so that a
+// reload meanwhile neither repeats that nor starts the wait again.
+type announcements struct {
+	mu sync.Mutex
+	at map[announced]time.Time
+}
+
+type announced struct{ rule, kind string }
+
+func (r *removedRule) announced() announced { return announced{r.name, r.made.For} }
+
+// of returns when a removal was announced, or the zero time.
+func (a *announcements) of(r removedRule) time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.at[r.announced()]
+}
+
+func (a *announcements) note(r removedRule, at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.at == nil {
+		a.at = map[announced]time.Time{}
+	}
+	a.at[r.announced()] = at
+}
+
+// retain forgets the removals that are not due any more: a rule that came back
+// and goes again is announced again.
+func (a *announcements) retain(removed []removedRule) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for k := range a.at {
+		if !slices.ContainsFunc(removed, func(r removedRule) bool { return r.announced() == k }) {
+			delete(a.at, k)
+		}
+	}
+}
+
+// announce tells people what the removal of a rule is about to delete, and
+// returns how long to wait before that.
+func (e *Engine) announce(ctx context.Context, r removedRule) time.Duration {
+	grace := e.options.RemovalGrace
+	if at := e.announcements.of(r); !at.IsZero() {
+		return max(0, grace-e.clock.Since(at))
+	}
+	e.log.Info("rule removed", "rule", r.name, "kind", r.made.For)
+	pause(ctx, min(removalSettle, grace))
+	objects := e.countRemoved(ctx, r)
+	if ctx.Err() != nil || objects == "" {
+		return 0
+	}
+	e.log.Warn("rule removed, deleting its objects", "rule", r.name, "kind", r.made.For, "objects", objects, "delay", grace)
+	e.tellOfRules(reasonRuleRemoved, "Reload", fmt.Sprintf(
+		"rule %q for %s is removed: its objects are deleted in %s (%s); put the rule back to keep them", r.name, r.made.For, grace, objects))
+	e.announcements.note(r, e.clock.Now())
+	return grace
+}
+
+// countRemoved counts the objects that a removed rule has made, by kind, such as
+// "2 ConfigMap, 1 Secret"; "" if there are none. It names kinds that cannot be
+// listed.
+func (e *Engine) countRemoved(ctx context.Context, r removedRule) string {
+	s := &removal{engine: e, rule: r}
+	var counts []string
+	for _, text := range r.made.Children {
+		gvk, n := parseKind(text), 0
+		err := s.eachChild(ctx, gvk, func(Kind, *object, Request) { n++ })
+		switch {
+		case err != nil:
+			counts = append(counts, "an unknown number of "+gvk.Kind)
+		case n > 0:
+			counts = append(counts, fmt.Sprintf("%d %s", n, gvk.Kind))
+		}
+	}
+	return strings.Join(counts, ", ")
+}

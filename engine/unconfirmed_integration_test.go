@@ -1,0 +1,99 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"reconcel/engine"
+)
+
+// logs waits until the log of an engine holds a text.
+func (w *world) logs(in *instance, text string) {
+	w.Helper()
+	w.eventually("the log to say "+text, func() error {
+		if !strings.Contains(in.log.String(), text) {
+			return errors.New("it does not")
+		}
+		return nil
+	})
+}
+
+// TestRuleOfOtherFilesIsNotRemoved starts a process with other files under the
+// namespace and name of one that ran before, as in a second terminal.
+func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	source, other := w.acrossScopes("  onRuleRemoval: delete\n")
+	rest := strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1)
+	rule := w.own("widget-NAMESPACE")
+	first := engine.Options{Source: "laptop:/first.yaml"}
+	in := w.runWith(first, source)
+	w.create(widget("one", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	w.in(other).has(configs, "one-far", nil)
+	in.stop()
+
+	second := engine.Options{Source: "laptop:/second.yaml"}
+	in = w.runWith(second, rest)
+	w.has(configs, "one-b", nil)
+	w.logs(in, "--confirm-removal="+rule)
+	w.rest(3 * time.Second) // Longer than the grace and what comes before it.
+	w.reload(in, rest)
+	in.stop()
+	if n := strings.Count(in.log.String(), "keeping its objects"); n != 1 {
+		t.Errorf("it was said %d times", n)
+	}
+	if w.in(other).get(configs, "one-far") == nil || len(w.get(widgets, "one").GetFinalizers()) != 1 {
+		t.Error("the objects or the finalizer of a rule of other files are gone")
+	}
+
+	// The first files are right when they come back.
+	in = w.runWith(first, source)
+	w.rest(time.Second)
+	in.stop()
+
+	second.ConfirmRemoval = []string{rule}
+	in = w.runWith(second, rest)
+	w.in(other).gone(configs, "one-far")
+	w.finalizers(widgets, "one")
+	w.forgets(rule)
+}
+
+// TestRemovalIsAnnounced looks for what people are told before objects go, and
+// reloads meanwhile.
+func TestRemovalIsAnnounced(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.metadata.name}-b")) + "  onRuleRemoval: delete\n"
+	rest := strings.Replace(widgetRules("", configMapChild("c", "${self.metadata.name}-c")), "name: widget", "name: second", 1)
+	in := w.runWith(engine.Options{RemovalGrace: 6 * time.Second}, source)
+	w.create(widget("one", "value: x"))
+	w.create(widget("two", "value: x"))
+	w.is(widgets, "one", "Ready", "True")
+	w.is(widgets, "two", "Ready", "True")
+	w.reload(in, rest)
+	w.logs(in, `level=WARN msg="rule removed, deleting its objects"`)
+	announced := time.Now()
+	w.logs(in, `objects="4 ConfigMap" delay=6s`)
+	w.eventually("an Event about the removal", func() error {
+		if !strings.Contains(strings.Join(w.events("ConfigMap", "reconcel-inventory"), " "), "RuleRemoved") {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	w.rest(2 * time.Second)
+	w.reload(in, rest)
+	w.gone(configs, "one-a")
+	if took := time.Since(announced); took < 5*time.Second || took > 9*time.Second {
+		t.Errorf("the objects went %s after that was announced", took)
+	}
+	w.gone(configs, "two-b")
+	w.forgets(w.own("widget-NAMESPACE"))
+	if n := strings.Count(in.log.String(), "rule removed, deleting its objects"); n != 1 {
+		t.Errorf("it was announced %d times", n)
+	}
+}
