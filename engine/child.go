@@ -9,13 +9,14 @@ import (
 
 // child brings the objects of one child to where its rule wants them.
 func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
+	at := position{rule.Name, fmt.Sprintf("child %q", c.Child.ID)}
 	switch c.State {
 	case rules.Excluded:
 		return outcome{}
 	case rules.Waiting:
-		return waits(position{rule.Name, fmt.Sprintf("child %q", c.Child.ID)}, c.Waits)
+		return waits(at, c.Waits)
 	case rules.Failed:
-		return failed(c.Err)
+		return at.failed(c.Err)
 	}
 	if c.Child.Many() {
 		return p.many(ctx, rule, c)
@@ -48,7 +49,7 @@ func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 	case rules.Waiting:
 		return waits(positionOf(rule, d), d.Waits), false
 	case rules.Failed:
-		return failed(d.Err), false
+		return positionOf(rule, d).failed(d.Err), false
 	}
 	return outcome{}, true
 }

@@ -23,11 +23,11 @@ func TestTimedOutIsTriedAgain(t *testing.T) {
 // A message that the API server does not take would keep the whole status from
 // being written.
 func TestFailuresAreCut(t *testing.T) {
-	long := failed(&rules.Failure{Reason: rules.RuleError, Message: strings.Repeat("ä", 20_000)})
+	long := position{}.failed(&rules.Failure{Reason: rules.RuleError, Message: strings.Repeat("ä", 20_000)})
 	if len(long.message()) > 32_768 || !utf8.ValidString(long.message()) || !strings.HasSuffix(long.message(), "ä…") {
 		t.Errorf("%d bytes that end in %q", len(long.message()), long.message()[len(long.message())-10:])
 	}
-	if short := failed(&rules.Failure{Message: "why"}); short.message() != "why" {
+	if short := (position{}).failed(&rules.Failure{Message: "why"}); short.message() != "why" {
 		t.Error(short.message())
 	}
 }

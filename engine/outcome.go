@@ -17,10 +17,16 @@ type outcome struct {
 	reason string
 	at     position
 	text   string // what is so there
+	named  bool   // the text names the position
 }
 
 // message says what is so, and where.
-func (o outcome) message() string { return o.at.prefix() + o.text }
+func (o outcome) message() string {
+	if o.named {
+		return o.text
+	}
+	return o.at.prefix() + o.text
+}
 
 // A position is where in the rules something is so.
 type position struct {
@@ -38,6 +44,11 @@ func (at position) prefix() string {
 		return fmt.Sprintf("rule %q: ", at.rule)
 	}
 	return fmt.Sprintf("rule %q, %s: ", at.rule, at.subject)
+}
+
+// id is what the log calls the subject: web[2], or patch.
+func (at position) id() string {
+	return strings.NewReplacer("child ", "", `"`, "").Replace(at.subject)
 }
 
 // says returns the outcome that something is so at the position.
@@ -90,13 +101,14 @@ func worse(a, b outcome) outcome {
 // both is worse, with the words of both where nothing can be done about either.
 func both(a, b outcome) outcome {
 	if a.state == stalled && b.state == stalled {
-		a.at, a.text = position{}, limited(a.message()+"; "+b.message(), mostFailure)
+		a.at, a.named, a.text = position{}, true, limited(a.message()+"; "+b.message(), mostFailure)
 	}
 	return worse(a, b)
 }
 
-func failed(f *rules.Failure) outcome {
-	return outcome{state: stalled, reason: string(f.Reason), text: limited(f.Message, mostFailure)}
+// failed returns the outcome that a position could not be rendered.
+func (at position) failed(f *rules.Failure) outcome {
+	return outcome{state: stalled, reason: string(f.Reason), at: at, text: limited(f.Message, mostFailure), named: true}
 }
 
 // outcomeOf turns an error of the API server into what people see of it, and

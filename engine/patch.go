@@ -31,7 +31,7 @@ type writtenPatch struct {
 func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	switch {
 	case r.PatchErr != nil:
-		return failed(r.PatchErr)
+		return position{r.Rule.Name, "patch"}.failed(r.PatchErr)
 	case len(r.PatchWaits) > 0:
 		return waits(position{r.Rule.Name, "patch"}, r.PatchWaits)
 	case len(r.Patch) == 0:

@@ -158,7 +158,7 @@ func (p *pass) matches() bool {
 // rule does what one rule wants, and holds back nothing else when it fails.
 func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if r.Err != nil {
-		return failed(r.Err)
+		return position{rule: r.Rule.Name}.failed(r.Err)
 	}
 	if !r.Matches && !r.Leaving {
 		return p.leave(ctx, r)
@@ -178,7 +178,7 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	}
 	total = worse(total, p.patch(ctx, r))
 	if r.StatusErr != nil {
-		total = worse(total, failed(r.StatusErr))
+		total = worse(total, position{r.Rule.Name, "status"}.failed(r.StatusErr))
 	}
 	// Only now: what takes the place of an object comes before that goes.
 	total = worse(total, p.outcomeOf(p.prune(ctx, r, rendering)))

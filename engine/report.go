@@ -78,7 +78,7 @@ func (p *pass) reportTrouble(total outcome, what string) {
 		since = p.engine.clock.Now()
 	}
 	m.trouble = trouble{reason: total.reason, message: message, since: since}
-	p.engine.log.Warn(what, "object", p.req.String(), "rule", total.at.rule, "child", total.at.subject,
+	p.engine.log.Warn(what, "object", p.req.String(), "rule", total.at.rule, "child", total.at.id(),
 		"reason", total.reason, "message", total.text)
 	if !same {
 		p.engine.events.warning(p.self, total.reason, total.message())

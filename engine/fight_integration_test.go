@@ -1,0 +1,137 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"reconcel/engine"
+	"reconcel/internal/devcluster"
+)
+
+// fighting are the rules of one of two installations that want the same child
+// and the same status differently.
+func fighting(name string) string {
+	return fmt.Sprintf(`
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: %[1]s-NAMESPACE
+  for: {apiVersion: test.reconcel.dev/v1, kind: Widget, namespaces: [NAMESPACE]}
+  children:
+  - id: config
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "${self.metadata.name}"}
+      data: {owner: %[1]s, same: value}
+  status:
+    %[1]s: yes
+`, name)
+}
+
+// TestTwoInstallationsFight has two installations whose rules disagree about the
+// children of the same 50 resources. They do not wear the API server out, both
+// say with whom they fight and over what, and when one stops the other one has
+// won within a minute.
+func TestTwoInstallationsFight(t *testing.T) {
+	w := newWorld(t)
+	w.crd(widgetCRD)
+	const resources = 50
+	for i := range resources {
+		w.create(widget(fmt.Sprintf("w%02d", i), "x: y"))
+	}
+	first := w.runWith(engine.Options{Name: "first"}, fighting("one"))
+	w.eventually("all children to be there", func() error {
+		for i := range resources {
+			if w.get(configs, fmt.Sprintf("w%02d", i)) == nil {
+				return fmt.Errorf("w%02d is not", i)
+			}
+		}
+		return nil
+	})
+	w.settles()
+
+	began := time.Now()
+	second := w.runWith(engine.Options{Name: "second"}, fighting("two"))
+	w.within(30*time.Second, "both to say Contested of all", func() error {
+		for in, other := range map[*instance]string{first: "second", second: "first"} {
+			for i := range resources {
+				line := fmt.Sprintf("object=Widget/%s/w%02d", w.namespace, i)
+				if !in.says("reason=Contested", line, fmt.Sprintf(`reconcel \"%s/%s\" changed data.owner`, w.namespace, other)) {
+					return fmt.Errorf("nothing about w%02d and %s", i, other)
+				}
+			}
+		}
+		return nil
+	})
+	w.rest(time.Until(began.Add(time.Minute)))
+	w.wrote(began, time.Now(), 30)
+	if os.Getenv("RECONCEL_SOAK") != "" {
+		later := time.Now()
+		w.rest(5 * time.Minute)
+		w.wrote(later, time.Now(), 2*5+1)
+	}
+
+	second.stop()
+	w.within(time.Minute, "the first to have won", func() error {
+		for i := range resources {
+			name := fmt.Sprintf("w%02d", i)
+			if !first.says("msg=recovered", fmt.Sprintf("object=Widget/%s/%s", w.namespace, name), "was=Contested") {
+				return fmt.Errorf("%s has not recovered", name)
+			}
+		}
+		return nil
+	})
+	for i := range resources {
+		name := fmt.Sprintf("w%02d", i)
+		w.has(configs, name, map[string]any{"data.owner": "one"})
+		w.is(widgets, name, "Ready", "True")
+	}
+}
+
+// within is eventually with a bound of the test's own.
+func (w *world) within(d time.Duration, what string, check func() error) {
+	w.Helper()
+	if took := w.eventually(what, check); took > d {
+		w.Errorf("%s took %s, want at most %s", what, took.Round(time.Second), d)
+	}
+}
+
+// says reports whether a line of the log has all of some texts.
+func (in *instance) says(texts ...string) bool {
+	for line := range strings.Lines(in.log.String()) {
+		all := true
+		for _, text := range texts {
+			all = all && strings.Contains(line, text)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// wrote checks that no child and no status was written more often than most
+// times in a while, by all installations together.
+func (w *world) wrote(from, to time.Time, most int) {
+	w.Helper()
+	counts := map[string]int{}
+	for _, r := range w.writes(from) {
+		if r.Received.Before(to) && r.Resource != "events" {
+			counts[r.Resource+"/"+r.Subresource+" "+r.Name]++
+		}
+	}
+	highest := 0
+	for what, n := range counts {
+		if n > most {
+			w.Errorf("%d writes of %s in %s, want at most %d", n, what, to.Sub(from).Round(time.Second), most)
+		}
+		highest = max(highest, n)
+	}
+	w.Logf("at most %d writes of one object in %s: %v", highest, to.Sub(from).Round(time.Second), devcluster.Tally(w.writes(from)))
+}
