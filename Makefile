@@ -103,11 +103,15 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-reloads soak-lead soak-examples ## Run in full, for an hour or more, what make test does samples of
+soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-examples ## Run in full, for an hour or more, what make test does samples of
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
 	@$(call fuzz,$$(($(SOAK_MINUTES) * 60 / $(words $(FUZZ))))s)
+
+.PHONY: soak-sequences
+soak-sequences: ## Change rules and a resource 12,500 times at random in memory, and hold what stays and goes against what must
+	RECONCEL_SOAK=1 go test -count 1 -run '^TestSequences$$' ./sim/world
 
 # RECONCEL_SEED=n lets them take another course.
 campaign = RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^$(1)$$' ./internal/campaign
