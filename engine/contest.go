@@ -11,7 +11,7 @@ import (
 // more slowly: a while after the change was seen, so that two that do the same
 // write twice a minute together.
 const (
-	freeRepairs   = 5
+	freeRepairs   = 10
 	firstDamping  = 2 * time.Second // doubled with each repair
 	contestPeriod = 59 * time.Second
 	// Of two reconcels one waits for most of the period and the other for hardly

@@ -79,7 +79,8 @@ func (w *world) saysOf(kind schemaGVK, conditionType, reason, text string) {
 		list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 		for _, c := range list {
 			entry := c.(map[string]any)
-			if entry["type"] == conditionType && entry["reason"] == reason && strings.Contains(fmt.Sprint(entry["message"]), text) {
+			if entry["type"] == conditionType && entry["reason"] == reason &&
+				(strings.Contains(fmt.Sprint(entry["message"]), text) || w.noted(kind.Kind, "one", text)) {
 				return nil
 			}
 		}

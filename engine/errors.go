@@ -149,22 +149,22 @@ func refused(err error) error {
 var policyDenial = regexp.MustCompile(`exceeded quota|admission webhook|ValidatingAdmissionPolicy|violates PodSecurity|maximum .* usage per`)
 
 // lacked matches what the API server says of a permission that is missing.
-var lacked = regexp.MustCompile(`cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
+var lacked = regexp.MustCompile(`User "([^"]+)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
 
-// permission says first which permission is missing, and where it is to be had.
+// permission says first who lacks which permission, and where it is to be had.
 func permission(err error) error {
 	m := lacked.FindStringSubmatch(err.Error())
-	if m == nil {
+	if m == nil || strings.HasPrefix(m[2], "impersonate") {
 		return err
 	}
-	what := m[2]
-	if m[3] != "" {
-		what += "." + m[3]
-	}
+	what := m[3]
 	if m[4] != "" {
-		what += " in namespace " + m[4]
+		what += "." + m[4]
 	}
-	return fmt.Errorf("missing permission to %s %s; apply what `reconcel rbac` prints (%w)", m[1], what, err)
+	if m[5] != "" {
+		what += " in namespace " + m[5]
+	}
+	return fmt.Errorf("%s may not %s %s; apply what `reconcel rbac` prints (%w)", m[1], m[2], what, err)
 }
 
 // ordered puts what the API server says into an order: it names causes in any, and

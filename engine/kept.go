@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"reconcel/rules"
 )
 
@@ -38,14 +40,20 @@ func (p *pass) awaited(r *rules.RuleResult, o *object, id rules.Identity) (why s
 	own := slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.ID == o.child() })
 	for i := range r.Children {
 		c := &r.Children[i]
-		if own && c.Child.ID != o.child() || !own && !p.fails(c) || !c.Renders(id.GVK.GroupKind()) {
+		if own && c.Child.ID != o.child() || !own && !p.fails(c) || c.Child.Interchangeable() || !c.Renders(id.GVK.GroupKind()) {
 			continue
 		}
-		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.observed(d.Identity).Object != nil }) {
+		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child) }) {
 			return fmt.Sprintf("child %q may take its place, and does not exist yet", c.Child.ID)
 		}
 	}
 	return ""
+}
+
+// made reports whether an object exists that was made from a child.
+func (p *pass) made(id rules.Identity, from *rules.Child) bool {
+	live := p.observed(id).Object
+	return live != nil && (&object{Unstructured: unstructured.Unstructured{Object: live}}).child() == from.ID
 }
 
 // fails reports whether a child could not be rendered or written in this pass.

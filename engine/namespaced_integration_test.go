@@ -252,8 +252,8 @@ func TestForbiddenInOneNamespace(t *testing.T) {
 	w.is(widgets, "one", "Ready", "True")
 	w.has(configs, "one-a", map[string]any{"data.value": "x"})
 	why := "waits for kind ConfigMap: namespace " + other.namespace + ": "
-	other.says(widgets, "one", "Ready", "False", w.own(`rule "widget-NAMESPACE" `+why))
-	w.says(widgets, "two", "Ready", "False", w.own(`rule "spanning-NAMESPACE" `+why))
+	other.says(widgets, "one", "Ready", "False", w.own(`rule "widget-NAMESPACE": `+why))
+	w.says(widgets, "two", "Ready", "False", w.own(`rule "spanning-NAMESPACE": `+why))
 	if status := w.get(widgets, "two").Object["status"].(map[string]any); status["count"] != nil {
 		t.Errorf("a list that is not complete was taken for one: %v", status)
 	}

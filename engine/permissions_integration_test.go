@@ -181,6 +181,7 @@ func (w *world) holds(name, value, before string) error {
 // log, whether it is ready, and conditions.
 func (w *world) said(in *instance) string {
 	text := in.log.String()
+	text += strings.ReplaceAll(text, `\"`, `"`) // As the status has it.
 	if err := in.Ready(); err != nil {
 		text += err.Error()
 	}

@@ -344,20 +344,37 @@ func (w *world) noWrites(d time.Duration, counts func(devcluster.Request) bool) 
 }
 
 // events returns the reasons of the Events about an object.
-func (w *world) events(kind, name string) []string {
+func (w *world) events(kind, name string) (reasons []string) {
+	w.Helper()
+	for _, event := range w.eventsOf(kind, name) {
+		reason, _, _ := unstructured.NestedString(event, "reason")
+		reasons = append(reasons, reason)
+	}
+	return reasons
+}
+
+// noted reports whether an Event about an object has a text, of which a condition
+// may only have the beginning.
+func (w *world) noted(kind, name, text string) bool {
+	w.Helper()
+	return slices.ContainsFunc(w.eventsOf(kind, name), func(event map[string]any) bool {
+		note, _, _ := unstructured.NestedString(event, "note")
+		return strings.Contains(note, text)
+	})
+}
+
+func (w *world) eventsOf(kind, name string) (found []map[string]any) {
 	w.Helper()
 	list, err := w.client.Resource(schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}).
 		Namespace(w.namespace).List(w.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
-	var reasons []string
 	for i := range list.Items {
 		about, _, _ := unstructured.NestedStringMap(list.Items[i].Object, "regarding")
 		if about["kind"] == kind && about["name"] == name {
-			reason, _, _ := unstructured.NestedString(list.Items[i].Object, "reason")
-			reasons = append(reasons, reason)
+			found = append(found, list.Items[i].Object)
 		}
 	}
-	return reasons
+	return found
 }

@@ -51,7 +51,7 @@ func (c claim) lose(other claim) {
 	if d.State == Failed {
 		return // It has an error to mend first.
 	}
-	d.State, d.Waits = Failed, d.Waits[:0]
+	d.State, d.Waits, d.contested = Failed, d.Waits[:0], true
 	d.Readiness, d.Reason = Progressing, cannotRender
 	d.Err = &Failure{Reason: RuleError, Message: fmt.Sprintf("%s: rule %q: %s: metadata.name: %s of rule %q has the same kind, namespace and name",
 		d.Child.name.pos, c.rule, d.Subject(), other.d.Subject(), other.rule)}

@@ -63,7 +63,8 @@ func (c *Child) mayBe(child string, id Identity) bool {
 }
 
 // undecided says why it is not known which objects of the child there should
-// be, or "".
+// be, or "". Two elements with one name are a mistake in the list, which may have
+// meant others.
 func (c *ChildResult) undecided() string {
 	if c.Child.Many() || len(c.Objects) == 0 {
 		switch c.State {
@@ -75,7 +76,7 @@ func (c *ChildResult) undecided() string {
 	}
 	for i := range c.Objects {
 		d := &c.Objects[i]
-		if d.State == Excluded || d.Identity.Name != "" {
+		if d.State == Excluded || d.Identity.Name != "" && !d.contested {
 			continue
 		}
 		if d.State == Waiting {

@@ -193,6 +193,7 @@ type Desired struct {
 	Tracked bool
 
 	installation string // Input.Installation
+	contested    bool   // another child renders an object of the same name
 
 	body    []byte  // JSON object up to and within metadata.annotations, see AppendApply
 	span    span    // of body in Rendering.buf
