@@ -35,19 +35,26 @@ objects that run would create, change and delete differ from those that exist.
 The API server is asked by dry runs of server-side apply, so defaults and
 admission count, and nothing is written.
 
-What is compared is the next step of run: where a child waits for another one,
-that is said on stderr, as is what fails and what somebody else holds. Neither
-is a difference. Left out are managedFields, versions, times, the status of
-children, and the conditions Ready, Reconciling and Stalled. The values of
-Secrets are not shown.
+What is compared is the next step of run. What waits for something else is
+listed on stderr, and is not a difference. So is what fails (an expression, a
+check) and what is refused: by the API server, or because somebody else holds the
+name. Left out are managedFields, versions, times, the status of children, and
+the conditions Ready, Reconciling and Stalled. The values of Secrets are not
+shown.
+
+Rules that run refuses to start with, because they do not match the schemas of
+the cluster, are refused here with the same message.
 
 The resources of all namespaces are compared, unless -n, -l or names say
 otherwise. Reading and dry runs need the permissions that run needs, and are
 done as the user of the kubeconfig.
 
--o json prints a list with one entry for each object. Exit code: 0 there are no
-differences, 1 there are some, 2 wrong usage, 3 the rules are wrong or the
-cluster could not be asked.`,
+-o json prints a list with one entry for each object. Its action is "refused" or
+"failed", with the reason, where run would not get what the rules want.
+
+Exit code: 0 there are no differences, 1 there are some, 2 wrong usage, 3 the
+rules are wrong or the cluster could not be asked, 4 something is refused or
+fails, whether or not there are differences.`,
 		Example: `  reconcel diff -f examples/foo/rules.yaml
   reconcel diff -f examples/foo/rules.yaml -n team-a foo/example-foo`,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -82,6 +89,9 @@ func (a *app) diff(f *diffFlags, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if err := a.checkForCluster(ctx, d); err != nil {
+		return interrupted(ctx, err)
+	}
 	progress := a.startProgress()
 	passes, err := d.passes(ctx)
 	if err == nil {
@@ -127,11 +137,35 @@ func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	if err := once(f.rules.paths); err != nil {
 		return nil, err
 	}
-	d.program, err = a.load(f.rules)
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitNo {
-		return nil, failed(exit.err) // 1 would say that there are differences.
+	d.loaded, err = a.compile(f.rules)
+	if err == nil {
+		err = d.loaded.wrong()
 	}
-	return d, err
+	return d, notNo(err)
+}
+
+// notNo makes of the code that other commands have for wrong rules the one that
+// diff has: 1 would say that there are differences.
+func notNo(err error) error {
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitNo {
+		return failed(exit.err)
+	}
+	return err
+}
+
+// checkForCluster refuses rules that run would refuse at its start, because they
+// do not match the schemas of the cluster.
+func (a *app) checkForCluster(ctx context.Context, d *differ) error {
+	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
+	defer cancel()
+	m := measure(ctx, d.cluster, d.loaded)
+	if m.unchecked != nil {
+		d.tell("the rules cannot be checked against all kinds of the cluster: %v", m.unchecked)
+	}
+	if len(m.found) > 0 {
+		return failed(m.found)
+	}
+	return nil
 }
 
 // run does all passes, some at a time: most of their time is spent waiting for
@@ -189,6 +223,8 @@ func (a *app) tellDiff(f *diffFlags, d *differ, passes []*diffPass) error {
 	switch {
 	case broken:
 		return &exitError{code: exitFailed} // Each has been told.
+	case troubled(changes):
+		return &exitError{code: exitRefused} // Likewise.
 	case differs(changes):
 		return &exitError{code: exitNo}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,6 +37,11 @@ const (
 	actionPatch   action = "patch"  // of the primary itself
 	actionStatus  action = "status" // likewise
 	actionNone    action = "none"   // for the reason given
+
+	// The API server rejects the write, or somebody else holds the name.
+	actionRefused action = "refused"
+	// The rule fails for the primary, which would be Stalled.
+	actionFailed action = "failed"
 )
 
 // An objectRef names an object.
@@ -61,14 +67,20 @@ func (r objectRef) String() string {
 	return strings.Join(parts, "/")
 }
 
-// differs reports whether run would do anything.
+// isWrite reports whether run would change the object.
+func (a action) isWrite() bool { return a != actionNone && !a.isTrouble() }
+
+// isTrouble reports whether run would not get what the rules want.
+func (a action) isTrouble() bool { return a == actionRefused || a == actionFailed }
+
+// differs reports whether run would change anything.
 func differs(changes []change) bool {
-	for i := range changes {
-		if changes[i].Action != actionNone {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.isWrite() })
+}
+
+// troubled reports whether something is refused or fails.
+func troubled(changes []change) bool {
+	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.isTrouble() })
 }
 
 // add keeps a change of an object, unless it changes nothing that counts. nil

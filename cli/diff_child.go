@@ -46,38 +46,51 @@ func (d *ruleDiff) child(ctx context.Context, c *rules.ChildResult) {
 // unresolved says why it is not known how something should be.
 func (d *ruleDiff) unresolved(c change, subject string, waits []string, err *rules.Failure) {
 	if err != nil {
-		d.tell("%v", err) // It names its place.
-		d.skip(c, err.Error())
+		d.failure(c, err)
 		return
 	}
 	d.tell("rule %q, %s: %s", d.result.Rule.Name, subject, waitsFor(waits))
 	d.skip(c, waitsFor(waits))
 }
 
-// none says why nothing is done about the object.
-func (w *wanted) none(format string, args ...any) {
+// failure keeps that an expression of the rule fails. The error names its
+// position.
+func (d *ruleDiff) failure(c change, err error) {
+	d.tell("failed: %v", err)
+	d.without(c, actionFailed, err.Error())
+}
+
+// fails keeps that the object cannot be as the rule wants it, whatever the
+// cluster says. The rule then prunes nothing.
+func (w *wanted) fails(format string, args ...any) {
+	w.block(actionFailed, fmt.Sprintf(format, args...))
+}
+
+// refuses keeps that the cluster does not take the object. The rule then prunes
+// nothing.
+func (w *wanted) refuses(format string, args ...any) {
+	w.block(actionRefused, fmt.Sprintf(format, args...))
+}
+
+func (w *wanted) block(what action, why string) {
+	w.blocked = true
+	w.tell("%s: rule %q, %s (%s): %s", what, w.result.Rule.Name, w.desired.Subject(), w.change.Object, why)
+	w.without(w.change, what, why)
+}
+
+// delay keeps why nothing is done about the object yet. run comes back to it.
+func (w *wanted) delay(format string, args ...any) {
+	w.delayed = true
 	why := fmt.Sprintf(format, args...)
 	w.tell("rule %q, %s (%s): %s", w.result.Rule.Name, w.desired.Subject(), w.change.Object, why)
 	w.skip(w.change, why)
-}
-
-// block is none for what keeps the rule from pruning anything.
-func (w *wanted) block(format string, args ...any) {
-	w.blocked = true
-	w.none(format, args...)
-}
-
-// delay is none for what run comes back to by itself.
-func (w *wanted) delay(format string, args ...any) {
-	w.delayed = true
-	w.none(format, args...)
 }
 
 // compare follows what run does about an object, in the same order.
 func (w *wanted) compare(ctx context.Context) {
 	d := w.desired
 	if why := w.outOfScope(); why != "" {
-		w.block("%s", why)
+		w.fails("%s", why)
 		return
 	}
 	switch o := w.find(d.Identity); {
@@ -147,12 +160,12 @@ func (w *wanted) create(ctx context.Context) {
 	d := w.desired
 	fields, err := d.Ignored()
 	if err != nil {
-		w.block("%v", err)
+		w.fails("%v", err)
 		return
 	}
 	body, err := d.Complete("", "1", fields)
 	if err != nil {
-		w.block("%v", err)
+		w.fails("%v", err)
 		return
 	}
 	answer, err := w.apply(ctx, w.target(), body)
@@ -175,7 +188,7 @@ func (w *wanted) create(ctx context.Context) {
 func (w *wanted) createUnasked() {
 	object, err := w.desired.Whole()
 	if err != nil {
-		w.block("%v", err)
+		w.fails("%v", err)
 		return
 	}
 	w.delayed = true
@@ -206,14 +219,14 @@ func (w *wanted) occupied(ctx context.Context) {
 func (w *wanted) takeOver(ctx context.Context, o *liveObject) {
 	d := w.desired
 	if !d.Child.Adopt || !w.adoptable(o) {
-		w.block("it exists and is %s; it is left alone, remove or rename it", o.holder())
+		w.refuses("it exists and is %s; it is left alone, remove or rename it", o.holder())
 		return
 	}
 	body := d.AppendApply(nil, string(o.GetUID()), o.GetResourceVersion())
 	if keepsChild(d.Child) {
 		var err error
 		if body, err = rules.Marks(body); err != nil {
-			w.block("%v", err)
+			w.fails("%v", err)
 			return
 		}
 	}
@@ -248,7 +261,7 @@ func (w *wanted) update(ctx context.Context, o *liveObject) {
 	if fields := ignoredOf(d.Child, o); len(fields) > 0 {
 		var err error
 		if body, err = d.Complete(string(o.GetUID()), o.GetResourceVersion(), fields); err != nil {
-			w.block("%v", err)
+			w.fails("%v", err)
 			return
 		}
 	}
@@ -283,12 +296,12 @@ func ignoredOf(c *rules.Child, o *liveObject) (fields []rules.FieldValue) {
 // replace compares with what is made in the place of an object.
 func (w *wanted) replace(ctx context.Context, o *liveObject) {
 	if o.owner().UID == "" {
-		w.block("it exists and is %s; it is left alone, remove or rename it", o.holder())
+		w.refuses("it exists and is %s; it is left alone, remove or rename it", o.holder())
 		return
 	}
 	object, err := w.desired.Whole()
 	if err != nil {
-		w.block("%v", err)
+		w.fails("%v", err)
 		return
 	}
 	answer, err := w.createAnew(ctx, object, o)
@@ -312,13 +325,13 @@ func (w *wanted) remedy() string {
 // wrong with an object is said, as run would meet it as well. Anything else
 // leaves open what run would do.
 func (w *wanted) refused(err error, remedy string) {
-	w.blocked = true
 	if !isRefusal(err) {
+		w.blocked = true
 		w.fail(fmt.Errorf("rule %q, %s (%s): dry run: %w", w.result.Rule.Name, w.desired.Subject(), w.change.Object, err))
 		return
 	}
 	if !apierrors.IsInvalid(err) {
 		remedy = ""
 	}
-	w.none("the API server refuses it%s: %v", remedy, err)
+	w.refuses("the API server refuses it%s: %v", remedy, err)
 }

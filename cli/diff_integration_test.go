@@ -254,7 +254,7 @@ func (r *reviewer) secrets() {
 	r.discreet(v)
 	// What the API server refuses is quoted by it.
 	v = r.diff("-f", r.rules("refused.yaml", accountRules, "stringData:", "type: kubernetes.io/dockerconfigjson\n      stringData:", "-secret", "-other"))
-	if v.code != 0 || !strings.Contains(v.stderr, "its message is withheld") {
+	if v.code != 4 || !strings.Contains(v.stderr, "its message is withheld") {
 		r.Errorf("exit code %d\n%s", v.code, v.stderr)
 	}
 	r.discreet(v)
@@ -290,11 +290,11 @@ rules:
   - id: refused
     template: {apiVersion: v1, kind: Service, metadata: {name: refused}, spec: {ports: [{port: 99999}]}}
 `))
-	r.answers(v, 0)
+	r.answers(v, 4)
 	for _, text := range []string{
-		`child "held" (ConfigMap/default/kube-root-ca.crt): it exists and is made by kube-controller-manager`,
+		`refused: rule "stranger", child "held" (ConfigMap/default/kube-root-ca.crt): it exists and is made by kube-controller-manager`,
 		`child "failing": data.a: no such key: nothing`, `child "waiting": waits for held.data.nothing`,
-		`child "refused" (Service/default/refused): the API server refuses it`,
+		`refused: rule "stranger", child "refused" (Service/default/refused): the API server refuses it`,
 	} {
 		if !strings.Contains(v.stderr, text) {
 			r.Errorf("%q is missing in\n%s", text, v.stderr)

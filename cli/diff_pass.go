@@ -38,8 +38,11 @@ func (p *diffPass) tell(format string, args ...any) {
 func (p *diffPass) fail(err error) { p.errs = append(p.errs, err) }
 
 // skip keeps that nothing is done about an object, and why.
-func (p *diffPass) skip(c change, why string) {
-	c.Action, c.Reason = actionNone, why
+func (p *diffPass) skip(c change, why string) { p.without(c, actionNone, why) }
+
+// without keeps that an object is not written, and why.
+func (p *diffPass) without(c change, what action, why string) {
+	c.Action, c.Reason = what, why
 	p.changes = append(p.changes, c)
 }
 

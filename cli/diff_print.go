@@ -27,8 +27,8 @@ func formatDiff(changes []change, output string) ([]byte, error) {
 	}
 	for i := range changes {
 		c := &changes[i]
-		if c.Action == actionNone {
-			continue
+		if !c.Action.isWrite() {
+			continue // On stderr.
 		}
 		b.WriteString("# " + c.title() + "\n")
 		live, wanted := c.headers()

@@ -28,8 +28,8 @@ func (d *ruleDiff) run(ctx context.Context) {
 		if r.Err.Reason == rules.InvalidSpec { // The author's message; others name their place.
 			why = fmt.Sprintf("rule %q: %s", name, why)
 		}
-		d.tell("%s", why)
-		d.skip(d.ofPrimary(), why)
+		d.tell("failed: %s", why)
+		d.without(d.ofPrimary(), actionFailed, why)
 	case r.Leaving:
 		d.end(ctx)
 	case !r.Matches:
@@ -52,8 +52,7 @@ func (d *ruleDiff) want(ctx context.Context) {
 	}
 	d.patch(ctx)
 	if err := d.result.StatusErr; err != nil {
-		d.tell("%v", err)
-		d.skip(d.ofPrimary(), err.Error())
+		d.failure(d.ofPrimary(), err)
 	}
 	d.prune()
 }

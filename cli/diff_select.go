@@ -19,7 +19,7 @@ import (
 
 // A differ compares what rules want with what a cluster has.
 type differ struct {
-	program   *rules.Program
+	loaded    loading
 	cluster   *liveCluster
 	namespace string // "": all
 	selector  labels.Selector
@@ -62,7 +62,7 @@ func (n primaryName) of(gvk schema.GroupVersionKind, k *engine.Kind) bool {
 func (d *differ) passes(ctx context.Context) ([]*diffPass, error) {
 	var all []*diffPass
 	found, known := map[primaryName]bool{}, map[primaryName]bool{}
-	for _, primary := range d.program.Primaries() {
+	for _, primary := range d.loaded.program.Primaries() {
 		k, err := d.cluster.kind(ctx, primary.GVK)
 		if err != nil {
 			return nil, err
@@ -177,7 +177,7 @@ func (d *differ) findFormer(ctx context.Context) error {
 			continue
 		}
 		data, _, _ := unstructured.NestedStringMap(o.Object, "data")
-		for _, primary := range d.program.Primaries() {
+		for _, primary := range d.loaded.program.Primaries() {
 			for _, r := range primary.Rules {
 				d.former[r] = append(d.former[r], formerKinds(r, data[r.Name])...)
 			}

@@ -19,8 +19,7 @@ func (d *ruleDiff) patch(ctx context.Context) {
 	r, name := d.result, d.result.Rule.Name
 	switch {
 	case r.PatchErr != nil:
-		d.tell("%v", r.PatchErr)
-		d.skip(d.ofPrimary(), r.PatchErr.Error())
+		d.failure(d.ofPrimary(), r.PatchErr)
 	case len(r.PatchWaits) > 0:
 		d.tell("rule %q, patch: %s", name, waitsFor(r.PatchWaits))
 		d.skip(d.ofPrimary(), waitsFor(r.PatchWaits))
@@ -51,8 +50,8 @@ func (d *ruleDiff) applyPatch(ctx context.Context, desired map[string]any) {
 	answer, err := d.dryRun(ctx, d.ofSelf(engine.PatchManager(d.result.Rule.Name)), body)
 	switch {
 	case isRefusal(err):
-		d.tell("rule %q, patch: the API server refuses it: %v", d.result.Rule.Name, err)
-		d.skip(d.ofPrimary(), fmt.Sprintf("the API server refuses the patch: %v", err))
+		d.tell("refused: rule %q, patch: the API server refuses it: %v", d.result.Rule.Name, err)
+		d.without(d.ofPrimary(), actionRefused, fmt.Sprintf("the API server refuses the patch: %v", err))
 	case err != nil:
 		d.fail(fmt.Errorf("rule %q, patch: dry run: %w", d.result.Rule.Name, err))
 	default:
@@ -95,8 +94,8 @@ func (p *diffPass) status(ctx context.Context) {
 	c := change{Primary: refOf(p.self), Rule: strings.Join(p.rulesWithStatus(), ","), Object: refOf(p.self)}
 	after, err := p.statusAfter(ctx, live, desired)
 	if isRefusal(err) {
-		p.tell("status: the API server refuses it: %v", err)
-		p.skip(c, fmt.Sprintf("the API server refuses the status: %v", err))
+		p.tell("refused: status: the API server refuses it: %v", err)
+		p.without(c, actionRefused, fmt.Sprintf("the API server refuses the status: %v", err))
 		return
 	}
 	if err != nil {

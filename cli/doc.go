@@ -21,7 +21,7 @@
 // diff asks a cluster what rules would change, by dry runs, and so has eyes of
 // its own for it (live.go): what it reads it reads once, and it needs no watches.
 // Exit code 1 means that there are differences; rules that are wrong are 3 there,
-// as with kubectl diff.
+// as with kubectl diff, and 4 means that something is refused or fails.
 //
 // # render
 //

@@ -16,6 +16,8 @@ const (
 	exitNo     = 1 // the rules or resources are wrong
 	exitUsage  = 2 // the command was used wrongly
 	exitFailed = 3 // reconcel could not do its work
+	// Of diff only: part of what run would do is refused, or fails.
+	exitRefused = 4
 )
 
 // An exitError ends the process with a code.

@@ -39,10 +39,13 @@ type fitter struct {
 
 // measured is what was found out about rules.
 type measured struct {
-	against  engine.Schemas
-	needed   []deploy.Access
-	found    syntax.Errors
-	complete bool
+	against   engine.Schemas
+	needed    []deploy.Access
+	found     syntax.Errors // what cannot work in the cluster
+	warnings  syntax.Errors // what may fail there
+	notes     syntax.Errors
+	complete  bool
+	unchecked error // why it is not complete
 }
 
 // check refuses rules that do not fit. A kind that the cluster does not know may
@@ -129,46 +132,50 @@ func (f *fitter) report(complaints []error) {
 func (f *fitter) measure(ctx context.Context, l loading) (m measured) {
 	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
 	defer cancel()
+	cluster, err := newLiveCluster(f.config)
+	if err != nil {
+		m.unchecked = err
+	} else {
+		m = measure(ctx, cluster, l)
+	}
 	var said []string
 	news := func(text string) bool {
 		said = append(said, text)
 		return !slices.Contains(f.warned, text)
 	}
-	unchecked := func(err error) {
-		if news(err.Error()) {
-			f.log.Warn("the rules cannot be checked against all kinds of the cluster", "error", err)
+	if m.unchecked != nil && news(m.unchecked.Error()) {
+		f.log.Warn("the rules cannot be checked against all kinds of the cluster", "error", m.unchecked)
+	}
+	for _, w := range m.warnings {
+		if news(w.Error()) {
+			f.log.Warn("warning about the rules", "warning", w.Error())
 		}
 	}
-	defer func() { f.warned = said }()
-	cluster, err := newLiveCluster(f.config)
-	if err != nil {
-		unchecked(err)
-		return m
+	for _, n := range m.notes {
+		f.log.Debug("note about the rules", "note", n.Error())
 	}
+	f.warned = said
+	return m
+}
+
+// measure checks rules against the schemas of a cluster.
+func measure(ctx context.Context, cluster *liveCluster, l loading) (m measured) {
 	index, err := cluster.published(ctx)
 	if err != nil {
-		unchecked(err)
+		m.unchecked = err
 		return m
 	}
 	m.against = engine.SchemasIn(index)
 	set, err := index.schemas(ctx, mentioned(l.program))
-	if err != nil {
-		unchecked(err)
-	}
+	m.unchecked = err
 	if set == nil {
 		return m
 	}
 	m.complete = err == nil
 	found := l.check(set)
 	m.found = syntax.Collect(l.sources, append(found.Errors, l.clusterScoped(set)...))
-	for _, w := range syntax.Collect(l.sources, append(found.Warnings, l.idle()...)) {
-		if news(w.Error()) {
-			f.log.Warn("warning about the rules", "warning", w.Error())
-		}
-	}
-	for _, n := range syntax.Collect(l.sources, found.Notes) {
-		f.log.Debug("note about the rules", "note", n.Error())
-	}
+	m.warnings = syntax.Collect(l.sources, append(found.Warnings, l.idle()...))
+	m.notes = syntax.Collect(l.sources, found.Notes)
 	needs, _ := deploy.Needs(l.program, set, deploy.Usual) // Kinds that are not known may come later.
 	m.needed = needs.Accesses()
 	return m

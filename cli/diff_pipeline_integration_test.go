@@ -1,0 +1,80 @@
+//go:build integration
+
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"reconcel/internal/devcluster"
+)
+
+// TestDiffInAPipeline runs diff as a pipeline does that has the exit code and
+// the JSON, before rules are merged that would break.
+func TestDiffInAPipeline(t *testing.T) {
+	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters"}})
+	r := &reviewer{T: t, cluster: cluster, binary: buildBinary(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
+	kubectl(t, cluster, "apply", "-f", "../crds/")
+	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	kubectl(t, cluster, "apply", "-f", "../examples/foo/foo.yaml", "-f", r.rules("account.yaml", account))
+	foo := readFile(t, "../examples/foo/rules.yaml")
+	r.converge("../examples/foo/rules.yaml")
+
+	for _, c := range []struct {
+		name   string
+		file   string
+		code   int
+		action string // and child and object of the one entry that is no success
+		reason string
+		stderr string
+	}{
+		{"an immutable field", r.rules("immutable.yaml", foo, "app: nginx", "app: other"), 4,
+			"refused deployment Deployment/example-foo", "write onChange: replace", "refused: rule"},
+		{"a name that somebody else holds", r.rules("held.yaml", accountRules, `"${self.metadata.name}-once"`, "kube-root-ca.crt"), 4,
+			"refused once ConfigMap/kube-root-ca.crt", "it exists and is made by kube-controller-manager", "refused: rule"},
+		{"an expression that fails", r.rules("failing.yaml", accountRules, `{a: "1"}`, `{a: "${self.data.nope}"}`), 4,
+			"failed once ConfigMap/account-once", "no such key: nope", "failed: "},
+		{"a check that says no", r.rules("check.yaml", accountRules, "  children:", "  validate: [{expression: 'false', message: too big}]\n  children:"), 4,
+			"failed  ConfigMap/account", "too big", "failed: "},
+		{"a field that the schema does not have", r.rules("schema.yaml", foo, "nginx:latest", "${self.spec.image}"), 3,
+			"", "", "undefined field 'image'"},
+		{"nothing", "../examples/foo/rules.yaml", 0, "", "", ""},
+		{"a change", r.rules("change.yaml", foo, "nginx:latest", "nginx:1.27"), 1, "", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := r.diff("-f", c.file, "-o", "json")
+			if v.code != c.code || !strings.Contains(v.stderr, c.stderr) || c.stderr == "" && v.stderr != "" {
+				t.Errorf("exit code %d, want %d; stderr:\n%s", v.code, c.code, v.stderr)
+			}
+			if c.code == 3 {
+				if v.stdout != "" {
+					t.Errorf("stdout: %s", v.stdout)
+				}
+				return
+			}
+			var all []struct {
+				Child, Action, Reason string
+				Object                struct{ Kind, Name string }
+			}
+			if err := json.Unmarshal([]byte(v.stdout), &all); err != nil {
+				t.Fatalf("%v: %s", err, v.stdout)
+			}
+			var troubles []string
+			for _, e := range all {
+				if e.Action == "refused" || e.Action == "failed" {
+					troubles = append(troubles, e.Action+" "+e.Child+" "+e.Object.Kind+"/"+e.Object.Name)
+					if !strings.Contains(e.Reason, c.reason) {
+						t.Errorf("the reason is %q", e.Reason)
+					}
+				}
+			}
+			if got := strings.Join(troubles, ", "); got != c.action {
+				t.Errorf("got %q, want %q", got, c.action)
+			}
+			if text := r.diff("-f", c.file); text.code != c.code || text.stderr != v.stderr {
+				t.Errorf("without -o json: exit code %d, stderr:\n%s", text.code, text.stderr)
+			}
+		})
+	}
+}
