@@ -7,12 +7,18 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
+
+	"reconcel/cli/internal/dryrun"
+	"reconcel/engine"
+	"reconcel/rules/schema"
+	"reconcel/sim"
 )
 
 // diffFlags say what diff compares, and with which cluster.
@@ -22,6 +28,7 @@ type diffFlags struct {
 	namespace  string
 	everywhere bool
 	selector   string
+	noDryRun   bool
 	output     outputFormat
 }
 
@@ -67,6 +74,7 @@ fails, whether or not there are differences.`,
 	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
 	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
 	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
+	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "ask for no dry runs, which takes read permissions alone; what the API server adds and refuses is left out")
 	f.output.flag(flags)
 	return cmd
 }
@@ -78,30 +86,58 @@ func (a *app) diff(f *diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	config, _, err := connection(&f.connection, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	config.WarningHandlerWithContext = nil
-	config.WarningHandler = rest.NewWarningWriter(a.stderr, rest.WarningWriterOptions{Deduplicate: true})
-	if d.cluster, err = newLiveCluster(config); err != nil {
-		return failed(err)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := a.checkForCluster(ctx, d); err != nil {
-		return interrupted(ctx, err)
-	}
 	progress := a.startProgress()
-	passes, err := d.passes(ctx)
-	if err == nil {
-		d.run(ctx, passes, progress)
-	}
+	chosen, err := a.compare(ctx, f, d, progress)
 	progress.stop()
 	if err = interrupted(ctx, err); err != nil {
 		return err
 	}
-	return a.tellDiff(f, d, passes)
+	return a.tellDiff(f, d, chosen)
+}
+
+// compare connects to the cluster and compares the primaries that were chosen.
+func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *progress) ([]*primaryDiff, error) {
+	config, _, err := connection(&f.connection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	config.WarningHandlerWithContext = nil
+	config.WarningHandler = rest.NewWarningWriter(a.stderr, rest.WarningWriterOptions{Deduplicate: true})
+	config.Wrap(dryrun.Guard)
+	if d.live, err = newLiveCluster(config); err != nil {
+		return nil, err
+	}
+	schemas, err := d.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds := func() (*sim.Kinds, error) { return sim.NewKinds(schemas) }
+	d.cluster = dryrun.New(d.live.client, kinds)
+	if d.local = f.noDryRun; d.local {
+		d.cluster = dryrun.NewLocal(d.live.client, kinds)
+		d.tell("without dry runs, what the API server adds, refuses or changes is left out")
+	}
+	chosen, err := d.selectPrimaries(ctx)
+	if err != nil || len(chosen) == 0 {
+		return nil, err
+	}
+	inventories, err := d.inventories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.preview, err = engine.NewPreview(ctx, engine.PreviewOf{
+		Program: d.loaded.program, Client: d.cluster, Kinds: d.live.kinds, Inventories: inventories, List: &diffLister{d, chosen},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if missing := d.preview.Missing(); len(missing) > 0 {
+		d.tell("run deletes what these rules made, which are in the inventory and not in the files: %s (not compared)", strings.Join(missing, ", "))
+	}
+	compareAll(ctx, chosen, progress)
+	return chosen, nil
 }
 
 // interrupted prefers the signal to the failed requests that it has brought
@@ -153,28 +189,31 @@ func notNo(err error) error {
 	return err
 }
 
-// checkForCluster refuses rules that run would refuse at its start, because they
-// do not match the schemas of the cluster.
-func (a *app) checkForCluster(ctx context.Context, d *differ) error {
+// check refuses rules that run would refuse at its start, because they do not
+// match the schemas of the cluster, and returns these.
+func (d *differ) check(ctx context.Context) (*schema.Set, error) {
 	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
 	defer cancel()
-	m := measure(ctx, d.cluster, d.loaded)
+	m := measure(ctx, d.live, d.loaded)
 	if m.unchecked != nil {
 		d.tell("the rules cannot be checked against all kinds of the cluster: %v", m.unchecked)
 	}
 	if len(m.found) > 0 {
-		return failed(m.found)
+		return nil, failed(m.found)
 	}
-	return nil
+	if m.set == nil {
+		m.set = schema.Builtin()
+	}
+	return m.set, nil
 }
 
-// run does all passes, some at a time: most of their time is spent waiting for
-// answers.
-func (d *differ) run(ctx context.Context, passes []*diffPass, progress *progress) {
-	progress.total.Store(int64(len(passes)))
-	work := make(chan *diffPass)
+// compareAll compares some primaries at a time: most of the time is spent waiting
+// for answers.
+func compareAll(ctx context.Context, chosen []*primaryDiff, progress *progress) {
+	progress.total.Store(int64(len(chosen)))
+	work := make(chan *primaryDiff)
 	var workers sync.WaitGroup
-	for range min(len(passes), 4*runtime.GOMAXPROCS(0)) {
+	for range min(len(chosen), 4*runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			for p := range work {
 				p.run(ctx)
@@ -182,7 +221,7 @@ func (d *differ) run(ctx context.Context, passes []*diffPass, progress *progress
 			}
 		})
 	}
-	for _, p := range passes {
+	for _, p := range chosen {
 		if ctx.Err() != nil {
 			break
 		}
@@ -192,18 +231,18 @@ func (d *differ) run(ctx context.Context, passes []*diffPass, progress *progress
 	workers.Wait()
 }
 
-// tellDiff prints what the passes have found.
-func (a *app) tellDiff(f *diffFlags, d *differ, passes []*diffPass) error {
+// tellDiff prints what was found.
+func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
 	for _, note := range d.notes {
 		a.say("%s", note)
 	}
 	changes := []change{}
 	made := map[objectRef]string{}
 	broken := false
-	for _, p := range passes {
+	for _, p := range chosen {
 		p.contest(made)
-		for _, note := range p.notes {
-			a.say("%s: %s", refOf(p.self), note)
+		for _, note := range p.notes() {
+			a.say("%s", note)
 		}
 		for _, err := range p.errs {
 			a.say("error: %s: %v", refOf(p.self), err)

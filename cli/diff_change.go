@@ -19,6 +19,7 @@ type change struct {
 	Rule    string         `json:"rule"`
 	Child   string         `json:"child,omitempty"`
 	Object  objectRef      `json:"object"`
+	Part    part           `json:"part,omitempty"`
 	Action  action         `json:"action"`
 	Diff    string         `json:"diff,omitempty"`
 	Before  map[string]any `json:"before,omitempty"`
@@ -26,23 +27,40 @@ type change struct {
 	Reason  string         `json:"reason,omitempty"`
 }
 
-// An action is what is done about an object.
+// A part is what of a primary is written; "" is a whole object.
+type part string
+
+const (
+	partFinalizers part = "finalizers"
+	partPatch      part = "patch"
+	partStatus     part = "status"
+)
+
+// An action is what is done about an object, in kubectl's words.
 type action string
 
 const (
-	actionCreate  action = "create"
-	actionUpdate  action = "update"
-	actionReplace action = "replace" // deleted and created anew
-	actionDelete  action = "delete"
-	actionPatch   action = "patch"  // of the primary itself
-	actionStatus  action = "status" // likewise
-	actionNone    action = "none"   // for the reason given
+	actionCreated    action = "created"
+	actionConfigured action = "configured"
+	actionReplaced   action = "replaced" // deleted and created anew
+	actionDeleted    action = "deleted"
+	actionAdopted    action = "adopted"
+	actionUnchanged  action = "unchanged" // by a write that changes nothing
+	actionSkipped    action = "skipped"   // for the reason given
 
 	// The API server rejects the write, or somebody else holds the name.
 	actionRefused action = "refused"
 	// The rule fails for the primary, which would be Stalled.
 	actionFailed action = "failed"
 )
+
+// isDifference reports whether run would change the object.
+func (a action) isDifference() bool {
+	return a != actionSkipped && a != actionUnchanged && !a.isTrouble()
+}
+
+// isTrouble reports whether run would not get what the rules want.
+func (a action) isTrouble() bool { return a == actionRefused || a == actionFailed }
 
 // An objectRef names an object.
 type objectRef struct {
@@ -52,7 +70,7 @@ type objectRef struct {
 	Name       string `json:"name,omitempty"` // "" where it is not known
 }
 
-func refOf(o *liveObject) objectRef {
+func refOf(o *unstructured.Unstructured) objectRef {
 	return objectRef{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName()}
 }
 
@@ -67,15 +85,14 @@ func (r objectRef) String() string {
 	return strings.Join(parts, "/")
 }
 
-// isWrite reports whether run would change the object.
-func (a action) isWrite() bool { return a != actionNone && !a.isTrouble() }
-
-// isTrouble reports whether run would not get what the rules want.
-func (a action) isTrouble() bool { return a == actionRefused || a == actionFailed }
+// groupKind returns the kind of the object.
+func (r objectRef) groupKind() schema.GroupKind {
+	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
+}
 
 // differs reports whether run would change anything.
 func differs(changes []change) bool {
-	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.isWrite() })
+	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.isDifference() })
 }
 
 // troubled reports whether something is refused or fails.
@@ -83,25 +100,51 @@ func troubled(changes []change) bool {
 	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.isTrouble() })
 }
 
-// add keeps a change of an object, unless it changes nothing that counts. nil
-// stands for no object.
-func (p *diffPass) add(c change, what action, before, after map[string]any) {
-	c.Action = what
-	c.Before, c.After = compared(before, what), compared(after, what)
-	if what != actionCreate && what != actionDelete && what != actionReplace && reflect.DeepEqual(c.Before, c.After) {
-		return
+// show says how an object differs, of which either state may be nil. Where nothing
+// that counts does, the mark of the rendering is shown, and else whose the fields
+// are is all that may change.
+func (c *change) show(before, after map[string]any) error {
+	c.Before, c.After = compared(before), compared(after)
+	if c.Action == actionConfigured && reflect.DeepEqual(c.Before, c.After) {
+		c.Before, c.After = withMark(c.Before, before), withMark(c.After, after)
+		switch same := reflect.DeepEqual(c.Before, c.After); {
+		case !same:
+			c.Reason = "the mark of what was applied last is put right"
+		case reflect.DeepEqual(ownership(before), ownership(after)):
+			c.Action, c.Before, c.After = actionUnchanged, nil, nil
+			return nil
+		default:
+			c.Reason = "takes field ownership; the values stay"
+		}
 	}
-	gk := schema.FromAPIVersionAndKind(c.Object.APIVersion, c.Object.Kind).GroupKind()
-	if gk == secretKind {
+	if c.Object.groupKind() == secretKind {
 		maskSecret(c.Before, c.After)
 	}
-	text, err := unified(&c)
-	if err != nil {
-		p.fail(err)
-		return
-	}
+	text, err := unified(c)
 	c.Diff = text
-	p.changes = append(p.changes, c)
+	return err
+}
+
+// withMark adds the mark of the rendering to what is compared of an object.
+func withMark(compared, object map[string]any) map[string]any {
+	mark, found, err := unstructured.NestedString(object, "metadata", "annotations", rules.AnnotationApplied)
+	if !found || err != nil {
+		return compared
+	}
+	out := runtime.DeepCopyJSON(compared)
+	_ = unstructured.SetNestedField(out, mark, "metadata", "annotations", rules.AnnotationApplied) // It was there.
+	return out
+}
+
+// ownership returns who owns which fields of an object, without times.
+func ownership(object map[string]any) []any {
+	entries, _, _ := unstructured.NestedSlice(object, "metadata", "managedFields")
+	for _, e := range entries {
+		if entry, ok := e.(map[string]any); ok {
+			delete(entry, "time")
+		}
+	}
+	return entries
 }
 
 // notCompared are the fields that the API server keeps books in.
@@ -113,8 +156,9 @@ var notCompared = [][]string{
 	{"metadata", "annotations", annotationLastApplied},
 }
 
-// compared returns a copy of an object with what counts in a comparison.
-func compared(object map[string]any, what action) map[string]any {
+// compared returns a copy of an object with what counts in a comparison. Of a
+// status, see statusOf.
+func compared(object map[string]any) map[string]any {
 	if object == nil {
 		return nil
 	}
@@ -122,9 +166,7 @@ func compared(object map[string]any, what action) map[string]any {
 	for _, path := range notCompared {
 		unstructured.RemoveNestedField(out, path...)
 	}
-	if what != actionStatus {
-		delete(out, "status")
-	}
+	delete(out, "status")
 	if metadata, ok := out["metadata"].(map[string]any); ok {
 		if annotations, ok := metadata["annotations"].(map[string]any); ok && len(annotations) == 0 {
 			delete(metadata, "annotations")
@@ -132,6 +174,12 @@ func compared(object map[string]any, what action) map[string]any {
 	}
 	return out
 }
+
+// kubectl's copy of what it has applied. It repeats the object, and so the
+// values of a Secret.
+const annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+var secretKind = schema.GroupKind{Kind: "Secret"}
 
 // What stands in the place of a Secret's values, as in kubectl diff.
 const (

@@ -183,18 +183,18 @@ func readFile(t *testing.T, path string) string {
 func (r *reviewer) empty(files []string) {
 	v := r.diff("-f", files[0], "-f", files[1], "-f", files[2])
 	r.answers(v, 1,
-		`Foo/default/example-foo: rule "foo", child "deployment": create`,
-		`Foo/default/example-foo: rule "foo": status`,
-		`WebApp/default/shop: rule "webapp", child "deployment": create`,
-		`WebApp/default/shop: rule "webapp", child "service": create`,
-		`WebApp/default/shop: rule "webapp": status`,
-		`ConfigMap/default/account: rule "account", child "secret": create`,
-		`ConfigMap/default/account: rule "account", child "settings": create`,
-		`ConfigMap/default/account: rule "account", child "settings": create`,
-		`ConfigMap/default/account: rule "account", child "once": create`,
-		`ConfigMap/default/account: rule "account": patch`,
+		`Foo/default/example-foo: rule "foo", child "deployment": created`,
+		`Foo/default/example-foo: rule "foo", status: configured`,
+		`WebApp/default/shop: rule "webapp", child "deployment": created`,
+		`WebApp/default/shop: rule "webapp", child "service": created`,
+		`WebApp/default/shop: rule "webapp", status: configured`,
+		`ConfigMap/default/account: rule "account", child "secret": created`,
+		`ConfigMap/default/account: rule "account", child "settings": created`,
+		`ConfigMap/default/account: rule "account", child "settings": created`,
+		`ConfigMap/default/account: rule "account", child "once": created`,
+		`ConfigMap/default/account: rule "account", patch: configured`,
 	)
-	if want := "WebApp/default/shop: rule \"webapp\", child \"ingress\": waits for service.metadata.name\n"; v.stderr != want {
+	if want := "WebApp/default/shop: rule \"webapp\", child \"ingress\" (Ingress/default/shop): skipped: waits for service.metadata.name\n"; v.stderr != want {
 		r.Errorf("stderr: got %q, want %q", v.stderr, want)
 	}
 	if !strings.Contains(v.stdout, "+  progressDeadlineSeconds: 600\n") {
@@ -210,7 +210,7 @@ func (r *reviewer) empty(files []string) {
 // child less, which was the only one of its kind.
 func (r *reviewer) changed(foo, webapp string) {
 	v := r.diff("-f", r.rules("foo.yaml", foo, "nginx:latest", "nginx:1.27"))
-	r.answers(v, 1, `Foo/default/example-foo: rule "foo", child "deployment": update`)
+	r.answers(v, 1, `Foo/default/example-foo: rule "foo", child "deployment": configured`)
 	r.shows(v, "-      - image: nginx:latest", "+      - image: nginx:1.27")
 
 	from, to := strings.Index(webapp, "  # It reads the Service"), strings.Index(webapp, "  # A field whose child")
@@ -221,8 +221,8 @@ func (r *reviewer) changed(foo, webapp string) {
 	lines := slices.DeleteFunc(without, func(line string) bool { return strings.Contains(line, "externalURL") })
 	v = r.diff("-f", r.rules("webapp.yaml", strings.Join(lines, "")))
 	r.answers(v, 1,
-		`WebApp/default/shop: rule "webapp", child "ingress": delete (no rule renders it any more)`,
-		`WebApp/default/shop: rule "webapp": status`)
+		`WebApp/default/shop: rule "webapp", child "ingress": deleted (no rule renders it any more)`,
+		`WebApp/default/shop: rule "webapp", status: configured`)
 	if !strings.Contains(v.stdout, "--- live/Ingress/default/shop\n+++ rules/Ingress/default/shop\n@@ -1,") ||
 		!strings.Contains(v.stdout, "-kind: Ingress\n") || !strings.Contains(v.stdout, "-  externalURL: https://shop.example.com\n") {
 		r.Errorf("got\n%s", v.stdout)
@@ -231,21 +231,21 @@ func (r *reviewer) changed(foo, webapp string) {
 	moved := "- name: moved\n  for: {apiVersion: platform.example.com/v1alpha1, kind: WebApp}\n  validate:\n  - {expression: 'false', message: never}\n" +
 		"  children:\n  - id: i\n    template: {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: x}}\n"
 	v = r.diff("-f", r.rules("moved.yaml", strings.Join(lines, "")+moved))
-	if strings.Contains(v.stdout, ": delete") || !strings.Contains(v.stderr, "it stays until it is known whether another rule does") {
+	if strings.Contains(v.stdout, ": deleted") || !strings.Contains(v.stderr, "it stays until it is known whether another rule does") {
 		r.Errorf("what may have moved to a rule that fails: got\n%s\n%s", v.stdout, v.stderr)
 	}
 
 	v = r.diff("-f", r.rules("condition.yaml", webapp, "type: Available", "type: Serving"))
-	r.answers(v, 1, `WebApp/default/shop: rule "webapp": status`)
+	r.answers(v, 1, `WebApp/default/shop: rule "webapp", status: configured`)
 	r.shows(v, "-    reason: Available", "+    reason: Serving", "-    type: Available", "+    type: Serving")
 }
 
 func (r *reviewer) secrets() {
 	v := r.diff("-f", r.rules("secrets.yaml", accountRules, "first-password", "second-password", `{a: "1"}`, `{a: "2"}`, "keys:", "size:", `"a", "b"`, `"b"`))
 	r.answers(v, 1,
-		`ConfigMap/default/account: rule "account", child "secret": update`,
-		`ConfigMap/default/account: rule "account": patch`,
-		`ConfigMap/default/account: rule "account", child "settings": delete (no rule renders it any more)`)
+		`ConfigMap/default/account: rule "account", child "secret": configured`,
+		`ConfigMap/default/account: rule "account", patch: configured`,
+		`ConfigMap/default/account: rule "account", child "settings": deleted (no rule renders it any more)`)
 	for _, line := range []string{"-  password: '*** (before)'\n", "+  password: '*** (after)'\n", "   user: '***'\n", "-    keys: \"1\"\n", "+    size: \"1\"\n"} {
 		if !strings.Contains(v.stdout, line) {
 			r.Errorf("%q is missing in\n%s", line, v.stdout)
@@ -292,9 +292,9 @@ rules:
 `))
 	r.answers(v, 4)
 	for _, text := range []string{
-		`refused: rule "stranger", child "held" (ConfigMap/default/kube-root-ca.crt): it exists and is made by kube-controller-manager`,
-		`child "failing": data.a: no such key: nothing`, `child "waiting": waits for held.data.nothing`,
-		`refused: rule "stranger", child "refused" (Service/default/refused): the API server refuses it`,
+		`rule "stranger", child "held" (ConfigMap/default/kube-root-ca.crt): refused: ConfigMap/default/kube-root-ca.crt exists and is made by kube-controller-manager`,
+		`child "failing": data.a: no such key: nothing`, `skipped: waits for held.data.nothing`,
+		`rule "stranger", child "refused" (Service/default/refused): refused: `,
 	} {
 		if !strings.Contains(v.stderr, text) {
 			r.Errorf("%q is missing in\n%s", text, v.stderr)
@@ -316,7 +316,7 @@ func (r *reviewer) json() {
 	for _, c := range changes {
 		got = append(got, strings.Join([]string{c.Action, c.Child, c.Object.Kind, c.Object.Name, c.Before.Data["password"], c.After.Data["password"]}, " "))
 	}
-	want := []string{"update secret Secret account-secret *** (before) *** (after)", "create settings ConfigMap account-c  "}
+	want := []string{"configured secret Secret account-secret *** (before) *** (after)", "created settings ConfigMap account-c  "}
 	if diff := cmp.Diff(want, got); diff != "" || v.code != 1 {
 		r.Errorf("exit code %d (-want +got):\n%s", v.code, diff)
 	}
@@ -325,13 +325,13 @@ func (r *reviewer) json() {
 
 func (r *reviewer) narrowed(foo string) {
 	file := r.rules("narrowed.yaml", foo, "nginx:latest", "nginx:1.27")
-	r.answers(r.diff("-f", file, "foo/example-foo", "-n", "default"), 1, `Foo/default/example-foo: rule "foo", child "deployment": update`)
+	r.answers(r.diff("-f", file, "foo/example-foo", "-n", "default"), 1, `Foo/default/example-foo: rule "foo", child "deployment": configured`)
 	r.answers(r.diff("-f", file, "-n", "kube-system"), 0)
 	r.answers(r.diff("-f", file, "-l", "tier=web"), 0)
 	r.answers(r.diff("-f", file, "foos/other"), 3)
 	r.answers(r.diff("-f", file, "bar/example-foo"), 2)
 	r.answers(r.diff("-f", r.rules("left.yaml", foo, "    kind: Foo\n", "    kind: Foo\n    namespaces: [elsewhere]\n")), 1,
-		`Foo/default/example-foo: rule "foo", child "deployment": delete (the rule is not for its resource any more)`)
+		`Foo/default/example-foo: rule "foo", child "deployment": deleted (the rule is not for its resource any more)`)
 }
 
 // wroteNothing looks for requests of the reviewer that would have changed

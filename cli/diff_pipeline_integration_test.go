@@ -30,13 +30,13 @@ func TestDiffInAPipeline(t *testing.T) {
 		stderr string
 	}{
 		{"an immutable field", r.rules("immutable.yaml", foo, "app: nginx", "app: other"), 4,
-			"refused deployment Deployment/example-foo", "write onChange: replace", "refused: rule"},
+			"refused deployment Deployment/example-foo", "write onChange: replace", ": refused: "},
 		{"a name that somebody else holds", r.rules("held.yaml", accountRules, `"${self.metadata.name}-once"`, "kube-root-ca.crt"), 4,
-			"refused once ConfigMap/kube-root-ca.crt", "it exists and is made by kube-controller-manager", "refused: rule"},
+			"refused once ConfigMap/kube-root-ca.crt", "exists and is made by kube-controller-manager", ": refused: "},
 		{"an expression that fails", r.rules("failing.yaml", accountRules, `{a: "1"}`, `{a: "${self.data.nope}"}`), 4,
-			"failed once ConfigMap/account-once", "no such key: nope", "failed: "},
+			"failed once ConfigMap/account-once", "no such key: nope", ": failed: "},
 		{"a check that says no", r.rules("check.yaml", accountRules, "  children:", "  validate: [{expression: 'false', message: too big}]\n  children:"), 4,
-			"failed  ConfigMap/account", "too big", "failed: "},
+			"failed  ConfigMap/account", "too big", ": failed: "},
 		{"a field that the schema does not have", r.rules("schema.yaml", foo, "nginx:latest", "${self.spec.image}"), 3,
 			"", "", "undefined field 'image'"},
 		{"nothing", "../examples/foo/rules.yaml", 0, "", "", ""},

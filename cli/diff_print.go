@@ -27,7 +27,7 @@ func formatDiff(changes []change, output string) ([]byte, error) {
 	}
 	for i := range changes {
 		c := &changes[i]
-		if !c.Action.isWrite() {
+		if !c.Action.isDifference() {
 			continue // On stderr.
 		}
 		b.WriteString("# " + c.title() + "\n")
@@ -40,21 +40,38 @@ func formatDiff(changes []change, output string) ([]byte, error) {
 
 // title says what a diff is about.
 func (c *change) title() string {
-	title := fmt.Sprintf("%s: rule %q", c.Primary, c.Rule)
-	if c.Child != "" {
-		title += fmt.Sprintf(", child %q", c.Child)
-	}
-	title += ": " + string(c.Action)
+	title := c.subject() + ": " + string(c.Action)
 	if c.Reason != "" {
 		title += " (" + c.Reason + ")"
 	}
 	return title
 }
 
+// subject says of what a change is.
+func (c *change) subject() string {
+	subject := fmt.Sprintf("%s: rule %q", c.Primary, c.Rule)
+	if c.Child != "" {
+		subject += fmt.Sprintf(", child %q", c.Child)
+	}
+	if c.Part != "" {
+		subject += ", " + string(c.Part)
+	}
+	return subject
+}
+
+// note says for stderr why an object is not written.
+func (c *change) note() string {
+	subject := c.subject()
+	if c.Child != "" && c.Object.Name != "" {
+		subject += " (" + c.Object.String() + ")"
+	}
+	return subject + ": " + string(c.Action) + ": " + c.Reason
+}
+
 // headers name both sides of a diff.
 func (c *change) headers() (live, wanted string) {
 	path := c.Object.String()
-	if c.Action == actionStatus {
+	if c.Part == partStatus {
 		path += "/status"
 	}
 	return "live/" + path, "rules/" + path

@@ -3,16 +3,18 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
 	"reconcel/rules"
 )
@@ -20,13 +22,18 @@ import (
 // A differ compares what rules want with what a cluster has.
 type differ struct {
 	loaded    loading
-	cluster   *liveCluster
+	live      *liveCluster
+	cluster   *dryrun.Cluster
 	namespace string // "": all
 	selector  labels.Selector
 	names     []primaryName // none: all
-	former    map[*rules.Rule][]schema.GroupVersionKind
+	preview   *engine.Preview
+	local     bool // no dry runs are made
 	notes     []string
 }
+
+// asks reports whether the API server is asked what it makes of a write.
+func (d *differ) asks() bool { return !d.local }
 
 func (d *differ) tell(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
@@ -57,13 +64,13 @@ func (n primaryName) of(gvk schema.GroupVersionKind, k *engine.Kind) bool {
 	})
 }
 
-// passes finds the resources to look at, in the order of the rules, and then
-// of their names.
-func (d *differ) passes(ctx context.Context) ([]*diffPass, error) {
-	var all []*diffPass
+// selectPrimaries finds the resources to compare, in the order of the rules, and
+// then of their names.
+func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
+	var all []*primaryDiff
 	found, known := map[primaryName]bool{}, map[primaryName]bool{}
 	for _, primary := range d.loaded.program.Primaries() {
-		k, err := d.cluster.kind(ctx, primary.GVK)
+		k, err := d.find(ctx, primary.GVK)
 		if err != nil {
 			return nil, err
 		}
@@ -82,11 +89,11 @@ func (d *differ) passes(ctx context.Context) ([]*diffPass, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range list {
+		for _, self := range list {
 			for _, n := range names {
-				found[n] = found[n] || n.name == o.GetName()
+				found[n] = found[n] || n.name == self.GetName()
 			}
-			all = append(all, &diffPass{differ: d, primary: primary, kind: k, self: o})
+			all = append(all, &primaryDiff{differ: d, primary: primary, kind: *k, self: self})
 		}
 	}
 	for _, n := range d.names {
@@ -97,10 +104,16 @@ func (d *differ) passes(ctx context.Context) ([]*diffPass, error) {
 			return nil, fmt.Errorf("%s is not found%s", n.text, d.where())
 		}
 	}
-	if len(all) == 0 {
+	return all, nil
+}
+
+// find returns a kind, or nil if the API server does not know it.
+func (d *differ) find(ctx context.Context, gvk schema.GroupVersionKind) (*engine.Kind, error) {
+	k, err := d.live.kinds.Find(ctx, gvk)
+	if _, unknown := errors.AsType[engine.NoKindError](err); unknown {
 		return nil, nil
 	}
-	return all, d.findFormer(ctx)
+	return &k, err
 }
 
 func (d *differ) where() string {
@@ -126,82 +139,50 @@ func (d *differ) namesOf(primary *rules.Primary, k *engine.Kind) (names []primar
 
 // primaries lists the resources of one kind. Those that no rule selects are
 // among them, because they may have been selected before.
-func (d *differ) primaries(ctx context.Context, k *engine.Kind, names []primaryName) ([]*liveObject, error) {
-	q := liveQuery{kind: *k, selector: d.selector.String()}
+func (d *differ) primaries(ctx context.Context, k *engine.Kind, names []primaryName) ([]*unstructured.Unstructured, error) {
+	options, namespace := metav1.ListOptions{LabelSelector: d.selector.String()}, ""
 	if k.Namespaced {
-		q.namespace = d.namespace
+		namespace = d.namespace
 	}
 	if len(names) == 1 {
-		q.byField = "metadata.name=" + names[0].name
+		options.FieldSelector = "metadata.name=" + names[0].name
 	}
-	list, err := d.cluster.list(ctx, q)
+	list, err := d.cluster.List(ctx, k.GVR, namespace, options)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.Clone(list)
 	if len(names) > 0 {
-		list = slices.DeleteFunc(list, func(o *liveObject) bool {
-			return !slices.ContainsFunc(names, func(n primaryName) bool { return n.name == o.GetName() })
+		list = slices.DeleteFunc(list, func(u *unstructured.Unstructured) bool {
+			return !slices.ContainsFunc(names, func(n primaryName) bool { return n.name == u.GetName() })
 		})
 	}
 	slices.SortFunc(list, byNamespacedName)
 	return list, nil
 }
 
-func byNamespacedName(a, b *liveObject) int {
+func byNamespacedName(a, b *unstructured.Unstructured) int {
 	return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 }
 
-// Where run keeps what kinds each rule has rendered.
-const (
-	inventorySelector = "app.kubernetes.io/managed-by=reconcel"
-	inventorySuffix   = "-inventory"
-)
-
-// findFormer learns from the inventories of the cluster which kinds the rules
-// have rendered once and do not any more: run prunes those as well. Not
-// everybody may read them.
-func (d *differ) findFormer(ctx context.Context) error {
-	d.former = map[*rules.Rule][]schema.GroupVersionKind{}
-	configMaps := engine.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
-	list, err := d.cluster.list(ctx, liveQuery{kind: configMaps, selector: inventorySelector})
+// inventories returns what the inventories of the cluster remember: run prunes
+// what a rule made once, of kinds that it does not render any more. Not everybody
+// may read them.
+func (d *differ) inventories(ctx context.Context) ([]map[string]string, error) {
+	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	list, err := d.cluster.List(ctx, configMaps, "", metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=reconcel"})
 	if apierrors.IsForbidden(err) {
 		d.tell("the inventory of reconcel may not be read: children of kinds that a rule has no more are not looked for")
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, o := range list {
-		if !strings.HasSuffix(o.GetName(), inventorySuffix) {
-			continue
-		}
-		data, _, _ := unstructured.NestedStringMap(o.Object, "data")
-		for _, primary := range d.loaded.program.Primaries() {
-			for _, r := range primary.Rules {
-				d.former[r] = append(d.former[r], formerKinds(r, data[r.Name])...)
-			}
+	var all []map[string]string
+	for _, u := range list {
+		if strings.HasSuffix(u.GetName(), engine.InventoryName("")) {
+			data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+			all = append(all, data)
 		}
 	}
-	return nil
-}
-
-// formerKinds returns the kinds that an entry of an inventory has and the rule
-// has not. The entry may be that of another rule of the same name.
-func formerKinds(r *rules.Rule, entry string) (former []schema.GroupVersionKind) {
-	var was struct {
-		For      string
-		Children []string
-	}
-	if json.Unmarshal([]byte(entry), &was) != nil || was.For != r.GVK.GroupKind().String() {
-		return nil
-	}
-	for _, text := range was.Children {
-		at := strings.LastIndex(text, "/")
-		gvk := schema.FromAPIVersionAndKind(text[:max(at, 0)], text[at+1:])
-		if !slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.GVK.GroupKind() == gvk.GroupKind() }) {
-			former = append(former, gvk)
-		}
-	}
-	return former
+	return all, nil
 }

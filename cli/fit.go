@@ -8,11 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"reconcel/deploy"
 	"reconcel/engine"
+	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
 )
 
@@ -39,6 +40,7 @@ type fitter struct {
 
 // measured is what was found out about rules.
 type measured struct {
+	set       *schema.Set // nil: nothing could be read
 	against   engine.Schemas
 	needed    []deploy.Access
 	found     syntax.Errors // what cannot work in the cluster
@@ -84,7 +86,7 @@ func (f *fitter) outdated(l loading, now engine.Schemas) bool {
 	if !f.retry.IsZero() {
 		return time.Now().After(f.retry)
 	}
-	return slices.ContainsFunc(mentioned(l.program), func(gv schema.GroupVersion) bool { return now[gv] != f.followed[gv] })
+	return slices.ContainsFunc(mentioned(l.program), func(gv runtimeschema.GroupVersion) bool { return now[gv] != f.followed[gv] })
 }
 
 // recheck holds rules that are followed against the cluster again, and tells what
@@ -167,7 +169,7 @@ func measure(ctx context.Context, cluster *liveCluster, l loading) (m measured) 
 	}
 	m.against = engine.SchemasIn(index)
 	set, err := index.schemas(ctx, mentioned(l.program))
-	m.unchecked = err
+	m.set, m.unchecked = set, err
 	if set == nil {
 		return m
 	}

@@ -67,5 +67,6 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	subject := name(k.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
 	p.did("adopted", d, p.why)
 	p.engine.events.normal(p.self, reasonAdopted, "took over "+subject+", which nobody controlled")
+	p.findings.adopted(d)
 	return wrote, nil
 }

@@ -57,6 +57,7 @@ func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 // became says what an action or an error means for an object.
 func (p *pass) became(rule *rules.Rule, d *rules.Desired, did action, err error) outcome {
 	at := positionOf(rule, d)
+	p.findings.decided(d, did, err)
 	if err != nil {
 		p.failing = append(p.failing, d.Child)
 		return p.outcomeOf(at.wrap(err))

@@ -18,30 +18,38 @@ import (
 func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
 	pl := e.enter()
 	defer pl.leave()
+	p, err := e.begin(ctx, pl, req)
+	if p == nil || err != nil {
+		return Result{}, err
+	}
+	defer renderings.Put(p.rendering)
+	return p.run(ctx)
+}
+
+// begin returns the pass over an object, or nil when there is nothing to do.
+func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error) {
 	primary := pl.primaries[req.Kind]
 	if primary == nil {
-		return Result{}, nil // No rule is for this kind.
+		return nil, nil // No rule is for this kind.
 	}
 	cache := primary.watch.cached.Load()
 	if cache == nil || !cache.shows(req.Namespace) {
 		e.memories.forget(req) // It may have gone with its kind.
-		return Result{}, nil   // Asked again as soon as there is a cache.
+		return nil, nil        // Asked again as soon as there is a cache.
 	}
 	self, err := e.find(ctx, primary, cache, req)
 	if self == nil || err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	memory := e.memories.get(req)
 	self = memory.newest(self)
 	if self.terminating() && !primary.held(self) {
-		return Result{}, nil // Its children go by their owner references.
+		return nil, nil // Its children go by their owner references.
 	}
-	p := &pass{
+	return &pass{
 		engine: e, primary: primary, cache: cache, req: req, self: self,
 		memory: memory, why: memory.seen.see(pl.program, self, e.started), rendering: renderings.Get().(*rules.Rendering),
-	}
-	defer renderings.Put(p.rendering)
-	return p.run(ctx)
+	}, nil
 }
 
 var renderings = sync.Pool{New: func() any { return new(rules.Rendering) }}
@@ -91,9 +99,10 @@ type pass struct {
 
 	confirmed bool // the cached primary was found to be up to date by a live read
 	wrote     bool
-	patched   bool // the primary was written to since this pass has seen it
-	gone      bool // the primary was found not to exist any more
-	reapply   bool // apply every child again, whether it has drifted or not
+	patched   bool      // the primary was written to since this pass has seen it
+	gone      bool      // the primary was found not to exist any more
+	findings  *findings // of a Preview; nil: nobody asks
+	reapply   bool      // apply every child again, whether it has drifted or not
 	retry     time.Duration
 	err       error // the first error that is worth a retry with backoff
 }

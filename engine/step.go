@@ -57,7 +57,7 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 	pl := e.route(newPlan(program, former, running))
 	for _, w := range pl.watches {
 		if !slices.Contains(running, w) {
-			if err := s.view(ctx, w, now); err != nil {
+			if err := s.view(ctx, w, now.list); err != nil {
 				return err
 			}
 		}
@@ -91,21 +91,31 @@ func (s *Stepper) keepHouse(ctx context.Context, pl *plan) error {
 	return nil
 }
 
+// list returns the snapshot itself: a view takes from it what it shows.
+func (now Snapshot) list(context.Context, Kind) (Snapshot, error) { return now, nil }
+
 // view gives a watch its cache, unless there is no such kind.
-func (s *Stepper) view(ctx context.Context, w *watch, now Snapshot) error {
+func (s *Stepper) view(ctx context.Context, w *watch, list func(context.Context, Kind) (Snapshot, error)) error {
 	k, err := s.engine.kinds.Find(ctx, w.key.gvk)
 	if err == nil {
 		err = reachable(k, s.engine.options.Namespaces)
 	}
-	if err != nil {
+	if isOutOfReach(err) {
 		w.problem.Store(&err)
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	conditions := NoConditions
 	if w.getsConditions() {
 		if conditions, err = s.engine.kinds.Conditions(ctx, k.GVK); err != nil {
 			return fmt.Errorf("conditions of %s: %w", k.GVK.Kind, err)
 		}
+	}
+	now, err := list(ctx, k)
+	if err != nil {
+		return err
 	}
 	selector, err := labels.Parse(w.key.selector)
 	if err != nil {

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/engine"
+	"reconcel/rules"
+)
+
+// A diffLister lists what a preview reads, each kind once, and no more of it than
+// the chosen primaries may have to do with: whoever asks about one namespace may
+// have no permission to read others.
+type diffLister struct {
+	differ *differ
+	chosen []*primaryDiff
+}
+
+// Primaries implements engine.Lister.
+func (l *diffLister) Primaries(_ context.Context, k engine.Kind) (all []*unstructured.Unstructured, err error) {
+	for _, p := range l.chosen {
+		if p.kind == k {
+			all = append(all, p.self)
+		}
+	}
+	return all, nil
+}
+
+// Children implements engine.Lister.
+func (l *diffLister) Children(ctx context.Context, k engine.Kind) ([]*unstructured.Unstructured, error) {
+	var namespaces []string
+	for primary, kind := range l.kinds() {
+		if !l.mayHaveMade(primary, k) {
+			continue
+		}
+		if !kind.Namespaced || slices.ContainsFunc(primary.Rules, (*rules.Rule).MayNeedFinalizer) {
+			namespaces = append(namespaces, metav1.NamespaceAll) // Some may be elsewhere.
+			continue
+		}
+		namespaces = append(namespaces, l.differ.namespace)
+	}
+	return l.list(ctx, k, namespaces, metav1.ListOptions{LabelSelector: rules.LabelRule})
+}
+
+// mayHaveMade reports whether the rules for a primary render a kind, or did so
+// once: that is unknown of a kind that no rule renders now.
+func (l *diffLister) mayHaveMade(primary *rules.Primary, k engine.Kind) bool {
+	renders := func(p *rules.Primary) bool {
+		return slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool {
+			return slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.GVK == k.GVK })
+		})
+	}
+	return renders(primary) || !slices.ContainsFunc(l.differ.loaded.program.Primaries(), renders)
+}
+
+// Lookups implements engine.Lister.
+func (l *diffLister) Lookups(ctx context.Context, k engine.Kind) ([]*unstructured.Unstructured, error) {
+	var namespaces []string
+	for primary, kind := range l.kinds() {
+		for _, r := range primary.Rules {
+			for _, lookup := range r.Lookups {
+				if lookup.GVK != k.GVK {
+					continue
+				}
+				place := r.LookupPlace(lookup)
+				if place.Home && kind.Namespaced {
+					place.Name = l.differ.namespace
+				}
+				namespaces = append(namespaces, place.Name)
+			}
+		}
+	}
+	return l.list(ctx, k, namespaces, metav1.ListOptions{})
+}
+
+// kinds returns the kinds of the chosen primaries.
+func (l *diffLister) kinds() map[*rules.Primary]engine.Kind {
+	kinds := map[*rules.Primary]engine.Kind{}
+	for _, p := range l.chosen {
+		kinds[p.primary] = p.kind
+	}
+	return kinds
+}
+
+// list lists a kind in some namespaces, "" being all of them.
+func (l *diffLister) list(ctx context.Context, k engine.Kind, namespaces []string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
+	if !k.Namespaced && len(namespaces) > 0 || slices.Contains(namespaces, metav1.NamespaceAll) {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	slices.Sort(namespaces)
+	for _, namespace := range slices.Compact(namespaces) {
+		list, err := l.differ.cluster.List(ctx, k.GVR, namespace, options)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/cli/internal/dryrun"
+	"reconcel/engine"
+	"reconcel/rules"
+)
+
+// A written is all that was written to one object, or to one part of a primary.
+type written struct {
+	writes []*dryrun.Write
+	anew   *dryrun.Write // the rehearsal of what is created in the place of it
+}
+
+func (w *written) first() *dryrun.Write { return w.writes[0] }
+func (w *written) last() *dryrun.Write  { return w.writes[len(w.writes)-1] }
+
+// object returns a state of the object that says what it is.
+func (w *written) object() *unstructured.Unstructured {
+	for _, write := range slices.Backward(w.writes) {
+		for _, u := range []*unstructured.Unstructured{write.After, write.Before} {
+			if u != nil {
+				return u
+			}
+		}
+	}
+	u := &unstructured.Unstructured{}
+	_ = json.Unmarshal(w.last().Body, &u.Object) // A body of the engine's own.
+	return u
+}
+
+// writtenObjects puts the writes to one object together. A creation that found the
+// name taken is no write: another one follows, or the engine says why not. A
+// rehearsal belongs to the deletion that follows it.
+func writtenObjects(writes []*dryrun.Write) (all []*written) {
+	var rehearsal *dryrun.Write
+	for _, w := range writes {
+		switch {
+		case w.Rehearsal:
+			rehearsal = w
+			continue
+		case w.Creates() && (apierrors.IsConflict(w.Err) || apierrors.IsAlreadyExists(w.Err)):
+			continue
+		}
+		i := slices.IndexFunc(all, func(other *written) bool { return other.last().Same(w) && managerOf(other.last()) == managerOf(w) })
+		if i < 0 {
+			i, all = len(all), append(all, &written{})
+		}
+		all[i].writes = append(all[i].writes, w)
+		if w.Deletes() {
+			all[i].anew, rehearsal = rehearsal, nil
+		}
+	}
+	return all
+}
+
+// managerOf returns the manager of a write to a primary, of which each writes
+// something else. A child has one.
+func managerOf(w *dryrun.Write) string {
+	if strings.HasPrefix(w.Manager, engine.FieldManager+"/") {
+		return w.Manager
+	}
+	return engine.FieldManager
+}
+
+// add adds what was written to one object.
+func (p *primaryDiff) add(w *written) {
+	c, err := p.about(w)
+	if err == nil && w.last().Err != nil {
+		p.addRejected(c, w.last())
+		return
+	}
+	if err == nil {
+		p.decide(&c, w)
+		err = p.show(&c, w)
+	}
+	switch {
+	case err != nil:
+		p.fail(fmt.Errorf("%s: %w", c.Object, err))
+	case c.Part == partStatus && c.Diff == "": // Nothing of it is compared.
+	default:
+		p.changes = append(p.changes, c)
+	}
+}
+
+// about says of what the writes are.
+func (p *primaryDiff) about(w *written) (change, error) {
+	last, u := w.last(), w.object()
+	if last.Resource == p.kind.GVR && last.Namespace == p.self.GetNamespace() && last.Name == p.self.GetName() {
+		switch rule := p.ruleOfManager(last.Manager); {
+		case last.Subresource != "" || last.Manager == engine.StatusManager:
+			return p.ofSelf(p.rulesWithStatus(), partStatus), nil
+		case rule != "":
+			return p.ofSelf(rule, partPatch), nil
+		}
+		rule, err := ruleOfFinalizer(last.Body)
+		return p.ofSelf(rule, partFinalizers), err
+	}
+	ref := objectRef{u.GetAPIVersion(), u.GetKind(), last.Namespace, last.Name}
+	marks := u.GetLabels()
+	return change{Primary: refOf(p.self), Rule: marks[rules.LabelRule], Child: marks[rules.LabelChild], Object: ref}, nil
+}
+
+// ruleOfFinalizer returns the rule for which a merge patch edits the metadata of a
+// primary.
+func ruleOfFinalizer(body []byte) (string, error) {
+	var sent struct {
+		Metadata struct{ Annotations map[string]any }
+	}
+	if err := json.Unmarshal(body, &sent); err != nil {
+		return "", err
+	}
+	for key := range sent.Metadata.Annotations {
+		if rule, ok := strings.CutPrefix(key, engine.FinalizedPrefix); ok {
+			return rule, nil
+		}
+	}
+	return "", nil
+}
+
+// decide says what was done, and why where that is not plain.
+func (p *primaryDiff) decide(c *change, w *written) {
+	first, last := w.first(), w.last()
+	switch {
+	case last.Deletes() && w.anew != nil:
+		c.Action, c.Reason = actionReplaced, "deleted and created anew"
+	case last.Deletes():
+		c.Action, c.Reason = actionDeleted, "no rule renders it any more"
+		if p.self.GetDeletionTimestamp() != nil {
+			c.Reason = "its resource is being deleted"
+		} else if slices.Contains(p.report.Deselected, c.Rule) {
+			c.Reason = "the rule is not for its resource any more"
+		}
+	case first.Before == nil:
+		c.Action = actionCreated
+		if first.Computed && p.differ.asks() {
+			c.Reason = "its namespace does not exist yet: without what the API server adds"
+		}
+	case slices.ContainsFunc(p.report.Adopted, func(id rules.Identity) bool {
+		return c.Part == "" && c.Object == objectRef{id.GVK.GroupVersion().String(), id.GVK.Kind, id.Namespace, id.Name}
+	}):
+		c.Action, c.Reason = actionAdopted, "nobody controls it"
+	default:
+		c.Action = actionConfigured
+	}
+}
+
+// show says how the object differs.
+func (p *primaryDiff) show(c *change, w *written) error {
+	before, after := contentOf(w.first().Before), contentOf(w.last().After)
+	switch {
+	case c.Part == partStatus:
+		return c.showStatus(w.first().Before, w.last().After)
+	case w.anew != nil && w.anew.After != nil:
+		after = inPlaceOf(w.last().Before, w.anew)
+	}
+	return c.show(before, after)
+}
+
+func contentOf(u *unstructured.Unstructured) map[string]any {
+	if u == nil {
+		return nil
+	}
+	return u.Object
+}
+
+// addRejected adds a write that was not accepted. An answer that says nothing of
+// the object leaves open what run would do.
+func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
+	err := engine.Discreet(c.Object.groupKind(), w.Err)
+	if !engine.IsRejection(w.Err) {
+		p.fail(fmt.Errorf("%s: dry run: %w", c.subject(), err))
+		return
+	}
+	c.Action, c.Reason = actionRefused, "the API server refuses it: "+err.Error()
+	if w.Deletes() {
+		c.Reason = "the API server refuses to delete it: " + err.Error()
+	}
+	p.changes = append(p.changes, c)
+}
+
+// inPlaceOf returns what stands in the place of an object, as it was rehearsed
+// under another name: that name, and what else the API server made up, is as in the
+// object that is replaced.
+func inPlaceOf(old *unstructured.Unstructured, rehearsal *dryrun.Write) map[string]any {
+	made := rehearsal.After
+	names := []string{made.GetName(), old.GetName()}
+	if uid := string(made.GetUID()); uid != "" {
+		names = append(names, uid, string(old.GetUID()))
+	}
+	if a, b := tokenVolume(made.Object), tokenVolume(old.Object); a != "" && b != "" {
+		names = append(names, a, b)
+	}
+	renamed, _ := rename(made.Object, strings.NewReplacer(names...)).(map[string]any)
+	return renamed
+}
+
+// tokenVolume returns the volume that the API server adds to a Pod, or "".
+func tokenVolume(pod map[string]any) string {
+	volumes, _, _ := unstructured.NestedSlice(pod, "spec", "volumes")
+	for _, v := range volumes {
+		volume, _ := v.(map[string]any)
+		if name, _ := volume["name"].(string); strings.HasPrefix(name, "kube-api-access-") {
+			return name
+		}
+	}
+	return ""
+}
+
+// rename replaces names wherever they stand: the API server puts some into labels.
+func rename(value any, names *strings.Replacer) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, v := range value {
+			out[key] = rename(v, names)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, v := range value {
+			out[i] = rename(v, names)
+		}
+		return out
+	case string:
+		return names.Replace(value)
+	}
+	return value
+}

@@ -1,0 +1,115 @@
+package dryrun
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"reconcel/sim"
+)
+
+// An answerer says what would come of a write. on is the write on which it
+// builds, or nil.
+type answerer interface {
+	patch(ctx context.Context, c *Cluster, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error)
+	delete(ctx context.Context, c *Cluster, w *Write, options metav1.DeleteOptions) error
+}
+
+// byServer asks the API server.
+type byServer struct{}
+
+func (byServer) patch(ctx context.Context, c *Cluster, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	if on == nil {
+		return c.sender.patch(ctx, w, options)
+	}
+	merged, err := c.merged(w, on.After)
+	if err != nil || w.Patch == types.JSONPatchType {
+		return merged, err // It changes nothing but managedFields.
+	}
+	after, err := c.sender.update(ctx, w, merged)
+	if apierrors.IsForbidden(err) {
+		w.Computed = true // To update takes another permission than to patch.
+		return merged, nil
+	}
+	return after, err
+}
+
+func (byServer) delete(ctx context.Context, c *Cluster, w *Write, options metav1.DeleteOptions) error {
+	return c.sender.delete(ctx, w, options)
+}
+
+// byMerging asks the API server for what exists, and nothing else.
+type byMerging struct{}
+
+func (byMerging) patch(ctx context.Context, c *Cluster, w, on *Write, _ metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	w.Computed = true
+	if on != nil {
+		return c.merged(w, on.After)
+	}
+	live, err := c.find(ctx, w)
+	switch {
+	case apierrors.IsNotFound(err) && w.Creates():
+		return applied(w)
+	case err != nil:
+		return nil, err
+	case w.Creates():
+		return nil, apierrors.NewAlreadyExists(w.Resource.GroupResource(), w.Name)
+	}
+	return c.merged(w, live)
+}
+
+func (byMerging) delete(_ context.Context, _ *Cluster, w *Write, _ metav1.DeleteOptions) error {
+	w.Computed = true
+	return nil
+}
+
+// merged returns what a patch makes of a state of an object.
+func (c *Cluster) merged(w *Write, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if w.Patch != types.ApplyPatchType {
+		return sim.Patched(live, w.Patch, w.Body)
+	}
+	body, err := applied(w)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := c.kinds()
+	if err != nil {
+		return nil, fmt.Errorf("schemas of the cluster: %w", err)
+	}
+	return kinds.Merge(live, body, w.Subresource, w.Manager)
+}
+
+// applied returns the object that an apply sends.
+func applied(w *Write) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(w.Body, &u.Object); err != nil {
+		return nil, err
+	}
+	u.SetName(w.Name)
+	if w.Namespace != "" {
+		u.SetNamespace(w.Namespace)
+	}
+	if w.Creates() {
+		u.SetResourceVersion("")
+	}
+	return u, nil
+}
+
+// Creates reports whether the write is an apply that only creates, by the
+// resourceVersion "1" that no object has.
+func (w *Write) Creates() bool {
+	if w.Patch != types.ApplyPatchType || w.Subresource != "" {
+		return false
+	}
+	var sent struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	return utiljson.Unmarshal(w.Body, &sent) == nil && sent.Metadata.ResourceVersion == "1"
+}

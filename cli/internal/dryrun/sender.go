@@ -1,0 +1,52 @@
+package dryrun
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+)
+
+// all is what makes a request a dry run.
+var all = []string{metav1.DryRunAll}
+
+// A sender alone holds the real client. Whatever it sends besides reads is a dry
+// run.
+type sender struct{ client dynamic.Interface }
+
+func (s sender) resource(w *Write) dynamic.ResourceInterface {
+	if w.Namespace == "" {
+		return s.client.Resource(w.Resource)
+	}
+	return s.client.Resource(w.Resource).Namespace(w.Namespace)
+}
+
+func (s sender) get(ctx context.Context, w *Write) (*unstructured.Unstructured, error) {
+	return s.resource(w).Get(ctx, w.Name, metav1.GetOptions{})
+}
+
+func (s sender) list(ctx context.Context, w *Write, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	return s.resource(w).List(ctx, options)
+}
+
+func (s sender) patch(ctx context.Context, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	options.DryRun = all
+	return s.resource(w).Patch(ctx, w.Name, w.Patch, w.Body, options, subresources(w)...)
+}
+
+func (s sender) update(ctx context.Context, w *Write, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return s.resource(w).Update(ctx, u, metav1.UpdateOptions{FieldManager: w.Manager, DryRun: all}, subresources(w)...)
+}
+
+func (s sender) delete(ctx context.Context, w *Write, options metav1.DeleteOptions) error {
+	options.DryRun = all
+	return s.resource(w).Delete(ctx, w.Name, options)
+}
+
+func subresources(w *Write) []string {
+	if w.Subresource == "" {
+		return nil
+	}
+	return []string{w.Subresource}
+}

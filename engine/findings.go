@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+)
+
+// A Report is what one reconciliation decided, besides what it wrote.
+type Report struct {
+	Findings []Finding
+	// Adopted are the objects that were taken over from nobody.
+	Adopted []rules.Identity
+	// Deselected names the rules that are no longer for the primary.
+	Deselected []string
+	// Paused: nothing but the status was looked at.
+	Paused bool
+}
+
+// A Finding says why an object is not written.
+type Finding struct {
+	Rule    string
+	Child   string         // "": it is about the primary itself
+	Object  rules.Identity // without a name where that is not known
+	Verdict Verdict
+	Message string
+}
+
+// A Verdict classifies a Finding.
+type Verdict int
+
+// The verdicts.
+const (
+	Skipped  Verdict = iota // it waits for something, or stays as it is for now
+	Rejected                // the API server rejects the write, or somebody else holds the name
+	Failed                  // an expression or a check fails: the primary is Stalled
+	Unknown                 // the cluster gave no answer, or has changed meanwhile
+)
+
+// IsRejection reports whether an error says that the API server rejects a write:
+// sending the same again cannot help while the cluster stays as it is.
+func IsRejection(err error) bool {
+	_, terminal := errors.AsType[*terminalError](refused(err))
+	return terminal || namespaceEnds(err) || apierrors.IsNotFound(err) // Its namespace is missing.
+}
+
+// Discreet takes the message out of an API server's answer about a Secret, which
+// may quote it. The fields that it names are kept.
+func Discreet(gk schema.GroupKind, err error) error { return discreet(gk, err) }
+
+// findings collects what is found in a pass. A nil one collects nothing.
+type findings struct {
+	all   []Finding
+	taken []rules.Identity
+}
+
+// decided notes why nothing was written for an object.
+func (f *findings) decided(d *rules.Desired, did action, err error) {
+	if f == nil {
+		return
+	}
+	note := func(verdict Verdict, format string, args ...any) {
+		f.all = append(f.all, Finding{d.Child.Rule.Name, d.Child.ID, d.Identity, verdict, fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case err != nil:
+		note(verdictOf(err), "%v", err)
+	case did == held:
+		note(Skipped, "%s", waitsFor(d.Waits))
+	case did == awaitingEnd:
+		note(Skipped, "waits for the end of the %s that is being deleted", d.Child.GVK.Kind)
+	case did == unwelcome:
+		note(Skipped, "the namespace is being deleted")
+	case did == postponed:
+		note(Skipped, "waits until others of its kind can be created")
+	case did == outdated:
+		note(Skipped, "waits to be replaced")
+	}
+}
+
+// adopted notes that an object was taken over.
+func (f *findings) adopted(d *rules.Desired) {
+	if f != nil {
+		f.taken = append(f.taken, d.Identity)
+	}
+}
+
+// verdictOf classifies what kept an object from being written.
+func verdictOf(err error) Verdict {
+	var conflict *conflictError
+	var contested *contestedError
+	terminal, isTerminal := errors.AsType[*terminalError](err)
+	switch {
+	case errors.As(err, &conflict):
+		return Rejected
+	case errors.As(err, &contested):
+		return Skipped
+	case isTerminal && terminal.reason == string(rules.RuleError):
+		return Failed
+	case isTerminal, IsRejection(err):
+		return Rejected
+	}
+	return Unknown
+}
+
+func waitsFor(what []string) string { return "waits for " + list(what) }
+
+// previewed returns the report of a pass that has ended.
+func (p *pass) previewed() Report {
+	report := Report{Adopted: p.findings.taken, Paused: p.self.paused()}
+	if report.Paused {
+		return report
+	}
+	for i := range p.rendering.Rules {
+		r := &p.rendering.Rules[i]
+		if !r.Matches && r.Err == nil {
+			report.Deselected = append(report.Deselected, r.Rule.Name)
+		}
+		report.Findings = append(report.Findings, p.unresolved(r)...)
+	}
+	report.Findings = append(report.Findings, p.findings.all...)
+	for i := range p.rendering.Rules {
+		report.Findings = append(report.Findings, p.left(&p.rendering.Rules[i])...)
+	}
+	return report
+}
+
+// unresolved returns what a rule cannot say of the primary.
+func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
+	note := func(child string, id rules.Identity, waits []string, err *rules.Failure) {
+		f := Finding{Rule: r.Rule.Name, Child: child, Object: id}
+		if err != nil {
+			f.Verdict, f.Message = Failed, err.Message
+		} else {
+			f.Message = waitsFor(waits)
+		}
+		found = append(found, f)
+	}
+	none := rules.Identity{}
+	if r.Err != nil {
+		note("", none, nil, r.Err)
+		return found
+	}
+	if r.Leaving && !p.self.hasFinalizer(r.Rule) || !r.Matches && !r.Leaving {
+		return nil
+	}
+	if kind, why := p.unwatched(r); why != "" {
+		return []Finding{{Rule: r.Rule.Name, Message: fmt.Sprintf("waits for kind %s: %s", kind, why)}}
+	}
+	for i := range r.Children {
+		c := &r.Children[i]
+		if r.Leaving && (c.Child.Timeout == 0 || p.finalized(r.Rule)) {
+			continue
+		}
+		switch c.State {
+		case rules.Waiting, rules.Failed:
+			note(c.Child.ID, rules.Identity{GVK: c.Child.GVK}, c.Waits, c.Err)
+			continue
+		}
+		for j := range c.Objects {
+			if d := &c.Objects[j]; d.State == rules.Waiting || d.State == rules.Failed {
+				note(c.Child.ID, d.Identity, d.Waits, d.Err)
+			}
+		}
+	}
+	if r.Leaving {
+		return found
+	}
+	if r.PatchErr != nil || len(r.PatchWaits) > 0 {
+		note("", none, r.PatchWaits, r.PatchErr)
+	}
+	for i := range r.StatusErrs {
+		note("", none, nil, &r.StatusErrs[i])
+	}
+	return found
+}
+
+// left returns the objects that a rule has made, that no rule renders, and that
+// this pass has not deleted.
+func (p *pass) left(r *rules.RuleResult) (found []Finding) {
+	if r.Err != nil || r.Leaving && !p.self.hasFinalizer(r.Rule) {
+		return nil
+	}
+	for _, c := range p.remains(r.Rule) {
+		id := c.object.identity(c.kind.GVK)
+		if p.wants(id) || c.object.terminating() || p.memory.hasDeleted(c.object.GetUID()) {
+			continue
+		}
+		why := "no rule renders it"
+		for _, s := range p.kept {
+			if s.object == name(id.GVK.Kind, id.Namespace, id.Name) {
+				why = "kept: " + s.why
+			}
+		}
+		if r.Leaving {
+			why = "is deleted in a later step"
+		}
+		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.child(), Object: id, Message: why})
+	}
+	return found
+}
+
+// FinalizedPrefix begins the annotation of a primary that says that the entries
+// of finalize of a rule are done. The rest of its key is the rule.
+const FinalizedPrefix = finalizedPrefix

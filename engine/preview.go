@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"reconcel/rules"
+)
+
+// A Preview is an engine that shows the next step of run: it reconciles chosen
+// primaries once each, by the code that runs in production. It writes no
+// Events, no Lease and no inventory. Everything else it writes to the client that
+// it is given, which must see to it that nothing takes effect.
+type Preview struct {
+	stepper *Stepper
+	missing []string
+}
+
+// A Lister lists objects of a cluster.
+type Lister interface {
+	// Primaries returns the primaries of a kind that are to be reconciled.
+	Primaries(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
+	// Children returns the objects of a kind with the label rules.LabelRule.
+	Children(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
+	// Lookups returns the objects of a kind that lookups may read.
+	Lookups(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
+}
+
+// A PreviewOf says what is previewed, and where.
+type PreviewOf struct {
+	Program *rules.Program
+	Client  dynamic.Interface
+	Kinds   Kinds
+	List    Lister
+	// Inventories are the data of the ConfigMaps in which engines of the cluster
+	// remember what their rules made: what a rule no longer renders is pruned.
+	Inventories []map[string]string
+}
+
+// NewPreview lists what the rules read. The objects of a Lister are not changed.
+func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
+	const inFlight = 16
+	s := NewStepper(Surroundings{
+		Client: of.Client, Kinds: of.Kinds, Events: untold{}, Clock: clock.RealClock{}, Queue: unqueued{},
+		Random: func() float64 { return 0.5 }, InFlight: inFlight,
+	}, Options{Log: slog.New(slog.DiscardHandler)})
+	former, err := recall(of.Inventories, of.Program)
+	if err != nil {
+		return nil, err
+	}
+	pl := s.engine.route(newPlan(of.Program, former, nil))
+	for _, w := range pl.watches {
+		list := map[role]func(context.Context, Kind) ([]*unstructured.Unstructured, error){
+			primaryRole: of.List.Primaries, childRole: of.List.Children, lookupRole: of.List.Lookups,
+		}[w.key.role]
+		err := s.view(ctx, w, func(ctx context.Context, k Kind) (Snapshot, error) {
+			objects, err := list(ctx, k)
+			return Snapshot{Objects: objects}, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.engine.plan.Store(pl) // And nothing is enqueued.
+	v := &Preview{stepper: s}
+	for _, r := range former.removed {
+		v.missing = append(v.missing, r.name)
+	}
+	return v, nil
+}
+
+// Missing names the rules that inventories know, that are not among the previewed
+// ones, and whose objects run would therefore delete.
+func (v *Preview) Missing() []string { return slices.Compact(slices.Sorted(slices.Values(v.missing))) }
+
+// Reconcile returns what one reconciliation of a primary decides, besides the
+// writes that it sends to the client. It may be called by several goroutines, for
+// different primaries.
+func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
+	e := v.stepper.engine
+	pl := e.enter()
+	defer pl.leave()
+	p, err := e.begin(ctx, pl, req)
+	if p == nil || err != nil {
+		return Report{}, err
+	}
+	defer renderings.Put(p.rendering)
+	defer e.memories.forget(req)
+	p.findings = &findings{}
+	// A status that is still moving is held back for a while: here that is over.
+	p.memory.unsettled = e.clock.Now().Add(-settle)
+	_, err = p.run(ctx)
+	return p.previewed(), err
+}
+
+// recall returns what rules did before, by all inventories of a cluster: which
+// of them run will use is not known.
+func recall(inventories []map[string]string, program *rules.Program) (past, error) {
+	all := past{children: map[string][]schema.GroupVersionKind{}}
+	for _, data := range inventories {
+		_, err := edited(maps.Clone(data), func(entries map[string]inventoryEntry) {
+			former := (&inventory{}).extended(entries, program)
+			for rule, kinds := range former.children {
+				all.children[rule] = append(all.children[rule], kinds...)
+			}
+			for _, k := range former.kept {
+				all.removed = append(all.removed, removedRule{name: k.name})
+			}
+			all.removed = append(all.removed, former.removed...)
+		})
+		if err != nil {
+			return past{}, fmt.Errorf("inventory: %w", err)
+		}
+	}
+	return all, nil
+}
+
+// untold drops Events.
+type untold struct{}
+
+// Record implements EventRecorder.
+func (untold) Record(corev1.ObjectReference, string, string, string, string) {}
+
+// unqueued is the queue of an engine that serves what it is asked for.
+type unqueued struct {
+	workqueue.TypedRateLimitingInterface[Request]
+}
+
+// Add implements workqueue.TypedInterface.
+func (unqueued) Add(Request) {}
+
+// Len implements workqueue.TypedInterface.
+func (unqueued) Len() int { return 0 }

@@ -1,0 +1,33 @@
+package sim
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Merge returns what a forced server-side apply makes of an object or of its
+// subresource, before the API server defaults, admits and validates it. Neither
+// object is changed.
+func (ks *Kinds) Merge(live, applied *unstructured.Unstructured, subresource, manager string) (*unstructured.Unstructured, error) {
+	k := ks.Kind(applied.GroupVersionKind())
+	if k == nil {
+		return nil, fmt.Errorf("nothing is known of %s", applied.GroupVersionKind())
+	}
+	fm, err := ks.manager(k, subresource)
+	if err != nil {
+		return nil, err
+	}
+	merged, err := fm.Apply(live.DeepCopy(), applied.DeepCopy(), manager, true)
+	if err != nil {
+		return nil, err
+	}
+	return merged.(*unstructured.Unstructured), nil
+}
+
+// Patched returns what a JSON or merge patch makes of an object, which is not
+// changed.
+func Patched(live *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
+	return patched(live, kind, body)
+}
