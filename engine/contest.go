@@ -13,13 +13,15 @@ import (
 const (
 	freeRepairs   = 10
 	firstDamping  = 2 * time.Second // doubled with each repair
-	contestPeriod = 59 * time.Second
+	contestPeriod = 57 * time.Second
 	// Of two reconcels one waits for most of the period and the other for hardly
 	// any of it, so that the object does not go back and forth.
 	yieldingWait  = contestPeriod - insistingWait
 	insistingWait = 500 * time.Millisecond
 	evenWait      = contestPeriod / 2
-	contestMargin = 500 * time.Millisecond
+	contestMargin = 2500 * time.Millisecond
+	// A count begins again only after a longer time: one of the two may be slow.
+	contestMemory = 2 * contestPeriod
 )
 
 // A contest counts how often one object was restored, and since when it is to
@@ -33,8 +35,8 @@ type contest struct {
 
 // repair counts one repair, and returns how long to wait with it.
 func (c *contest) repair(now time.Time) (wait time.Duration) {
-	if c.repairs > 0 && c.seen.IsZero() && now.Sub(c.at) > c.calm() {
-		*c = contest{by: c.by}
+	if c.repairs > 0 && c.seen.IsZero() && now.Sub(c.at) > contestMemory {
+		*c = contest{}
 	}
 	if c.repairs >= freeRepairs {
 		if c.seen.IsZero() {
@@ -68,11 +70,14 @@ func (c *contest) damping() time.Duration {
 // contest to be over.
 func (c *contest) calm() time.Duration { return contestPeriod - c.longest() + contestMargin }
 
-// standing returns how long until the contest is over if nobody changes anything,
-// or 0 if there is none.
+// standing returns how long until the contest over an object that is as it should
+// be is over if nobody changes anything, or 0 if there is none.
 func (c *contest) standing(now time.Time) time.Duration {
 	if c == nil || c.repairs <= freeRepairs {
 		return 0
+	}
+	if !c.seen.IsZero() { // It was put right without us.
+		c.at, c.seen = now, time.Time{}
 	}
 	return max(0, c.at.Add(c.calm()).Sub(now))
 }
