@@ -41,6 +41,7 @@ type debugRule struct {
 	For       string         `json:"for"`
 	Primaries map[string]int `json:"primaries"`
 	Children  int            `json:"children"`
+	Refused   string         `json:"refused,omitempty"` // why nothing is done for it
 }
 
 type debugWatch struct {
@@ -67,7 +68,7 @@ func debugRules(i engine.Inspection, files *filesState) debugAnswer {
 		answer.State = "leader"
 	}
 	for _, r := range i.Rules {
-		answer.Rules = append(answer.Rules, debugRule{r.Name, r.Pos.String(), r.Primary, r.Primaries, r.Children})
+		answer.Rules = append(answer.Rules, debugRule{r.Name, r.Pos.String(), r.Primary, r.Primaries, r.Children, r.Refused})
 	}
 	for _, w := range i.Watches {
 		d := debugWatch{

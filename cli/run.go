@@ -98,7 +98,7 @@ func (a *app) run(s *settings) error {
 	}
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
-		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed,
+		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
 		Workers: s.workers.n, ReapplyEvery: time.Duration(s.reapply), Metrics: metrics,
 	}, rules.program)
 	if err != nil {

@@ -18,6 +18,7 @@ type settings struct {
 	only       namespaceList
 	lead       bool
 	confirmed  []string
+	takeOver   []string
 	workers    count
 	qps        rate
 	burst      count
@@ -47,6 +48,7 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	s.only.flag(flags, "follow these namespaces alone, and ask nothing of the cluster as a whole; may be repeated (default: all)")
 	flags.BoolVar(&s.lead, "leader-elect", true, "hold the Lease of this name and namespace to work, and stand by while another process holds it")
 	flags.StringSliceVar(&s.confirmed, "confirm-removal", nil, "delete the objects of this removed `rule` although this process never had it in its files; may be repeated")
+	flags.StringSliceVar(&s.takeOver, "take-over", nil, "take over the objects of this `installation` (namespace/name), which has stopped; may be repeated")
 	flags.Var(&s.workers, "workers", "resources that are reconciled at a time")
 	flags.Var(&s.qps, "qps", "requests per second to the API server; 0: no limit, its own priorities decide")
 	flags.Var(&s.burst, "burst", "requests that may exceed qps at once; 0: twice qps")

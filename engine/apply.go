@@ -57,7 +57,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
 		return held, nil
 	case replaces(d, live, w):
 		return outdated, nil
-	case !p.reapply && !drifted(d, live, w):
+	case !p.reapply && !drifted(d, live, w) && !p.verdict.inherits(live):
 		return unchanged, p.contested(d, w)
 	}
 	return p.update(ctx, c.kind, d, w, live)
@@ -266,6 +266,8 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 	switch {
 	case p.reapply && !drifted(d, live, w):
 		return func() { p.did("configured", d, whyPeriodic) }, nil
+	case p.verdict.inherits(live):
+		return func() { p.did("configured", d, whyTakenOver) }, nil
 	case w.uid == live.GetUID() && w.hash == d.Hash || carries(live, d):
 		if w.contest == nil {
 			w.contest = &contest{}

@@ -17,13 +17,14 @@ var (
 	ruleSeconds   = describe("reconcel_rule_seconds_total", "Time spent on what a rule has rendered, requests to the API server included, by rule.", "rule")
 	rulePrimaries = describe("reconcel_rule_primaries", "Primary objects of a rule, by what became of it in the last look.", "rule", "state")
 	ruleChildren  = describe("reconcel_rule_children", "Objects that a rule renders for all its primary objects.", "rule")
+	ruleRefused   = describe("reconcel_rule_refused", "Whether a rule is refused (1) because its objects belong to another installation, by rule.", "rule")
 	watchSynced   = describe("reconcel_watch_synced", "Whether the objects of a kind are known (1) or still waited for (0), by kind and role.", "kind", "role")
 	watchObjects  = describe("reconcel_watch_objects", "Objects in the cache, by kind and role.", "kind", "role")
 )
 
 // Describe implements prometheus.Collector.
 func (c census) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ruleLooks, ruleSeconds, rulePrimaries, ruleChildren, watchSynced, watchObjects} {
+	for _, d := range []*prometheus.Desc{ruleLooks, ruleSeconds, rulePrimaries, ruleChildren, ruleRefused, watchSynced, watchObjects} {
 		to <- d
 	}
 }
@@ -37,6 +38,11 @@ func (c census) Collect(to chan<- prometheus.Metric) {
 	for _, pk := range pl.primaries {
 		for i, r := range pk.Rules {
 			pk.meters[i].collect(r.Name, to)
+			refused := 0
+			if pk.verdict.Load().refuses(r) {
+				refused = 1
+			}
+			to <- gauge(ruleRefused, refused, r.Name)
 		}
 	}
 	for key, total := range pl.totals() {

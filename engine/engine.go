@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,9 @@ type Options struct {
 	Source string
 	// ConfirmRemoval names removed rules whose objects are deleted whatever the source.
 	ConfirmRemoval []string
+	// TakeOver names installations, each namespace/name, whose objects this one
+	// takes over once they have stopped.
+	TakeOver []string
 	// RemovalGrace is how long the deletion of a removed rule's objects waits
 	// after it was announced; default 30 s.
 	RemovalGrace time.Duration
@@ -101,7 +105,10 @@ type Engine struct {
 	inventory *inventory
 
 	announcements announcements // of deletions that come
-	toldKept      []keptRule    // that people know of; written by whoever makes a plan
+
+	settling    sync.Mutex        // while a verdict is reached
+	toldRefused map[string]string // what people know of refused rules: the key of each, by name
+	toldKept    []keptRule        // that people know of; written by whoever makes a plan
 
 	candidate   *candidate   // nil: this is the only process
 	leading     bool         // it may write
@@ -160,8 +167,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	if e.candidate != nil {
 		e.watches.running.Go(func() { e.candidate.look(ctx) })
 	}
-	former, err := e.takeInventory(ctx, e.program)
-	if err != nil {
+	former, read := e.readInventory(ctx)
+	if !read {
 		return nil // Stopped before it began.
 	}
 	pl := e.route(newPlan(e.program, former, nil))
@@ -171,6 +178,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.watches.running.Go(func() { e.followSchemas(ctx) })
 	e.watches.running.Go(func() { e.activity.run(ctx) })
 	if !e.awaitCaches(ctx, pl.watches) {
+		return nil
+	}
+	if e.leading && !e.insist(ctx, func(ctx context.Context) error { return e.settle(ctx, pl, nil) }) {
 		return nil
 	}
 	e.follow(pl)
@@ -206,16 +216,12 @@ func (e *Engine) standBy(ctx context.Context) bool {
 	}
 }
 
-// lead makes this process the one that writes. The inventory is taken anew: the
+// lead makes this process the one that writes. The inventory is read anew: the
 // leader before it may have changed it.
 func (e *Engine) lead(ctx context.Context) bool {
 	e.leading = true
 	program := e.plan.Load().program
-	former, err := e.takeInventory(ctx, program)
-	if err != nil || e.replace(ctx, program, former) != nil {
-		return false
-	}
-	return true
+	return e.insist(ctx, func(ctx context.Context) error { return e.replace(ctx, program) })
 }
 
 // Ready returns nil when the engine is at work, or else what it waits for.
@@ -231,28 +237,29 @@ func (e *Engine) Ready() error {
 
 func (e *Engine) say(state string) { e.state.Store(&state) }
 
-// takeInventory reads and extends the inventory, for as long as it takes:
-// without it nothing may be written.
-func (e *Engine) takeInventory(ctx context.Context, program *rules.Program) (former past, err error) {
-	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 100, Cap: 30 * time.Second}
-	err = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+// readInventory reads the inventory for as long as it takes: without it nothing
+// may be written.
+func (e *Engine) readInventory(ctx context.Context) (former past, read bool) {
+	read = e.insist(ctx, func(ctx context.Context) error {
 		var err error
-		if former, err = e.takeStock(ctx, program); err != nil {
-			e.say(err.Error())
-			e.log.Warn("not started yet, will try again", "error", err)
-			return false, nil
-		}
-		return true, nil
+		former, err = e.inventory.compare(ctx, e.program)
+		return err
 	})
-	return former, err
+	return former, read
 }
 
-// takeStock reads the inventory, and extends it if this process may write.
-func (e *Engine) takeStock(ctx context.Context, program *rules.Program) (past, error) {
-	if e.leading {
-		return e.inventory.extend(ctx, program)
-	}
-	return e.inventory.compare(ctx, program)
+// insist tries what has to succeed before the work begins, and returns false if
+// ctx has ended before.
+func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bool {
+	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 100, Cap: 30 * time.Second}
+	return backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+		err := try(ctx)
+		if err != nil && ctx.Err() == nil {
+			e.say(err.Error())
+			e.log.Warn("not started yet, will try again", "error", err)
+		}
+		return err == nil, nil
+	}) == nil
 }
 
 // awaitCaches waits until every kind that exists and may be read has been

@@ -27,6 +27,8 @@ type inventoryEntry struct {
 	// Account is as which the rule would do that: namespace/name, or /name for the
 	// one in the namespace of each primary.
 	Account string `json:"account,omitempty"`
+	// TakenOver are the installations whose objects of the rule were taken over.
+	TakenOver []string `json:"takenOver,omitempty"`
 	// Earlier is what rules of this name have made that were for other kinds:
 	// For, Source, Children, Delete, Orphans and Account of each.
 	Earlier []inventoryEntry `json:"earlier,omitempty"`
@@ -36,7 +38,7 @@ type inventoryEntry struct {
 // has. What stands there for another primary kind is that of another rule of
 // the same name.
 func merged(old inventoryEntry, r *rules.Rule) (entry inventoryEntry, gone []schema.GroupVersionKind) {
-	entry = inventoryEntry{For: r.GVK.GroupKind().String(), Children: []string{}, Delete: r.DeleteOnRemoval}
+	entry = inventoryEntry{For: r.GVK.GroupKind().String(), Children: []string{}, Delete: r.DeleteOnRemoval, TakenOver: old.TakenOver}
 	if r.DeleteOnRemoval && r.Account != nil {
 		entry.Account = r.Account.String()
 	}

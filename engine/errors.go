@@ -72,9 +72,11 @@ const (
 	reasonPruned         = "Pruned"
 	reasonRulesRefused   = "RulesRefused"
 	reasonRulesMisfit    = "RulesDoNotFit"
-	reasonRuleRemoved    = "RuleRemoved"
-	reasonReplaced       = "Replaced"
-	reasonAdopted        = "Adopted"
+	// The objects of a rule belong to another installation.
+	reasonInstallationConflict = "InstallationConflict"
+	reasonRuleRemoved          = "RuleRemoved"
+	reasonReplaced             = "Replaced"
+	reasonAdopted              = "Adopted"
 
 	reasonFinalizing      = "Finalizing"
 	reasonFinalizeTimeout = "FinalizeTimeout"

@@ -32,6 +32,7 @@ func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
 			return false, nil
 		})
 	})
+	do(func() { e.recheck(ctx, pl) })
 	do(func() { e.sweepFinalizers(ctx, pl.former.finalizers) })
 	e.tellKept(pl.former.kept)
 	e.announcements.retain(pl.former.removed)

@@ -26,6 +26,7 @@ type RuleInspection struct {
 	Primary   string         // kind, as group/version/Kind
 	Primaries map[string]int // how many there are in each state
 	Children  int            // that it renders
+	Refused   string         // why nothing is done for it; "" in general
 }
 
 // A WatchInspection says what one watch shows, of one namespace if only some are
@@ -54,7 +55,9 @@ func (e *Engine) Inspect() Inspection {
 	}
 	for _, pk := range pl.primaries {
 		for n, r := range pk.Rules {
-			i.Rules = append(i.Rules, pk.meters[n].inspect(RuleInspection{Name: r.Name, Pos: r.Pos, Primary: kindText(pk.GVK)}))
+			i.Rules = append(i.Rules, pk.meters[n].inspect(RuleInspection{
+				Name: r.Name, Pos: r.Pos, Primary: kindText(pk.GVK), Refused: pk.verdict.Load().why(r),
+			}))
 		}
 	}
 	for _, w := range pl.watches {

@@ -61,19 +61,20 @@ type past struct {
 	finalizers []staleFinalizer
 	removed    []removedRule
 	kept       []keptRule
+	takenOver  map[string][]string // by rule, the installations whose objects were taken over
 }
 
-// extend reads the inventory, adds what the program renders, and writes it
-// when that was news.
-func (inv *inventory) extend(ctx context.Context, program *rules.Program) (former past, err error) {
-	err = inv.change(ctx, func(entries map[string]inventoryEntry) {
+// extend adds what the program renders, and writes the inventory when that was
+// news. Nothing is added for rules that are refused.
+func (inv *inventory) extend(ctx context.Context, program *rules.Program, v *verdict) error {
+	return inv.change(ctx, func(entries map[string]inventoryEntry) {
 		inv.program = program
-		former = inv.extended(entries, program)
+		inv.extended(entries, program, v)
 	})
-	return former, err
 }
 
-// compare returns what extend would, and writes nothing.
+// compare returns what rules did once and the program does not do any more. It
+// writes nothing.
 func (inv *inventory) compare(ctx context.Context, program *rules.Program) (former past, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -85,20 +86,29 @@ func (inv *inventory) compare(ctx context.Context, program *rules.Program) (form
 	case !apierrors.IsNotFound(err):
 		return former, fmt.Errorf("inventory ConfigMap/%s/%s: %w", inv.namespace, inv.name, err)
 	}
-	_, err = edited(data, func(entries map[string]inventoryEntry) { former = inv.extended(entries, program) })
+	_, err = edited(data, func(entries map[string]inventoryEntry) { former = inv.extended(entries, program, nil) })
 	return former, err
 }
 
 // extended adds what a program renders to the entries, and returns what only
 // they have.
-func (inv *inventory) extended(entries map[string]inventoryEntry, program *rules.Program) past {
-	former := past{children: map[string][]schema.GroupVersionKind{}}
+func (inv *inventory) extended(entries map[string]inventoryEntry, program *rules.Program, v *verdict) past {
+	former := past{children: map[string][]schema.GroupVersionKind{}, takenOver: map[string][]string{}}
 	loaded := map[string]bool{}
 	for _, p := range program.Primaries() {
 		for _, r := range p.Rules {
+			if loaded[r.Name] = true; v.refuses(r) {
+				continue
+			}
 			entry, gone := merged(entries[r.Name], r)
 			entry.Source = inv.source
-			entries[r.Name], loaded[r.Name] = entry, true
+			if others := v.ownersOf(r.Name); len(others) > 0 {
+				entry.TakenOver = others
+			}
+			if len(entry.TakenOver) > 0 {
+				former.takenOver[r.Name] = entry.TakenOver
+			}
+			entries[r.Name] = entry
 			if len(gone) > 0 {
 				former.children[r.Name] = gone
 			}

@@ -42,7 +42,10 @@ func TestInventoryKeepsWhatIsComing(t *testing.T) {
 	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
 	extend := func(p *rules.Program) past {
 		t.Helper()
-		former, err := inv.extend(ctx, p)
+		former, err := inv.compare(ctx, p)
+		if err == nil {
+			err = inv.extend(ctx, p, nil)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +105,10 @@ func TestInventoryOfARemovedRule(t *testing.T) {
 	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
 	extend := func(p *rules.Program) past {
 		t.Helper()
-		former, err := inv.extend(ctx, p)
+		former, err := inv.compare(ctx, p)
+		if err == nil {
+			err = inv.extend(ctx, p, nil)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

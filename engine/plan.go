@@ -22,8 +22,11 @@ type plan struct {
 	primaries map[schema.GroupKind]*primaryKind
 	watches   []*watch
 
-	passes atomic.Int64 // that follow it and are under way
-	stop   func()       // ends what is done for it beside the passes, and waits for that
+	passes     atomic.Int64 // that follow it and are under way
+	verdict    atomic.Pointer[verdict]
+	superseded bool          // another plan comes in its place; under Engine.settling
+	unchecked  chan struct{} // asks for a check of objects that no verdict knows
+	stop       func()        // ends what is done for it beside the passes, and waits for that
 }
 
 // A primaryKind is one primary kind with its watches.
@@ -36,13 +39,16 @@ type primaryKind struct {
 	lookups  map[*rules.Lookup]*watch           // what its rules read and do not own: none of these is ever written
 
 	leftovers leftovers // of removed rules
+
+	verdict  atomic.Pointer[verdict] // that of the plan; nil: this process does not write
+	askCheck func()                  // see plan.askCheck
 }
 
 // newPlan lays out the watches of a program: those that there are already, as
 // far as it needs them, and new ones. former is what its rules have done once
 // and do not do any more.
 func newPlan(program *rules.Program, former past, running []*watch) *plan {
-	pl := &plan{program: program, former: former, primaries: map[schema.GroupKind]*primaryKind{}, stop: func() {}}
+	pl := &plan{program: program, former: former, primaries: map[schema.GroupKind]*primaryKind{}, unchecked: make(chan struct{}, 1), stop: func() {}}
 	there, byKey := map[watchKey]*watch{}, map[watchKey]*watch{}
 	for _, w := range running {
 		there[w.key] = w
@@ -65,6 +71,7 @@ func newPlan(program *rules.Program, former past, running []*watch) *plan {
 			children: map[schema.GroupVersionKind]*watch{},
 			byRule:   map[*rules.Rule][]*watch{},
 			lookups:  map[*rules.Lookup]*watch{},
+			askCheck: pl.askCheck,
 		}
 		for _, r := range p.Rules {
 			for _, c := range r.Children {

@@ -109,7 +109,7 @@ func recall(inventories []map[string]string, program *rules.Program) (past, erro
 	all := past{children: map[string][]schema.GroupVersionKind{}}
 	for _, data := range inventories {
 		_, err := edited(maps.Clone(data), func(entries map[string]inventoryEntry) {
-			former := (&inventory{}).extended(entries, program)
+			former := (&inventory{}).extended(entries, program, nil)
 			for rule, kinds := range former.children {
 				all.children[rule] = append(all.children[rule], kinds...)
 			}

@@ -42,7 +42,7 @@ func (p *pass) prune(ctx context.Context, r *rules.RuleResult, why cause) (faile
 		for _, item := range p.objectsOf(c) {
 			o := item.(*object)
 			id := o.identity(c.kind.GVK)
-			if o.rule() != r.Rule.Name || o.terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) {
+			if o.rule() != r.Rule.Name || o.terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) || p.engine.elsewhere(o, p.verdict.ownersOf(r.Rule.Name)) {
 				continue
 			}
 			if stay := p.staying(r, o, id, why); stay.why != "" {
@@ -98,7 +98,7 @@ func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *object, own
 		return nil, err
 	}
 	now := newObject(live, childRole)
-	if live.GetUID() != o.GetUID() || !now.belongsTo(owner) || now.rule() != o.rule() || now.orphan() != o.orphan() {
+	if live.GetUID() != o.GetUID() || !now.belongsTo(owner) || now.rule() != o.rule() || now.orphan() != o.orphan() || now.installation() != o.installation() {
 		return nil, errStale
 	}
 	if now.terminating() {

@@ -37,6 +37,11 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 		e.memories.forget(req) // It may have gone with its kind.
 		return nil, nil        // Asked again as soon as there is a cache.
 	}
+	verdict := primary.verdict.Load()
+	if verdict.refusesAll(primary) {
+		e.memories.forget(req)
+		return nil, nil // Another installation has it.
+	}
 	self, err := e.find(ctx, primary, cache, req)
 	if self == nil || err != nil {
 		return nil, err
@@ -48,7 +53,7 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 	}
 	return &pass{
 		engine: e, primary: primary, cache: cache, req: req, self: self,
-		memory: memory, why: memory.seen.see(pl.program, self, e.started), rendering: renderings.Get().(*rules.Rendering),
+		memory: memory, verdict: verdict, why: memory.seen.see(pl.program, self, e.started), rendering: renderings.Get().(*rules.Rendering),
 	}, nil
 }
 
@@ -89,6 +94,7 @@ type pass struct {
 	self      *object
 	memory    *memory
 	rendering *rules.Rendering
+	verdict   *verdict
 	wanted    map[objectKey]bool      // what is rendered, where it is much; see wants
 	unread    map[*rules.Lookup]error // why what they read is not known
 	unsaid    map[*rules.Rule]bool    // whose status the API server refuses; nil: it has not been asked, or takes all
@@ -136,6 +142,10 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 func (p *pass) rules(ctx context.Context) outcome {
 	total, started := outcome{}, time.Now()
 	for i := range p.rendering.Rules {
+		if p.verdict.refuses(p.rendering.Rules[i].Rule) {
+			p.memory.share(i).set(share{})
+			continue
+		}
 		o := p.rule(ctx, &p.rendering.Rules[i])
 		ended := time.Now()
 		p.count(i, o, ended.Sub(started))
@@ -168,6 +178,9 @@ func (p *pass) matches() bool {
 func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if r.Err != nil {
 		return position{rule: r.Rule.Name}.failed(r.Err)
+	}
+	if o, wait := p.unjudged(r); wait {
+		return o
 	}
 	if !r.Matches && !r.Leaving {
 		return p.leave(ctx, r)

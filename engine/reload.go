@@ -64,11 +64,7 @@ func (e *Engine) reloadWhenAsked(ctx context.Context) {
 const reloadPatience = 10 * time.Second
 
 func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
-	former, err := e.takeStock(ctx, program)
-	if err != nil {
-		return err
-	}
-	if err := e.replace(ctx, program, former); err != nil {
+	if err := e.replace(ctx, program); err != nil {
 		return err
 	}
 	pl := e.plan.Load()
@@ -79,8 +75,12 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 	return nil
 }
 
-// replace puts a plan for a program in the place of the one that is followed.
-func (e *Engine) replace(ctx context.Context, program *rules.Program, former past) error {
+// replace puts a plan for a program in the place of the one that is active.
+func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
+	former, err := e.inventory.compare(ctx, program)
+	if err != nil {
+		return err
+	}
 	old := e.plan.Load()
 	next := e.route(newPlan(program, former, old.watches))
 	var fresh []*watch
@@ -92,6 +92,14 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program, former pas
 	}
 	if err := e.awaitFresh(ctx, fresh); err != nil {
 		return err
+	}
+	if e.leading {
+		if err := e.settle(ctx, next, old); err != nil {
+			for _, w := range fresh {
+				w.stop()
+			}
+			return err
+		}
 	}
 	old.stop()
 	e.follow(next)

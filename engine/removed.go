@@ -173,6 +173,9 @@ func (s *removal) owner(o *object) (Request, bool) {
 	if !ok || o.rule() != s.rule.name || owner.Kind.String() != s.rule.made.For || !o.belongsTo(owner) || !o.labelled() {
 		return Request{}, false
 	}
+	if s.engine.elsewhere(o, s.rule.made.TakenOver) {
+		return Request{}, false
+	}
 	if o.orphan() || slices.Contains(s.rule.made.Orphans, o.child()) {
 		return Request{}, false
 	}

@@ -27,6 +27,9 @@ const settle = 500 * time.Millisecond
 // status writes the primary's status where it is not already as the rules and
 // the outcome want it, and returns the outcome with what became of that.
 func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome {
+	if p.verdict.refusesAny(p.primary) {
+		return total // It would drop what the other installation says there.
+	}
 	list := p.cache.conditions.Load()
 	if list == nil {
 		return total // The kind's schema is not known yet; asked again when it is.

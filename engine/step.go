@@ -46,7 +46,7 @@ func NewStepper(s Surroundings, options Options) *Stepper {
 // replaced by others. Kinds that do not exist by now never will.
 func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapshot) error {
 	e := s.engine
-	former, err := e.inventory.extend(ctx, program)
+	former, err := e.inventory.compare(ctx, program)
 	if err != nil {
 		return err
 	}
@@ -61,6 +61,9 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 				return err
 			}
 		}
+	}
+	if err := e.settle(ctx, pl, nil); err != nil {
+		return err
 	}
 	e.follow(pl)
 	s.views = slices.DeleteFunc(s.views, func(v *view) bool { return !slices.Contains(pl.watches, v.watch) })

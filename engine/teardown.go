@@ -79,7 +79,7 @@ func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 		}
 		for _, item := range p.objectsOf(c) {
 			o := item.(*object)
-			if o.rule() != rule.Name || seen[o.GetUID()] || stays(rule, o) || p.elsewhere(rule, o.identity(c.kind.GVK)) {
+			if o.rule() != rule.Name || seen[o.GetUID()] || stays(rule, o) || p.engine.elsewhere(o, p.verdict.ownersOf(rule.Name)) || p.elsewhere(rule, o.identity(c.kind.GVK)) {
 				continue
 			}
 			seen[o.GetUID()] = true
@@ -156,13 +156,20 @@ func (pk *primaryKind) held(self *object) bool {
 // owner reference gives to the garbage collector.
 func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Request) error {
 	var errs []error
+	verdict := primary.verdict.Load()
 	for rule, watches := range primary.byRule {
+		if verdict.refuses(rule) {
+			continue
+		}
 		for _, w := range watches {
 			c := w.cached.Load()
 			if c == nil {
 				continue
 			}
 			for _, item := range c.ownedBy(req) {
+				if e.elsewhere(item.(*object), verdict.ownersOf(rule.Name)) {
+					continue
+				}
 				errs = append(errs, e.clearOne(ctx, c.kind, rule, item.(*object), req))
 			}
 		}

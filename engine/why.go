@@ -18,6 +18,7 @@ const (
 	whyGone       = "object was deleted"
 	whyReplaced   = "object was replaced"
 	whyPeriodic   = "periodic apply"
+	whyTakenOver  = "taken over from another installation"
 	whyUnrendered = "no longer rendered"
 	whyEnded      = "resource deleted"
 	whyDeselected = "resource no longer matches"

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"reconcel/rules"
+)
+
+// installation returns the installation that applied the object last,
+// namespace/name, or "". A mark that somebody else has written, in a copy or a
+// restored backup, counts for nothing.
+func (o *object) installation() string {
+	s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationInstallation)
+	if s == "" || o.fields == (fields{}) || !strings.Contains(o.fields.Value(), `"f:`+rules.AnnotationInstallation+`"`) {
+		return ""
+	}
+	return s
+}
+
+// elsewhere reports whether the object belongs to an installation that is
+// neither this one nor one of those that it has taken over. Nothing of it is
+// deleted then.
+func (e *Engine) elsewhere(o *object, takenOver []string) bool {
+	mark := o.installation()
+	return mark != "" && mark != e.installation && !slices.Contains(takenOver, mark)
+}
+
+// A leaseState is what the Lease of an installation tells of it.
+type leaseState int
+
+const (
+	leaseHeld    leaseState = iota // a process works there
+	leaseOver                      // none does, as far as the Lease tells
+	leaseUnknown                   // the Lease cannot be read
+)
+
+// A tenure is what is known of another installation.
+type tenure struct {
+	state  leaseState
+	holder string
+	// says completes a message about the installation.
+	says string
+}
+
+var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+
+// tenureOf reads the Lease of an installation, given as namespace/name.
+func (e *Engine) tenureOf(ctx context.Context, installation string) tenure {
+	namespace, name, ok := strings.Cut(installation, "/")
+	if !ok {
+		return tenure{state: leaseUnknown, says: "(which is not namespace/name)"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	lease, err := e.client.Resource(leases).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return tenure{state: leaseOver, says: "which has no Lease"}
+	case err != nil:
+		return tenure{state: leaseUnknown, says: fmt.Sprintf("whose Lease cannot be read (%v)", err)}
+	}
+	return tenureIn(lease, e.clock.Now())
+}
+
+// tenureIn returns what a Lease says.
+func tenureIn(lease *unstructured.Unstructured, now time.Time) tenure {
+	holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+	text, _, _ := unstructured.NestedString(lease.Object, "spec", "renewTime")
+	seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
+	renewed, err := time.Parse(time.RFC3339Nano, text)
+	if holder == "" || err != nil {
+		return tenure{state: leaseOver, says: "which has stopped"}
+	}
+	if end := renewed.Add(time.Duration(seconds) * time.Second); !now.Before(end) {
+		return tenure{state: leaseOver, holder: holder, says: fmt.Sprintf("whose Lease expired %s ago", duration.HumanDuration(now.Sub(end)))}
+	}
+	return tenure{state: leaseHeld, holder: holder, says: fmt.Sprintf("whose Lease is held by %s, renewed %s ago", holder, duration.HumanDuration(max(0, now.Sub(renewed))))}
+}

@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+)
+
+// settle decides which rules of a plan are refused, and notes in the inventory
+// what the others are about to make. Nothing has been written for the plan before.
+// The plan in whose place it comes, if any, reaches no verdict any more.
+func (e *Engine) settle(ctx context.Context, pl, old *plan) (err error) {
+	e.settling.Lock()
+	defer e.settling.Unlock()
+	if old != nil {
+		old.superseded = true
+		defer func() { old.superseded = err == nil }()
+	}
+	v := e.judge(ctx, pl, nil)
+	if err := e.inventory.extend(ctx, pl.program, v); err != nil {
+		return err
+	}
+	e.tellVerdict(v)
+	pl.decide(v)
+	return nil
+}
+
+func (pl *plan) decide(v *verdict) {
+	for _, pk := range pl.primaries {
+		pk.verdict.Store(v)
+	}
+	pl.verdict.Store(v)
+}
+
+// A ruleOf names a rule by what stands on its objects: its name, and the kind of
+// their primary.
+type ruleOf struct {
+	name string
+	kind schema.GroupKind
+}
+
+// judge looks for objects of the plan's rules that other installations have
+// applied. A rule that was not refused before, and whose objects were checked,
+// is not refused now: two processes that start at once would stop each other.
+func (e *Engine) judge(ctx context.Context, pl *plan, before *verdict) *verdict {
+	v := &verdict{refused: map[*rules.Rule]refusedRule{}, takenOver: maps.Clone(pl.former.takenOver), checked: map[*watch]extent{}}
+	if v.takenOver == nil {
+		v.takenOver = map[string][]string{}
+	}
+	found := e.foreign(pl, v.checked)
+	tenures := map[string]tenure{}
+	for _, pk := range pl.primaries {
+		for _, r := range pk.Rules {
+			objects := found[ruleOf{r.Name, pk.GVK.GroupKind()}]
+			for _, other := range slices.Sorted(maps.Keys(objects)) {
+				t, known := tenures[other]
+				if !known {
+					t = e.tenureOf(ctx, other)
+					tenures[other] = t
+				}
+				if !e.mayTake(v, r, other, t) && (before == nil || before.refuses(r) || before.unchecked(pk, r)) {
+					v.refuse(r, other, objects[other], t)
+				}
+			}
+		}
+	}
+	return v
+}
+
+// foreign counts the objects that other installations have applied, by rule and
+// installation, and notes which caches it has looked at.
+func (e *Engine) foreign(pl *plan, checked map[*watch]extent) map[ruleOf]map[string]int {
+	found := map[ruleOf]map[string]int{}
+	for _, w := range pl.watches {
+		l, ok := w.extent()
+		if !ok || w.key.role != childRole {
+			continue
+		}
+		checked[w] = l
+		for _, item := range l.cache.list() {
+			o := item.(*object)
+			if !e.elsewhere(o, nil) {
+				continue
+			}
+			owner, ok := o.owner()
+			if !ok || o.orphan() && !pl.showsOwner(owner) {
+				continue // It stays whatever happens.
+			}
+			key := ruleOf{o.rule(), owner.Kind}
+			if found[key] == nil {
+				found[key] = map[string]int{}
+			}
+			found[key][o.installation()]++
+		}
+	}
+	return found
+}
+
+// showsOwner reports whether a primary is in the caches.
+func (pl *plan) showsOwner(owner Request) bool {
+	pk := pl.primaries[owner.Kind]
+	if pk == nil {
+		return false
+	}
+	c := pk.watch.cached.Load()
+	if c == nil {
+		return false
+	}
+	if !c.kind.Namespaced {
+		owner.Namespace = ""
+	}
+	self := c.get(owner.Namespace, owner.Name)
+	return self != nil && self.GetUID() == owner.UID
+}
+
+// mayTake reports whether the objects of another installation belong to this one
+// now: people said so once, and no process works there.
+func (e *Engine) mayTake(v *verdict, r *rules.Rule, other string, t tenure) bool {
+	switch {
+	case t.state == leaseHeld:
+		return false
+	case slices.Contains(v.takenOver[r.Name], other):
+		return true
+	case !slices.Contains(e.options.TakeOver, other):
+		return false
+	}
+	v.takenOver[r.Name] = append(slices.Clone(v.takenOver[r.Name]), other)
+	e.log.Info("taking over the objects of another installation", "rule", r.Name, "installation", other)
+	return true
+}
+
+// refuse notes that objects of a rule belong to another installation.
+func (v *verdict) refuse(r *rules.Rule, other string, objects int, t tenure) {
+	remedy := "stop that installation, or give this rule another name"
+	if t.state != leaseHeld {
+		remedy = "to take its objects over, start with --take-over=" + other
+	}
+	if t.state == leaseUnknown {
+		remedy = "make sure that it has stopped; " + remedy
+	}
+	was := v.refused[r]
+	message := fmt.Sprintf("%s belong to the installation %q, %s: %s", numbered(objects, "object"), other, t.says, remedy)
+	if was.message != "" {
+		message = was.message + "; " + message
+	} else {
+		message = fmt.Sprintf("rule %q: ", r.Name) + message
+	}
+	v.refused[r] = refusedRule{key: fmt.Sprintf("%s%s %d ", was.key, other, t.state), message: message}
+}
+
+func numbered(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// tellVerdict tells people of the rules that are refused, and that are no
+// longer, once as long as nothing changes.
+func (e *Engine) tellVerdict(v *verdict) {
+	now := map[string]string{}
+	for r, refused := range v.refused {
+		now[r.Name] = refused.key
+		if e.toldRefused[r.Name] == refused.key {
+			continue
+		}
+		e.log.Warn("rule refused, its objects belong to another installation", "rule", r.Name, "message", refused.message)
+		e.tellOfRules(reasonInstallationConflict, "Check", refused.message)
+	}
+	for rule := range e.toldRefused {
+		if _, still := now[rule]; !still {
+			e.log.Info("rule no longer refused", "rule", rule)
+		}
+	}
+	e.toldRefused = now
+}
+
+// recheck checks the refused rules from time to time, and at once when a cache
+// has come that a rule waits for.
+func (e *Engine) recheck(ctx context.Context, pl *plan) {
+	tick := time.NewTicker(recheckEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if len(pl.verdict.Load().refused) == 0 {
+				continue
+			}
+		case <-pl.unchecked:
+		}
+		if err := e.reconsider(ctx, pl); err != nil && ctx.Err() == nil {
+			e.log.Warn("will try again", "task", "refused rules", "error", err)
+			pause(ctx, time.Second)
+			pl.askCheck()
+		}
+	}
+}
+
+// reconsider reaches another verdict about a plan that is active.
+func (e *Engine) reconsider(ctx context.Context, pl *plan) error {
+	e.settling.Lock()
+	defer e.settling.Unlock()
+	if pl.superseded {
+		return nil
+	}
+	before := pl.verdict.Load()
+	v := e.judge(ctx, pl, before)
+	if err := e.inventory.extend(ctx, pl.program, v); err != nil {
+		return err
+	}
+	e.tellVerdict(v)
+	var changed []*primaryKind
+	for _, pk := range pl.primaries {
+		if slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return before.refuses(r) && !v.refuses(r) || before.unchecked(pk, r) }) {
+			changed = append(changed, pk)
+		}
+	}
+	pl.decide(v)
+	for _, pk := range changed {
+		e.enqueueKind(pk)
+	}
+	return nil
+}
+
+// askCheck asks recheck for a check now.
+func (pl *plan) askCheck() {
+	select {
+	case pl.unchecked <- struct{}{}:
+	default: // It was asked already.
+	}
+}
