@@ -64,7 +64,7 @@ expressions.`,
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(explainFlag)
 	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.testCommand(), a.diffCommand(),
-		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.versionCommand())
+		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.uninstallCommand(), a.versionCommand())
 	return root
 }
 

@@ -89,24 +89,33 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 		return err
 	}
 	return e.eachOf(ctx, k, func(o *object) error {
-		rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(s.rule) })
-		if len(rest) == len(o.GetFinalizers()) {
+		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(s.rule)) {
 			return nil
 		}
-		body, err := metadataPatch(o, rest, map[string]any{finalizedPrefix + s.rule: nil})
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-		defer cancel()
-		_, err = e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager})
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err := e.dropFinalizer(ctx, k, o, s.rule); err != nil {
 			return err
 		}
 		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
 		e.log.Info("took off the finalizer of a removed rule", "object", subject, "rule", s.rule)
 		return nil
 	})
+}
+
+// dropFinalizer takes the finalizer of a rule, and its mark, off a primary in the
+// state that was read.
+func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *object, rule string) error {
+	rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule) })
+	body, err := metadataPatch(o, rest, map[string]any{finalizedPrefix + rule: nil})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	_, err = e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // lookForLeavers looks once for primaries that no cache shows and that carry

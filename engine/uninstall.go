@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+
+	"reconcel/rules"
+)
+
+// An Uninstallation says what Uninstall does about an installation.
+type Uninstallation struct {
+	// DeleteChildren: children that bear the mark of the installation are deleted,
+	// and patches are taken back; otherwise both stay.
+	DeleteChildren bool
+	DryRun         bool
+	// Tell is called for each object that was changed, deleted or kept, or would be.
+	Tell func(object, what string)
+}
+
+// Uninstall takes back what an installation has left in the cluster: its
+// finalizers on primaries, its children if that is asked for, its Lease and its
+// inventory, which says where to look. It refuses to while a process works. What
+// cannot be done does not keep it from the rest, but from the last two, so that it
+// can be repeated.
+func Uninstall(ctx context.Context, options Options, what Uninstallation) error {
+	options = options.withDefaults()
+	surroundings, _, err := inCluster(options.Config, options)
+	if err != nil {
+		return fmt.Errorf("client configuration: %w", err)
+	}
+	u := &uninstaller{Uninstallation: what, engine: newEngine(surroundings, options, nil)}
+	if err := u.standsStill(ctx); err != nil {
+		return err
+	}
+	entries, err := u.engine.inventory.read(ctx)
+	if err != nil {
+		return err
+	}
+	for _, rule := range slices.Sorted(maps.Keys(entries)) {
+		for _, made := range append(slices.Clone(entries[rule].Earlier), entries[rule]) {
+			u.note(u.uninstallRule(ctx, removedRule{rule, made}))
+		}
+	}
+	if len(u.problems) > 0 {
+		return errors.Join(u.problems...)
+	}
+	e := u.engine
+	return errors.Join(
+		u.deleteOwn(ctx, "Lease", e.client.Resource(leases).Namespace(options.Namespace), options.Name),
+		u.deleteOwn(ctx, "ConfigMap", e.inventory.client, e.inventory.name))
+}
+
+// read returns the entries of an inventory that has to exist.
+func (inv *inventory) read(ctx context.Context) (entries map[string]inventoryEntry, err error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	stored, err := inv.client.Get(ctx, inv.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no inventory ConfigMap/%s/%s: look at --namespace and --name, or the installation is gone already", inv.namespace, inv.name)
+	}
+	if err == nil {
+		data, _, _ := unstructured.NestedStringMap(stored.Object, "data")
+		_, err = edited(data, func(found map[string]inventoryEntry) { entries = found })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("inventory ConfigMap/%s/%s: %w", inv.namespace, inv.name, err)
+	}
+	return entries, nil
+}
+
+// An uninstaller is one run of Uninstall.
+type uninstaller struct {
+	Uninstallation
+	engine   *Engine
+	problems []error
+}
+
+func (u *uninstaller) note(err error) {
+	if err != nil {
+		u.problems = append(u.problems, err)
+	}
+}
+
+// standsStill returns an error while a process of the installation works.
+func (u *uninstaller) standsStill(ctx context.Context) error {
+	o := u.engine.options
+	t := u.engine.tenureOf(ctx, u.engine.installation)
+	switch t.state {
+	case leaseHeld:
+		return fmt.Errorf("the installation %q works, %s: stop it first (in a cluster: kubectl -n %s scale deployment/%s --replicas=0)",
+			u.engine.installation, t.says, o.Namespace, o.Name)
+	case leaseUnknown:
+		return fmt.Errorf("it cannot be told whether the installation %q works, %s", u.engine.installation, t.says)
+	}
+	return nil
+}
+
+// uninstallRule takes back what one rule has left for one kind of primary. The
+// finalizers go last: without them nobody would know of children that stay.
+func (u *uninstaller) uninstallRule(ctx context.Context, r removedRule) error {
+	var errs []error
+	paused := map[types.UID]bool{}
+	if u.DeleteChildren {
+		errs = append(errs, u.eachPrimary(ctx, r.made.For, func(k Kind, o *object) error {
+			paused[o.GetUID()] = o.paused()
+			return u.unpatch(ctx, r.name, k, o)
+		}))
+		for _, text := range r.made.Children {
+			errs = append(errs, u.deleteChildren(ctx, r, parseKind(text), paused))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("rule %q: %w", r.name, err)
+	}
+	for _, kind := range append([]string{r.made.For}, r.made.Former...) {
+		errs = append(errs, u.eachPrimary(ctx, kind, func(k Kind, o *object) error { return u.release(ctx, r.name, k, o) }))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("rule %q: %w", r.name, err)
+	}
+	return nil
+}
+
+// eachPrimary visits all objects of a kind, given as Kind.group. Of a kind that is
+// gone there are none.
+func (u *uninstaller) eachPrimary(ctx context.Context, kind string, visit func(Kind, *object) error) error {
+	k, err := u.engine.anyVersion(ctx, schema.ParseGroupKind(kind))
+	if isUnknownKind(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return u.engine.eachOf(ctx, k, func(o *object) error { return visit(k, o) })
+}
+
+// release takes a rule's finalizer off a primary.
+func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *object) error {
+	if !slices.Contains(o.GetFinalizers(), rules.Finalizer(rule)) {
+		return nil
+	}
+	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+	if !u.DryRun {
+		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+			err := u.engine.dropFinalizer(ctx, k, o, rule)
+			if apierrors.IsConflict(err) {
+				if live, readErr := u.engine.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{}); readErr == nil {
+					o = newObject(live, primaryRole)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("take the finalizer off %s: %w", subject, err)
+		}
+	}
+	u.Tell(subject, "finalizer "+rules.Finalizer(rule)+" removed")
+	return nil
+}
+
+// unpatch takes back what a rule has patched into a primary.
+func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *object) error {
+	if o.patches[PatchManager(rule)] == (fields{}) {
+		return nil
+	}
+	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+	if o.paused() {
+		u.Tell(subject, "patch kept: it is paused")
+		return nil
+	}
+	if !u.DryRun {
+		if err := u.engine.takePatchBack(ctx, k, o, &rules.Rule{Name: rule}); err != nil {
+			return fmt.Errorf("take the patch of %s back: %w", subject, err)
+		}
+	}
+	u.Tell(subject, "patch taken back")
+	return nil
+}
+
+// deleteChildren deletes the children of one kind that a rule has made under the
+// mark of this installation, with the rights of whoever uninstalls.
+func (u *uninstaller) deleteChildren(ctx context.Context, r removedRule, gvk schema.GroupVersionKind, paused map[types.UID]bool) error {
+	var errs []error
+	s := &removal{engine: u.engine, rule: r}
+	err := s.eachChild(ctx, gvk, func(k Kind, o *object, owner Request) {
+		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+		switch {
+		case o.terminating():
+			return
+		case o.installation() != u.engine.installation:
+			u.Tell(subject, "kept: it does not bear the mark of this installation")
+			return
+		case paused[owner.UID]:
+			u.Tell(subject, "kept: "+owner.String()+" is paused")
+			return
+		}
+		if !u.DryRun {
+			by := u.engine.writer(&rules.Rule{Name: r.name}, owner, k, o.GetNamespace())
+			if _, err := u.engine.discard(ctx, by, k, o, owner, metav1.DeletePropagationBackground); err != nil {
+				errs = append(errs, fmt.Errorf("delete %s: %w", subject, err))
+				return
+			}
+		}
+		u.Tell(subject, "deleted")
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+// deleteOwn deletes an object of the installation itself.
+func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by deleter, name string) error {
+	subject := strings.Join([]string{kind, u.engine.options.Namespace, name}, "/")
+	if !u.DryRun {
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		defer cancel()
+		err := by.Delete(ctx, name, metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("delete %s: %w", subject, err)
+		}
+	}
+	u.Tell(subject, "deleted")
+	return nil
+}
