@@ -22,31 +22,6 @@ type replica struct {
 	done chan error
 }
 
-func startReplica(t *testing.T, binary string, cluster *devcluster.Cluster, name string) *replica {
-	t.Helper()
-	r := &replica{log: filepath.Join(t.TempDir(), name+".log"), done: make(chan error, 1)}
-	log, err := os.Create(r.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Cmd = exec.Command(binary, "run", "-f", "../examples/foo/rules.yaml",
-		"--kubeconfig", cluster.UserKubeconfig(t, "reconcel"), "--listen", "off", "--namespace", "default")
-	r.Stderr = log
-	if err := r.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { r.done <- r.Wait() }()
-	t.Cleanup(func() {
-		_ = r.Process.Kill()
-		_ = log.Close()
-		if t.Failed() {
-			text, _ := os.ReadFile(r.log)
-			t.Logf("log of %s:\n%s", name, text)
-		}
-	})
-	return r
-}
-
 // says waits until the replica's log holds a text, and returns how long it took.
 func (r *replica) says(t *testing.T, text string, within time.Duration) time.Duration {
 	t.Helper()
@@ -104,6 +79,10 @@ func TestOneLeads(t *testing.T) {
 	binary := buildBinary(t)
 	kubectl(t, cluster, "apply", "-f", "../crds/samplecontroller.k8s.io_foos.yaml")
 	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	stand := func() *replica {
+		t.Helper()
+		return startIn(t, binary, cluster, "reconcel", "-f", "../examples/foo/rules.yaml", "--listen", "off", "--namespace", "default")
+	}
 	made := 0
 	// works checks that somebody makes what a new Foo wants.
 	works := func() {
@@ -118,9 +97,9 @@ func TestOneLeads(t *testing.T) {
 		kubectl(t, cluster, "apply", "-f", manifest)
 		kubectl(t, cluster, "wait", "--for=create", "deployment", name, "--timeout=10s")
 	}
-	first := startReplica(t, binary, cluster, "first")
+	first := stand()
 	first.says(t, "msg=running", 30*time.Second)
-	second := startReplica(t, binary, cluster, "second")
+	second := stand()
 	// It is compared with the time that a process takes to start.
 	second.says(t, "msg=starting", 30*time.Second)
 	if took := second.says(t, `msg="standing by" lease=default/reconcel holder=`+hostname(t), 10*time.Second); took > 2*time.Second {
@@ -140,7 +119,7 @@ func TestOneLeads(t *testing.T) {
 	works()
 
 	// One that is killed does not.
-	third := startReplica(t, binary, cluster, "third")
+	third := stand()
 	third.says(t, "standing by", 30*time.Second)
 	second.signal(t, syscall.SIGKILL)
 	if took := third.says(t, "msg=running", 30*time.Second); took > 18*time.Second {
@@ -149,7 +128,7 @@ func TestOneLeads(t *testing.T) {
 	works()
 
 	// One that sleeps until another leads wakes up, writes nothing and ends.
-	fourth := startReplica(t, binary, cluster, "fourth")
+	fourth := stand()
 	fourth.says(t, "standing by", 30*time.Second)
 	third.signal(t, syscall.SIGSTOP)
 	if took := fourth.says(t, "msg=running", 30*time.Second); took > 18*time.Second {

@@ -50,18 +50,7 @@ func TestUninstall(t *testing.T) {
 	kubeconfig := cluster.UserKubeconfig(t, "reconcel")
 	run := func(more ...string) *replica {
 		t.Helper()
-		r := &replica{log: filepath.Join(t.TempDir(), "log"), done: make(chan error, 1)}
-		log, err := os.Create(r.log)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Cmd = exec.Command(binary, append([]string{"run", "-f", file, "--kubeconfig", kubeconfig, "--listen", "off", "--namespace", "default"}, more...)...)
-		r.Stderr = log
-		if err := r.Start(); err != nil {
-			t.Fatal(err)
-		}
-		go func() { r.done <- r.Wait() }()
-		t.Cleanup(func() { _ = r.Process.Kill(); _ = log.Close() })
+		r := startIn(t, binary, cluster, "reconcel", append([]string{"-f", file, "--listen", "off", "--namespace", "default"}, more...)...)
 		for i := range 2 {
 			for _, child := range []string{"stays", "config"} {
 				kubectl(t, cluster, "wait", "--for=create", "configmap", fmt.Sprintf("foo-%d-%s", i, child), "--timeout=30s")
