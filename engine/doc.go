@@ -122,6 +122,20 @@
 // knows nothing of it, and Kubernetes' own election lets it go on for another
 // ten seconds.
 //
+// # Several installations
+//
+// Every child bears the installation that applied it last. The mark is part of
+// the body of an apply and not of the hash, so that it causes no write of its own.
+// Before anything is written for a plan, its caches are searched for marks of
+// others (judge), and rules that would meet another installation are refused as a
+// whole (verdict): a reconciliation asks once for each rule. A cache that comes
+// later is searched before its rules use it. Whether the other one works shows in
+// its Lease; the objects of one that has stopped can be taken over, and their
+// marks are then drift. Deletes skip objects with the mark of others in any case.
+//
+// A process removes a rule only if it had the rule in its files: the inventory
+// knows the files that had each rule last.
+//
 // # Trying again
 //
 // What may pass is tried again with growing delays, per primary and for ever.
