@@ -11,7 +11,7 @@ import (
 // more slowly: a while after the change was seen, so that two that do the same
 // write twice a minute together.
 const (
-	freeRepairs   = 10
+	freeRepairs   = 8
 	firstDamping  = 2 * time.Second // doubled with each repair
 	contestPeriod = 57 * time.Second
 	// Of two reconcels one waits for most of the period and the other for hardly
