@@ -113,7 +113,7 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
 	w.has(configs, "one-changed", map[string]any{"data.value": "y"})
 	first = w.runWith(installed("first"), theirs)
-	w.logs(first, w.own(`belong to the installation \"NAMESPACE/second\"`))
+	w.logs(first, w.own(`to the installation \"NAMESPACE/second\"`))
 	w.quiet(time.Second)
 }
 

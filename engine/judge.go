@@ -145,7 +145,7 @@ func (v *verdict) refuse(r *rules.Rule, other string, objects int, t tenure) {
 		remedy = "make sure that it has stopped; " + remedy
 	}
 	was := v.refused[r]
-	message := fmt.Sprintf("%s belong to the installation %q, %s: %s", numbered(objects, "object"), other, t.says, remedy)
+	message := fmt.Sprintf("%s to the installation %q, %s: %s", belonging(objects), other, t.says, remedy)
 	if was.message != "" {
 		message = was.message + "; " + message
 	} else {
@@ -154,11 +154,11 @@ func (v *verdict) refuse(r *rules.Rule, other string, objects int, t tenure) {
 	v.refused[r] = refusedRule{key: fmt.Sprintf("%s%s %d ", was.key, other, t.state), message: message}
 }
 
-func numbered(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+func belonging(objects int) string {
+	if objects == 1 {
+		return "1 object belongs"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d objects belong", objects)
 }
 
 // tellVerdict tells people of the rules that are refused, and that are no

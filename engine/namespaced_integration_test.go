@@ -285,7 +285,7 @@ func TestNothingIsPrunedUnread(t *testing.T) {
 	in.stop()
 
 	fence.up.Store(true)
-	only := engine.Options{Name: "another", Namespaces: []string{w.namespace, other.namespace}} // Its inventory does not have the kind.
+	only := engine.Options{Name: "another", TakeOver: []string{w.namespace + "/reconcel"}, Namespaces: []string{w.namespace, other.namespace}} // Its inventory does not have the kind.
 	in = w.runWith(only, anywhere(widgetRules("", aService)))
 	w.reload(in, strings.ReplaceAll(rule, "${self.metadata.name}-a", "${self.metadata.name}-b"))
 	w.has(configs, "one-b", nil)
