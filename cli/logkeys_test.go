@@ -17,7 +17,7 @@ import (
 // levels are the methods of a log after whose message come keys and values. At
 // which argument they begin differs.
 var levels = map[string]int{
-	"Debug": 1, "Info": 1, "Warn": 1, "Error": 1, "DebugContext": 2, "InfoContext": 2, "WarnContext": 2, "ErrorContext": 2,
+	"Debug": 1, "Info": 1, "Warn": 1, "Error": 1, "DebugContext": 2, "InfoContext": 2, "WarnContext": 2, "ErrorContext": 2, "Log": 3,
 }
 
 // keysLogged returns the keys of everything that is logged, with a place each.
