@@ -63,7 +63,7 @@ expressions.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.testCommand(), a.diffCommand(),
+	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.testCommand(), a.diffCommand(), a.statusCommand(),
 		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.uninstallCommand(), a.versionCommand())
 	return root
 }

@@ -28,7 +28,6 @@ const (
 	mostCounts   = 500         // of these, which have been sent before
 	mostSeries   = 4096        // Events that are remembered, to count what is told again
 	recount      = time.Minute // between two counts of one Event, from the third on
-	reporter     = "reconcel.dev/reconcel"
 )
 
 // A broadcaster sends Events to the API server, in the background. They may be
@@ -73,7 +72,7 @@ func newBroadcaster(config *rest.Config, log *slog.Logger, metrics prometheus.Re
 	}
 	host, _ := os.Hostname() // Without one there is nothing to tell it by.
 	b := &broadcaster{
-		client: client, log: log, instance: reporter + "-" + host, unsent: make(chan *series, mostUnsent),
+		client: client, log: log, instance: EventReporter + "-" + host, unsent: make(chan *series, mostUnsent),
 		seed: maphash.MakeSeed(), series: lru.New(mostSeries), waiting: map[*series]*time.Timer{},
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "reconcel_events_lost_total", Help: "Events that the API server did not take, or that were too many to be sent.",
@@ -141,7 +140,7 @@ func (b *broadcaster) Record(about corev1.ObjectReference, eventType, reason, ac
 // event is what the API server gets to see.
 func (b *broadcaster) event(about corev1.ObjectReference, eventType, reason, action, note string, now time.Time) *eventsv1.Event {
 	e := &eventsv1.Event{
-		EventTime: metav1.NewMicroTime(now), ReportingController: reporter, ReportingInstance: b.instance,
+		EventTime: metav1.NewMicroTime(now), ReportingController: EventReporter, ReportingInstance: b.instance,
 		Regarding: about, Type: eventType, Reason: reason, Action: action, Note: note,
 	}
 	e.Name, e.Namespace = util.GenerateEventName(about.Name, now.UnixNano()), about.Namespace

@@ -6,6 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// EventReporter is the reportingController of all Events of an engine.
+const EventReporter = "reconcel.dev/reconcel"
+
 // An EventRecorder is told what people should hear of an object. The note has at
 // most 1024 bytes.
 type EventRecorder interface {

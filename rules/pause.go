@@ -86,7 +86,7 @@ func misspelt(marks map[string]any) string {
 }
 
 // ownMarks are the keys that reconcel itself sets.
-var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationOwner, AnnotationOrphan}
+var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan}
 
 // resemblesPaused reports whether a name behind reconcel's prefix may stand for
 // "paused".

@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"reconcel/engine"
+)
+
+// statusFlags say what status looks at, and how it prints.
+type statusFlags struct {
+	rules        ruleFiles
+	connection   settings
+	installation string
+	namespace    string
+	everywhere   bool
+	all          bool
+	states       []string
+	watch        bool
+	output       outputFormat
+}
+
+const statusText = `List the resources that are not ready, of all kinds that rules are for: the worst
+first, and of these what has lasted longest. Ready ones are only counted, unless
+they are named or --all or --state asks for them.
+
+  stalled       until the resource, the rules or the cluster change
+  retrying      after an error that may pass
+  waiting       for something that is not there yet, or for a deletion
+  progressing   applied, and not ready yet
+  paused        by the annotation reconcel.dev/paused
+  unknown       reconcel has not seen the newest generation
+  unreported    the kind has no status.conditions, and no Event tells of trouble
+  ready         everything is as the rules want it
+
+The kinds are those of the rules (-f), or else those that the installations in
+the cluster remember in their inventories, so no file is needed. With -f,
+resources that no rule selects are left out. Below the list stands what else is
+wrong: kinds that the API server does not serve, rules without resources, who
+leads, and what may not be read.
+
+Resources of all namespaces are listed, unless -n says otherwise. Permission to
+get and list is enough; -w also watches. Nothing is written.
+
+-o json and -o yaml print {resources, summary, leaders, problems}. Exit code: 0
+nothing is stalled, 1 something is, 2 wrong usage, 3 the rules are wrong, the
+cluster does not answer, or what was asked for does not exist.`
+
+func (a *app) statusCommand() *cobra.Command {
+	f := &statusFlags{output: outputFormat{text: formatTable, allowed: []string{formatTable, formatWide, formatJSON, formatYAML}}}
+	cmd := &cobra.Command{
+		Use:   "status [-f RULES...] [KIND[/NAME] ...]",
+		Short: "Show what is wrong with the resources of rules",
+		Long:  statusText,
+		Example: `  reconcel status
+  reconcel status -n team-a --state stalled,waiting
+  reconcel status -w foo
+  reconcel status -f examples/foo/rules.yaml -o json foo/example-foo`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.status(f, args) },
+	}
+	flags := cmd.Flags()
+	f.rules.flags(flags)
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
+	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces, which is the default")
+	flags.BoolVar(&f.all, "all", false, "list ready and unreported resources too")
+	flags.StringSliceVar(&f.states, "state", nil, "`states` to list, such as stalled,waiting (default: all but ready and unreported)")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "after the list, print changes as they happen, until Ctrl-C")
+	flags.StringVar(&f.installation, "installation", "", "`namespace/name` of reconcel's own objects: run's --namespace and --name (default: all installations)")
+	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
+	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
+	f.output.flag(flags)
+	return cmd
+}
+
+// A statusQuery is what was asked for on the command line.
+type statusQuery struct {
+	targets       []primaryName
+	wanted        func(resourceState) bool
+	installations []installation // none: those of the cluster
+}
+
+// query reads the command line.
+func (f *statusFlags) query(args []string) (q statusQuery, err error) {
+	if f.everywhere && f.namespace != "" {
+		return q, misused("-n and -A cannot both be given")
+	}
+	if f.all && len(f.states) > 0 {
+		return q, misused("--all and --state cannot both be given")
+	}
+	if f.watch && f.output.text != formatTable && f.output.text != formatWide {
+		return q, misused("-w prints a table: it cannot be given with -o %s", f.output.text)
+	}
+	for _, arg := range args {
+		target, err := parseStatusTarget(arg)
+		if err != nil {
+			return q, err
+		}
+		q.targets = append(q.targets, target)
+	}
+	if f.installation != "" {
+		i, err := parseInstallation(f.installation)
+		if err != nil {
+			return q, err
+		}
+		q.installations = []installation{i}
+	}
+	q.wanted, err = f.filter()
+	return q, err
+}
+
+// filter says which states are listed.
+func (f *statusFlags) filter() (func(resourceState) bool, error) {
+	if f.all {
+		return func(resourceState) bool { return true }, nil
+	}
+	if len(f.states) == 0 {
+		return resourceState.trouble, nil
+	}
+	var wanted []resourceState
+	for _, text := range f.states {
+		if !slices.Contains(resourceStates, resourceState(text)) {
+			var names []string
+			for _, s := range resourceStates {
+				names = append(names, string(s))
+			}
+			return nil, misused("--state %q: expected some of %s%s", text, strings.Join(names, ", "), meant(text, names))
+		}
+		wanted = append(wanted, resourceState(text))
+	}
+	return func(s resourceState) bool { return slices.Contains(wanted, s) }, nil
+}
+
+// status reports, and follows if that was asked for.
+func (a *app) status(f *statusFlags, args []string) error {
+	q, err := f.query(args)
+	if err != nil {
+		return err
+	}
+	var kinds []*statusKind
+	if len(f.rules.paths) > 0 {
+		program, err := a.load(f.rules)
+		if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitNo {
+			return failed(exit.err) // 1 would say that something is stalled.
+		}
+		if err != nil {
+			return err
+		}
+		kinds = kindsOfProgram(program)
+	}
+	config, contextNamespace, err := connection(&f.connection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	config.WarningHandlerWithContext = nil
+	config.WarningHandler = rest.NewWarningWriter(a.stderr, rest.WarningWriterOptions{Deduplicate: true})
+	cluster, err := newLiveCluster(config)
+	if err != nil {
+		return failed(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r := &statusReader{cluster: cluster, kinds: kinds, namespace: f.namespace, wanted: q.wanted, named: len(f.states) == 0, now: time.Now()}
+	progress := a.startProgress()
+	err = r.readAll(ctx, q, contextNamespace)
+	progress.stop()
+	if err = interrupted(ctx, err); err != nil {
+		return err
+	}
+	table := &statusTable{to: a.stdout, namespaces: f.namespace == "", wide: f.output.text == formatWide, coloured: coloured(a.stdout)}
+	if err := a.tellStatus(&r.statusReport, table, f.output.text); err != nil {
+		return err
+	}
+	stalled := r.Summary.States[stateStalled] > 0
+	if f.watch {
+		if stalled, err = a.watchStatus(ctx, r, table); err != nil {
+			return err
+		}
+	}
+	switch {
+	case stalled:
+		return &exitError{code: exitNo} // It has been told.
+	case r.failed != nil:
+		return &exitError{code: exitFailed} // Likewise.
+	}
+	return nil
+}
+
+// readAll finds out which kinds there are to look at, and looks.
+func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamespace string) error {
+	installations, unread := r.installations(ctx, q, contextNamespace)
+	switch {
+	case unread != nil && r.kinds == nil:
+		return fmt.Errorf("without -f the kinds come from the inventory of an installation: %w", unread)
+	case unread != nil:
+		r.problem(inventoryUnreadable, nil, "%s", unread)
+	}
+	if r.kinds == nil {
+		if len(installations) == 0 {
+			return errors.New("no installation of reconcel is found in the cluster: there is no ConfigMap with the label " +
+				inventorySelector + " whose name ends with " + engine.InventoryName("") + "; give the rules with -f")
+		}
+		r.kinds = r.inventoried(installations)
+	}
+	for _, k := range r.kinds {
+		if err := k.find(ctx, r.cluster); err != nil {
+			return err
+		}
+	}
+	var err error
+	if r.kinds, err = targeted(r.kinds, q.targets); err != nil {
+		return err
+	}
+	if err := r.read(ctx); err != nil {
+		return err
+	}
+	r.readLeaders(ctx, installations)
+	return nil
+}
+
+// installations are those that were asked for, or all.
+func (r *statusReader) installations(ctx context.Context, q statusQuery, contextNamespace string) (all []installation, err error) {
+	if len(q.installations) == 0 {
+		return r.cluster.findInstallations(ctx, contextNamespace)
+	}
+	for _, i := range q.installations {
+		known, err := r.cluster.readInstallation(ctx, i)
+		if err != nil {
+			return q.installations, err
+		}
+		all = append(all, known)
+	}
+	return all, nil
+}
+
+// inventoried are the kinds of installations.
+func (r *statusReader) inventoried(all []installation) []*statusKind {
+	var found []engine.InventoriedRule
+	for _, i := range all {
+		inventory, err := engine.ReadInventory(i.inventory)
+		if err != nil {
+			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.namespace, engine.InventoryName(i.name), err)
+		}
+		found = append(found, inventory...)
+	}
+	return kindsOfInventory(found)
+}
+
+// tellStatus prints a report.
+func (a *app) tellStatus(report *statusReport, table *statusTable, format string) error {
+	if format == formatJSON || format == formatYAML {
+		text, err := formatStatus(report, format)
+		if err != nil {
+			return failed(err)
+		}
+		return a.print(text)
+	}
+	if len(report.Resources) > 0 {
+		if err := table.print(report.Resources, time.Now()); err != nil {
+			return failed(fmt.Errorf("write the result: %w", err))
+		}
+		if err := a.print([]byte("\n")); err != nil {
+			return err
+		}
+	}
+	return a.print([]byte(report.footer()))
+}

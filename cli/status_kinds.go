@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine"
+	"reconcel/rules"
+)
+
+// A statusKind is a kind whose resources status looks at.
+type statusKind struct {
+	gk      schema.GroupKind
+	version string        // that the rules name; "": any
+	rules   []string      // names
+	selects []*rules.Rule // the rules themselves, where they were given
+	kind    *engine.Kind  // as the API server serves it; nil: it does not
+	reports conditionsOfKind
+	targets []primaryName // what was asked for of it; none: all
+}
+
+// kindsOfProgram are the kinds that rules are for.
+func kindsOfProgram(program *rules.Program) (all []*statusKind) {
+	for _, p := range program.Primaries() {
+		k := &statusKind{gk: p.GVK.GroupKind(), version: p.GVK.Version, selects: p.Rules}
+		for _, r := range p.Rules {
+			k.rules = append(k.rules, r.Name)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+// kindsOfInventory are the kinds that the rules of installations are for.
+func kindsOfInventory(found []engine.InventoriedRule) (all []*statusKind) {
+	byKind := map[schema.GroupKind]*statusKind{}
+	add := func(gk schema.GroupKind, rule string) {
+		k := byKind[gk]
+		if k == nil {
+			k = &statusKind{gk: gk}
+			byKind[gk], all = k, append(all, k)
+		}
+		if rule != "" && !slices.Contains(k.rules, rule) {
+			k.rules = append(k.rules, rule)
+		}
+	}
+	for _, r := range found {
+		add(r.For, r.Name)
+		for _, former := range r.Former {
+			add(former, "") // Its primaries are no longer the rule's, but may be held by it.
+		}
+	}
+	slices.SortFunc(all, func(a, b *statusKind) int {
+		return cmp.Or(strings.Compare(a.gk.Group, b.gk.Group), strings.Compare(a.gk.Kind, b.gk.Kind))
+	})
+	return all
+}
+
+// find asks the API server for the kind, and how it is reported on.
+func (k *statusKind) find(ctx context.Context, cluster *liveCluster) error {
+	versions := []string{k.version}
+	if k.version == "" {
+		var err error
+		if versions, err = cluster.kinds.Versions(ctx, k.gk.Group); err != nil {
+			return err
+		}
+	}
+	for _, v := range versions {
+		found, err := cluster.find(ctx, k.gk.WithVersion(v))
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			k.kind = found
+			return k.findConditions(ctx, cluster)
+		}
+	}
+	return nil
+}
+
+// findConditions asks whether reconcel writes conditions into the kind: into none
+// of Kubernetes' own.
+func (k *statusKind) findConditions(ctx context.Context, cluster *liveCluster) error {
+	if rules.BuiltIn(k.gk.Group) {
+		return nil
+	}
+	list, err := cluster.kinds.Conditions(ctx, k.kind.GVK)
+	if err != nil {
+		return fmt.Errorf("read the schema of %s: %w", k.gk, err)
+	}
+	if list != engine.NoConditions {
+		k.reports = withConditions
+	}
+	return nil
+}
+
+// isPrimary reports whether a rule is for an object, as far as that can be told
+// without evaluating expressions. One that a finalizer of reconcel's holds is
+// its business in any case.
+func (k *statusKind) isPrimary(u *unstructured.Unstructured) bool {
+	if len(k.selects) == 0 || len(reconcelFinalizers(u)) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(k.selects, func(r *rules.Rule) bool {
+		return r.Follows(u.GetNamespace()) && r.Selector.Matches(labels.Set(u.GetLabels()))
+	})
+}
+
+// wants reports whether an object was asked for.
+func (k *statusKind) wants(name string) bool {
+	return len(k.targets) == 0 || slices.ContainsFunc(k.targets, func(t primaryName) bool { return t.name == "" || t.name == name })
+}
+
+// names reports whether an object was asked for by its name.
+func (k *statusKind) names(name string) bool {
+	return slices.ContainsFunc(k.targets, func(t primaryName) bool { return t.name == name })
+}
+
+// parseStatusTarget reads KIND or KIND/NAME, in kubectl's way.
+func parseStatusTarget(arg string) (primaryName, error) {
+	kind, name, named := strings.Cut(arg, "/")
+	if kind == "" || named && name == "" || strings.Contains(name, "/") {
+		return primaryName{}, misused("%q names neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
+	}
+	return primaryName{arg, strings.ToLower(kind), name}, nil
+}
+
+// targeted returns the kinds that are asked for, each with its names.
+func targeted(all []*statusKind, targets []primaryName) (asked []*statusKind, err error) {
+	if len(targets) == 0 {
+		return all, nil
+	}
+	known := map[primaryName]bool{}
+	for _, k := range all {
+		for _, t := range targets {
+			if t.of(k.gk.WithVersion(k.version), k.kind) {
+				k.targets, known[t] = append(k.targets, t), true
+			}
+		}
+		if len(k.targets) > 0 {
+			asked = append(asked, k)
+		}
+	}
+	for _, t := range targets {
+		if !known[t] {
+			return nil, misused("%q: no rule is for that kind", t.text)
+		}
+	}
+	return asked, nil
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"reconcel/engine"
+)
+
+// An installation is what several processes of the same --namespace and --name
+// share.
+type installation struct {
+	namespace, name string
+	inventory       map[string]string // data of its ConfigMap
+}
+
+// parseInstallation reads NAMESPACE/NAME.
+func parseInstallation(text string) (installation, error) {
+	namespace, name, found := strings.Cut(text, "/")
+	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return installation{}, misused("--installation %q: expected NAMESPACE/NAME, such as reconcel-system/reconcel", text)
+	}
+	return installation{namespace: namespace, name: name}, nil
+}
+
+// usualInstallations are looked for where ConfigMaps may not be listed: what
+// manifests installs, and what run uses by default.
+func usualInstallations(contextNamespace string) []installation {
+	return []installation{
+		{namespace: "reconcel-system", name: "reconcel"},
+		{namespace: contextNamespace, name: "reconcel"},
+	}
+}
+
+var (
+	configMapResource = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	leaseResource     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+)
+
+// inventorySelector is how the ConfigMaps of run are found.
+const inventorySelector = "app.kubernetes.io/managed-by=reconcel"
+
+// findInstallations returns the installations of the cluster, by their
+// inventories. The error is what kept some from being found.
+func (c *liveCluster) findInstallations(ctx context.Context, contextNamespace string) (found []installation, err error) {
+	options := metav1.ListOptions{LabelSelector: inventorySelector}
+	err = eachListed(ctx, c.client.Resource(configMapResource), options, func(u *unstructured.Unstructured) {
+		if name, ok := strings.CutSuffix(u.GetName(), engine.InventoryName("")); ok {
+			found = append(found, installation{u.GetNamespace(), name, inventoryData(u)})
+		}
+	})
+	if apierrors.IsForbidden(err) {
+		for _, i := range usualInstallations(contextNamespace) {
+			if known, err := c.readInstallation(ctx, i); err == nil {
+				return append(found, known), nil
+			}
+		}
+		return nil, fmt.Errorf("inventories may not be listed in all namespaces, give --installation NAMESPACE/NAME: %w", err)
+	}
+	return found, err
+}
+
+func inventoryData(o *unstructured.Unstructured) map[string]string {
+	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	return data
+}
+
+// readInstallation reads the inventory of an installation.
+func (c *liveCluster) readInstallation(ctx context.Context, i installation) (installation, error) {
+	name := engine.InventoryName(i.name)
+	o, err := c.read(ctx, configMapResource, i.namespace, name)
+	switch {
+	case err != nil:
+		return i, err
+	case o == nil:
+		return i, fmt.Errorf("there is no installation %s/%s: ConfigMap/%s/%s does not exist", i.namespace, i.name, i.namespace, name)
+	}
+	i.inventory = inventoryData(o)
+	return i, nil
+}
+
+// Whether a process leads.
+const (
+	leading    = "leading"
+	expired    = "expired"  // the Lease was not renewed in time
+	released   = "released" // its holder has ended, and nobody has taken it
+	absent     = "absent"   // there is no Lease
+	unreadable = "unreadable"
+)
+
+// A leaderStatus says which process works for an installation. Its JSON is
+// documented.
+type leaderStatus struct {
+	Namespace string       `json:"namespace"`
+	Name      string       `json:"name"`
+	State     string       `json:"state"`
+	Holder    string       `json:"holder,omitempty"`
+	Renewed   *metav1.Time `json:"renewed,omitempty"`
+	Message   string       `json:"message"`
+}
+
+// leader reads who has the Lease of an installation.
+func (c *liveCluster) leader(ctx context.Context, i installation, now time.Time) leaderStatus {
+	l := leaderStatus{Namespace: i.namespace, Name: i.name}
+	o, err := c.read(ctx, leaseResource, i.namespace, i.name)
+	switch {
+	case err != nil:
+		l.State, l.Message = unreadable, "the Lease cannot be read: "+err.Error()
+		return l
+	case o == nil:
+		l.State, l.Message = absent, "there is no Lease: no process has led yet, or reconcel runs without --leader-elect"
+		return l
+	}
+	l.Holder, _, _ = unstructured.NestedString(o.Object, "spec", "holderIdentity")
+	text, _, _ := unstructured.NestedString(o.Object, "spec", "renewTime")
+	seconds, _, _ := unstructured.NestedInt64(o.Object, "spec", "leaseDurationSeconds")
+	ago := "at an unknown time"
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		l.Renewed = &metav1.Time{Time: at}
+		ago = age(l.Renewed, now) + " ago"
+	}
+	switch {
+	case l.Holder == "":
+		l.State, l.Message = released, "no process leads: the last one gave the Lease back "+ago
+	case l.Renewed == nil || now.Sub(l.Renewed.Time) > time.Duration(seconds)*time.Second:
+		l.State, l.Message = expired, fmt.Sprintf("no process leads: %s last renewed the Lease %s", l.Holder, ago)
+	default:
+		l.State, l.Message = leading, fmt.Sprintf("%s leads, renewed %s", l.Holder, ago)
+	}
+	return l
+}
+
+// age is how long ago something was, as kubectl prints it.
+func age(since *metav1.Time, now time.Time) string {
+	if since == nil || since.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(max(0, now.Sub(since.Time)))
+}

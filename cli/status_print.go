@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Formats of status.
+const (
+	formatTable = "table"
+	formatWide  = "wide"
+	formatJSON  = "json"
+	formatYAML  = "yaml"
+)
+
+// formatStatus returns a report for programs.
+func formatStatus(report *statusReport, format string) ([]byte, error) {
+	if format == formatYAML {
+		return yaml.Marshal(report)
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(report)
+	return b.Bytes(), err
+}
+
+// A statusTable prints resources in columns, whose widths are those of the
+// first resources that it was given.
+type statusTable struct {
+	to         io.Writer
+	namespaces bool // a column for them
+	wide       bool
+	coloured   bool
+	widths     []int
+}
+
+// yellow is the colour of what may pass by itself.
+const yellow = "\x1b[33m"
+
+var stateColours = map[resourceState]string{
+	stateStalled: red, stateRetrying: yellow, stateWaiting: yellow, stateProgressing: cyan, stateReady: green,
+}
+
+// print writes a header, if it is the first time, and a line for each resource.
+func (t *statusTable) print(resources []resourceStatus, now time.Time) error {
+	var b bytes.Buffer
+	lines := make([][]string, 0, len(resources)+1)
+	if t.widths == nil {
+		lines = append(lines, t.header())
+	}
+	for i := range resources {
+		lines = append(lines, t.line(&resources[i], now))
+	}
+	if t.widths == nil {
+		t.measure(lines)
+		t.write(&b, lines[0], "")
+		lines = lines[1:]
+	}
+	for i, line := range lines {
+		t.write(&b, line, stateColours[resources[i].State])
+	}
+	_, err := t.to.Write(b.Bytes())
+	return err
+}
+
+func (t *statusTable) header() (line []string) {
+	if t.namespaces {
+		line = append(line, "NAMESPACE")
+	}
+	line = append(line, "KIND/NAME", "STATE", "REASON", "FOR")
+	if t.wide {
+		line = append(line, "GENERATION")
+	}
+	return append(line, "MESSAGE")
+}
+
+func (t *statusTable) line(r *resourceStatus, now time.Time) (line []string) {
+	if t.namespaces {
+		line = append(line, r.Namespace)
+	}
+	line = append(line, r.ref(), string(r.State), r.Reason, age(r.Since, now))
+	message := printable(r.Message)
+	if t.wide {
+		line = append(line, generations(r))
+	} else {
+		message = firstOf(message)
+	}
+	return append(line, message)
+}
+
+// generations are the one that was observed last, and the newest.
+func generations(r *resourceStatus) string {
+	if r.ObservedGeneration == 0 {
+		return fmt.Sprintf("-/%d", r.Generation)
+	}
+	return fmt.Sprintf("%d/%d", r.ObservedGeneration, r.Generation)
+}
+
+// measure gives all columns but the last the width of their widest cell.
+func (t *statusTable) measure(lines [][]string) {
+	t.widths = make([]int, len(lines[0])-1)
+	for _, line := range lines {
+		for i := range t.widths {
+			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(line[i]))
+		}
+	}
+}
+
+// write writes one line; a colour is that of the state.
+func (t *statusTable) write(b *bytes.Buffer, line []string, colour string) {
+	state := 1
+	if t.namespaces {
+		state = 2
+	}
+	var text strings.Builder
+	for i, cell := range line {
+		if i == len(t.widths) {
+			text.WriteString(cell)
+			break
+		}
+		padding := strings.Repeat(" ", max(0, t.widths[i]-utf8.RuneCountInString(cell))+3)
+		if i == state && t.coloured && colour != "" {
+			cell = colour + cell + normal
+		}
+		text.WriteString(cell + padding)
+	}
+	b.WriteString(strings.TrimRight(text.String(), " ") + "\n")
+}
+
+// printable takes out what would move the cursor of a terminal: messages quote
+// what anybody may have written.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// firstOf returns as much of a message as fits a line; -o wide has all of it.
+func firstOf(text string) string {
+	const most = 160
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-3]) + "..."
+}
+
+// footer says for people what is wrong besides resources, who leads, and how
+// many resources there are.
+func (r *statusReport) footer() string {
+	var b strings.Builder
+	for _, p := range r.Problems {
+		if p.Type != noLeader { // Said below.
+			b.WriteString(printable(p.Message) + "\n")
+		}
+	}
+	for _, l := range r.Leaders {
+		fmt.Fprintf(&b, "leader of %s/%s: %s\n", l.Namespace, l.Name, printable(l.Message))
+	}
+	b.WriteString(r.Summary.String() + "\n")
+	return b.String()
+}
+
+// String counts, such as "3 stalled, 120 ready of 123 resources of 4 kinds".
+func (s statusSummary) String() string {
+	var parts []string
+	for _, state := range resourceStates {
+		if n := s.States[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	total := plural(s.Resources, "resource") + " of " + plural(s.Kinds, "kind")
+	if len(parts) == 0 {
+		return total
+	}
+	return strings.Join(parts, ", ") + " of " + total
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
+)
+
+// A statusReport is what status finds. Its JSON is documented.
+type statusReport struct {
+	Resources []resourceStatus `json:"resources"`
+	Summary   statusSummary    `json:"summary"`
+	Leaders   []leaderStatus   `json:"leaders"`
+	Problems  []statusProblem  `json:"problems"`
+
+	failed error // why it is not complete, apart from missing permissions
+}
+
+// A statusSummary counts all resources, those that are not listed included.
+type statusSummary struct {
+	Resources int                   `json:"resources"`
+	Kinds     int                   `json:"kinds"`
+	States    map[resourceState]int `json:"states"`
+}
+
+// A statusProblem is what is wrong besides resources, or keeps status from
+// seeing them.
+type statusProblem struct {
+	Type    problemType `json:"type"`
+	Kind    string      `json:"kind,omitempty"` // Kind.group
+	Rules   []string    `json:"rules,omitempty"`
+	Message string      `json:"message"`
+}
+
+// A problemType tells problems apart for programs.
+type problemType string
+
+// The types there are.
+const (
+	kindNotServed       problemType = "KindNotServed"
+	listForbidden       problemType = "ListForbidden"
+	listFailed          problemType = "ListFailed"
+	noResources         problemType = "NoResources"
+	eventsForbidden     problemType = "EventsForbidden"
+	inventoryUnreadable problemType = "InventoryUnreadable"
+	noLeader            problemType = "NoLeader"
+	pauseIgnored        problemType = "PauseIgnored"
+)
+
+// A statusReader reads how the resources of some kinds are doing.
+type statusReader struct {
+	cluster   *liveCluster
+	kinds     []*statusKind
+	namespace string // "": all
+	wanted    func(resourceState) bool
+	named     bool // what is asked for by name is listed in any state
+	now       time.Time
+	statusReport
+}
+
+func (r *statusReader) problem(of problemType, k *statusKind, format string, args ...any) {
+	p := statusProblem{Type: of, Message: fmt.Sprintf(format, args...)}
+	if k != nil {
+		p.Kind, p.Rules = k.gk.String(), k.rules
+	}
+	r.Problems = append(r.Problems, p)
+}
+
+// read looks at all kinds. What cannot be read is a problem among others; what
+// was asked for and does not exist is an error.
+func (r *statusReader) read(ctx context.Context) error {
+	r.Resources, r.Summary.States = []resourceStatus{}, map[resourceState]int{}
+	for _, k := range r.kinds {
+		if k.kind == nil {
+			r.problem(kindNotServed, k, "the API server does not serve %s, apply its CustomResourceDefinition", k.gk)
+			continue
+		}
+		r.Summary.Kinds++
+		err := r.readKind(ctx, k)
+		if _, absent := errors.AsType[notFoundError](err); absent {
+			return err
+		}
+		if err != nil {
+			r.unreadable(k, err)
+		}
+	}
+	slices.SortFunc(r.Resources, byUrgency)
+	return nil
+}
+
+// byUrgency puts the worst first, and of equals what has lasted longest.
+func byUrgency(a, b resourceStatus) int {
+	return cmp.Or(
+		cmp.Compare(slices.Index(resourceStates, a.State), slices.Index(resourceStates, b.State)),
+		compareSince(a.Since, b.Since),
+		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+}
+
+// compareSince puts what is not known last.
+func compareSince(a, b *metav1.Time) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return a.Compare(b.Time)
+}
+
+func (r *statusReader) unreadable(k *statusKind, err error) {
+	if apierrors.IsForbidden(err) {
+		hint := ""
+		if r.namespace == "" && k.kind.Namespaced {
+			hint = " (-n asks for one namespace)"
+		}
+		r.problem(listForbidden, k, "%s may not be listed%s: %s", k.gk, hint, err)
+		return
+	}
+	r.problem(listFailed, k, "%s could not be listed: %s", k.gk, err)
+	r.failed = err
+}
+
+// readKind reads all resources of a kind, page by page. Only what is to be
+// listed is kept.
+func (r *statusReader) readKind(ctx context.Context, k *statusKind) error {
+	events := &statusEvents{}
+	if k.reports == noConditions {
+		if err := events.read(ctx, r.cluster, k, r.namespace); err != nil {
+			r.problem(eventsForbidden, k, "%s has no status.conditions, and its Events cannot be read: %s", k.gk, err)
+		}
+	}
+	found := map[string]bool{}
+	n := 0
+	err := eachListed(ctx, r.cluster.resource(k.kind, r.namespace), k.options(), func(u *unstructured.Unstructured) {
+		if k.wants(u.GetName()) && k.isPrimary(u) {
+			n++
+			found[u.GetName()] = true
+			r.add(k, u, events)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if n == 0 && r.namespace == "" && len(k.targets) == 0 && len(k.rules) > 0 {
+		r.problem(noResources, k, "%s: there is no %s", quotedRules(k.rules), k.gk)
+	}
+	return k.missing(found)
+}
+
+// quotedRules names rules for people.
+func quotedRules(names []string) string {
+	word := "rule"
+	if len(names) > 1 {
+		word = "rules"
+	}
+	return fmt.Sprintf("%s \"%s\"", word, strings.Join(names, `", "`))
+}
+
+// options narrows a list to the one resource that was asked for.
+func (k *statusKind) options() metav1.ListOptions {
+	if len(k.targets) == 1 && k.targets[0].name != "" {
+		return metav1.ListOptions{FieldSelector: "metadata.name=" + k.targets[0].name}
+	}
+	return metav1.ListOptions{}
+}
+
+// A notFoundError says that what was asked for does not exist.
+type notFoundError struct{ target string }
+
+func (e notFoundError) Error() string { return e.target + " is not found" }
+
+// missing returns an error about what was asked for and is not there.
+func (k *statusKind) missing(found map[string]bool) error {
+	for _, t := range k.targets {
+		if t.name != "" && !found[t.name] {
+			return notFoundError{t.text}
+		}
+	}
+	return nil
+}
+
+// add takes one resource into the report.
+func (r *statusReader) add(k *statusKind, u *unstructured.Unstructured, events *statusEvents) {
+	s := newResourceStatus(u, k.reports)
+	events.explain(&s)
+	r.Summary.Resources++
+	r.Summary.States[s.State]++
+	if r.wanted(s.State) || r.named && k.names(s.Name) {
+		r.Resources = append(r.Resources, s)
+	}
+	if mistake := rules.PauseMistake(u.Object); mistake != "" {
+		r.problem(pauseIgnored, k, "%s: %s", namespacedName(s.Namespace, s.ref()), mistake)
+	}
+}
+
+// readLeaders reads who works for each installation.
+func (r *statusReader) readLeaders(ctx context.Context, all []installation) {
+	r.Leaders = []leaderStatus{}
+	for _, i := range all {
+		l := r.cluster.leader(ctx, i, r.now)
+		r.Leaders = append(r.Leaders, l)
+		if l.State == expired || l.State == released {
+			r.problem(noLeader, nil, "%s/%s: %s", l.Namespace, l.Name, l.Message)
+		}
+	}
+}
