@@ -31,8 +31,10 @@ is wrong with them, by file, line and column.
 Every expression and every field of a template is held against the schemas of
 the kinds: Kubernetes' own are known, those of custom resources come from their
 CRDs (--crd). A field that may be absent and is read as if it were not is a
-warning; --strict makes warnings count. -v names the kinds of which nothing is
-known. No cluster or kubeconfig is read.
+warning, and so is a custom resource without status.conditions, on which reconcel
+cannot report. --strict makes warnings count. -v names the kinds of which nothing
+is known, and prints the conditions that a CRD lacks. No cluster or kubeconfig is
+read.
 
 Exit code: 0 all rules are right, 1 some are wrong, 2 wrong usage.`,
 		Example: `  reconcel validate -f examples/foo/rules.yaml --crd crds/ --strict`,
@@ -92,6 +94,9 @@ func (a *app) checkTypes(f *validateFlags, l loading) error {
 	said = append(said, l.complaints...)
 	if err := append(l.unread, syntax.Collect(l.sources, said)...).Report(a.stderr); err != nil {
 		return failed(err)
+	}
+	if f.verbose {
+		a.tellConditionsBlock(found.Unreported)
 	}
 	if len(l.unread)+len(l.complaints)+len(found.Errors) > 0 || f.strict && len(found.Warnings) > 0 {
 		return &exitError{code: exitNo}

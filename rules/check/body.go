@@ -45,6 +45,7 @@ func (r *rule) body() {
 	}
 	r.prefix = ""
 	r.conditions()
+	r.reported()
 }
 
 func (r *rule) lookup(l *syntax.Lookup, sc *scope) {

@@ -17,6 +17,10 @@ type Found struct {
 	Errors   []*syntax.Error // what cannot work
 	Warnings []*syntax.Error // what fails for some objects
 	Notes    []*syntax.Error // what could not be checked
+
+	// Unreported are the kinds of primaries that have no status.conditions, of
+	// which a warning tells.
+	Unreported []runtimeschema.GroupVersionKind
 }
 
 // Check holds rules against the schemas of the kinds they mention. Complaints
@@ -25,7 +29,8 @@ type Found struct {
 func Check(file *syntax.File, set *schema.Set, complaints syntax.Errors) Found {
 	c := &checker{
 		set: set, all: newUniverse(set), complaints: complaints,
-		noted: map[runtimeschema.GroupVersionKind]bool{}, said: map[finding]bool{}, spoilt: map[syntax.Pos]bool{},
+		noted: map[runtimeschema.GroupVersionKind]bool{}, unreported: map[runtimeschema.GroupVersionKind]bool{},
+		said: map[finding]bool{}, spoilt: map[syntax.Pos]bool{},
 	}
 	for _, e := range complaints {
 		c.spoilt[e.Pos] = true
@@ -43,6 +48,8 @@ type checker struct {
 	found Found
 	noted map[runtimeschema.GroupVersionKind]bool // kinds without schema
 	said  map[finding]bool
+
+	unreported map[runtimeschema.GroupVersionKind]bool // kinds of primaries without conditions
 
 	complaints syntax.Errors // about loading the rules
 	spoilt     map[syntax.Pos]bool

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// Who pastes the block into a CRD that has none of it has conditions, with keys
+// by which each has its own owner.
+func TestConditionsBlockMakesConditions(t *testing.T) {
+	text := `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: websites.web.acme.io}
+spec:
+  group: web.acme.io
+  scope: Namespaced
+  names: {kind: Website, plural: websites}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+` + conditionsBlock
+	var crd map[string]any
+	if err := yaml.UnmarshalStrict([]byte(text), &crd); err != nil {
+		t.Fatal(err)
+	}
+	set, err := schema.New(schema.Sources{CRDs: []map[string]any{crd}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := []syntax.Source{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" +
+		"- {name: website, for: {apiVersion: web.acme.io/v1, kind: Website}, conditions: [{type: Open, when: 'true', reason: Open, message: open}]}\n")}}
+	program, err := rules.Load(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := (loading{program: program, sources: sources}).check(set); len(found.Errors)+len(found.Warnings) > 0 {
+		t.Errorf("errors %v, warnings %v", found.Errors, found.Warnings)
+	}
+	doc, err := os.ReadFile("../docs/crd.md")
+	if err != nil || !strings.Contains(string(doc), conditionsBlock) {
+		t.Errorf("docs/crd.md does not have the block: %v", err)
+	}
+}
