@@ -31,7 +31,7 @@ const podsChild = `  - id: pods
       metadata: {generateName: "${self.metadata.name}-"}
       spec: {restartPolicy: Never, terminationGracePeriodSeconds: 0, containers: [{name: c, image: "${self.spec.image}"}]}
   status:
-    names: ${pods.map(p, p.metadata.name)}
+    names: ${existing(pods).map(p, p.metadata.name)}
 `
 
 func podSet(replicas int) string {

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"crypto/sha256"
-	"fmt"
 
 	"reconcel/rules/expr"
 )
@@ -12,6 +11,7 @@ import (
 func (r *run) renderChildren() {
 	for i := range r.result.Children {
 		c := &r.result.Children[i]
+		r.enter(c)
 		r.prepare(c)
 		for j := range c.Objects {
 			d := &c.Objects[j]
@@ -29,6 +29,7 @@ func (r *run) renderChildren() {
 		}
 		r.current = nil
 	}
+	r.enter(nil)
 }
 
 // write renders an object into the buffer.
@@ -56,17 +57,11 @@ func (r *run) write(d *Desired) {
 	copy(d.Hash[:], sum[:])
 }
 
-// closedGates notes which of the children that d comes after are not ready,
-// and which lists that it reads are not complete. There is nothing to wait for
-// where a child is not to exist.
+// closedGates notes which of the children that d comes after are not ready.
+// There is nothing to wait for where a child is not to exist.
 func (r *run) closedGates(d *Desired) {
 	for _, i := range d.Child.gates {
 		if why := r.result.Children[i].unready(); why != "" {
-			d.Waits = merged(d.Waits, []string{why})
-		}
-	}
-	for _, i := range d.Child.lists {
-		if why := r.result.Children[i].incomplete(); why != "" {
 			d.Waits = merged(d.Waits, []string{why})
 		}
 	}
@@ -92,26 +87,6 @@ func (c *ChildResult) unready() string {
 		return name + " to be ready: " + d.Reason
 	}
 	return ""
-}
-
-// incomplete says how many objects of a child are missing, or "".
-func (c *ChildResult) incomplete() string {
-	if c.State == Excluded {
-		return ""
-	}
-	if c.State != Rendered {
-		return c.Child.ID + " to be complete: " + c.reason()
-	}
-	there := 0
-	for i := range c.Objects {
-		if c.Objects[i].Live.Object != nil {
-			there++
-		}
-	}
-	if there == len(c.Objects) {
-		return ""
-	}
-	return fmt.Sprintf("%s to be complete: %d of %d exist", c.Child.ID, there, len(c.Objects))
 }
 
 func (c *ChildResult) reason() string {

@@ -40,6 +40,7 @@ type compiler struct {
 	rule   *Rule
 	scope  *expr.Scope            // self, lets and children
 	shapes map[string]*expr.Shape // of all that is in scope
+	many   map[string]bool        // the ids of children with forEach or replicas
 	lets   map[string]*let
 	looks  map[string]*Lookup
 	// looking are the ids of the lookups that are being compiled, each for the
@@ -56,10 +57,10 @@ type compiler struct {
 
 // compile returns the compiled rule, or nil after a complaint about it.
 func (l *loader) compile(src *syntax.Rule) *Rule {
-	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: map[string]bool{}}
+	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: map[string]bool{}}
 	c.rule = &Rule{
 		Name: src.Name.Value, Pos: src.Pos, GVK: gvk(src.For.APIVersion.Value, src.For.Kind.Value),
-		Selector: labels.Everything(), vars: map[string]variable{},
+		Selector: labels.Everything(), vars: map[string]variable{}, existing: map[string]int{},
 		Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
 		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete",
 	}
@@ -132,6 +133,7 @@ func (c *compiler) names() bool {
 		c.shapes[s.ID.Value] = expr.Live(s.ID.Value)
 		if s.Replicas != nil || len(s.ForEach) > 0 {
 			c.shapes[s.ID.Value] = expr.Items(s.ID.Value)
+			c.many[s.ID.Value] = true
 		}
 		c.rule.vars[s.ID.Value] = variable{childVariable, i}
 	}
@@ -219,6 +221,9 @@ func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
 	}
 	if issues != nil {
+		return nil
+	}
+	if c.misused(checked, where) {
 		return nil
 	}
 	for _, name := range checked.Reads() {

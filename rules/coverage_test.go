@@ -101,7 +101,7 @@ func TestCoverage(t *testing.T) {
 		{"a check that fails keeps the rest from running", func() {}, nil},
 		{"a living object runs all but its end", func() {
 			in.Self["spec"] = object{"ok": "yes"}
-		}, []string{`"let never"`, `child.spec.x != "readyWhen"`, `child.spec.x == "failWhen"`, `first.status.x`, `"finalize"`}},
+		}, []string{`"let never"`, `child.spec.x != "readyWhen"`, `child.spec.x == "failWhen"`, `size(items)`, `first.status.x`, `"finalize"`}},
 		{"what a live child is asked", func() {
 			in.Observed = func(id Identity) Live {
 				return exists(object{"metadata": object{"name": id.Name}, "spec": object{"x": "y"}})

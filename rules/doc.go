@@ -42,7 +42,8 @@
 //   - A child that should exist is Rendered. Gates that are closed stand in
 //     its Waits.
 //   - A child whose when is false is Excluded, and so is what reads it without
-//     a question mark. Coming after it (after) is not reading it.
+//     a question mark. Coming after it (after) is not reading it. A list of
+//     objects that is Excluded is empty, and excludes nothing (collection.go).
 //   - A child that reads what is not there yet is Waiting.
 //   - A child with an expression that fails is Failed. This, and nothing that
 //     resembles absence, is also what an undecidable or failing when makes.

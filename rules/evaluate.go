@@ -1,10 +1,8 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
@@ -31,6 +29,8 @@ type run struct {
 	absent  []absence
 	current *Desired // for which expressions are evaluated, or nil
 	child   any      // the live object, in readyWhen
+	// ending says that an entry of finalize is being rendered.
+	ending bool
 }
 
 // An identity is what is needed of the primary all the time.
@@ -67,6 +67,9 @@ func (r *run) ResolveName(name string) (any, bool) {
 	}
 	if name == child && r.child != nil {
 		return r.child, true
+	}
+	if i, ok := r.rule.existing[name]; ok {
+		return r.existingValue(i), true
 	}
 	return nil, false
 }
@@ -105,35 +108,20 @@ func (r *run) letValue(i int) any {
 }
 
 // childValue returns the live child, or what stands for one that is not there.
-// Where there may be many it is the list of those that are there, by name.
+// Where there may be many it is a list.
 func (r *run) childValue(i int) any {
 	c := &r.result.Children[i]
 	r.prepare(c)
+	if c.Child.Many() {
+		return r.collection(c)
+	}
 	if c.State == Excluded {
 		return c.Child.gone
-	}
-	if c.Child.Many() {
-		return c.live()
 	}
 	if len(c.Objects) > 0 && c.Objects[0].State != Excluded && c.Objects[0].Live.Object != nil {
 		return c.Objects[0].Live.Object
 	}
 	return c.Child.gone
-}
-
-// live lists the objects that exist, by name.
-func (c *ChildResult) live() []any {
-	list := make([]any, 0, len(c.Objects))
-	for i := range c.Objects {
-		if o := c.Objects[i].Live.Object; o != nil {
-			list = append(list, o)
-		}
-	}
-	slices.SortFunc(list, func(a, b any) int {
-		x, y := identify(a.(map[string]any)), identify(b.(map[string]any))
-		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.namespace, y.namespace))
-	})
-	return list
 }
 
 // truth evaluates a condition.

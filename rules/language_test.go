@@ -119,7 +119,7 @@ const workers = `
   - id: reader
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: reader}, data: {n: "${workers.map(w, w.metadata.name).join(',')}"}}
   status:
-    workers: ${size(workers)}
+    workers: ${size(existing(workers))}
 `
 
 func named(name string) object { return object{"metadata": object{"name": name, "namespace": "ns"}} }
@@ -128,7 +128,7 @@ func TestForEach(t *testing.T) {
 	ab := object{"workers": list{object{"name": "b"}, object{"name": "a"}}}
 	t.Run("makes one object for each element", func(t *testing.T) {
 		(&scene{rule: workers, self: object{"spec": ab}}).check(t,
-			"workers: p-b", "workers: p-a", "reader: reader waits for workers to be complete: 0 of 2 exist", `status {"workers":0}`)
+			"workers: p-b", "workers: p-a", "reader: reader waiting waits for workers (0 of 2 exist)", `status {"workers":0}`)
 	})
 	t.Run("is a list of what exists, by name", func(t *testing.T) {
 		s := scene{rule: workers, self: object{"spec": ab},
@@ -150,23 +150,23 @@ func TestForEach(t *testing.T) {
 	t.Run("needs a list", func(t *testing.T) {
 		(&scene{rule: workers, self: object{"spec": object{"workers": object{}}}}).check(t,
 			`workers: failed rules.yaml:10:39: rule "r": child "workers": forEach: must be a list, got a map`,
-			"reader: reader waits for workers to be complete: cannot be rendered", `status {"workers":0}`)
+			"reader: reader waiting waits for workers (cannot be rendered)", `status {"workers":0}`)
 	})
 	t.Run("does not take an error for an empty list", func(t *testing.T) {
 		(&scene{rule: workers}).check(t,
 			`workers: failed rules.yaml:10:48: rule "r": child "workers": forEach: no such key: workers`,
-			"reader: reader waits for workers to be complete: cannot be rendered", `status {"workers":0}`)
+			"reader: reader waiting waits for workers (cannot be rendered)", `status {"workers":0}`)
 	})
 	t.Run("finds elements that are the same object", func(t *testing.T) {
 		(&scene{rule: workers, self: object{"spec": object{"workers": list{object{"name": "a"}, object{"name": "a"}}}}}).check(t,
 			`workers: p-a failed rules.yaml:11:66: rule "r": child "workers"[0]: metadata.name: child "workers"[1] of rule "r" has the same kind, namespace and name`,
 			`workers: p-a failed rules.yaml:11:66: rule "r": child "workers"[1]: metadata.name: child "workers"[0] of rule "r" has the same kind, namespace and name`,
-			"reader: reader waits for workers to be complete: 0 of 2 exist", `status {"workers":0}`)
+			"reader: reader waiting waits for workers (0 of 2 exist)", `status {"workers":0}`)
 	})
 	t.Run("leaves the other elements alone when one has an illegal name", func(t *testing.T) {
 		(&scene{rule: workers, self: object{"spec": object{"workers": list{object{"name": "A_"}, object{"name": "b"}}}}}).check(t,
 			`workers: failed rules.yaml:11:69: rule "r": child "workers"[0]: metadata.name: the name may hold only lower-case letters, digits, - and ., with a letter or digit at both ends`,
-			"workers: p-b", "reader: reader waits for workers to be complete: 0 of 2 exist", `status {"workers":0}`)
+			"workers: p-b", "reader: reader waiting waits for workers (0 of 2 exist)", `status {"workers":0}`)
 	})
 	t.Run("has an end", func(t *testing.T) {
 		many := make(list, 501)
@@ -175,7 +175,7 @@ func TestForEach(t *testing.T) {
 		}
 		(&scene{rule: workers, self: object{"spec": object{"workers": many}}}).check(t,
 			`workers: failed rules.yaml:10:39: rule "r": child "workers": forEach: more than 500 objects for one resource`,
-			"reader: reader waits for workers to be complete: cannot be rendered", `status {"workers":0}`)
+			"reader: reader waiting waits for workers (cannot be rendered)", `status {"workers":0}`)
 	})
 }
 
@@ -208,7 +208,7 @@ const pods = `
     onChange: keep
     template: {apiVersion: v1, kind: Pod, metadata: {generateName: "${self.metadata.name}-"}, spec: {containers: [{name: c, image: i}]}}
   status:
-    names: "${pods.map(p, p.metadata.name)}"
+    names: "${existing(pods).map(p, p.metadata.name)}"
 `
 
 // A podOf is a live Pod of the child.
@@ -293,7 +293,7 @@ func TestListThatIsNotComplete(t *testing.T) {
 `
 	s := scene{rule: rule, self: object{"spec": object{"workers": list{"a", "b"}}},
 		observed: cluster{"ConfigMap a": exists(named("a")), "Service a": exists(named("a")), "Service b": exists(named("b")), "Secret some": exists(named("some"))}}
-	const why = "workers to be complete: 1 of 2 exist"
+	const why = "workers (1 of 2 exist)"
 	s.check(t, "workers: a exists", "workers: b", "eachOf: waiting "+why, "some: some exists waiting waits for "+why, "many: waiting "+why)
 	s.observed["ConfigMap b"] = exists(named("b"))
 	s.check(t, "workers: a exists", "workers: b exists", "eachOf: a exists", "eachOf: b exists", "some: some exists", "many: m-68khlp4d", "many: m-wzzgtx5s")

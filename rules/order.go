@@ -12,16 +12,13 @@ import (
 func (c *compiler) children() {
 	entries := c.entries()
 	reads := make([]map[string]bool, len(entries)) // by the template, when and the like
-	heads := make([]map[string]bool, len(entries)) // by what says which objects there should be
 	ready := make([]map[string]bool, len(entries)) // by readyWhen and failWhen
 	for i, s := range entries {
 		ch := &Child{ID: s.ID.Value, Rule: c.rule, Pos: s.Pos, Timeout: s.Timeout.Value, gone: expr.NewUnknown(s.ID.Value)}
 		c.rule.Children = append(c.rule.Children, ch)
 		c.prefix = s.Entry + ": "
 		reads[i] = c.watched(func() {
-			var names []string
-			heads[i] = c.watched(func() { names = c.childHead(ch, s) })
-			c.childBody(ch, s, names)
+			c.childBody(ch, s, c.childHead(ch, s))
 		})
 		ready[i] = c.watched(func() { c.judged(ch, s) })
 		c.prefix = ""
@@ -40,7 +37,7 @@ func (c *compiler) children() {
 		c.cycles(before, cycle)
 		return
 	}
-	c.gates(reads, heads, order)
+	c.gates(reads, order)
 }
 
 // childHead compiles what says which objects of a child there should be, and
@@ -225,10 +222,9 @@ func (c *compiler) after(s *syntax.Child, id string) bool {
 	return slices.ContainsFunc(s.After, func(a syntax.String) bool { return a.Value == id })
 }
 
-// gates sorts the children and notes whose readiness each of them waits for,
-// and whose completeness. What is made at the end of a primary waits for
+// gates sorts the children and notes whose readiness each of them waits for. What is made at the end of a primary waits for
 // nothing that was made before: that may never get ready.
-func (c *compiler) gates(reads, heads []map[string]bool, order []int) {
+func (c *compiler) gates(reads []map[string]bool, order []int) {
 	entries := c.entries()
 	sorted := make([]*Child, len(order))
 	place := make([]int, len(order))
@@ -236,22 +232,17 @@ func (c *compiler) gates(reads, heads []map[string]bool, order []int) {
 		sorted[at] = c.rule.Children[i]
 		place[i] = at
 		c.rule.vars[entries[i].ID.Value] = variable{childVariable, at}
+		c.rule.existing[expr.Existing(entries[i].ID.Value)] = at
 	}
 	for i, s := range entries {
 		ch := c.rule.Children[i]
 		for j, other := range entries {
-			id, before := other.ID.Value, c.rule.Children[j]
-			if ch.Timeout > 0 && before.Timeout == 0 || i == j {
+			id := other.ID.Value
+			if ch.Timeout > 0 && c.rule.Children[j].Timeout == 0 || i == j {
 				continue
 			}
 			if c.after(s, id) || reads[i][id] && other.ReadyWhen != nil {
 				ch.gates = append(ch.gates, place[j])
-			}
-			if reads[i][id] && before.Many() {
-				ch.lists = append(ch.lists, place[j])
-			}
-			if heads[i][id] && before.Many() {
-				ch.heads = append(ch.heads, place[j])
 			}
 		}
 	}

@@ -39,28 +39,13 @@ func (r *run) prepare(c *ChildResult) {
 	}
 }
 
-// partial reports whether it cannot be told yet which objects there should be,
-// because a list of other children that says so is not complete: an element
-// that is about to be made again must not take away what hangs on it.
-func (r *run) partial(c *ChildResult) bool {
-	for _, i := range c.Child.heads {
-		list := &r.result.Children[i]
-		r.prepare(list)
-		if why := list.incomplete(); why != "" {
-			c.State, c.Waits = Waiting, merged(c.Waits, []string{why})
-		}
-	}
-	return c.State == Waiting
-}
-
 // expand decides whether a child should exist, and which objects that makes.
 func (r *run) expand(c *ChildResult) {
 	if c.Child.Timeout > 0 && !r.result.Leaving {
 		c.State = Excluded // It is for the end.
 		return
 	}
-	partial := r.partial(c)
-	if p := c.Child.when; p != nil && !partial {
+	if p := c.Child.when; p != nil {
 		yes, res := r.truth(p)
 		switch {
 		case !res.ok():

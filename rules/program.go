@@ -49,6 +49,7 @@ type Rule struct {
 	when        *expr.Program // for.when, or nil
 	expressions []Expression  // all that the rule can run, in the order of the file
 	vars        map[string]variable
+	existing    map[string]int // the children, by the variables that existing() reads
 	lets        []*let
 	checks      []check
 	patch       *template // or nil
@@ -86,8 +87,6 @@ type Child struct {
 	tracked     bool          // it never carries an owner reference
 	allowed     bool          // its kind is in allow.clusterScoped
 	gates       []int         // indexes of the children whose readiness it comes after
-	lists       []int         // indexes of the children with many objects whose list it reads
-	heads       []int         // those of them that decide which objects there should be
 	gone        *types.Unknown
 }
 

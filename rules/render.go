@@ -111,6 +111,7 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 	if !res.Leaving && !r.validate() {
 		return
 	}
+	r.forgetWaiting()
 	r.renderChildren()
 	r.renderPatch()
 	r.renderStatus()

@@ -45,7 +45,8 @@ type Input struct {
 	// belongs to the primary.
 	Observed func(Identity) Live
 	// Owned returns all live objects that belong to the primary and were made
-	// from a child of this rule, in any order. It is asked for replicas only.
+	// from a child of this rule, in any order. It is asked for replicas, and for
+	// what exists of a list as long as nobody knows what should be in it.
 	Owned func(*Rule, *Child) []Live
 	// Lookup returns the objects that a query is about, sorted by namespace and
 	// name, never written to; not more than one if it names one. Its error says

@@ -39,7 +39,7 @@ var mutations = []mutation{
 	{"config-propagation", "${target.metadata.name}", "${target.metdata.name}", "did you mean 'metadata'?"},
 	{"chain", "${webapp.status.url}", "${webapp.status.ur}", "did you mean 'url'?"},
 	{"replicaset-pod-count", "${self.spec.selector}", "${self.spec.selectr}", "did you mean 'selector'?"},
-	{"podset", "${pods.map(p, p.metadata.name)}", "${pods.map(p, p.metadata.nam)}", "did you mean 'name'?"},
+	{"podset", "${existing(pods).map(p, p.metadata.name)}", "${existing(pods).map(p, p.metadata.nam)}", "did you mean 'name'?"},
 	{"backup-on-delete", "self.spec.backup.url}", "self.spec.backup.uri}", "did you mean 'url'?"},
 	{"namespace-decorator", "self.metadata.?annotations", "self.metadata.?anotations", "did you mean 'annotations'?"},
 
@@ -65,7 +65,7 @@ var mutations = []mutation{
 	{"workerpool", "    missing: ${", "    missed: ${", "which the API server drops"},
 
 	// Values of another type.
-	{"podset", "replicas: ${size(pods)}", "replicas: ${string(size(pods))}", "expected integer, got string"},
+	{"podset", "replicas: ${size(existing(pods))}", "replicas: ${string(size(existing(pods)))}", "expected integer, got string"},
 	{"podset", "replicas: self.spec.replicas", "replicas: self.metadata.name", "must be a whole number"},
 	{"podset", `command: [sleep, "3600"]`, `command: [sleep, 3600]`, "expected string, got integer"},
 	{"podset", `command: [sleep, "3600"]`, `command: sleep`, "expected list of string, got string"},
@@ -84,7 +84,7 @@ var mutations = []mutation{
 	{"job-gate", "command: ${self.spec.migrate}", "command: ${self.spec.version}", "expected list"},
 	{"job-gate", "cpu: 50m", "cpu: 50 m", "is no quantity"},
 	{"namespace-decorator", "automountServiceAccountToken: false", `automountServiceAccountToken: "no"`, "expected boolean, got string"},
-	{"config-propagation", "copies: ${size(copies)}", "copies: ${copies}", "expected integer, got list"},
+	{"config-propagation", "copies: ${size(existing(copies))}", "copies: ${existing(copies)}", "expected integer, got list"},
 	{"chain", "namespace: ${home.metadata.name}", "namespace: ${home.metadata}", "expected string, got map"},
 
 	// Literals that a schema does not take.

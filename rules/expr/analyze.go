@@ -16,7 +16,11 @@ type analyzer struct {
 	reads  map[string]bool // variables that the expression mentions
 	ranges map[int64]loopRange
 	twice  []duplicateKey
-	result *Shape // of the whole expression
+	// existing are the calls of existing(), by id, and misused those of
+	// something else than a name.
+	existing map[int64]existingCall
+	misused  []int64
+	result   *Shape // of the whole expression
 }
 
 // A local is a variable of a comprehension.
@@ -112,6 +116,9 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 			return join(args[0], args[1])
 		}
 		return join(args[0], &Shape{elem: args[2], from: args[1].wholes()})
+	case name == existingFunction:
+		a.noteExisting(e.ID(), c.Args()[0])
+		return args[0]
 	case name == "first" || name == "last":
 		return args[0].Any()
 	case name == "flatten":

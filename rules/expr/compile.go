@@ -1,7 +1,9 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/cel-go/cel"
@@ -76,6 +78,8 @@ type Checked struct {
 	ast   *ast.AST
 	cel   *cel.Ast
 	reads []string
+	// existing are the calls of existing(), in order.
+	existing []existingCall
 }
 
 // Check parses and checks one expression. Either there are issues, or there is
@@ -104,9 +108,13 @@ func (s *Scope) Check(src *syntax.Expr, want Type) (*Checked, []Issue) {
 		out = append(out, Issue{Pos: position(src, c.ast.SourceInfo(), d.id),
 			Message: fmt.Sprintf("key %q is given twice", d.key)})
 	}
+	for _, id := range a.misused {
+		out = append(out, Issue{Pos: position(src, c.ast.SourceInfo(), id), Message: ExistingTakes, Hint: "write its id alone, like existing(pods)"})
+	}
 	if out != nil {
 		return nil, out
 	}
+	c.existing = slices.SortedFunc(maps.Values(a.existing), func(a, b existingCall) int { return cmp.Compare(a.arg, b.arg) })
 	return c, nil
 }
 
@@ -132,7 +140,7 @@ func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
 	for _, name := range c.scope.names {
 		vars[name] = shapes[name]
 	}
-	a := &analyzer{vars: vars, steps: map[int64]*step{}, ranges: map[int64]loopRange{}, reads: map[string]bool{}}
+	a := &analyzer{vars: vars, steps: map[int64]*step{}, ranges: map[int64]loopRange{}, reads: map[string]bool{}, existing: map[int64]existingCall{}}
 	a.result = a.shape(c.ast.Expr())
 	return a
 }

@@ -16,7 +16,8 @@
 //     whether something is there, and that has an answer.
 //   - A list literal or computed list with an unknown in it is unknown as a
 //     whole, and so are .? and has() on it. What they look for may well be
-//     there.
+//     there. The same goes for the list of a child's objects as long as one of
+//     them is missing; existing(pods) has those that exist.
 //   - A missing field of self, outside its status, is an error: nobody will
 //     ever put it there.
 //

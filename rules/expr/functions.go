@@ -49,7 +49,7 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return merge(a, b, deep) }),
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
 	}
-	return append(opts, shortNameFunction())
+	return append(opts, shortNameFunction(), existingDeclaration())
 }
 
 func unary(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {

@@ -28,9 +28,9 @@ func Live(name string) *Shape {
 	return &Shape{paths: []path{{trail: name, live: true, role: wholeObject}}}
 }
 
-// Items is the shape of a list of objects that may not be complete. The list
-// itself is there, and may be empty; what is read from its elements may not be
-// there yet.
+// Items is the shape of a list of objects. What is read from its elements may
+// not be there yet. The list itself has no field to wait for: if it is not
+// complete, its value says so (NewIncomplete).
 func Items(name string) *Shape {
 	return &Shape{paths: []path{{trail: name, role: objectList}}}
 }

@@ -33,6 +33,29 @@ func NewUnknown(trail string) *types.Unknown {
 	return types.NewUnknown(unknownIDs.Add(1), types.NewAttributeTrail(trail))
 }
 
+// incomplete marks the trail of a list that is not complete.
+const incomplete = true
+
+// NewIncomplete returns the unknown value of a list of which some elements do
+// not exist yet. No step leads past it, not even .? and has(): what they look
+// for may be among those.
+func NewIncomplete(trail string) *types.Unknown {
+	return types.NewUnknown(unknownIDs.Add(1), types.QualifyAttribute(types.NewAttributeTrail(trail), incomplete))
+}
+
+// isIncomplete reports whether an unknown value is, or waits for, such a list.
+func isIncomplete(u *types.Unknown) bool {
+	for _, id := range u.IDs() {
+		trails, _ := u.GetAttributeTrails(id)
+		for _, t := range trails {
+			if slices.Contains(t.QualifierPath(), any(incomplete)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Trails returns what an unknown value waits for, sorted and without repeats.
 func Trails(u *types.Unknown) []string {
 	var out []string
@@ -72,6 +95,9 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 				i = &attribute{n, a.steps}
 			}
 		case interpreter.InterpretableCall:
+			if call, ok := a.existing[n.ID()]; ok {
+				return &existingList{n, call.variable}, nil
+			}
 			bounded, err := env.bound(n)
 			if err != nil {
 				return nil, err
@@ -131,8 +157,8 @@ func (q *computedQualifier) QualifyIfPresent(vars interpreter.Activation, obj an
 
 // qualify takes the step as `.field` does, and as has(.field) does.
 func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj any) (any, error) {
-	_, gone := obj.(*types.Unknown)
-	if s.unknown == nil || gone && !s.rooted {
+	u, gone := obj.(*types.Unknown)
+	if s.unknown == nil || gone && (!s.rooted || isIncomplete(u)) {
 		v, err := q.Qualify(vars, obj)
 		return v, s.locate(err)
 	}
@@ -163,7 +189,7 @@ func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj
 
 // ifPresent takes the step as `.?field` does.
 func (s *step) ifPresent(q interpreter.Qualifier, vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
-	if _, gone := obj.(*types.Unknown); gone && s.rooted {
+	if u, gone := obj.(*types.Unknown); gone && s.rooted && !isIncomplete(u) {
 		return nil, false, nil
 	}
 	v, ok, err := q.QualifyIfPresent(vars, obj, presenceOnly)

@@ -12,7 +12,7 @@ var (
 		doc: "An object that the primary owns; with `forEach` or `replicas` any number of them.",
 		keys: []key{
 			{name: "id", required: true, value: identifierName, doc: "Names the child in expressions: the object as it is in the cluster, " +
-				"or with `forEach` and `replicas` the list of those that exist."},
+				"or with `forEach` and `replicas` the list of all of them, unknown until all exist."},
 			{name: "when", value: boolExpr, fallback: "true", doc: "Whether the child is wanted. If not, it is deleted."},
 			{name: "after", value: idList, doc: "Ids of children that must be ready first."},
 			{name: "forEach", value: &schema{Type: types{"array"}, Items: mapOf(&iteratorShape), MinItems: 1},

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,7 +34,7 @@ const controllers = "garbage-collector-controller,namespace-controller"
 // is. Its garbage collector takes half a minute to notice a new kind.
 const agreement = time.Minute
 
-// TestAgreesWithARealControlPlane plays the test files of all examples twice, in
+// TestAgreesWithARealControlPlane plays the test files of all examples and stories twice, in
 // memory and on a real control plane, and compares what there is after each
 // step: which objects, every field of them that the controller has set, and the
 // whole status of what the rules are for.
@@ -46,11 +45,7 @@ func TestAgreesWithARealControlPlane(t *testing.T) {
 		t.Fatal(err)
 	}
 	serveExamples(t, client)
-	files, err := filepath.Glob(examples + "*/tests.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no test files: %v", err)
-	}
-	for _, file := range files {
+	for _, file := range append(files(t, examples+"*/tests.yaml"), files(t, stories+"*/tests.yaml")...) {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
 			rules := filepath.Join(filepath.Dir(file), "rules.yaml")
 			s := settingOf(t, rules, contents(t, rules))
@@ -68,15 +63,6 @@ func TestAgreesWithARealControlPlane(t *testing.T) {
 			}
 		})
 	}
-}
-
-func contents(t *testing.T, file string) string {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 // agree plays one case in both places.
@@ -182,10 +168,10 @@ func generated(program *rules.Program, u *unstructured.Unstructured) bool {
 	return false
 }
 
-// serveExamples makes the control plane serve the kinds of the examples.
+// serveExamples makes the control plane serve the kinds of the examples and stories.
 func serveExamples(t *testing.T, client dynamic.Interface) {
 	t.Helper()
-	files, err := filepath.Glob("../../crds/*.yaml")
+	files, err := crdFiles()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,9 +44,19 @@ func read(path string) (all []*unstructured.Unstructured, err error) {
 	return all, nil
 }
 
-// exampleKinds are Kubernetes' own and those of all examples.
-var exampleKinds = sync.OnceValues(func() (*sim.Kinds, error) {
+// crdFiles returns the files with the CRDs of all examples and stories.
+func crdFiles() ([]string, error) {
 	files, err := filepath.Glob("../../crds/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	more, err := filepath.Glob(stories + "*/crd.yaml")
+	return append(files, more...), err
+}
+
+// exampleKinds are Kubernetes' own and those of all examples and stories.
+var exampleKinds = sync.OnceValues(func() (*sim.Kinds, error) {
+	files, err := crdFiles()
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("no CRDs: %w", err)
 	}
@@ -105,7 +115,10 @@ func loadRules(paths []string) (*rules.Program, error) {
 	return rules.Load(sources)
 }
 
-const examples = "../../examples/"
+const (
+	examples = "../../examples/"
+	stories  = "testdata/stories/" // rules with tests that hold in memory and on a real control plane
+)
 
 // prepare makes a suite of a test file that is written out. Its paths begin in
 // the folder of this package.
@@ -151,6 +164,15 @@ func golden(t *testing.T, path, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("-%s +got:\n%s", path, diff)
 	}
+}
+
+func contents(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 func files(t testing.TB, pattern string) []string {

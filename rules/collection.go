@@ -1,0 +1,123 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
+)
+
+// A collection is a child of which there may be any number of objects. In
+// expressions it is the list of them, which is unknown as long as one is
+// missing: what is said of all must not be said of some. existing() has the
+// objects that exist meanwhile.
+
+// collection returns the value of a collection. One that is not wanted is an
+// empty list. At the end of a primary what is missing may never come, so that
+// an entry of finalize gets what exists.
+func (r *run) collection(c *ChildResult) any {
+	if why := c.incomplete(); why != "" && !r.ending {
+		return expr.NewIncomplete(c.Child.ID + " (" + why + ")")
+	}
+	return r.existing(c)
+}
+
+// incomplete says why the list of a child's objects is not complete, or "".
+func (c *ChildResult) incomplete() string {
+	if c.State == Excluded {
+		return ""
+	}
+	if c.State != Rendered {
+		return c.reason()
+	}
+	there, wanted := 0, 0
+	for i := range c.Objects {
+		if d := &c.Objects[i]; d.State != Excluded {
+			wanted++
+			if d.Live.Object != nil {
+				there++
+			}
+		}
+	}
+	if there == wanted {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d exist", there, wanted)
+}
+
+// existingValue is what existing() gives for a child.
+func (r *run) existingValue(i int) any {
+	c := &r.result.Children[i]
+	r.prepare(c)
+	return r.existing(c)
+}
+
+// existing lists the objects that exist, by name: of those that there should
+// be, or, as long as these are not known, of those that the child has made.
+func (r *run) existing(c *ChildResult) []any {
+	list := make([]any, 0, len(c.Objects))
+	if (c.State == Waiting || c.State == Failed) && !c.Child.Interchangeable() && r.in.Owned != nil {
+		for _, live := range r.in.Owned(r.rule, c.Child) {
+			if live.Object != nil {
+				list = append(list, live.Object)
+			}
+		}
+	} else {
+		for i := range c.Objects {
+			if o := c.Objects[i].Live.Object; o != nil {
+				list = append(list, o)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b any) int {
+		x, y := identify(a.(map[string]any)), identify(b.(map[string]any))
+		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.namespace, y.namespace))
+	})
+	return list
+}
+
+// enter notes of which child expressions are evaluated next, or with nil that it
+// is none: in an entry of finalize, collections have other values.
+func (r *run) enter(c *ChildResult) {
+	ending := c != nil && c.Child.Timeout > 0 && r.result.Leaving
+	if ending == r.ending {
+		return
+	}
+	r.ending = ending
+	clear(r.lets) // They may be computed from collections.
+}
+
+// forgetWaiting lets go of the lets that wait: what a check waits for may turn
+// out not to be wanted when the children are rendered.
+func (r *run) forgetWaiting() {
+	for i := range r.lets {
+		if v, ok := r.lets[i].value.(*types.Unknown); ok && v != nil {
+			r.lets[i] = letValue{}
+		}
+	}
+}
+
+// misused complains about calls of existing() with anything but the id of a
+// collection, and reports whether there are any.
+func (c *compiler) misused(checked *expr.Checked, where string) bool {
+	wrong := false
+	for _, call := range checked.Existing() {
+		v, known := c.rule.vars[call.ID]
+		hint := "write its id alone, like existing(pods)"
+		switch {
+		case c.many[call.ID]:
+			continue
+		case known && v.kind == childVariable:
+			hint = call.ID + " is a single object: has(" + call.ID + ".metadata) says whether it exists"
+		case known && v.kind == lookupVariable:
+			hint = call.ID + " is a lookup, whose list is always complete: write " + call.ID
+		}
+		wrong = true
+		c.complain(call.Pos, "%s: %s", where, expr.ExistingTakes).Hint = hint
+	}
+	return wrong
+}

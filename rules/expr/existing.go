@@ -1,0 +1,91 @@
+package expr
+
+import (
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+
+	"reconcel/rules/syntax"
+)
+
+// A child with forEach or replicas is unknown until all of its objects exist.
+// existing(id) is the list of those that exist now, which is always known. It is
+// not computed from the value of the child, which may be unknown: it has a
+// variable of its own.
+
+const existingFunction = "existing"
+
+// ExistingTakes is the complaint about any other argument.
+const ExistingTakes = "existing() takes the id of a child with forEach or replicas"
+
+// Existing returns the name of the variable that existing(id) reads. No author
+// can write it.
+func Existing(id string) string { return existingFunction + "(" + id + ")" }
+
+func existingDeclaration() cel.EnvOption {
+	element := cel.TypeParamType("T")
+	return cel.Function(existingFunction, cel.Overload(existingFunction, []*cel.Type{cel.ListType(element)}, cel.ListType(element)))
+}
+
+// An existingCall is a call of existing() with a name.
+type existingCall struct {
+	arg      int64
+	id       string
+	variable string
+}
+
+// noteExisting remembers a call of existing(), whose argument must be the name of
+// a variable, and none that a loop gives.
+func (a *analyzer) noteExisting(call int64, arg ast.Expr) {
+	if arg.Kind() != ast.IdentKind || a.isLocal(arg.AsIdent()) {
+		a.misused = append(a.misused, arg.ID())
+		return
+	}
+	a.existing[call] = existingCall{arg.ID(), arg.AsIdent(), Existing(arg.AsIdent())}
+}
+
+func (a *analyzer) isLocal(name string) bool {
+	for _, l := range a.locals {
+		if l.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// A Call is the place where an expression asks for what exists of a child.
+type Call struct {
+	Pos syntax.Pos // of the id
+	ID  string
+}
+
+// Existing returns the calls of existing(), in order.
+func (c *Checked) Existing() []Call {
+	var out []Call
+	for _, call := range c.existing {
+		out = append(out, Call{position(c.src, c.ast.SourceInfo(), call.arg), call.id})
+	}
+	return out
+}
+
+// An existingList is a call of existing().
+type existingList struct {
+	interpreter.InterpretableCall
+	variable string
+}
+
+// Exec reads the variable that stands for the objects that exist.
+func (e *existingList) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	v, ok := frame.ResolveName(e.variable)
+	if !ok {
+		return types.LabelErrNode(e.ID(), fail(ExistingTakes))
+	}
+	return types.DefaultTypeAdapter.NativeToValue(v)
+}
+
+// Eval is Exec for callers of CEL's older interface.
+func (e *existingList) Eval(vars interpreter.Activation) ref.Val {
+	return e.Exec(interpreter.AsFrame(vars))
+}

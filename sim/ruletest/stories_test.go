@@ -1,0 +1,37 @@
+package ruletest_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"reconcel/rules/syntax"
+	"reconcel/sim/ruletest"
+)
+
+// TestStories runs the tests of each story, which reach every expression of its
+// rules.
+func TestStories(t *testing.T) {
+	for _, path := range files(t, stories+"*/tests.yaml") {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			rules := filepath.Join(filepath.Dir(path), "rules.yaml")
+			s := settingOf(t, rules, contents(t, rules))
+			file, err := ruletest.Parse(syntax.Source{Name: path, Data: []byte(contents(t, path))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			suite, err := file.Prepare(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := report(t, s, suite, ruletest.Options{}); strings.Contains(got, "FAIL") {
+				t.Error(got)
+			}
+			for _, e := range s.Program.Expressions() {
+				if !s.Coverage.Ran(e) {
+					t.Errorf("%s: %s never ran", e.Pos, e.Text)
+				}
+			}
+		})
+	}
+}
