@@ -18,7 +18,8 @@ type data struct {
 	items    []*data       // or a list
 	fields   []dataField   // or a map
 	isMap    bool
-	// strict: an absent value is an error, and does not leave its entry out.
+	// strict: an absent value, or null, is an error and does not leave its entry
+	// out.
 	strict bool
 	where  string
 	pos    syntax.Pos
@@ -48,7 +49,7 @@ type dataField struct {
 // data compiles a node.
 func (c *compiler) data(n *syntax.Node, where string) *data {
 	if isLiteral(n) {
-		return &data{constant: literal(n)}
+		return &data{constant: stated(n), where: where, pos: n.Pos}
 	}
 	switch n.Kind {
 	case syntax.Interp:
@@ -144,6 +145,10 @@ func (r *run) mapValue(d *data) any {
 			if w.HasValue() {
 				out[f.key] = w.GetValue()
 			}
+		case nil, types.Null:
+			if d.strict {
+				return f.value.absent()
+			}
 		default:
 			out[f.key] = v
 		}
@@ -179,6 +184,28 @@ func (r *run) listValue(d *data) any {
 		return unknown
 	}
 	return out
+}
+
+// stated returns the native value of a literal node without the entries of maps
+// that are null.
+func stated(n *syntax.Node) any {
+	switch n.Kind {
+	case syntax.List:
+		out := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			out[i] = stated(item)
+		}
+		return out
+	case syntax.Map:
+		out := make(map[string]any, len(n.Fields))
+		for _, f := range n.Fields {
+			if f.Value.Kind != syntax.Null {
+				out[f.Key.Value] = stated(f.Value)
+			}
+		}
+		return out
+	}
+	return n.Value
 }
 
 // isLiteral reports whether nothing in a node is computed.

@@ -85,7 +85,7 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 		return result{unknown: u}
 	}
 	v, ok := unwrap(v)
-	if !ok {
+	if !ok || v == types.NullValue && len(o.lit) > 0 {
 		return result{}
 	}
 	if o.isText {
@@ -238,7 +238,7 @@ func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string)
 		return e, false, quoted(string(name)) + " cannot be set: " + reserved + " is reconcel's own"
 	}
 	v, ok := unwrap(m.Get(key))
-	if !ok {
+	if !ok || v == types.NullValue {
 		return e, false, ""
 	}
 	value, ok := v.(types.String)

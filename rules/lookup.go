@@ -92,6 +92,13 @@ func selectorOf(v any) (labels.Selector, error) {
 	if !ok {
 		return nil, fmt.Errorf("must be a label selector with matchLabels or matchExpressions")
 	}
+	if labels, ok := m["matchLabels"].(map[string]any); ok {
+		for key, value := range labels {
+			if value == nil { // It would count as the empty text.
+				return nil, fmt.Errorf("matchLabels[%q] must be text, got null", key)
+			}
+		}
+	}
 	var s metav1.LabelSelector
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, &s, true); err != nil {
 		return nil, fmt.Errorf("must be a label selector with matchLabels or matchExpressions")

@@ -10,6 +10,7 @@ import (
 // built-in kind is dropped here already: otherwise the hash of a rendering
 // would cover fields that nobody can own, and an apply that sends them changes
 // the object each time. Objects of custom kinds are stored as they are sent.
+// (An entry of a template whose value is null is left out in all kinds.)
 
 // ownGroups are the API groups that Kubernetes itself serves with Go types.
 // A suffix would not do: custom resources may be called *.k8s.io as well.

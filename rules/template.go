@@ -116,10 +116,11 @@ func (b *builder) node(e entry, n *syntax.Node) {
 		b.interp(e, n)
 		return
 	}
+	if n.Kind == syntax.Null && len(e.lit) > 0 {
+		return // It leaves its entry out.
+	}
 	if b.texts && n.Kind != syntax.Text {
-		if n.Kind != syntax.Null {
-			b.c.complain(n.Pos, "%s: must be text", e.where)
-		}
+		b.c.complain(n.Pos, "%s: must be text", e.where)
 		return
 	}
 	switch n.Kind {
@@ -273,10 +274,6 @@ func (b *builder) stays(n *syntax.Node) bool {
 			return true
 		case syntax.Interp:
 			if len(f.Value.Parts) > 1 {
-				return true
-			}
-		case syntax.Null:
-			if !b.omit(f.Key.Value, expr.Null) {
 				return true
 			}
 		case syntax.Map:

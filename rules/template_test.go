@@ -61,9 +61,11 @@ func TestTemplates(t *testing.T) {
 	for _, tc := range []struct{ name, fields, want string }{
 		{"literals keep their types and are sorted",
 			`{z: 1, a: "1", m: true, f: 1.5, g: 2.0, n: null, l: [], o: {}, text: "a\"b"}`,
-			`"x":{"a":"1","f":1.5,"g":2,"l":[],"m":true,"n":null,"o":{},"text":"a\"b","z":1}`},
-		{"an expression alone keeps its type", `{a: "${self.spec.replicas}", b: "${self.spec.on}", c: "${self.spec.ratio}", d: "${self.spec.nothing}"}`,
-			`"x":{"a":2,"b":true,"c":2.5,"d":null}`},
+			`"x":{"a":"1","f":1.5,"g":2,"l":[],"m":true,"o":{},"text":"a\"b","z":1}`},
+		{"null leaves its field out", `{a: null, b: "${self.spec.nothing}", c: "${self.spec.on ? null : 1}", d: [null], e: "${{'f': null}}"}`,
+			`"x":{"d":[null],"e":{"f":null}}`},
+		{"an expression alone keeps its type", `{a: "${self.spec.replicas}", b: "${self.spec.on}", c: "${self.spec.ratio}"}`,
+			`"x":{"a":2,"b":true,"c":2.5}`},
 		{"maps and lists are written sorted", `{m: "${self.spec.map}", l: "${self.spec.list}"}`,
 			`"x":{"l":[1,"two",{"three":null}],"m":{"a":"1","b":"2"}}`},
 		{"a literal of CEL is data", `${{"b": 1, "a": [self.spec.image]}}`, `"x":{"a":["nginx"],"b":1}`},
@@ -119,10 +121,10 @@ func TestNormalisation(t *testing.T) {
 		{"a built-in kind loses what is not stored", "apps/v1", "Deployment", deployment,
 			`"spec":{"empties":{"deep":{"x":1}},"selector":{},"template":{"spec":{"containers":[{"name":"c","resources":{}}],` +
 				`"volumes":[{"emptyDir":{},"name":"v"}]}}}`},
-		{"a custom resource keeps everything", "apps.example.com/v1", "Deployment", deployment,
-			`"spec":{"args":[],"empties":{"data":{},"deep":{"none":[],"x":1},"none":[],"nothing":null},"nothing":null,"selector":{"matchLabels":{}},` +
+		{"a custom resource keeps everything but null", "apps.example.com/v1", "Deployment", deployment,
+			`"spec":{"args":[],"empties":{"data":{},"deep":{"none":[],"x":1},"none":[]},"selector":{"matchLabels":{}},` +
 				`"template":{"spec":{"containers":[{"args":[],"name":"c","resources":{"limits":{},"requests":{}}}],"nodeSelector":{},"tolerations":[],` +
-				`"volumes":[{"emptyDir":{},"name":"v"}],"x":null}}}`},
+				`"volumes":[{"emptyDir":{},"name":"v"}]}}}`},
 		{"selectors that select everything stay", "networking.k8s.io/v1", "NetworkPolicy",
 			`spec: {podSelector: {}, ingress: [], egress: [{to: [{namespaceSelector: {}}]}]}`,
 			`"spec":{"egress":[{"to":[{"namespaceSelector":{}}]}],"podSelector":{}}`},

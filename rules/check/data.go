@@ -115,6 +115,9 @@ func (r *rule) mapType(n *syntax.Node, sc *scope, at site) *types.Type {
 	o := &object{name: mark + at.name, fields: map[string]*types.Type{}, data: n}
 	var all []*types.Type
 	for _, f := range n.Fields {
+		if f.Value.Kind == syntax.Null {
+			continue // It is left out.
+		}
 		t := r.dataType(f.Value, sc, at.under(f.Key.Value))
 		o.fields[f.Key.Value] = t
 		all = append(all, t)

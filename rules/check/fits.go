@@ -25,7 +25,7 @@ func (w walker) fitsWithin(t *types.Type, p *place, depth int) bool {
 	case types.DynKind, types.AnyKind, types.TypeParamKind, types.ErrorKind:
 		return true
 	case types.NullTypeKind:
-		return p.own || p.nullable || p.Default != nil
+		return depth == 0 || p.own || p.nullable || p.Default != nil // It leaves its entry out.
 	case types.BoolKind:
 		return p.is == boolean
 	case types.IntKind, types.UintKind:

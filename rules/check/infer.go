@@ -126,7 +126,6 @@ var saidPlainly = []struct {
 }{
 	{regexp.MustCompile(`^type '(.*)' does not support field selection$`), "a value of type $1 has no fields"},
 	{regexp.MustCompile(`^expression of type '(.*)' cannot be range of a comprehension.*`), "a value of type $1 is nothing to loop over"},
-	{regexp.MustCompile(`^_\?_:_\(\) does not take`), "'?:' does not take"},
 	{regexp.MustCompile(`^(\w+\(\)) does not take (.*)\.\((.*)\)$`), "$1 of $2 does not take ($3)"},
 }
 

@@ -55,8 +55,7 @@ func (w walker) value(n *syntax.Node, p *place, where string) {
 		w.fields(n, p, where)
 	case syntax.List:
 		w.elements(n, p, where)
-	case syntax.Null:
-		w.null(n, p, where)
+	case syntax.Null: // It leaves its entry out.
 	default:
 		if p == nil || w.scalar(n, p, where) {
 			w.forgotten(n, where)
@@ -175,13 +174,19 @@ func (w walker) required(n *syntax.Node, p *place, where string) {
 	}
 	var missing []string
 	for key, s := range p.Properties {
-		if field(n, key) == nil && !(where == "" && givenAnyway[key]) && w.needs(p, key, w.all.at(&s, p)) {
+		if !given(n, key) && !(where == "" && givenAnyway[key]) && w.needs(p, key, w.all.at(&s, p)) {
 			missing = append(missing, key)
 		}
 	}
 	for _, key := range slices.Sorted(slices.Values(missing)) {
 		w.errorf(n.Pos, "%s: missing required field '%s'", where, key)
 	}
+}
+
+// given reports whether a map has an entry: null leaves one out.
+func given(n *syntax.Node, key string) bool {
+	f := field(n, key)
+	return f != nil && f.Kind != syntax.Null
 }
 
 // givenAnyway are the fields of a whole object that the parser requires, or
@@ -237,7 +242,11 @@ func (w walker) elements(n *syntax.Node, p *place, where string) {
 		w.partial = wholeValue
 	}
 	for i, item := range n.Items {
-		w.value(item, items, fmt.Sprintf("%s[%d]", where, i))
+		at := fmt.Sprintf("%s[%d]", where, i)
+		if item.Kind == syntax.Null && items != nil && !w.fitsWithin(types.NullType, items, 1) {
+			w.errorf(item.Pos, "%s: expected %s, got null", at, w.expected(items))
+		}
+		w.value(item, items, at)
 	}
 }
 
@@ -254,13 +263,6 @@ func (w walker) count(n *syntax.Node, p *place, where string) {
 
 // mayVanish reports whether an element may be absent when it is computed.
 func mayVanish(n *syntax.Node) bool { return n.Kind == syntax.Interp && len(n.Parts) == 1 }
-
-// null is left out of Kubernetes' own kinds.
-func (w walker) null(n *syntax.Node, p *place, where string) {
-	if p != nil && !p.own && !p.nullable && p.is != anything && p.Default == nil {
-		w.wants(n.Pos, p, types.NullType, where)
-	}
-}
 
 // text checks a value that must be text, whatever is in it.
 func (r *rule) text(n *syntax.Node, sc *scope, where string) {

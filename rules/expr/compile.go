@@ -89,6 +89,7 @@ func (s *Scope) Check(src *syntax.Expr, want Type) (*Checked, []Issue) {
 	if issues.Err() != nil {
 		return nil, s.issues(src, issues)[:1] // One mistake confuses the parser several times.
 	}
+	looseNulls(parsed.NativeRep())
 	checked, issues := s.env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, s.issues(src, issues)

@@ -84,6 +84,35 @@ func explain(i *Issue) {
 		if symbol, ok := operators.FindReverse(name); ok && symbol != "" {
 			i.Message = fmt.Sprintf("'%s' does not take %s", symbol, types)
 		}
+		if name == operators.Conditional {
+			explainChoice(i, types)
+		}
+	}
+}
+
+// explainChoice explains a choice whose sides have different types, given as
+// (bool, string, int).
+func explainChoice(i *Issue, types string) {
+	var parts []string
+	depth, start := 0, 1
+	for at, c := range types {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		}
+		if c == ',' && depth == 1 || depth == 0 {
+			parts = append(parts, strings.TrimSpace(types[start:at]))
+			start = at + 1
+		}
+	}
+	if len(parts) != 3 || parts[0] != "bool" && parts[0] != "dyn" {
+		return
+	}
+	i.Message = fmt.Sprintf("the two sides of ? : are %s and %s", parts[1], parts[2])
+	if strings.HasPrefix(parts[1], "optional_type(") != strings.HasPrefix(parts[2], "optional_type(") {
+		i.Hint = "to leave a field out, write null instead of optional.none(), or optional.of(...) on the other side"
 	}
 }
 

@@ -83,6 +83,7 @@ func (s *TypedScope) Parse(src *syntax.Expr) *ast.AST {
 	if issues.Err() != nil {
 		return nil
 	}
+	looseNulls(parsed.NativeRep())
 	return parsed.NativeRep()
 }
 

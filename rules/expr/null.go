@@ -1,0 +1,30 @@
+package expr
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// null leaves a field out, so a choice between null and a value makes sense:
+// c ? null : "x". To CEL the two sides have different types. looseNulls declares
+// a null on one side of a choice to be of any type.
+func looseNulls(a *ast.AST) {
+	next := ast.MaxID(a) + 1
+	make := ast.NewExprFactory()
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.Conditional {
+			return
+		}
+		for _, side := range e.AsCall().Args()[1:] {
+			if side.Kind() != ast.LiteralKind || side.AsLiteral() != types.NullValue {
+				continue
+			}
+			if at, ok := a.SourceInfo().GetOffsetRange(side.ID()); ok {
+				a.SourceInfo().SetOffsetRange(next, at)
+			}
+			side.SetKindCase(make.NewCall(side.ID(), "dyn", make.NewLiteral(next, types.NullValue)))
+			next++
+		}
+	}))
+}
