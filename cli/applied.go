@@ -16,7 +16,7 @@ func applied(d *rules.Desired) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range d.Child.IgnoredPaths() {
+	for _, path := range d.IgnoredPaths() {
 		value, found, err := unstructured.NestedFieldCopy(d.Live.Object, path...)
 		if err != nil || !found {
 			continue // There is nothing to keep.

@@ -36,7 +36,7 @@ func recognise(d *rules.Desired, live *object, w *written) bool {
 		return false
 	}
 	tree, err := decodeFields(live.fields)
-	if err != nil || !covers(tree, withoutIgnored(d.Child, identifying(desired))) {
+	if err != nil || !covers(tree, withoutIgnored(d, identifying(desired))) {
 		return false
 	}
 	w.uid, w.fields, w.version = live.GetUID(), live.fields, live.GetResourceVersion()

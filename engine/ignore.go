@@ -17,7 +17,7 @@ import (
 // onlyIgnored reports whether nothing but ignored fields have changed hands
 // since our last write.
 func onlyIgnored(d *rules.Desired, live *object, w *written) bool {
-	paths := d.Child.IgnoredPaths()
+	paths := d.IgnoredPaths()
 	if len(paths) == 0 {
 		return false
 	}
@@ -77,8 +77,8 @@ func cut(tree map[string]any, path []string) bool {
 
 // withoutIgnored takes the maps out of a rendering that are empty for want of an
 // ignored field: they were never ours for themselves.
-func withoutIgnored(c *rules.Child, desired map[string]any) map[string]any {
-	for _, path := range c.IgnoredPaths() {
+func withoutIgnored(d *rules.Desired, desired map[string]any) map[string]any {
+	for _, path := range d.IgnoredPaths() {
 		for end := len(path) - 1; end > 0; end-- {
 			m, found, err := unstructured.NestedFieldNoCopy(desired, path[:end]...)
 			if parent, ok := m.(map[string]any); err != nil || !found || !ok || len(parent) > 0 {
@@ -93,7 +93,7 @@ func withoutIgnored(c *rules.Child, desired map[string]any) map[string]any {
 // ownedIgnored returns the ignored fields that are still ours, with the values
 // that they have.
 func ownedIgnored(d *rules.Desired, live *object) []rules.FieldValue {
-	paths := d.Child.IgnoredPaths()
+	paths := d.IgnoredPaths()
 	if len(paths) == 0 {
 		return nil
 	}

@@ -39,6 +39,9 @@ func (r *run) write(d *Desired) {
 		r.refuseFull(d)
 		return
 	}
+	if !r.decideIgnored(d) {
+		return
+	}
 	r.limitTo(start)
 	r.marks = r.marks[:0]
 	if o, res := r.execute(d.Child.body.ops); !res.ok() {

@@ -86,6 +86,9 @@ func (c *compiler) waitsAt(s *syntax.Child, id string) syntax.Pos {
 		}
 	}
 	all = append(append(all, nodeExpressions(s.Template)...), s.ReadyWhen, s.FailWhen)
+	for _, p := range s.IgnoreFields {
+		all = append(all, p.When)
+	}
 	scope := c.with(s.Pos, names)
 	for _, e := range all {
 		if e == nil {

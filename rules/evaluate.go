@@ -157,6 +157,14 @@ func (r *run) excluded(u *types.Unknown) []string {
 	return out
 }
 
+// excludedIn is excluded for a result, which may be known.
+func (r *run) excludedIn(res result) []string {
+	if res.unknown == nil {
+		return nil
+	}
+	return r.excluded(res.unknown)
+}
+
 // excluded reports whether nothing of the child is to exist.
 func (c *ChildResult) excluded() bool {
 	return c.State == Excluded || !c.Child.Many() && len(c.Objects) > 0 && c.Objects[0].State == Excluded

@@ -73,6 +73,8 @@ func (r *run) step(o *op) result {
 		return r.secret(o)
 	case opMarks:
 		return r.appendMarks(o)
+	case opIgnorable:
+		return r.writeIgnorable(o)
 	default:
 		r.appendIdentity(o)
 	}

@@ -12,10 +12,14 @@ import (
 )
 
 // An ignoredField is set when an object is created and left to others then.
-// It is no part of the rendering that is hashed and compared.
+// It is no part of the rendering that is hashed and compared. With a condition
+// that is so only while the condition is true: whether a field is ignored is a
+// property of each rendering.
 type ignoredField struct {
-	keys []string
-	ops  []op // write its value, or nothing
+	keys  []string
+	ops   []op          // write its value, or nothing
+	when  *expr.Program // or nil: always
+	entry string        // of ignoreFields, for messages
 }
 
 // A value is what an ignored field is created with.
@@ -31,11 +35,63 @@ type FieldValue struct {
 }
 
 // ignoring notes that fields are to be kept out of the rendering.
-func ignoring(b *builder, paths []*syntax.FieldPath) {
-	b.ignored = map[string]*syntax.FieldPath{}
+func ignoring(b *builder, paths []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) {
+	b.ignored, b.conditions = map[string]*syntax.FieldPath{}, conditions
 	for _, p := range paths {
 		b.ignored[whereOf(p.Keys)] = p
 	}
+}
+
+// ignoredWhen compiles the conditions under which fields are ignored.
+func (c *compiler) ignoredWhen(paths []*syntax.FieldPath) map[*syntax.FieldPath]*expr.Program {
+	out := map[*syntax.FieldPath]*expr.Program{}
+	for _, p := range paths {
+		out[p] = c.expression(p.When, expr.Bool, p.Entry+".when")
+	}
+	return out
+}
+
+// decideIgnored finds out which fields an object's rendering leaves to others.
+// As long as that is not known the object stays as it is: neither answer is
+// safe. What when excludes must not exclude the object as well, only because
+// one of its fields is left to others.
+func (r *run) decideIgnored(d *Desired) bool {
+	for i := range d.Child.ignored {
+		f := &d.Child.ignored[i]
+		ignored := true
+		if f.when != nil {
+			var res result
+			ignored, res = r.truth(f.when)
+			if ids := r.excludedIn(res); ids != nil {
+				res = result{err: &expr.Error{Pos: f.when.Pos(), Message: "reads " + strings.Join(ids, ", ") + ", which when excludes: read it with .? or has()"}}
+			}
+			if !res.ok() {
+				r.settle(d, f.entry+".when", res)
+				return false
+			}
+		}
+		d.ignoring = append(d.ignoring, ignored)
+	}
+	return true
+}
+
+// writeIgnorable writes a field with a condition where the rendering has it,
+// unless it is ignored.
+func (r *run) writeIgnorable(o *op) result {
+	if r.current.ignoring[o.index] {
+		return result{}
+	}
+	mark := len(r.buf)
+	r.buf = append(r.buf, o.lit...)
+	start := len(r.buf)
+	if _, res := r.execute(o.ops); !res.ok() {
+		return res
+	}
+	end := len(r.buf)
+	if end == start || o.omit != nil && expr.Omitted(o.omit, o.key, r.buf[start:end-1]) {
+		r.buf = r.buf[:mark]
+	}
+	return result{}
 }
 
 func whereOf(keys []string) string {
@@ -47,10 +103,14 @@ func whereOf(keys []string) string {
 }
 
 // ignore compiles a field that is to be ignored apart from the others.
-func (b *builder) ignore(p *syntax.FieldPath, n *syntax.Node, where string) {
+func (b *builder) ignore(p *syntax.FieldPath, n *syntax.Node, e entry) {
 	inner := &builder{c: b.c, omit: b.omit, texts: b.texts}
-	inner.node(entry{where: where}, n)
-	b.ignoring = append(b.ignoring, ignoredField{keys: p.Keys, ops: inner.template().ops})
+	inner.node(entry{where: e.where}, n)
+	f := ignoredField{keys: p.Keys, ops: inner.template().ops, when: b.conditions[p], entry: p.Entry}
+	if p.When != nil {
+		b.emit(op{kind: opIgnorable, lit: e.lit, key: e.key, omit: b.omit, ops: f.ops, index: len(b.ignoring), where: e.where, pos: n.Pos})
+	}
+	b.ignoring = append(b.ignoring, f)
 }
 
 // unset complains about paths at which the template sets nothing.
@@ -66,6 +126,10 @@ func (b *builder) unset(paths []*syntax.FieldPath) {
 // object exists nobody asks for that any more.
 func (r *run) writeIgnored(d *Desired) {
 	for i := range d.Child.ignored {
+		if !d.ignoring[i] {
+			d.ignored = append(d.ignored, value{})
+			continue
+		}
 		if r.full {
 			if d.Live.Object == nil {
 				r.refuseFull(d)
@@ -107,11 +171,14 @@ func (d *Desired) Ignored() ([]FieldValue, error) {
 	return out, nil
 }
 
-// IgnoredPaths returns the paths of the fields that are ignored.
-func (c *Child) IgnoredPaths() [][]string {
+// IgnoredPaths returns the paths of the fields that this rendering leaves to
+// others.
+func (d *Desired) IgnoredPaths() [][]string {
 	var out [][]string
-	for _, f := range c.ignored {
-		out = append(out, f.keys)
+	for i, f := range d.Child.ignored {
+		if f.when == nil || i < len(d.ignoring) && d.ignoring[i] {
+			out = append(out, f.keys)
+		}
 	}
 	return out
 }
@@ -130,6 +197,17 @@ func set(object map[string]any, f FieldValue) map[string]any {
 	inner, _ := out[key].(map[string]any)
 	out[key] = set(inner, FieldValue{f.Path[1:], f.Value})
 	return out
+}
+
+// ignorableBelow reports whether there are fields below a path that are ignored
+// under a condition.
+func (b *builder) ignorableBelow(where string) bool {
+	for at, p := range b.ignored {
+		if p.When != nil && strings.HasPrefix(at, where) {
+			return true
+		}
+	}
+	return false
 }
 
 // isIgnored returns the path at which a field is to be ignored, or nil.

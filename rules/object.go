@@ -11,9 +11,9 @@ import (
 // and into its annotations: metadata comes last in the object and annotations
 // last in metadata. What depends on the hash of all this, or on the request, is
 // appended to these bytes without writing them again.
-func (c *compiler) object(ch *Child, n *syntax.Node, ignore []*syntax.FieldPath) *template {
+func (c *compiler) object(ch *Child, n *syntax.Node, ignore []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) *template {
 	b := &builder{c: c, omit: notStored(ch.GVK.GroupKind())}
-	ignoring(b, ignore)
+	ignoring(b, ignore, conditions)
 	b.run = append(b.run, '{')
 	isSecret := ch.GVK.Group == "" && ch.GVK.Kind == "Secret"
 	var metadata *syntax.Node

@@ -68,8 +68,9 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	ch.allowed = slices.Contains(c.rule.allow.clusterScoped, ch.GVK.GroupKind())
 	outerScope, outerPrefix := c.scope, c.prefix
 	c.scope = c.with(s.Template.Pos, names)
+	conditions := c.ignoredWhen(s.IgnoreFields)
 	c.prefix += "template."
-	ch.body = c.object(ch, s.Template, s.IgnoreFields)
+	ch.body = c.object(ch, s.Template, s.IgnoreFields, conditions)
 	c.naming(ch, fields["metadata"])
 	c.scope, c.prefix = outerScope, outerPrefix
 	c.identifying(ch, s)

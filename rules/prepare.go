@@ -78,7 +78,8 @@ func (r *run) add(c *ChildResult) *Desired {
 	at := len(c.Objects)
 	c.Objects = resize(c.Objects, at+1)
 	d := &c.Objects[at]
-	*d = Desired{Child: c.Child, installation: r.in.Installation, Index: at, Waits: d.Waits[:0], ignored: d.ignored[:0], values: d.values[:0]}
+	*d = Desired{Child: c.Child, installation: r.in.Installation, Index: at, Waits: d.Waits[:0],
+		ignored: d.ignored[:0], ignoring: d.ignoring[:0], values: d.values[:0]}
 	r.objects++
 	return d
 }

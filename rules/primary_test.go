@@ -2,6 +2,7 @@ package rules
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,4 +195,57 @@ func TestJudgement(t *testing.T) {
 			t.Errorf("%s: %v %s", status, d.Readiness, d.Reason)
 		}
 	}
+}
+
+func TestFieldsThatAreIgnoredUnderACondition(t *testing.T) {
+	const rule = `
+  children:
+  - id: scaler
+    when: self.spec.?scaler.orValue(true)
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: scaler}}
+  - id: web
+    forEach: [{name: w, in: self.spec.webs}]
+    ignoreFields:
+    - {path: spec.replicas, when: w.auto}
+    - {path: 'metadata.annotations["x"]', when: "true"}
+    - {path: spec.selector.matchLabels, when: has(self.spec.wait) && scaler.data.on == "yes"}
+    template:
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: "${w.name}", annotations: {x: "1", y: z}}
+      spec: {replicas: 2, selector: {matchLabels: "${self.spec.?labels}"}}
+`
+	webs := list{object{"name": "auto", "auto": true}, object{"name": "fixed", "auto": false}}
+	s := scene{rule: rule, self: object{"spec": object{"webs": webs}}}
+	r := s.render(t)
+	for i, want := range []struct {
+		spec  string
+		paths [][]string
+	}{
+		{`"spec":{"selector":{}}`, [][]string{{"metadata", "annotations", "x"}, {"spec", "replicas"}}},
+		{`"spec":{"replicas":2,"selector":{}}`, [][]string{{"metadata", "annotations", "x"}}},
+	} {
+		d := &r.Children[1].Objects[i]
+		got := body(t, d)
+		if !strings.Contains(got, want.spec) || !strings.Contains(got, `"annotations":{"y":"z"}`) {
+			t.Errorf("%s: %s", d.Subject(), got)
+		}
+		paths := d.IgnoredPaths()
+		slices.SortFunc(paths, slices.Compare)
+		if diff := cmp.Diff(want.paths, paths); diff != "" {
+			t.Errorf("%s ignores %s", d.Subject(), diff)
+		}
+		whole, err := d.Whole()
+		if err != nil || whole["spec"].(object)["replicas"] != int64(2) {
+			t.Errorf("%s is created without its replicas: %v %v", d.Subject(), whole, err)
+		}
+	}
+
+	s.self = object{"spec": object{"webs": webs[:1], "wait": true}}
+	s.check(t, "scaler: scaler", "web: auto waiting waits for scaler.data.on")
+	s.self = object{"spec": object{"webs": list{object{"name": "auto"}}}}
+	s.check(t, "scaler: scaler", `web: auto failed rules.yaml:15:36: rule "r": child "web"[0]: ignoreFields[0].when: no such key: auto`)
+	s.self = object{"spec": object{"webs": webs[:1], "wait": true, "scaler": false}}
+	s.check(t, "scaler: excluded",
+		`web: auto failed rules.yaml:17:47: rule "r": child "web"[0]: ignoreFields[2].when: reads scaler, which when excludes: read it with .? or has()`)
 }

@@ -199,7 +199,9 @@ type Desired struct {
 	body    []byte  // JSON object up to and within metadata.annotations, see AppendApply
 	span    span    // of body in Rendering.buf
 	ignored []value // of Child.ignored
-	values  []any   // of the iterators
+	// ignoring says which of these are ignored.
+	ignoring []bool
+	values   []any // of the iterators
 }
 
 // Readiness is what is known of a live child.

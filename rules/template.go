@@ -36,6 +36,7 @@ const (
 	opOwnerUID                  // the annotation that stands for an owner reference
 	opMarks                     // labels or annotations that are an expression
 	opSecret                    // a Secret's data of which some is an expression
+	opIgnorable                 // lit, ops, unless the field is ignored
 )
 
 type op struct {
@@ -45,6 +46,7 @@ type op struct {
 	text   *text
 	ops    []op
 	key    string // of the entry
+	index  int    // of an ignorable field
 	omit   expr.Omit
 	isText bool         // the value must be text
 	ours   []entryBytes // of labels, to be put among the author's
@@ -72,8 +74,9 @@ type builder struct {
 	under   string // what the place of metadata begins with
 	// ignored are the fields to be kept out, by where they stand, and ignoring
 	// what has become of those.
-	ignored  map[string]*syntax.FieldPath
-	ignoring []ignoredField
+	ignored    map[string]*syntax.FieldPath
+	ignoring   []ignoredField
+	conditions map[*syntax.FieldPath]*expr.Program // under which they are
 }
 
 func (b *builder) template() *template {
@@ -109,7 +112,7 @@ func keyed(key, where string) entry {
 // node appends one entry.
 func (b *builder) node(e entry, n *syntax.Node) {
 	if p := b.isIgnored(e); p != nil {
-		b.ignore(p, n, e.where)
+		b.ignore(p, n, e)
 		return
 	}
 	if n.Kind == syntax.Interp {
@@ -252,7 +255,7 @@ func (b *builder) group(e entry, n *syntax.Node) {
 // mayVanish reports whether only the rendering shows that an entry is empty
 // and so left out.
 func (b *builder) mayVanish(e entry, n *syntax.Node) bool {
-	if len(e.lit) == 0 || b.omit == nil || isLiteral(n) || b.stays(n) {
+	if len(e.lit) == 0 || b.omit == nil || isLiteral(n) && !b.ignorableBelow(e.where) || b.stays(n, e.where) {
 		return false
 	}
 	if n.Kind == syntax.Map {
@@ -262,13 +265,17 @@ func (b *builder) mayVanish(e entry, n *syntax.Node) bool {
 }
 
 // stays reports whether a map or list has an entry that is surely there.
-func (b *builder) stays(n *syntax.Node) bool {
+func (b *builder) stays(n *syntax.Node, where string) bool {
 	for _, item := range n.Items {
 		if item.Kind != syntax.Interp || len(item.Parts) > 1 {
 			return true
 		}
 	}
 	for _, f := range n.Fields {
+		at := expr.Join(where, f.Key.Value)
+		if p := b.ignored[at]; p != nil && p.When != nil {
+			continue
+		}
 		switch f.Value.Kind {
 		case syntax.Bool, syntax.Int, syntax.Float, syntax.Text:
 			return true
@@ -277,11 +284,11 @@ func (b *builder) stays(n *syntax.Node) bool {
 				return true
 			}
 		case syntax.Map:
-			if b.stays(f.Value) || !b.omit(f.Key.Value, expr.EmptyMap) {
+			if b.stays(f.Value, at) || !b.omit(f.Key.Value, expr.EmptyMap) {
 				return true
 			}
 		case syntax.List:
-			if b.stays(f.Value) || !b.omit(f.Key.Value, expr.EmptyList) {
+			if b.stays(f.Value, at) || !b.omit(f.Key.Value, expr.EmptyList) {
 				return true
 			}
 		}

@@ -80,7 +80,14 @@ func (r *rule) child(ch *syntax.Child, sc *scope) {
 		}
 	}
 	k := r.set.Kind(gvkOf(ch.Template))
-	r.template(ch, k, r.scope(names))
+	rendering := r.scope(names)
+	for _, p := range ch.IgnoreFields {
+		if p.When != nil {
+			r.want(p.When, rendering, types.BoolKind, p.Entry+".when")
+		}
+	}
+	r.template(ch, k, rendering)
+	r.replicas(ch)
 	names["child"] = r.all.kindType(k)
 	judging := r.scope(names)
 	if ch.ReadyWhen != nil {

@@ -53,6 +53,9 @@ func ruleExpressions(src *syntax.Rule) []*syntax.Expr {
 	}
 	for _, ch := range slices.Concat(src.Children, src.Finalize) {
 		all = append(all, ch.When, ch.Replicas, ch.MaxUnavailable, ch.ReadyWhen, ch.FailWhen)
+		for _, p := range ch.IgnoreFields {
+			all = append(all, p.When)
+		}
 		for _, it := range ch.ForEach {
 			all = append(all, it.In)
 		}

@@ -67,6 +67,9 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	g.at("template.metadata.generateName").text(field(metadata, "generateName"), f)
 	g.at("template.metadata.namespace").text(field(metadata, "namespace"), f)
 	g.at("template").node(ch.Template, f)
+	for _, p := range ch.IgnoreFields {
+		g.at(p.Entry+".when").expression(p.When, f)
+	}
 	g.at("readyWhen").expression(ch.ReadyWhen, f)
 	g.at("failWhen").expression(ch.FailWhen, f)
 }

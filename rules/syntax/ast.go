@@ -106,11 +106,14 @@ type Iterator struct {
 	Unfit bool // the name or index cannot stand for a value
 }
 
-// A FieldPath names a field of an object by the keys that lead to it.
+// A FieldPath is one entry of ignoreFields. It names a field of an object by the
+// keys that lead to it.
 type FieldPath struct {
-	Pos  Pos
-	Text string   // as it was written
-	Keys []string // never empty
+	Pos   Pos
+	Entry string   // ignoreFields[0], as complaints call it
+	Text  string   // the path as it was written
+	Keys  []string // never empty
+	When  *Expr    // nil: always
 }
 
 // A Duration is a literal duration of the file and its place.

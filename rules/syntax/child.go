@@ -27,7 +27,8 @@ var (
 			{name: "maxUnavailable", value: intExpr(1), fallback: "1",
 				doc: "How many objects are replaced at a time, with `onChange: replace` and `forEach` or `replicas`."},
 			{name: "onDelete", value: choiceOf(partings), fallback: "delete", doc: "What becomes of the object when the primary goes."},
-			{name: "ignoreFields", value: fieldPaths, doc: "Fields of the template that are set once and then left to others, like `spec.replicas`."},
+			{name: "ignoreFields", value: &schema{Type: types{"array", "null"}, Items: &schema{AnyOf: []*schema{fieldPath, mapOf(&ignoredShape)}}, Unique: true},
+				doc: "Fields of the template that are set once and then left to others, like `spec.replicas`; with `when`, only while that is true."},
 			{name: "template", required: true, value: mapOf(&templateShape), doc: "The object, as data: a whole manifest in which `${...}` stands for values. " +
 				"An entry whose value is absent is left out."},
 		},
@@ -191,6 +192,12 @@ func (s scope) readChild(n *yaml.Node, sh *shape, names *names) *Child {
 	if c.OnChange.Value == keep && len(c.IgnoreFields) > 0 {
 		s.errorf(s.text.pos(written["ignoreFields"]), "ignoreFields has no use beside onChange: keep, which leaves every field alone").Hint =
 			"remove it"
+	}
+	for _, p := range c.IgnoreFields {
+		if c.OnChange.Value == replace && p.When != nil {
+			s.errorf(p.Pos, "%s: a condition cannot stand beside onChange: replace: each time it changes, the object would be deleted and created anew",
+				p.Entry).Hint = "ignore the field without a condition, or write onChange: apply"
+		}
 	}
 	return c
 }

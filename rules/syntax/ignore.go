@@ -13,12 +13,25 @@ const (
 	noItems  = "fields inside lists cannot be ignored"
 )
 
+var ignoredShape = shape{
+	doc: "A field of the template that is left to others while a condition holds.",
+	keys: []key{
+		{name: "path", required: true, value: fieldPath, doc: "The field, like `spec.replicas`."},
+		{name: "when", required: true, value: boolExpr,
+			doc: "While it is true the field keeps the value that it has. While it is false the field is rendered and enforced like all others."},
+	},
+	wrong: map[string]wrongKey{
+		"field": {hint: "write path", means: "path"},
+		"if":    {hint: "write when", means: "when"},
+	},
+}
+
 // readIgnoreFields reads the paths of fields that are left to others once the
 // object exists. The template must set each of them in the open.
 func (s scope) readIgnoreFields(n, template *yaml.Node, read *Node) []*FieldPath {
 	var paths []*FieldPath
 	for i, item := range s.list(n) {
-		if p := s.index(i).readPath(item, template); p != nil {
+		if p := s.index(i).readIgnored(item, template); p != nil {
 			paths = append(paths, p)
 		}
 	}
@@ -48,6 +61,26 @@ func (s scope) distinct(paths []*FieldPath) []*FieldPath {
 		}
 		return false
 	})
+}
+
+// readIgnored reads an entry: a path, or a path with a condition.
+func (s scope) readIgnored(n, template *yaml.Node) *FieldPath {
+	entry := "ignoreFields" + s.path[strings.LastIndexByte(s.path, '['):]
+	if n.Kind != yaml.MappingNode {
+		p := s.readPath(n, template)
+		if p != nil {
+			p.Entry = entry
+		}
+		return p
+	}
+	t := s.table(n, &ignoredShape)
+	when := s.key("when").expr(t["when"])
+	p := s.key("path").readPath(t["path"], template)
+	if p == nil || when == nil {
+		return nil
+	}
+	p.Entry, p.When = entry, when
+	return p
 }
 
 func (s scope) readPath(n, template *yaml.Node) *FieldPath {

@@ -119,15 +119,11 @@ var (
 		Pattern:  `^[a-z0-9*?]([-a-z0-9*?]{0,61}[a-z0-9*?])?$`,
 		Expected: "Expected the name of a namespace, or a pattern with * and ?.",
 	})
-	idList     = &schema{Type: types{"array", "null"}, Items: &schema{Type: types{"string"}, MinLength: 1}, Unique: true}
-	fieldPaths = &schema{
-		Type: types{"array", "null"},
-		Items: &schema{
-			Type:     types{"string"},
-			Pattern:  `^[-A-Za-z0-9_]+(\.[-A-Za-z0-9_]+|\["([^"\\]|\\.)+"\])*$`,
-			Expected: `Expected a path like spec.replicas or metadata.annotations["example.com/x"].`,
-		},
-		Unique: true,
+	idList    = &schema{Type: types{"array", "null"}, Items: &schema{Type: types{"string"}, MinLength: 1}, Unique: true}
+	fieldPath = &schema{
+		Type:     types{"string"},
+		Pattern:  `^[-A-Za-z0-9_]+(\.[-A-Za-z0-9_]+|\["([^"\\]|\\.)+"\])*$`,
+		Expected: `Expected a path like spec.replicas or metadata.annotations["example.com/x"].`,
 	}
 	durationText = &schema{
 		Type:     types{"string"},
