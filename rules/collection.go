@@ -57,8 +57,12 @@ func (r *run) existingValue(i int) any {
 }
 
 // existing lists the objects that exist, by name: of those that there should
-// be, or, as long as these are not known, of those that the child has made.
+// be, or, as long as these are not known, of those that the child has made. It
+// is put together once, however often a loop asks for it.
 func (r *run) existing(c *ChildResult) []any {
+	if c.existing != nil {
+		return c.existing
+	}
 	list := make([]any, 0, len(c.Objects))
 	if (c.State == Waiting || c.State == Failed) && !c.Child.Interchangeable() && r.in.Owned != nil {
 		for _, live := range r.in.Owned(r.rule, c.Child) {
@@ -77,6 +81,9 @@ func (r *run) existing(c *ChildResult) []any {
 		x, y := identify(a.(map[string]any)), identify(b.(map[string]any))
 		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.namespace, y.namespace))
 	})
+	if c.prepared {
+		c.existing = list
+	}
 	return list
 }
 

@@ -123,6 +123,7 @@ func (c *compiler) names() bool {
 		c.shapes[l.ID] = expr.Live(l.ID)
 		if s.Name == nil {
 			c.shapes[l.ID] = expr.Items(l.ID)
+			l.gone = expr.NewIncomplete(l.ID)
 		}
 		c.rule.vars[l.ID] = variable{lookupVariable, i}
 	}

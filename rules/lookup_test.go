@@ -23,7 +23,7 @@ func TestLookupOfUnwatchedKind(t *testing.T) {
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
   - id: b
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {color: "${settings.data.color}"}}
-  status: {pods: "${size(pods)}", said: "yes"}
+  status: {pods: "${size(pods)}", any: "${pods[?0].hasValue()}", first: "${has(pods[0].metadata)}", said: "yes"}
   conditions:
   - {type: Served, when: size(pods) > 0}
 `)

@@ -166,6 +166,7 @@ type ChildResult struct {
 	// prepared says that the objects are settled, which happens as soon as
 	// something reads the child; preparing, that it is at it.
 	prepared, preparing bool
+	existing            []any // the objects that exist, by name, once somebody has asked
 }
 
 // Desired is what a rule wants of one object.
