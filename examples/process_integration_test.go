@@ -39,8 +39,7 @@ type process struct {
 
 func (w *world) start(kubeconfig string) *process {
 	w.Helper()
-	// Without the Lease: a process that is killed would keep the next one waiting.
-	args := []string{"run", "--leader-elect=false", "--kubeconfig", kubeconfig, "--namespace", w.namespace, "--name", w.namespace, "--listen", "off", "--log-level", "debug"}
+	args := []string{"run", "--kubeconfig", kubeconfig, "--namespace", w.namespace, "--name", w.namespace, "--listen", "off", "--log-level", "debug"}
 	args = append(args, w.followed()...)
 	for _, file := range w.files {
 		args = append(args, "-f", file)
@@ -49,7 +48,8 @@ func (w *world) start(kubeconfig string) *process {
 	p.cmd.Stderr = p.log
 	// These would be its settings.
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECONCEL_") })
-	p.cmd.Env = append(p.cmd.Env, w.environment...)
+	// Without the Lease in general: a process that is killed would keep the next one waiting.
+	p.cmd.Env = append(append(p.cmd.Env, "RECONCEL_LEADER_ELECT=false"), w.environment...)
 	if err := p.cmd.Start(); err != nil {
 		w.Fatal(err)
 	}
