@@ -37,24 +37,24 @@ func (a *app) diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff -f RULES... [KIND/NAME ...]",
 		Short: "Show what rules would change in a cluster",
-		Long: `Render the rules for the resources that the cluster has, and print how the
-objects that run would create, change and delete differ from those that exist.
-The API server is asked by dry runs of server-side apply, so defaults and
-admission count, and nothing is written.
+		Long: `Show the next step of run for each resource: which objects it would create,
+configure, replace, adopt and delete, and what it would write into the resource
+itself. The controller of run decides, and each of its writes is a dry run: so
+defaults and admission count, and nothing is written.
 
-What is compared is the next step of run. What waits for something else is
-listed on stderr, and is not a difference. So is what fails (an expression, a
-check) and what is refused: by the API server, or because somebody else holds the
-name. Left out are managedFields, versions, times, the status of children, and
-the conditions Ready, Reconciling and Stalled. The values of Secrets are not
-shown.
+What waits for something else is listed on stderr, and is not a difference. So is
+what fails (an expression, a check) and what is refused: by the API server, or
+because somebody else holds the name. Left out are managedFields, versions,
+times, the status of children, and the conditions Ready, Reconciling and Stalled.
+The values of Secrets are not shown.
 
 Rules that run refuses to start with, because they do not match the schemas of
 the cluster, are refused here with the same message.
 
 The resources of all namespaces are compared, unless -n, -l or names say
 otherwise. Reading and dry runs need the permissions that run needs, and are
-done as the user of the kubeconfig.
+done as the user of the kubeconfig. With --no-dry-run, permissions to read are
+enough: what the API server adds, changes or rejects is then left out.
 
 -o json prints a list with one entry for each object. Its action is "refused" or
 "failed", with the reason, where run would not get what the rules want.
@@ -74,7 +74,7 @@ fails, whether or not there are differences.`,
 	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
 	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
 	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
-	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "ask for no dry runs, which takes read permissions alone; what the API server adds and refuses is left out")
+	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "make no dry runs: permissions to read are enough")
 	f.output.flag(flags)
 	return cmd
 }
@@ -99,7 +99,7 @@ func (a *app) diff(f *diffFlags, args []string) error {
 
 // compare connects to the cluster and compares the primaries that were chosen.
 func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *progress) ([]*primaryDiff, error) {
-	config, _, err := connection(&f.connection, slog.New(slog.DiscardHandler))
+	config, namespace, err := connection(&f.connection, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
@@ -123,18 +123,15 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 	if err != nil || len(chosen) == 0 {
 		return nil, err
 	}
-	inventories, err := d.inventories(ctx)
-	if err != nil {
+	of := engine.PreviewOf{Program: d.loaded.program, Client: d.cluster, Kinds: d.live.kinds, List: &diffLister{d, chosen}, Namespace: namespace}
+	if err := d.addInventories(ctx, &of); err != nil {
 		return nil, err
 	}
-	d.preview, err = engine.NewPreview(ctx, engine.PreviewOf{
-		Program: d.loaded.program, Client: d.cluster, Kinds: d.live.kinds, Inventories: inventories, List: &diffLister{d, chosen},
-	})
-	if err != nil {
+	if d.preview, err = engine.NewPreview(ctx, of); err != nil {
 		return nil, err
 	}
 	if missing := d.preview.Missing(); len(missing) > 0 {
-		d.tell("run deletes what these rules made, which are in the inventory and not in the files: %s (not compared)", strings.Join(missing, ", "))
+		d.tell("not compared: what becomes of the objects of rules that the inventory knows and these files do not have: %s", strings.Join(missing, ", "))
 	}
 	compareAll(ctx, chosen, progress)
 	return chosen, nil
@@ -245,7 +242,7 @@ func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
 			a.say("%s", note)
 		}
 		for _, err := range p.errs {
-			a.say("error: %s: %v", refOf(p.self), err)
+			a.say("error: %v", err)
 		}
 		changes, broken = append(changes, p.changes...), broken || len(p.errs) > 0
 	}

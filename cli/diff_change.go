@@ -25,6 +25,9 @@ type change struct {
 	Before  map[string]any `json:"before,omitempty"`
 	After   map[string]any `json:"after,omitempty"`
 	Reason  string         `json:"reason,omitempty"`
+
+	// forbidden: whoever calls diff may not do this. run may, as somebody else.
+	forbidden bool
 }
 
 // A part is what of a primary is written; "" is a whole object.
@@ -101,15 +104,15 @@ func troubled(changes []change) bool {
 }
 
 // show says how an object differs, of which either state may be nil. Where nothing
-// that counts does, the mark of the rendering is shown, and else whose the fields
+// that counts does, the marks are shown, and else whose the fields
 // are is all that may change.
 func (c *change) show(before, after map[string]any) error {
 	c.Before, c.After = compared(before), compared(after)
 	if c.Action == actionConfigured && reflect.DeepEqual(c.Before, c.After) {
-		c.Before, c.After = withMark(c.Before, before), withMark(c.After, after)
+		c.Before, c.After = withMarks(c.Before, before), withMarks(c.After, after)
 		switch same := reflect.DeepEqual(c.Before, c.After); {
 		case !same:
-			c.Reason = "the mark of what was applied last is put right"
+			c.Reason = "the mark of the last apply is put right"
 		case reflect.DeepEqual(ownership(before), ownership(after)):
 			c.Action, c.Before, c.After = actionUnchanged, nil, nil
 			return nil
@@ -125,14 +128,14 @@ func (c *change) show(before, after map[string]any) error {
 	return err
 }
 
-// withMark adds the mark of the rendering to what is compared of an object.
-func withMark(compared, object map[string]any) map[string]any {
-	mark, found, err := unstructured.NestedString(object, "metadata", "annotations", rules.AnnotationApplied)
-	if !found || err != nil {
-		return compared
-	}
+// withMarks adds the marks of the last apply to what is compared of an object.
+func withMarks(compared, object map[string]any) map[string]any {
 	out := runtime.DeepCopyJSON(compared)
-	_ = unstructured.SetNestedField(out, mark, "metadata", "annotations", rules.AnnotationApplied) // It was there.
+	for _, annotation := range []string{rules.AnnotationApplied, rules.AnnotationInstallation} {
+		if mark, found, err := unstructured.NestedString(object, "metadata", "annotations", annotation); found && err == nil {
+			_ = unstructured.SetNestedField(out, mark, "metadata", "annotations", annotation) // It was there.
+		}
+	}
 	return out
 }
 

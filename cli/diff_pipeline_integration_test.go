@@ -32,7 +32,7 @@ func TestDiffInAPipeline(t *testing.T) {
 		{"an immutable field", r.rules("immutable.yaml", foo, "app: nginx", "app: other"), 4,
 			"refused deployment Deployment/example-foo", "write onChange: replace", ": refused: "},
 		{"a name that somebody else holds", r.rules("held.yaml", accountRules, `"${self.metadata.name}-once"`, "kube-root-ca.crt"), 4,
-			"refused once ConfigMap/kube-root-ca.crt", "exists and is made by kube-controller-manager", ": refused: "},
+			"refused once ConfigMap/kube-root-ca.crt", "already exists, managed by", ": refused: "},
 		{"an expression that fails", r.rules("failing.yaml", accountRules, `{a: "1"}`, `{a: "${self.data.nope}"}`), 4,
 			"failed once ConfigMap/account-once", "no such key: nope", ": failed: "},
 		{"a check that says no", r.rules("check.yaml", accountRules, "  children:", "  validate: [{expression: 'false', message: too big}]\n  children:"), 4,

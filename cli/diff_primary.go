@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,10 +23,23 @@ type primaryDiff struct {
 
 	report  engine.Report
 	changes []change
-	errs    []error // what the cluster could not be asked
+	errs    []error         // what the cluster could not be asked
+	unknown map[string]bool // of what, by subjectAndObject
 }
 
-func (p *primaryDiff) fail(err error) { p.errs = append(p.errs, err) }
+// fail notes that it is not known what becomes of an object. What else is found out
+// about it is no news then.
+func (p *primaryDiff) fail(c *change, err error) {
+	about := c.subjectAndObject()
+	if p.unknown[about] {
+		return
+	}
+	if p.unknown == nil {
+		p.unknown = map[string]bool{}
+	}
+	p.unknown[about] = true
+	p.errs = append(p.errs, fmt.Errorf("%s: %w", about, err))
+}
 
 // run reconciles the primary, and turns what was written and what was not into
 // changes.
@@ -35,7 +49,9 @@ func (p *primaryDiff) run(ctx context.Context) {
 		Kind: p.kind.GVK.GroupKind(), Namespace: p.self.GetNamespace(), Name: p.self.GetName(), UID: p.self.GetUID(),
 	})
 	p.report = report
-	p.errs = append(p.errs, recorder.Unread()...)
+	for _, err := range recorder.Unread() {
+		p.errs = append(p.errs, fmt.Errorf("%s: %w", refOf(p.self), err))
+	}
 	for _, w := range writtenObjects(recorder.Writes()) {
 		p.add(w)
 	}
@@ -43,7 +59,7 @@ func (p *primaryDiff) run(ctx context.Context) {
 		p.addFinding(&report.Findings[i])
 	}
 	if err != nil && len(p.errs) == 0 && !engine.IsRejection(err) {
-		p.fail(err)
+		p.errs = append(p.errs, fmt.Errorf("%s: %w", refOf(p.self), err))
 	}
 	slices.SortStableFunc(p.changes, func(a, b change) int {
 		return slices.Compare(p.position(&a), p.position(&b))
@@ -101,13 +117,13 @@ func (p *primaryDiff) addFinding(f *engine.Finding) {
 	case engine.Failed:
 		c.Action = actionFailed
 	case engine.Unknown:
-		p.fail(fmt.Errorf("rule %q, child %q: %s", f.Rule, f.Child, f.Message))
+		p.fail(&c, errors.New(f.Message))
 		return
 	}
 	switch known := p.find(&c); {
 	case known == nil:
 		p.changes = append(p.changes, c)
-	case f.Verdict != engine.Skipped:
+	case f.Verdict != engine.Skipped && !known.forbidden:
 		*known = c // The engine says more than the API server.
 	}
 }

@@ -59,13 +59,18 @@ func (c *change) subject() string {
 	return subject
 }
 
-// note says for stderr why an object is not written.
-func (c *change) note() string {
+// subjectAndObject is for where no header of a diff names the object.
+func (c *change) subjectAndObject() string {
 	subject := c.subject()
 	if c.Child != "" && c.Object.Name != "" {
 		subject += " (" + c.Object.String() + ")"
 	}
-	return subject + ": " + string(c.Action) + ": " + c.Reason
+	return subject
+}
+
+// note says for stderr why an object is not written.
+func (c *change) note() string {
+	return c.subjectAndObject() + ": " + string(c.Action) + ": " + c.Reason
 }
 
 // headers name both sides of a diff.

@@ -164,25 +164,29 @@ func byNamespacedName(a, b *unstructured.Unstructured) int {
 	return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 }
 
-// inventories returns what the inventories of the cluster remember: run prunes
+// addInventories adds what the inventories of the cluster remember: run prunes
 // what a rule made once, of kinds that it does not render any more. Not everybody
-// may read them.
-func (d *differ) inventories(ctx context.Context) ([]map[string]string, error) {
+// may read them. Where there is one, the next step is that of its installation.
+func (d *differ) addInventories(ctx context.Context, of *engine.PreviewOf) error {
 	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	list, err := d.cluster.List(ctx, configMaps, "", metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=reconcel"})
 	if apierrors.IsForbidden(err) {
 		d.tell("the inventory of reconcel may not be read: children of kinds that a rule has no more are not looked for")
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []map[string]string
 	for _, u := range list {
-		if strings.HasSuffix(u.GetName(), engine.InventoryName("")) {
-			data, _, _ := unstructured.NestedStringMap(u.Object, "data")
-			all = append(all, data)
+		name, found := strings.CutSuffix(u.GetName(), engine.InventoryName(""))
+		if !found {
+			continue
+		}
+		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+		of.Inventories = append(of.Inventories, data)
+		if len(of.Inventories) == 1 {
+			of.Namespace, of.Name = u.GetNamespace(), name
 		}
 	}
-	return all, nil
+	return nil
 }

@@ -84,7 +84,7 @@ func TestDiffIgnoresBookkeeping(t *testing.T) {
 	}{
 		{"nothing that counts", after("aa", "reconcel"), actionUnchanged, nil, ""},
 		{"the mark", after("bb", "reconcel"), actionConfigured,
-			[]string{"-    reconcel.dev/applied: aa", "+    reconcel.dev/applied: bb"}, "the mark of what was applied last is put right"},
+			[]string{"-    reconcel.dev/applied: aa", "+    reconcel.dev/applied: bb"}, "the mark of the last apply is put right"},
 		{"the owner of a field", after("aa", "other"), actionConfigured, nil, "takes field ownership; the values stay"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

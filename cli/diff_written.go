@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,8 +39,9 @@ func (w *written) object() *unstructured.Unstructured {
 }
 
 // writtenObjects puts the writes to one object together. A creation that found the
-// name taken is no write: another one follows, or the engine says why not. A
-// rehearsal belongs to the deletion that follows it.
+// name taken is no write: another one follows, or the engine says why not. Nor is a
+// deletion of what has just gone. A rehearsal belongs to the deletion that follows
+// it.
 func writtenObjects(writes []*dryrun.Write) (all []*written) {
 	var rehearsal *dryrun.Write
 	for _, w := range writes {
@@ -48,6 +50,8 @@ func writtenObjects(writes []*dryrun.Write) (all []*written) {
 			rehearsal = w
 			continue
 		case w.Creates() && (apierrors.IsConflict(w.Err) || apierrors.IsAlreadyExists(w.Err)):
+			continue
+		case w.Deletes() && apierrors.IsNotFound(w.Err):
 			continue
 		}
 		i := slices.IndexFunc(all, func(other *written) bool { return other.last().Same(w) && managerOf(other.last()) == managerOf(w) })
@@ -84,7 +88,7 @@ func (p *primaryDiff) add(w *written) {
 	}
 	switch {
 	case err != nil:
-		p.fail(fmt.Errorf("%s: %w", c.Object, err))
+		p.fail(&c, err)
 	case c.Part == partStatus && c.Diff == "": // Nothing of it is compared.
 	default:
 		p.changes = append(p.changes, c)
@@ -176,16 +180,25 @@ func contentOf(u *unstructured.Unstructured) map[string]any {
 // the object leaves open what run would do.
 func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
 	err := engine.Discreet(c.Object.groupKind(), w.Err)
-	if !engine.IsRejection(w.Err) {
-		p.fail(fmt.Errorf("%s: dry run: %w", c.subject(), err))
+	switch {
+	case apierrors.IsConflict(err):
+		p.fail(&c, errOutdated)
+		return
+	case !engine.IsRejection(err):
+		p.fail(&c, fmt.Errorf("dry run: %w", err))
 		return
 	}
-	c.Action, c.Reason = actionRefused, "the API server refuses it: "+err.Error()
-	if w.Deletes() {
+	c.Action, c.Reason, c.forbidden = actionRefused, "the API server refuses it: "+err.Error(), apierrors.IsForbidden(err)
+	switch {
+	case c.forbidden:
+		c.Reason = err.Error()
+	case w.Deletes():
 		c.Reason = "the API server refuses to delete it: " + err.Error()
 	}
 	p.changes = append(p.changes, c)
 }
+
+var errOutdated = errors.New("it changed while it was compared; try again")
 
 // inPlaceOf returns what stands in the place of an object, as it was rehearsed
 // under another name: that name, and what else the API server made up, is as in the

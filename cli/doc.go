@@ -18,8 +18,9 @@
 //
 // # diff
 //
-// diff asks a cluster what rules would change, by dry runs, and so has eyes of
-// its own for it (live.go): what it reads it reads once, and it needs no watches.
+// diff decides nothing itself. It lists what the rules read, has the engine
+// reconcile each primary once (engine.Preview) with a client that turns writes into
+// dry runs (internal/dryrun), and prints what was written and why the rest was not.
 // Exit code 1 means that there are differences; rules that are wrong are 3 there,
 // as with kubectl diff, and 4 means that something is refused or fails.
 //

@@ -153,6 +153,12 @@
 // led through any story in a cluster in memory, in any order of things, by the
 // very code that runs in production.
 //
+// # Previews
+//
+// A Preview reconciles chosen primaries once, with a client that lets nothing take
+// effect. It decides as run does because it is the same code: what it reports
+// besides writes (findings) is noted where the decision is made.
+//
 // # Writing little
 //
 // A converged primary costs no request at all. While a primary is moving its

@@ -124,7 +124,7 @@ func (p *pass) previewed() Report {
 	}
 	report.Findings = append(report.Findings, p.findings.all...)
 	for i := range p.rendering.Rules {
-		report.Findings = append(report.Findings, p.left(&p.rendering.Rules[i])...)
+		report.Findings = append(report.Findings, p.undeleted(&p.rendering.Rules[i])...)
 	}
 	return report
 }
@@ -179,9 +179,9 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 	return found
 }
 
-// left returns the objects that a rule has made, that no rule renders, and that
-// this pass has not deleted.
-func (p *pass) left(r *rules.RuleResult) (found []Finding) {
+// undeleted returns the objects that a rule has made, that no rule renders, and
+// that this pass has left for a later one.
+func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
 	if r.Err != nil || r.Leaving && !p.self.hasFinalizer(r.Rule) {
 		return nil
 	}
@@ -190,14 +190,9 @@ func (p *pass) left(r *rules.RuleResult) (found []Finding) {
 		if p.wants(id) || c.object.terminating() || p.memory.hasDeleted(c.object.GetUID()) {
 			continue
 		}
-		why := "no rule renders it"
-		for _, s := range p.kept {
-			if s.object == name(id.GVK.Kind, id.Namespace, id.Name) {
-				why = "kept: " + s.why
-			}
-		}
-		if r.Leaving {
-			why = "is deleted in a later step"
+		why := "is deleted in a later step"
+		if !r.Leaving {
+			why = "no rule renders it any more, but it stays: " + p.staying(r, c.object, id, rendering).why
 		}
 		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.child(), Object: id, Message: why})
 	}

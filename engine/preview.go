@@ -42,6 +42,9 @@ type PreviewOf struct {
 	Client  dynamic.Interface
 	Kinds   Kinds
 	List    Lister
+	// Namespace and Name are those of the installation whose next step it is, as in
+	// Options.
+	Namespace, Name string
 	// Inventories are the data of the ConfigMaps in which engines of the cluster
 	// remember what their rules made: what a rule no longer renders is pruned.
 	Inventories []map[string]string
@@ -53,8 +56,8 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	s := NewStepper(Surroundings{
 		Client: of.Client, Kinds: of.Kinds, Events: untold{}, Clock: clock.RealClock{}, Queue: unqueued{},
 		Random: func() float64 { return 0.5 }, InFlight: inFlight,
-	}, Options{Log: slog.New(slog.DiscardHandler)})
-	former, err := recall(of.Inventories, of.Program)
+	}, Options{Log: slog.New(slog.DiscardHandler), Namespace: of.Namespace, Name: of.Name})
+	former, err := s.engine.inventory.recall(of.Inventories, of.Program)
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +79,14 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	for _, r := range former.removed {
 		v.missing = append(v.missing, r.name)
 	}
+	for _, r := range former.kept {
+		v.missing = append(v.missing, r.name)
+	}
 	return v, nil
 }
 
-// Missing names the rules that inventories know, that are not among the previewed
-// ones, and whose objects run would therefore delete.
+// Missing names rules that are not among the previewed ones, and of whose objects
+// or finalizers inventories know. What becomes of these is not previewed.
 func (v *Preview) Missing() []string { return slices.Compact(slices.Sorted(slices.Values(v.missing))) }
 
 // Reconcile returns what one reconciliation of a primary decides, besides the
@@ -105,18 +111,15 @@ func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
 
 // recall returns what rules did before, by all inventories of a cluster: which
 // of them run will use is not known.
-func recall(inventories []map[string]string, program *rules.Program) (past, error) {
+func (inv *inventory) recall(inventories []map[string]string, program *rules.Program) (past, error) {
 	all := past{children: map[string][]schema.GroupVersionKind{}}
 	for _, data := range inventories {
 		_, err := edited(maps.Clone(data), func(entries map[string]inventoryEntry) {
-			former := (&inventory{}).extended(entries, program, nil)
+			former := inv.extended(entries, program, nil)
 			for rule, kinds := range former.children {
 				all.children[rule] = append(all.children[rule], kinds...)
 			}
-			for _, k := range former.kept {
-				all.removed = append(all.removed, removedRule{name: k.name})
-			}
-			all.removed = append(all.removed, former.removed...)
+			all.removed, all.kept = append(all.removed, former.removed...), append(all.kept, former.kept...)
 		})
 		if err != nil {
 			return past{}, fmt.Errorf("inventory: %w", err)

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/dryrun"
+	"reconcel/engine"
+	"reconcel/rules"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+	"reconcel/sim"
+)
+
+// simKinds are the kinds of a cluster in memory.
+type simKinds struct{ *sim.Kinds }
+
+// Find implements engine.Kinds.
+func (ks simKinds) Find(_ context.Context, gvk runtimeschema.GroupVersionKind) (engine.Kind, error) {
+	k := ks.Kind(gvk)
+	if k == nil {
+		return engine.Kind{}, engine.NoKindError{GVK: gvk}
+	}
+	return engine.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
+}
+
+// Versions implements engine.Kinds.
+func (simKinds) Versions(context.Context, string) ([]string, error) { return []string{"v1"}, nil }
+
+// Conditions implements engine.Kinds.
+func (simKinds) Conditions(context.Context, runtimeschema.GroupVersionKind) (engine.ConditionList, error) {
+	return engine.NoConditions, nil
+}
+
+// TestWhatIsNotWritten has a child for each reason there is.
+func TestWhatIsNotWritten(t *testing.T) {
+	const before = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: r\n  for: {apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {primary: yes}}}\n"
+	child := func(id, template string) string {
+		return "  - id: " + id + "\n    template: {apiVersion: v1, " + template + "}\n"
+	}
+	for _, test := range []struct {
+		name, rule string
+		labels     string
+		want       []string // notes, and what is written
+	}{
+		{name: "a child that is created", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}"),
+			want: []string{"created ConfigMap/default/c"}},
+		{name: "a name that is held", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: held}"),
+			want: []string{`rule "r", child "c" (ConfigMap/default/held): refused: ConfigMap/default/held already exists`}},
+		{name: "an expression that fails", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}, data: {a: '${self.data.none}'}"),
+			want: []string{`rule "r", child "c" (ConfigMap/default/c): failed: rules.yaml:8:`}},
+		{name: "a check that says no", rule: "  validate: [{expression: 'false', message: too big}]\n",
+			want: []string{`rule "r": failed: too big`}},
+		{name: "a child that waits", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}") +
+			child("d", "kind: ConfigMap, metadata: {name: d}, data: {a: '${c.data.a}'}"),
+			want: []string{"created ConfigMap/default/c", `rule "r", child "d" (ConfigMap/default/d): skipped: waits for c.data.a`}},
+		{name: "an object that the API server rejects", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}, data: text"),
+			want: []string{`rule "r", child "c" (ConfigMap/default/c): refused: `}},
+		{name: "a namespace and what is in it", rule: "  allow: {clusterScoped: [{group: '', kind: Namespace}], namespaces: ['*']}\n  children:\n" + child("n", "kind: Namespace, metadata: {name: fresh}") +
+			child("c", "kind: ConfigMap, metadata: {name: c, namespace: fresh}"),
+			want: []string{"configured ConfigMap/default/p", "created Namespace/fresh", "created ConfigMap/fresh/c"}},
+		{name: "a kind that does not exist", rule: "  children:\n  - id: c\n    template: {apiVersion: example.com/v1, kind: None, metadata: {name: c}}\n",
+			want: []string{`rule "r": skipped: waits for kind None`}},
+		{name: "a primary that is paused", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}"), labels: "}, annotations: {reconcel.dev/paused: 'true'",
+			want: []string{"is paused by its annotation reconcel.dev/paused"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(before + test.rule)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, writes := previewIn(t, program, "{apiVersion: v1, kind: ConfigMap, metadata: {name: p, namespace: default, labels: {primary: yes"+test.labels+"}}}",
+				"{apiVersion: v1, kind: ConfigMap, metadata: {name: held, namespace: default}}")
+			got := p.notes()
+			for _, c := range p.changes {
+				if c.Action.isDifference() {
+					got = append(got, string(c.Action)+" "+c.Object.String())
+				}
+			}
+			for _, err := range p.errs {
+				got = append(got, "error: "+err.Error())
+			}
+			missing := func(text string) bool {
+				for _, g := range got {
+					if strings.Contains(g, text) {
+						return false
+					}
+				}
+				return true
+			}
+			for _, text := range test.want {
+				if missing(text) {
+					t.Errorf("%q is missing", text)
+				}
+			}
+			if len(got) != len(test.want) || t.Failed() {
+				t.Errorf("got:\n%s", strings.Join(got, "\n"))
+			}
+			if writes > 0 {
+				t.Errorf("%d writes took effect", writes)
+			}
+		})
+	}
+}
+
+// previewIn compares the first of some objects in a cluster in memory, and counts
+// the writes that took effect.
+func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *primaryDiff, writes int) {
+	t.Helper()
+	kinds, err := sim.NewKinds(schema.Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := sim.New(sim.Options{Kinds: kinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range objects {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, ": yes", ": 'yes'")), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := real.Put(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := len(real.Writes())
+	d := &differ{loaded: loading{program: program}, live: &liveCluster{kinds: simKinds{kinds}},
+		cluster: dryrun.New(real.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil })}
+	if d.selector, err = labels.Parse(""); err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := d.selectPrimaries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := engine.PreviewOf{Program: program, Client: d.cluster, Kinds: d.live.kinds, List: &diffLister{d, chosen}}
+	if d.preview, err = engine.NewPreview(t.Context(), of); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range chosen {
+		if c.self.GetName() == "p" {
+			p = c
+		}
+	}
+	p.run(t.Context())
+	return p, len(real.Writes()) - before
+}
