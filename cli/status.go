@@ -171,7 +171,8 @@ func (a *app) status(f *statusFlags, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r := &statusReader{cluster: cluster, kinds: kinds, namespace: f.namespace, wanted: q.wanted, named: len(f.states) == 0, now: time.Now()}
+	r := newStatusReader(cluster, kinds, q)
+	r.namespace, r.named = f.namespace, len(f.states) == 0
 	progress := a.startProgress()
 	err = r.readAll(ctx, q, contextNamespace)
 	progress.stop()
@@ -197,6 +198,10 @@ func (a *app) status(f *statusFlags, args []string) error {
 	return nil
 }
 
+// nowhereInstalled says that reconcel has never worked in the cluster.
+var nowhereInstalled = "no installation of reconcel is found in the cluster: there is no ConfigMap with the label " +
+	inventorySelector + " whose name ends with " + engine.InventoryName("")
+
 // readAll finds out which kinds there are to look at, and looks.
 func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamespace string) error {
 	installations, unread := r.installations(ctx, q, contextNamespace)
@@ -205,12 +210,12 @@ func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamesp
 		return fmt.Errorf("without -f the kinds come from the inventory of an installation: %w", unread)
 	case unread != nil:
 		r.problem(inventoryUnreadable, nil, "%s", unread)
+	case len(installations) == 0 && r.kinds == nil:
+		return errors.New(nowhereInstalled + "; give the rules with -f")
+	case len(installations) == 0:
+		r.problem(notInstalled, nil, "%s", nowhereInstalled)
 	}
 	if r.kinds == nil {
-		if len(installations) == 0 {
-			return errors.New("no installation of reconcel is found in the cluster: there is no ConfigMap with the label " +
-				inventorySelector + " whose name ends with " + engine.InventoryName("") + "; give the rules with -f")
-		}
 		r.kinds = r.inventoried(installations)
 	}
 	for _, k := range r.kinds {

@@ -136,6 +136,10 @@ func TestStatus(t *testing.T) {
 	if v := o.status(); v.code != 3 || !strings.Contains(v.stderr, "no installation of reconcel is found") {
 		t.Errorf("in an empty cluster: exit code %d\n%s%s", v.code, v.stdout, v.stderr)
 	}
+	if v := o.status("-f", "../examples/foo/rules.yaml", "-o", "json"); v.code != 0 ||
+		strings.Contains(v.stdout, "null") || !strings.Contains(v.stdout, `"NotInstalled"`) || !strings.Contains(v.stdout, `"KindNotServed"`) {
+		t.Errorf("rules without anything of theirs: exit code %d\n%s%s", v.code, v.stdout, v.stderr)
+	}
 	kubectl(t, cluster, "apply", "-f", "../crds/")
 	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	kubectl(t, cluster, "apply", "-f", r.rules("resources.yaml", troubledResources))

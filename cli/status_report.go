@@ -54,6 +54,7 @@ const (
 	eventsForbidden     problemType = "EventsForbidden"
 	inventoryUnreadable problemType = "InventoryUnreadable"
 	noLeader            problemType = "NoLeader"
+	notInstalled        problemType = "NotInstalled"
 	pauseIgnored        problemType = "PauseIgnored"
 )
 
@@ -68,6 +69,15 @@ type statusReader struct {
 	statusReport
 }
 
+// newStatusReader returns a reader with an empty report, whose lists are lists in
+// JSON too.
+func newStatusReader(cluster *liveCluster, kinds []*statusKind, q statusQuery) *statusReader {
+	return &statusReader{cluster: cluster, kinds: kinds, wanted: q.wanted, now: time.Now(), statusReport: statusReport{
+		Resources: []resourceStatus{}, Summary: statusSummary{States: map[resourceState]int{}},
+		Leaders: []leaderStatus{}, Problems: []statusProblem{},
+	}}
+}
+
 func (r *statusReader) problem(of problemType, k *statusKind, format string, args ...any) {
 	p := statusProblem{Type: of, Message: fmt.Sprintf(format, args...)}
 	if k != nil {
@@ -79,7 +89,6 @@ func (r *statusReader) problem(of problemType, k *statusKind, format string, arg
 // read looks at all kinds. What cannot be read is a problem among others; what
 // was asked for and does not exist is an error.
 func (r *statusReader) read(ctx context.Context) error {
-	r.Resources, r.Summary.States = []resourceStatus{}, map[resourceState]int{}
 	for _, k := range r.kinds {
 		if k.kind == nil {
 			r.problem(kindNotServed, k, "the API server does not serve %s, apply its CustomResourceDefinition", k.gk)
@@ -207,7 +216,6 @@ func (r *statusReader) add(k *statusKind, u *unstructured.Unstructured, events *
 
 // readLeaders reads who works for each installation.
 func (r *statusReader) readLeaders(ctx context.Context, all []installation) {
-	r.Leaders = []leaderStatus{}
 	for _, i := range all {
 		l := r.cluster.leader(ctx, i, r.now)
 		r.Leaders = append(r.Leaders, l)
