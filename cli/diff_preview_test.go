@@ -117,7 +117,7 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, err := sim.New(sim.Options{Kinds: kinds})
+	cluster, err := sim.New(sim.Options{Kinds: kinds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,13 +126,13 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, ": yes", ": 'yes'")), &u.Object); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := real.Put(u); err != nil {
+		if _, err := cluster.Put(u); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before := len(real.Writes())
+	before := len(cluster.Writes())
 	d := &differ{loaded: loading{program: program}, live: &liveCluster{kinds: simKinds{kinds}},
-		cluster: dryrun.New(real.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil })}
+		cluster: dryrun.New(cluster.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil })}
 	if d.selector, err = labels.Parse(""); err != nil {
 		t.Fatal(err)
 	}
@@ -150,5 +150,5 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 		}
 	}
 	p.run(t.Context())
-	return p, len(real.Writes()) - before
+	return p, len(cluster.Writes()) - before
 }

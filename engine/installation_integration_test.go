@@ -109,7 +109,7 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 	second.stop()
 
 	// Once is enough, and the first is now the other one.
-	second = w.runWith(installed("second"), ours)
+	w.runWith(installed("second"), ours)
 	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
 	w.has(configs, "one-changed", map[string]any{"data.value": "y"})
 	first = w.runWith(installed("first"), theirs)

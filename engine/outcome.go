@@ -148,6 +148,9 @@ func (p *pass) classified(err error, at position, said string) outcome {
 	case errors.As(err, &terminal):
 		p.engine.metrics.setback(terminal.reason)
 		p.again(jitter(terminal.retry, p.engine.random))
+		if terminal.reason == reasonRetrying {
+			return became(retrying, reasonRetrying, shorten(said))
+		}
 		return became(stalled, terminal.reason, shorten(said))
 	case isForbidden(err): // A read: writes are classified where they are made.
 		p.again(jitter(forbiddenRetry, p.engine.random))

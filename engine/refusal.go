@@ -17,6 +17,7 @@ type refusal struct {
 	generation int64  // of the primary
 	schemas    int64  // how often schemas had changed
 	until      time.Time
+	denied     time.Time // since when a permission has been missing; zero: that is not it
 }
 
 // of returns the refusal of a body if it still stands.
@@ -40,16 +41,19 @@ func (r *refusal) note(p *pass, d *rules.Desired, version string, err error) err
 
 // noteBody is note for a body of which there is only the hash.
 func (r *refusal) noteBody(p *pass, hash [16]byte, version string, err error) error {
+	denied, now := r.denied, p.engine.clock.Now()
 	*r = refusal{}
 	terminal, ok := errors.AsType[*terminalError](err)
 	if !ok {
 		return err
 	}
-	*r = refusal{
-		err: terminal, hash: hash, version: version, generation: p.self.GetGeneration(), schemas: p.engine.schemaChanges.Load(),
-		// Somewhat less than the retry, so that the next look does send it.
-		until: p.engine.clock.Now().Add(terminal.retry * 3 / 4),
+	if terminal.reason == reasonForbidden {
+		terminal = p.denied(terminal, &denied, now)
+		r.denied = denied
 	}
+	r.err, r.hash, r.version, r.generation, r.schemas = terminal, hash, version, p.self.GetGeneration(), p.engine.schemaChanges.Load()
+	// Somewhat less than the retry, so that the next reconciliation does send it.
+	r.until = now.Add(terminal.retry * 3 / 4)
 	return terminal // In the same words as later.
 }
 
@@ -60,3 +64,19 @@ func (r *refusal) rank() int {
 	}
 	return 1
 }
+
+// denied returns what a missing permission means. An API server that has just
+// restarted denies everything for some seconds, until it has read its roles: so
+// it counts only when it lasts.
+func (p *pass) denied(err *terminalError, since *time.Time, now time.Time) *terminalError {
+	if since.IsZero() {
+		*since = now
+	}
+	if now.Sub(*since) < deniedPatience && now.Sub(p.engine.started) > deniedPatience {
+		return &terminalError{reasonRetrying, deniedRetry, err.err}
+	}
+	return err
+}
+
+// deniedRetry is how long until a write that was denied is sent again at first.
+const deniedRetry = 4 * time.Second

@@ -78,6 +78,7 @@ func (p *pass) reportTrouble(total outcome, what string) {
 		since = p.engine.clock.Now()
 	}
 	m.trouble = trouble{reason: total.reason, message: message, since: since}
+	//nolint:sloglint // One of two constants.
 	p.engine.log.Warn(what, "object", p.req.String(), "rule", total.at.rule, "child", total.at.id(),
 		"reason", total.reason, "message", total.text)
 	if !same {

@@ -57,7 +57,7 @@ func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 	in.stop()
 
 	second.ConfirmRemoval = []string{rule}
-	in = w.runWith(second, rest)
+	w.runWith(second, rest)
 	w.in(other).gone(configs, "one-far")
 	w.finalizers(widgets, "one")
 	w.forgets(rule)

@@ -11,7 +11,7 @@ import (
 // a null on one side of a choice to be of any type.
 func looseNulls(a *ast.AST) {
 	next := ast.MaxID(a) + 1
-	make := ast.NewExprFactory()
+	factory := ast.NewExprFactory()
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.Conditional {
 			return
@@ -23,7 +23,7 @@ func looseNulls(a *ast.AST) {
 			if at, ok := a.SourceInfo().GetOffsetRange(side.ID()); ok {
 				a.SourceInfo().SetOffsetRange(next, at)
 			}
-			side.SetKindCase(make.NewCall(side.ID(), "dyn", make.NewLiteral(next, types.NullValue)))
+			side.SetKindCase(factory.NewCall(side.ID(), "dyn", factory.NewLiteral(next, types.NullValue)))
 			next++
 		}
 	}))

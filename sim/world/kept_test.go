@@ -55,8 +55,8 @@ func child(id, name, more string) string {
 	return "  - id: " + id + "\n" + more + "    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '" + name + "'}}\n"
 }
 
-func claim(id, name, more string) string {
-	return "  - id: " + id + "\n" + more + "    template: {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: '" + name +
+func claim(name, more string) string {
+	return "  - id: data\n" + more + "    template: {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: '" + name +
 		"'}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n"
 }
 
@@ -126,7 +126,7 @@ func TestTakenAway(t *testing.T) {
 // TestOrphansStay takes orphans away in every way. They stay, with their marks,
 // and are taken back when they are wanted again.
 func TestOrphansStay(t *testing.T) {
-	orphan := claim("data", "data", "    onDelete: orphan\n")
+	orphan := claim("data", "    onDelete: orphan\n")
 	rule := fooRule("one", "", orphan, child("a", "a", ""))
 	for _, test := range []struct {
 		name string
@@ -134,16 +134,16 @@ func TestOrphansStay(t *testing.T) {
 		kept string
 	}{
 		{"when turns false", func(t *testing.T, w *world.World) {
-			reload(t, w, fooRule("one", "", claim("data", "data", "    onDelete: orphan\n"+excluded), child("a", "a", "")))
+			reload(t, w, fooRule("one", "", claim("data", "    onDelete: orphan\n"+excluded), child("a", "a", "")))
 		}, "PersistentVolumeClaim/default/data: onDelete: orphan"},
 		{"the child is taken out of the rule", func(t *testing.T, w *world.World) {
 			reload(t, w, fooRule("one", "", child("a", "a", "")))
 		}, "PersistentVolumeClaim/default/data: onDelete: orphan"},
 		{"it is renamed", func(t *testing.T, w *world.World) {
-			reload(t, w, fooRule("one", "", claim("data", "other", "    onDelete: orphan\n"), child("a", "a", "")))
+			reload(t, w, fooRule("one", "", claim("other", "    onDelete: orphan\n"), child("a", "a", "")))
 		}, "PersistentVolumeClaim/default/data: onDelete: orphan"},
 		{"the element goes", func(t *testing.T, w *world.World) {
-			many := strings.Replace(claim("data", "${name}", "    onDelete: orphan\n"), "    onDelete", "    forEach: [{name: name, in: \"['else']\"}]\n    onDelete", 1)
+			many := strings.Replace(claim("${name}", "    onDelete: orphan\n"), "    onDelete", "    forEach: [{name: name, in: \"['else']\"}]\n    onDelete", 1)
 			reload(t, w, fooRule("one", "", many, child("a", "a", "")))
 		}, "PersistentVolumeClaim/default/data: onDelete: orphan"},
 		{"the resource no longer matches", func(t *testing.T, w *world.World) {

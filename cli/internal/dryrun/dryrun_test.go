@@ -40,11 +40,11 @@ func newWorld(t *testing.T) (*world, *sim.Kinds) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, err := sim.New(sim.Options{Kinds: kinds})
+	cluster, err := sim.New(sim.Options{Kinds: kinds})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, real: real}
+	w := &world{T: t, real: cluster}
 	w.ctx, w.recorder = dryrun.Record(t.Context())
 	return w, kinds
 }
