@@ -3,6 +3,8 @@ package world
 import (
 	"context"
 
+	"k8s.io/client-go/dynamic"
+
 	"reconcel/rules"
 )
 
@@ -30,4 +32,9 @@ func (w *World) serve(ctx context.Context) {
 	w.queue.wake()
 	for w.stepper.Serve(ctx) {
 	}
+}
+
+// Wrap puts something between the next controllers and the cluster.
+func (w *World) Wrap(client func(dynamic.Interface) dynamic.Interface) {
+	w.client = client(w.cluster.Client(Controller))
 }

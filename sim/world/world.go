@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"reconcel/engine"
 	"reconcel/rules"
@@ -34,7 +35,8 @@ type World struct {
 	clock   *clock
 	queue   *queue
 	stepper *engine.Stepper
-	shown   int // how many changes of the cluster the controller has seen
+	client  dynamic.Interface // the controller's
+	shown   int               // how many changes of the cluster the controller has seen
 }
 
 // Controller is who the controller is, in the writes of the cluster.
@@ -57,6 +59,7 @@ func New(options Options) (*World, error) {
 	if w.cluster, err = sim.New(sim.Options{Kinds: options.Kinds, Clock: w.clock}); err != nil {
 		return nil, err
 	}
+	w.client = w.cluster.Client(Controller)
 	return w, w.start(context.Background())
 }
 
@@ -70,7 +73,7 @@ func (w *World) Now() time.Time { return w.clock.now }
 func (w *World) start(ctx context.Context) error {
 	w.queue = newQueue(w.clock)
 	w.stepper = engine.NewStepper(engine.Surroundings{
-		Client: w.cluster.Client(Controller), Kinds: kinds{w.options.Kinds}, Events: w.cluster,
+		Client: w.client, Kinds: kinds{w.options.Kinds}, Events: w.cluster,
 		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1, Coverage: w.options.Coverage,
 	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces})
 	w.shown = w.cluster.ChangeCount()

@@ -1,0 +1,154 @@
+package world_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/rules"
+)
+
+// A life is that of a process which is killed at its first write to a namespace:
+// before the write happens, or when it has happened and the answer is lost.
+type life struct {
+	committed bool
+	over      bool
+}
+
+var errKilled = errors.New("killed")
+
+// mortal is the client of such a process.
+type mortal struct {
+	dynamic.Interface
+	life *life
+}
+
+func (m mortal) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return mortalKind{m.Interface.Resource(r), m.life}
+}
+
+type mortalKind struct {
+	dynamic.NamespaceableResourceInterface
+	life *life
+}
+
+func (m mortalKind) Namespace(ns string) dynamic.ResourceInterface {
+	inner := m.NamespaceableResourceInterface.Namespace(ns)
+	if ns != "default" {
+		return inner // The inventory.
+	}
+	return mortalObjects{inner, m.life}
+}
+
+type mortalObjects struct {
+	dynamic.ResourceInterface
+	life *life
+}
+
+func (m mortalObjects) Get(ctx context.Context, name string, o metav1.GetOptions, sub ...string) (*unstructured.Unstructured, error) {
+	if m.life.over {
+		return nil, errKilled
+	}
+	return m.ResourceInterface.Get(ctx, name, o, sub...)
+}
+
+func (m mortalObjects) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+	return nil, m.life.write(func() error {
+		_, err := m.ResourceInterface.Patch(ctx, name, pt, data, o, sub...)
+		return err
+	})
+}
+
+func (m mortalObjects) Delete(ctx context.Context, name string, o metav1.DeleteOptions, sub ...string) error {
+	return m.life.write(func() error { return m.ResourceInterface.Delete(ctx, name, o, sub...) })
+}
+
+// write ends the life.
+func (l *life) write(write func() error) error {
+	if !l.over && l.committed {
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	l.over = true
+	return errKilled
+}
+
+// TestKilledAtEachWrite takes children away while a sibling waits, and orphans in
+// every way, with a controller that is killed at each write. It ends as without
+// kills.
+func TestKilledAtEachWrite(t *testing.T) {
+	waiting := "  - id: waits\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: derived}" + waitsForStatus + "}\n"
+	rule := func(children ...string) string { return fooRule("one", "", append(children, waiting)...) }
+	data, users := claim("data", "    onDelete: orphan\n"), each("users", "['ann', 'bob']", "")
+	type change struct {
+		rule string
+		want string
+	}
+	changes := []change{
+		{rule(child("door", "door", ""), users, data), "ann bob data door"},
+		{rule(child("door", "door", excluded), users, data), "ann bob data"},
+		{rule(child("door", "door", excluded), each("users", "['ann']", ""), data), "ann data"},
+		{rule(each("users", "['ann']", ""), claim("data", "    onDelete: orphan\n"+excluded)), "ann data"},
+		{rule(each("users", "['ann']", "")), "ann data"},
+		{rule(each("users", "['ann']", ""), data), "ann data"},
+		{rule(claim("other", "    onDelete: orphan\n")), "data other"},
+		{strings.Replace(rule(users, data), "kind: Foo}", "kind: Foo, when: 'false'}", 1), "data other"},
+		{rule(users, data), "ann bob data other"},
+	}
+	for round := range 2 {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+changes[0].rule)
+			put(t, w, "../../examples/foo/foo.yaml")
+			kills := 0
+			for i, c := range changes {
+				if i > 0 {
+					w.Wrap(dying(&life{}))
+					reload(t, w, c.rule) // It changes nothing more.
+				}
+				for lives := 0; ; lives++ {
+					if lives == 60 {
+						t.Fatalf("change %d: it does not come to rest", i)
+					}
+					l := &life{committed: (lives+round)%2 == 1}
+					w.Wrap(dying(l))
+					if err := w.Restart(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if err := w.Advance(t.Context(), time.Second); err != nil {
+						t.Fatal(err)
+					}
+					if !l.over {
+						break
+					}
+					kills++
+				}
+				if got, _ := held(t, w); got != c.want {
+					t.Errorf("change %d: there are %q, want %q", i, got, c.want)
+				}
+			}
+			for _, c := range w.Cluster().Changes(0) {
+				if c.New == nil && c.Old.GetAnnotations()[rules.AnnotationOrphan] == "true" {
+					t.Errorf("the orphan %s was deleted", c.Old.GetName())
+				}
+			}
+			if kills < 10 {
+				t.Errorf("it was killed %d times only", kills)
+			}
+			t.Logf("killed %d times", kills)
+		})
+	}
+}
+
+func dying(l *life) func(dynamic.Interface) dynamic.Interface {
+	return func(c dynamic.Interface) dynamic.Interface { return mortal{c, l} }
+}
