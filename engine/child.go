@@ -9,14 +9,13 @@ import (
 
 // child brings the objects of one child to where its rule wants them.
 func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
-	at := position{rule.Name, fmt.Sprintf("child %q", c.Child.ID)}
 	switch c.State {
 	case rules.Excluded:
 		return outcome{}
 	case rules.Waiting:
-		return waits(at, c.Waits)
+		return waits(childPosition(rule, c), c.Waits)
 	case rules.Failed:
-		return at.failed(c.Err)
+		return childPosition(rule, c).failed(c.Err)
 	}
 	if c.Child.Many() {
 		return p.many(ctx, rule, c)
@@ -26,6 +25,11 @@ func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult
 		total = worse(total, p.object(ctx, rule, &c.Objects[i]))
 	}
 	return total
+}
+
+// childPosition is a child as a whole.
+func childPosition(rule *rules.Rule, c *rules.ChildResult) position {
+	return position{rule: rule.Name, subject: fmt.Sprintf("child %q", c.Child.ID)}
 }
 
 // object brings one object to where its rule wants it.

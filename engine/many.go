@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"reconcel/rules"
 )
@@ -51,10 +50,7 @@ func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult)
 
 func (t *tally) add(o outcome) { t.total = worse(t.total, o) }
 
-// position is the child as a whole.
-func (t *tally) position() position {
-	return position{t.rule.Name, fmt.Sprintf("child %q", t.child.Child.ID)}
-}
+func (t *tally) position() position { return childPosition(t.rule, t.child) }
 
 // note adds what was done about one object.
 func (t *tally) note(d *rules.Desired, did action, err error) {

@@ -30,25 +30,36 @@ func (o outcome) message() string {
 
 // A position is where in the rules something is so.
 type position struct {
-	rule    string // "" where the text says it
-	subject string // the child, such as child "web"[2], or "patch"; "": the rule as a whole
+	rule    string         // "" where the text says it
+	subject string         // the child, such as child "web"[2], or "patch"; "": the rule as a whole
+	object  *rules.Desired // named only when somebody asks: nearly always nobody does
 }
 
-func positionOf(rule *rules.Rule, d *rules.Desired) position { return position{rule.Name, d.Subject()} }
+func positionOf(rule *rules.Rule, d *rules.Desired) position {
+	return position{rule: rule.Name, object: d}
+}
+
+// about is the subject.
+func (at position) about() string {
+	if at.object != nil {
+		return at.object.Subject() + at.subject
+	}
+	return at.subject
+}
 
 func (at position) prefix() string {
 	switch {
 	case at.rule == "":
 		return ""
-	case at.subject == "":
+	case at.about() == "":
 		return fmt.Sprintf("rule %q: ", at.rule)
 	}
-	return fmt.Sprintf("rule %q, %s: ", at.rule, at.subject)
+	return fmt.Sprintf("rule %q, %s: ", at.rule, at.about())
 }
 
 // id is what the log calls the subject: web[2], or patch.
 func (at position) id() string {
-	return strings.NewReplacer("child ", "", `"`, "").Replace(at.subject)
+	return strings.NewReplacer("child ", "", `"`, "").Replace(at.about())
 }
 
 // says returns the outcome that something is so at the position.

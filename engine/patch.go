@@ -31,19 +31,19 @@ type writtenPatch struct {
 func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	switch {
 	case r.PatchErr != nil:
-		return position{r.Rule.Name, "patch"}.failed(r.PatchErr)
+		return position{rule: r.Rule.Name, subject: "patch"}.failed(r.PatchErr)
 	case len(r.PatchWaits) > 0:
-		return waits(position{r.Rule.Name, "patch"}, r.PatchWaits)
+		return waits(position{rule: r.Rule.Name, subject: "patch"}, r.PatchWaits)
 	case len(r.Patch) == 0:
 		return p.outcomeOf(p.unpatch(ctx, r.Rule)) // The rule may have had one.
 	}
 	did, err := p.ensurePatch(ctx, r)
 	switch {
 	case err != nil:
-		return p.outcomeOf(position{r.Rule.Name, "patch"}.wrap(err))
+		return p.outcomeOf(position{rule: r.Rule.Name, subject: "patch"}.wrap(err))
 	case did == wrote:
 		p.wrote = true
-		return position{r.Rule.Name, "patch"}.says(progressing, reasonProgressing, "applied")
+		return position{rule: r.Rule.Name, subject: "patch"}.says(progressing, reasonProgressing, "applied")
 	}
 	return outcome{}
 }

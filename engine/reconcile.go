@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -134,7 +135,9 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	total = p.status(ctx, total, now)
 	p.report(total)
 	p.scheduleReapply(now)
-	p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "why", p.why, "message", total.message())
+	if p.engine.log.Enabled(ctx, slog.LevelDebug) { // The arguments cost more than the rest.
+		p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "why", p.why, "message", total.message())
+	}
 	return p.result(), p.err
 }
 
@@ -200,7 +203,7 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	}
 	total = worse(total, p.patch(ctx, r))
 	if r.StatusErr != nil {
-		total = worse(total, position{r.Rule.Name, "status"}.failed(r.StatusErr))
+		total = worse(total, position{rule: r.Rule.Name, subject: "status"}.failed(r.StatusErr))
 	}
 	// Only now: what takes the place of an object comes before that goes.
 	total = worse(total, p.outcomeOf(p.prune(ctx, r, rendering)))

@@ -169,7 +169,7 @@ func TestExclusion(t *testing.T) {
 			cluster: cluster{"Service a": exists(object{"spec": object{"ip": "1"}})},
 			want: []string{"a excluded", "d rendered; progressing: not created yet", "e rendered; progressing: not created yet",
 				"gone rendered; progressing: not created yet", "b excluded", "c excluded", `status {"other":"none"}`,
-				"condition Up Unknown Excluded excluded by when: a"},
+				"condition Up Unknown Excluded disabled by when: a"},
 		},
 		{
 			name: "an error in when is no exclusion", rule: three, spec: object{},

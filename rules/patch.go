@@ -104,7 +104,7 @@ func (r *run) renderPatch() {
 		case res.err != nil:
 			r.result.PatchErr = r.failure("", o.where, res.err)
 		case r.excluded(res.unknown) != nil:
-			r.result.PatchWaits = []string{"what when excludes: " + strings.Join(r.excluded(res.unknown), ", ")}
+			r.result.PatchWaits = []string{"a child that its when excludes (" + strings.Join(r.excluded(res.unknown), ", ") + ")"}
 		default:
 			r.result.PatchWaits = r.trails(res.unknown)
 		}

@@ -24,7 +24,7 @@ func (r *run) renderStatus() {
 		}
 		wait := FieldWait{Field: o.where, Waits: r.trails(res.unknown)}
 		if ids := r.excluded(res.unknown); ids != nil {
-			wait.Waits = []string{"what when excludes: " + strings.Join(ids, ", ")}
+			wait.Waits = []string{"a child that its when excludes (" + strings.Join(ids, ", ") + ")"}
 		}
 		r.result.StatusWaits = append(r.result.StatusWaits, wait)
 	})
@@ -77,7 +77,7 @@ func (r *run) conditionName(k *condition) string { return fmt.Sprintf("condition
 // with .? or has().
 func (r *run) undecided(res result) (reason, message string) {
 	if ids := r.excluded(res.unknown); ids != nil {
-		return "Excluded", "excluded by when: " + strings.Join(ids, ", ")
+		return "Excluded", "disabled by when: " + strings.Join(ids, ", ")
 	}
 	return "Waiting", "waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 }
