@@ -80,7 +80,7 @@ func jobGateStory(w *world) {
 	image("1.5.0")
 	// What the Deployment was like before is not known any more: it waits as well.
 	w.patch(w.exists("apps/v1", "Deployment", "orders"), `{"spec":{"replicas":1}}`)
-	w.exists("batch/v1", "Job", "orders-migrate-1-5-0")
+	w.gone("batch/v1", "Job", "orders-migrate-1-5-0") // Another one has taken its place.
 
 	w.patch(held, `{"status":{"conditions":[
 		{"type":"FailureTarget","status":"True","reason":"BackoffLimitExceeded","lastTransitionTime":"2026-01-02T03:04:05Z","lastProbeTime":"2026-01-02T03:04:05Z"},
@@ -93,7 +93,6 @@ func jobGateStory(w *world) {
 	w.agree()
 	image("1.6.0")
 	w.shows("apps/v1", "Deployment", "orders", "spec.replicas", "3")
-	w.gone("batch/v1", "Job", "orders-migrate-1-5-0")
 }
 
 // holdJobs keeps the Pods of Jobs from being made in the test's namespace, until

@@ -66,12 +66,19 @@ func (w *world) start(kubeconfig string) *process {
 // it is for shows in the cluster.
 func (p *process) await() {
 	p.w.Helper()
-	select {
-	case <-p.log.running:
-	case <-p.exited:
-		p.w.Fatalf("it ended before it was running: %v", p.err)
-	case <-time.After(deadline):
-		p.w.Fatalf("it did not say within %s that it is running", deadline)
+	late, look := time.After(deadline), time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-p.log.running:
+			return
+		case <-p.exited:
+			p.w.Fatalf("it ended before it was running: %v", p.err)
+		case <-look.C:
+			p.w.endsIfRefused()
+		case <-late:
+			p.w.Fatalf("it did not say within %s that it is running", deadline)
+		}
 	}
 }
 

@@ -101,6 +101,9 @@ func (c *compiler) manner(ch *Child, s *syntax.Child) {
 	switch s.OnChange.Value {
 	case "replace":
 		ch.OnChange = Replace
+		if ch.OnDelete == Orphan {
+			c.complain(s.OnChange.Pos, "onChange: replace deletes what onDelete: orphan never deletes").Hint = "keep one of them"
+		}
 	case "keep":
 		ch.OnChange = Keep
 	}

@@ -26,7 +26,7 @@ var (
 			{name: "onChange", value: choiceOf(changes), fallback: "apply", doc: "What to do when the object is to look different. For a Pod it has to be said."},
 			{name: "maxUnavailable", value: intExpr(1), fallback: "1",
 				doc: "How many objects are replaced at a time, with `onChange: replace` and `forEach` or `replicas`."},
-			{name: "onDelete", value: choiceOf(partings), fallback: "delete", doc: "What becomes of the object when the primary goes."},
+			{name: "onDelete", value: choiceOf(partings), fallback: "delete", doc: "Whether reconcel deletes the object when it is no longer wanted."},
 			{name: "ignoreFields", value: &schema{Type: types{"array", "null"}, Items: &schema{AnyOf: []*schema{fieldPath, mapOf(&ignoredShape)}}, Unique: true},
 				doc: "Fields of the template that are set once and then left to others, like `spec.replicas`; with `when`, only while that is true."},
 			{name: "template", required: true, value: mapOf(&templateShape), doc: "The object, as data: a whole manifest in which `${...}` stands for values. " +
@@ -100,8 +100,8 @@ var (
 		{keep, "Leave the object as it was created, whoever changes it."},
 	}
 	partings = choices{
-		{"delete", "It is deleted too."},
-		{"orphan", "It stays."},
+		{"delete", "It is deleted when no rule renders it any more, or the primary goes."},
+		{"orphan", "reconcel never deletes it."},
 	}
 )
 
