@@ -11,8 +11,8 @@ import (
 // more slowly: a while after the change was seen, so that two that do the same
 // write twice a minute together.
 const (
-	freeRepairs   = 8
-	firstDamping  = 2 * time.Second // doubled with each repair
+	freeRepairs   = 10
+	firstDamping  = 4 * time.Second // doubled with each repair
 	contestPeriod = 57 * time.Second
 	// Of two reconcels one waits for most of the period and the other for hardly
 	// any of it, so that the object does not go back and forth.
