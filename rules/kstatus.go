@@ -61,7 +61,7 @@ func readiness(gk schema.GroupKind, object map[string]any) (Readiness, string) {
 func deploymentReady(o status) (Readiness, string) {
 	for _, c := range o.conditions {
 		if c["type"] == "Progressing" && c["reason"] == "ProgressDeadlineExceeded" {
-			return Stalled, "it made no progress within its deadline"
+			return Stalled, "it made no progress within its deadline; look at its Pods"
 		}
 	}
 	want := o.spec("replicas", 1)
@@ -189,7 +189,31 @@ func podReady(o status) (Readiness, string) {
 	if state, message := o.condition("PodScheduled"); state == "False" {
 		return Progressing, message
 	}
+	if why := o.unstarted(); why != "" {
+		return Progressing, why
+	}
 	return Progressing, "not running yet"
+}
+
+// unstarted says which container cannot start, and why. The two reasons of an image that
+// cannot be pulled take turns, and so are told in the same words.
+func (o status) unstarted() string {
+	for _, list := range [...]string{"initContainerStatuses", "containerStatuses"} {
+		containers, _ := o.status[list].([]any)
+		for _, c := range containers {
+			container, _ := c.(map[string]any)
+			state, _ := container["state"].(map[string]any)
+			waiting, _ := state["waiting"].(map[string]any)
+			switch reason, _ := waiting["reason"].(string); reason {
+			case "", "ContainerCreating", "PodInitializing":
+			case "ErrImagePull", "ImagePullBackOff":
+				return fmt.Sprintf("container %q: image %v cannot be pulled; correct its name or the pull secret", container["name"], container["image"])
+			default:
+				return fmt.Sprintf("container %q: %s: %v", container["name"], reason, waiting["message"])
+			}
+		}
+	}
+	return ""
 }
 
 func (o status) crashLooping() bool {

@@ -11,6 +11,12 @@ func cond(kind, state string) object {
 	return object{"type": kind, "status": state, "message": kind + " says " + state}
 }
 
+// unstarted is the status of a Pod whose container waits.
+func unstarted(reason, message string) object {
+	waiting := object{"reason": reason, "message": message}
+	return object{"phase": "Pending", "containerStatuses": list{object{"name": "web", "image": "ngnix:1", "state": object{"waiting": waiting}}}}
+}
+
 func TestReadiness(t *testing.T) {
 	three := object{"replicas": int64(3)}
 	done := object{"replicas": int64(3), "updatedReplicas": int64(3), "readyReplicas": int64(3), "availableReplicas": int64(3), "fullyLabeledReplicas": int64(3)}
@@ -47,7 +53,7 @@ func TestReadiness(t *testing.T) {
 		{"all available", "apps", "Deployment", three, done, Ready, ""},
 		{"not available", "apps", "Deployment", three, with(done, "conditions", list{cond("Available", "False")}), Progressing, "Available says False"},
 		{"deadline", "apps", "Deployment", three, object{"conditions": list{object{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}}},
-			Stalled, "it made no progress within its deadline"},
+			Stalled, "it made no progress within its deadline; look at its Pods"},
 		{"another group's deployment", "example.com", "Deployment", three, nil, Ready, ""},
 
 		{"replica set", "apps", "ReplicaSet", three, done, Ready, ""},
@@ -74,6 +80,13 @@ func TestReadiness(t *testing.T) {
 		{"a job suspended", "batch", "Job", nil, object{"conditions": list{cond("Suspended", "True")}}, Progressing, "Suspended says True"},
 
 		{"a new pod", "", "Pod", nil, nil, Progressing, "not running yet"},
+		{"a pod whose containers are made", "", "Pod", nil, unstarted("ContainerCreating", ""), Progressing, "not running yet"},
+		{"a pod without its image", "", "Pod", nil, unstarted("ErrImagePull", "rpc error: code = NotFound"), Progressing,
+			`container "web": image ngnix:1 cannot be pulled; correct its name or the pull secret`},
+		{"a pod still without its image", "", "Pod", nil, unstarted("ImagePullBackOff", "Back-off pulling image"), Progressing,
+			`container "web": image ngnix:1 cannot be pulled; correct its name or the pull secret`},
+		{"a pod without its secret", "", "Pod", nil, unstarted("CreateContainerConfigError", `secret "db" not found`), Progressing,
+			`container "web": CreateContainerConfigError: secret "db" not found`},
 		{"a pod without a node", "", "Pod", nil, object{"phase": "Pending", "conditions": list{cond("PodScheduled", "False")}}, Progressing, "PodScheduled says False"},
 		{"a pod that runs", "", "Pod", nil, object{"phase": "Running", "conditions": list{cond("Ready", "False")}}, Progressing, "Ready says False"},
 		{"a pod that is ready", "", "Pod", nil, object{"phase": "Running", "conditions": list{cond("Ready", "True")}}, Ready, ""},
