@@ -58,6 +58,11 @@ func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 	return outcome{}, true
 }
 
+// unwelcomeIn says that a namespace takes no new objects, and how to find out why.
+func unwelcomeIn(namespace string) string {
+	return fmt.Sprintf("namespace %s is being deleted; kubectl describe namespace %[1]s shows what it waits for", namespace)
+}
+
 // became says what an action or an error means for an object.
 func (p *pass) became(rule *rules.Rule, d *rules.Desired, did action, err error) outcome {
 	at := positionOf(rule, d)
@@ -74,7 +79,7 @@ func (p *pass) became(rule *rules.Rule, d *rules.Desired, did action, err error)
 		return at.says(waiting, reasonWaiting, "waits for the end of the %s that is being deleted", d.Child.GVK.Kind)
 	case unwelcome:
 		p.again(terminatingWait)
-		return at.says(waiting, reasonNamespaceEnding, "the namespace is being deleted")
+		return at.says(waiting, reasonNamespaceEnding, "%s", unwelcomeIn(d.Identity.Namespace))
 	case postponed:
 		return at.says(waiting, reasonWaiting, "waits until others of its kind can be created")
 	case outdated:

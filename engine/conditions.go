@@ -31,7 +31,7 @@ func (p *pass) conditions(list ConditionList, total outcome) []rules.Condition {
 		status = rules.True
 		total = outcome{reason: reasonReconciled, text: "all children are up to date and ready"}
 	}
-	message := brief(total.message())
+	message := total.brief()
 	all = append(all, rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: message})
 	switch total.state {
 	case progressing, waiting, retrying:

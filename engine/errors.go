@@ -214,7 +214,7 @@ func remedy(d *rules.Desired) string {
 	if d.Child.OnChange != rules.Apply {
 		return ""
 	}
-	return "; if this cannot be changed in place write onChange: replace"
+	return "; if it is immutable, set onChange: replace"
 }
 
 // causes returns the fields that an answer of the API server names.

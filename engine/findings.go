@@ -74,7 +74,7 @@ func (f *findings) decided(d *rules.Desired, did action, err error) {
 	case did == awaitingEnd:
 		note(Skipped, "waits for the end of the %s that is being deleted", d.Child.GVK.Kind)
 	case did == unwelcome:
-		note(Skipped, "the namespace is being deleted")
+		note(Skipped, "%s", unwelcomeIn(d.Identity.Namespace))
 	case did == postponed:
 		note(Skipped, "waits until others of its kind can be created")
 	case did == outdated:

@@ -39,10 +39,10 @@ type NoKindError struct {
 // Error names the kind, and what there is instead.
 func (e NoKindError) Error() string {
 	text := fmt.Sprintf("the API server does not know %s, kind %s", e.GVK.GroupVersion(), e.GVK.Kind)
-	if len(e.Served) > 0 {
-		text += fmt.Sprintf("; it serves version %s of it: name that one in the rules, or have the CustomResourceDefinition serve %s", strings.Join(e.Served, ", "), e.GVK.Version)
+	if len(e.Served) == 0 {
+		return text + "; apply its CustomResourceDefinition"
 	}
-	return text
+	return text + fmt.Sprintf("; it serves version %s of it: name that one in the rules, or have the CustomResourceDefinition serve %s", strings.Join(e.Served, ", "), e.GVK.Version)
 }
 
 // A ConditionList says how status.conditions of a kind may be written.

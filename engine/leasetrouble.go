@@ -15,10 +15,18 @@ import (
 type leaseTrouble struct {
 	log *slog.Logger
 
-	mu   sync.Mutex
-	last error     // why a request cannot succeed; nil: the Lease was written since
-	at   time.Time // when it was
+	mu      sync.Mutex
+	last    error     // why a request cannot succeed; nil: the Lease was written since
+	at      time.Time // when it was
+	since   time.Time // when the first of these requests was
+	told    bool
+	written bool // this process could write the Lease once
 }
+
+// leasePatience is how long a process that could write the Lease must have been denied
+// that before people are told. An API server that has just restarted denies everything
+// for some seconds. A process ends when it could not renew for renewDeadline.
+const leasePatience = renewDeadline / 2
 
 // A leaseRequest is what is done with the Lease.
 type leaseRequest int
@@ -28,19 +36,25 @@ const (
 	writing
 )
 
-// note takes the result of a request. What is forbidden is logged once.
+// note takes the result of a request. A denial that lasts is logged once.
 func (t *leaseTrouble) note(what leaseRequest, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case isForbidden(err), what == writing && apierrors.IsNotFound(err):
+		now := time.Now()
 		if t.last == nil {
-			t.log.Warn("cannot lead, will try again", "error", err,
-				"hint", "grant what reconcel rbac prints for the Lease, or start the only process with --leader-elect=false")
+			t.since = now
 		}
-		t.last, t.at = err, time.Now()
+		t.last, t.at = err, now
+		if t.told || t.written && now.Sub(t.since) < leasePatience {
+			return
+		}
+		t.told = true
+		t.log.Warn("cannot lead, will try again", "error", err,
+			"hint", "grant what reconcel rbac prints for the Lease, or start the only process with --leader-elect=false")
 	case err == nil && what == writing:
-		t.last = nil
+		t.last, t.told, t.written = nil, false, true
 	}
 }
 

@@ -181,13 +181,11 @@ func readiness(at position, d *rules.Desired) outcome {
 	if d.Readiness == rules.Ready {
 		return outcome{}
 	}
-	if d.Child.Many() {
-		at.subject += " " + name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
-	}
+	object := name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
 	if d.Readiness == rules.Stalled {
-		return at.says(stalled, reasonChildFailed, "%s", d.Reason)
+		return at.says(stalled, reasonChildFailed, "%s: %s", object, d.Reason)
 	}
-	return at.says(progressing, reasonProgressing, "%s", d.Reason)
+	return at.says(progressing, reasonProgressing, "%s: %s", object, d.Reason)
 }
 
 // shorten keeps a message from the API server, which may list many causes,

@@ -242,7 +242,7 @@ func (p *pass) unwatched(r *rules.RuleResult) (kind, why string) {
 	}
 	for _, l := range r.Rule.Lookups {
 		if err := p.unread[l]; err != nil {
-			return l.GVK.Kind, err.Error()
+			return l.GVK.Kind, permission(err).Error()
 		}
 	}
 	return "", ""

@@ -140,10 +140,10 @@ func (pk *primaryKind) unwatched(r *rules.RuleResult, namespace string) (kind, w
 		w := pk.children[child.GVK]
 		c := w.cached.Load()
 		if c == nil {
-			return child.GVK.Kind, w.trouble().Error()
+			return child.GVK.Kind, permission(w.trouble()).Error()
 		}
 		if err := c.blindSpot(r.Rule, namespace); err != nil {
-			return child.GVK.Kind, err.Error()
+			return child.GVK.Kind, permission(err).Error()
 		}
 	}
 	if r.Leaving {
@@ -151,7 +151,7 @@ func (pk *primaryKind) unwatched(r *rules.RuleResult, namespace string) (kind, w
 	}
 	for _, l := range r.Rule.Lookups {
 		if w := pk.lookups[l]; w.cached.Load() == nil {
-			return l.GVK.Kind, w.trouble().Error()
+			return l.GVK.Kind, permission(w.trouble()).Error()
 		}
 	}
 	return "", ""

@@ -35,7 +35,9 @@ func (p *pass) report(total outcome) {
 	switch total.state {
 	case ready:
 		p.reportRecovered()
-		p.reportSynced()
+		if !p.verdict.refusesAny(p.primary) {
+			p.reportSynced()
+		}
 		m.told, m.waitingSince = nil, time.Time{}
 	case waiting:
 		p.reportWaiting(total)
@@ -48,6 +50,9 @@ func (p *pass) report(total outcome) {
 // inherited returns the trouble of which the status tells, and so of which an
 // Event has told.
 func (p *pass) inherited() trouble {
+	if p.verdict.refusesAny(p.primary) {
+		return trouble{} // Another installation writes the status.
+	}
 	live := liveConditions(p.self.Object)
 	c, patience := live[conditionStalled], time.Duration(0)
 	if c["status"] != string(metav1.ConditionTrue) {
@@ -68,7 +73,7 @@ func (p *pass) inherited() trouble {
 
 // reportTrouble tells of trouble that is news.
 func (p *pass) reportTrouble(total outcome, what string) {
-	m, message := p.memory, brief(total.message())
+	m, message := p.memory, total.brief()
 	same := m.trouble.reason == total.reason && m.trouble.message == message
 	if same && !m.trouble.inherited {
 		return
@@ -138,6 +143,15 @@ func (p *pass) saysReady(generation int64) bool {
 // mostBrief is the length of a condition's message in bytes: kubectl get pads
 // every row to the longest one. The Event and the log have the whole.
 const mostBrief = 160
+
+// brief returns the message for a condition. If it is too long, the rule and the child
+// are left out first: the cause and the remedy must not be cut off for them.
+func (o outcome) brief() string {
+	if whole := brief(o.message()); o.named || len(o.at.prefix())+len(brief(o.text)) <= mostBrief {
+		return whole
+	}
+	return brief(o.text)
+}
 
 // patterns are what the API server adds to the name of a format: an example and
 // the regular expression.

@@ -119,7 +119,7 @@ func TestRefusedChangeTellsTheRemedy(t *testing.T) {
 	w.is(widgets, "one", "Ready", "True")
 	w.patch(widgets, "one", `{"spec":{"app":"y"}}`)
 	w.is(widgets, "one", "Stalled", "True")
-	w.tells("one", "Deployment/"+w.namespace+"/one: the API server refuses the change of spec.selector; if this cannot be changed in place write onChange: replace")
+	w.tells("one", "Deployment/"+w.namespace+"/one: the API server refuses the change of spec.selector; if it is immutable, set onChange: replace")
 	w.told("Widget", "one", "Refused")
 	w.patch(widgets, "one", `{"spec":{"app":"x"}}`)
 	w.is(widgets, "one", "Ready", "True")
