@@ -14,7 +14,8 @@ import (
 func newLog(w io.Writer, s *settings) *slog.Logger {
 	log := slog.New(newHandler(w, s, slog.Level(s.logLevel)))
 	slog.SetDefault(log)
-	klog.SetSlogLogger(slog.New(newHandler(w, s, max(slog.LevelWarn, slog.Level(s.logLevel)))))
+	client := newHandler(w, s, max(slog.LevelWarn, slog.Level(s.logLevel)))
+	klog.SetSlogLogger(slog.New(&damped{client, &repeats{}}))
 	return log
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine"
@@ -206,6 +207,8 @@ var nowhereInstalled = "no installation of reconcel is found in the cluster: the
 func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamespace string) error {
 	installations, unread := r.installations(ctx, q, contextNamespace)
 	switch {
+	case unread != nil && r.kinds == nil && !apierrors.IsForbidden(unread):
+		return fmt.Errorf("the inventory of reconcel, which says what to list, cannot be read: %w", unread)
 	case unread != nil && r.kinds == nil:
 		return fmt.Errorf("without -f the kinds come from the inventory of an installation: %w", unread)
 	case unread != nil:
