@@ -1,0 +1,271 @@
+//go:build integration
+
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"reconcel/internal/devcluster"
+)
+
+// mostCommands is within how many commands an operator finds cause and remedy.
+const mostCommands = 3
+
+// A section is a part of docs/troubleshooting.md: one trouble.
+type section struct {
+	title    string
+	commands []transcript
+	remedies []string
+}
+
+// A transcript is a command and the lines that it prints, as the page shows them.
+type transcript struct {
+	command string
+	lines   []string
+}
+
+// sectionsOf reads the page. Blocks of console are transcripts, and those of sh are
+// remedies.
+func sectionsOf(page string) (all []section) {
+	all = []section{{title: "Troubleshooting"}}
+	block := ""
+	for line := range strings.Lines(page) {
+		line = strings.TrimSuffix(line, "\n")
+		last := &all[len(all)-1]
+		fence, isFence := strings.CutPrefix(line, "```")
+		command, isCommand := strings.CutPrefix(line, "$ ")
+		title, isTitle := strings.CutPrefix(line, "## ")
+		switch {
+		case isFence:
+			block = fence
+		case block == "sh":
+			last.remedies = append(last.remedies, line)
+		case block == "console" && isCommand:
+			last.commands = append(last.commands, transcript{command: command})
+		case block == "console" && line != "" && line != "...":
+			t := &last.commands[len(last.commands)-1]
+			t.lines = append(t.lines, line)
+		case isTitle:
+			all = append(all, section{title: title})
+		}
+	}
+	return all
+}
+
+// varying is what differs from one run to the next.
+var varying = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`[\w-]+_[0-9a-f]{8}-[0-9a-f-]{27}`), "PROCESS"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`), "TIME"},
+	{regexp.MustCompile(`\w{3}, \d\d \w{3} \d{4} [\d:]+ [+-]\d{4}`), "TIME"},
+	{regexp.MustCompile(`\d+\.\d+\.\d+\.\d+(:\d+)?`), "ADDRESS"},
+	{regexp.MustCompile(`\b\d+[dhms](\d+[hms])?\b`), "AGE"},
+	{regexp.MustCompile(`\(x\d+ over AGE\)`), ""},
+	{regexp.MustCompile(`shop-[a-z0-9]+-[a-z0-9]{5}\b`), "POD"},
+	{regexp.MustCompile(`\b\d+ objects belong`), "N objects belong"},
+	{regexp.MustCompile(`\s+`), " "},
+}
+
+// invariable returns what of a line is the same in each run.
+func invariable(line string) string {
+	for _, v := range varying {
+		line = v.pattern.ReplaceAllString(line, v.by)
+	}
+	return strings.TrimSpace(line)
+}
+
+// A nightShift is an operator with a page, kubectl, the log and reconcel status.
+type nightShift struct {
+	*operator
+	path string // of reconcel and kubectl
+}
+
+// newNightShift has a cluster with one trouble in each namespace, and reconcel at
+// work on it.
+func newNightShift(t *testing.T) (n *nightShift, leader *replica) {
+	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"controller", "second:system:masters", "operator:system:masters"}})
+	if cluster.Borrowed() {
+		t.Skip("a borrowed cluster's API server cannot be stopped")
+	}
+	n = &nightShift{operator: &operator{&reviewer{T: t, cluster: cluster, binary: buildBinary(t), folder: t.TempDir(), kubeconfig: cluster.UserKubeconfig(t, "operator")}}}
+	if err := os.CopyFS(n.folder, os.DirFS("testdata/trouble")); err != nil {
+		t.Fatal(err)
+	}
+	supervisor, err := filepath.Abs("../bin/devcluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.path = filepath.Dir(n.binary)
+	kubectl := "#!/bin/sh\nexec " + supervisor + ` kubectl --kubeconfig="$KUBECONFIG" "$@"` + "\n"
+	if err := os.WriteFile(filepath.Join(n.path, "kubectl"), []byte(kubectl), 0o700); err != nil { //nolint:gosec // It is run.
+		t.Fatal(err)
+	}
+	n.must("kubectl apply -f namespaces.yaml && kubectl apply -f crds/websites.yaml -f roles.yaml")
+	n.must("kubectl wait --for=condition=Established crd/websites.web.acme.io")
+	n.must("kubectl delete namespace archive --wait=false && kubectl apply -f resources.yaml")
+	leader = n.run("controller")
+	if err := os.Symlink(leader.log, filepath.Join(n.folder, "reconcel.log")); err != nil {
+		t.Fatal(err)
+	}
+	return n, leader
+}
+
+// run starts a process as a user.
+func (n *nightShift) run(user string, args ...string) *replica {
+	n.Helper()
+	r := startIn(n.T, n.binary, n.cluster, user, append([]string{"-f", filepath.Join(n.folder, "rules.yaml"), "--namespace=reconcel-system", "--listen=off"}, args...)...)
+	r.says(n.T, "msg=running", 30*time.Second)
+	return r
+}
+
+// types types a command into a terminal.
+func (n *nightShift) types(command string) (string, error) {
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Dir = n.folder
+	cmd.Env = append(os.Environ(), "PATH="+n.path+":"+os.Getenv("PATH"), "KUBECONFIG="+n.kubeconfig)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// must types a command that has to succeed.
+func (n *nightShift) must(command string) string {
+	n.Helper()
+	out, err := n.types(command)
+	if err != nil {
+		n.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	return out
+}
+
+// sees types the commands of a section, and compares what they print with the page.
+func (n *nightShift) sees(s section) {
+	n.Helper()
+	if len(s.commands) > mostCommands {
+		n.Errorf("%s: cause and remedy take %d commands", s.title, len(s.commands))
+	}
+	for _, t := range s.commands {
+		if len(t.lines) == 0 {
+			out, _ := n.types(t.command)
+			n.Errorf("%s: the page does not show what $ %s prints:\n%s", s.title, t.command, out)
+			continue
+		}
+		out, missing := "", ""
+		for began := time.Now(); time.Since(began) < 40*time.Second; rest(n.T, 200*time.Millisecond) {
+			out, _ = n.types(t.command) // The code of reconcel status is 1.
+			if missing = missingLine(out, t.lines); missing == "" {
+				break
+			}
+		}
+		if missing != "" {
+			n.Errorf("%s: $ %s\ndoes not print the line\n%s\nbut\n%s", s.title, t.command, missing, out)
+		}
+	}
+}
+
+// missingLine returns the first line that the output does not have.
+func missingLine(out string, lines []string) string {
+	has := map[string]bool{}
+	for line := range strings.Lines(out) {
+		has[invariable(line)] = true
+	}
+	for _, line := range lines {
+		if !has[invariable(line)] {
+			return line
+		}
+	}
+	return ""
+}
+
+// fights changes a field of a child until that is Contested.
+func (n *nightShift) fights() {
+	n.Helper()
+	for i := range 60 {
+		n.must(fmt.Sprintf(`kubectl patch deployment -n fight shop --field-manager=autoscaler --type=merge -p '{"spec":{"replicas":%d}}'`, 2+i%4))
+		if strings.Contains(n.must("kubectl get website -n fight shop"), "Contested") {
+			return
+		}
+	}
+	n.Fatal("it was not Contested")
+}
+
+// spoils gives Pods the status of a kubelet that cannot pull their image.
+func (n *nightShift) spoils() {
+	n.Helper()
+	n.must("kubectl wait -n image --for=create deployment/shop --timeout=30s && kubectl wait -n image --for=condition=Available deployment/shop --timeout=30s")
+	n.must("kubectl wait -n worker --for=create pod/shop-worker --timeout=30s && kubectl wait -n worker --for=condition=Ready pod/shop-worker --timeout=30s")
+	web := strings.TrimSpace(n.must("kubectl get pods -n image -o name"))
+	for pod, container := range map[string]string{web + " -n image": "web", "pod/shop-worker -n worker": "worker"} {
+		n.must(fmt.Sprintf(`kubectl patch %s --subresource=status --type=merge -p '{"status":{"phase":"Pending",
+			"conditions":[{"type":"Ready","status":"False","reason":"ContainersNotReady"}],
+			"containerStatuses":[{"name":%q,"image":"ngnix:1.27","imageID":"","ready":false,"restartCount":0,
+				"state":{"waiting":{"reason":"ImagePullBackOff","message":"Back-off pulling image \"ngnix:1.27\""}}}]}}'`, pod, container))
+	}
+}
+
+// TestTroubleshooting has an operator follow docs/troubleshooting.md: each trouble is
+// injected, the commands of the page show what the page says, and its remedies help.
+func TestTroubleshooting(t *testing.T) {
+	t.Parallel()
+	page := sectionsOf(readFile(t, "../docs/troubleshooting.md"))
+	n, leader := newNightShift(t)
+	n.spoils()
+	n.must("kubectl wait -n immutable --for=condition=Ready website/shop --timeout=30s")
+	n.must(`kubectl patch website -n immutable shop --type=merge -p '{"spec":{"track":"canary"}}'`)
+	n.fights()
+
+	troubles := 0
+	for _, s := range page {
+		if len(s.commands) > 0 {
+			troubles++
+		}
+		n.meets(s)
+		if len(s.remedies) > 0 {
+			n.must(strings.Join(s.remedies, "\n"))
+		}
+	}
+	if troubles < 12 {
+		t.Errorf("the page has %d troubles", troubles)
+	}
+	n.becomes(0, []string{`^leader of reconcel-system/reconcel: .* leads, renewed`, `^13 ready of 13 resources of 1 kind$`})
+	if log := readFile(t, leader.log); strings.Contains(log, "cannot lead") || strings.Contains(log, "lost permission") {
+		t.Error("the restart of the API server was told as lost permissions")
+	}
+}
+
+// meets injects what a section needs for its time, and reads the section.
+func (n *nightShift) meets(s section) {
+	n.Helper()
+	switch s.title {
+	case "Two installations": // Nothing may be left for the second one to make.
+		n.must("kubectl wait --for=condition=Ready website/shop -n budget --timeout=40s && kubectl wait --for=condition=Ready website/shop -n ingress --timeout=20s")
+		second := n.run("second", "--name=second")
+		n.sees(s)
+		second.signal(n.T, syscall.SIGTERM)
+		if err := second.ends(n.T, 20*time.Second); err != nil {
+			n.Error(err)
+		}
+		if log := readFile(n.T, second.log); strings.Contains(log, "msg=recovered") || strings.Contains(log, "msg=synced") {
+			n.Error("an installation whose rules are refused tells of resources")
+		}
+	case "The API server does not answer":
+		if err := n.cluster.Stop("kube-apiserver"); err != nil {
+			n.Fatal(err)
+		}
+		n.sees(s)
+		if err := n.cluster.Start("kube-apiserver"); err != nil {
+			n.Fatal(err)
+		}
+	default:
+		n.sees(s)
+	}
+}
