@@ -74,6 +74,23 @@ func newBriefWorld(t *testing.T, crd, rulesText string) *briefWorld {
 	for i := range manyBriefs {
 		crd += fmt.Sprintf("              f%d: {type: string, maxLength: 3}\n", i)
 	}
+	w, err := world.New(world.Options{Program: briefRules(t, rulesText), Kinds: kindsOf(t, crd)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Thing",
+		"metadata": map[string]any{"name": "one", "namespace": "default"}, "spec": map[string]any{"value": "ab"}}}
+	if _, err := w.Cluster().Put(u); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, w)
+	resource := runtimeschema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "things"}
+	return &briefWorld{t, w, w.Cluster().Client("other").Resource(resource).Namespace("default")}
+}
+
+// kindsOf are Kubernetes' own and that of a CRD.
+func kindsOf(t *testing.T, crd string) *sim.Kinds {
+	t.Helper()
 	var object map[string]any
 	if err := yaml.Unmarshal([]byte(crd), &object); err != nil {
 		t.Fatal(err)
@@ -86,18 +103,7 @@ func newBriefWorld(t *testing.T, crd, rulesText string) *briefWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := world.New(world.Options{Program: briefRules(t, rulesText), Kinds: kinds})
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Thing",
-		"metadata": map[string]any{"name": "one", "namespace": "default"}, "spec": map[string]any{"value": "ab"}}}
-	if _, err := w.Cluster().Put(u); err != nil {
-		t.Fatal(err)
-	}
-	settle(t, w)
-	resource := runtimeschema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "things"}
-	return &briefWorld{t, w, w.Cluster().Client("other").Resource(resource).Namespace("default")}
+	return kinds
 }
 
 func briefRules(t *testing.T, text string) *rules.Program {

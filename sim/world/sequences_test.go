@@ -11,15 +11,12 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"reconcel/rules"
-	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
 	"reconcel/sim"
 	"reconcel/sim/world"
@@ -126,19 +123,8 @@ func TestSequences(t *testing.T) {
 
 func (s *sequence) begin() {
 	s.Helper()
-	var crd map[string]any
-	if err := yaml.Unmarshal([]byte(boxCRD), &crd); err != nil {
-		s.Fatal(err)
-	}
-	set, err := schema.New(schema.Sources{CRDs: []map[string]any{crd}})
-	if err != nil {
-		s.Fatal(err)
-	}
-	kinds, err := sim.NewKinds(set)
-	if err != nil {
-		s.Fatal(err)
-	}
-	if s.world, err = world.New(world.Options{Program: s.program(), Kinds: kinds}); err != nil {
+	var err error
+	if s.world, err = world.New(world.Options{Program: s.program(), Kinds: kindsOf(s.T, boxCRD)}); err != nil {
 		s.Fatal(err)
 	}
 	s.createBox()
