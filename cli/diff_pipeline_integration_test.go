@@ -30,7 +30,7 @@ func TestDiffInAPipeline(t *testing.T) {
 		stderr string
 	}{
 		{"an immutable field", r.rules("immutable.yaml", foo, "app: nginx", "app: other"), 4,
-			"refused deployment Deployment/example-foo", "write onChange: replace", ": refused: "},
+			"refused deployment Deployment/example-foo", "set onChange: replace", ": refused: "},
 		{"a name that somebody else holds", r.rules("held.yaml", accountRules, `"${self.metadata.name}-once"`, "kube-root-ca.crt"), 4,
 			"refused once ConfigMap/kube-root-ca.crt", "already exists, managed by", ": refused: "},
 		{"an expression that fails", r.rules("failing.yaml", accountRules, `{a: "1"}`, `{a: "${self.data.nope}"}`), 4,

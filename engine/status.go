@@ -35,6 +35,10 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 		return total // The kind's schema is not known yet; asked again when it is.
 	}
 	err := p.say(ctx, *list, total, now)
+	if contested, ok := errors.AsType[*contestedError](err); ok && total.state == stalled {
+		p.again(contested.wait)
+		return total // What is wrong already says more, and does not come and go.
+	}
 	total = both(total, p.outcomeOf(err))
 	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && *list != NoConditions {
 		p.unsay(terminal)
