@@ -43,17 +43,17 @@ func (p *pass) awaited(r *rules.RuleResult, o *object, id rules.Identity) (why s
 		if own && c.Child.ID != o.child() || !own && !p.fails(c) || c.Child.Interchangeable() || !c.Renders(id.GVK.GroupKind()) {
 			continue
 		}
-		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child) }) {
+		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child.ID, o.child()) }) {
 			return fmt.Sprintf("child %q may take its place, and does not exist yet", c.Child.ID)
 		}
 	}
 	return ""
 }
 
-// made reports whether an object exists that was made from a child.
-func (p *pass) made(id rules.Identity, from *rules.Child) bool {
+// made reports whether an object exists that was made from one of some children.
+func (p *pass) made(id rules.Identity, children ...string) bool {
 	live := p.observed(id).Object
-	return live != nil && (&object{Unstructured: unstructured.Unstructured{Object: live}}).child() == from.ID
+	return live != nil && slices.Contains(children, (&object{Unstructured: unstructured.Unstructured{Object: live}}).child())
 }
 
 // fails reports whether a child could not be rendered or written in this pass.
