@@ -44,7 +44,7 @@ defaults and admission count, and nothing is written.
 
 What waits for something else is listed on stderr, and is not a difference. So is
 what fails (an expression, a check) and what is refused: by the API server, or
-because somebody else holds the name. Left out are managedFields, versions,
+because another manager holds the name. Left out are managedFields, versions,
 times, the status of children, and the conditions Ready, Reconciling and Stalled.
 The values of Secrets are not shown.
 
@@ -131,7 +131,7 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 		return nil, err
 	}
 	if missing := d.preview.Missing(); len(missing) > 0 {
-		d.tell("not compared: what becomes of the objects of rules that the inventory knows and these files do not have: %s", strings.Join(missing, ", "))
+		d.tell("not compared: objects of rules that are in the inventory and not in these files: %s", strings.Join(missing, ", "))
 	}
 	compareAll(ctx, chosen, progress)
 	return chosen, nil

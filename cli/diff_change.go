@@ -45,7 +45,7 @@ type action string
 const (
 	actionCreated    action = "created"
 	actionConfigured action = "configured"
-	actionReplaced   action = "replaced" // deleted and created anew
+	actionReplaced   action = "replaced" // deleted and created again
 	actionDeleted    action = "deleted"
 	actionAdopted    action = "adopted"
 	actionUnchanged  action = "unchanged" // by a write that changes nothing

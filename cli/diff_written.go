@@ -135,7 +135,7 @@ func (p *primaryDiff) decide(c *change, w *written) {
 	first, last := w.first(), w.last()
 	switch {
 	case last.Deletes() && w.anew != nil:
-		c.Action, c.Reason = actionReplaced, "deleted and created anew"
+		c.Action, c.Reason = actionReplaced, "deleted and created again"
 	case last.Deletes():
 		c.Action, c.Reason = actionDeleted, "no rule renders it any more"
 		if p.self.GetDeletionTimestamp() != nil {

@@ -200,7 +200,7 @@ func (r resource) Delete(ctx context.Context, name string, options metav1.Delete
 	return err
 }
 
-var errUnused = errors.New("an engine does not do that: it is not implemented")
+var errUnused = errors.New("the engine does not make this request")
 
 // unused are the methods that an engine does not call.
 type unused struct{}
