@@ -9,7 +9,7 @@ import (
 
 // conditionsBlock is what a version of a CRD needs for reconcel to report on its
 // resources, and for kubectl get to show it. It is indented as an entry of
-// spec.versions, and stands in docs/crd.md too.
+// spec.versions, and stands in docs/how-to/crd.md too.
 const conditionsBlock = `    subresources:
       status: {}
     additionalPrinterColumns:

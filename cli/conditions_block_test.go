@@ -44,8 +44,8 @@ spec:
 	if found := (loading{program: program, sources: sources}).check(set); len(found.Errors)+len(found.Warnings) > 0 {
 		t.Errorf("errors %v, warnings %v", found.Errors, found.Warnings)
 	}
-	doc, err := os.ReadFile("../docs/crd.md")
+	doc, err := os.ReadFile("../docs/how-to/crd.md")
 	if err != nil || !strings.Contains(string(doc), conditionsBlock) {
-		t.Errorf("docs/crd.md does not have the block: %v", err)
+		t.Errorf("docs/how-to/crd.md does not have the block: %v", err)
 	}
 }

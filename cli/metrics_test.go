@@ -61,7 +61,7 @@ func TestMetricsAreNamedRight(t *testing.T) {
 	}
 	operations := read("../docs/operations.md")
 	for file, text := range map[string]string{
-		"alerts.yaml": read("../deploy/alerts.yaml"), "operations.md": operations, "semantics.md": read("../docs/semantics.md"),
+		"alerts.yaml": read("../deploy/alerts.yaml"), "operations.md": operations, "semantics.md": read("../docs/reference/reconciliation.md"),
 	} {
 		for _, name := range metricName.FindAllString(text, -1) {
 			if !slices.Contains(names, name) {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A row is one line of the tables of docs/functions.md.
+// A row is one line of the tables of docs/reference/functions.md.
 type row struct {
 	line     int
 	function string // as the page writes it, with backticks
@@ -31,7 +31,7 @@ var (
 // examples read.
 func readFunctionsPage(t *testing.T) ([]row, variables) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/functions.md")
+	page, err := os.ReadFile("../../docs/reference/functions.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func TestJSONSchemaRefuses(t *testing.T) {
 // TestJSONSchemaDescribesAll requires a description of every key, and every key
 // to stand in the reference.
 func TestJSONSchemaDescribesAll(t *testing.T) {
-	reference, err := os.ReadFile("../../docs/rules.md")
+	reference, err := os.ReadFile("../../docs/reference/rules.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestJSONSchemaDescribesAll(t *testing.T) {
 			}
 			// The reference leaves the parts of label selectors to Kubernetes.
 			if !strings.Contains(path, ".selector.") && !bytes.Contains(reference, []byte(p.name)) {
-				t.Errorf("docs/rules.md says nothing of %s.%s", path, p.name)
+				t.Errorf("docs/reference/rules.md says nothing of %s.%s", path, p.name)
 			}
 			walk(path+"."+p.name, p.value)
 		}

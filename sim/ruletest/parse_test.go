@@ -87,7 +87,7 @@ func TestReferenceIsComplete(t *testing.T) {
 	if bare := ruletest.Undescribed(); len(bare) > 0 {
 		t.Errorf("without a description: %s", strings.Join(bare, ", "))
 	}
-	reference, err := os.ReadFile("../../docs/testing.md")
+	reference, err := os.ReadFile("../../docs/reference/tests.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestReferenceIsComplete(t *testing.T) {
 			properties, _ := value["properties"].(map[string]any)
 			for name := range properties {
 				if !bytes.Contains(reference, []byte("`"+name+"`")) {
-					t.Errorf("docs/testing.md says nothing of %s", name)
+					t.Errorf("docs/reference/tests.md says nothing of %s", name)
 				}
 			}
 			for _, v := range value {

@@ -39,7 +39,7 @@ func TestStories(t *testing.T) {
 // TestPageOfAutoscaling compares the rule on the page with the one that is
 // tested.
 func TestPageOfAutoscaling(t *testing.T) {
-	if !strings.Contains(contents(t, "../../docs/autoscaling.md"), "```yaml\n"+contents(t, stories+"autoscaler/rules.yaml")+"```\n") {
+	if !strings.Contains(contents(t, "../../docs/how-to/autoscaling.md"), "```yaml\n"+contents(t, stories+"autoscaler/rules.yaml")+"```\n") {
 		t.Error("the page has another rule than testdata/stories/autoscaler")
 	}
 }
