@@ -17,6 +17,7 @@ import (
 
 	"reconcel/engine"
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // granted lets the ServiceAccount deployer of a namespace write what the rules of
@@ -70,7 +71,7 @@ func signature(r devcluster.Request) string {
 func (w *world) writtenAs(since time.Time) map[string]map[string]int {
 	w.Helper()
 	all := map[string]map[string]int{}
-	for _, r := range w.writes(since) {
+	for _, r := range w.Writes(since) {
 		if all[r.As] == nil {
 			all[r.As] = map[string]int{}
 		}
@@ -83,8 +84,8 @@ func (w *world) writtenAs(since time.Time) map[string]map[string]int {
 // tells as whom.
 func TestAWholeLifeAsAnAccount(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
-	w.create(granted)
+	w.CRD(widgetCRD)
+	w.Create(granted)
 	since := time.Now()
 	many := "  - id: many\n    replicas: self.spec.count\n    template:\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {generateName: \"${self.metadata.name}-many-\"}\n"
 	deployment := "  - id: web\n    template:\n      apiVersion: apps/v1\n      kind: Deployment\n      metadata: {name: \"${self.metadata.name}-web\"}\n" +
@@ -95,24 +96,24 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 		return as("NAMESPACE/deployer", widgetRules("", children...)) + finalizeJob("60s", "false") + "  teardown: ordered\n"
 	}
 	in := w.run(patching(source(append(children, configMapChild("past", "${self.metadata.name}-past"))...)))
-	before := w.create(free("one-free", ""))
-	one := w.create(widget("one", "value: first, count: 5"))
-	w.is(widgets, "one", "Ready", "True")
+	before := w.Create(free("one-free", ""))
+	one := w.Create(widget("one", "value: first, count: 5"))
+	w.Is(widgets, "one", "Ready", "True")
 	w.label(widgets, "one", "value", "first")
-	w.has(configs, "one-free", map[string]any{"metadata.uid": before.GetUID(), "data.value": "first"})
+	w.Has(configs, "one-free", map[string]any{"metadata.uid": before.GetUID(), "data.value": "first"})
 
 	// Drift, also of managedFields and of a field that excludes ours.
-	w.patch(configs, "one-a", `{"data":{"value":"edited"},"metadata":{"managedFields":[{}]}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "first"})
-	w.eventually("the lost owner of the fields to be gone", func() error {
-		for _, entry := range w.get(configs, "one-a").GetManagedFields() {
+	w.Patch(configs, "one-a", `{"data":{"value":"edited"},"metadata":{"managedFields":[{}]}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "first"})
+	w.Eventually("the lost owner of the fields to be gone", func() error {
+		for _, entry := range w.Get(configs, "one-a").GetManagedFields() {
 			if entry.Manager == "before-first-apply" {
 				return errors.New("it is there")
 			}
 		}
 		return nil
 	})
-	_, err := w.resource(deployments).Patch(w.Context(), "one-web", types.JSONPatchType,
+	_, err := w.Resource(deployments).Patch(w.Context(), "one-web", types.JSONPatchType,
 		[]byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/env/0","value":{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}}]`),
 		metav1.PatchOptions{FieldManager: "driver"})
 	if err != nil {
@@ -122,11 +123,11 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 
 	// Change, scale, replace.
 	replaced := w.uid(configs, "one-r")
-	w.patch(widgets, "one", `{"spec":{"value":"second","count":2}}`)
+	w.Patch(widgets, "one", `{"spec":{"value":"second","count":2}}`)
 	w.another(configs, "one-r", replaced)
-	w.has(configs, "one-r", map[string]any{"data.value": "second"})
-	w.is(widgets, "one", "Ready", "True")
-	w.eventually("three of five replicas to go", func() error {
+	w.Has(configs, "one-r", map[string]any{"data.value": "second"})
+	w.Is(widgets, "one", "Ready", "True")
+	w.Eventually("three of five replicas to go", func() error {
 		count := 0
 		for name := range w.ownedOrTracked(one) {
 			if strings.HasPrefix(name, "one-many-") {
@@ -143,15 +144,15 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 
 	// Prune and unpatch, and the end.
 	w.run(source(children...))
-	w.lacks(configs, "one-past")
+	w.Lacks(configs, "one-past")
 	w.label(widgets, "one", "value", "")
-	w.is(widgets, "one", "Ready", "True")
+	w.Is(widgets, "one", "Ready", "True")
 	w.settles()
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
 	w.gone(widgets, "one")
 
 	all := w.writtenAs(since)
-	account := "system:serviceaccount:" + w.namespace + ":deployer"
+	account := "system:serviceaccount:" + w.Namespace + ":deployer"
 	for _, what := range []string{"create configmaps", "patch configmaps", "patch configmaps dry", "delete configmaps", "create jobs", "delete jobs",
 		"create deployments", "patch deployments", "delete deployments", "patch widgets by rule"} {
 		if all[account][what] == 0 {
@@ -172,7 +173,7 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 			t.Errorf("%d × %s was made as ourselves", n, what)
 		}
 	}
-	for _, r := range w.writes(since) {
+	for _, r := range w.Writes(since) {
 		if r.Resource == "configmaps" && r.As == "" && r.Verb != "create" && r.Name != "reconcel-inventory" || r.Code >= 400 && r.Code != 409 && r.Code != 422 {
 			t.Errorf("%s %s as %q: %d %s", r, r.Name, r.As, r.Code, r.Message)
 		}
@@ -196,11 +197,11 @@ func TestRemovedRuleGoesAsItsAccount(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.crd(widgetCRD)
-			w.create(granted)
+			w.CRD(widgetCRD)
+			w.Create(granted)
 			in := w.run(patching(as(c.account, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))) + "  onRuleRemoval: delete\n")
-			w.create(widget("one", "value: x"))
-			w.is(widgets, "one", "Ready", "True")
+			w.Create(widget("one", "value: x"))
+			w.Is(widgets, "one", "Ready", "True")
 			w.label(widgets, "one", "value", "x")
 			w.settles()
 			since := time.Now()
@@ -212,9 +213,9 @@ func TestRemovedRuleGoesAsItsAccount(t *testing.T) {
 			}
 			w.gone(configs, "one-a")
 			w.label(widgets, "one", "value", "")
-			w.forgets(w.own("widget-NAMESPACE"))
+			w.forgets(w.Fill("widget-NAMESPACE"))
 			all := w.writtenAs(since)
-			account := "system:serviceaccount:" + w.namespace + ":deployer"
+			account := "system:serviceaccount:" + w.Namespace + ":deployer"
 			for _, what := range []string{"delete configmaps", "patch widgets by rule"} {
 				if all[account][what] == 0 || all[""][what] > 0 {
 					t.Errorf("%s: %d times as the account, and %d times as ourselves", what, all[account][what], all[""][what])
@@ -230,7 +231,7 @@ func TestRemovedRuleGoesAsItsAccount(t *testing.T) {
 // ownedOrTracked returns the ConfigMaps of a primary by name.
 func (w *world) ownedOrTracked(primary *unstructured.Unstructured) map[string]types.UID {
 	w.Helper()
-	list, err := w.resource(configs).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule=" + w.own("widget-NAMESPACE")})
+	list, err := w.Resource(configs).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule=" + w.Fill("widget-NAMESPACE")})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -248,26 +249,26 @@ func (w *world) ownedOrTracked(primary *unstructured.Unstructured) map[string]ty
 // not do yet heals when it is granted.
 func TestAccountOfEachNamespace(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
-	namespace := w.create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: other-}\n").GetName()
-	t.Cleanup(func() { _ = w.client.Resource(namespacesResource).Delete(context.Background(), namespace, deleteNow) })
+	w.CRD(widgetCRD)
+	namespace := w.Create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: other-}\n").GetName()
+	t.Cleanup(func() { _ = w.Client.Resource(namespacesResource).Delete(context.Background(), namespace, deleteNow) })
 	other := w.in(namespace)
-	w.create(granted)
+	w.Create(granted)
 	source := func(account string) string {
 		return strings.Replace(as(account, widgetRules("", configMapChild("a", "${self.metadata.name}-a"))),
 			"namespaces: [NAMESPACE]", "namespaces: [NAMESPACE, "+namespace+"]", 1)
 	}
 	in := w.run(source("deployer"))
-	w.create(widget("one", "value: x"))
-	other.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	other.is(widgets, "one", "Stalled", "True")
+	w.Create(widget("one", "value: x"))
+	other.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	other.Is(widgets, "one", "Stalled", "True")
 	other.saysOf(widgets, "Stalled", "Forbidden", `User "system:serviceaccount:`+namespace+`:deployer" cannot patch resource "configmaps"`)
-	other.lacks(configs, "one-a")
+	other.Lacks(configs, "one-a")
 
-	other.create(granted)
+	other.Create(granted)
 	started := time.Now()
-	other.is(widgets, "one", "Ready", "True")
+	other.Is(widgets, "one", "Ready", "True")
 	if took := time.Since(started); took > time.Minute {
 		t.Errorf("it took %s to heal", took)
 	}
@@ -276,26 +277,26 @@ func TestAccountOfEachNamespace(t *testing.T) {
 	// Another account is no reason to write anything.
 	since := time.Now()
 	w.reload(in, source("other"))
-	w.rest(2 * time.Second)
-	for _, r := range append(w.writes(since), other.writes(since)...) {
+	w.Rest(2 * time.Second)
+	for _, r := range append(w.Writes(since), other.Writes(since)...) {
 		if r.Resource != "events" {
 			t.Errorf("%s %s after another account was named", r, r.Name)
 		}
 	}
-	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
+	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
 	w.saysOf(widgets, "Stalled", "Forbidden", ":other")
-	w.has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
 }
 
 // An engine that may not act as an account says so, and heals.
 func TestAccountThatMayNotBeActedAs(t *testing.T) {
 	w := newWorld(t)
-	if w.cluster.Borrowed() {
+	if w.Cluster.Borrowed() {
 		t.Skip("a borrowed cluster may not give out tokens")
 	}
-	w.crd(widgetCRD)
-	w.create(granted)
-	w.create(`
+	w.CRD(widgetCRD)
+	w.Create(granted)
+	w.Create(`
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: controller}
@@ -317,15 +318,15 @@ subjects: [{kind: ServiceAccount, name: controller, namespace: NAMESPACE}]
 `)
 	t.Cleanup(func() {
 		for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
-			_ = w.resource(gvk("rbac.authorization.k8s.io/v1", kind)).Delete(context.Background(), "account-"+w.namespace, deleteNow)
+			_ = w.Resource(e2e.GVK("rbac.authorization.k8s.io/v1", kind)).Delete(context.Background(), "account-"+w.Namespace, deleteNow)
 		}
 	})
 	w.runWith(engine.Options{Config: w.configOf("controller")}, as("NAMESPACE/deployer", widgetRules("", configMapChild("a", "${self.metadata.name}-a"))))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Stalled", "True")
-	w.saysOf(widgets, "Stalled", "Forbidden", "may not act as ServiceAccount "+w.namespace+"/deployer: grant the verb impersonate on it, as reconcel rbac prints it")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Stalled", "True")
+	w.saysOf(widgets, "Stalled", "Forbidden", "may not act as ServiceAccount "+w.Namespace+"/deployer: grant the verb impersonate on it, as reconcel rbac prints it")
 
-	w.create(`
+	w.Create(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: impersonate}
@@ -338,11 +339,11 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: impersonate}
 subjects: [{kind: ServiceAccount, name: controller, namespace: NAMESPACE}]
 `)
 	started := time.Now()
-	w.is(widgets, "one", "Ready", "True")
+	w.Is(widgets, "one", "Ready", "True")
 	if took := time.Since(started); took > time.Minute {
 		t.Errorf("it took %s to heal", took)
 	}
-	w.has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
 }
 
 // configOf returns a client configuration with a token of a ServiceAccount.
@@ -351,12 +352,12 @@ func (w *world) configOf(account string) *rest.Config {
 	request := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": account},
 	}}
-	made, err := w.resource(gvk("v1", "ServiceAccount")).Create(w.Context(), request, metav1.CreateOptions{}, "token")
+	made, err := w.Resource(e2e.GVK("v1", "ServiceAccount")).Create(w.Context(), request, metav1.CreateOptions{}, "token")
 	if err != nil {
 		w.Fatal(err)
 	}
-	config := &rest.Config{Host: w.cluster.Config().Host}
-	config.CAData, config.CAFile = w.cluster.Config().CAData, w.cluster.Config().CAFile
+	config := &rest.Config{Host: w.Cluster.Config().Host}
+	config.CAData, config.CAFile = w.Cluster.Config().CAData, w.Cluster.Config().CAFile
 	config.BearerToken, _, _ = unstructured.NestedString(made.Object, "status", "token")
 	return config
 }
@@ -364,15 +365,15 @@ func (w *world) configOf(account string) *rest.Config {
 // The account in the namespace of a primary that is in none is nobody's.
 func TestAccountInNoNamespace(t *testing.T) {
 	w := newWorld(t)
-	w.crd(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
-	name := w.namespace + "-lone"
+	w.CRD(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
+	name := w.Namespace + "-lone"
 	rule := strings.Replace(as("deployer", widgetRules("selector: {matchLabels: {lone: NAMESPACE}}", "")), "  children:\n", "  patch: {metadata: {labels: {touched: \"yes\"}}}\n", 1)
 	w.run(strings.NewReplacer("kind: Widget", "kind: Global", "    namespaces: [NAMESPACE]\n", "").Replace(rule))
-	w.create(strings.Replace(widget(name, "value: x"), "kind: Widget\nmetadata: {", "kind: Global\nmetadata: {labels: {lone: NAMESPACE}, ", 1))
-	t.Cleanup(func() { _ = w.resource(globals).Delete(context.Background(), name, deleteNow) })
-	w.is(globals, name, "Stalled", "True")
+	w.Create(strings.Replace(widget(name, "value: x"), "kind: Widget\nmetadata: {", "kind: Global\nmetadata: {labels: {lone: NAMESPACE}, ", 1))
+	t.Cleanup(func() { _ = w.Resource(globals).Delete(context.Background(), name, deleteNow) })
+	w.Is(globals, name, "Stalled", "True")
 	w.says(globals, name, "Stalled", "True", `serviceAccountName: "deployer" is in the namespace of the primary, and that is in none: write namespace/deployer`)
-	if labels := w.get(globals, name).GetLabels(); labels["touched"] != "" {
+	if labels := w.Get(globals, name).GetLabels(); labels["touched"] != "" {
 		t.Errorf("it was patched: %v", labels)
 	}
 }

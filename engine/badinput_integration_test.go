@@ -42,7 +42,7 @@ rules:
 // and Event, and everything that exists stays as it is.
 func TestBadInput(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(pool)
 	for _, tc := range []struct{ name, bad, says string }{
 		{"negative", `{"spec":{"spare":-1}}`, `child "spare": replicas: must be at least 0 and at most 500`},
@@ -55,16 +55,16 @@ func TestBadInput(t *testing.T) {
 		{"elsewhere", `{"spec":{"place":"kube-system"}}`, `child "placed": metadata.namespace: it is another namespace than the primary's, and allow.namespaces does not name it`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := &world{T: t, cluster: w.cluster, namespace: w.namespace, client: w.client, mapper: w.mapper}
-			w.create(widget(tc.name, "workers: [a, b], spare: 2"))
-			w.is(widgets, tc.name, "Ready", "True")
+			w := &world{World: w.Within(t)}
+			w.Create(widget(tc.name, "workers: [a, b], spare: 2"))
+			w.Is(widgets, tc.name, "Ready", "True")
 			before := w.ownedBy(tc.name)
 			if len(before) != 5 {
 				t.Fatalf("%d children: %v", len(before), before)
 			}
-			w.patch(widgets, tc.name, tc.bad)
-			w.is(widgets, tc.name, "Stalled", "True")
-			w.says(widgets, tc.name, "Stalled", "True", w.own(tc.says))
+			w.Patch(widgets, tc.name, tc.bad)
+			w.Is(widgets, tc.name, "Stalled", "True")
+			w.says(widgets, tc.name, "Stalled", "True", w.Fill(tc.says))
 			w.told("Widget", tc.name, "RuleError")
 			after := w.ownedBy(tc.name)
 			for name, uid := range before {
@@ -75,7 +75,7 @@ func TestBadInput(t *testing.T) {
 			if len(after) != len(before) {
 				t.Errorf("children were made: %v, there were %v", after, before)
 			}
-			w.delete(widgets, tc.name)
+			w.Delete(widgets, tc.name)
 		})
 	}
 }
@@ -83,7 +83,7 @@ func TestBadInput(t *testing.T) {
 // ownedBy returns the UIDs of the ConfigMaps that a primary owns.
 func (w *world) ownedBy(primary string) map[string]types.UID {
 	w.Helper()
-	list, err := w.resource(configs).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule"})
+	list, err := w.Resource(configs).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule"})
 	if err != nil {
 		w.Fatal(err)
 	}

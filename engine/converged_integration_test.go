@@ -15,8 +15,8 @@ import (
 // rest: no write while the engine runs, and none when another one takes over.
 func TestConvergedMeansConverged(t *testing.T) {
 	w := newWorld(t)
-	w.crd(w.fooCRD())
-	w.crd(widgetCRD)
+	w.CRD(w.fooCRD())
+	w.CRD(widgetCRD)
 	var children []string
 	for _, v := range variants {
 		children = append(children, v.child("rest-"+v.id))
@@ -26,25 +26,25 @@ func TestConvergedMeansConverged(t *testing.T) {
 	in := w.run(all)
 	// First the Foo: one of the children is a quota, under which no Pod of its
 	// Deployment would be admitted any more.
-	w.create(exampleFoo)
-	w.is(foos, "example", "Ready", "True")
-	w.create(widget("parent", "x: y"))
-	w.eventually("every child to exist", func() error {
+	w.Create(exampleFoo)
+	w.Is(foos, "example", "Ready", "True")
+	w.Create(widget("parent", "x: y"))
+	w.Eventually("every child to exist", func() error {
 		for _, v := range variants {
-			if w.get(v.gvk(t), "rest-"+v.id) == nil {
+			if w.Get(v.gvk(t), "rest-"+v.id) == nil {
 				return fmt.Errorf("%s does not", v.id)
 			}
 		}
 		return nil
 	})
 	w.settles()
-	w.silent(30 * time.Second)
+	w.Silent(30 * time.Second)
 
 	in.stop()
 	since := time.Now()
 	in = w.run(all)
-	w.silent(10 * time.Second)
-	if found := w.writes(since); len(found) > 0 {
+	w.Silent(10 * time.Second)
+	if found := w.Writes(since); len(found) > 0 {
 		t.Errorf("%d writes after the restart: %v", len(found), devcluster.Tally(found))
 	}
 	in.stop()
@@ -53,8 +53,8 @@ func TestConvergedMeansConverged(t *testing.T) {
 // settles waits until the engine has written nothing for two seconds.
 func (w *world) settles() {
 	w.Helper()
-	w.eventually("the engine to come to rest", func() error {
-		if found := w.writes(time.Now().Add(-2 * time.Second)); len(found) > 0 {
+	w.Eventually("the engine to come to rest", func() error {
+		if found := w.Writes(time.Now().Add(-2 * time.Second)); len(found) > 0 {
 			return fmt.Errorf("still at it: %v", devcluster.Tally(found))
 		}
 		return nil
@@ -65,17 +65,17 @@ func (w *world) settles() {
 // status when it is made, and again when it changes.
 func TestWritesPerResource(t *testing.T) {
 	w := newWorld(t)
-	w.crd(w.fooCRD())
+	w.CRD(w.fooCRD())
 	w.run(fooRules)
 	since := time.Now()
-	w.create(exampleFoo)
-	w.is(foos, "example", "Ready", "True")
+	w.Create(exampleFoo)
+	w.Is(foos, "example", "Ready", "True")
 	w.settles()
-	t.Logf("create: %v", devcluster.Tally(w.writes(since)))
+	t.Logf("create: %v", devcluster.Tally(w.Writes(since)))
 	since = time.Now()
-	w.patch(foos, "example", `{"spec":{"replicas":2}}`)
-	w.has(foos, "example", map[string]any{"status.availableReplicas": 2})
-	w.is(foos, "example", "Ready", "True")
+	w.Patch(foos, "example", `{"spec":{"replicas":2}}`)
+	w.Has(foos, "example", map[string]any{"status.availableReplicas": 2})
+	w.Is(foos, "example", "Ready", "True")
 	w.settles()
-	t.Logf("update: %v", devcluster.Tally(w.writes(since)))
+	t.Logf("update: %v", devcluster.Tally(w.Writes(since)))
 }

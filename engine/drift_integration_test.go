@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"reconcel/internal/e2e"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -75,14 +77,14 @@ func (v variant) child(name string) string {
 // ours away is repaired, and what does not causes no write at all.
 func TestDrift(t *testing.T) {
 	w := newWorldAlone(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	children := make([]string, len(variants))
 	for i, v := range variants {
 		children[i] = v.child("drift-" + v.id)
 	}
 	w.run(widgetRules("when: self.metadata.name == 'parent'", children...))
-	w.create(widget("parent", "x: y"))
-	w.eventually("every child to exist", func() error {
+	w.Create(widget("parent", "x: y"))
+	w.Eventually("every child to exist", func() error {
 		for _, v := range variants {
 			if w.child(v) == nil {
 				return fmt.Errorf("%s does not", v.id)
@@ -102,8 +104,8 @@ func TestDrift(t *testing.T) {
 			w.write(t, v, foreign)
 		}
 	}
-	w.rest(3 * time.Second)
-	for _, r := range w.writes(since) {
+	w.Rest(3 * time.Second)
+	for _, r := range w.Writes(since) {
 		// The parent's status follows its children, one of which rolls out anew.
 		if r.Group != "events.k8s.io" && r.Subresource != "status" {
 			t.Errorf("a harmless change caused %s of %s", r, r.Name)
@@ -112,19 +114,19 @@ func TestDrift(t *testing.T) {
 }
 
 func (v variant) gvk(t *testing.T) schema.GroupVersionKind {
-	return parse(t, strings.ReplaceAll(v.template, "NAME", "x"))[0].GroupVersionKind()
+	return e2e.Parse(t, strings.ReplaceAll(v.template, "NAME", "x"))[0].GroupVersionKind()
 }
 
 func (w *world) child(v variant) *unstructured.Unstructured {
 	w.Helper()
-	return w.get(v.gvk(w.T), "drift-"+v.id)
+	return w.Get(v.gvk(w.T), "drift-"+v.id)
 }
 
 // repairs makes a foreign write and waits until the object is again as it was.
 func (w *world) repairs(t *testing.T, v variant, foreign string) {
 	before := ours(w.child(v))
 	w.write(t, v, foreign)
-	took := w.eventually("the repair", func() error {
+	took := w.Eventually("the repair", func() error {
 		u := w.child(v)
 		if u == nil {
 			return fmt.Errorf("it is gone")
@@ -193,7 +195,7 @@ func item(key string, list any) any {
 // write is one foreign write.
 func (w *world) write(t *testing.T, v variant, foreign string) {
 	t.Helper()
-	resource, name := w.resource(v.gvk(t)), "drift-"+v.id
+	resource, name := w.Resource(v.gvk(t)), "drift-"+v.id
 	options := metav1.PatchOptions{FieldManager: "foreigner"}
 	force := true
 	var err error

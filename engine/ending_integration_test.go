@@ -10,11 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"reconcel/internal/e2e"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-var jobs = gvk("batch/v1", "Job")
+var jobs = e2e.GVK("batch/v1", "Job")
 
 // finalizeJob is an entry of finalize that takes as long as a Pod does, or for
 // ever if it is suspended.
@@ -34,10 +37,10 @@ func finalizeJob(timeout string, suspended string) string {
 }
 
 // gone waits until an object does not exist at all any more.
-func (w *world) gone(kind schemaGVK, name string) {
+func (w *world) gone(kind schema.GroupVersionKind, name string) {
 	w.Helper()
-	w.eventually(kind.Kind+" "+name+" to be gone", func() error {
-		if w.get(kind, name) != nil {
+	w.Eventually(kind.Kind+" "+name+" to be gone", func() error {
+		if w.Get(kind, name) != nil {
 			return errors.New("it exists")
 		}
 		return nil
@@ -45,10 +48,10 @@ func (w *world) gone(kind schemaGVK, name string) {
 }
 
 // finalizers waits until an object carries exactly these.
-func (w *world) finalizers(kind schemaGVK, name string, want ...string) {
+func (w *world) finalizers(kind schema.GroupVersionKind, name string, want ...string) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("%s %s to have finalizers %v", kind.Kind, name, want), func() error {
-		u := w.get(kind, name)
+	w.Eventually(fmt.Sprintf("%s %s to have finalizers %v", kind.Kind, name, want), func() error {
+		u := w.Get(kind, name)
 		if u == nil {
 			return errors.New("it does not exist")
 		}
@@ -60,19 +63,19 @@ func (w *world) finalizers(kind schemaGVK, name string, want ...string) {
 }
 
 // deleteWith deletes an object, and does not wait.
-func (w *world) deleteWith(kind schemaGVK, name string, policy metav1.DeletionPropagation) {
+func (w *world) deleteWith(kind schema.GroupVersionKind, name string, policy metav1.DeletionPropagation) {
 	w.Helper()
-	if err := w.resource(kind).Delete(w.Context(), name, metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
+	if err := w.Resource(kind).Delete(w.Context(), name, metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
 		w.Fatal(err)
 	}
 }
 
 // saysOf waits until a condition of the primary one has a reason and a message that
 // holds some text.
-func (w *world) saysOf(kind schemaGVK, conditionType, reason, text string) {
+func (w *world) saysOf(kind schema.GroupVersionKind, conditionType, reason, text string) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("%s one to say %s", kind.Kind, reason), func() error {
-		u := w.get(kind, "one")
+	w.Eventually(fmt.Sprintf("%s one to say %s", kind.Kind, reason), func() error {
+		u := w.Get(kind, "one")
 		if u == nil {
 			return errors.New("it does not exist")
 		}
@@ -80,7 +83,7 @@ func (w *world) saysOf(kind schemaGVK, conditionType, reason, text string) {
 		for _, c := range list {
 			entry := c.(map[string]any)
 			if entry["type"] == conditionType && entry["reason"] == reason &&
-				(strings.Contains(fmt.Sprint(entry["message"]), text) || w.noted(kind.Kind, "one", text)) {
+				(strings.Contains(fmt.Sprint(entry["message"]), text) || w.HasNote(kind.Kind, "one", text)) {
 				return nil
 			}
 		}
@@ -90,26 +93,26 @@ func (w *world) saysOf(kind schemaGVK, conditionType, reason, text string) {
 
 func TestFinalizeRunsBeforeEverythingGoes(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("60s", "false"))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
-	if w.get(jobs, "one-backup") != nil {
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.finalizers(widgets, "one", w.Fill("reconcel.dev/widget-NAMESPACE"))
+	if w.Get(jobs, "one-backup") != nil {
 		t.Fatal("the Job was made while the Widget lives")
 	}
-	if a := w.get(configs, "one-a"); len(a.GetOwnerReferences()) > 0 || a.GetAnnotations()["reconcel.dev/orphan"] != "" {
+	if a := w.Get(configs, "one-a"); len(a.GetOwnerReferences()) > 0 || a.GetAnnotations()["reconcel.dev/orphan"] != "" {
 		t.Errorf("the child is not tracked by its annotation alone: %v", a.Object["metadata"])
 	}
 	w.settles()
 	since, backup := time.Now(), w.watch(jobs, "one-backup")
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
-	w.eventually("the Job to succeed", backup.succeeded)
+	w.Eventually("the Job to succeed", backup.succeeded)
 	w.gone(widgets, "one")
 	w.gone(configs, "one-a")
 	w.gone(jobs, "one-backup")
 	made := 0
-	for _, r := range w.writes(since) {
+	for _, r := range w.Writes(since) {
 		if r.Resource == "jobs" && r.Verb == "patch" {
 			made++
 		}
@@ -121,22 +124,22 @@ func TestFinalizeRunsBeforeEverythingGoes(t *testing.T) {
 
 func TestFinalizeHoldsTheChildrenInForeground(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("60s", "true"))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	w.deleteWith(widgets, "one", metav1.DeletePropagationForeground)
-	w.has(jobs, "one-backup", nil)
-	w.saysOf(widgets, "Reconciling", "Finalizing", "Job/"+w.namespace+"/one-backup")
+	w.Has(jobs, "one-backup", nil)
+	w.saysOf(widgets, "Reconciling", "Finalizing", "Job/"+w.Namespace+"/one-backup")
 	w.saysOf(widgets, "Ready", "Finalizing", "until ")
 	w.settles()
-	w.quiet(2 * time.Second)
-	if a := w.get(configs, "one-a"); a == nil || a.GetDeletionTimestamp() != nil {
+	w.Quiet(2 * time.Second)
+	if a := w.Get(configs, "one-a"); a == nil || a.GetDeletionTimestamp() != nil {
 		t.Error("the child went before finalize was done")
 	}
 	// Nothing of it is repaired, made or changed any more.
-	w.patch(configs, "one-a", `{"data":{"value":"edited"}}`)
-	w.patch(jobs, "one-backup", `{"spec":{"suspend":false}}`)
+	w.Patch(configs, "one-a", `{"data":{"value":"edited"}}`)
+	w.Patch(jobs, "one-backup", `{"spec":{"suspend":false}}`)
 	w.gone(widgets, "one")
 	w.gone(configs, "one-a")
 	w.gone(jobs, "one-backup")
@@ -144,10 +147,10 @@ func TestFinalizeHoldsTheChildrenInForeground(t *testing.T) {
 
 func TestFinalizeTimesOut(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("2s", "true"))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
 	w.gone(widgets, "one")
 	w.gone(configs, "one-a")
@@ -160,18 +163,18 @@ func TestFinalizeTimesOut(t *testing.T) {
 
 func TestFinalizeOutlivesARestart(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("60s", "true")
 	in := w.run(source)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
-	w.has(jobs, "one-backup", nil)
-	uid := w.get(jobs, "one-backup").GetUID()
+	w.Has(jobs, "one-backup", nil)
+	uid := w.Get(jobs, "one-backup").GetUID()
 	in.stop()
-	w.has(configs, "one-a", nil)
-	w.patch(jobs, "one-backup", `{"spec":{"suspend":false}}`)
-	w.has(jobs, "one-backup", map[string]any{"status.succeeded": 1, "metadata.uid": uid})
+	w.Has(configs, "one-a", nil)
+	w.Patch(jobs, "one-backup", `{"spec":{"suspend":false}}`)
+	w.Has(jobs, "one-backup", map[string]any{"status.succeeded": 1, "metadata.uid": uid})
 	w.run(source)
 	w.gone(widgets, "one")
 	w.gone(configs, "one-a")
@@ -182,21 +185,21 @@ func TestFinalizeOutlivesARestart(t *testing.T) {
 // children are still going.
 func TestFinalizeIsDoneOnce(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("60s", "false")
 	in := w.run(source)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.patch(configs, "one-a", `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Patch(configs, "one-a", `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
-	w.saysOf(widgets, "Ready", "Deleting", "ConfigMap/"+w.namespace+"/one-a")
+	w.saysOf(widgets, "Ready", "Deleting", "ConfigMap/"+w.Namespace+"/one-a")
 	in.stop()
-	w.delete(jobs, "one-backup")
+	w.Delete(jobs, "one-backup")
 	w.gone(jobs, "one-backup")
 	since := time.Now()
 	w.run(source)
 	w.settles()
-	w.patch(configs, "one-a", `{"metadata":{"finalizers":null}}`)
+	w.Patch(configs, "one-a", `{"metadata":{"finalizers":null}}`)
 	w.gone(widgets, "one")
 	if n := w.applies(since, "jobs"); n > 0 {
 		t.Errorf("the Job was made again %d times", n)
@@ -212,103 +215,103 @@ func after(child, id string) string {
 
 func TestOrderedTeardown(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	orphan := strings.Replace(configMapChild("o", "${self.metadata.name}-o"), "    template:", "    onDelete: orphan\n    template:", 1)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), after(configMapChild("b", "${self.metadata.name}-b"), "a"),
 		after(configMapChild("c", "${self.metadata.name}-c"), "b"), orphan) + orderedTeardown)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.finalizers(widgets, "one", w.Fill("reconcel.dev/widget-NAMESPACE"))
 	for _, name := range []string{"one-a", "one-b", "one-c"} {
-		w.patch(configs, name, `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
+		w.Patch(configs, name, `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
 	}
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
 	order := []string{"one-c", "one-b", "one-a"}
 	for i, name := range order {
-		w.eventually(name+" to be on its way out", func() error {
-			if u := w.get(configs, name); u == nil || u.GetDeletionTimestamp() == nil {
+		w.Eventually(name+" to be on its way out", func() error {
+			if u := w.Get(configs, name); u == nil || u.GetDeletionTimestamp() == nil {
 				return errors.New("it is not")
 			}
 			return nil
 		})
 		w.saysOf(widgets, "Ready", "Deleting", name)
-		w.rest(500 * time.Millisecond)
+		w.Rest(500 * time.Millisecond)
 		for _, later := range order[i+1:] {
-			if u := w.get(configs, later); u == nil || u.GetDeletionTimestamp() != nil {
+			if u := w.Get(configs, later); u == nil || u.GetDeletionTimestamp() != nil {
 				t.Errorf("%s goes before %s is gone", later, name)
 			}
 		}
-		w.patch(configs, name, `{"metadata":{"finalizers":null}}`)
+		w.Patch(configs, name, `{"metadata":{"finalizers":null}}`)
 		w.gone(configs, name)
 	}
 	w.gone(widgets, "one")
-	w.rest(time.Second)
-	if w.get(configs, "one-o") == nil {
+	w.Rest(time.Second)
+	if w.Get(configs, "one-o") == nil {
 		t.Error("the orphan has gone, too")
 	}
 }
 
 func TestFinalizerGoesWhenNothingNeedsIt(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	rest := finalizeJob("60s", "true")
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + rest)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.finalizers(widgets, "one", w.Fill("reconcel.dev/widget-NAMESPACE"))
 	in.stop()
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.finalizers(widgets, "one")
-	if u := w.get(configs, "one-a"); len(u.GetOwnerReferences()) != 1 || u.GetAnnotations()["reconcel.dev/owner"] != "" {
+	if u := w.Get(configs, "one-a"); len(u.GetOwnerReferences()) != 1 || u.GetAnnotations()["reconcel.dev/owner"] != "" {
 		t.Errorf("the child does not belong by owner reference again: %v", u.Object["metadata"])
 	}
 	w.settles()
-	w.delete(widgets, "one")
+	w.Delete(widgets, "one")
 	w.gone(configs, "one-a")
 }
 
 func TestLeavingWithFinalize(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	orphan := strings.Replace(configMapChild("o", "${self.metadata.name}-o"), "    template:", "    onDelete: orphan\n    template:", 1)
 	w.run(widgetRules("when: self.spec.?enabled.orValue(true)", configMapChild("a", "${self.metadata.name}-a"), orphan) + finalizeJob("60s", "false") +
 		"  patch: {metadata: {labels: {patched: \"yes\"}}}\n")
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.has(widgets, "one", map[string]any{"metadata.labels.patched": "yes"})
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Has(widgets, "one", map[string]any{"metadata.labels.patched": "yes"})
 	for range 2 { // Coming back, and leaving again.
 		since := time.Now()
-		w.patch(widgets, "one", `{"spec":{"enabled":false}}`)
+		w.Patch(widgets, "one", `{"spec":{"enabled":false}}`)
 		w.gone(configs, "one-a")
 		w.gone(jobs, "one-backup")
 		w.finalizers(widgets, "one")
-		if u := w.get(widgets, "one"); len(u.GetLabels()) > 0 || len(u.GetAnnotations()) > 0 {
+		if u := w.Get(widgets, "one"); len(u.GetLabels()) > 0 || len(u.GetAnnotations()) > 0 {
 			t.Errorf("something is left on the Widget: %v", u.Object["metadata"])
 		}
 		if n := w.applies(since, "jobs"); n != 1 {
 			t.Errorf("the Job was applied %d times", n)
 		}
-		if w.get(configs, "one-o") == nil {
+		if w.Get(configs, "one-o") == nil {
 			t.Error("the orphan has gone, too")
 		}
 		w.settles()
-		w.patch(widgets, "one", `{"spec":{"enabled":true}}`)
-		w.has(configs, "one-a", nil)
-		w.finalizers(widgets, "one", w.own("reconcel.dev/widget-NAMESPACE"))
-		w.is(widgets, "one", "Ready", "True")
+		w.Patch(widgets, "one", `{"spec":{"enabled":true}}`)
+		w.Has(configs, "one-a", nil)
+		w.finalizers(widgets, "one", w.Fill("reconcel.dev/widget-NAMESPACE"))
+		w.Is(widgets, "one", "Ready", "True")
 	}
 }
 
 func TestFinalizeInAnEndingNamespace(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
-	ns := w.create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: ending-}\n").GetName()
+	w.CRD(widgetCRD)
+	ns := w.Create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: ending-}\n").GetName()
 	source := strings.ReplaceAll(widgetRules("", configMapChild("a", "${self.metadata.name}-a"))+finalizeJob("60s", "true"), "NAMESPACE", ns)
 	in := w.run(source)
 	ending := w.in(ns)
-	ending.create(widget("one", "value: x"))
-	ending.is(widgets, "one", "Ready", "True")
-	if err := w.client.Resource(namespacesResource).Delete(t.Context(), ns, deleteNow); err != nil {
+	ending.Create(widget("one", "value: x"))
+	ending.Is(widgets, "one", "Ready", "True")
+	if err := w.Client.Resource(namespacesResource).Delete(t.Context(), ns, deleteNow); err != nil {
 		t.Fatal(err)
 	}
 	ending.gone(widgets, "one")
@@ -321,22 +324,22 @@ func TestFinalizeInAnEndingNamespace(t *testing.T) {
 // children are still going, because somebody has taken our finalizer off.
 func TestNameIsTakenAgainAtOnce(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + orderedTeardown)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	w.settles()
-	w.patch(configs, "one-a", `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
-	w.delete(widgets, "one")
+	w.Patch(configs, "one-a", `{"metadata":{"finalizers":["test.reconcel.dev/hold"]}}`)
+	w.Delete(widgets, "one")
 	w.saysOf(widgets, "Ready", "Deleting", "one-a")
-	w.patch(widgets, "one", `{"metadata":{"finalizers":null}}`)
+	w.Patch(widgets, "one", `{"metadata":{"finalizers":null}}`)
 	w.gone(widgets, "one")
-	again := w.create(widget("one", "value: z"))
-	w.is(widgets, "one", "Reconciling", "True")
-	w.patch(configs, "one-a", `{"metadata":{"finalizers":null}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "z"})
-	w.is(widgets, "one", "Ready", "True")
-	if owner := w.get(configs, "one-a").GetAnnotations()["reconcel.dev/owner"]; !strings.HasPrefix(owner, string(again.GetUID())) {
+	again := w.Create(widget("one", "value: z"))
+	w.Is(widgets, "one", "Reconciling", "True")
+	w.Patch(configs, "one-a", `{"metadata":{"finalizers":null}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "z"})
+	w.Is(widgets, "one", "Ready", "True")
+	if owner := w.Get(configs, "one-a").GetAnnotations()["reconcel.dev/owner"]; !strings.HasPrefix(owner, string(again.GetUID())) {
 		t.Errorf("it belongs to %s", owner)
 	}
 }
@@ -344,11 +347,11 @@ func TestNameIsTakenAgainAtOnce(t *testing.T) {
 // TestRefusedFinalizeTimesOut has an entry of finalize that cannot be made.
 func TestRefusedFinalizeTimesOut(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + strings.Replace(finalizeJob("4s", "true"), "restartPolicy: Never", "restartPolicy: Always", 1))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.delete(widgets, "one")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Delete(widgets, "one")
 	w.saysOf(widgets, "Ready", "Finalizing", "restartPolicy")
 	w.gone(widgets, "one")
 	w.gone(configs, "one-a")
@@ -359,36 +362,36 @@ func TestRefusedFinalizeTimesOut(t *testing.T) {
 // name of a child: it is left where it is when the primary goes.
 func TestForeignObjectHoldsUpNothing(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.metadata.name}-b")) + orderedTeardown)
-	w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-a}\ndata: {mine: \"yes\"}\n")
-	w.create(widget("one", "value: x"))
-	w.has(configs, "one-b", nil)
+	w.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-a}\ndata: {mine: \"yes\"}\n")
+	w.Create(widget("one", "value: x"))
+	w.Has(configs, "one-b", nil)
 	w.told("Widget", "one", "ErrResourceExists")
-	w.delete(widgets, "one")
+	w.Delete(widgets, "one")
 	w.gone(widgets, "one")
 	w.gone(configs, "one-b")
-	w.has(configs, "one-a", map[string]any{"data.mine": "yes"})
+	w.Has(configs, "one-a", map[string]any{"data.mine": "yes"})
 }
 
 // TestEndIsGoneOnWithFromAnywhere stops the engine sooner and later after the
 // deletion, again and again.
 func TestEndIsGoneOnWithFromAnywhere(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"), after(configMapChild("b", "${self.metadata.name}-b"), "a")) +
 		finalizeJob("60s", "false") + orderedTeardown
 	in := w.run(source)
 	for i := range 6 {
-		w.create(widget(fmt.Sprint("w", i), "value: x"))
-		w.is(widgets, fmt.Sprint("w", i), "Ready", "True")
+		w.Create(widget(fmt.Sprint("w", i), "value: x"))
+		w.Is(widgets, fmt.Sprint("w", i), "Ready", "True")
 	}
 	for i := range 6 {
 		w.deleteWith(widgets, fmt.Sprint("w", i), metav1.DeletePropagationBackground)
-		w.rest(time.Duration(i) * 15 * time.Millisecond)
+		w.Rest(time.Duration(i) * 15 * time.Millisecond)
 		in.stop()
 		in = w.run(source)
-		w.rest(time.Duration(i) * 150 * time.Millisecond)
+		w.Rest(time.Duration(i) * 150 * time.Millisecond)
 		in.stop()
 		in = w.run(source)
 	}

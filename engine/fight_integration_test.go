@@ -40,18 +40,18 @@ rules:
 // won within a minute.
 func TestTwoInstallationsFight(t *testing.T) {
 	w := newWorldAlone(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	resources := 20
 	if os.Getenv("RECONCEL_SOAK") != "" {
 		resources = 50
 	}
 	for i := range resources {
-		w.create(widget(fmt.Sprintf("w%02d", i), "x: y"))
+		w.Create(widget(fmt.Sprintf("w%02d", i), "x: y"))
 	}
 	first := w.runWith(engine.Options{Name: "first"}, fighting("one"))
-	w.eventually("all children to be there", func() error {
+	w.Eventually("all children to be there", func() error {
 		for i := range resources {
-			if w.get(configs, fmt.Sprintf("w%02d", i)) == nil {
+			if w.Get(configs, fmt.Sprintf("w%02d", i)) == nil {
 				return fmt.Errorf("w%02d is not", i)
 			}
 		}
@@ -64,19 +64,19 @@ func TestTwoInstallationsFight(t *testing.T) {
 	w.within(30*time.Second, "both to say Contested of all", func() error {
 		for in, other := range map[*instance]string{first: "second", second: "first"} {
 			for i := range resources {
-				line := fmt.Sprintf("object=Widget/%s/w%02d", w.namespace, i)
-				if !in.says("reason=Contested", line, fmt.Sprintf(`reconcel \"%s/%s\" changed data.owner`, w.namespace, other)) {
+				line := fmt.Sprintf("object=Widget/%s/w%02d", w.Namespace, i)
+				if !in.says("reason=Contested", line, fmt.Sprintf(`reconcel \"%s/%s\" changed data.owner`, w.Namespace, other)) {
 					return fmt.Errorf("nothing about w%02d and %s", i, other)
 				}
 			}
 		}
 		return nil
 	})
-	w.rest(time.Until(began.Add(time.Minute)))
+	w.Rest(time.Until(began.Add(time.Minute)))
 	w.wrote(began, time.Now(), 30)
 	if os.Getenv("RECONCEL_SOAK") != "" {
 		later := time.Now()
-		w.rest(5 * time.Minute)
+		w.Rest(5 * time.Minute)
 		w.wrote(later, time.Now(), 2*6)
 	}
 
@@ -84,7 +84,7 @@ func TestTwoInstallationsFight(t *testing.T) {
 	w.within(time.Minute, "the first to have won", func() error {
 		for i := range resources {
 			name := fmt.Sprintf("w%02d", i)
-			if !first.says("msg=recovered", fmt.Sprintf("object=Widget/%s/%s", w.namespace, name), "was=Contested") {
+			if !first.says("msg=recovered", fmt.Sprintf("object=Widget/%s/%s", w.Namespace, name), "was=Contested") {
 				return fmt.Errorf("%s has not recovered", name)
 			}
 		}
@@ -92,15 +92,15 @@ func TestTwoInstallationsFight(t *testing.T) {
 	})
 	for i := range resources {
 		name := fmt.Sprintf("w%02d", i)
-		w.has(configs, name, map[string]any{"data.owner": "one"})
-		w.is(widgets, name, "Ready", "True")
+		w.Has(configs, name, map[string]any{"data.owner": "one"})
+		w.Is(widgets, name, "Ready", "True")
 	}
 }
 
 // within is eventually with a bound of the test's own.
 func (w *world) within(d time.Duration, what string, check func() error) {
 	w.Helper()
-	if took := w.eventually(what, check); took > d {
+	if took := w.Eventually(what, check); took > d {
 		w.Errorf("%s took %s, want at most %s", what, took.Round(time.Second), d)
 	}
 }
@@ -125,7 +125,7 @@ func (in *instance) says(texts ...string) bool {
 func (w *world) wrote(from, to time.Time, most int) {
 	w.Helper()
 	counts := map[string]int{}
-	for _, r := range w.writes(from) {
+	for _, r := range w.Writes(from) {
 		if r.Received.Before(to) && r.Resource != "events" {
 			counts[r.Resource+"/"+r.Subresource+" "+r.Name]++
 		}
@@ -141,5 +141,5 @@ func (w *world) wrote(from, to time.Time, most int) {
 		}
 		highest = max(highest, n)
 	}
-	w.Logf("at most %d writes of one object in %s: %v", highest, to.Sub(from).Round(time.Second), devcluster.Tally(w.writes(from)))
+	w.Logf("at most %d writes of one object in %s: %v", highest, to.Sub(from).Round(time.Second), devcluster.Tally(w.Writes(from)))
 }

@@ -13,7 +13,7 @@ import (
 // objects for the primary's.
 func TestForgedMarksAreNobodysBusiness(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	rules := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + `  finalize:
   - id: end
     timeout: 1m
@@ -23,16 +23,16 @@ func TestForgedMarksAreNobodysBusiness(t *testing.T) {
       metadata: {name: "${self.metadata.name}-end"}
 `
 	w.run(rules)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	uid, child := w.get(widgets, "one").GetUID(), w.get(configs, "one-a")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	uid, child := w.Get(widgets, "one").GetUID(), w.Get(configs, "one-a")
 	rule := child.GetLabels()["reconcel.dev/rule"]
 	for i, owner := range []string{
 		fmt.Sprintf("%s/Widget.test.reconcel.dev/nowhere/nothing", uid),
-		fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/nothing", uid, w.namespace),
-		fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/one", uid, w.namespace),
+		fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/nothing", uid, w.Namespace),
+		fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/one", uid, w.Namespace),
 	} {
-		w.create(fmt.Sprintf(`
+		w.Create(fmt.Sprintf(`
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -42,13 +42,13 @@ metadata:
 data: {mine: "yes"}
 `, i, rule, owner))
 	}
-	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "y"})
-	w.rest(2 * time.Second)
-	if now := w.get(configs, "one-a"); now == nil || now.GetUID() != child.GetUID() {
+	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "y"})
+	w.Rest(2 * time.Second)
+	if now := w.Get(configs, "one-a"); now == nil || now.GetUID() != child.GetUID() {
 		t.Errorf("a forged mark has cost the child: %v", now)
 	}
 	for i := range 3 {
-		w.has(configs, fmt.Sprintf("forged-%d", i), map[string]any{"data.mine": "yes"})
+		w.Has(configs, fmt.Sprintf("forged-%d", i), map[string]any{"data.mine": "yes"})
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-type schemaGVK = schema.GroupVersionKind
-
 var (
 	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	configMapsResource = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}

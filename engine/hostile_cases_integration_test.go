@@ -73,18 +73,18 @@ var hostileRules = []hostileRule{
 func (h *hostile) values() []any {
 	owner := h.neighbour()
 	all := []any{
-		nil, true, -1, 501, 1 << 40, 1.5, "", " ", ".", "..", "*", "kube-system", "default", h.other, h.namespace, "victim",
+		nil, true, -1, 501, 1 << 40, 1.5, "", " ", ".", "..", "*", "kube-system", "default", h.other, h.Namespace, "victim",
 		"/kube-system", "../kube-system", "../../kube-system/configmaps/" + "target", "kube-system/configmaps/target", "..%2fkube-system", "%2e%2e", "kube%2dsystem", "kube-system?x=y", "kube-system#x",
 		"UPPER", "trailing-", "-leading", "a_b", strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("x", 300),
 		"kube-system\n", "a\nb: c", "x\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: pwned}\n", "x\", namespace: \"kube-system", "${self.metadata.uid}", "{{ .Values }}",
 		"ünïcode", "kube‐system", "\u0000", "\u202ekube-system", "true", "null",
 		map[string]any{}, map[string]any{"namespace": "kube-system"}, map[string]any{"a": nil}, map[string]any{"a": 1}, map[string]any{"": "x"}, map[string]any{"a/b/c": "d"},
 		map[string]any{"$patch": "delete"}, map[string]any{"$retainKeys": []any{"x"}}, map[string]any{"a": "b", "$setElementOrder/finalizers": []any{}},
-		map[string]any{"reconcel.dev/rule": "good-" + h.namespace}, map[string]any{"reconcel.dev/child": "good"}, map[string]any{"reconcel.dev/owner": owner},
+		map[string]any{"reconcel.dev/rule": "good-" + h.Namespace}, map[string]any{"reconcel.dev/child": "good"}, map[string]any{"reconcel.dev/owner": owner},
 		map[string]any{"reconcel.dev/applied": "0"}, map[string]any{"reconcel.dev/orphan": "true"}, map[string]any{"x.reconcel.dev/y": "z"}, map[string]any{"reconcel.dev/paused": "true"},
 		map[string]any{"kubectl.kubernetes.io/last-applied-configuration": "{}"}, map[string]any{"kubernetes.io/metadata.name": "kube-system"}, map[string]any{"matchLabels": map[string]any{}},
 		map[string]any{"nodeName": "node-0", "hostNetwork": true, "containers": []any{map[string]any{"name": "x", "image": "x"}}},
-		[]any{}, []any{nil}, []any{"kube-system", "default", h.other}, []any{h.namespace, h.namespace}, []any{map[string]any{"metadata": map[string]any{"namespace": h.other}}}, []any{"reconcel.dev/good-" + h.namespace}, []any{"example.com/hold"}, []any{[]any{"x"}},
+		[]any{}, []any{nil}, []any{"kube-system", "default", h.other}, []any{h.Namespace, h.Namespace}, []any{map[string]any{"metadata": map[string]any{"namespace": h.other}}}, []any{"reconcel.dev/good-" + h.Namespace}, []any{"example.com/hold"}, []any{[]any{"x"}},
 	}
 	long := make([]any, 600)
 	for i := range long {
@@ -129,18 +129,18 @@ func hostileWidget(name, rule string, v any, metadata map[string]any) *unstructu
 // forged are metadata by which a Widget pretends to be what it is not.
 func (h *hostile) forged() []map[string]any {
 	h.Helper()
-	rule, owner := "good-"+h.namespace, h.neighbour()
+	rule, owner := "good-"+h.Namespace, h.neighbour()
 	uid, _, _ := strings.Cut(owner, "/")
-	victim := h.get(configs, "victim")
+	victim := h.Get(configs, "victim")
 	return []map[string]any{
 		{"labels": map[string]any{"reconcel.dev/rule": rule, "reconcel.dev/child": "good"}, "annotations": map[string]any{"reconcel.dev/owner": owner}},
-		{"labels": map[string]any{"reconcel.dev/rule": rule}, "annotations": map[string]any{"reconcel.dev/owner": string(victim.GetUID()) + "/ConfigMap/" + h.namespace + "/victim"}},
+		{"labels": map[string]any{"reconcel.dev/rule": rule}, "annotations": map[string]any{"reconcel.dev/owner": string(victim.GetUID()) + "/ConfigMap/" + h.Namespace + "/victim"}},
 		{"annotations": map[string]any{"reconcel.dev/owner": "////", "reconcel.dev/applied": "x", "reconcel.dev/orphan": "true"}},
 		{"annotations": map[string]any{"reconcel.dev/owner": uid}},
 		{"annotations": map[string]any{"reconcel.dev/paused": "maybe"}},
 		{"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("{", 200_000)}},
 		{"finalizers": []any{"reconcel.dev/" + rule}},
-		{"finalizers": []any{"reconcel.dev/far-literal-" + h.namespace}},
+		{"finalizers": []any{"reconcel.dev/far-literal-" + h.Namespace}},
 		{"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "victim", "uid": string(victim.GetUID()), "controller": true, "blockOwnerDeletion": true}}},
 	}
 }

@@ -16,8 +16,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // TestHostileTenant has somebody who may only create Widgets try to make reconcel
@@ -33,15 +35,15 @@ func TestHostileTenant(t *testing.T) {
 	if tried < 200 {
 		t.Errorf("%d hostile resources, want 200 at least", tried)
 	}
-	h.create(h.good("late"))
-	h.has(configs, "late-good", map[string]any{"data.value": "fine"})
-	h.is(widgets, "late", "Ready", "True")
+	h.Create(h.good("late"))
+	h.Has(configs, "late-good", map[string]any{"data.value": "fine"})
+	h.Is(widgets, "late", "Ready", "True")
 	reasons := h.answered()
 	h.settles()
 	h.blameless(since, before)
 
-	h.patch(widgets, "late", `{"spec":{"v":"changed"}}`)
-	h.has(configs, "late-good", map[string]any{"data.value": "changed"})
+	h.Patch(widgets, "late", `{"spec":{"v":"changed"}}`)
+	h.Has(configs, "late-good", map[string]any{"data.value": "changed"})
 	h.withdraw()
 	h.blameless(since, before)
 	t.Logf("%d hostile resources under %d rules: %v", tried, len(hostileRules), reasons)
@@ -60,12 +62,12 @@ const canary = "canary-of-somebody-else"
 
 func newHostile(t *testing.T) *hostile {
 	w := newWorldAlone(t) // Hundreds of Widgets would be in everybody's way.
-	w.crd(widgetCRD)
-	h := &hostile{world: w, agent: "hostile-" + w.namespace}
-	w.crd(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
-	h.other = w.create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: other-}\n").GetName()
+	w.CRD(widgetCRD)
+	h := &hostile{world: w, agent: "hostile-" + w.Namespace}
+	w.CRD(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
+	h.other = w.Create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: other-}\n").GetName()
 	w.Cleanup(func() {
-		_ = w.client.Resource(namespacesResource).Delete(context.Background(), h.other, deleteNow)
+		_ = w.Client.Resource(namespacesResource).Delete(context.Background(), h.other, deleteNow)
 	})
 	w.wrap = func(next http.RoundTripper) http.RoundTripper { return named{next, h.agent} }
 	var rules strings.Builder
@@ -75,8 +77,8 @@ func newHostile(t *testing.T) *hostile {
 	}
 	h.works = w.run(strings.ReplaceAll(rules.String(), "OTHER", h.other))
 	theirs := w.in(h.other)
-	theirs.create(h.good("neighbour"))
-	theirs.is(widgets, "neighbour", "Ready", "True")
+	theirs.Create(h.good("neighbour"))
+	theirs.Is(widgets, "neighbour", "Ready", "True")
 	h.plant()
 	h.settles()
 	return h
@@ -104,35 +106,35 @@ func (h *hostile) good(name string) string {
 func (h *hostile) plant() {
 	h.Helper()
 	for _, namespace := range []string{h.other, "kube-system", "default"} {
-		h.in(namespace).create("{apiVersion: v1, kind: ConfigMap, metadata: {name: target-" + h.namespace + "}, data: {value: " + canary + "}}")
+		h.in(namespace).Create("{apiVersion: v1, kind: ConfigMap, metadata: {name: target-" + h.Namespace + "}, data: {value: " + canary + "}}")
 	}
 	h.Cleanup(func() {
 		for _, namespace := range []string{"kube-system", "default"} {
-			_ = h.client.Resource(configMapsResource).Namespace(namespace).Delete(context.Background(), "target-"+h.namespace, deleteNow)
+			_ = h.Client.Resource(configMapsResource).Namespace(namespace).Delete(context.Background(), "target-"+h.Namespace, deleteNow)
 		}
 	})
-	holder := h.create("{apiVersion: v1, kind: ConfigMap, metadata: {name: holder}}")
-	h.create(fmt.Sprintf(`
+	holder := h.Create("{apiVersion: v1, kind: ConfigMap, metadata: {name: holder}}")
+	h.Create(fmt.Sprintf(`
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: victim, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: holder, uid: %s, controller: true}]}
 `, holder.GetUID()))
-	for _, namespace := range []string{h.namespace, h.other} {
-		h.in(namespace).create(fmt.Sprintf(`
+	for _, namespace := range []string{h.Namespace, h.other} {
+		h.in(namespace).Create(fmt.Sprintf(`
 apiVersion: v1
 kind: ConfigMap
 metadata:
   name: forged
   labels: {reconcel.dev/rule: good-%s, reconcel.dev/child: good}
   annotations: {reconcel.dev/owner: %s}
-`, h.namespace, h.neighbour()))
+`, h.Namespace, h.neighbour()))
 	}
 }
 
 // neighbour is how what belongs to the neighbour's Widget names its owner.
 func (h *hostile) neighbour() string {
 	h.Helper()
-	return fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/neighbour", h.in(h.other).get(widgets, "neighbour").GetUID(), h.other)
+	return fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/neighbour", h.in(h.other).Get(widgets, "neighbour").GetUID(), h.other)
 }
 
 // others returns the versions of all that is not the tenant's.
@@ -146,25 +148,25 @@ func (h *hostile) others() map[string]string {
 		}
 	}
 	theirs := h.in(h.other)
-	for _, kind := range []schemaGVK{configs, widgets} {
+	for _, kind := range []schema.GroupVersionKind{configs, widgets} {
 		for _, u := range theirs.every(kind) {
 			note(&u, h.other, kind.Kind+"/"+u.GetName())
 		}
 	}
 	for namespace, names := range map[string][]string{
-		h.namespace: {"victim", "holder", "forged"}, "kube-system": {"target-" + h.namespace}, "default": {"target-" + h.namespace},
+		h.Namespace: {"victim", "holder", "forged"}, "kube-system": {"target-" + h.Namespace}, "default": {"target-" + h.Namespace},
 	} {
 		for _, name := range names {
-			note(h.in(namespace).get(configs, name), namespace, name)
+			note(h.in(namespace).Get(configs, name), namespace, name)
 		}
 	}
 	return all
 }
 
 // every returns all objects of a kind, whoever's they are.
-func (w *world) every(kind schemaGVK) []unstructured.Unstructured {
+func (w *world) every(kind schema.GroupVersionKind) []unstructured.Unstructured {
 	w.Helper()
-	list, err := w.resource(kind).List(w.Context(), metav1.ListOptions{})
+	list, err := w.Resource(kind).List(w.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -180,7 +182,7 @@ func (h *hostile) attack() (taken int) {
 	for i := range 8 {
 		work.Go(func() {
 			for n := i; n < len(cases); n += 8 {
-				_, err := h.resource(widgets).Create(h.Context(), cases[n], createOptions)
+				_, err := h.Resource(widgets).Create(h.Context(), cases[n], createOptions)
 				results <- err
 			}
 		})
@@ -202,7 +204,7 @@ func (h *hostile) attack() (taken int) {
 func (h *hostile) answered() map[string]int {
 	h.Helper()
 	var reasons map[string]int
-	h.await("every Widget to say what became of it", 2*time.Second, func() error {
+	e2e.Poll(h.T, "every Widget to say what became of it", e2e.Patience, 2*time.Second, func() error {
 		reasons = map[string]int{}
 		for _, u := range h.every(widgets) {
 			said, err := answer(&u)
@@ -239,8 +241,8 @@ func answer(u *unstructured.Unstructured) (string, error) {
 // neither touched nor told what is of others.
 func (h *hostile) blameless(since time.Time, before map[string]string) {
 	h.Helper()
-	h.flushAudit()
-	seen, err := h.cluster.Requests(func(r devcluster.Request) bool {
+	h.FlushAudit()
+	seen, err := h.Cluster.Requests(func(r devcluster.Request) bool {
 		return r.UserAgent == h.agent && r.IsWrite() && !r.Received.Before(since)
 	})
 	if err != nil {
@@ -250,14 +252,14 @@ func (h *hostile) blameless(since time.Time, before map[string]string) {
 		h.Error("the audit log has no writes of the engine at all")
 	}
 	for _, r := range seen {
-		if r.Namespace != h.namespace {
+		if r.Namespace != h.Namespace {
 			h.Errorf("a write outside: %s %s", r.Verb, r.URI)
 		}
 	}
 	if diff := cmp.Diff(before, h.others()); diff != "" {
 		h.Errorf("what is of others has changed (-before +after):\n%s", diff)
 	}
-	for _, kind := range []schemaGVK{configs, widgets} {
+	for _, kind := range []schema.GroupVersionKind{configs, widgets} {
 		for _, u := range h.every(kind) {
 			if text, err := json.Marshal(u.Object); err != nil || strings.Contains(string(text), canary) {
 				h.Errorf("%s %s tells what is in another namespace: %v", kind.Kind, u.GetName(), err)
@@ -272,10 +274,10 @@ func (h *hostile) blameless(since time.Time, before map[string]string) {
 // withdraw deletes all Widgets.
 func (h *hostile) withdraw() {
 	h.Helper()
-	if err := h.resource(widgets).DeleteCollection(h.Context(), deleteNow, metav1.ListOptions{}); err != nil {
+	if err := h.Resource(widgets).DeleteCollection(h.Context(), deleteNow, metav1.ListOptions{}); err != nil {
 		h.Fatal(err)
 	}
-	h.await("all Widgets to be gone", time.Second, func() error {
+	e2e.Poll(h.T, "all Widgets to be gone", e2e.Patience, time.Second, func() error {
 		if left := h.every(widgets); len(left) > 0 {
 			return fmt.Errorf("%d are left, such as %s with %v", len(left), left[0].GetName(), left[0].GetFinalizers())
 		}

@@ -29,12 +29,12 @@ func takingOver(installation string) func(*engine.Options) {
 // marked waits until a ConfigMap has the mark of an installation.
 func (w *world) marked(name, installation string) {
 	w.Helper()
-	w.eventually("the mark of the installation "+installation, func() error {
-		u := w.get(configs, name)
+	w.Eventually("the mark of the installation "+installation, func() error {
+		u := w.Get(configs, name)
 		if u == nil {
 			return errors.New("there is no object")
 		}
-		if mark := u.GetAnnotations()["reconcel.dev/installation"]; mark != w.namespace+"/"+installation {
+		if mark := u.GetAnnotations()["reconcel.dev/installation"]; mark != w.Namespace+"/"+installation {
 			return fmt.Errorf("it is %q", mark)
 		}
 		return nil
@@ -45,7 +45,7 @@ func (w *world) marked(name, installation string) {
 // Lease, its inventory and Events about that.
 func (w *world) touched(since time.Time, name string) (found []devcluster.Request) {
 	w.Helper()
-	for _, r := range w.writes(since) {
+	for _, r := range w.Writes(since) {
 		if r.Resource != "events" && r.Name != name+"-inventory" {
 			found = append(found, r)
 		}
@@ -57,38 +57,38 @@ func (w *world) touched(since time.Time, name string) (found []devcluster.Reques
 // same name and one of its own, and lets it take the first one's place.
 func TestRuleOfAnotherInstallation(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	// With a finalizer, a status and a patch, all of which must stay as they are.
 	theirs := widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("old", "${self.metadata.name}-old")) +
 		"  teardown: ordered\n  patch: {metadata: {labels: {ours: \"yes\"}}}\n  status: {value: first}\n"
 	first := w.runWith(installed("first"), theirs)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	w.marked("one-a", "first")
 
 	ours := widgetRules("", configMapChild("a", "${self.metadata.name}-changed")) +
 		"  status: {value: second}\n" +
 		strings.TrimPrefix(strings.Replace(strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1), "kind: Widget", "kind: Guarded", 1), rulesFile)
-	w.crd(kindLike("Guarded"))
+	w.CRD(kindLike("Guarded"))
 	since := time.Now()
 	second := w.runWith(installed("second"), ours)
 	w.logs(second, "rule refused, its objects belong to another installation")
 	for _, text := range []string{`2 objects belong to the installation \"NAMESPACE/first\"`, "held by first-1", "stop that installation, or give this rule another name"} {
-		w.logs(second, w.own(text))
+		w.logs(second, w.Fill(text))
 	}
-	w.create(strings.Replace(widget("other", "value: x"), "kind: Widget", "kind: Guarded", 1))
-	w.has(configs, "other-b", nil) // Another rule is not held up.
-	w.patch(widgets, "one", `{"metadata":{"labels":{"changed":"yes"}}}`)
+	w.Create(strings.Replace(widget("other", "value: x"), "kind: Widget", "kind: Guarded", 1))
+	w.Has(configs, "other-b", nil) // Another rule is not held up.
+	w.Patch(widgets, "one", `{"metadata":{"labels":{"changed":"yes"}}}`)
 	w.reload(second, ours)
-	w.rest(2 * time.Second)
-	w.has(widgets, "one", map[string]any{"status.value": "first"})
-	if w.get(configs, "one-changed") != nil || w.get(configs, "one-old") == nil {
+	w.Rest(2 * time.Second)
+	w.Has(widgets, "one", map[string]any{"status.value": "first"})
+	if w.Get(configs, "one-changed") != nil || w.Get(configs, "one-old") == nil {
 		t.Error("the second installation has acted for the rule of the first")
 	}
 	if n := strings.Count(second.log.String(), "rule refused"); n != 1 {
 		t.Errorf("it was said %d times", n)
 	}
-	if refused := inspected(second, w.own("widget-NAMESPACE")); refused == "" {
+	if refused := inspected(second, w.Fill("widget-NAMESPACE")); refused == "" {
 		t.Error("the debug answer does not say so")
 	}
 	for _, r := range w.touched(since, "second") {
@@ -99,22 +99,22 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 
 	// When the first has stopped, the message says how to take over.
 	first.stop()
-	w.logs(second, w.own("to take its objects over, start with --take-over=NAMESPACE/first"))
+	w.logs(second, w.Fill("to take its objects over, start with --take-over=NAMESPACE/first"))
 	second.stop()
-	second = w.runWith(installed("second", takingOver(w.namespace+"/first")), ours)
-	w.has(configs, "one-changed", nil)
+	second = w.runWith(installed("second", takingOver(w.Namespace+"/first")), ours)
+	w.Has(configs, "one-changed", nil)
 	w.gone(configs, "one-a")
 	w.gone(configs, "one-old")
-	w.has(widgets, "one", map[string]any{"status.value": "second"})
+	w.Has(widgets, "one", map[string]any{"status.value": "second"})
 	second.stop()
 
 	// Once is enough, and the first is now the other one.
 	w.runWith(installed("second"), ours)
-	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
-	w.has(configs, "one-changed", map[string]any{"data.value": "y"})
+	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
+	w.Has(configs, "one-changed", map[string]any{"data.value": "y"})
 	first = w.runWith(installed("first"), theirs)
-	w.logs(first, w.own(`to the installation \"NAMESPACE/second\"`))
-	w.quiet(time.Second)
+	w.logs(first, w.Fill(`to the installation \"NAMESPACE/second\"`))
+	w.Quiet(time.Second)
 }
 
 // inspected returns why an engine refuses a rule.
@@ -130,40 +130,40 @@ func inspected(in *instance, rule string) string {
 // TestTakeOverOfTheLiving refuses to, and goes on when the other stops.
 func TestTakeOverOfTheLiving(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"))
 	first := w.runWith(installed("first"), source)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	uid := w.get(configs, "one-a").GetUID()
-	second := w.runWith(installed("second", takingOver(w.namespace+"/first")), source)
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	uid := w.Get(configs, "one-a").GetUID()
+	second := w.runWith(installed("second", takingOver(w.Namespace+"/first")), source)
 	w.logs(second, "held by first-1")
 	first.stop()
 	w.marked("one-a", "second")
-	if w.get(configs, "one-a").GetUID() != uid {
+	if w.Get(configs, "one-a").GetUID() != uid {
 		t.Error("the object was replaced")
 	}
 	w.logs(second, "rule no longer refused")
 	w.settles()
-	w.quiet(2 * time.Second)
+	w.Quiet(2 * time.Second)
 }
 
 // TestObjectsWithoutMarkAreTaken starts with objects that an older version has
 // left, of which no installation is known.
 func TestObjectsWithoutMarkAreTaken(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"))
 	first := w.runWith(installed("first"), source)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	first.stop()
-	w.patch(configs, "one-a", `{"metadata":{"annotations":{"reconcel.dev/installation":null}}}`)
-	w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: forged, labels: {reconcel.dev/rule: widget-NAMESPACE}, annotations: {reconcel.dev/installation: else/where, " +
-		fmt.Sprintf("reconcel.dev/owner: %s/Widget.test.reconcel.dev/NAMESPACE/one}}\n", w.get(widgets, "one").GetUID()))
+	w.Patch(configs, "one-a", `{"metadata":{"annotations":{"reconcel.dev/installation":null}}}`)
+	w.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: forged, labels: {reconcel.dev/rule: widget-NAMESPACE}, annotations: {reconcel.dev/installation: else/where, " +
+		fmt.Sprintf("reconcel.dev/owner: %s/Widget.test.reconcel.dev/NAMESPACE/one}}\n", w.Get(widgets, "one").GetUID()))
 	second := w.runWith(installed("second"), source)
-	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "y"})
+	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "y"})
 	if strings.Contains(second.log.String(), "rule refused") {
 		t.Error("a rule was refused for objects without a mark, or with one that somebody else has written")
 	}

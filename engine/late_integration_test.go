@@ -56,23 +56,23 @@ func (l *lostLetter) wrap(next http.RoundTripper) http.RoundTripper {
 // again: the network may do so with what a leader sent that is gone.
 func TestLateUpdateChangesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	lost := &lostLetter{path: "/configmaps/one-a", text: `"second"`}
 	w.wrap = lost.wrap
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
-	w.create(widget("one", "value: first"))
-	w.has(configs, "one-a", map[string]any{"data.value": "first"})
-	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "second"})
-	w.patch(widgets, "one", `{"spec":{"value":"third"}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "third"})
+	w.Create(widget("one", "value: first"))
+	w.Has(configs, "one-a", map[string]any{"data.value": "first"})
+	w.Patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "second"})
+	w.Patch(widgets, "one", `{"spec":{"value":"third"}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "third"})
 
-	before := w.get(configs, "one-a").GetResourceVersion()
+	before := w.Get(configs, "one-a").GetResourceVersion()
 	code, err := lost.send()
 	if err != nil || code != http.StatusConflict {
 		t.Errorf("the late update was answered %d, want %d: %v", code, http.StatusConflict, err)
 	}
-	if now := w.get(configs, "one-a"); now.GetResourceVersion() != before {
+	if now := w.Get(configs, "one-a"); now.GetResourceVersion() != before {
 		t.Errorf("the late update has changed the child: %v", now.Object["data"])
 	}
 }
@@ -81,19 +81,19 @@ func TestLateUpdateChangesNothing(t *testing.T) {
 // the update arrives: that is read, and written over.
 func TestUpdateBesideOtherWriters(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	var once sync.Once
 	w.wrap = func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/configmaps/one-a") && w.get(configs, "one-a") != nil {
-				once.Do(func() { w.patch(configs, "one-a", `{"metadata":{"labels":{"other":"writer"}}}`) })
+			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/configmaps/one-a") && w.Get(configs, "one-a") != nil {
+				once.Do(func() { w.Patch(configs, "one-a", `{"metadata":{"labels":{"other":"writer"}}}`) })
 			}
 			return next.RoundTrip(r)
 		})
 	}
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
-	w.create(widget("one", "value: first"))
-	w.has(configs, "one-a", map[string]any{"data.value": "first"})
-	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "second", "metadata.labels.other": "writer"})
+	w.Create(widget("one", "value: first"))
+	w.Has(configs, "one-a", map[string]any{"data.value": "first"})
+	w.Patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "second", "metadata.labels.other": "writer"})
 }

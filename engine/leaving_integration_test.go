@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"reconcel/internal/e2e"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -25,42 +27,42 @@ spec: {deploymentName: web, replicas: 1}
 
 func TestFooLeavesWhileRunning(t *testing.T) {
 	w := newWorld(t)
-	w.crd(w.fooCRD())
+	w.CRD(w.fooCRD())
 	w.run(selectedFooRules)
-	w.create(selectedFoo)
-	w.is(foos, "example", "Ready", "True")
-	w.patch(foos, "example", `{"metadata":{"labels":{"managed":null}}}`)
-	w.lacks(deployments, "web")
-	w.patch(foos, "example", `{"metadata":{"labels":{"managed":"yes"}}}`)
-	w.has(deployments, "web", nil)
-	w.is(foos, "example", "Ready", "True")
+	w.Create(selectedFoo)
+	w.Is(foos, "example", "Ready", "True")
+	w.Patch(foos, "example", `{"metadata":{"labels":{"managed":null}}}`)
+	w.Lacks(deployments, "web")
+	w.Patch(foos, "example", `{"metadata":{"labels":{"managed":"yes"}}}`)
+	w.Has(deployments, "web", nil)
+	w.Is(foos, "example", "Ready", "True")
 }
 
 func TestFooLeavesWhileDown(t *testing.T) {
 	w := newWorld(t)
-	w.crd(w.fooCRD())
+	w.CRD(w.fooCRD())
 	in := w.run(selectedFooRules)
-	w.create(selectedFoo)
-	w.create(strings.NewReplacer("example", "stays", "web", "kept").Replace(selectedFoo))
-	w.is(foos, "example", "Ready", "True")
-	w.is(foos, "stays", "Ready", "True")
+	w.Create(selectedFoo)
+	w.Create(strings.NewReplacer("example", "stays", "web", "kept").Replace(selectedFoo))
+	w.Is(foos, "example", "Ready", "True")
+	w.Is(foos, "stays", "Ready", "True")
 	in.stop()
-	w.patch(foos, "example", `{"metadata":{"labels":{"managed":null}}}`)
+	w.Patch(foos, "example", `{"metadata":{"labels":{"managed":null}}}`)
 	w.run(selectedFooRules)
-	w.lacks(deployments, "web")
-	w.has(deployments, "kept", nil)
+	w.Lacks(deployments, "web")
+	w.Has(deployments, "kept", nil)
 }
 
 func TestWhenTurnsFalse(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("when: self.spec.?enabled.orValue(true)", configMapChild("a", "${self.metadata.name}-a")))
-	w.create(widget("one", "value: x"))
-	w.has(configs, "one-a", map[string]any{"data.value": "x"})
-	w.patch(widgets, "one", `{"spec":{"enabled":false}}`)
-	w.lacks(configs, "one-a")
-	w.patch(widgets, "one", `{"spec":{"enabled":true}}`)
-	w.has(configs, "one-a", nil)
+	w.Create(widget("one", "value: x"))
+	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.Patch(widgets, "one", `{"spec":{"enabled":false}}`)
+	w.Lacks(configs, "one-a")
+	w.Patch(widgets, "one", `{"spec":{"enabled":true}}`)
+	w.Has(configs, "one-a", nil)
 }
 
 // widgetRules returns rules for Widgets with the given children.
@@ -85,25 +87,25 @@ const serviceChild = `  - id: service
       spec: {selector: {app: x}, ports: [{port: 80}]}
 `
 
-var services = gvk("v1", "Service")
+var services = e2e.GVK("v1", "Service")
 
 func TestChildrenRemovedFromRulesWhileDown(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.metadata.name}-b"), serviceChild))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.has(configs, "one-b", nil)
-	w.has(services, "one", nil)
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Has(configs, "one-b", nil)
+	w.Has(services, "one", nil)
 	in.stop()
 
 	// b is one of two ConfigMaps; the Service is the last of its kind.
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
-	w.lacks(configs, "one-b")
-	w.lacks(services, "one")
-	w.has(configs, "one-a", nil)
-	w.eventually("the inventory to forget Services", func() error {
-		u := w.get(configs, "reconcel-inventory")
+	w.Lacks(configs, "one-b")
+	w.Lacks(services, "one")
+	w.Has(configs, "one-a", nil)
+	w.Eventually("the inventory to forget Services", func() error {
+		u := w.Get(configs, "reconcel-inventory")
 		if text := fmt.Sprint(u.Object["data"]); strings.Contains(text, "Service") {
 			return fmt.Errorf("it says %s", text)
 		}
@@ -113,30 +115,30 @@ func TestChildrenRemovedFromRulesWhileDown(t *testing.T) {
 
 func TestRemovedRuleKeepsItsChildren(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	in.stop()
 	other := strings.Replace(widgetRules("", configMapChild("c", "${self.metadata.name}-c")), "name: widget", "name: another", 1)
 	w.run(other)
-	w.has(configs, "one-c", nil)
-	w.is(widgets, "one", "Ready", "True")
-	w.has(configs, "one-a", nil)
+	w.Has(configs, "one-c", nil)
+	w.Is(widgets, "one", "Ready", "True")
+	w.Has(configs, "one-a", nil)
 }
 
 func TestRenamedRuleTakesItsChildrenOver(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	before := w.get(configs, "one-a").GetUID()
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	before := w.Get(configs, "one-a").GetUID()
 	in.stop()
 	w.run(strings.Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")), "name: widget", "name: renamed", 1))
-	w.has(configs, "one-a", map[string]any{"metadata.uid": before})
-	w.eventually("the label of the new rule", func() error {
-		if label := w.get(configs, "one-a").GetLabels()["reconcel.dev/rule"]; label != w.own("renamed-NAMESPACE") {
+	w.Has(configs, "one-a", map[string]any{"metadata.uid": before})
+	w.Eventually("the label of the new rule", func() error {
+		if label := w.Get(configs, "one-a").GetLabels()["reconcel.dev/rule"]; label != w.Fill("renamed-NAMESPACE") {
 			return fmt.Errorf("it is %q", label)
 		}
 		return nil
@@ -145,75 +147,75 @@ func TestRenamedRuleTakesItsChildrenOver(t *testing.T) {
 
 func TestUnknownKindIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	late := strings.NewReplacer("widgets.test", "latecomers.test", "Widget", "Latecomer", "plural: widgets", "plural: latecomers", "singular: widget", "singular: latecomer").Replace(widgetCRD)
 	rulesText := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) +
 		strings.NewReplacer("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n", "", "name: widget", "name: late", "kind: Widget", "kind: Latecomer").
 			Replace(widgetRules("", configMapChild("l", "${self.metadata.name}-l")))
 	w.Cleanup(func() {
-		_ = w.client.Resource(crdResource).Delete(context.Background(), "latecomers.test.reconcel.dev", deleteNow)
+		_ = w.Client.Resource(crdResource).Delete(context.Background(), "latecomers.test.reconcel.dev", deleteNow)
 	})
 	w.run(rulesText)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 
-	w.crd(late)
-	w.eventually("a Latecomer to be accepted", func() error {
-		w.mapper.Reset()
-		u := parse(t, strings.Replace(widget("two", "value: why"), "Widget", "Latecomer", 1))[0]
-		_, err := w.resource(u.GroupVersionKind()).Create(t.Context(), u, createOptions)
+	w.CRD(late)
+	w.Eventually("a Latecomer to be accepted", func() error {
+		w.Rediscover()
+		u := e2e.Parse(t, strings.Replace(widget("two", "value: why"), "Widget", "Latecomer", 1))[0]
+		_, err := w.Resource(u.GroupVersionKind()).Create(t.Context(), u, createOptions)
 		return err
 	})
-	w.has(configs, "two-l", map[string]any{"data.value": "why"})
+	w.Has(configs, "two-l", map[string]any{"data.value": "why"})
 }
 
 func TestUnknownChildKindHoldsBackItsRule(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.Cleanup(func() {
-		_ = w.client.Resource(crdResource).Delete(context.Background(), "gadgets.test.reconcel.dev", deleteNow)
+		_ = w.Client.Resource(crdResource).Delete(context.Background(), "gadgets.test.reconcel.dev", deleteNow)
 	})
 	gadget := "  - id: gadget\n    template:\n      apiVersion: test.reconcel.dev/v1\n      kind: Gadget\n      metadata: {name: \"${self.metadata.name}\"}\n      spec: {x: 1}\n"
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), gadget))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Reconciling", "True")
-	if text := fmt.Sprint(w.get(widgets, "one").Object["status"]); !strings.Contains(text, "Gadget") {
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Reconciling", "True")
+	if text := fmt.Sprint(w.Get(widgets, "one").Object["status"]); !strings.Contains(text, "Gadget") {
 		t.Errorf("the status does not name the kind: %s", text)
 	}
-	w.crd(kindLike("Gadget"))
-	w.is(widgets, "one", "Ready", "True")
-	w.has(gvk("test.reconcel.dev/v1", "Gadget"), "one", map[string]any{"spec.x": 1})
+	w.CRD(kindLike("Gadget"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Has(e2e.GVK("test.reconcel.dev/v1", "Gadget"), "one", map[string]any{"spec.x": 1})
 }
 
 func TestPoisonousObjectDisturbsNoOther(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
-	w.create(widget("bad", "value: 7")) // A ConfigMap holds strings.
-	w.create(widget("worse", "other: x"))
-	w.create(widget("good", "value: x"))
-	w.is(widgets, "good", "Ready", "True")
-	w.is(widgets, "bad", "Stalled", "True")
-	w.is(widgets, "worse", "Stalled", "True")
+	w.Create(widget("bad", "value: 7")) // A ConfigMap holds strings.
+	w.Create(widget("worse", "other: x"))
+	w.Create(widget("good", "value: x"))
+	w.Is(widgets, "good", "Ready", "True")
+	w.Is(widgets, "bad", "Stalled", "True")
+	w.Is(widgets, "worse", "Stalled", "True")
 	w.told("Widget", "bad", "Refused")
 	w.told("Widget", "worse", "RuleError")
-	w.quiet(5 * time.Second)
-	w.patch(widgets, "worse", `{"spec":{"value":"now"}}`)
-	w.is(widgets, "worse", "Ready", "True")
+	w.Quiet(5 * time.Second)
+	w.Patch(widgets, "worse", `{"spec":{"value":"now"}}`)
+	w.Is(widgets, "worse", "Ready", "True")
 }
 
 func TestFailingRuleLosesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.spec.second}")))
-	w.create(widget("one", "value: x, second: extra"))
-	w.is(widgets, "one", "Ready", "True")
-	w.has(configs, "extra", nil)
+	w.Create(widget("one", "value: x, second: extra"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Has(configs, "extra", nil)
 	// The name of b can no longer be known, and a changes.
-	w.patch(widgets, "one", `{"spec":{"second":null,"value":"y"}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "y"})
-	w.is(widgets, "one", "Stalled", "True")
-	w.has(configs, "extra", map[string]any{"data.value": "x"})
+	w.Patch(widgets, "one", `{"spec":{"second":null,"value":"y"}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "y"})
+	w.Is(widgets, "one", "Stalled", "True")
+	w.Has(configs, "extra", map[string]any{"data.value": "x"})
 }
 
 const gatedChildren = `  - id: pod
@@ -239,50 +241,50 @@ const gatedChildren = `  - id: pod
 
 func TestChildrenWaitForEachOther(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", gatedChildren))
 	// No node takes it, so that the Pod stays pending.
-	w.create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"0\"}}\n")
-	w.eventually("the quota to be counted", func() error {
-		u := w.get(gvk("v1", "ResourceQuota"), "none")
+	w.Create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"0\"}}\n")
+	w.Eventually("the quota to be counted", func() error {
+		u := w.Get(e2e.GVK("v1", "ResourceQuota"), "none")
 		if _, ok, _ := unstructured.NestedMap(u.Object, "status", "used"); !ok {
 			return fmt.Errorf("not yet")
 		}
 		return nil
 	})
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Stalled", "True")
-	if w.get(configs, "one-info") != nil || w.get(configs, "one-last") != nil {
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Stalled", "True")
+	if w.Get(configs, "one-info") != nil || w.Get(configs, "one-last") != nil {
 		t.Error("a child was made before what it comes after")
 	}
-	text := fmt.Sprint(w.get(widgets, "one").Object["status"])
+	text := fmt.Sprint(w.Get(widgets, "one").Object["status"])
 	if !strings.Contains(text, "exceeded quota") {
 		t.Errorf("the status does not tell the quota: %s", text)
 	}
-	w.delete(gvk("v1", "ResourceQuota"), "none")
-	w.patch(widgets, "one", `{"metadata":{"labels":{"nudge":"1"}}}`)
-	w.has(configs, "one-info", map[string]any{})
-	w.has(configs, "one-last", nil)
-	w.is(widgets, "one", "Ready", "True")
+	w.Delete(e2e.GVK("v1", "ResourceQuota"), "none")
+	w.Patch(widgets, "one", `{"metadata":{"labels":{"nudge":"1"}}}`)
+	w.Has(configs, "one-info", map[string]any{})
+	w.Has(configs, "one-last", nil)
+	w.Is(widgets, "one", "Ready", "True")
 }
 
 // TestTwoVersionsOfOneKind renders objects of one kind through two versions:
 // each shows up in the caches of both.
 func TestTwoVersionsOfOneKind(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	hpa := func(id, version string) string {
 		return "  - id: " + id + "\n    template:\n      apiVersion: autoscaling/" + version + "\n      kind: HorizontalPodAutoscaler\n" +
 			"      metadata: {name: \"${self.metadata.name}-" + id + "\"}\n      spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: none}}\n"
 	}
 	w.run(widgetRules("", hpa("old", "v1"), hpa("new", "v2")))
-	w.create(widget("one", "value: x"))
-	old, current := gvk("autoscaling/v1", "HorizontalPodAutoscaler"), gvk("autoscaling/v2", "HorizontalPodAutoscaler")
-	w.has(old, "one-old", nil)
-	w.has(current, "one-new", nil)
+	w.Create(widget("one", "value: x"))
+	old, current := e2e.GVK("autoscaling/v1", "HorizontalPodAutoscaler"), e2e.GVK("autoscaling/v2", "HorizontalPodAutoscaler")
+	w.Has(old, "one-old", nil)
+	w.Has(current, "one-new", nil)
 	since := time.Now()
-	w.rest(3 * time.Second)
-	for _, r := range w.writes(since) {
+	w.Rest(3 * time.Second)
+	for _, r := range w.Writes(since) {
 		if r.Resource == "horizontalpodautoscalers" {
 			t.Errorf("%s of %s", r, r.Name)
 		}

@@ -21,9 +21,9 @@ import (
 func (w *world) neighbours(n int) (all []*world) {
 	w.Helper()
 	for range n {
-		name := w.create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: test-}\n").GetName()
+		name := w.Create("apiVersion: v1\nkind: Namespace\nmetadata: {generateName: test-}\n").GetName()
 		w.Cleanup(func() {
-			_ = w.client.Resource(namespacesResource).Delete(context.Background(), name, deleteNow)
+			_ = w.Client.Resource(namespacesResource).Delete(context.Background(), name, deleteNow)
 		})
 		all = append(all, w.in(name))
 	}
@@ -90,48 +90,48 @@ rules:
 // like any, and of the cluster as a whole nothing is asked.
 func TestOnlySomeNamespaces(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	beside := w.neighbours(2)
 	other, outside := beside[0], beside[1]
 	seen := &recorder{}
 	w.wrap = seen.wrap
-	only := engine.Options{Namespaces: []string{w.namespace, other.namespace}}
+	only := engine.Options{Namespaces: []string{w.Namespace, other.Namespace}}
 	for _, at := range []*world{w, other, outside} {
-		at.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, labels: {shared: " + w.namespace + "}}\ndata: {value: \"1\"}\n")
-		at.create(strings.Replace(widget("one", "parts: [a, b], spares: 2"), "{name: one}", "{name: one, labels: {followed: \"yes\"}}", 1))
+		at.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, labels: {shared: " + w.Namespace + "}}\ndata: {value: \"1\"}\n")
+		at.Create(strings.Replace(widget("one", "parts: [a, b], spares: 2"), "{name: one}", "{name: one, labels: {followed: \"yes\"}}", 1))
 	}
 	in := w.runWith(only, everywhere)
 	for _, at := range []*world{w, other} {
-		at.is(widgets, "one", "Ready", "True")
-		at.has(configs, "one-copy", map[string]any{"data.value": "1", "data.shared": "2"})
-		at.has(widgets, "one", map[string]any{"status.parts": "4", "metadata.annotations.seen": "yes"})
+		at.Is(widgets, "one", "Ready", "True")
+		at.Has(configs, "one-copy", map[string]any{"data.value": "1", "data.shared": "2"})
+		at.Has(widgets, "one", map[string]any{"status.parts": "4", "metadata.annotations.seen": "yes"})
 	}
 
-	other.patch(configs, "settings", `{"data":{"value":"2"}}`)
-	other.has(configs, "one-copy", map[string]any{"data.value": "2"})
-	other.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more, labels: {shared: " + w.namespace + "}}\n")
-	w.has(configs, "one-copy", map[string]any{"data.value": "1", "data.shared": "3"})
-	other.patch(configs, "one-copy", `{"data":{"value":"edited"}}`)
-	other.has(configs, "one-copy", map[string]any{"data.value": "2"})
-	other.delete(configs, "one-a")
-	other.has(configs, "one-a", nil)
-	other.patch(widgets, "one", `{"spec":{"parts":["b","c"],"spares":1}}`)
-	other.lacks(configs, "one-a")
-	other.has(widgets, "one", map[string]any{"status.parts": "3"})
-	w.has(widgets, "one", map[string]any{"status.parts": "4"})
+	other.Patch(configs, "settings", `{"data":{"value":"2"}}`)
+	other.Has(configs, "one-copy", map[string]any{"data.value": "2"})
+	other.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more, labels: {shared: " + w.Namespace + "}}\n")
+	w.Has(configs, "one-copy", map[string]any{"data.value": "1", "data.shared": "3"})
+	other.Patch(configs, "one-copy", `{"data":{"value":"edited"}}`)
+	other.Has(configs, "one-copy", map[string]any{"data.value": "2"})
+	other.Delete(configs, "one-a")
+	other.Has(configs, "one-a", nil)
+	other.Patch(widgets, "one", `{"spec":{"parts":["b","c"],"spares":1}}`)
+	other.Lacks(configs, "one-a")
+	other.Has(widgets, "one", map[string]any{"status.parts": "3"})
+	w.Has(widgets, "one", map[string]any{"status.parts": "4"})
 	w.settles()
 	other.settles()
 
 	in.stop()
 	since := time.Now()
 	w.runWith(only, everywhere)
-	w.rest(2 * time.Second)
-	if found := append(w.writes(since), other.writes(since)...); len(found) > 0 {
+	w.Rest(2 * time.Second)
+	if found := append(w.Writes(since), other.Writes(since)...); len(found) > 0 {
 		t.Errorf("writes after a restart: %v", found)
 	}
-	other.patch(widgets, "one", `{"metadata":{"labels":{"followed":null}}}`)
-	other.lacks(configs, "one-copy")
-	w.delete(widgets, "one")
+	other.Patch(widgets, "one", `{"metadata":{"labels":{"followed":null}}}`)
+	other.Lacks(configs, "one-copy")
+	w.Delete(widgets, "one")
 	w.gone(configs, "one-copy")
 
 	outside.untouched("one")
@@ -141,7 +141,7 @@ func TestOnlySomeNamespaces(t *testing.T) {
 	if found := seen.matching("^GET (/api/v1|/apis/test.reconcel.dev/v1)/(widgets|configmaps)"); len(found) > 0 {
 		t.Errorf("the whole cluster was asked: %v", found)
 	}
-	if found := seen.matching("/namespaces/" + outside.namespace); len(found) > 0 {
+	if found := seen.matching("/namespaces/" + outside.Namespace); len(found) > 0 {
 		t.Errorf("the namespace outside was asked: %v", found)
 	}
 }
@@ -149,7 +149,7 @@ func TestOnlySomeNamespaces(t *testing.T) {
 // untouched checks that nobody has done anything about a Widget.
 func (w *world) untouched(name string) {
 	w.Helper()
-	if u := w.get(widgets, name); u.Object["status"] != nil || len(u.GetAnnotations()) > 0 {
+	if u := w.Get(widgets, name); u.Object["status"] != nil || len(u.GetAnnotations()) > 0 {
 		w.Errorf("a resource outside was written to: %v", u.Object)
 	}
 	if found := w.ownedBy(name); len(found) > 0 {
@@ -160,8 +160,8 @@ func (w *world) untouched(name string) {
 // TestOutOfReach has rules lead out of the namespaces that are followed.
 func TestOutOfReach(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
-	w.crd(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
+	w.CRD(widgetCRD)
+	w.CRD(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
 	outside := w.neighbours(1)[0]
 	seen := &recorder{}
 	w.wrap = seen.wrap
@@ -169,27 +169,27 @@ func TestOutOfReach(t *testing.T) {
 	rule := func(name, rest string) string {
 		return strings.NewReplacer("name: widget", "name: "+name, rulesFile, "").Replace(widgetRules("selector: {matchLabels: {rule: "+name+"}}", rest))
 	}
-	in := w.runWith(engine.Options{Namespaces: []string{w.namespace}}, rulesFile+
+	in := w.runWith(engine.Options{Namespaces: []string{w.Namespace}}, rulesFile+
 		rule("child", far)+"  allow: {namespaces: [\"*\"]}\n"+
 		rule("lookup", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "self.spec.value", "settings.data.value", 1))+
 		"  lookups: [{id: settings, apiVersion: v1, kind: ConfigMap, namespace: \"${self.spec.place}\", name: settings}]\n  allow: {read: {namespaces: [\"*\"]}}\n"+
 		rule("scope", "  - id: global\n    template: {apiVersion: test.reconcel.dev/v1, kind: Global, metadata: {name: NAMESPACE}}\n")+
 		"  allow: {clusterScoped: [{group: test.reconcel.dev, kind: Global}]}\n")
 	for _, name := range []string{"child", "lookup", "scope"} {
-		w.create(strings.Replace(widget(name, "value: x, place: "+outside.namespace), "{name: "+name+"}", fmt.Sprintf("{name: %s, labels: {rule: %s}}", name, name), 1))
+		w.Create(strings.Replace(widget(name, "value: x, place: "+outside.Namespace), "{name: "+name+"}", fmt.Sprintf("{name: %s, labels: {rule: %s}}", name, name), 1))
 	}
-	out := fmt.Sprintf("namespace %q is not among those that reconcel follows: %s", outside.namespace, w.namespace)
+	out := fmt.Sprintf("namespace %q is not among those that reconcel follows: %s", outside.Namespace, w.Namespace)
 	w.says(widgets, "child", "Stalled", "True", "ConfigMap/child-far: "+out)
 	w.says(widgets, "lookup", "Stalled", "True", out)
 	w.says(widgets, "scope", "Ready", "False", "waits for kind Global: Global is cluster-scoped, and only some namespaces are followed")
-	if found := seen.matching("/globals|/namespaces/" + outside.namespace); len(found) > 0 {
+	if found := seen.matching("/globals|/namespaces/" + outside.Namespace); len(found) > 0 {
 		t.Errorf("it was asked for: %v", found)
 	}
 	if err := in.Ready(); err != nil {
 		t.Error(err)
 	}
-	w.patch(widgets, "child", `{"spec":{"place":"`+w.namespace+`"}}`)
-	w.is(widgets, "child", "Ready", "True")
+	w.Patch(widgets, "child", `{"spec":{"place":"`+w.Namespace+`"}}`)
+	w.Is(widgets, "child", "Ready", "True")
 }
 
 // A fence keeps the ConfigMaps of a namespace from being read while it is up.
@@ -215,12 +215,12 @@ const aService = "  - id: s\n    template: {apiVersion: v1, kind: Service, metad
 // not needed yet.
 func (w *world) fenced() (in *instance, other *world, f *fence) {
 	w.Helper()
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	other = w.neighbours(1)[0]
-	f = &fence{namespace: other.namespace}
+	f = &fence{namespace: other.Namespace}
 	f.up.Store(true)
 	w.wrap = f.wrap
-	in = w.runWith(engine.Options{Namespaces: []string{w.namespace, other.namespace, "never-was-there"}}, anywhere(widgetRules("", aService)))
+	in = w.runWith(engine.Options{Namespaces: []string{w.Namespace, other.Namespace, "never-was-there"}}, anywhere(widgetRules("", aService)))
 	return in, other, f
 }
 
@@ -246,18 +246,18 @@ func TestForbiddenInOneNamespace(t *testing.T) {
 	if took := time.Since(started); took > 5*time.Second {
 		t.Errorf("the namespaces that may be read waited %s for the other", took)
 	}
-	w.create(widget("one", "value: x"))
-	other.create(widget("one", "value: x"))
-	w.create(strings.Replace(widget("two", "value: x"), "{name: two}", "{name: two, labels: {spanning: \"yes\"}}", 1))
-	w.is(widgets, "one", "Ready", "True")
-	w.has(configs, "one-a", map[string]any{"data.value": "x"})
-	why := "waits for kind ConfigMap: namespace " + other.namespace + ": "
-	other.says(widgets, "one", "Ready", "False", w.own(`rule "widget-NAMESPACE": `+why))
-	w.says(widgets, "two", "Ready", "False", w.own(`rule "spanning-NAMESPACE": `+why))
-	if status := w.get(widgets, "two").Object["status"].(map[string]any); status["count"] != nil {
+	w.Create(widget("one", "value: x"))
+	other.Create(widget("one", "value: x"))
+	w.Create(strings.Replace(widget("two", "value: x"), "{name: two}", "{name: two, labels: {spanning: \"yes\"}}", 1))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
+	why := "waits for kind ConfigMap: namespace " + other.Namespace + ": "
+	other.says(widgets, "one", "Ready", "False", w.Fill(`rule "widget-NAMESPACE": `+why))
+	w.says(widgets, "two", "Ready", "False", w.Fill(`rule "spanning-NAMESPACE": `+why))
+	if status := w.Get(widgets, "two").Object["status"].(map[string]any); status["count"] != nil {
 		t.Errorf("a list that is not complete was taken for one: %v", status)
 	}
-	if log := in.log.String(); !strings.Contains(log, "waiting to watch\" namespace="+other.namespace) {
+	if log := in.log.String(); !strings.Contains(log, "waiting to watch\" namespace="+other.Namespace) {
 		t.Error("the log does not say which namespace may not be read")
 	}
 	if err := in.Ready(); err != nil {
@@ -265,10 +265,10 @@ func TestForbiddenInOneNamespace(t *testing.T) {
 	}
 
 	fence.up.Store(false)
-	other.is(widgets, "one", "Ready", "True")
-	other.has(configs, "one-a", map[string]any{"data.value": "x"})
-	w.has(widgets, "two", map[string]any{"status.count": "0"})
-	w.is(widgets, "two", "Ready", "True")
+	other.Is(widgets, "one", "Ready", "True")
+	other.Has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.Has(widgets, "two", map[string]any{"status.count": "0"})
+	w.Is(widgets, "two", "Ready", "True")
 }
 
 // TestNothingIsPrunedUnread renames a child while one namespace may not be read.
@@ -279,20 +279,20 @@ func TestNothingIsPrunedUnread(t *testing.T) {
 	fence.up.Store(false)
 	w.reload(in, rule)
 	for _, at := range []*world{w, other} {
-		at.create(widget("one", "value: x"))
-		at.has(configs, "one-a", nil)
+		at.Create(widget("one", "value: x"))
+		at.Has(configs, "one-a", nil)
 	}
 	in.stop()
 
 	fence.up.Store(true)
-	only := engine.Options{Name: "another", TakeOver: []string{w.namespace + "/reconcel"}, Namespaces: []string{w.namespace, other.namespace}} // Its inventory does not have the kind.
+	only := engine.Options{Name: "another", TakeOver: []string{w.Namespace + "/reconcel"}, Namespaces: []string{w.Namespace, other.Namespace}} // Its inventory does not have the kind.
 	in = w.runWith(only, anywhere(widgetRules("", aService)))
 	w.reload(in, strings.ReplaceAll(rule, "${self.metadata.name}-a", "${self.metadata.name}-b"))
-	w.has(configs, "one-b", nil)
-	w.lacks(configs, "one-a")
+	w.Has(configs, "one-b", nil)
+	w.Lacks(configs, "one-a")
 	other.says(widgets, "one", "Ready", "False", "waits for kind ConfigMap")
-	other.has(configs, "one-a", nil)
+	other.Has(configs, "one-a", nil)
 	fence.up.Store(false)
-	other.has(configs, "one-b", nil)
-	other.lacks(configs, "one-a")
+	other.Has(configs, "one-b", nil)
+	other.Lacks(configs, "one-a")
 }

@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
-var replicaSets = gvk("apps/v1", "ReplicaSet")
+var replicaSets = e2e.GVK("apps/v1", "ReplicaSet")
 
 const replicaSetRules = `
 apiVersion: reconcel.dev/v1alpha1
@@ -42,10 +45,10 @@ spec:
 `
 
 // label waits until an object has a label, or lacks it if the value is "".
-func (w *world) label(kind schemaGVK, name, key, value string) {
+func (w *world) label(kind schema.GroupVersionKind, name, key, value string) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("%s %s to have label %s=%q", kind.Kind, name, key, value), func() error {
-		u := w.get(kind, name)
+	w.Eventually(fmt.Sprintf("%s %s to have label %s=%q", kind.Kind, name, key, value), func() error {
+		u := w.Get(kind, name)
 		if u == nil {
 			return fmt.Errorf("it does not exist")
 		}
@@ -59,39 +62,39 @@ func (w *world) label(kind schemaGVK, name, key, value string) {
 func TestPatchOfABuiltInPrimary(t *testing.T) {
 	w := newWorld(t)
 	in := w.run(replicaSetRules)
-	w.create(replicaSet)
+	w.Create(replicaSet)
 	w.label(replicaSets, "web", "wanted", "1")
 	w.label(replicaSets, "web", "first", "yes")
-	w.patch(replicaSets, "web", `{"spec":{"replicas":2}}`)
+	w.Patch(replicaSets, "web", `{"spec":{"replicas":2}}`)
 	w.label(replicaSets, "web", "wanted", "2")
-	w.patch(replicaSets, "web", `{"metadata":{"labels":{"wanted":"many"}}}`)
+	w.Patch(replicaSets, "web", `{"metadata":{"labels":{"wanted":"many"}}}`)
 	w.label(replicaSets, "web", "wanted", "2")
-	w.patch(replicaSets, "web", `{"metadata":{"labels":{"wanted":null}}}`)
+	w.Patch(replicaSets, "web", `{"metadata":{"labels":{"wanted":null}}}`)
 	w.label(replicaSets, "web", "wanted", "2")
-	w.patch(replicaSets, "web", `{"spec":{"minReadySeconds":1}}`)
+	w.Patch(replicaSets, "web", `{"spec":{"minReadySeconds":1}}`)
 	w.label(replicaSets, "web", "first", "")
 	w.settles()
 	in.stop()
 
 	since := time.Now()
 	in = w.run(replicaSetRules)
-	w.rest(2 * time.Second)
-	if found := w.writes(since); len(found) > 0 {
+	w.Rest(2 * time.Second)
+	if found := w.Writes(since); len(found) > 0 {
 		t.Errorf("writes after a restart: %v", devcluster.Tally(found))
 	}
 
 	// It leaves while the engine runs, comes back, and leaves while it does not.
 	for range 2 {
-		w.patch(replicaSets, "web", `{"metadata":{"labels":{"counted":null}}}`)
+		w.Patch(replicaSets, "web", `{"metadata":{"labels":{"counted":null}}}`)
 		w.label(replicaSets, "web", "wanted", "")
-		if u := w.get(replicaSets, "web"); len(u.GetAnnotations()) > 0 || u.GetLabels()["app"] != "web" {
+		if u := w.Get(replicaSets, "web"); len(u.GetAnnotations()) > 0 || u.GetLabels()["app"] != "web" {
 			t.Errorf("labels %v, annotations %v", u.GetLabels(), u.GetAnnotations())
 		}
-		w.patch(replicaSets, "web", `{"metadata":{"labels":{"counted":"yes"}}}`)
+		w.Patch(replicaSets, "web", `{"metadata":{"labels":{"counted":"yes"}}}`)
 		w.label(replicaSets, "web", "wanted", "2")
 	}
 	in.stop()
-	w.patch(replicaSets, "web", `{"metadata":{"labels":{"counted":null}}}`)
+	w.Patch(replicaSets, "web", `{"metadata":{"labels":{"counted":null}}}`)
 	w.run(replicaSetRules)
 	w.label(replicaSets, "web", "wanted", "")
 	w.settles()
@@ -104,28 +107,28 @@ func patchRule(name, labels string) string {
 
 func TestTwoRulesPatchOnePrimary(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	head := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
 	in := w.run(head + patchRule("one", "a: \"${self.spec.a}\"") + patchRule("status", "b: \"${self.spec.b}\""))
-	w.create(widget("one", "a: x, b: u"))
+	w.Create(widget("one", "a: x, b: u"))
 	w.label(widgets, "one", "a", "x")
 	w.label(widgets, "one", "b", "u")
-	w.is(widgets, "one", "Ready", "True")
-	w.patch(widgets, "one", `{"spec":{"b":"z"}}`)
+	w.Is(widgets, "one", "Ready", "True")
+	w.Patch(widgets, "one", `{"spec":{"b":"z"}}`)
 	w.label(widgets, "one", "b", "z")
 	w.label(widgets, "one", "a", "x")
 	// What cannot be rendered leaves what there is, and hurts no other rule.
-	w.patch(widgets, "one", `{"spec":{"b":7,"a":"v"}}`)
+	w.Patch(widgets, "one", `{"spec":{"b":7,"a":"v"}}`)
 	w.label(widgets, "one", "a", "v")
-	w.is(widgets, "one", "Stalled", "True")
+	w.Is(widgets, "one", "Stalled", "True")
 	w.told("Widget", "one", "RuleError")
 	w.label(widgets, "one", "b", "z")
-	w.patch(widgets, "one", `{"spec":{"b":"not a label value"}}`)
+	w.Patch(widgets, "one", `{"spec":{"b":"not a label value"}}`)
 	w.told("Widget", "one", "Refused")
 	w.label(widgets, "one", "b", "z")
-	w.patch(widgets, "one", `{"spec":{"b":"w"}}`)
+	w.Patch(widgets, "one", `{"spec":{"b":"w"}}`)
 	w.label(widgets, "one", "b", "w")
-	w.is(widgets, "one", "Ready", "True")
+	w.Is(widgets, "one", "Ready", "True")
 	w.settles()
 	in.stop()
 
@@ -138,28 +141,28 @@ func TestTwoRulesPatchOnePrimary(t *testing.T) {
 
 func TestPatchOfSpec(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source := strings.Replace(widgetRules(""), "  children:\n", "  patch: {spec: {size: \"${size(self.spec.value)}\", list: [{a: 1}, 2]}}\n", 1)
 	w.run(source)
-	w.create(widget("one", "value: abc"))
-	w.has(widgets, "one", map[string]any{"spec.size": 3, "spec.value": "abc"})
-	w.is(widgets, "one", "Ready", "True")
-	w.patch(widgets, "one", `{"spec":{"size":9}}`)
-	w.has(widgets, "one", map[string]any{"spec.size": 3})
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: abc"))
+	w.Has(widgets, "one", map[string]any{"spec.size": 3, "spec.value": "abc"})
+	w.Is(widgets, "one", "Ready", "True")
+	w.Patch(widgets, "one", `{"spec":{"size":9}}`)
+	w.Has(widgets, "one", map[string]any{"spec.size": 3})
+	w.Is(widgets, "one", "Ready", "True")
 	w.settles()
 }
 
 func TestPatchContestIsSlowedDown(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + patchRule("one", "a: ours"))
-	w.create(widget("one", "x: y"))
+	w.Create(widget("one", "x: y"))
 	w.label(widgets, "one", "a", "ours")
 	since := time.Now()
 	for i := 0; time.Since(since) < 5*time.Second; i++ {
-		w.patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"a":"v%d"}}}`, i))
-		w.rest(20 * time.Millisecond)
+		w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"a":"v%d"}}}`, i))
+		w.Rest(20 * time.Millisecond)
 	}
 	if n := w.applies(since, "widgets"); n < 2 || n > 11 {
 		t.Errorf("%d repairs in 5 s", n)

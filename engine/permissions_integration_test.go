@@ -17,14 +17,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine"
+	"reconcel/internal/e2e"
 )
 
 var (
 	clusterRoles        = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
 	clusterRoleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
 	accessReviews       = schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"}
-	serviceAccounts     = gvk("v1", "ServiceAccount")
-	guardeds            = gvk("test.reconcel.dev/v1", "Guarded")
+	serviceAccounts     = e2e.GVK("v1", "ServiceAccount")
+	guardeds            = e2e.GVK("test.reconcel.dev/v1", "Guarded")
 )
 
 // An access is a verb on a resource.
@@ -82,12 +83,12 @@ func (w *world) allow(all []access) {
 		})
 	}
 	role := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": w.namespace}, "rules": entries,
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": w.Namespace}, "rules": entries,
 	}}
-	if _, err := w.client.Resource(clusterRoles).Apply(w.Context(), w.namespace, role, metav1.ApplyOptions{FieldManager: "driver", Force: true}); err != nil {
+	if _, err := w.Client.Resource(clusterRoles).Apply(w.Context(), w.Namespace, role, metav1.ApplyOptions{FieldManager: "driver", Force: true}); err != nil {
 		w.Fatal(err)
 	}
-	w.eventually("the permissions to be in force", func() error {
+	w.Eventually("the permissions to be in force", func() error {
 		for _, a := range guardedAccess() {
 			if w.allowed(a) != slices.Contains(all, a) {
 				return fmt.Errorf("%s is not yet as it should", a)
@@ -104,10 +105,10 @@ func (w *world) allowed(a access) bool {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
 		"spec": map[string]any{"user": w.user(), "resourceAttributes": map[string]any{
-			"verb": a.verb, "group": a.group, "resource": path, "subresource": sub, "namespace": w.namespace,
+			"verb": a.verb, "group": a.group, "resource": path, "subresource": sub, "namespace": w.Namespace,
 		}},
 	}}
-	answer, err := w.client.Resource(accessReviews).Create(w.Context(), review, createOptions)
+	answer, err := w.Client.Resource(accessReviews).Create(w.Context(), review, createOptions)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func (w *world) allowed(a access) bool {
 }
 
 // user is who the world's engines are, if they are restricted.
-func (w *world) user() string { return "restricted-" + w.namespace }
+func (w *world) user() string { return "restricted-" + w.Namespace }
 
 // restrict makes the world's engines ones that need permissions for what they
 // do.
@@ -132,17 +133,17 @@ func (w *world) restrict() {
 		})
 	}
 	binding := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": w.namespace},
-		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": w.namespace},
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": w.Namespace},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": w.Namespace},
 		"subjects": []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}},
 	}}
-	if _, err := w.client.Resource(clusterRoleBindings).Create(w.Context(), binding, createOptions); err != nil {
+	if _, err := w.Client.Resource(clusterRoleBindings).Create(w.Context(), binding, createOptions); err != nil {
 		w.Fatal(err)
 	}
 	w.allow(guardedAccess())
 	w.Cleanup(func() {
 		for _, r := range []schema.GroupVersionResource{clusterRoleBindings, clusterRoles} {
-			if err := w.client.Resource(r).Delete(context.Background(), w.namespace, deleteNow); err != nil {
+			if err := w.Client.Resource(r).Delete(context.Background(), w.Namespace, deleteNow); err != nil {
 				w.Errorf("clean up: %v", err)
 			}
 		}
@@ -158,8 +159,8 @@ func guarded(name, value string) string {
 // had another value before or none.
 func (w *world) holds(name, value, before string) error {
 	w.Helper()
-	u := w.get(guardeds, name)
-	if err := condition(u, "Ready", "True"); err != nil {
+	u := w.Get(guardeds, name)
+	if err := e2e.Condition(u, "Ready", "True"); err != nil {
 		return err
 	}
 	if got, _, _ := unstructured.NestedString(u.Object, "status", "value"); got != value {
@@ -168,10 +169,10 @@ func (w *world) holds(name, value, before string) error {
 	if len(u.GetFinalizers()) == 0 {
 		return errors.New("it has no finalizer")
 	}
-	if w.get(serviceAccounts, name+"-"+value) == nil {
+	if w.Get(serviceAccounts, name+"-"+value) == nil {
 		return errors.New("it has no child")
 	}
-	if before != "" && w.get(serviceAccounts, name+"-"+before) != nil {
+	if before != "" && w.Get(serviceAccounts, name+"-"+before) != nil {
 		return errors.New("it still has its child of before")
 	}
 	return nil
@@ -186,7 +187,7 @@ func (w *world) said(in *instance) string {
 		text += err.Error()
 	}
 	for _, name := range []string{"one", "two"} {
-		if u := w.get(guardeds, name); u != nil {
+		if u := w.Get(guardeds, name); u != nil {
 			text += fmt.Sprint(u.Object["status"])
 		}
 	}
@@ -219,8 +220,8 @@ func TestMissingPermissions(t *testing.T) {
 	} {
 		t.Run(test.withheld.String(), func(t *testing.T) {
 			w := newWorld(t)
-			w.crd(widgetCRD)
-			w.crd(kindLike("Guarded"))
+			w.CRD(widgetCRD)
+			w.CRD(kindLike("Guarded"))
 			w.restrict()
 			options := func() engine.Options {
 				if test.withheld.resource != "leases" {
@@ -229,37 +230,37 @@ func TestMissingPermissions(t *testing.T) {
 				return engine.Options{Leadership: &engine.Leadership{Identity: fmt.Sprint(time.Now().UnixNano()), Lost: func(error) {}}}
 			}
 			before := w.runWith(options(), guardedRules)
-			w.create(guarded("one", "a"))
-			w.eventually("Guarded one with a", func() error { return w.holds("one", "a", "") })
+			w.Create(guarded("one", "a"))
+			w.Eventually("Guarded one with a", func() error { return w.holds("one", "a", "") })
 			before.stop()
 
 			w.allow(slices.DeleteFunc(guardedAccess(), func(a access) bool {
 				return a == test.withheld || test.withheld.verb == "list" && a == access{"watch", test.withheld.group, test.withheld.resource}
 			}))
 			in := w.startWith(options(), guardedRules)
-			w.create(widget("other", "value: x"))
-			w.create(guarded("two", "b"))
-			w.patch(guardeds, "one", `{"spec":{"value":"b"}}`)
-			w.eventually("the engine to say what it may not do", func() error {
+			w.Create(widget("other", "value: x"))
+			w.Create(guarded("two", "b"))
+			w.Patch(guardeds, "one", `{"spec":{"value":"b"}}`)
+			w.Eventually("the engine to say what it may not do", func() error {
 				if !strings.Contains(w.said(in), test.says) {
 					return errors.New(test.says + " is not said")
 				}
 				return nil
 			})
 			if test.stops != "everything" {
-				if took := w.has(services, "other", nil); took > 10*time.Second {
+				if took := w.Has(services, "other", nil); took > 10*time.Second {
 					t.Errorf("another rule had to wait for %s", took)
 				}
 			}
-			w.rest(5 * time.Second) // Retries get slower at first.
+			w.Rest(5 * time.Second) // Retries get slower at first.
 			w.allow(guardedAccess())
 			granted := time.Now()
 			if test.withheld.verb == "watch" {
-				w.patch(guardeds, "one", `{"spec":{"value":"a"}}`)
-				w.rest(2 * forbiddenPolls)
-				w.patch(guardeds, "one", `{"spec":{"value":"b"}}`)
+				w.Patch(guardeds, "one", `{"spec":{"value":"a"}}`)
+				w.Rest(2 * forbiddenPolls)
+				w.Patch(guardeds, "one", `{"spec":{"value":"b"}}`)
 			}
-			w.eventually("what was missing to be done", func() error {
+			w.Eventually("what was missing to be done", func() error {
 				return errors.Join(w.holds("one", "b", "a"), w.holds("two", "b", ""))
 			})
 			took := time.Since(granted)
@@ -267,9 +268,9 @@ func TestMissingPermissions(t *testing.T) {
 			if took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
-			w.has(services, "other", nil)
-			w.delete(guardeds, "one")
-			w.lacks(serviceAccounts, "one-b")
+			w.Has(services, "other", nil)
+			w.Delete(guardeds, "one")
+			w.Lacks(serviceAccounts, "one-b")
 		})
 	}
 }
@@ -282,42 +283,42 @@ const forbiddenPolls = 10 * time.Second
 // work: what it knows is kept, and what it has missed is made up for.
 func TestReadingIsRevoked(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
-	w.crd(kindLike("Guarded"))
+	w.CRD(widgetCRD)
+	w.CRD(kindLike("Guarded"))
 	w.restrict()
 	in := w.run(guardedRules)
 	for _, name := range []string{"one", "two", "three"} {
-		w.create(guarded(name, "a"))
-		w.eventually("Guarded "+name+" with a", func() error { return w.holds(name, "a", "") })
+		w.Create(guarded(name, "a"))
+		w.Eventually("Guarded "+name+" with a", func() error { return w.holds(name, "a", "") })
 	}
 	w.allow(slices.DeleteFunc(guardedAccess(), func(a access) bool {
 		return a.resource == "guardeds" && (a.verb == "list" || a.verb == "watch")
 	}))
 	w.endWatches("guardeds.test.reconcel.dev")
-	if took := w.eventually("the watch to be refused", func() error { return in.logged("WARN", "lost permission to watch", "Guarded", "is forbidden") }); took > time.Minute {
+	if took := w.Eventually("the watch to be refused", func() error { return in.logged("WARN", "lost permission to watch", "Guarded", "is forbidden") }); took > time.Minute {
 		t.Errorf("it was said after %s", took)
 	}
-	w.delete(serviceAccounts, "one-a")
-	if took := w.has(serviceAccounts, "one-a", nil); took > 10*time.Second {
+	w.Delete(serviceAccounts, "one-a")
+	if took := w.Has(serviceAccounts, "one-a", nil); took > 10*time.Second {
 		t.Errorf("what is known was repaired after %s", took)
 	}
-	w.patch(guardeds, "one", `{"spec":{"value":"b"}}`)
-	w.delete(guardeds, "two")
-	w.patch(guardeds, "three", `{"metadata":{"finalizers":null}}`)
-	w.delete(guardeds, "three")
-	w.rest(15 * time.Second)
+	w.Patch(guardeds, "one", `{"spec":{"value":"b"}}`)
+	w.Delete(guardeds, "two")
+	w.Patch(guardeds, "three", `{"metadata":{"finalizers":null}}`)
+	w.Delete(guardeds, "three")
+	w.Rest(15 * time.Second)
 	w.allow(guardedAccess())
 	granted := time.Now()
-	w.eventually("one to be as it should", func() error { return w.holds("one", "b", "a") })
-	w.lacks(guardeds, "two")
-	w.lacks(serviceAccounts, "two-a")
-	w.lacks(serviceAccounts, "three-a")
+	w.Eventually("one to be as it should", func() error { return w.holds("one", "b", "a") })
+	w.Lacks(guardeds, "two")
+	w.Lacks(serviceAccounts, "two-a")
+	w.Lacks(serviceAccounts, "three-a")
 	took := time.Since(granted)
 	t.Logf("%s after the grant", took.Round(100*time.Millisecond))
 	if took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
-	w.eventually("the watch to be restored", func() error { return in.logged("INFO", "watch permission restored", "Guarded") })
+	w.Eventually("the watch to be restored", func() error { return in.logged("INFO", "watch permission restored", "Guarded") })
 	if n := strings.Count(in.log.String(), "lost permission to watch"); n != 1 {
 		t.Errorf("it was logged %d times", n)
 	}
@@ -337,5 +338,5 @@ func (in *instance) logged(parts ...string) error {
 func (w *world) endWatches(crd string) {
 	w.Helper()
 	body := fmt.Sprintf(`{"spec":{"names":{"shortNames":["x%d"]}}}`, time.Now().UnixNano())
-	w.patch(gvk("apiextensions.k8s.io/v1", "CustomResourceDefinition"), crd, body)
+	w.Patch(e2e.GVK("apiextensions.k8s.io/v1", "CustomResourceDefinition"), crd, body)
 }

@@ -24,7 +24,7 @@ import (
 // reload puts other rules in the place of those that an instance follows.
 func (w *world) reload(in *instance, source string) {
 	w.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(source, "NAMESPACE", w.namespace))}})
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(source, "NAMESPACE", w.Namespace))}})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -44,30 +44,30 @@ var gizmoCRD = strings.NewReplacer("widget", "gizmo", "Widget", "Gizmo").Replace
 // and which has a resource already.
 func TestReloadAddsAKind(t *testing.T) {
 	w := newWorldAlone(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	before := widgetRules("", configMapChild("a", "${self.metadata.name}-a"))
 	in := w.run(before)
-	w.create(widget("one", "value: x"))
-	w.has(configs, "one-a", nil)
+	w.Create(widget("one", "value: x"))
+	w.Has(configs, "one-a", nil)
 
-	w.crd(gizmoCRD)
-	w.create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("two", "value: v")))
+	w.CRD(gizmoCRD)
+	w.Create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("two", "value: v")))
 	started := time.Now()
 	added := strings.NewReplacer("name: widget", "name: gizmo", "Widget", "Gizmo").Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.reload(in, before+strings.TrimPrefix(added, rulesFile))
-	w.has(configs, "two-a", nil)
+	w.Has(configs, "two-a", nil)
 	if took := time.Since(started); took > time.Second {
 		t.Errorf("it took %s until the first child was there", took)
 	}
 	w.reload(in, strings.Replace(before, "data: {value", "data: {other: new, value", 1))
-	w.has(configs, "one-a", nil)
-	w.create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("three", "value: v")))
-	w.create(widget("four", "value: x"))
-	w.has(configs, "four-a", nil)
-	if w.get(configs, "three-a") != nil {
+	w.Has(configs, "one-a", nil)
+	w.Create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("three", "value: v")))
+	w.Create(widget("four", "value: x"))
+	w.Has(configs, "four-a", nil)
+	if w.Get(configs, "three-a") != nil {
 		t.Error("a rule that is gone made something")
 	}
-	if w.get(configs, "two-a") == nil {
+	if w.Get(configs, "two-a") == nil {
 		t.Error("what a rule that is gone has made is not there any more")
 	}
 }
@@ -77,15 +77,15 @@ func TestReloadAddsAKind(t *testing.T) {
 func TestManyReloads(t *testing.T) {
 	const primaries, reloads = 30, 60
 	w := newWorldAlone(t)
-	w.crd(widgetCRD)
-	w.crd(gizmoCRD)
+	w.CRD(widgetCRD)
+	w.CRD(gizmoCRD)
 	for i := range primaries {
-		w.create(widget(fmt.Sprintf("w%d", i), "value: x"))
+		w.Create(widget(fmt.Sprintf("w%d", i), "value: x"))
 	}
-	w.create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("g", "value: x")))
+	w.Create(strings.NewReplacer("Widget", "Gizmo").Replace(widget("g", "value: x")))
 	mixed := w.watchVersions()
 	in := w.run(versioned(0, allKinds))
-	w.has(configs, fmt.Sprintf("w%d-config", primaries-1), nil)
+	w.Has(configs, fmt.Sprintf("w%d-config", primaries-1), nil)
 	goroutines := func() (n int) {
 		for range 20 {
 			n = max(n, runtime.NumGoroutine())
@@ -107,21 +107,21 @@ func TestManyReloads(t *testing.T) {
 	last := reloads + 1
 	w.reload(in, versioned(last, allKinds))
 	for i := range primaries {
-		w.has(configs, fmt.Sprintf("w%d-config", i), map[string]any{"data.a": fmt.Sprint(last), "data.b": fmt.Sprint(last)})
+		w.Has(configs, fmt.Sprintf("w%d-config", i), map[string]any{"data.a": fmt.Sprint(last), "data.b": fmt.Sprint(last)})
 	}
 	for _, o := range mixed() {
 		t.Errorf("%s has two versions of the rules: %v", o.GetName(), o.Object["data"])
 	}
-	w.eventually("goroutines to be as many as at first", func() error {
+	w.Eventually("goroutines to be as many as at first", func() error {
 		if now := goroutines(); now > atFirst+10 {
 			return fmt.Errorf("there are %d, at first there were %d", now, atFirst)
 		}
 		return nil
 	})
-	w.quiet(2 * time.Second)
+	w.Quiet(2 * time.Second)
 	in.stop()
 	w.run(versioned(last, allKinds))
-	w.quiet(2 * time.Second)
+	w.Quiet(2 * time.Second)
 }
 
 // allKinds is the selection of versioned with everything in it.
@@ -153,7 +153,7 @@ func versioned(version, selection int) string {
 // versions of the rules were seen.
 func (w *world) watchVersions() func() []*unstructured.Unstructured {
 	w.Helper()
-	watch, err := w.resource(configs).Watch(w.Context(), metav1.ListOptions{})
+	watch, err := w.Resource(configs).Watch(w.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func (w *world) watchVersions() func() []*unstructured.Unstructured {
 func (w *world) changeWidgets(ctx context.Context, n int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		body := fmt.Appendf(nil, `{"spec":{"value":"%d"}}`, i)
-		_, err := w.resource(widgets).Patch(ctx, fmt.Sprintf("w%d", i%n), types.MergePatchType, body, metav1.PatchOptions{})
+		_, err := w.Resource(widgets).Patch(ctx, fmt.Sprintf("w%d", i%n), types.MergePatchType, body, metav1.PatchOptions{})
 		if err != nil && !errors.Is(err, context.Canceled) && ctx.Err() == nil {
 			w.Errorf("change a Widget: %v", err)
 		}

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"reconcel/internal/e2e"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -37,20 +38,20 @@ func forbidden(path string) func(http.RoundTripper) http.RoundTripper {
 // others do not wait for it.
 func TestReloadWithAForbiddenKind(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.wrap = forbidden("/api/v1/secrets")
 	rule := widgetRules("", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "data: {value", "data: {version: OLD, value", 1))
 	in := w.run(rule)
-	w.create(widget("one", "value: x"))
-	w.has(configs, "one-a", map[string]any{"data.version": "OLD"})
+	w.Create(widget("one", "value: x"))
+	w.Has(configs, "one-a", map[string]any{"data.version": "OLD"})
 	secret := "  - id: s\n    template: {apiVersion: v1, kind: Secret, metadata: {name: never}}\n"
 	started := time.Now()
 	w.reload(in, strings.Replace(rule, "OLD", "NEW", 1)+strings.TrimPrefix(strings.Replace(widgetRules("", secret), "name: widget", "name: second", 1), rulesFile))
 	if took := time.Since(started); took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	w.has(configs, "one-a", map[string]any{"data.version": "NEW"})
-	w.is(widgets, "one", "Ready", "False")
+	w.Has(configs, "one-a", map[string]any{"data.version": "NEW"})
+	w.Is(widgets, "one", "Ready", "False")
 }
 
 // TestReloadToAnotherVersion makes a rule read its primaries in another version.
@@ -59,23 +60,23 @@ func TestReloadToAnotherVersion(t *testing.T) {
 	const kind = "Versioned"
 	one := kindLike(kind)
 	_, version, _ := strings.Cut(one, "  versions:\n")
-	w.crd(one + strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false").Replace(version))
+	w.CRD(one + strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false").Replace(version))
 	rule := strings.Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")), "Widget", kind, 1)
 	in := w.run(rule)
-	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
-	versioned := gvk("test.reconcel.dev/v1", kind)
-	w.is(versioned, "one", "Ready", "True")
-	uid := w.get(configs, "one-a").GetUID()
+	w.Create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	versioned := e2e.GVK("test.reconcel.dev/v1", kind)
+	w.Is(versioned, "one", "Ready", "True")
+	uid := w.Get(configs, "one-a").GetUID()
 	w.reload(in, strings.Replace(rule, "reconcel.dev/v1\n", "reconcel.dev/v2\n", 1))
-	w.eventually("the child to name the new version", func() error {
-		if refs := w.get(configs, "one-a").GetOwnerReferences(); len(refs) != 1 || !strings.HasSuffix(refs[0].APIVersion, "/v2") {
+	w.Eventually("the child to name the new version", func() error {
+		if refs := w.Get(configs, "one-a").GetOwnerReferences(); len(refs) != 1 || !strings.HasSuffix(refs[0].APIVersion, "/v2") {
 			return errors.New("it does not yet")
 		}
 		return nil
 	})
-	w.is(versioned, "one", "Ready", "True")
-	w.quiet(2 * time.Second)
-	if now := w.get(configs, "one-a").GetUID(); now != uid {
+	w.Is(versioned, "one", "Ready", "True")
+	w.Quiet(2 * time.Second)
+	if now := w.Get(configs, "one-a").GetUID(); now != uid {
 		t.Error("the child was made anew")
 	}
 }
@@ -84,19 +85,19 @@ func TestReloadToAnotherVersion(t *testing.T) {
 // being deleted.
 func TestReloadWhileAPrimaryEnds(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
-	w.crd(gizmoCRD)
+	w.CRD(widgetCRD)
+	w.CRD(gizmoCRD)
 	rule := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("300s", "true")
 	in := w.run(rule)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.delete(widgets, "one")
-	w.has(gvk("batch/v1", "Job"), "one-backup", nil)
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Delete(widgets, "one")
+	w.Has(e2e.GVK("batch/v1", "Job"), "one-backup", nil)
 	w.reload(in, strings.NewReplacer("name: widget", "name: gizmo", "Widget", "Gizmo").Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a"))))
-	w.lacks(widgets, "one")
+	w.Lacks(widgets, "one")
 	w.reload(in, rule)
-	w.create(widget("two", "value: x"))
-	w.is(widgets, "two", "Ready", "True")
+	w.Create(widget("two", "value: x"))
+	w.Is(widgets, "two", "Ready", "True")
 }
 
 // TestReloadWhileAKindGoes replaces rules while the CRD of a kind is deleted, and
@@ -105,33 +106,33 @@ func TestReloadWhileAKindGoes(t *testing.T) {
 	w := newWorld(t)
 	const kind = "Passing"
 	rule := strings.Replace(widgetRules("", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "data: {value", "data: {version: OLD, value", 1)), "Widget", kind, 1)
-	w.crd(kindLike(kind))
+	w.CRD(kindLike(kind))
 	in := w.run(rule)
-	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
-	w.has(configs, "one-a", map[string]any{"data.version": "OLD"})
-	crds, name := w.client.Resource(crdResource), "passings.test.reconcel.dev"
+	w.Create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.Has(configs, "one-a", map[string]any{"data.version": "OLD"})
+	crds, name := w.Client.Resource(crdResource), "passings.test.reconcel.dev"
 	if err := crds.Delete(w.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, version := range []string{"B", "C", "D"} {
 		w.reload(in, strings.Replace(rule, "OLD", version, 1))
 	}
-	w.eventually("the CRD to be gone", func() error {
+	w.Eventually("the CRD to be gone", func() error {
 		_, err := crds.Get(w.Context(), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		return errors.New("it is there")
 	})
-	w.crd(kindLike(kind))
-	w.create(strings.Replace(widget("two", "value: x"), "Widget", kind, 1))
-	w.has(configs, "two-a", map[string]any{"data.version": "D"})
+	w.CRD(kindLike(kind))
+	w.Create(strings.Replace(widget("two", "value: x"), "Widget", kind, 1))
+	w.Has(configs, "two-a", map[string]any{"data.version": "D"})
 }
 
 func TestReloadAfterTheEnd(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
-	rule := w.own(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.CRD(widgetCRD)
+	rule := w.Fill(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	in := w.run(rule)
 	in.stop()
 	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(rule)}})

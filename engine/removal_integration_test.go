@@ -12,7 +12,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/internal/e2e"
 	"reconcel/rules"
 )
 
@@ -27,12 +29,12 @@ func (w *world) allRemoved(rest string) (source, other string) {
 	return strings.Replace(source, "  children:\n", "  children:\n"+more, 1), other
 }
 
-var secretsKind = gvk("v1", "Secret")
+var secretsKind = e2e.GVK("v1", "Secret")
 
 // labelled counts what bears the label of a rule, in all namespaces.
-func (w *world) labelled(kind schemaGVK, rule string) int {
+func (w *world) labelled(kind schema.GroupVersionKind, rule string) int {
 	w.Helper()
-	list, err := w.in("").resource(kind).List(w.Context(), metav1.ListOptions{LabelSelector: rules.LabelRule + "=" + rule})
+	list, err := w.in("").Resource(kind).List(w.Context(), metav1.ListOptions{LabelSelector: rules.LabelRule + "=" + rule})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -47,35 +49,35 @@ func (w *world) ruleGone(rule, other string) {
 		w.gone(configs, name)
 	}
 	w.in(other).gone(configs, "one-far")
-	w.gone(globals, w.namespace+"-one")
-	w.eventually("the Secrets to be gone", func() error {
+	w.gone(globals, w.Namespace+"-one")
+	w.Eventually("the Secrets to be gone", func() error {
 		if n := w.labelled(secretsKind, rule); n > 0 {
 			return fmt.Errorf("there are %d", n)
 		}
 		return nil
 	})
 	w.finalizers(widgets, "one")
-	w.eventually("the patch to be taken back", func() error {
-		if labels := w.get(widgets, "one").GetLabels(); labels["ours"] != "" {
+	w.Eventually("the patch to be taken back", func() error {
+		if labels := w.Get(widgets, "one").GetLabels(); labels["ours"] != "" {
 			return fmt.Errorf("labels are %v", labels)
 		}
 		return nil
 	})
 	w.forgets(rule)
-	w.has(configs, "one-stays", nil)
+	w.Has(configs, "one-stays", nil)
 }
 
 // inventoryOf returns what is remembered of a rule, or "".
 func (w *world) inventoryOf(rule string) string {
 	w.Helper()
-	data, _ := w.get(configs, "reconcel-inventory").Object["data"].(map[string]any)
+	data, _ := w.Get(configs, "reconcel-inventory").Object["data"].(map[string]any)
 	text, _ := data[rule].(string)
 	return text
 }
 
 func (w *world) forgets(rule string) {
 	w.Helper()
-	w.eventually("the inventory to forget the rule", func() error {
+	w.Eventually("the inventory to forget the rule", func() error {
 		if text := w.inventoryOf(rule); text != "" {
 			return errors.New("it says " + text)
 		}
@@ -91,7 +93,7 @@ func TestRemovedRuleTakesAllAlong(t *testing.T) {
 		for _, when := range []string{"running", "down"} {
 			t.Run(beside+", "+when, func(t *testing.T) {
 				w := newWorld(t)
-				w.crd(widgetCRD)
+				w.CRD(widgetCRD)
 				source, other := w.allRemoved("")
 				rest := strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1)
 				if beside == "no other rule" {
@@ -99,12 +101,12 @@ func TestRemovedRuleTakesAllAlong(t *testing.T) {
 					rest = strings.Replace(rest, "    namespaces: [NAMESPACE]\n", "    selector: {matchLabels: {none: NAMESPACE}}\n", 1)
 					rest = strings.Replace(rest, "metadata: {", "metadata: {namespace: NAMESPACE, ", 1) + "  allow: {namespaces: [NAMESPACE]}\n"
 				}
-				rule := w.own("widget-NAMESPACE")
+				rule := w.Fill("widget-NAMESPACE")
 				in := w.run(source + strings.TrimPrefix(rest, rulesFile))
-				w.create(widget("one", "value: x"))
-				w.is(widgets, "one", "Ready", "True")
-				w.in(other).has(configs, "one-far", nil)
-				w.has(widgets, "one", map[string]any{"metadata.labels.ours": "yes"})
+				w.Create(widget("one", "value: x"))
+				w.Is(widgets, "one", "Ready", "True")
+				w.in(other).Has(configs, "one-far", nil)
+				w.Has(widgets, "one", map[string]any{"metadata.labels.ours": "yes"})
 				if n := w.labelled(secretsKind, rule); n != 3 {
 					t.Fatalf("there are %d Secrets", n)
 				}
@@ -116,15 +118,15 @@ func TestRemovedRuleTakesAllAlong(t *testing.T) {
 				}
 				w.ruleGone(rule, other)
 				if beside == "another rule" {
-					w.has(configs, "one-b", nil)
+					w.Has(configs, "one-b", nil)
 				} else {
-					w.has(widgets, "one", map[string]any{"status.value": "x"}) // As when a primary leaves.
+					w.Has(widgets, "one", map[string]any{"status.value": "x"}) // As when a primary leaves.
 				}
-				w.quiet(3 * time.Second)
+				w.Quiet(3 * time.Second)
 
 				w.reload(in, source)
-				w.in(other).has(configs, "one-far", map[string]any{"data.value": "x"})
-				w.has(configs, "one-x", nil)
+				w.in(other).Has(configs, "one-far", map[string]any{"data.value": "x"})
+				w.Has(configs, "one-x", nil)
 			})
 		}
 	}
@@ -134,7 +136,7 @@ func TestRemovedRuleTakesAllAlong(t *testing.T) {
 // over, while the watch lags behind too.
 func TestRenamedRuleKeepsItsChildren(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	var late atomic.Bool
 	open := make(chan struct{})
 	w.wrap = func(next http.RoundTripper) http.RoundTripper {
@@ -150,30 +152,30 @@ func TestRenamedRuleKeepsItsChildren(t *testing.T) {
 		"  onRuleRemoval: delete\n"
 	in := w.run(source)
 	for _, name := range []string{"one", "two"} {
-		w.create(widget(name, "value: x"))
-		w.is(widgets, name, "Ready", "True")
+		w.Create(widget(name, "value: x"))
+		w.Is(widgets, name, "Ready", "True")
 	}
 	uids := map[string]string{}
 	for _, name := range []string{"one-a", "one-b", "two-a", "two-b"} {
-		uids[name] = string(w.get(configs, name).GetUID())
+		uids[name] = string(w.Get(configs, name).GetUID())
 	}
 	late.Store(true)
 	renamed := strings.Replace(strings.Replace(source, "name: widget-", "name: renamed-", 1), configMapChild("c", "${self.metadata.name}-c"), "", 1)
 	w.reload(in, renamed)
 	w.gone(configs, "two-c") // The sweep is at work.
-	w.rest(5 * time.Second)
-	if n := w.labelled(configs, w.own("widget-NAMESPACE")); n == 0 {
+	w.Rest(5 * time.Second)
+	if n := w.labelled(configs, w.Fill("widget-NAMESPACE")); n == 0 {
 		t.Error("the rule has taken over what it was kept from")
 	}
 	close(open)
 	for name, uid := range uids {
-		w.has(configs, name, map[string]any{"metadata.uid": uid})
+		w.Has(configs, name, map[string]any{"metadata.uid": uid})
 	}
 	w.gone(configs, "one-c")
-	w.forgets(w.own("widget-NAMESPACE"))
+	w.forgets(w.Fill("widget-NAMESPACE"))
 	for name, uid := range uids {
-		u := w.get(configs, name)
-		if u == nil || string(u.GetUID()) != uid || u.GetLabels()["reconcel.dev/rule"] != w.own("renamed-NAMESPACE") {
+		u := w.Get(configs, name)
+		if u == nil || string(u.GetUID()) != uid || u.GetLabels()["reconcel.dev/rule"] != w.Fill("renamed-NAMESPACE") {
 			t.Errorf("of %s there is %v", name, u)
 		}
 	}
@@ -182,24 +184,24 @@ func TestRenamedRuleKeepsItsChildren(t *testing.T) {
 // TestRemovedRuleLeavesWhatIsNotItsOwn puts marks on objects of others.
 func TestRemovedRuleLeavesWhatIsNotItsOwn(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + "  onRuleRemoval: delete\n")
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	in.stop()
-	uid := w.get(widgets, "one").GetUID()
+	uid := w.Get(widgets, "one").GetUID()
 	for i, marks := range []string{
 		fmt.Sprintf("annotations: {reconcel.dev/owner: %s/Widget.test.reconcel.dev/NAMESPACE/one}", uid),
 		fmt.Sprintf("ownerReferences: [{apiVersion: test.reconcel.dev/v1, kind: Widget, name: one, uid: %s, controller: true}]", uid),
 		"annotations: {reconcel.dev/applied: x}",
 	} {
-		w.create(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: forged-%d, labels: {reconcel.dev/rule: widget-NAMESPACE, reconcel.dev/child: a}, %s}\n", i, marks))
+		w.Create(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: forged-%d, labels: {reconcel.dev/rule: widget-NAMESPACE, reconcel.dev/child: a}, %s}\n", i, marks))
 	}
 	in = w.run(strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1))
 	w.gone(configs, "one-a")
-	w.forgets(w.own("widget-NAMESPACE"))
+	w.forgets(w.Fill("widget-NAMESPACE"))
 	for i := range 3 {
-		w.has(configs, fmt.Sprintf("forged-%d", i), nil)
+		w.Has(configs, fmt.Sprintf("forged-%d", i), nil)
 	}
 	in.stop()
 }
@@ -207,7 +209,7 @@ func TestRemovedRuleLeavesWhatIsNotItsOwn(t *testing.T) {
 // TestRemovedRuleMayNotDelete is refused one kind, for a while.
 func TestRemovedRuleMayNotDelete(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	var refuse atomic.Bool
 	w.wrap = func(next http.RoundTripper) http.RoundTripper {
 		refusing := forbidden("/api/v1/secrets")(next)
@@ -220,55 +222,55 @@ func TestRemovedRuleMayNotDelete(t *testing.T) {
 	}
 	secret := "  - id: s\n    template: {apiVersion: v1, kind: Secret, metadata: {name: \"${self.metadata.name}-s\"}}\n"
 	in := w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), secret) + "  onRuleRemoval: delete\n")
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	refuse.Store(true)
 	w.reload(in, strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1))
 	w.gone(configs, "one-a")
-	w.has(configs, "one-b", nil)
-	w.eventually("the log to say what is missing", func() error {
+	w.Has(configs, "one-b", nil)
+	w.Eventually("the log to say what is missing", func() error {
 		if !strings.Contains(in.log.String(), "list Secret: ") {
 			return errors.New("it does not")
 		}
 		return nil
 	})
-	w.rest(3 * time.Second)
+	w.Rest(3 * time.Second)
 	if n := strings.Count(in.log.String(), "a removed rule has left something"); n != 1 {
 		t.Errorf("it is said %d times", n)
 	}
-	if w.get(secretsKind, "one-s") == nil || w.inventoryOf(w.own("widget-NAMESPACE")) == "" {
+	if w.Get(secretsKind, "one-s") == nil || w.inventoryOf(w.Fill("widget-NAMESPACE")) == "" {
 		t.Error("the rule is forgotten, and its Secret was not deleted")
 	}
 	refuse.Store(false)
 	w.gone(secretsKind, "one-s")
-	w.forgets(w.own("widget-NAMESPACE"))
+	w.forgets(w.Fill("widget-NAMESPACE"))
 }
 
 // TestRemovedRulePutBack puts a rule back while its children are being deleted:
 // they are held up by finalizers of somebody else.
 func TestRemovedRulePutBack(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + "  onRuleRemoval: delete\n"
 	rest := strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1)
 	in := w.run(source)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	uid := w.get(configs, "one-a").GetUID()
-	w.patch(configs, "one-a", `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	uid := w.Get(configs, "one-a").GetUID()
+	w.Patch(configs, "one-a", `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	w.reload(in, rest)
-	w.lacks(configs, "one-a")
+	w.Lacks(configs, "one-a")
 	w.reload(in, source)
-	w.patch(configs, "one-a", `{"metadata":{"finalizers":null}}`)
-	w.eventually("the child to be made again", func() error {
-		if u := w.get(configs, "one-a"); u == nil || u.GetUID() == uid {
+	w.Patch(configs, "one-a", `{"metadata":{"finalizers":null}}`)
+	w.Eventually("the child to be made again", func() error {
+		if u := w.Get(configs, "one-a"); u == nil || u.GetUID() == uid {
 			return errors.New("it is not there, or is the old one")
 		}
 		return nil
 	})
 	w.settles()
-	w.quiet(3 * time.Second)
-	if w.inventoryOf(w.own("widget-NAMESPACE")) == "" {
+	w.Quiet(3 * time.Second)
+	if w.inventoryOf(w.Fill("widget-NAMESPACE")) == "" {
 		t.Error("the inventory has forgotten the rule")
 	}
 }

@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"reconcel/internal/e2e"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -22,47 +25,47 @@ func onChange(id, policy string) string {
 
 func TestKeptChildIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	in := w.run(widgetRules("", onChange("kept", "keep")))
-	w.create(widget("one", "value: first"))
-	w.has(configs, "one-kept", map[string]any{"data.value": "first"})
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: first"))
+	w.Has(configs, "one-kept", map[string]any{"data.value": "first"})
+	w.Is(widgets, "one", "Ready", "True")
 
 	since := time.Now()
-	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
-	w.is(widgets, "one", "Ready", "True")
-	w.patch(configs, "one-kept", `{"data":{"value":"edited"},"metadata":{"labels":{"reconcel.dev/child":"kept"}}}`)
-	w.patch(configs, "one-kept", `{"metadata":{"ownerReferences":null}}`)
-	w.rest(2 * time.Second)
+	w.Patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.Is(widgets, "one", "Ready", "True")
+	w.Patch(configs, "one-kept", `{"data":{"value":"edited"},"metadata":{"labels":{"reconcel.dev/child":"kept"}}}`)
+	w.Patch(configs, "one-kept", `{"metadata":{"ownerReferences":null}}`)
+	w.Rest(2 * time.Second)
 	untouched := func() {
 		t.Helper()
-		for _, r := range w.writes(since) {
+		for _, r := range w.Writes(since) {
 			if r.Resource == "configmaps" && r.Name == "one-kept" {
 				t.Errorf("a kept object got a %s", r.Verb)
 			}
 		}
-		u := w.get(configs, "one-kept")
+		u := w.Get(configs, "one-kept")
 		if value, _, _ := unstructured.NestedString(u.Object, "data", "value"); value != "edited" || len(u.GetOwnerReferences()) > 0 {
 			t.Errorf("the object is %v", u.Object)
 		}
-		w.is(widgets, "one", "Ready", "True")
+		w.Is(widgets, "one", "Ready", "True")
 	}
 	untouched()
 	in.stop()
 	w.run(widgetRules("", onChange("kept", "keep")))
-	w.patch(widgets, "one", `{"spec":{"value":"third"}}`)
-	w.is(widgets, "one", "Ready", "True")
+	w.Patch(widgets, "one", `{"spec":{"value":"third"}}`)
+	w.Is(widgets, "one", "Ready", "True")
 	untouched()
 
-	w.delete(configs, "one-kept")
-	w.patch(widgets, "one", `{"metadata":{"labels":{"nudge":"1"}}}`)
-	w.has(configs, "one-kept", map[string]any{"data.value": "third"})
+	w.Delete(configs, "one-kept")
+	w.Patch(widgets, "one", `{"metadata":{"labels":{"nudge":"1"}}}`)
+	w.Has(configs, "one-kept", map[string]any{"data.value": "third"})
 }
 
 // uid returns the UID of an object that has to exist.
-func (w *world) uid(kind schemaGVK, name string) string {
+func (w *world) uid(kind schema.GroupVersionKind, name string) string {
 	w.Helper()
-	u := w.get(kind, name)
+	u := w.Get(kind, name)
 	if u == nil {
 		w.Fatalf("%s %s does not exist", kind.Kind, name)
 	}
@@ -70,10 +73,10 @@ func (w *world) uid(kind schemaGVK, name string) string {
 }
 
 // another waits until an object was made anew.
-func (w *world) another(kind schemaGVK, name, than string) {
+func (w *world) another(kind schema.GroupVersionKind, name, than string) {
 	w.Helper()
-	w.eventually(kind.Kind+" "+name+" to be made anew", func() error {
-		u := w.get(kind, name)
+	w.Eventually(kind.Kind+" "+name+" to be made anew", func() error {
+		u := w.Get(kind, name)
 		if u == nil || u.GetDeletionTimestamp() != nil {
 			return errors.New("it is gone")
 		}
@@ -86,17 +89,17 @@ func (w *world) another(kind schemaGVK, name, than string) {
 
 func TestReplacedChild(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	in := w.run(widgetRules("", onChange("a", "replace"), configMapChild("b", "${a.metadata.uid}")))
-	w.create(widget("one", "value: first"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: first"))
+	w.Is(widgets, "one", "Ready", "True")
 	first := w.uid(configs, "one-a")
 
 	// Drift is repaired in place, also when it takes our marks away.
 	for _, foreign := range []string{`{"data":{"value":"edited"}}`, `{"metadata":{"annotations":{"reconcel.dev/applied":null}}}`, `{"metadata":{"ownerReferences":null}}`} {
-		w.patch(configs, "one-a", foreign)
-		w.eventually(foreign+" to be repaired", func() error {
-			u := w.get(configs, "one-a")
+		w.Patch(configs, "one-a", foreign)
+		w.Eventually(foreign+" to be repaired", func() error {
+			u := w.Get(configs, "one-a")
 			value, _, _ := unstructured.NestedString(u.Object, "data", "value")
 			if value != "first" || u.GetAnnotations()["reconcel.dev/applied"] == "" || metav1.GetControllerOf(u) == nil {
 				return fmt.Errorf("it is %v", u.Object)
@@ -108,10 +111,10 @@ func TestReplacedChild(t *testing.T) {
 		t.Error("drift was repaired by replacing the object")
 	}
 	in.stop()
-	w.patch(configs, "one-a", `{"metadata":{"annotations":{"reconcel.dev/applied":null}}}`)
+	w.Patch(configs, "one-a", `{"metadata":{"annotations":{"reconcel.dev/applied":null}}}`)
 	w.run(widgetRules("", onChange("a", "replace"), configMapChild("b", "${a.metadata.uid}")))
-	w.eventually("the mark to be back", func() error {
-		if w.get(configs, "one-a").GetAnnotations()["reconcel.dev/applied"] == "" {
+	w.Eventually("the mark to be back", func() error {
+		if w.Get(configs, "one-a").GetAnnotations()["reconcel.dev/applied"] == "" {
 			return errors.New("it is not")
 		}
 		return nil
@@ -120,40 +123,40 @@ func TestReplacedChild(t *testing.T) {
 		t.Error("an object was replaced for want of a mark")
 	}
 
-	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.Patch(widgets, "one", `{"spec":{"value":"second"}}`)
 	w.another(configs, "one-a", first)
-	w.has(configs, "one-a", map[string]any{"data.value": "second"})
+	w.Has(configs, "one-a", map[string]any{"data.value": "second"})
 	w.told("Widget", "one", "Replaced")
-	w.lacks(configs, first)
-	w.has(configs, w.uid(configs, "one-a"), nil)
-	w.is(widgets, "one", "Ready", "True")
+	w.Lacks(configs, first)
+	w.Has(configs, w.uid(configs, "one-a"), nil)
+	w.Is(widgets, "one", "Ready", "True")
 
 	// What cannot be repaired in place is replaced as well.
 	second := w.uid(configs, "one-a")
-	w.patch(configs, "one-a", `{"immutable":true,"data":{"value":"stuck"}}`)
+	w.Patch(configs, "one-a", `{"immutable":true,"data":{"value":"stuck"}}`)
 	w.another(configs, "one-a", second)
-	w.has(configs, "one-a", map[string]any{"data.value": "second"})
-	w.lacks(configs, second)
-	w.is(widgets, "one", "Ready", "True")
-	w.quiet(2 * time.Second)
+	w.Has(configs, "one-a", map[string]any{"data.value": "second"})
+	w.Lacks(configs, second)
+	w.Is(widgets, "one", "Ready", "True")
+	w.Quiet(2 * time.Second)
 }
 
 // TestReplacedPodsAreSpared changes the image of five Pods of which one may be
 // missing at a time.
 func TestReplacedPodsAreSpared(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", podsChild))
-	w.create(podSet(5))
-	w.is(widgets, "set", "Ready", "True")
+	w.Create(podSet(5))
+	w.Is(widgets, "set", "Ready", "True")
 	since := time.Now()
-	w.patch(widgets, "set", `{"spec":{"image":"nginx"}}`)
+	w.Patch(widgets, "set", `{"spec":{"image":"nginx"}}`)
 	fewest, most := 5, 5
-	w.closely("all Pods to have the new image", func() error {
+	e2e.Poll(w.T, "all Pods to have the new image", e2e.Patience, 5*time.Millisecond, func() error {
 		isReady, current := 0, 0
 		active := w.active()
 		for i := range active {
-			if condition(&active[i], "Ready", "True") == nil {
+			if e2e.Condition(&active[i], "Ready", "True") == nil {
 				isReady++
 			}
 			containers, _, _ := unstructured.NestedSlice(active[i].Object, "spec", "containers")
@@ -170,9 +173,9 @@ func TestReplacedPodsAreSpared(t *testing.T) {
 	if fewest < 4 || most > 5 {
 		t.Errorf("there were as few as %d ready Pods, and as many as %d Pods", fewest, most)
 	}
-	w.is(widgets, "set", "Ready", "True")
+	w.Is(widgets, "set", "Ready", "True")
 	deleted := 0
-	for _, r := range w.writes(since) {
+	for _, r := range w.Writes(since) {
 		if r.Resource == "pods" && r.Verb == "delete" {
 			deleted++
 		}
@@ -182,39 +185,39 @@ func TestReplacedPodsAreSpared(t *testing.T) {
 	}
 
 	// Those that cannot get ready are replaced all at once.
-	w.create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"100\"}}\n")
+	w.Create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"100\"}}\n")
 	for _, u := range w.active() {
-		w.patch(pods, u.GetName(), `{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`, "status")
+		w.Patch(pods, u.GetName(), `{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`, "status")
 	}
-	w.is(widgets, "set", "Ready", "False")
-	w.patch(widgets, "set", `{"spec":{"image":"busybox"}}`)
-	w.is(widgets, "set", "Ready", "True")
+	w.Is(widgets, "set", "Ready", "False")
+	w.Patch(widgets, "set", `{"spec":{"image":"busybox"}}`)
+	w.Is(widgets, "set", "Ready", "True")
 }
 
 // TestReplacedElementsTakeTurns has elements that get ready only when the test
 // says so.
 func TestReplacedElementsTakeTurns(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", strings.Replace(entriesChild, "    template:", "    onChange: replace\n    maxUnavailable: 2\n    template:", 1)))
-	w.create(widget("one", "value: x, entries: [a, b, c, d, e]"))
+	w.Create(widget("one", "value: x, entries: [a, b, c, d, e]"))
 	names := []string{"one-a", "one-b", "one-c", "one-d", "one-e"}
 	good := func() {
 		t.Helper()
 		for _, name := range names {
-			_, err := w.resource(configs).Patch(w.Context(), name, types.MergePatchType, []byte(`{"data":{"state":"good"}}`), metav1.PatchOptions{})
+			_, err := w.Resource(configs).Patch(w.Context(), name, types.MergePatchType, []byte(`{"data":{"state":"good"}}`), metav1.PatchOptions{})
 			if err != nil && !apierrors.IsNotFound(err) { // It is being replaced.
 				t.Fatal(err)
 			}
 		}
 	}
-	w.has(configs, "one-e", nil)
+	w.Has(configs, "one-e", nil)
 	good()
-	w.is(widgets, "one", "Ready", "True")
-	w.patch(widgets, "one", `{"spec":{"value":"y"}}`)
+	w.Is(widgets, "one", "Ready", "True")
+	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
 	replaced := func() (n int) {
 		for _, name := range names {
-			if u := w.get(configs, name); u != nil {
+			if u := w.Get(configs, name); u != nil {
 				if value, _, _ := unstructured.NestedString(u.Object, "data", "value"); value == "y" {
 					n++
 				}
@@ -223,18 +226,18 @@ func TestReplacedElementsTakeTurns(t *testing.T) {
 		return n
 	}
 	w.tells("one", `child "entries": 2 of 5 replaced`)
-	w.rest(2 * time.Second)
+	w.Rest(2 * time.Second)
 	if n := replaced(); n != 2 {
 		t.Errorf("%d elements were replaced before the first two got ready", n)
 	}
 	for _, name := range names {
-		if w.get(configs, name) == nil {
+		if w.Get(configs, name) == nil {
 			t.Errorf("%s is missing", name)
 		}
 	}
 	good()
 	w.tells("one", `child "entries": 4 of 5 replaced`)
-	w.eventually("all to be replaced", func() error {
+	w.Eventually("all to be replaced", func() error {
 		good()
 		if n := replaced(); n != 5 {
 			return fmt.Errorf("%d are", n)
@@ -242,14 +245,14 @@ func TestReplacedElementsTakeTurns(t *testing.T) {
 		return nil
 	})
 	good()
-	w.is(widgets, "one", "Ready", "True")
+	w.Is(widgets, "one", "Ready", "True")
 }
 
 // TestWorseReplacementIsNotMade gives a child a rendering that the API server
 // refuses: what works must not go for it.
 func TestWorseReplacementIsNotMade(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", `  - id: job
     onChange: replace
     template:
@@ -260,40 +263,40 @@ func TestWorseReplacementIsNotMade(t *testing.T) {
         template:
           spec: {restartPolicy: "${self.spec.value}", containers: [{name: c, image: busybox}]}
 `))
-	w.create(widget("one", "value: Never"))
-	w.has(jobs, "one-a", nil)
-	before := w.get(jobs, "one-a").GetUID()
-	w.patch(widgets, "one", `{"spec":{"value":"Sometimes"}}`)
-	w.is(widgets, "one", "Stalled", "True")
+	w.Create(widget("one", "value: Never"))
+	w.Has(jobs, "one-a", nil)
+	before := w.Get(jobs, "one-a").GetUID()
+	w.Patch(widgets, "one", `{"spec":{"value":"Sometimes"}}`)
+	w.Is(widgets, "one", "Stalled", "True")
 	w.told("Widget", "one", "Refused")
-	w.rest(2 * time.Second)
-	if now := w.get(jobs, "one-a"); now == nil || now.GetUID() != before {
+	w.Rest(2 * time.Second)
+	if now := w.Get(jobs, "one-a"); now == nil || now.GetUID() != before {
 		t.Errorf("the Job that worked is gone: %v", now)
 	}
-	w.patch(widgets, "one", `{"spec":{"value":"OnFailure"}}`)
-	w.has(jobs, "one-a", map[string]any{"spec.template.spec.restartPolicy": "OnFailure"})
+	w.Patch(widgets, "one", `{"spec":{"value":"OnFailure"}}`)
+	w.Has(jobs, "one-a", map[string]any{"spec.template.spec.restartPolicy": "OnFailure"})
 }
 
 func TestGateHoldsBackReplacement(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	gate := strings.Replace(configMapChild("gate", "${self.metadata.name}-gate"), "    template:", "    readyWhen: child.data.?open.orValue('') == 'yes'\n    template:", 1)
 	w.run(widgetRules("", gate, strings.Replace(onChange("a", "replace"), "    template:", "    after: [gate]\n    template:", 1)))
-	w.create(widget("one", "value: first"))
-	w.has(configs, "one-gate", nil)
-	w.patch(configs, "one-gate", `{"data":{"open":"yes"}}`)
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: first"))
+	w.Has(configs, "one-gate", nil)
+	w.Patch(configs, "one-gate", `{"data":{"open":"yes"}}`)
+	w.Is(widgets, "one", "Ready", "True")
 	first := w.uid(configs, "one-a")
-	w.patch(configs, "one-gate", `{"data":{"open":"no"}}`)
-	w.is(widgets, "one", "Ready", "False")
-	w.patch(widgets, "one", `{"spec":{"value":"second"}}`)
-	w.has(configs, "one-gate", map[string]any{"data.value": "second"})
+	w.Patch(configs, "one-gate", `{"data":{"open":"no"}}`)
+	w.Is(widgets, "one", "Ready", "False")
+	w.Patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.Has(configs, "one-gate", map[string]any{"data.value": "second"})
 	w.tells("one", "waits for gate")
-	w.rest(time.Second)
+	w.Rest(time.Second)
 	if w.uid(configs, "one-a") != first {
 		t.Error("the object was replaced before its time")
 	}
-	w.patch(configs, "one-gate", `{"data":{"open":"yes"}}`)
+	w.Patch(configs, "one-gate", `{"data":{"open":"yes"}}`)
 	w.another(configs, "one-a", first)
-	w.is(widgets, "one", "Ready", "True")
+	w.Is(widgets, "one", "Ready", "True")
 }

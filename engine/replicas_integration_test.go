@@ -11,13 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"reconcel/internal/e2e"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 var (
-	pods   = gvk("v1", "Pod")
-	quotas = gvk("v1", "ResourceQuota")
+	pods   = e2e.GVK("v1", "Pod")
+	quotas = e2e.GVK("v1", "ResourceQuota")
 )
 
 // podsChild keeps some Pods of one image.
@@ -39,9 +42,9 @@ func podSet(replicas int) string {
 }
 
 // all returns the objects of a kind in the world's namespace.
-func (w *world) all(kind schemaGVK) []unstructured.Unstructured {
+func (w *world) all(kind schema.GroupVersionKind) []unstructured.Unstructured {
 	w.Helper()
-	list, err := w.resource(kind).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule"})
+	list, err := w.Resource(kind).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule"})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -62,7 +65,7 @@ func (w *world) active() (out []unstructured.Unstructured) {
 
 func (w *world) hasActive(n int) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("%d active Pods", n), func() error {
+	w.Eventually(fmt.Sprintf("%d active Pods", n), func() error {
 		if found := len(w.active()); found != n {
 			return fmt.Errorf("there are %d", found)
 		}
@@ -73,16 +76,16 @@ func (w *world) hasActive(n int) {
 // ends lets a Pod end, once whoever plays its node is done with it.
 func (w *world) ends(name string) {
 	w.Helper()
-	w.eventually(name+" to be ready", func() error { return condition(w.get(pods, name), "Ready", "True") })
-	w.patch(pods, name, `{"status":{"phase":"Failed"}}`, "status")
+	w.Eventually(name+" to be ready", func() error { return e2e.Condition(w.Get(pods, name), "Ready", "True") })
+	w.Patch(pods, name, `{"status":{"phase":"Failed"}}`, "status")
 }
 
 // says waits until the conditions of a Widget hold a text.
 func (w *world) tells(name, text string) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("the status of %s to say %q", name, text), func() error {
-		conditions, _, _ := unstructured.NestedSlice(w.get(widgets, name).Object, "status", "conditions")
-		if !strings.Contains(fmt.Sprint(conditions), text) && !w.noted("Widget", name, text) {
+	w.Eventually(fmt.Sprintf("the status of %s to say %q", name, text), func() error {
+		conditions, _, _ := unstructured.NestedSlice(w.Get(widgets, name).Object, "status", "conditions")
+		if !strings.Contains(fmt.Sprint(conditions), text) && !w.HasNote("Widget", name, text) {
 			return fmt.Errorf("it says %v", conditions)
 		}
 		return nil
@@ -91,20 +94,20 @@ func (w *world) tells(name, text string) {
 
 func TestReplicas(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", podsChild))
-	w.create(podSet(3))
-	w.is(widgets, "set", "Ready", "True")
+	w.Create(podSet(3))
+	w.Is(widgets, "set", "Ready", "True")
 	w.hasActive(3)
-	w.patch(widgets, "set", `{"spec":{"replicas":20}}`)
+	w.Patch(widgets, "set", `{"spec":{"replicas":20}}`)
 	w.hasActive(20)
-	w.is(widgets, "set", "Ready", "True")
-	w.patch(widgets, "set", `{"spec":{"replicas":2}}`)
+	w.Is(widgets, "set", "Ready", "True")
+	w.Patch(widgets, "set", `{"spec":{"replicas":2}}`)
 	w.hasActive(2)
-	w.is(widgets, "set", "Ready", "True")
+	w.Is(widgets, "set", "Ready", "True")
 	gone := w.active()[0]
-	w.delete(pods, gone.GetName())
-	w.eventually("another Pod", func() error {
+	w.Delete(pods, gone.GetName())
+	w.Eventually("another Pod", func() error {
 		now := w.active()
 		for _, pod := range now {
 			if pod.GetUID() == gone.GetUID() { // The name may be the same.
@@ -116,16 +119,16 @@ func TestReplicas(t *testing.T) {
 		}
 		return nil
 	})
-	w.is(widgets, "set", "Ready", "True")
-	w.eventually("the status to name the Pods", func() error {
-		names, _, _ := unstructured.NestedStringSlice(w.get(widgets, "set").Object, "status", "names")
+	w.Is(widgets, "set", "Ready", "True")
+	w.Eventually("the status to name the Pods", func() error {
+		names, _, _ := unstructured.NestedStringSlice(w.Get(widgets, "set").Object, "status", "names")
 		now := w.active()
 		if len(now) != 2 || len(names) != 2 || now[0].GetName() != names[0] || now[1].GetName() != names[1] {
 			return fmt.Errorf("it names %v", names)
 		}
 		return nil
 	})
-	w.quiet(3 * time.Second)
+	w.Quiet(3 * time.Second)
 }
 
 // lagging delays what watches of some resource tell.
@@ -195,14 +198,14 @@ func (s *slowBody) Read(p []byte) (int, error) {
 // never fewer when there are to be less.
 func TestReplicasBehindALaggingWatch(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.wrap = lagging("pods", 5*time.Second)
 	w.run(widgetRules("", podsChild))
-	w.create(podSet(0))
+	w.Create(podSet(0))
 	most, fewest := 0, 1000
 	reaches := func(n int) {
 		t.Helper()
-		w.closely(fmt.Sprintf("%d active Pods", n), func() error {
+		e2e.Poll(w.T, fmt.Sprintf("%d active Pods", n), e2e.Patience, 5*time.Millisecond, func() error {
 			found := len(w.active())
 			most, fewest = max(most, found), min(fewest, found)
 			if found != n {
@@ -213,14 +216,14 @@ func TestReplicasBehindALaggingWatch(t *testing.T) {
 	}
 	stays := func(n int, d time.Duration) {
 		t.Helper()
-		for end := time.Now().Add(d); time.Now().Before(end); w.rest(50 * time.Millisecond) {
+		for end := time.Now().Add(d); time.Now().Before(end); w.Rest(50 * time.Millisecond) {
 			if found := len(w.active()); found != n {
 				t.Fatalf("%d Pods are active, not %d", found, n)
 			}
 		}
 	}
 	for _, n := range []int{20, 0, 20} {
-		w.patch(widgets, "set", fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
+		w.Patch(widgets, "set", fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
 		reaches(n)
 	}
 	if most > 20 {
@@ -229,14 +232,14 @@ func TestReplicasBehindALaggingWatch(t *testing.T) {
 	stays(20, 12*time.Second)
 	since := time.Now()
 	fewest = 1000
-	w.patch(widgets, "set", `{"spec":{"replicas":5}}`)
+	w.Patch(widgets, "set", `{"spec":{"replicas":5}}`)
 	reaches(5)
 	if fewest < 5 {
 		t.Errorf("there were %d active Pods", fewest)
 	}
 	stays(5, 12*time.Second)
 	deletes, others := 0, 0
-	for _, r := range w.writes(since) {
+	for _, r := range w.Writes(since) {
 		switch {
 		case r.Resource == "pods" && r.Verb == "delete":
 			deletes++
@@ -247,16 +250,16 @@ func TestReplicasBehindALaggingWatch(t *testing.T) {
 	if deletes != 15 || others != 0 {
 		t.Errorf("%d Pods were deleted to go from 20 to 5, and there were %d other writes", deletes, others)
 	}
-	w.is(widgets, "set", "Ready", "True")
+	w.Is(widgets, "set", "Ready", "True")
 }
 
 func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", podsChild))
-	w.create(podSet(1))
+	w.Create(podSet(1))
 	w.hasActive(1)
-	w.is(widgets, "set", "Ready", "True")
+	w.Is(widgets, "set", "Ready", "True")
 
 	w.ends(w.active()[0].GetName())
 	w.hasActive(1)
@@ -272,8 +275,8 @@ func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
 		t.Errorf("%d Pods are there, with two that have finished", found)
 	}
 
-	w.patch(widgets, "set", `{"spec":{"replicas":8}}`)
-	w.eventually("more Pods", func() error {
+	w.Patch(widgets, "set", `{"spec":{"replicas":8}}`)
+	w.Eventually("more Pods", func() error {
 		if found := len(w.active()); found < 8 {
 			return fmt.Errorf("there are %d", found)
 		}
@@ -282,7 +285,7 @@ func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
 	for _, u := range w.active() {
 		w.ends(u.GetName())
 	}
-	w.eventually("five to be kept", func() error {
+	w.Eventually("five to be kept", func() error {
 		if found := len(w.all(pods)); found != 5 {
 			return fmt.Errorf("there are %d", found)
 		}
@@ -294,23 +297,23 @@ func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
 // TestQuotaCostsFewRequests asks for a hundred Pods where three are allowed.
 func TestQuotaCostsFewRequests(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
-	w.create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: \"3\"}}\n")
-	w.eventually("the quota to be counted", func() error {
-		if _, ok, _ := unstructured.NestedMap(w.get(quotas, "few").Object, "status", "used"); !ok {
+	w.CRD(widgetCRD)
+	w.Create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: \"3\"}}\n")
+	w.Eventually("the quota to be counted", func() error {
+		if _, ok, _ := unstructured.NestedMap(w.Get(quotas, "few").Object, "status", "used"); !ok {
 			return errors.New("not yet")
 		}
 		return nil
 	})
 	w.run(widgetRules("", podsChild))
 	since := time.Now()
-	w.create(podSet(100))
+	w.Create(podSet(100))
 	w.hasActive(3)
-	w.is(widgets, "set", "Stalled", "True")
+	w.Is(widgets, "set", "Stalled", "True")
 	w.tells("set", "exceeded quota")
-	w.rest(3 * time.Second)
+	w.Rest(3 * time.Second)
 	tried := 0
-	for _, r := range w.writes(since) {
+	for _, r := range w.Writes(since) {
 		if r.Resource == "pods" {
 			tried++
 		}
@@ -318,9 +321,9 @@ func TestQuotaCostsFewRequests(t *testing.T) {
 	if tried > 15 {
 		t.Errorf("%d requests were made for three Pods", tried)
 	}
-	w.patch(quotas, "few", `{"spec":{"hard":{"pods":"150"}}}`)
+	w.Patch(quotas, "few", `{"spec":{"hard":{"pods":"150"}}}`)
 	w.hasActive(100)
-	w.is(widgets, "set", "Ready", "True")
+	w.Is(widgets, "set", "Ready", "True")
 }
 
 const entriesChild = `  - id: entries
@@ -337,33 +340,33 @@ const entriesChild = `  - id: entries
 
 func TestManyObjectsAreSummedUp(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", entriesChild))
-	w.create(widget("one", "value: x, entries: [a, b, c, d, e]"))
-	w.has(configs, "one-e", nil)
+	w.Create(widget("one", "value: x, entries: [a, b, c, d, e]"))
+	w.Has(configs, "one-e", nil)
 	w.tells("one", `child "entries": 0 of 5 ready`)
 	for _, name := range []string{"a", "b", "c"} {
-		w.patch(configs, "one-"+name, `{"data":{"state":"good"}}`)
+		w.Patch(configs, "one-"+name, `{"data":{"state":"good"}}`)
 	}
 	w.tells("one", `child "entries": 3 of 5 ready`)
-	w.patch(configs, "one-d", `{"data":{"state":"bad"}}`)
-	w.tells("one", "ConfigMap/"+w.namespace+"/one-d")
-	w.is(widgets, "one", "Stalled", "True")
+	w.Patch(configs, "one-d", `{"data":{"state":"bad"}}`)
+	w.tells("one", "ConfigMap/"+w.Namespace+"/one-d")
+	w.Is(widgets, "one", "Stalled", "True")
 	for _, name := range []string{"d", "e"} {
-		w.patch(configs, "one-"+name, `{"data":{"state":"good"}}`)
+		w.Patch(configs, "one-"+name, `{"data":{"state":"good"}}`)
 	}
-	w.is(widgets, "one", "Ready", "True")
-	w.patch(widgets, "one", `{"spec":{"entries":["a","b"]}}`)
-	w.lacks(configs, "one-e")
-	w.has(configs, "one-a", nil)
-	w.is(widgets, "one", "Ready", "True")
+	w.Is(widgets, "one", "Ready", "True")
+	w.Patch(widgets, "one", `{"spec":{"entries":["a","b"]}}`)
+	w.Lacks(configs, "one-e")
+	w.Has(configs, "one-a", nil)
+	w.Is(widgets, "one", "Ready", "True")
 }
 
 // TestOneBadElementHoldsBackNoOther has an element whose name is held by
 // somebody else, and one that the API server refuses.
 func TestOneBadElementHoldsBackNoOther(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", `  - id: entries
     forEach:
     - {name: e, in: self.spec.entries}
@@ -373,13 +376,13 @@ func TestOneBadElementHoldsBackNoOther(t *testing.T) {
       metadata: {name: "${self.metadata.name}-${e}"}
       data: {value: "${e == 'a' ? dyn(7) : dyn('x')}"}
 `))
-	w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-b}\n")
-	w.create(widget("one", "entries: [a, b, c, d, e, f, g]"))
+	w.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-b}\n")
+	w.Create(widget("one", "entries: [a, b, c, d, e, f, g]"))
 	for _, name := range []string{"c", "d", "e", "f", "g"} {
-		w.has(configs, "one-"+name, map[string]any{"data.value": "x"})
+		w.Has(configs, "one-"+name, map[string]any{"data.value": "x"})
 	}
-	w.is(widgets, "one", "Stalled", "True")
-	if w.get(configs, "one-a") != nil || len(w.get(configs, "one-b").GetLabels()) > 0 {
+	w.Is(widgets, "one", "Stalled", "True")
+	if w.Get(configs, "one-a") != nil || len(w.Get(configs, "one-b").GetLabels()) > 0 {
 		t.Error("what cannot be is there")
 	}
 }

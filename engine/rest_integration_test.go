@@ -18,9 +18,9 @@ import (
 // instant.
 func (w *world) applies(since time.Time, resource string) (n int) {
 	w.Helper()
-	w.flushAudit()
-	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
-		return r.User == "reconcel" && r.Verb == "patch" && r.Resource == resource && r.Subresource == "" && r.Namespace == w.namespace && !r.Received.Before(since)
+	w.FlushAudit()
+	found, err := w.Cluster.Requests(func(r devcluster.Request) bool {
+		return r.User == "reconcel" && r.Verb == "patch" && r.Resource == resource && r.Subresource == "" && r.Namespace == w.Namespace && !r.Received.Before(since)
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -30,14 +30,14 @@ func (w *world) applies(since time.Time, resource string) (n int) {
 
 func TestRefusedBodyIsNotSentAgain(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", strings.Replace(serviceChild, "port: 80", "port: 80000", 1)))
 	since := time.Now()
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Stalled", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Stalled", "True")
 	w.told("Widget", "one", "Refused")
 	for i := range 20 {
-		w.patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
+		w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
 	}
 	w.settles()
 	if n := w.applies(since, "services"); n != 1 {
@@ -47,16 +47,16 @@ func TestRefusedBodyIsNotSentAgain(t *testing.T) {
 
 func TestWrappedBase64Converges(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", "  - id: secret\n    template: {apiVersion: v1, kind: Secret, metadata: {name: wrapped}, data: {k: \"aGVs\\nbG8=\"}}\n"))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	w.settles()
 	since := time.Now()
 	for i := range 5 {
-		w.patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
+		w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
 	}
-	w.rest(time.Second)
+	w.Rest(time.Second)
 	if n := w.applies(since, "secrets"); n != 0 {
 		t.Errorf("it was applied %d times at rest", n)
 	}
@@ -66,7 +66,7 @@ func TestWrappedBase64Converges(t *testing.T) {
 // the very selector by which children are watched.
 func TestPrimariesThatAreChildren(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	second := `- name: second-NAMESPACE
   for:
     apiVersion: v1
@@ -76,32 +76,32 @@ func TestPrimariesThatAreChildren(t *testing.T) {
   children:
 ` + serviceChild
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + second)
-	w.create(widget("one", "value: x"))
-	w.has(configs, "one-a", map[string]any{"data.value": "x"})
-	w.has(services, "one-a", nil)
-	w.patch(configs, "one-a", `{"data":{"value":"edited"}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "x"})
-	w.delete(services, "one-a")
-	w.has(services, "one-a", nil)
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.Has(services, "one-a", nil)
+	w.Patch(configs, "one-a", `{"data":{"value":"edited"}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.Delete(services, "one-a")
+	w.Has(services, "one-a", nil)
+	w.Is(widgets, "one", "Ready", "True")
 	w.settles()
 }
 
 func TestEverythingIsAppliedAgainFromTimeToTime(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.runWith(engine.Options{ReapplyEvery: 2 * time.Second}, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	before := w.get(configs, "one-a").GetResourceVersion()
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	before := w.Get(configs, "one-a").GetResourceVersion()
 	since := time.Now()
-	w.eventually("two more applies", func() error {
+	w.Eventually("two more applies", func() error {
 		if n := w.applies(since, "configmaps"); n < 2 {
 			return fmt.Errorf("%d so far", n)
 		}
 		return nil
 	})
-	if after := w.get(configs, "one-a").GetResourceVersion(); after != before {
+	if after := w.Get(configs, "one-a").GetResourceVersion(); after != before {
 		t.Errorf("resource version %s became %s", before, after)
 	}
 }
@@ -110,14 +110,14 @@ func TestEverythingIsAppliedAgainFromTimeToTime(t *testing.T) {
 // one that can never be applied.
 func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	role := "  - id: role\n    template: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: never}, rules: []}\n"
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), role))
-	w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-a}\ndata: {mine: \"yes\"}\n")
-	w.create(widget("one", "value: x"))
+	w.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-a}\ndata: {mine: \"yes\"}\n")
+	w.Create(widget("one", "value: x"))
 	w.told("Widget", "one", "ErrResourceExists")
-	w.delete(configs, "one-a")
-	if took := w.has(configs, "one-a", map[string]any{"data.value": "x"}); took > 10*time.Second {
+	w.Delete(configs, "one-a")
+	if took := w.Has(configs, "one-a", map[string]any{"data.value": "x"}); took > 10*time.Second {
 		t.Errorf("healed after %s", took)
 	}
 }
@@ -126,22 +126,22 @@ func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
 // repaired.
 func TestContestIsSlowedDown(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
 	since := time.Now()
 	for i := 0; time.Since(since) < 5*time.Second; i++ {
-		w.patch(configs, "one-a", fmt.Sprintf(`{"data":{"value":"%d"}}`, i))
-		w.rest(20 * time.Millisecond)
+		w.Patch(configs, "one-a", fmt.Sprintf(`{"data":{"value":"%d"}}`, i))
+		w.Rest(20 * time.Millisecond)
 	}
-	repairs := slices.DeleteFunc(w.writes(since), func(r devcluster.Request) bool {
+	repairs := slices.DeleteFunc(w.Writes(since), func(r devcluster.Request) bool {
 		return r.Resource != "configmaps" || r.Code != http.StatusOK // Some came late: it had been changed again.
 	})
 	if n := len(repairs); n < 2 || n > 11 {
 		t.Errorf("%d repairs in 5 s", n)
 	}
 	w.told("Widget", "one", "Contested")
-	w.has(configs, "one-a", map[string]any{"data.value": "x"})
-	w.is(widgets, "one", "Ready", "True")
+	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
+	w.Is(widgets, "one", "Ready", "True")
 }

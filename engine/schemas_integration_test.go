@@ -12,8 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // schemaPatience is how long it may take until a new schema has been noticed.
@@ -28,9 +30,9 @@ const valueOfA = "  status: {value: \"${a.data.value}\"}\n"
 // replaceCRD puts another CRD in the place of the one of its name.
 func (w *world) replaceCRD(manifest string) {
 	w.Helper()
-	for _, u := range parse(w.T, manifest) {
-		crds := w.client.Resource(crdResource)
-		w.eventually("CRD "+u.GetName()+" to be replaced", func() error {
+	for _, u := range e2e.Parse(w.T, manifest) {
+		crds := w.Client.Resource(crdResource)
+		w.Eventually("CRD "+u.GetName()+" to be replaced", func() error {
 			live, err := crds.Get(w.Context(), u.GetName(), metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -45,11 +47,11 @@ func (w *world) replaceCRD(manifest string) {
 // deleteCRD deletes a CRD, and waits for its end.
 func (w *world) deleteCRD(name string) {
 	w.Helper()
-	crds := w.client.Resource(crdResource)
+	crds := w.Client.Resource(crdResource)
 	if err := crds.Delete(w.Context(), name, deleteNow); err != nil {
 		w.Fatal(err)
 	}
-	w.eventually("CRD "+name+" to be gone", func() error {
+	w.Eventually("CRD "+name+" to be gone", func() error {
 		_, err := crds.Get(w.Context(), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -62,7 +64,7 @@ func (w *world) deleteCRD(name string) {
 // not.
 func (w *world) statusWrites(since time.Time, resource string) (n int) {
 	w.Helper()
-	for _, r := range w.writes(since) {
+	for _, r := range w.Writes(since) {
 		if r.Resource == resource {
 			n++
 		}
@@ -71,10 +73,10 @@ func (w *world) statusWrites(since time.Time, resource string) (n int) {
 }
 
 // nudge changes labels of an object, so that it is looked at.
-func (w *world) nudge(kind schemaGVK, name string, times int) {
+func (w *world) nudge(kind schema.GroupVersionKind, name string, times int) {
 	w.Helper()
 	for i := range times {
-		w.patch(kind, name, fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
+		w.Patch(kind, name, fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
 	}
 }
 
@@ -85,15 +87,15 @@ func TestConditionsFollowTheSchema(t *testing.T) {
 	const kind = "Shifting"
 	with := kindLike(kind, strictStatus, "            properties:\n              value: {type: string}\n")
 	head, _, _ := strings.Cut(with, "              conditions:\n")
-	shifting := gvk("test.reconcel.dev/v1", kind)
-	w.crd(head)
+	shifting := e2e.GVK("test.reconcel.dev/v1", kind)
+	w.CRD(head)
 	w.run(rulesFor(kind, valueOfA))
-	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
-	w.has(shifting, "one", map[string]any{"status.value": "x"})
+	w.Create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.Has(shifting, "one", map[string]any{"status.value": "x"})
 
 	changed := time.Now()
 	w.replaceCRD(with)
-	w.is(shifting, "one", "Ready", "True")
+	w.Is(shifting, "one", "Ready", "True")
 	t.Logf("conditions %s after the schema had some", time.Since(changed).Round(100*time.Millisecond))
 	if took := time.Since(changed); took > schemaPatience {
 		t.Errorf("it took %s", took)
@@ -101,8 +103,8 @@ func TestConditionsFollowTheSchema(t *testing.T) {
 
 	changed = time.Now()
 	w.replaceCRD(head)
-	w.eventually("the status to be without conditions", func() error {
-		u := w.get(shifting, "one")
+	w.Eventually("the status to be without conditions", func() error {
+		u := w.Get(shifting, "one")
 		for _, entry := range u.GetManagedFields() {
 			if entry.Manager == "reconcel" && entry.Subresource == "status" && strings.Contains(entry.FieldsV1.GetRawString(), "f:conditions") {
 				return errors.New("reconcel still has some")
@@ -114,13 +116,13 @@ func TestConditionsFollowTheSchema(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	w.nudge(shifting, "one", 20)
-	w.patch(shifting, "one", `{"spec":{"value":"y"}}`)
-	w.has(shifting, "one", map[string]any{"status.value": "y"})
+	w.Patch(shifting, "one", `{"spec":{"value":"y"}}`)
+	w.Has(shifting, "one", map[string]any{"status.value": "y"})
 	w.settles()
 	if n := w.statusWrites(changed, "shiftings"); n > 4 {
 		t.Errorf("the status was sent %d times", n)
 	}
-	w.quiet(3 * time.Second)
+	w.Quiet(3 * time.Second)
 }
 
 // TestStatusFieldGoes takes a field that a rule writes out of the schema, and
@@ -130,30 +132,30 @@ func TestStatusFieldGoes(t *testing.T) {
 	const kind = "Shrinking"
 	with := kindLike(kind, strictStatus, "            properties:\n              value: {type: string}\n")
 	without := strings.Replace(with, "              value: {type: string}\n", "", 1)
-	shrinking := gvk("test.reconcel.dev/v1", kind)
-	w.crd(with)
+	shrinking := e2e.GVK("test.reconcel.dev/v1", kind)
+	w.CRD(with)
 	w.run(rulesFor(kind, valueOfA))
-	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
-	w.is(shrinking, "one", "Ready", "True")
-	w.has(shrinking, "one", map[string]any{"status.value": "x"})
+	w.Create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.Is(shrinking, "one", "Ready", "True")
+	w.Has(shrinking, "one", map[string]any{"status.value": "x"})
 	w.settles()
 
 	since := time.Now()
 	w.replaceCRD(without)
-	w.eventually("the field to be gone", func() error {
-		if _, found, _ := unstructured.NestedString(w.get(shrinking, "one").Object, "status", "value"); found {
+	w.Eventually("the field to be gone", func() error {
+		if _, found, _ := unstructured.NestedString(w.Get(shrinking, "one").Object, "status", "value"); found {
 			return errors.New("it is there")
 		}
 		return nil
 	})
-	w.patch(shrinking, "one", `{"spec":{"value":"y"}}`)
-	w.has(configs, "one-a", map[string]any{"data.value": "y"})
+	w.Patch(shrinking, "one", `{"spec":{"value":"y"}}`)
+	w.Has(configs, "one-a", map[string]any{"data.value": "y"})
 	w.told(kind, "one", "Refused")
-	w.rest(15 * time.Second)
+	w.Rest(15 * time.Second)
 	w.nudge(shrinking, "one", 20)
-	w.rest(2 * time.Second)
-	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
-		return r.User == "reconcel" && r.Resource == "shrinkings" && r.Subresource == "status" && r.Namespace == w.namespace && !r.Received.Before(since)
+	w.Rest(2 * time.Second)
+	found, err := w.Cluster.Requests(func(r devcluster.Request) bool {
+		return r.User == "reconcel" && r.Resource == "shrinkings" && r.Subresource == "status" && r.Namespace == w.Namespace && !r.Received.Before(since)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -165,14 +167,14 @@ func TestStatusFieldGoes(t *testing.T) {
 
 	changed := time.Now()
 	w.replaceCRD(with)
-	w.has(shrinking, "one", map[string]any{"status.value": "y"})
-	w.is(shrinking, "one", "Ready", "True")
+	w.Has(shrinking, "one", map[string]any{"status.value": "y"})
+	w.Is(shrinking, "one", "Ready", "True")
 	took := time.Since(changed)
 	t.Logf("written again %s after the field came back", took.Round(100*time.Millisecond))
 	if took > schemaPatience {
 		t.Errorf("it took %s", took)
 	}
-	w.quiet(3 * time.Second)
+	w.Quiet(3 * time.Second)
 }
 
 // TestStatusSubresourceComesAndGoes changes the way on which a status is written.
@@ -181,21 +183,21 @@ func TestStatusSubresourceComesAndGoes(t *testing.T) {
 	const kind = "Growing"
 	with := kindLike(kind)
 	without := strings.Replace(with, "    subresources: {status: {}}\n", "", 1)
-	growing := gvk("test.reconcel.dev/v1", kind)
-	w.crd(without)
+	growing := e2e.GVK("test.reconcel.dev/v1", kind)
+	w.CRD(without)
 	w.run(rulesFor(kind, valueOfA))
-	w.create(strings.Replace(widget("one", "value: v0"), "Widget", kind, 1))
-	w.has(growing, "one", map[string]any{"status.value": "v0"})
+	w.Create(strings.Replace(widget("one", "value: v0"), "Widget", kind, 1))
+	w.Has(growing, "one", map[string]any{"status.value": "v0"})
 	for i, manifest := range []string{with, without} {
 		w.replaceCRD(manifest)
 		value := fmt.Sprintf("v%d", i+1)
-		w.patch(growing, "one", `{"spec":{"value":"`+value+`"}}`)
-		w.has(growing, "one", map[string]any{"status.value": value})
+		w.Patch(growing, "one", `{"spec":{"value":"`+value+`"}}`)
+		w.Has(growing, "one", map[string]any{"status.value": value})
 		if manifest == with {
-			w.is(growing, "one", "Ready", "True") // Without, no generation is observed.
+			w.Is(growing, "one", "Ready", "True") // Without, no generation is observed.
 		}
 		w.settles()
-		w.quiet(2 * time.Second)
+		w.Quiet(2 * time.Second)
 	}
 }
 
@@ -208,22 +210,22 @@ func TestKindComesBackWithAnotherScope(t *testing.T) {
 	cluster := strings.Replace(namespaced, "scope: Namespaced", "scope: Cluster", 1)
 	rule := strings.NewReplacer("    namespaces: [NAMESPACE]\n", "", "kind: Widget", "kind: "+kind, "name: widget", "name: roaming", "metadata: {name:", "metadata: {namespace: NAMESPACE, name:").
 		Replace(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + "  allow: {namespaces: [NAMESPACE]}\n")
-	roaming := gvk("test.reconcel.dev/v1", kind)
-	w.crd(namespaced)
+	roaming := e2e.GVK("test.reconcel.dev/v1", kind)
+	w.CRD(namespaced)
 	in := w.run(rule)
-	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
-	w.is(roaming, "one", "Ready", "True")
+	w.Create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.Is(roaming, "one", "Ready", "True")
 	w.deleteCRD("roamings.test.reconcel.dev")
-	w.crd(cluster)
-	w.mapper.Reset()
-	w.create(strings.Replace(widget("two", "value: x"), "Widget", kind, 1))
-	w.is(roaming, "two", "Ready", "True")
-	w.has(configs, "two-a", nil)
-	w.lacks(configs, "one-a")
+	w.CRD(cluster)
+	w.Rediscover()
+	w.Create(strings.Replace(widget("two", "value: x"), "Widget", kind, 1))
+	w.Is(roaming, "two", "Ready", "True")
+	w.Has(configs, "two-a", nil)
+	w.Lacks(configs, "one-a")
 	if err := in.Ready(); err != nil {
 		t.Error(err)
 	}
-	w.quiet(2 * time.Second)
+	w.Quiet(2 * time.Second)
 }
 
 // TestVersionIsNotServedAnyMore turns the version that rules name off.
@@ -233,30 +235,30 @@ func TestVersionIsNotServedAnyMore(t *testing.T) {
 	one := kindLike(kind)
 	_, version, _ := strings.Cut(one, "  versions:\n")
 	both := one + strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false").Replace(version)
-	ageing := gvk("test.reconcel.dev/v1", kind)
-	w.crd(both)
+	ageing := e2e.GVK("test.reconcel.dev/v1", kind)
+	w.CRD(both)
 	in := w.run(rulesFor(kind, ""))
-	w.create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
-	w.is(ageing, "one", "Ready", "True")
+	w.Create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
+	w.Is(ageing, "one", "Ready", "True")
 	w.replaceCRD(strings.Replace(both, "name: v1\n    served: true", "name: v1\n    served: false", 1))
-	w.eventually("the engine to name the version that is served", func() error {
+	w.Eventually("the engine to name the version that is served", func() error {
 		if !strings.Contains(in.log.String(), "does not know test.reconcel.dev/v1, kind Ageing; it serves version v2 of it") {
 			return errors.New("it is not said")
 		}
 		return nil
 	})
-	w.rest(2 * time.Second)
-	if w.get(configs, "one-a") == nil {
+	w.Rest(2 * time.Second)
+	if w.Get(configs, "one-a") == nil {
 		t.Error("the child is gone")
 	}
 	w.replaceCRD(both)
 	served := time.Now()
-	w.mapper.Reset()
-	w.eventually("a change to be followed", func() error {
-		if _, err := w.resource(ageing).Patch(w.Context(), "one", "application/merge-patch+json", []byte(`{"spec":{"value":"y"}}`), metav1.PatchOptions{}); err != nil {
+	w.Rediscover()
+	w.Eventually("a change to be followed", func() error {
+		if _, err := w.Resource(ageing).Patch(w.Context(), "one", "application/merge-patch+json", []byte(`{"spec":{"value":"y"}}`), metav1.PatchOptions{}); err != nil {
 			return err
 		}
-		if got, _, _ := unstructured.NestedString(w.get(configs, "one-a").Object, "data", "value"); got != "y" {
+		if got, _, _ := unstructured.NestedString(w.Get(configs, "one-a").Object, "data", "value"); got != "y" {
 			return fmt.Errorf("the child has %q", got)
 		}
 		return nil

@@ -16,8 +16,8 @@ import (
 // container waits until the only container of a Deployment is as wanted.
 func (w *world) container(name string, want any, of func(map[string]any) any) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("the container of %s to have %v", name, want), func() error {
-		u := w.get(deployments, name)
+	w.Eventually(fmt.Sprintf("the container of %s to have %v", name, want), func() error {
+		u := w.Get(deployments, name)
 		if u == nil {
 			return errors.New("there is no such Deployment")
 		}
@@ -62,7 +62,7 @@ var switches = []switched{
 // they are switched back, and others' fields stay.
 func TestSwitchedFields(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	var children []string
 	for i, s := range switches {
 		strategy, spec := "{}", s.ours
@@ -73,19 +73,19 @@ func TestSwitchedFields(t *testing.T) {
 			"      spec:\n        replicas: 0\n        strategy: %s\n        selector: {matchLabels: {app: x}}\n        template:\n          metadata: {labels: {app: x}}\n          spec: {%s}\n", i, i, strategy, spec))
 	}
 	w.run(widgetRules("", children...))
-	w.create(widget("one", "x: y"))
-	w.is(widgets, "one", "Ready", "True")
+	w.Create(widget("one", "x: y"))
+	w.Is(widgets, "one", "Ready", "True")
 	for i, s := range switches {
 		t.Run(s.name, func(t *testing.T) {
 			name := fmt.Sprintf("one-%d", i)
-			w.patch(deployments, name, `{"spec":{"minReadySeconds":1,"template":{"spec":{"terminationGracePeriodSeconds":7}}}}`)
-			before, _, _ := unstructured.NestedFieldCopy(w.get(deployments, name).Object, s.path...)
-			_, err := w.resource(deployments).Patch(w.Context(), name, types.JSONPatchType, []byte(s.foreign), metav1.PatchOptions{FieldManager: "foreign"})
+			w.Patch(deployments, name, `{"spec":{"minReadySeconds":1,"template":{"spec":{"terminationGracePeriodSeconds":7}}}}`)
+			before, _, _ := unstructured.NestedFieldCopy(w.Get(deployments, name).Object, s.path...)
+			_, err := w.Resource(deployments).Patch(w.Context(), name, types.JSONPatchType, []byte(s.foreign), metav1.PatchOptions{FieldManager: "foreign"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.eventually("it to be switched back", func() error {
-				u := w.get(deployments, name)
+			w.Eventually("it to be switched back", func() error {
+				u := w.Get(deployments, name)
 				now, _, _ := unstructured.NestedFieldCopy(u.Object, s.path...)
 				if fmt.Sprint(now) != fmt.Sprint(before) {
 					return fmt.Errorf("it is %v and not %v", now, before)
@@ -97,12 +97,12 @@ func TestSwitchedFields(t *testing.T) {
 			})
 		})
 	}
-	w.is(widgets, "one", "Ready", "True")
+	w.Is(widgets, "one", "Ready", "True")
 }
 
 func TestRefusedChangeTellsTheRemedy(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	w.run(widgetRules("", `  - id: web
     template:
       apiVersion: apps/v1
@@ -115,12 +115,12 @@ func TestRefusedChangeTellsTheRemedy(t *testing.T) {
           metadata: {labels: {app: "${self.spec.app}"}}
           spec: {containers: [{name: c, image: busybox}]}
 `))
-	w.create(widget("one", "app: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.patch(widgets, "one", `{"spec":{"app":"y"}}`)
-	w.is(widgets, "one", "Stalled", "True")
-	w.tells("one", "Deployment/"+w.namespace+"/one: the API server refuses the change of spec.selector; if it is immutable, set onChange: replace")
+	w.Create(widget("one", "app: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Patch(widgets, "one", `{"spec":{"app":"y"}}`)
+	w.Is(widgets, "one", "Stalled", "True")
+	w.tells("one", "Deployment/"+w.Namespace+"/one: the API server refuses the change of spec.selector; if it is immutable, set onChange: replace")
 	w.told("Widget", "one", "Refused")
-	w.patch(widgets, "one", `{"spec":{"app":"x"}}`)
-	w.is(widgets, "one", "Ready", "True")
+	w.Patch(widgets, "one", `{"spec":{"app":"x"}}`)
+	w.Is(widgets, "one", "Ready", "True")
 }

@@ -14,7 +14,7 @@ import (
 // logs waits until the log of an engine holds a text.
 func (w *world) logs(in *instance, text string) {
 	w.Helper()
-	w.eventually("the log to say "+text, func() error {
+	w.Eventually("the log to say "+text, func() error {
 		if !strings.Contains(in.log.String(), text) {
 			return errors.New("it does not")
 		}
@@ -26,34 +26,34 @@ func (w *world) logs(in *instance, text string) {
 // namespace and name of one that ran before, as in a second terminal.
 func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source, other := w.acrossScopes("  onRuleRemoval: delete\n")
 	rest := strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1)
-	rule := w.own("widget-NAMESPACE")
+	rule := w.Fill("widget-NAMESPACE")
 	first := engine.Options{Source: "laptop:/first.yaml"}
 	in := w.runWith(first, source)
-	w.create(widget("one", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.in(other).has(configs, "one-far", nil)
+	w.Create(widget("one", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.in(other).Has(configs, "one-far", nil)
 	in.stop()
 
 	second := engine.Options{Source: "laptop:/second.yaml"}
 	in = w.runWith(second, rest)
-	w.has(configs, "one-b", nil)
+	w.Has(configs, "one-b", nil)
 	w.logs(in, "--confirm-removal="+rule)
-	w.rest(3 * time.Second) // Longer than the grace and what comes before it.
+	w.Rest(3 * time.Second) // Longer than the grace and what comes before it.
 	w.reload(in, rest)
 	in.stop()
 	if n := strings.Count(in.log.String(), "keeping its objects"); n != 1 {
 		t.Errorf("it was said %d times", n)
 	}
-	if w.in(other).get(configs, "one-far") == nil || len(w.get(widgets, "one").GetFinalizers()) != 1 {
+	if w.in(other).Get(configs, "one-far") == nil || len(w.Get(widgets, "one").GetFinalizers()) != 1 {
 		t.Error("the objects or the finalizer of a rule of other files are gone")
 	}
 
 	// The first files are right when they come back.
 	in = w.runWith(first, source)
-	w.rest(time.Second)
+	w.Rest(time.Second)
 	in.stop()
 
 	second.ConfirmRemoval = []string{rule}
@@ -67,32 +67,32 @@ func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 // reloads meanwhile.
 func TestRemovalIsAnnounced(t *testing.T) {
 	w := newWorld(t)
-	w.crd(widgetCRD)
+	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.metadata.name}-b")) + "  onRuleRemoval: delete\n"
 	rest := strings.Replace(widgetRules("", configMapChild("c", "${self.metadata.name}-c")), "name: widget", "name: second", 1)
 	in := w.runWith(engine.Options{RemovalGrace: 6 * time.Second}, source)
-	w.create(widget("one", "value: x"))
-	w.create(widget("two", "value: x"))
-	w.is(widgets, "one", "Ready", "True")
-	w.is(widgets, "two", "Ready", "True")
+	w.Create(widget("one", "value: x"))
+	w.Create(widget("two", "value: x"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Is(widgets, "two", "Ready", "True")
 	w.reload(in, rest)
 	w.logs(in, `level=WARN msg="rule removed, deleting its objects"`)
 	announced := time.Now()
 	w.logs(in, `objects="4 ConfigMap" delay=6s`)
-	w.eventually("an Event about the removal", func() error {
-		if !strings.Contains(strings.Join(w.events("ConfigMap", "reconcel-inventory"), " "), "RuleRemoved") {
+	w.Eventually("an Event about the removal", func() error {
+		if !strings.Contains(strings.Join(w.EventReasons("ConfigMap", "reconcel-inventory"), " "), "RuleRemoved") {
 			return errors.New("there is none")
 		}
 		return nil
 	})
-	w.rest(2 * time.Second)
+	w.Rest(2 * time.Second)
 	w.reload(in, rest)
 	w.gone(configs, "one-a")
 	if took := time.Since(announced); took < 5*time.Second || took > 9*time.Second {
 		t.Errorf("the objects went %s after that was announced", took)
 	}
 	w.gone(configs, "two-b")
-	w.forgets(w.own("widget-NAMESPACE"))
+	w.forgets(w.Fill("widget-NAMESPACE"))
 	if n := strings.Count(in.log.String(), "rule removed, deleting its objects"); n != 1 {
 		t.Errorf("it was announced %d times", n)
 	}

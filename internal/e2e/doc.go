@@ -1,0 +1,13 @@
+// Package e2e is the world of tests on a real control plane: a namespace of
+// their own, objects, waiting, Events, the audit log, and processes of reconcel.
+//
+//	func TestSomething(t *testing.T) {
+//		w := e2e.New(t, devcluster.Shared(t))
+//		w.CRD(manifest)
+//		w.Create("{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}")
+//		w.Has(e2e.ConfigMap, "web-child", map[string]any{"data.size": 3})
+//	}
+//
+// A test waits for a condition, never for a time: every wait ends with an error
+// that names what is missing.
+package e2e

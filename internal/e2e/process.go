@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Build builds the program, or returns the one that RECONCEL_BINARY names.
+func Build(t *testing.T) string {
+	t.Helper()
+	if given := os.Getenv("RECONCEL_BINARY"); given != "" {
+		return given
+	}
+	binary := filepath.Join(t.TempDir(), "reconcel")
+	if out, err := exec.Command("go", "build", "-o", binary, "reconcel").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// Process is a running `reconcel run`.
+type Process struct {
+	*exec.Cmd
+	t    *testing.T
+	name string
+	log  string // file
+	done chan struct{}
+	end  error // valid once done is closed
+}
+
+// Command is a `reconcel run` to start.
+type Command struct {
+	Binary string
+	Name   string   // in messages of the test
+	Args   []string // after "run"
+	Env    []string // besides the test's own environment without RECONCEL_*
+}
+
+// Start starts the process. The end of the test kills it, and shows the end of
+// its log if the test has failed.
+func (c Command) Start(t *testing.T) *Process {
+	t.Helper()
+	p := &Process{t: t, name: c.Name, log: filepath.Join(t.TempDir(), c.Name+".log"), done: make(chan struct{})}
+	log, err := os.Create(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Cmd = exec.Command(c.Binary, slices.Concat([]string{"run"}, c.Args)...)
+	p.Stderr = log
+	p.Env = append(slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECONCEL_") }), c.Env...)
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.end = p.Wait(); close(p.done) }()
+	t.Cleanup(func() {
+		p.Kill()
+		_ = log.Close()
+		if t.Failed() {
+			text := p.Log()
+			t.Logf("end of the log of %s:\n%s", p.name, text[max(0, len(text)-8<<10):])
+		}
+	})
+	return p
+}
+
+// Log returns everything that the process has logged.
+func (p *Process) Log() string {
+	p.t.Helper()
+	log, err := os.ReadFile(p.log)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(log)
+}
+
+// Logged reports whether the process has logged a text.
+func (p *Process) Logged(text string) bool {
+	p.t.Helper()
+	return strings.Contains(p.Log(), text)
+}
+
+// Logs waits until the process has logged a text, and returns how long that took.
+func (p *Process) Logs(text string, within time.Duration) time.Duration {
+	p.t.Helper()
+	return Poll(p.t, fmt.Sprintf("%s to log %q", p.name, text), within, 20*time.Millisecond, func() error {
+		ended := p.Ended()
+		if p.Logged(text) {
+			return nil
+		}
+		if ended {
+			p.t.Fatalf("%s ended before it logged %q: %v", p.name, text, p.end)
+		}
+		return errors.New("it has not yet")
+	})
+}
+
+// Runs waits until the process says that it is running.
+func (p *Process) Runs() {
+	p.t.Helper()
+	p.Logs("msg=running", time.Minute)
+}
+
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Signal sends a signal.
+func (p *Process) Signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		p.t.Fatalf("%s: %v", p.name, err)
+	}
+}
+
+// Ends waits until the process has ended, and returns how.
+func (p *Process) Ends(within time.Duration) error {
+	p.t.Helper()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return p.end
+	case <-timer.C:
+		p.t.Fatalf("%s did not end within %s", p.name, within)
+		return nil
+	}
+}
+
+// Kill ends the process as a crash does, and waits until it has ended.
+func (p *Process) Kill() {
+	_ = p.Process.Kill() // Fails where it has ended.
+	<-p.done
+}
