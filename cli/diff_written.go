@@ -188,12 +188,12 @@ func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
 		p.fail(&c, fmt.Errorf("dry run: %w", err))
 		return
 	}
-	c.Action, c.Reason, c.forbidden = actionRefused, "the API server refuses it: "+err.Error(), apierrors.IsForbidden(err)
+	c.Action, c.Reason, c.forbidden = actionRefused, "the API server rejects it: "+err.Error(), apierrors.IsForbidden(err)
 	switch {
 	case c.forbidden:
 		c.Reason = err.Error()
 	case w.Deletes():
-		c.Reason = "the API server refuses to delete it: " + err.Error()
+		c.Reason = "the API server rejects the deletion: " + err.Error()
 	}
 	p.changes = append(p.changes, c)
 }

@@ -307,16 +307,16 @@ type ruleMetrics struct {
 func newRuleMetrics(r prometheus.Registerer) *ruleMetrics {
 	m := &ruleMetrics{
 		successful: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "reconcel_rules_last_reload_successful", Help: "Whether the rules are followed as the files last had them (1), or are wrong there (0).",
+			Name: "reconcel_rules_last_reload_successful", Help: "Whether the last reload of the rules files succeeded (1) or not (0).",
 		}),
 		since: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "reconcel_rules_last_reload_success_timestamp_seconds", Help: "When the rules that are followed were read.",
+			Name: "reconcel_rules_last_reload_success_timestamp_seconds", Help: "Time at which the active rules were loaded.",
 		}),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "reconcel_rules_info", Help: "Always 1, with the hash of the rules files that are followed.",
+			Name: "reconcel_rules_info", Help: "Constant 1, labelled with the hash of the active rules files.",
 		}, []string{"hash"}),
 		fit: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "reconcel_rules_fit_cluster", Help: "Whether the rules that are followed fit the schemas that the cluster has now (1), or do not any more (0).",
+			Name: "reconcel_rules_valid_for_cluster", Help: "Whether the active rules are valid for the current schemas of the cluster (1) or not (0).",
 		}),
 	}
 	m.fit.Set(1)

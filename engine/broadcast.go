@@ -75,7 +75,7 @@ func newBroadcaster(config *rest.Config, log *slog.Logger, metrics prometheus.Re
 		client: client, log: log, instance: EventReporter + "-" + host, unsent: make(chan *series, mostUnsent),
 		seed: maphash.MakeSeed(), series: lru.New(mostSeries), waiting: map[*series]*time.Timer{},
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "reconcel_events_lost_total", Help: "Events that the API server did not take, or that were too many to be sent.",
+			Name: "reconcel_events_dropped_total", Help: "Events that the API server rejected, or that exceeded the queue.",
 		}),
 	}
 	metrics.MustRegister(b.lost)

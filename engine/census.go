@@ -13,12 +13,12 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	ruleLooks     = describe("reconcel_rule_reconciles_total", "Looks at a rule for one of its primary objects, by rule and what became of it.", "rule", "state")
-	ruleSeconds   = describe("reconcel_rule_seconds_total", "Time spent on what a rule has rendered, requests to the API server included, by rule.", "rule")
-	rulePrimaries = describe("reconcel_rule_primaries", "Primary objects of a rule, by what became of it in the last look.", "rule", "state")
+	ruleLooks     = describe("reconcel_rule_reconciles_total", "Reconciliations of a rule for one of its primary objects, by rule and resulting state.", "rule", "state")
+	ruleSeconds   = describe("reconcel_rule_reconcile_seconds_total", "Time spent on the reconciliation of a rule, requests to the API server included, by rule.", "rule")
+	rulePrimaries = describe("reconcel_rule_primaries", "Primary objects of a rule, by rule and state after the last reconciliation.", "rule", "state")
 	ruleChildren  = describe("reconcel_rule_children", "Objects that a rule renders for all its primary objects.", "rule")
-	ruleRefused   = describe("reconcel_rule_refused", "Whether a rule is refused (1) because its objects belong to another installation, by rule.", "rule")
-	watchSynced   = describe("reconcel_watch_synced", "Whether the objects of a kind are known (1) or still waited for (0), by kind and role.", "kind", "role")
+	ruleRefused   = describe("reconcel_rule_installation_conflict", "Whether a rule is inactive (1) because its objects belong to another installation, by rule.", "rule")
+	watchSynced   = describe("reconcel_watch_synced", "Whether the cache of a kind is synced (1) or not (0), by kind and role.", "kind", "role")
 	watchObjects  = describe("reconcel_watch_objects", "Objects in the cache, by kind and role.", "kind", "role")
 )
 

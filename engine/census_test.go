@@ -29,7 +29,7 @@ func counted(t *testing.T, e *Engine) map[string]float64 {
 			for _, l := range m.GetLabel() {
 				key += " " + l.GetValue()
 			}
-			if value := m.GetGauge().GetValue() + m.GetCounter().GetValue(); value != 0 && family.GetName() != "reconcel_rule_seconds_total" {
+			if value := m.GetGauge().GetValue() + m.GetCounter().GetValue(); value != 0 && family.GetName() != "reconcel_rule_reconcile_seconds_total" {
 				all[key] = value
 			}
 		}

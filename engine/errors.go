@@ -60,7 +60,7 @@ const (
 	reasonRetrying       = "Retrying"
 	reasonResourceExists = "ErrResourceExists"
 	reasonForbidden      = "Forbidden"
-	reasonRefused        = "Refused"
+	reasonRefused        = "Rejected"
 	reasonContested      = "Contested"
 	reasonChildFailed    = "ChildFailed"
 	reasonSynced         = "Synced"
@@ -70,8 +70,8 @@ const (
 	reasonOrphaned       = "Orphaned"
 	reasonUndecided      = "Undecided"
 	reasonPruned         = "Pruned"
-	reasonRulesRefused   = "RulesRefused"
-	reasonRulesMisfit    = "RulesDoNotFit"
+	reasonRulesRefused   = "RulesInvalid"
+	reasonRulesMisfit    = "RulesInvalidForCluster"
 	// The objects of a rule belong to another installation.
 	reasonInstallationConflict = "InstallationConflict"
 	reasonRuleRemoved          = "RuleRemoved"
@@ -205,7 +205,7 @@ func explained(d *rules.Desired, err error, remedy string) error {
 		what = "the change of " + list(fields)
 	}
 	return &terminalError{terminal.reason, terminal.retry,
-		fmt.Errorf("%s: the API server refuses %s%s (%w)", name(id.GVK.Kind, id.Namespace, id.Name), what, remedy, err)}
+		fmt.Errorf("%s: the API server rejects %s%s (%w)", name(id.GVK.Kind, id.Namespace, id.Name), what, remedy, err)}
 }
 
 // remedy is what the author of the rule can do about a change that an object of

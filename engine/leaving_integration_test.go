@@ -197,7 +197,7 @@ func TestPoisonousObjectDisturbsNoOther(t *testing.T) {
 	w.Is(widgets, "good", "Ready", "True")
 	w.Is(widgets, "bad", "Stalled", "True")
 	w.Is(widgets, "worse", "Stalled", "True")
-	w.told("Widget", "bad", "Refused")
+	w.told("Widget", "bad", "Rejected")
 	w.told("Widget", "worse", "RuleError")
 	w.Quiet(5 * time.Second)
 	w.Patch(widgets, "worse", `{"spec":{"value":"now"}}`)

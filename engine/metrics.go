@@ -28,28 +28,28 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &metrics{
-		reconciles: counter("reconcel_reconciles_total", "Looks at a primary object, by kind and result (ok, retry).", "kind", "result"),
+		reconciles: counter("reconcel_reconciles_total", "Reconciliations of primary objects, by kind and result (ok, retry).", "kind", "result"),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "reconcel_reconcile_seconds", Help: "Duration of one look at a primary object.",
+			Name: "reconcel_reconcile_duration_seconds", Help: "Duration of one reconciliation of a primary object.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 11),
 		}),
 		writes: counter("reconcel_writes_total",
-			"Writes that the API server accepted, by verb (apply, status, delete, patch) and kind.", "verb", "kind"),
+			"Writes accepted by the API server, by verb (apply, status, delete, patch) and kind.", "verb", "kind"),
 		idle: counter("reconcel_noop_writes_total", "Applies of children that changed nothing, by kind.", "kind"),
-		setbacks: counter("reconcel_setbacks_total",
-			"What could not be done at once, by reason (Stale, Conflict, ErrResourceExists, Contested, Forbidden, Refused, Retrying).", "reason"),
+		setbacks: counter("reconcel_reconcile_errors_total",
+			"Errors of reconciliation, by reason (Stale, Conflict, ErrResourceExists, Contested, Forbidden, Rejected, Retrying).", "reason"),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "reconcel_panics_total", Help: "Panics that were recovered while looking at an object.",
+			Name: "reconcel_panics_total", Help: "Panics recovered during reconciliation.",
 		}),
 	}
 	m.leader = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "reconcel_leader", Help: "Whether this process is the one that works (1) or stands by (0).",
+		Name: "reconcel_leader", Help: "Whether this process is the leader (1) or a standby (0).",
 	})
 	m.removing = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "reconcel_removed_rules", Help: "Removed rules with onRuleRemoval: delete of which something is still there.",
+		Name: "reconcel_rules_pending_removal", Help: "Removed rules with onRuleRemoval: delete whose objects are not all deleted yet.",
 	})
 	length := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "reconcel_queue_length", Help: "Primary objects that wait for a look.",
+		Name: "reconcel_queue_length", Help: "Primary objects that wait for reconciliation.",
 	}, func() float64 { return float64(queueLength()) })
 	r.MustRegister(m.reconciles, m.duration, m.writes, m.idle, m.setbacks, m.panics, m.leader, m.removing, length)
 	return m

@@ -124,7 +124,7 @@ func TestTwoRulesPatchOnePrimary(t *testing.T) {
 	w.told("Widget", "one", "RuleError")
 	w.label(widgets, "one", "b", "z")
 	w.Patch(widgets, "one", `{"spec":{"b":"not a label value"}}`)
-	w.told("Widget", "one", "Refused")
+	w.told("Widget", "one", "Rejected")
 	w.label(widgets, "one", "b", "z")
 	w.Patch(widgets, "one", `{"spec":{"b":"w"}}`)
 	w.label(widgets, "one", "b", "w")

@@ -15,11 +15,11 @@ type queueMetrics struct {
 func newQueueMetrics(r prometheus.Registerer) queueMetrics {
 	m := queueMetrics{
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "reconcel_queue_wait_seconds", Help: "How long a primary object waited for the look that it was due for.",
+			Name: "reconcel_queue_wait_duration_seconds", Help: "Time that a primary object waited in the queue.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 10, 8),
 		}),
 		longest: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "reconcel_queue_longest_running_seconds", Help: "Age of the oldest look that has not ended.",
+			Name: "reconcel_longest_running_reconcile_seconds", Help: "Age of the oldest reconciliation that is still running.",
 		}),
 	}
 	r.MustRegister(m.wait, m.longest)

@@ -268,7 +268,7 @@ func TestWorseReplacementIsNotMade(t *testing.T) {
 	before := w.Get(jobs, "one-a").GetUID()
 	w.Patch(widgets, "one", `{"spec":{"value":"Sometimes"}}`)
 	w.Is(widgets, "one", "Stalled", "True")
-	w.told("Widget", "one", "Refused")
+	w.told("Widget", "one", "Rejected")
 	w.Rest(2 * time.Second)
 	if now := w.Get(jobs, "one-a"); now == nil || now.GetUID() != before {
 		t.Errorf("the Job that worked is gone: %v", now)

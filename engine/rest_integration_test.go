@@ -35,7 +35,7 @@ func TestRefusedBodyIsNotSentAgain(t *testing.T) {
 	since := time.Now()
 	w.Create(widget("one", "value: x"))
 	w.Is(widgets, "one", "Stalled", "True")
-	w.told("Widget", "one", "Refused")
+	w.told("Widget", "one", "Rejected")
 	for i := range 20 {
 		w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
 	}

@@ -150,7 +150,7 @@ func TestStatusFieldGoes(t *testing.T) {
 	})
 	w.Patch(shrinking, "one", `{"spec":{"value":"y"}}`)
 	w.Has(configs, "one-a", map[string]any{"data.value": "y"})
-	w.told(kind, "one", "Refused")
+	w.told(kind, "one", "Rejected")
 	w.Rest(15 * time.Second)
 	w.nudge(shrinking, "one", 20)
 	w.Rest(2 * time.Second)

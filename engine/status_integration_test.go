@@ -132,7 +132,7 @@ func TestKindWithoutConditions(t *testing.T) {
 	status, _, _ := strings.Cut(statusOfA, "  conditions:")
 	in := w.run(rulesFor("Bare", status))
 	w.Create(strings.Replace(widget("one", "value: abcdef"), "Widget", "Bare", 1))
-	w.told("Bare", "one", "Refused") // The schema has no status.nested.
+	w.told("Bare", "one", "Rejected") // The schema has no status.nested.
 	w.Has(configs, "one-a", map[string]any{"data.value": "abcdef"})
 	in.stop()
 	w.run(rulesFor("Bare", "  status: {value: \"${a.data.value}\"}\n"))
@@ -166,7 +166,7 @@ func TestRefusedStatusIsSaid(t *testing.T) {
 			}
 			w.Has(kind, "one", map[string]any{"status.value": "ab", "status.nested.size": 2})
 			w.Has(configs, "one-a", map[string]any{"data.value": "abcdef"})
-			w.told(kind.Kind, "one", "Refused")
+			w.told(kind.Kind, "one", "Rejected")
 			w.settles()
 			if n := w.statusWrites(since, strings.ToLower(kind.Kind)+"s"); n > 3 { // Refused, said, and perhaps on its way.
 				t.Errorf("the status was sent %d times", n)

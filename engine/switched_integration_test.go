@@ -119,8 +119,8 @@ func TestRefusedChangeTellsTheRemedy(t *testing.T) {
 	w.Is(widgets, "one", "Ready", "True")
 	w.Patch(widgets, "one", `{"spec":{"app":"y"}}`)
 	w.Is(widgets, "one", "Stalled", "True")
-	w.tells("one", "Deployment/"+w.Namespace+"/one: the API server refuses the change of spec.selector; if it is immutable, set onChange: replace")
-	w.told("Widget", "one", "Refused")
+	w.tells("one", "Deployment/"+w.Namespace+"/one: the API server rejects the change of spec.selector; if it is immutable, set onChange: replace")
+	w.told("Widget", "one", "Rejected")
 	w.Patch(widgets, "one", `{"spec":{"app":"x"}}`)
 	w.Is(widgets, "one", "Ready", "True")
 }
