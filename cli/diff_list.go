@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -20,7 +20,7 @@ type diffLister struct {
 }
 
 // Primaries implements engine.Lister.
-func (l *diffLister) Primaries(_ context.Context, k engine.Kind) (all []*unstructured.Unstructured, err error) {
+func (l *diffLister) Primaries(_ context.Context, k discover.Kind) (all []*unstructured.Unstructured, err error) {
 	for _, p := range l.chosen {
 		if p.kind == k {
 			all = append(all, p.self)
@@ -30,7 +30,7 @@ func (l *diffLister) Primaries(_ context.Context, k engine.Kind) (all []*unstruc
 }
 
 // Children implements engine.Lister.
-func (l *diffLister) Children(ctx context.Context, k engine.Kind) ([]*unstructured.Unstructured, error) {
+func (l *diffLister) Children(ctx context.Context, k discover.Kind) ([]*unstructured.Unstructured, error) {
 	var namespaces []string
 	for primary, kind := range l.kinds() {
 		if !l.mayHaveMade(primary, k) {
@@ -47,7 +47,7 @@ func (l *diffLister) Children(ctx context.Context, k engine.Kind) ([]*unstructur
 
 // mayHaveMade reports whether the rules for a primary render a kind, or did so
 // once: that is unknown of a kind that no rule renders now.
-func (l *diffLister) mayHaveMade(primary *rules.Primary, k engine.Kind) bool {
+func (l *diffLister) mayHaveMade(primary *rules.Primary, k discover.Kind) bool {
 	renders := func(p *rules.Primary) bool {
 		return slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool {
 			return slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.GVK == k.GVK })
@@ -57,7 +57,7 @@ func (l *diffLister) mayHaveMade(primary *rules.Primary, k engine.Kind) bool {
 }
 
 // Lookups implements engine.Lister.
-func (l *diffLister) Lookups(ctx context.Context, k engine.Kind) ([]*unstructured.Unstructured, error) {
+func (l *diffLister) Lookups(ctx context.Context, k discover.Kind) ([]*unstructured.Unstructured, error) {
 	var namespaces []string
 	for primary, kind := range l.kinds() {
 		for _, r := range primary.Rules {
@@ -77,8 +77,8 @@ func (l *diffLister) Lookups(ctx context.Context, k engine.Kind) ([]*unstructure
 }
 
 // kinds returns the kinds of the chosen primaries.
-func (l *diffLister) kinds() map[*rules.Primary]engine.Kind {
-	kinds := map[*rules.Primary]engine.Kind{}
+func (l *diffLister) kinds() map[*rules.Primary]discover.Kind {
+	kinds := map[*rules.Primary]discover.Kind{}
 	for _, p := range l.chosen {
 		kinds[p.primary] = p.kind
 	}
@@ -86,7 +86,7 @@ func (l *diffLister) kinds() map[*rules.Primary]engine.Kind {
 }
 
 // list lists a kind in some namespaces, "" being all of them.
-func (l *diffLister) list(ctx context.Context, k engine.Kind, namespaces []string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
+func (l *diffLister) list(ctx context.Context, k discover.Kind, namespaces []string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
 	if !k.Namespaced && len(namespaces) > 0 || slices.Contains(namespaces, metav1.NamespaceAll) {
 		namespaces = []string{metav1.NamespaceAll}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
@@ -21,21 +22,21 @@ import (
 // simKinds are the kinds of a cluster in memory.
 type simKinds struct{ *sim.Kinds }
 
-// Find implements engine.Kinds.
-func (ks simKinds) Find(_ context.Context, gvk runtimeschema.GroupVersionKind) (engine.Kind, error) {
+// Find implements discover.Kinds.
+func (ks simKinds) Find(_ context.Context, gvk runtimeschema.GroupVersionKind) (discover.Kind, error) {
 	k := ks.Kind(gvk)
 	if k == nil {
-		return engine.Kind{}, engine.NoKindError{GVK: gvk}
+		return discover.Kind{}, discover.NoKindError{GVK: gvk}
 	}
-	return engine.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
+	return discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
 }
 
-// Versions implements engine.Kinds.
+// Versions implements discover.Kinds.
 func (simKinds) Versions(context.Context, string) ([]string, error) { return []string{"v1"}, nil }
 
-// Conditions implements engine.Kinds.
-func (simKinds) Conditions(context.Context, runtimeschema.GroupVersionKind) (engine.ConditionList, error) {
-	return engine.NoConditions, nil
+// Conditions implements discover.Kinds.
+func (simKinds) Conditions(context.Context, runtimeschema.GroupVersionKind) (discover.ConditionList, error) {
+	return discover.NoConditions, nil
 }
 
 // TestWhatIsNotWritten has a child for each reason there is.

@@ -10,6 +10,7 @@ import (
 
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -18,7 +19,7 @@ import (
 type primaryDiff struct {
 	differ  *differ
 	primary *rules.Primary
-	kind    engine.Kind
+	kind    discover.Kind
 	self    *unstructured.Unstructured
 
 	report  engine.Report

@@ -16,6 +16,7 @@ import (
 
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -54,7 +55,7 @@ func parsePrimaryName(arg string) (primaryName, error) {
 
 // of reports whether a kind goes by the name's: as Foo, foo or foos, with or
 // without its group.
-func (n primaryName) of(gvk schema.GroupVersionKind, k *engine.Kind) bool {
+func (n primaryName) of(gvk schema.GroupVersionKind, k *discover.Kind) bool {
 	names := []string{strings.ToLower(gvk.Kind)}
 	if k != nil {
 		names = append(names, k.GVR.Resource, k.Singular)
@@ -108,9 +109,9 @@ func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 }
 
 // find returns a kind, or nil if the API server does not know it.
-func (d *differ) find(ctx context.Context, gvk schema.GroupVersionKind) (*engine.Kind, error) {
+func (d *differ) find(ctx context.Context, gvk schema.GroupVersionKind) (*discover.Kind, error) {
 	k, err := d.live.kinds.Find(ctx, gvk)
-	if _, unknown := errors.AsType[engine.NoKindError](err); unknown {
+	if _, unknown := errors.AsType[discover.NoKindError](err); unknown {
 		return nil, nil
 	}
 	return &k, err
@@ -128,7 +129,7 @@ func (d *differ) where() string {
 }
 
 // namesOf returns the names that are given of a kind.
-func (d *differ) namesOf(primary *rules.Primary, k *engine.Kind) (names []primaryName) {
+func (d *differ) namesOf(primary *rules.Primary, k *discover.Kind) (names []primaryName) {
 	for _, n := range d.names {
 		if n.of(primary.GVK, k) {
 			names = append(names, n)
@@ -139,7 +140,7 @@ func (d *differ) namesOf(primary *rules.Primary, k *engine.Kind) (names []primar
 
 // primaries lists the resources of one kind. Those that no rule selects are
 // among them, because they may have been selected before.
-func (d *differ) primaries(ctx context.Context, k *engine.Kind, names []primaryName) ([]*unstructured.Unstructured, error) {
+func (d *differ) primaries(ctx context.Context, k *discover.Kind, names []primaryName) ([]*unstructured.Unstructured, error) {
 	options, namespace := metav1.ListOptions{LabelSelector: d.selector.String()}, ""
 	if k.Namespaced {
 		namespace = d.namespace

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -224,7 +224,7 @@ func TestDiffColour(t *testing.T) {
 
 func TestPrimaryNames(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Foo"}
-	k := &engine.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource("foos"), Singular: "foo"}
+	k := &discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource("foos"), Singular: "foo"}
 	for arg, want := range map[string]bool{
 		"Foo/a": true, "foo/a": true, "foos/a": true, "foo.example.com/a": true, "foos.example.com/a": true,
 		"bar/a": false, "foo.example.org/a": false,

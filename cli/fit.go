@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/deploy"
-	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
 )
@@ -29,19 +29,19 @@ type fitter struct {
 	// namespaces are those that are followed; none: all.
 	namespaces []string
 
-	last     measured       // what was held against the cluster last
-	followed engine.Schemas // what the rules that are followed were held against
-	retry    time.Time      // when they are held against it again in any case; zero: not
-	told     string         // what does not fit of them; "": everything does
-	warned   []string       // what else was said then
-	asking   func()         // ends the asking about permissions, if there is some
-	unasked  bool           // what the rules need was not known yet
+	last     measured         // what was held against the cluster last
+	followed discover.Schemas // what the rules that are followed were held against
+	retry    time.Time        // when they are held against it again in any case; zero: not
+	told     string           // what does not fit of them; "": everything does
+	warned   []string         // what else was said then
+	asking   func()           // ends the asking about permissions, if there is some
+	unasked  bool             // what the rules need was not known yet
 }
 
 // measured is what was found out about rules.
 type measured struct {
 	set       *schema.Set // nil: nothing could be read
-	against   engine.Schemas
+	against   discover.Schemas
 	needed    []deploy.Access
 	found     syntax.Errors // what cannot work in the cluster
 	warnings  syntax.Errors // what may fail there
@@ -82,7 +82,7 @@ func (f *fitter) note(m measured) {
 // outdated reports whether rules that are followed are to be held against the
 // cluster again: the schema of a kind that they mention is another one, or could
 // not be read.
-func (f *fitter) outdated(l loading, now engine.Schemas) bool {
+func (f *fitter) outdated(l loading, now discover.Schemas) bool {
 	if !f.retry.IsZero() {
 		return time.Now().After(f.retry)
 	}
@@ -167,7 +167,7 @@ func measure(ctx context.Context, cluster *liveCluster, l loading) (m measured) 
 		m.unchecked = err
 		return m
 	}
-	m.against = engine.SchemasIn(index)
+	m.against = discover.SchemasIn(index)
 	set, err := index.schemas(ctx, mentioned(l.program))
 	m.set, m.unchecked = set, err
 	if set == nil {

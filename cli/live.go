@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"reconcel/engine"
+	"reconcel/engine/discover"
 )
 
 // liveTimeout bounds one request.
@@ -22,7 +22,7 @@ const liveTimeout = 30 * time.Second
 type liveCluster struct {
 	client    dynamic.Interface
 	discovery discovery.DiscoveryInterfaceWithContext
-	kinds     engine.Kinds // each is asked for once
+	kinds     discover.Kinds // each is asked for once
 }
 
 func newLiveCluster(config *rest.Config) (*liveCluster, error) {
@@ -36,35 +36,35 @@ func newLiveCluster(config *rest.Config) (*liveCluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	return &liveCluster{client: client, discovery: d, kinds: &askedOnce{kinds: engine.Discovered(d)}}, nil
+	return &liveCluster{client: client, discovery: d, kinds: &askedOnce{kinds: discover.NewKinds(d)}}, nil
 }
 
 // askedOnce are kinds of which each question is asked once. It may be used by any
 // number of goroutines.
 type askedOnce struct {
-	kinds      engine.Kinds
-	found      memo[schema.GroupVersionKind, engine.Kind]
+	kinds      discover.Kinds
+	found      memo[schema.GroupVersionKind, discover.Kind]
 	versions   memo[string, []string]
-	conditions memo[schema.GroupVersionKind, engine.ConditionList]
+	conditions memo[schema.GroupVersionKind, discover.ConditionList]
 }
 
-// Find implements engine.Kinds.
-func (a *askedOnce) Find(ctx context.Context, gvk schema.GroupVersionKind) (engine.Kind, error) {
-	return a.found.get(gvk, func() (engine.Kind, error) { return a.kinds.Find(ctx, gvk) })
+// Find implements discover.Kinds.
+func (a *askedOnce) Find(ctx context.Context, gvk schema.GroupVersionKind) (discover.Kind, error) {
+	return a.found.get(gvk, func() (discover.Kind, error) { return a.kinds.Find(ctx, gvk) })
 }
 
-// Versions implements engine.Kinds.
+// Versions implements discover.Kinds.
 func (a *askedOnce) Versions(ctx context.Context, group string) ([]string, error) {
 	return a.versions.get(group, func() ([]string, error) { return a.kinds.Versions(ctx, group) })
 }
 
-// Conditions implements engine.Kinds. A kind whose schema is not published gets no
+// Conditions implements discover.Kinds. A kind whose schema is not published gets no
 // conditions, as from an engine that has waited for it.
-func (a *askedOnce) Conditions(ctx context.Context, gvk schema.GroupVersionKind) (engine.ConditionList, error) {
-	return a.conditions.get(gvk, func() (engine.ConditionList, error) {
+func (a *askedOnce) Conditions(ctx context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
+	return a.conditions.get(gvk, func() (discover.ConditionList, error) {
 		list, err := a.kinds.Conditions(ctx, gvk)
-		if _, unknown := errors.AsType[engine.NoKindError](err); unknown {
-			return engine.NoConditions, nil
+		if _, unknown := errors.AsType[discover.NoKindError](err); unknown {
+			return discover.NoConditions, nil
 		}
 		return list, err
 	})

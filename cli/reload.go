@@ -19,7 +19,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -50,12 +50,12 @@ type ruleWatch struct {
 	refuse  func(note string)
 	log     *slog.Logger
 	metrics *ruleMetrics
-	fitter  *fitter               // nil: there is no cluster
-	schemas <-chan engine.Schemas // of the cluster, as they change
+	fitter  *fitter                 // nil: there is no cluster
+	schemas <-chan discover.Schemas // of the cluster, as they change
 
-	loaded    loading        // what is followed
-	compiled  loading        // what was compiled last
-	published engine.Schemas // nil: not known yet
+	loaded    loading          // what is followed
+	compiled  loading          // what was compiled last
+	published discover.Schemas // nil: not known yet
 
 	state   atomic.Pointer[filesState] // for debugging
 	active  digest                     // what is followed

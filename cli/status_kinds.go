@@ -12,16 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
 // A statusKind is a kind whose resources status looks at.
 type statusKind struct {
 	gk      schema.GroupKind
-	version string        // that the rules name; "": any
-	rules   []string      // names
-	selects []*rules.Rule // the rules themselves, where they were given
-	kind    *engine.Kind  // as the API server serves it; nil: it does not
+	version string         // that the rules name; "": any
+	rules   []string       // names
+	selects []*rules.Rule  // the rules themselves, where they were given
+	kind    *discover.Kind // as the API server serves it; nil: it does not
 	reports conditionsOfKind
 	targets []primaryName // what was asked for of it; none: all
 }
@@ -95,7 +96,7 @@ func (k *statusKind) findConditions(ctx context.Context, cluster *liveCluster) e
 	if err != nil {
 		return fmt.Errorf("read the schema of %s: %w", k.gk, err)
 	}
-	if list != engine.NoConditions {
+	if list != discover.NoConditions {
 		k.reports = withConditions
 	}
 	return nil

@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/pager"
 
-	"reconcel/engine"
+	"reconcel/engine/discover"
 )
 
 // find returns a kind, or nil if the API server does not serve it.
-func (c *liveCluster) find(ctx context.Context, gvk schema.GroupVersionKind) (*engine.Kind, error) {
+func (c *liveCluster) find(ctx context.Context, gvk schema.GroupVersionKind) (*discover.Kind, error) {
 	k, err := c.kinds.Find(ctx, gvk)
-	if _, unknown := errors.AsType[engine.NoKindError](err); unknown {
+	if _, unknown := errors.AsType[discover.NoKindError](err); unknown {
 		return nil, nil
 	}
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *liveCluster) find(ctx context.Context, gvk schema.GroupVersionKind) (*e
 
 // resource returns the client for the objects of a kind: in a namespace, or with
 // "" in all of them.
-func (c *liveCluster) resource(k *engine.Kind, namespace string) dynamic.ResourceInterface {
+func (c *liveCluster) resource(k *discover.Kind, namespace string) dynamic.ResourceInterface {
 	if !k.Namespaced {
 		namespace = ""
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -66,7 +67,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 		store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})
 		c := &cached{parts: []*part{newFilledPart("", store)}}
 		c.kind = Kind{GVK: w.key.gvk, Namespaced: true, Status: true}
-		none := NoConditions
+		none := discover.NoConditions
 		c.conditions.Store(&none)
 		o := deployment
 		if w.key.role == primaryRole {

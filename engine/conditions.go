@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -18,8 +19,8 @@ const (
 
 // conditions returns all that we say of the primary: the built-in ones, then
 // those of its rules.
-func (p *pass) conditions(list ConditionList, total outcome) []rules.Condition {
-	if list == NoConditions {
+func (p *pass) conditions(list discover.ConditionList, total outcome) []rules.Condition {
+	if list == discover.NoConditions {
 		return nil
 	}
 	all := make([]rules.Condition, 0, 4)
@@ -52,7 +53,7 @@ func (p *pass) conditions(list ConditionList, total outcome) []rules.Condition {
 
 // conditionList turns conditions into the list that is applied. Where the list
 // is one value for the API server, the conditions of others are repeated.
-func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, owned map[string]any, now time.Time) []any {
+func (p *pass) conditionList(list discover.ConditionList, conditions []rules.Condition, owned map[string]any, now time.Time) []any {
 	live := liveConditions(p.self.Object)
 	ours := map[string]bool{}
 	result := make([]any, 0, len(conditions))
@@ -61,12 +62,12 @@ func (p *pass) conditionList(list ConditionList, conditions []rules.Condition, o
 		result = append(result, p.condition(&conditions[i], live[conditions[i].Type], now))
 	}
 	for _, kept := range p.keptConditions() {
-		if entry := live[kept]; entry != nil && !ours[kept] && (list == AtomicConditions || ownsCondition(owned, kept)) {
+		if entry := live[kept]; entry != nil && !ours[kept] && (list == discover.AtomicConditions || ownsCondition(owned, kept)) {
 			ours[kept] = true
 			result = append(result, entry)
 		}
 	}
-	if list == KeyedConditions {
+	if list == discover.KeyedConditions {
 		return result
 	}
 	var others []any

@@ -16,6 +16,8 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"reconcel/engine/discover"
 )
 
 // A lockedLog is a log that is written and read at once.
@@ -65,7 +67,7 @@ func denied(t *testing.T, during time.Duration) *lockedLog {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+during)
 	defer cancel()
-	ws := &watches{client: client, log: slog.New(slog.NewTextHandler(log, nil)), kinds: oneKind{kind: k}, arrivals: &arrivals{}}
+	ws := &watches{client: client, log: slog.New(slog.NewTextHandler(log, nil)), kinds: oneKind{kind: k}, waiter: &discover.Waiter{}}
 	ws.start(ctx, &watch{key: watchKey{k.GVK, "", primaryRole}, onEvent: func(*object) {}, onReady: func() {}})
 	ws.wait()
 	return log

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -88,7 +89,7 @@ type Engine struct {
 	program  *rules.Program // to begin with
 	log      *slog.Logger
 	client   dynamic.Interface
-	kinds    Kinds
+	kinds    discover.Kinds
 	events   recorder
 	clock    clock.PassiveClock
 	queue    workqueue.TypedRateLimitingInterface[Request]
@@ -117,9 +118,9 @@ type Engine struct {
 
 	plan          atomic.Pointer[plan] // set before the first request is served
 	reloads       chan reload
-	schemas       chan Schemas  // with room for one
-	schemaChanges atomic.Int64  // how often schemas of kinds that rules mention have changed
-	ended         chan struct{} // closed when Run has ended
+	schemas       chan discover.Schemas // with room for one
+	schemaChanges atomic.Int64          // how often schemas of kinds that rules mention have changed
+	ended         chan struct{}         // closed when Run has ended
 	state         atomic.Pointer[string]
 	working       atomic.Bool // the rules are followed, with writes
 }
@@ -147,7 +148,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	if e.watches, err = newWatches(config, e); err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	e.reloads, e.ended, e.schemas = make(chan reload), make(chan struct{}), make(chan Schemas, 1)
+	e.reloads, e.ended, e.schemas = make(chan reload), make(chan struct{}), make(chan discover.Schemas, 1)
 	return e, nil
 }
 
@@ -287,7 +288,7 @@ func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
 // is being listed needs nobody: it comes by itself.
 func missingLevel(watches []*watch) slog.Level {
 	for _, w := range watches {
-		if slices.ContainsFunc(w.troubles(), func(err error) bool { return !isOutOfReach(err) && !errors.Is(err, errStarting) }) {
+		if slices.ContainsFunc(w.troubles(), func(err error) bool { return !discover.IsUnwatchable(err) && !errors.Is(err, errStarting) }) {
 			return slog.LevelWarn
 		}
 	}
@@ -298,7 +299,7 @@ func missingLevel(watches []*watch) slog.Level {
 func unsettled(watches []*watch) (missing []string) {
 	for _, w := range watches {
 		for _, err := range w.troubles() {
-			if !isOutOfReach(err) {
+			if !discover.IsUnwatchable(err) {
 				missing = append(missing, fmt.Sprintf("%s: %s", w.key.gvk.Kind, err))
 			}
 		}

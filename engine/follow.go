@@ -8,6 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+
+	"reconcel/engine/discover"
 )
 
 // A following is the time in which a watch keeps a cache of its kind.
@@ -29,7 +31,7 @@ func (ws *watches) follow(ctx context.Context, w *watch, k Kind) {
 		f.cache.parts = append(f.cache.parts, newPart(namespace, w.indexers()))
 	}
 	if !w.getsConditions() {
-		none := NoConditions // At once: no pass that comes too soon is asked for again.
+		none := discover.NoConditions // At once: no pass that comes too soon is asked for again.
 		f.cache.conditions.Store(&none)
 	}
 	w.following.Store(f.cache)
@@ -65,7 +67,7 @@ func (f *following) keep(ctx context.Context, p *part) {
 		pause(ctx, jitter(forbiddenPoll, rand.Float64))
 		// Who may not read a kind is not told either that it has gone.
 		k, err := f.kinds.Find(ctx, f.watch.key.gvk)
-		if isUnknownKind(err) || err == nil && k != f.cache.kind {
+		if discover.IsNoKind(err) || err == nil && k != f.cache.kind {
 			f.cache.over()
 		}
 	}
@@ -124,7 +126,7 @@ func (f *following) configure(informer cache.SharedIndexInformer, p *part, refus
 		switch {
 		case ctx.Err() != nil:
 		case apierrors.IsNotFound(err):
-			f.trouble(w, NoKindError{GVK: w.key.gvk})
+			f.trouble(w, discover.NoKindError{GVK: w.key.gvk})
 			f.cache.over()
 		case apierrors.IsForbidden(err):
 			f.refusal(w, p, err)

@@ -15,6 +15,8 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"reconcel/engine/discover"
 )
 
 var services = Kind{
@@ -77,10 +79,10 @@ func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 }
 
 // unpublished are kinds without schemas.
-type unpublished struct{ Kinds }
+type unpublished struct{ discover.Kinds }
 
-func (unpublished) Conditions(_ context.Context, gvk schema.GroupVersionKind) (ConditionList, error) {
-	return NoConditions, NoKindError{GVK: gvk}
+func (unpublished) Conditions(_ context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
+	return discover.NoConditions, discover.NoKindError{GVK: gvk}
 }
 
 // oneKind is the kind that an API server tells of.
@@ -107,7 +109,7 @@ func TestKindThatIsToldOfAndNotServed(t *testing.T) {
 			}
 			return true, nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
 		})
-		ws := &watches{client: client, log: slog.New(slog.DiscardHandler), kinds: oneKind{kind: k}, arrivals: &arrivals{}}
+		ws := &watches{client: client, log: slog.New(slog.DiscardHandler), kinds: oneKind{kind: k}, waiter: &discover.Waiter{}}
 		ws.start(ctx, &watch{key: watchKey{k.GVK, "", primaryRole}, onEvent: func(*object) {}, onReady: func() {}})
 		ws.wait()
 		if n := lists.Load(); n > most {

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"reconcel/engine/discover"
 )
 
 // forbiddenPoll is how often what may not be listed or watched is tried again. The reflector's own backoff would take up to a minute.
@@ -31,5 +33,5 @@ func pause(ctx context.Context, d time.Duration) {
 // pending reports whether a watch may have all that it is to have in a moment.
 // What may not be read is not waited for: that takes somebody to change it.
 func (w *watch) pending() bool {
-	return slices.ContainsFunc(w.troubles(), func(err error) bool { return !isOutOfReach(err) && !isForbidden(err) })
+	return slices.ContainsFunc(w.troubles(), func(err error) bool { return !discover.IsUnwatchable(err) && !isForbidden(err) })
 }

@@ -89,23 +89,6 @@ func parts(namespaces []string) []string {
 	return namespaces
 }
 
-// A scopeError says that a kind cannot be followed in some namespaces only.
-type scopeError struct{ kind Kind }
-
-// Error says so.
-func (e scopeError) Error() string {
-	return fmt.Sprintf("%s is cluster-scoped, and only some namespaces are followed", e.kind.GVK.Kind)
-}
-
-// reachable returns an error if a kind cannot be followed in some namespaces
-// only.
-func reachable(k Kind, namespaces []string) error {
-	if len(namespaces) > 0 && !k.Namespaced {
-		return scopeError{k}
-	}
-	return nil
-}
-
 // partTrouble notes why a part is not filled, and logs it when it is news.
 func (ws *watches) partTrouble(w *watch, p *part, err error) {
 	if p.namespace != "" {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -110,7 +111,7 @@ func TestTroublesOfAWatch(t *testing.T) {
 	if got := w.troubles(); len(got) > 0 {
 		t.Errorf("a watch that is filled: %v", got)
 	}
-	if !isOutOfReach(scopeError{}) || !isOutOfReach(NoKindError{}) || isOutOfReach(errStarting) {
+	if !discover.IsUnwatchable(Kind{}.CheckScope([]string{"a"})) || !discover.IsUnwatchable(discover.NoKindError{}) || discover.IsUnwatchable(errStarting) {
 		t.Error("what is worth waiting for is not told from what is not")
 	}
 }

@@ -215,12 +215,4 @@ func (w *watch) troubles() (all []error) {
 	return all
 }
 
-// isOutOfReach reports whether there is nothing to list: the API server does not
-// know the kind, or it cannot be followed in some namespaces only.
-func isOutOfReach(err error) bool {
-	var unknown NoKindError
-	var scope scopeError
-	return errors.As(err, &unknown) || errors.As(err, &scope)
-}
-
 var errStarting = errors.New("not listed yet")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -40,7 +41,7 @@ type Lister interface {
 type PreviewOf struct {
 	Program *rules.Program
 	Client  dynamic.Interface
-	Kinds   Kinds
+	Kinds   discover.Kinds
 	List    Lister
 	// Namespace and Name are those of the installation whose next step it is, as in
 	// Options.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -107,9 +108,8 @@ func (s *removal) problem(text string) {
 // clearPrimaries takes back what the rule has patched, and sees which primaries
 // are paused.
 func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error {
-	k, err := s.engine.anyVersion(ctx, gk)
-	var unknown NoKindError
-	if errors.As(err, &unknown) {
+	k, err := discover.AnyVersion(ctx, s.engine.kinds, gk)
+	if discover.IsNoKind(err) {
 		return nil // Its objects have gone with it.
 	}
 	if err != nil {
@@ -148,10 +148,10 @@ func (s *removal) clearKind(ctx context.Context, gvk schema.GroupVersionKind) er
 // eachChild visits the objects of one kind that the rule has made.
 func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, visit func(Kind, *object, Request)) error {
 	k, err := s.engine.kinds.Find(ctx, gvk)
-	if isUnknownKind(err) {
-		k, err = s.engine.anyVersion(ctx, gvk.GroupKind())
+	if discover.IsNoKind(err) {
+		k, err = discover.AnyVersion(ctx, s.engine.kinds, gvk.GroupKind())
 	}
-	if isUnknownKind(err) {
+	if discover.IsNoKind(err) {
 		return nil
 	}
 	if err != nil {

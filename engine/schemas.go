@@ -4,48 +4,28 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/openapi"
+
+	"reconcel/engine/discover"
 )
 
 // schemaPoll is how often the API server is asked whether schemas have changed:
 // one request of about 10 KB, for which it has no tag.
 const schemaPoll = 10 * time.Second
 
-// Schemas tell the states of a cluster's schemas apart: for each group and
-// version the address of its OpenAPI document, in which there is a hash of it.
-type Schemas map[schema.GroupVersion]string
-
-// SchemasIn returns the state that an index of OpenAPI documents tells of.
-func SchemasIn(index map[string]openapi.GroupVersionWithContext) Schemas {
-	all := Schemas{}
-	for path, document := range index {
-		where, name, _ := strings.Cut(path, "/")
-		if where != "api" && where != "apis" {
-			continue
-		}
-		if gv, err := schema.ParseGroupVersion(name); err == nil {
-			all[gv] = document.ServerRelativeURL()
-		}
-	}
-	return all
-}
-
 // Schemas returns a channel that receives the state of the cluster's schemas
 // when it has changed, and at first. Only the latest one waits there.
-func (e *Engine) Schemas() <-chan Schemas { return e.schemas }
+func (e *Engine) Schemas() <-chan discover.Schemas { return e.schemas }
 
 // followSchemas looks from time to time whether schemas have changed, until ctx
 // ends. Then how conditions are written is learned again.
 func (e *Engine) followSchemas(ctx context.Context) {
-	var told Schemas
-	learned := Schemas{} // from which state how conditions are written was learned
+	var told discover.Schemas
+	learned := discover.Schemas{} // from which state how conditions are written was learned
 	_ = wait.PollUntilContextCancel(ctx, schemaPoll, false, func(ctx context.Context) (bool, error) {
-		now, err := e.watches.schemas(ctx)
+		now, err := discover.ReadSchemas(ctx, e.watches.discovery)
 		if err != nil {
 			e.log.Debug("schemas not read, will try again", "error", err)
 			return false, nil
@@ -66,13 +46,13 @@ func (e *Engine) followSchemas(ctx context.Context) {
 // relearn learns again how conditions are written of the kinds whose schemas may
 // have changed, and has everything looked at that has to do with them: what was
 // refused may be welcome now. It notes the state that it has learned from.
-func (e *Engine) relearn(ctx context.Context, learned, now Schemas) {
+func (e *Engine) relearn(ctx context.Context, learned, now discover.Schemas) {
 	pl := e.plan.Load()
 	if pl == nil {
 		return
 	}
 	var changed []*watch
-	read, unread := Schemas{}, Schemas{}
+	read, unread := discover.Schemas{}, discover.Schemas{}
 	for _, w := range pl.watches {
 		gv := w.key.gvk.GroupVersion()
 		address, served := now[gv]
@@ -131,13 +111,4 @@ func (ws *watches) relearnConditions(ctx context.Context, w *watch) error {
 	c.conditions.Store(&now)
 	w.onReady()
 	return nil
-}
-
-// schemas asks for the state of all schemas.
-func (ws *watches) schemas(ctx context.Context) (Schemas, error) {
-	index, err := ws.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read OpenAPI: %w", err)
-	}
-	return SchemasIn(index), nil
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -80,9 +81,8 @@ func (e *Engine) sweepFinalizers(ctx context.Context, stale []staleFinalizer) {
 }
 
 func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
-	k, err := e.anyVersion(ctx, schema.ParseGroupKind(s.kind))
-	var unknown NoKindError
-	if errors.As(err, &unknown) {
+	k, err := discover.AnyVersion(ctx, e.kinds, schema.ParseGroupKind(s.kind))
+	if discover.IsNoKind(err) {
 		return nil // Its objects have gone with it.
 	}
 	if err != nil {
@@ -132,9 +132,8 @@ func (pk *primaryKind) mayHaveLeavers() bool {
 
 func (e *Engine) enqueueLeavers(ctx context.Context, primary *primaryKind) error {
 	c := primary.watch.cached.Load()
-	var unknown NoKindError
 	switch {
-	case c == nil && errors.As(primary.watch.trouble(), &unknown):
+	case c == nil && discover.IsNoKind(primary.watch.trouble()):
 		return nil // It has no objects.
 	case c == nil:
 		return primary.watch.trouble()
@@ -163,22 +162,6 @@ func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Co
 	})
 }
 
-// anyVersion finds a version in which the API server serves a kind.
-func (e *Engine) anyVersion(ctx context.Context, gk schema.GroupKind) (Kind, error) {
-	versions, err := e.kinds.Versions(ctx, gk.Group)
-	if err != nil {
-		return Kind{}, err
-	}
-	for _, version := range versions {
-		k, err := e.kinds.Find(ctx, gk.WithVersion(version))
-		var unknown NoKindError
-		if !errors.As(err, &unknown) {
-			return k, err
-		}
-	}
-	return Kind{}, NoKindError{GVK: gk.WithVersion("")}
-}
-
 // eachOf visits all objects of a kind that are followed.
 func (e *Engine) eachOf(ctx context.Context, k Kind, visit func(*object) error) error {
 	return e.eachListed(ctx, k, metav1.ListOptions{}, primaryRole, visit)
@@ -187,7 +170,7 @@ func (e *Engine) eachOf(ctx context.Context, k Kind, visit func(*object) error) 
 // eachListed visits the objects of a kind that are followed and that a list has.
 // A namespace that may not be read keeps nobody from those in the others.
 func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOptions, role role, visit func(*object) error) error {
-	if err := reachable(k, e.options.Namespaces); err != nil {
+	if err := k.CheckScope(e.options.Namespaces); err != nil {
 		return err
 	}
 	var errs []error

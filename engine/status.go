@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -40,7 +41,7 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 		return total // What is wrong already says more, and does not come and go.
 	}
 	total = both(total, p.outcomeOf(err))
-	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && *list != NoConditions {
+	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && *list != discover.NoConditions {
 		p.unsay(terminal)
 		p.outcomeOf(p.say(ctx, *list, total, now))
 	}
@@ -48,7 +49,7 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 }
 
 // say writes the status once.
-func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now time.Time) error {
+func (p *pass) say(ctx context.Context, list discover.ConditionList, total outcome, now time.Time) error {
 	conditions := p.conditions(list, total)
 	digest := p.digest(conditions)
 	last := &p.memory.status
@@ -80,7 +81,7 @@ func (p *pass) say(ctx context.Context, list ConditionList, total outcome, now t
 	if total.state.moving() && !p.moved(now) {
 		return nil
 	}
-	if list == AtomicConditions && p.patched {
+	if list == discover.AtomicConditions && p.patched {
 		return nil // The list was merged from an older state. The patch brings us back.
 	}
 	if last.known && last.digest == digest {
@@ -165,7 +166,7 @@ func (p *pass) keepsStatus(r *rules.RuleResult) bool {
 }
 
 // desiredStatus returns the whole status that we want to own.
-func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, owned map[string]any, now time.Time) (map[string]any, error) {
+func (p *pass) desiredStatus(list discover.ConditionList, conditions []rules.Condition, owned map[string]any, now time.Time) (map[string]any, error) {
 	desired := map[string]any{}
 	live, _ := p.self.Object["status"].(map[string]any)
 	for i := range p.rendering.Rules {
@@ -190,7 +191,7 @@ func (p *pass) desiredStatus(list ConditionList, conditions []rules.Condition, o
 			}
 		}
 	}
-	if list != NoConditions && len(conditions) > 0 {
+	if list != discover.NoConditions && len(conditions) > 0 {
 		desired["conditions"] = p.conditionList(list, conditions, owned, now)
 	}
 	return desired, nil
@@ -244,7 +245,7 @@ func (p *pass) statusMatches(desired, owned map[string]any) bool {
 }
 
 // writeStatus applies the status, and remembers the response.
-func (p *pass) writeStatus(ctx context.Context, list ConditionList, desired map[string]any, digest [16]byte) error {
+func (p *pass) writeStatus(ctx context.Context, list discover.ConditionList, desired map[string]any, digest [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	metadata := map[string]any{"name": p.req.Name}
@@ -256,7 +257,7 @@ func (p *pass) writeStatus(ctx context.Context, list ConditionList, desired map[
 		manager, subresources = StatusManager, nil
 		metadata["uid"] = string(p.req.UID) // Never make the object anew.
 	}
-	if list == AtomicConditions {
+	if list == discover.AtomicConditions {
 		metadata["resourceVersion"] = p.self.GetResourceVersion() // The list was merged from this state.
 	}
 	body, err := json.Marshal(map[string]any{

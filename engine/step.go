@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -43,7 +44,7 @@ func NewStepper(s Surroundings, options Options) *Stepper {
 }
 
 // Follow does what a process does when it starts, and again when its rules are
-// replaced by others. Kinds that do not exist by now never will.
+// replaced by others. discover.Kinds that do not exist by now never will.
 func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapshot) error {
 	e := s.engine
 	former, err := e.inventory.compare(ctx, program)
@@ -101,16 +102,16 @@ func (now Snapshot) list(context.Context, Kind) (Snapshot, error) { return now, 
 func (s *Stepper) view(ctx context.Context, w *watch, list func(context.Context, Kind) (Snapshot, error)) error {
 	k, err := s.engine.kinds.Find(ctx, w.key.gvk)
 	if err == nil {
-		err = reachable(k, s.engine.options.Namespaces)
+		err = k.CheckScope(s.engine.options.Namespaces)
 	}
-	if isOutOfReach(err) {
+	if discover.IsUnwatchable(err) {
 		w.problem.Store(&err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	conditions := NoConditions
+	conditions := discover.NoConditions
 	if w.getsConditions() {
 		if conditions, err = s.engine.kinds.Conditions(ctx, k.GVK); err != nil {
 			return fmt.Errorf("conditions of %s: %w", k.GVK.Kind, err)

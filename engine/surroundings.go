@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -18,7 +19,7 @@ import (
 // repeatable.
 type Surroundings struct {
 	Client dynamic.Interface
-	Kinds  Kinds
+	Kinds  discover.Kinds
 	Events EventRecorder
 	Clock  clock.PassiveClock
 	Queue  workqueue.TypedRateLimitingInterface[Request]
@@ -47,7 +48,7 @@ func inCluster(config *rest.Config, options Options) (Surroundings, *broadcaster
 	}
 	const inFlight = 16
 	return Surroundings{
-		Client: client, Kinds: discovered{d}, Events: b, Clock: clock.RealClock{},
+		Client: client, Kinds: discover.NewKinds(d), Events: b, Clock: clock.RealClock{},
 		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
 	}, b, nil
 }

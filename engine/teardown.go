@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -135,9 +136,8 @@ func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 			continue
 		}
 		err := w.trouble()
-		var unknown NoKindError
-		if errors.As(err, &unknown) {
-			if _, other := p.engine.anyVersion(ctx, w.key.gvk.GroupKind()); errors.As(other, &unknown) {
+		if discover.IsNoKind(err) {
+			if _, other := discover.AnyVersion(ctx, p.engine.kinds, w.key.gvk.GroupKind()); discover.IsNoKind(other) {
 				continue
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -135,8 +136,8 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r removedRule) error {
 // eachPrimary visits all objects of a kind, given as Kind.group. Of a kind that is
 // gone there are none.
 func (u *uninstaller) eachPrimary(ctx context.Context, kind string, visit func(Kind, *object) error) error {
-	k, err := u.engine.anyVersion(ctx, schema.ParseGroupKind(kind))
-	if isUnknownKind(err) {
+	k, err := discover.AnyVersion(ctx, u.engine.kinds, schema.ParseGroupKind(kind))
+	if discover.IsNoKind(err) {
 		return nil
 	}
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -68,7 +69,7 @@ type cached struct {
 	kind  Kind
 	parts []*part
 	// conditions is nil until the kind's schema is known.
-	conditions atomic.Pointer[ConditionList]
+	conditions atomic.Pointer[discover.ConditionList]
 	// over ends it: the kind is gone, or is another one.
 	over func()
 }
@@ -76,10 +77,10 @@ type cached struct {
 // watches starts and holds all watches.
 type watches struct {
 	client     dynamic.Interface
-	kinds      Kinds
+	kinds      discover.Kinds
 	namespaces []string // that are followed; none: all
 	discovery  discovery.DiscoveryInterfaceWithContext
-	arrivals   *arrivals
+	waiter     *discover.Waiter
 	log        *slog.Logger
 
 	running sync.WaitGroup
@@ -92,11 +93,11 @@ func newWatches(config *rest.Config, e *Engine) (*watches, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := newArrivals(d)
+	a, err := discover.NewWaiter(d)
 	if err != nil {
 		return nil, err
 	}
-	return &watches{client: e.client, kinds: e.kinds, namespaces: e.options.Namespaces, discovery: d, arrivals: a, log: e.log}, nil
+	return &watches{client: e.client, kinds: e.kinds, namespaces: e.options.Namespaces, discovery: d, waiter: a, log: e.log}, nil
 }
 
 // How often and how many times the API server is asked for the schema of a kind
@@ -115,7 +116,7 @@ func (ws *watches) start(ctx context.Context, w *watch) {
 		for ctx.Err() == nil {
 			if k, ok := ws.await(ctx, w); ok {
 				ws.follow(ctx, w, k)
-				pause(ctx, arrivalPoll) // The kind may be told of for longer than it is served.
+				pause(ctx, discover.PollInterval) // The kind may be told of for longer than it is served.
 			}
 		}
 	})
@@ -126,17 +127,17 @@ func (ws *watches) wait() { ws.running.Wait() }
 // await asks for the kind until the API server knows it.
 func (ws *watches) await(ctx context.Context, w *watch) (Kind, bool) {
 	for {
-		mark := ws.arrivals.mark()
+		mark := ws.waiter.Mark()
 		k, err := ws.kinds.Find(ctx, w.key.gvk)
 		if err == nil {
-			err = reachable(k, ws.namespaces)
+			err = k.CheckScope(ws.namespaces)
 		}
 		if err == nil {
 			w.problem.Store(nil) // It is known now, and not listed yet.
 			return k, true
 		}
 		ws.trouble(w, err)
-		if !ws.arrivals.wait(ctx, mark, err) {
+		if !ws.waiter.Wait(ctx, mark, err) {
 			return Kind{}, false
 		}
 	}
@@ -219,7 +220,7 @@ func (ws *watches) learnConditions(ctx context.Context, w *watch, c *cached) {
 	if !w.getsConditions() {
 		return
 	}
-	found, tries := NoConditions, 0
+	found, tries := discover.NoConditions, 0
 	_ = wait.PollUntilContextCancel(ctx, schemaTry, true, func(ctx context.Context) (bool, error) {
 		var err error
 		if found, err = ws.kinds.Conditions(ctx, c.kind.GVK); err == nil {

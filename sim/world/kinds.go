@@ -8,23 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/sim"
 )
 
 // kinds tell the engine of the kinds of a cluster in memory.
 type kinds struct{ *sim.Kinds }
 
-// Find implements engine.Kinds.
-func (ks kinds) Find(_ context.Context, gvk schema.GroupVersionKind) (engine.Kind, error) {
+// Find implements discover.Kinds.
+func (ks kinds) Find(_ context.Context, gvk schema.GroupVersionKind) (discover.Kind, error) {
 	k := ks.Kind(gvk)
 	if k == nil {
-		return engine.Kind{}, engine.NoKindError{GVK: gvk}
+		return discover.Kind{}, discover.NoKindError{GVK: gvk}
 	}
-	return engine.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
+	return discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
 }
 
-// Versions implements engine.Kinds.
+// Versions implements discover.Kinds.
 func (ks kinds) Versions(_ context.Context, group string) (versions []string, err error) {
 	for _, k := range ks.All() {
 		if k.GVK.Group == group && !slices.Contains(versions, k.GVK.Version) {
@@ -35,15 +35,15 @@ func (ks kinds) Versions(_ context.Context, group string) (versions []string, er
 	return versions, nil
 }
 
-// Conditions implements engine.Kinds.
-func (ks kinds) Conditions(_ context.Context, gvk schema.GroupVersionKind) (engine.ConditionList, error) {
+// Conditions implements discover.Kinds.
+func (ks kinds) Conditions(_ context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
 	conditions := property(property(ks.Schema(gvk), "status"), "conditions")
 	if conditions == nil {
-		return engine.NoConditions, nil
+		return discover.NoConditions, nil
 	}
 	listType, _ := conditions.Extensions.GetString("x-kubernetes-list-type")
 	mapKeys, _ := conditions.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
-	return engine.ConditionsOf(listType, mapKeys), nil
+	return discover.ConditionsOf(listType, mapKeys), nil
 }
 
 func property(s *spec.Schema, name string) *spec.Schema {

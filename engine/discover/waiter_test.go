@@ -1,4 +1,4 @@
-package engine
+package discover
 
 import (
 	"context"
@@ -15,18 +15,18 @@ func TestWaitersShareARequest(t *testing.T) {
 	var asked atomic.Int64
 	var tag atomic.Value
 	tag.Store("first")
-	a := &arrivals{ask: func(context.Context, string) (string, error) {
+	a := &Waiter{ask: func(context.Context, string) (string, error) {
 		asked.Add(1)
 		return tag.Load().(string), nil
 	}}
-	a.look(t.Context())
+	a.poll(t.Context())
 	missing := NoKindError{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Late"}}
-	mark := a.mark()
+	mark := a.Mark()
 	var waiting sync.WaitGroup
 	var woken atomic.Int64
 	for range 50 {
 		waiting.Go(func() {
-			if a.wait(t.Context(), mark, missing) {
+			if a.Wait(t.Context(), mark, missing) {
 				woken.Add(1)
 			}
 		})
@@ -48,12 +48,12 @@ func TestWaitersShareARequest(t *testing.T) {
 
 // TestWaitingWithoutTags waits at an API server that gives its answers no tag.
 func TestWaitingWithoutTags(t *testing.T) {
-	a := &arrivals{ask: func(context.Context, string) (string, error) { return "", nil }}
+	a := &Waiter{ask: func(context.Context, string) (string, error) { return "", nil }}
 	began := time.Now()
-	if !a.wait(t.Context(), a.mark(), NoKindError{}) {
+	if !a.Wait(t.Context(), a.Mark(), NoKindError{}) {
 		t.Error("it did not wake up")
 	}
-	if took := time.Since(began); took < kindPoll || took > 3*kindPoll {
-		t.Errorf("it woke up after %s, want %s", took, kindPoll)
+	if took := time.Since(began); took < waitWithoutETag || took > 3*waitWithoutETag {
+		t.Errorf("it woke up after %s, want %s", took, waitWithoutETag)
 	}
 }

@@ -1,0 +1,39 @@
+package discover
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/openapi"
+)
+
+// Schemas is the state of a cluster's schemas: the URL of the OpenAPI document
+// of each group and version. The URL contains a hash of the document.
+type Schemas map[schema.GroupVersion]string
+
+// SchemasIn returns the state of the schemas by an index of OpenAPI documents.
+func SchemasIn(index map[string]openapi.GroupVersionWithContext) Schemas {
+	all := Schemas{}
+	for path, document := range index {
+		prefix, groupVersion, _ := strings.Cut(path, "/")
+		if prefix != "api" && prefix != "apis" {
+			continue
+		}
+		if gv, err := schema.ParseGroupVersion(groupVersion); err == nil {
+			all[gv] = document.ServerRelativeURL()
+		}
+	}
+	return all
+}
+
+// ReadSchemas reads the state of the schemas from an API server.
+func ReadSchemas(ctx context.Context, d discovery.DiscoveryInterfaceWithContext) (Schemas, error) {
+	index, err := d.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read OpenAPI: %w", err)
+	}
+	return SchemasIn(index), nil
+}
