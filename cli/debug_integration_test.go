@@ -23,18 +23,18 @@ import (
 type debugAnswer struct {
 	State string
 	Files struct {
-		Hash    string
-		Refused *struct{ Report []string }
+		Hash     string
+		Rejected *struct{ Errors []string }
 	}
 	Rules []struct {
-		Name, At, For string
-		Primaries     map[string]int
-		Children      int
+		Name, Position, For string
+		Primaries           map[string]int
+		Children            int
 	}
 	Watches []struct {
-		Kind, Role, Why string
-		Synced          bool
-		Objects         int
+		Kind, Role, Error string
+		Synced            bool
+		Objects           int
 	}
 }
 
@@ -127,7 +127,7 @@ func TestDebugOfProcess(t *testing.T) {
 	first := awaitDebug(t, debug, "a stalled rule", func(a debugAnswer) bool {
 		return a.State == "leader" && len(a.Rules) == 1 && a.Rules[0].Primaries["stalled"] == 3 && len(a.Watches) == 2
 	})
-	if r := first.Rules[0]; r.Name != "secretive" || r.At != file+":4:3" || r.For != "samplecontroller.k8s.io/v1alpha1/Foo" || r.Children != 6 {
+	if r := first.Rules[0]; r.Name != "secretive" || r.Position != file+":4:3" || r.For != "samplecontroller.k8s.io/v1alpha1/Foo" || r.Children != 6 {
 		t.Errorf("rule: %+v", r)
 	}
 	for _, w := range first.Watches {
@@ -138,8 +138,8 @@ func TestDebugOfProcess(t *testing.T) {
 	if err := os.WriteFile(file, []byte(secretRules+"  wrong: true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	after := awaitDebug(t, debug, "the report", func(a debugAnswer) bool { return a.Files.Refused != nil })
-	if report := after.Files.Refused.Report; len(report) != 1 || !strings.Contains(report[0], `"wrong"`) || after.Files.Hash != first.Files.Hash {
+	after := awaitDebug(t, debug, "the report", func(a debugAnswer) bool { return a.Files.Rejected != nil })
+	if report := after.Files.Rejected.Errors; len(report) != 1 || !strings.Contains(report[0], `"wrong"`) || after.Files.Hash != first.Files.Hash {
 		t.Errorf("files: %+v", after.Files)
 	}
 	metrics, err := http.Get("http://" + listen + "/metrics")

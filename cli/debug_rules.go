@@ -11,14 +11,14 @@ type filesState struct {
 	Hash  string    `json:"hash"`  // of those that are followed
 	Since time.Time `json:"since"` // when they were followed first
 	// Refused are files that are not followed, if there are such.
-	Refused *refusedFiles `json:"refused,omitempty"`
+	Refused *refusedFiles `json:"rejected,omitempty"`
 }
 
 // refusedFiles are rules files that are not followed, and all reasons.
 type refusedFiles struct {
 	Hash   string    `json:"hash"`
 	Since  time.Time `json:"since"`
-	Report []string  `json:"report"`
+	Report []string  `json:"errors"`
 }
 
 // A debugAnswer is what /debug/rules answers.
@@ -32,16 +32,16 @@ type debugAnswer struct {
 
 type debugQueue struct {
 	Waiting int `json:"waiting"`
-	InWork  int `json:"inWork"`
+	InWork  int `json:"running"`
 }
 
 type debugRule struct {
 	Name      string         `json:"name"`
-	At        string         `json:"at"`
+	At        string         `json:"position"`
 	For       string         `json:"for"`
 	Primaries map[string]int `json:"primaries"`
 	Children  int            `json:"children"`
-	Refused   string         `json:"refused,omitempty"` // why nothing is done for it
+	Refused   string         `json:"installationConflict,omitempty"` // why the rule is inactive
 }
 
 type debugWatch struct {
@@ -50,7 +50,7 @@ type debugWatch struct {
 	Selector  string     `json:"selector,omitempty"`
 	Namespace string     `json:"namespace,omitempty"` // if only some are followed
 	Synced    bool       `json:"synced"`
-	Why       string     `json:"why,omitempty"`
+	Why       string     `json:"error,omitempty"`
 	Objects   int        `json:"objects"`
 	Version   string     `json:"resourceVersion,omitempty"`
 	Since     *time.Time `json:"since,omitempty"`

@@ -193,7 +193,7 @@ func (d *differ) check(ctx context.Context) (*schema.Set, error) {
 	defer cancel()
 	m := measure(ctx, d.live, d.loaded)
 	if m.unchecked != nil {
-		d.tell("the rules cannot be checked against all kinds of the cluster: %v", m.unchecked)
+		d.tell("cannot check the rules against all kinds of the cluster: %v", m.unchecked)
 	}
 	if len(m.found) > 0 {
 		return nil, failed(m.found)

@@ -114,7 +114,7 @@ func (f *fitter) recheck(ctx context.Context, l loading) {
 	case m.complete:
 		f.metrics.fit.Set(1)
 		if f.told != "" {
-			f.log.Info("the rules fit the kinds of the cluster again")
+			f.log.Info("rules valid for the cluster again")
 		}
 		f.told = ""
 	}
@@ -123,10 +123,10 @@ func (f *fitter) recheck(ctx context.Context, l loading) {
 // report tells of rules that do not fit any more, once, and all that does not.
 func (f *fitter) report(complaints []error) {
 	for _, c := range complaints {
-		f.log.Error("the rules do not fit the cluster any more", "complaint", c.Error())
+		f.log.Error("rules invalid for the cluster", "error", c)
 	}
-	f.log.Error("they are followed on; what they cannot do, their resources say", "complaints", len(complaints))
-	f.tell("the rules do not fit the cluster any more, and are followed on: " + summary(complaints))
+	f.log.Error("rules stay active although invalid for the cluster", "errors", len(complaints))
+	f.tell("the active rules are not valid for the schemas of the cluster, and stay active: " + summary(complaints))
 }
 
 // measure holds rules against the kinds of the cluster. What cannot work there is
@@ -146,15 +146,15 @@ func (f *fitter) measure(ctx context.Context, l loading) (m measured) {
 		return !slices.Contains(f.warned, text)
 	}
 	if m.unchecked != nil && news(m.unchecked.Error()) {
-		f.log.Warn("the rules cannot be checked against all kinds of the cluster", "error", m.unchecked)
+		f.log.Warn("cannot check the rules against all kinds of the cluster", "error", m.unchecked)
 	}
 	for _, w := range m.warnings {
 		if news(w.Error()) {
-			f.log.Warn("warning about the rules", "warning", w.Error())
+			f.log.Warn("rules warning", "warning", w.Error())
 		}
 	}
 	for _, n := range m.notes {
-		f.log.Debug("note about the rules", "note", n.Error())
+		f.log.Debug("rules note", "note", n.Error())
 	}
 	f.warned = said
 	return m

@@ -18,7 +18,7 @@ func leadership(s *settings, log *slog.Logger) *engine.Leadership {
 	return &engine.Leadership{
 		Identity: hostname() + "_" + string(uuid.NewUUID()), // Nobody can guess it, and take the Lease in its name.
 		Lost: func(err error) {
-			log.Error("not leading any more, ending at once", "error", err)
+			log.Error("lost the Lease, exiting", "error", err)
 			os.Exit(exitFailed)
 		},
 	}

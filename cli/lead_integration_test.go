@@ -139,7 +139,7 @@ func TestOneLeads(t *testing.T) {
 	if err := third.ends(t, 5*time.Second); err == nil {
 		t.Error("a replica that lost the lead ended as if it had been asked to")
 	}
-	third.says(t, "not leading any more", time.Second)
+	third.says(t, "lost the Lease", time.Second)
 	works()
 
 	// Nothing was written by two.

@@ -33,7 +33,7 @@ func newHandler(w io.Writer, s *settings, level slog.Level) slog.Handler {
 // there.
 func withoutEmpty(_ []string, a slog.Attr) slog.Attr {
 	switch a.Key {
-	case "child", "rule", "why", "was":
+	case "child", "rule", "trigger", "previous":
 		if a.Value.Kind() == slog.KindString && a.Value.String() == "" {
 			return slog.Attr{}
 		}
@@ -63,6 +63,6 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.seen[text] = true
 	w.mu.Unlock()
 	if !told {
-		w.log.WarnContext(ctx, "the API server warns", "warning", text)
+		w.log.WarnContext(ctx, "warning from the API server", "warning", text)
 	}
 }

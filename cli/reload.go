@@ -101,7 +101,7 @@ func (w *ruleWatch) run(ctx context.Context) {
 		defer w.fitter.stopAsking()
 	}
 	if slices.ContainsFunc(w.paths, readOnce) {
-		w.log.Info("the rules are not read again, since not all of them come from files")
+		w.log.Info("rules are not reloaded, some of them do not come from files")
 		w.runFixed(ctx)
 		return
 	}
@@ -170,19 +170,19 @@ func readOnce(path string) bool {
 func (w *ruleWatch) news() (<-chan fsnotify.Event, func()) {
 	watcher, err := fsnotify.NewBufferedWatcher(100)
 	if err != nil {
-		w.log.Debug("the file system tells no news", "error", err)
+		w.log.Debug("file notifications are unavailable, polling", "error", err)
 		return nil, func() {}
 	}
 	go func() {
 		for err := range watcher.Errors {
-			w.log.Debug("the file system may have lost news", "error", err)
+			w.log.Debug("file notifications may be lost, polling", "error", err)
 		}
 	}()
 	for _, path := range w.paths {
 		// The folder, since what is renamed over a file is another file.
 		for _, folder := range []string{path, filepath.Dir(path)} {
 			if err := watcher.Add(folder); err != nil {
-				w.log.Debug("the file system tells no news", "path", folder, "error", err)
+				w.log.Debug("file notifications are unavailable, polling", "path", folder, "error", err)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (w *ruleWatch) look(ctx context.Context) time.Duration {
 	case now == w.active:
 		if w.held != (digest{}) {
 			w.followed(now)
-			w.log.Info("the rules are again those that are followed")
+			w.log.Info("rules files match the active rules again")
 		}
 		return rulesPoll
 	case now == w.held && time.Now().Before(w.retry):
@@ -220,13 +220,13 @@ func (w *ruleWatch) look(ctx context.Context) time.Duration {
 	}
 	if err := w.follow(ctx, w.program); err != nil {
 		if ctx.Err() == nil && w.hold(now, w.program, err, rulesPoll) {
-			w.log.Error("the rules cannot be followed yet, will try again", "error", err)
+			w.log.Error("reload failed, will retry", "error", err)
 		}
 		return rulesPoll
 	}
 	w.loaded = w.compiled
 	w.followed(now)
-	w.log.Info("the rules have changed, and are followed", "files", len(sources), "hash", now.String())
+	w.log.Info("rules reloaded", "files", len(sources), "hash", now.String())
 	if w.fitter != nil {
 		w.fitter.accept(ctx)
 	}
@@ -286,10 +286,10 @@ func complaintsOf(err error) []error {
 func (w *ruleWatch) report(err error) {
 	complaints := complaintsOf(err)
 	for _, c := range complaints {
-		w.log.Error("the rules are wrong", "complaint", c.Error())
+		w.log.Error("rules invalid", "error", c)
 	}
-	w.log.Error("the last good rules are followed on", "complaints", len(complaints))
-	w.refuse("the rules are wrong, the last good ones are followed on: " + summary(complaints))
+	w.log.Error("rules not reloaded, the last valid rules stay active", "errors", len(complaints))
+	w.refuse("the rules files are invalid, the last valid rules stay active: " + summary(complaints))
 }
 
 // String is enough of the digest to tell two apart.

@@ -227,7 +227,7 @@ func TestWrongRulesAreNotFollowed(t *testing.T) {
 	if got := value(t, metrics); got != 0 {
 		t.Errorf("the metric says %v", got)
 	}
-	if note := f.notes[0]; !strings.Contains(note, "rules.yaml:4:") || !strings.Contains(note, "last good ones") {
+	if note := f.notes[0]; !strings.Contains(note, "rules.yaml:4:") || !strings.Contains(note, "last valid rules") {
 		t.Errorf("the note is %q", note)
 	}
 	if err := os.Remove(file); err != nil {

@@ -61,7 +61,7 @@ func TestRulesThatCannotBeFollowedYet(t *testing.T) {
 	f.fail(nil)
 	awaitState(t, f, "b", 0)
 	awaitValue(t, metrics, 1)
-	if n := log.count("cannot be followed yet"); n != 1 {
+	if n := log.count("reload failed"); n != 1 {
 		t.Errorf("it was logged %d times, want once:\n%s", n, log.text.String())
 	}
 	if n := compiled.Load(); n != 1 {

@@ -73,8 +73,8 @@ func (f *fitter) warnOfMissing(ctx context.Context, needed []deploy.Access) {
 				if namespace != "" {
 					log = log.With("namespace", namespace)
 				}
-				log.Warn("a permission is missing that the rules need; reconcel rbac prints all of them",
-					"resource", a.String(), "verbs", strings.Join(missing, ", "), "for", strings.Join(a.Why, "; "))
+				log.Warn("permission missing, apply what reconcel rbac prints",
+					"resource", a.String(), "verbs", strings.Join(missing, ", "), "purpose", strings.Join(a.Why, "; "))
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func missing(t *testing.T, text string, namespaces ...string) string {
 
 func TestMissingPermissionsAreSaid(t *testing.T) {
 	for text, more := range map[string]string{missing(t, deploymentRule): "verbs", missing(t, deploymentRule, "a", "b"): "namespace=b"} {
-		for _, want := range []string{"a permission is missing", "resource=deployments.apps", `verbs="create, delete"`, `child \"deployment\" of rule \"foo\"`, more} {
+		for _, want := range []string{"permission missing", "resource=deployments.apps", `verbs="create, delete"`, `child \"deployment\" of rule \"foo\"`, more} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the log does not have %q:\n%s", want, text)
 			}

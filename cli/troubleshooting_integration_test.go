@@ -237,7 +237,7 @@ func TestTroubleshooting(t *testing.T) {
 		t.Errorf("the page has %d troubles", troubles)
 	}
 	n.becomes(0, []string{`^leader of reconcel-system/reconcel: .* leads, renewed`, `^13 ready of 13 resources of 1 kind$`})
-	if log := readFile(t, leader.log); strings.Contains(log, "cannot lead") || strings.Contains(log, "lost permission") {
+	if log := readFile(t, leader.log); strings.Contains(log, "cannot acquire the Lease") || strings.Contains(log, "lost permission") {
 		t.Error("the restart of the API server was told as lost permissions")
 	}
 }
@@ -254,7 +254,7 @@ func (n *nightShift) meets(s section) {
 		if err := second.ends(n.T, 20*time.Second); err != nil {
 			n.Error(err)
 		}
-		if log := readFile(n.T, second.log); strings.Contains(log, "msg=recovered") || strings.Contains(log, "msg=synced") {
+		if log := readFile(n.T, second.log); strings.Contains(log, "resource recovered") || strings.Contains(log, "resource synced") {
 			n.Error("an installation whose rules are refused tells of resources")
 		}
 	case "The API server does not answer":

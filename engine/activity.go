@@ -59,7 +59,7 @@ func (a *activity) tell(now time.Time, d deed) {
 // write logs one deed. What it has not is left out by the handler.
 func (a *activity) write(d deed) {
 	//nolint:sloglint // One of the constants that a deed names.
-	a.log.Info(d.what, "object", d.object, "child", d.child, "rule", d.rule, "why", d.why)
+	a.log.Info(d.what, "object", d.object, "child", d.child, "rule", d.rule, "trigger", d.why)
 }
 
 // run writes what was counted until ctx ends, and the rest then.
@@ -95,10 +95,10 @@ func (a *activity) sum() {
 	const most = 20
 	for i, d := range all {
 		if i == most {
-			a.log.Info("activity summary is incomplete", "lines", len(all)-most)
+			a.log.Info("activity summary is incomplete", "omitted", len(all)-most)
 			break
 		}
-		a.log.Info("activity summary", "action", d.what, "count", a.counted[d], "kind", d.kind, "rule", d.rule, "why", d.why)
+		a.log.Info("activity summary", "action", d.what, "count", a.counted[d], "kind", d.kind, "rule", d.rule, "trigger", d.why)
 	}
 	clear(a.counted)
 }

@@ -24,13 +24,13 @@ func TestActivityIsBounded(t *testing.T) {
 	if len(lines) != mostLines+1 {
 		t.Fatalf("there are %d lines", len(lines))
 	}
-	const want = `msg="activity summary" action=created count=9900 kind=Deployment rule=foo why="resource created"`
+	const want = `msg="activity summary" action=created count=9900 kind=Deployment rule=foo trigger="resource created"`
 	if last := lines[len(lines)-1]; !strings.HasSuffix(last, want) {
 		t.Errorf("the last line is %s", last)
 	}
 	out.Reset()
 	a.tell(now.Add(time.Second), deed{what: "deleted", object: "Foo/a/f", child: "Deployment/a/f", rule: "foo", kind: "Deployment", why: whyUnrendered})
-	if got := out.String(); !strings.HasSuffix(got, "msg=deleted object=Foo/a/f child=Deployment/a/f rule=foo why=\"no longer rendered\"\n") {
+	if got := out.String(); !strings.HasSuffix(got, "msg=deleted object=Foo/a/f child=Deployment/a/f rule=foo trigger=\"no longer rendered\"\n") {
 		t.Errorf("a second later: %q", got)
 	}
 }

@@ -177,7 +177,7 @@ func (b *broadcaster) laterLocked(s *series, d time.Duration) bool {
 	return true
 }
 
-var errTooMany = errors.New("too many wait to be sent")
+var errTooMany = errors.New("the queue of Events is full")
 
 func (b *broadcaster) queueLocked(s *series) {
 	b.open.Add(1)
@@ -203,7 +203,7 @@ func (b *broadcaster) loseLocked(s *series, err error) {
 		if now := time.Now(); now.Sub(b.complained) > recount {
 			b.complained = now
 			about := e.Regarding
-			b.log.Warn("an Event is lost", "object", name(about.Kind, about.Namespace, about.Name), "reason", e.Reason, "error", err)
+			b.log.Warn("Event dropped", "object", name(about.Kind, about.Namespace, about.Name), "reason", e.Reason, "error", err)
 		}
 	}
 }

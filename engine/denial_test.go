@@ -122,7 +122,7 @@ func TestStopSaysNothingOfRetries(t *testing.T) {
 	e.requeue(t.Context(), req, Result{}, errStarting)
 	e.queue.ShutDown()
 	e.requeue(t.Context(), req, Result{}, apierrors.NewInternalError(context.Canceled))
-	if log.count("will try again") > 0 {
+	if log.count("will retry") > 0 {
 		t.Errorf("it says so:\n%s", &log.text)
 	}
 }

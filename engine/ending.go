@@ -50,7 +50,7 @@ func (p *pass) letGo(ctx context.Context, r *rules.RuleResult) outcome {
 		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
 	}
 	delete(p.memory.left, r.Rule.Name)
-	p.engine.log.Info("let go", "object", p.req.String(), "rule", r.Rule.Name)
+	p.engine.log.Info("resource deselected", "object", p.req.String(), "rule", r.Rule.Name)
 	return outcome{}
 }
 
@@ -147,14 +147,14 @@ func (p *pass) skip(c *rules.ChildResult, message string) {
 		return
 	}
 	if p.memory.tell(reasonFinalizeSkipped+" "+message, message) {
-		p.engine.log.Warn("ending", "object", p.req.String(), "reason", reasonFinalizeSkipped, "message", message)
+		p.engine.log.Warn("finalize incomplete", "object", p.req.String(), "reason", reasonFinalizeSkipped, "message", message)
 	}
 }
 
 // warn tells people once.
 func (p *pass) warn(reason, message string) {
 	if p.memory.tell(reason+" "+message, message) {
-		p.engine.log.Warn("ending", "object", p.req.String(), "reason", reason, "message", message)
+		p.engine.log.Warn("finalize incomplete", "object", p.req.String(), "reason", reason, "message", message)
 		p.engine.events.warning(p.self, reason, message)
 	}
 }

@@ -257,7 +257,7 @@ func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bo
 		err := try(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.say(err.Error())
-			e.log.Warn("not started yet, will try again", "error", err)
+			e.log.Warn("start failed, will retry", "error", err)
 		}
 		return err == nil, nil
 	}) == nil
@@ -276,7 +276,7 @@ func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
 		}
 		e.say("waiting for " + strings.Join(missing, "; "))
 		if !slices.ContainsFunc(watches, (*watch).pending) || e.clock.Now().After(deadline) {
-			e.log.Log(ctx, missingLevel(watches), "starting without some kinds", "missing", missing)
+			e.log.Log(ctx, missingLevel(watches), "starting, some kinds are unavailable", "missing", missing)
 			return true, nil
 		}
 		return false, nil

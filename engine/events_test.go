@@ -295,7 +295,7 @@ func TestRefusedEventsAreLost(t *testing.T) {
 		if n := l.losses(t); n != 5 {
 			t.Errorf("%v were lost, want 5", n)
 		}
-		if text := l.log.String(); strings.Count(text, "an Event is lost") != 1 || !strings.Contains(text, "no role") {
+		if text := l.log.String(); strings.Count(text, "Event dropped") != 1 || !strings.Contains(text, "no role") {
 			t.Errorf("the log says:\n%s", text)
 		}
 		// It was never there: the next one is not counted up.

@@ -84,7 +84,7 @@ func TestTwoInstallationsFight(t *testing.T) {
 	w.within(time.Minute, "the first to have won", func() error {
 		for i := range resources {
 			name := fmt.Sprintf("w%02d", i)
-			if !first.says("msg=recovered", fmt.Sprintf("object=Widget/%s/%s", w.Namespace, name), "was=Contested") {
+			if !first.says(`msg="resource recovered"`, fmt.Sprintf("object=Widget/%s/%s", w.Namespace, name), "previous=Contested") {
 				return fmt.Errorf("%s has not recovered", name)
 			}
 		}

@@ -136,7 +136,7 @@ func (f *following) configure(informer cache.SharedIndexInformer, p *part, refus
 		case !p.filled():
 			f.partTrouble(w, p, err)
 		default:
-			p.log(f.log).Warn("watch interrupted, trying again", "kind", w.key.gvk.String(), "error", err)
+			p.log(f.log).Warn("watch interrupted, will retry", "kind", w.key.gvk.String(), "error", err)
 		}
 	})
 	if err != nil {

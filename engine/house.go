@@ -69,10 +69,10 @@ func (e *Engine) clearKind(ctx context.Context, former map[string][]schema.Group
 			continue
 		}
 		if err := e.inventory.drop(ctx, r.Name, gvk); err != nil {
-			e.log.Warn("inventory not updated, will try again", "rule", r.Name, "kind", gvk.Kind, "error", err)
+			e.log.Warn("inventory update failed, will retry", "rule", r.Name, "kind", gvk.Kind, "error", err)
 			return
 		}
-		e.log.Info("nothing is left of a kind", "rule", r.Name, "kind", gvk.Kind)
+		e.log.Info("orphaned objects of a kind deleted", "rule", r.Name, "kind", gvk.Kind)
 		former[r.Name] = append(former[r.Name][:i:i], former[r.Name][i+1:]...)
 		return
 	}

@@ -72,7 +72,7 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 	w.CRD(kindLike("Guarded"))
 	since := time.Now()
 	second := w.runWith(installed("second"), ours)
-	w.logs(second, "rule refused, its objects belong to another installation")
+	w.logs(second, "installation conflict, rule is inactive")
 	for _, text := range []string{`2 objects belong to the installation \"NAMESPACE/first\"`, "held by first-1", "stop that installation, or give this rule another name"} {
 		w.logs(second, w.Fill(text))
 	}
@@ -85,7 +85,7 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 	if w.Get(configs, "one-changed") != nil || w.Get(configs, "one-old") == nil {
 		t.Error("the second installation has acted for the rule of the first")
 	}
-	if n := strings.Count(second.log.String(), "rule refused"); n != 1 {
+	if n := strings.Count(second.log.String(), "installation conflict"); n != 1 {
 		t.Errorf("it was said %d times", n)
 	}
 	if refused := inspected(second, w.Fill("widget-NAMESPACE")); refused == "" {
@@ -143,7 +143,7 @@ func TestTakeOverOfTheLiving(t *testing.T) {
 	if w.Get(configs, "one-a").GetUID() != uid {
 		t.Error("the object was replaced")
 	}
-	w.logs(second, "rule no longer refused")
+	w.logs(second, "installation conflict resolved")
 	w.settles()
 	w.Quiet(2 * time.Second)
 }
@@ -164,7 +164,7 @@ func TestObjectsWithoutMarkAreTaken(t *testing.T) {
 	second := w.runWith(installed("second"), source)
 	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
 	w.Has(configs, "one-a", map[string]any{"data.value": "y"})
-	if strings.Contains(second.log.String(), "rule refused") {
+	if strings.Contains(second.log.String(), "installation conflict") {
 		t.Error("a rule was refused for objects without a mark, or with one that somebody else has written")
 	}
 }

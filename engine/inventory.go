@@ -133,7 +133,7 @@ func (inv *inventory) drop(ctx context.Context, rule string, gvk schema.GroupVer
 	})
 }
 
-// cleared notes that nothing is left of a removed rule, unless the rule has come
+// cleared notes that removal of rule complete, unless the rule has come
 // back.
 func (inv *inventory) cleared(ctx context.Context, r removedRule) error {
 	return inv.change(ctx, func(entries map[string]inventoryEntry) {

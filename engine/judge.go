@@ -170,12 +170,12 @@ func (e *Engine) tellVerdict(v *verdict) {
 		if e.toldRefused[r.Name] == refused.key {
 			continue
 		}
-		e.log.Warn("rule refused, its objects belong to another installation", "rule", r.Name, "message", refused.message)
+		e.log.Warn("installation conflict, rule is inactive", "rule", r.Name, "message", refused.message)
 		e.tellOfRules(reasonInstallationConflict, "Check", refused.message)
 	}
 	for rule := range e.toldRefused {
 		if _, still := now[rule]; !still {
-			e.log.Info("rule no longer refused", "rule", rule)
+			e.log.Info("installation conflict resolved", "rule", rule)
 		}
 	}
 	e.toldRefused = now
@@ -197,7 +197,7 @@ func (e *Engine) recheck(ctx context.Context, pl *plan) {
 		case <-pl.unchecked:
 		}
 		if err := e.reconsider(ctx, pl); err != nil && ctx.Err() == nil {
-			e.log.Warn("will try again", "task", "refused rules", "error", err)
+			e.log.Warn("background task failed, will retry", "task", "installation check", "error", err)
 			pause(ctx, time.Second)
 			pl.askCheck()
 		}

@@ -104,6 +104,6 @@ func (p *pass) reportKept() {
 	if c.Message == "" || !known || liveConditions(p.self.Object)[conditionKept]["message"] == c.Message {
 		return
 	}
-	p.engine.log.Info("kept", "object", p.req.String(), "message", c.Message)
+	p.engine.log.Info("objects kept", "object", p.req.String(), "message", c.Message)
 	p.engine.events.normal(p.self, reasonKept, "kept though no rule renders it: "+c.Message)
 }

@@ -49,7 +49,7 @@ type term struct {
 	lost     func(error)
 }
 
-var errNotLeading = errors.New("this process does not lead, and must not write")
+var errNotLeading = errors.New("this process is not the leader and must not write")
 
 // renew notes a renewal that was sent at a time.
 func (t *term) renew(at time.Time) { t.renewed.Store(&at) }
@@ -202,7 +202,7 @@ func (c *candidate) stand(ctx context.Context) (resign func()) {
 	running.Go(func() {
 		c.elector.Run(ctx)
 		if ctx.Err() == nil {
-			c.term.lost(errors.New("the Lease could not be renewed, or somebody else holds it"))
+			c.term.lost(errors.New("the Lease was not renewed in time, or another process holds it"))
 		}
 	})
 	running.Go(func() { c.watch(ctx) })

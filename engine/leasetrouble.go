@@ -51,7 +51,7 @@ func (t *leaseTrouble) note(what leaseRequest, err error) {
 			return
 		}
 		t.told = true
-		t.log.Warn("cannot lead, will try again", "error", err,
+		t.log.Warn("cannot acquire the Lease, will retry", "error", err,
 			"hint", "grant what reconcel rbac prints for the Lease, or start the only process with --leader-elect=false")
 	case err == nil && what == writing:
 		t.last, t.told, t.written = nil, false, true
@@ -67,5 +67,5 @@ func (t *leaseTrouble) standing() error {
 	if t.last == nil || time.Since(t.at) > renewDeadline {
 		return nil
 	}
-	return fmt.Errorf("cannot lead: %w", t.last)
+	return fmt.Errorf("cannot acquire the Lease: %w", t.last)
 }

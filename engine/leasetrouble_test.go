@@ -19,7 +19,7 @@ func TestDeniedLease(t *testing.T) {
 		var log bytes.Buffer
 		trouble := &leaseTrouble{log: slog.New(slog.NewTextHandler(&log, nil))}
 		denied := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "reconcel", nil)
-		told := func() int { return strings.Count(log.String(), "cannot lead") }
+		told := func() int { return strings.Count(log.String(), "cannot acquire the Lease") }
 		try := func(what leaseRequest, err error, want int) {
 			t.Helper()
 			time.Sleep(retryPeriod)

@@ -257,7 +257,7 @@ func TestForbiddenInOneNamespace(t *testing.T) {
 	if status := w.Get(widgets, "two").Object["status"].(map[string]any); status["count"] != nil {
 		t.Errorf("a list that is not complete was taken for one: %v", status)
 	}
-	if log := in.log.String(); !strings.Contains(log, "waiting to watch\" namespace="+other.Namespace) {
+	if log := in.log.String(); !strings.Contains(log, "cannot watch, will retry\" namespace="+other.Namespace) {
 		t.Error("the log does not say which namespace may not be read")
 	}
 	if err := in.Ready(); err != nil {

@@ -95,7 +95,7 @@ func (ws *watches) partTrouble(w *watch, p *part, err error) {
 		err = fmt.Errorf("namespace %s: %w", p.namespace, err)
 	}
 	if old := p.problem.Swap(&err); old == nil || (*old).Error() != err.Error() {
-		p.log(ws.log).Warn("waiting to watch", "kind", w.key.gvk.String(), "reason", err)
+		p.log(ws.log).Warn("cannot watch, will retry", "kind", w.key.gvk.String(), "reason", err)
 	}
 }
 
@@ -110,7 +110,7 @@ func (ws *watches) refusal(w *watch, p *part, err error) {
 	case p.denial.note(time.Now()):
 		log.Warn("lost permission to watch; cached data may be stale")
 	default:
-		log.Debug("watch denied, trying again")
+		log.Debug("watch denied, will retry")
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 		return Result{}, nil // It is no business of ours.
 	}
 	if p.memory.pause == running || p.memory.pause == unknown && !p.saysPaused() {
-		p.engine.log.Info("paused", "object", p.req.String())
+		p.engine.log.Info("resource paused", "object", p.req.String())
 		p.engine.events.normal(p.self, reasonPaused, pausedMessage)
 	}
 	p.memory.pause = resting
@@ -40,7 +40,7 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 // resume tells people that a pause is over.
 func (p *pass) resume() {
 	if p.memory.pause == resting || p.memory.pause == unknown && p.saysPaused() {
-		p.engine.log.Info("resumed", "object", p.req.String())
+		p.engine.log.Info("resource resumed", "object", p.req.String())
 		p.engine.events.normal(p.self, reasonResumed, "the annotation "+rules.AnnotationPaused+" is removed or false")
 	}
 	p.memory.pause = running

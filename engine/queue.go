@@ -120,11 +120,11 @@ func (e *Engine) requeue(ctx context.Context, req Request, result Result, err er
 		}
 	case ctx.Err() != nil || e.queue.ShuttingDown(): // Nobody tries again in this process.
 	case isForbidden(err): // Not ever later: the grant of a permission sends no event.
-		e.log.Warn("will try again", "object", req.String(), "error", err)
+		e.log.Warn("reconcile failed, will retry", "object", req.String(), "error", err)
 		e.queue.Forget(req)
 		e.queue.AddAfter(req, jitter(forbiddenRetry, e.random))
 	default:
-		e.log.Log(ctx, retryLevel(err), "will try again", "object", req.String(), "attempt", e.queue.NumRequeues(req)+1, "error", err)
+		e.log.Log(ctx, retryLevel(err), "reconcile failed, will retry", "object", req.String(), "attempt", e.queue.NumRequeues(req)+1, "error", err)
 		e.queue.AddRateLimited(req)
 		if result.RequeueAfter > 0 {
 			e.queue.AddAfter(req, result.RequeueAfter) // The earlier of the two counts.

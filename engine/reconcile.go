@@ -136,7 +136,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	p.report(total)
 	p.scheduleReapply(now)
 	if p.engine.log.Enabled(ctx, slog.LevelDebug) { // The arguments cost more than the rest.
-		p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "why", p.why, "message", total.message())
+		p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "trigger", p.why, "message", total.message())
 	}
 	return p.result(), p.err
 }

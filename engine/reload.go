@@ -46,7 +46,7 @@ func (e *Engine) Reload(ctx context.Context, program *rules.Program) error {
 	}
 }
 
-var errEnded = errors.New("no rules are followed any more")
+var errEnded = errors.New("the engine has stopped, no rules are active")
 
 func (e *Engine) reloadWhenAsked(ctx context.Context) {
 	for {
@@ -71,7 +71,7 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 	if e.leading {
 		e.keepHouse(ctx, pl)
 	}
-	e.log.Debug("following other rules", "rules", pl.rules(), "watches", len(pl.watches))
+	e.log.Debug("active rules replaced", "rules", pl.rules(), "watches", len(pl.watches))
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch) error {
 		return ctx.Err()
 	}
 	if missing := unsettled(fresh); err != nil || len(missing) > 0 {
-		e.log.Log(ctx, missingLevel(fresh), "following other rules without some kinds", "missing", missing)
+		e.log.Log(ctx, missingLevel(fresh), "rules reloaded, some kinds are unavailable", "missing", missing)
 	}
 	return nil
 }

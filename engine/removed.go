@@ -44,14 +44,14 @@ func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r removedRule) {
 			return false, ctx.Err()
 		}
 		if now := list(problems); now != said && now != "" {
-			e.log.Warn("a removed rule has left something, will try again", "rule", r.name, "kind", r.made.For, "error", now)
+			e.log.Warn("removal of rule incomplete, will retry", "rule", r.name, "kind", r.made.For, "error", now)
 			said = now
 		}
 		return done, nil
 	})
 	if ctx.Err() == nil {
 		e.metrics.removing.Dec()
-		e.log.Info("nothing is left of a removed rule", "rule", r.name, "kind", r.made.For)
+		e.log.Info("removal of rule complete", "rule", r.name, "kind", r.made.For)
 	}
 }
 
@@ -231,7 +231,7 @@ func (s *removal) delete(ctx context.Context, k Kind, o *object, owner Request) 
 	by := s.engine.writer(s.writes(), owner, k, o.GetNamespace())
 	deleted, err := s.engine.discard(ctx, by, k, o, owner, metav1.DeletePropagationBackground)
 	if deleted != nil {
-		s.engine.log.Info("deleted after its rule", "object", owner.String(), "child", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.name)
+		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.name)
 	}
 	return err
 }
@@ -259,6 +259,6 @@ func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *object, rule *rul
 		return refused(err)
 	}
 	e.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
-	e.log.Info("took back the patch of a removed rule", "object", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", rule.Name)
+	e.log.Info("reverted the patch of a removed rule", "object", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", rule.Name)
 	return nil
 }

@@ -42,7 +42,7 @@ func (p *pass) report(total outcome) {
 	case waiting:
 		p.reportWaiting(total)
 	case stalled:
-		p.reportTrouble(total, "stalled")
+		p.reportTrouble(total, "resource stalled")
 	}
 	p.reportKept()
 }
@@ -100,7 +100,7 @@ func (p *pass) reportWaiting(total outcome) {
 		p.again(rest)
 		return
 	}
-	p.reportTrouble(total, "waiting")
+	p.reportTrouble(total, "resource waiting")
 }
 
 // reportRecovered tells of the end of a trouble that people were told of.
@@ -110,8 +110,8 @@ func (p *pass) reportRecovered() {
 		return
 	}
 	after := p.engine.clock.Now().Sub(m.trouble.since).Round(time.Second)
-	p.engine.log.Info("recovered", "object", p.req.String(), "was", m.trouble.reason, "after", after)
-	p.engine.events.normal(p.self, reasonRecovered, fmt.Sprintf("ready again: it was %s for %s", m.trouble.reason, after))
+	p.engine.log.Info("resource recovered", "object", p.req.String(), "previous", m.trouble.reason, "duration", after)
+	p.engine.events.normal(p.self, reasonRecovered, fmt.Sprintf("ready again, after %s for %s", m.trouble.reason, after))
 	m.trouble = trouble{}
 }
 
@@ -128,7 +128,7 @@ func (p *pass) reportSynced() {
 		return
 	}
 	m.synced, m.syncedAt = true, generation
-	p.engine.activity.tell(p.engine.clock.Now(), deed{what: "synced", object: p.req.String(), kind: p.req.Kind.Kind})
+	p.engine.activity.tell(p.engine.clock.Now(), deed{what: "resource synced", object: p.req.String(), kind: p.req.Kind.Kind})
 	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is as the rules want it", p.req.Kind.Kind))
 }
 

@@ -27,7 +27,7 @@ func (e *Engine) followSchemas(ctx context.Context) {
 	_ = wait.PollUntilContextCancel(ctx, schemaPoll, false, func(ctx context.Context) (bool, error) {
 		now, err := discover.ReadSchemas(ctx, e.watches.discovery)
 		if err != nil {
-			e.log.Debug("schemas not read, will try again", "error", err)
+			e.log.Debug("schemas unavailable, will retry", "error", err)
 			return false, nil
 		}
 		e.relearn(ctx, learned, now)
@@ -61,7 +61,7 @@ func (e *Engine) relearn(ctx context.Context, learned, now discover.Schemas) {
 		}
 		read[gv] = address
 		if err := e.watches.relearnConditions(ctx, w); err != nil {
-			e.log.Debug("schema not read, will try again", "kind", w.key.gvk.String(), "error", err)
+			e.log.Debug("schema unavailable, will retry", "kind", w.key.gvk.String(), "error", err)
 			unread[gv] = address
 		} else if learned[gv] != "" {
 			changed = append(changed, w)
@@ -89,7 +89,7 @@ func (ws *watches) relearnConditions(ctx context.Context, w *watch) error {
 		return nil // They are learned when there is a cache.
 	}
 	if k, err := ws.kinds.Find(ctx, w.key.gvk); err == nil && k != c.kind {
-		ws.log.Info("the kind has changed, following it anew", "kind", w.key.gvk.String())
+		ws.log.Info("kind changed, restarting its watch", "kind", w.key.gvk.String())
 		c.over()
 		return nil
 	}
@@ -107,7 +107,7 @@ func (ws *watches) relearnConditions(ctx context.Context, w *watch) error {
 	if now == *before {
 		return nil
 	}
-	ws.log.Info("the schema has changed, and with it how conditions are written", "kind", w.key.gvk.String())
+	ws.log.Info("schema of conditions changed", "kind", w.key.gvk.String())
 	c.conditions.Store(&now)
 	w.onReady()
 	return nil

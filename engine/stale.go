@@ -66,7 +66,7 @@ func (inv *inventory) swept(ctx context.Context, s staleFinalizer) error {
 // takes: nobody else would, and the objects could never be deleted. What the
 // rules have made stays.
 func (e *Engine) sweepFinalizers(ctx context.Context, stale []staleFinalizer) {
-	e.untilDone(ctx, "finalizers of removed rules", func(ctx context.Context) error {
+	e.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) error {
 		for len(stale) > 0 {
 			if err := e.sweepFinalizer(ctx, stale[0]); err != nil {
 				return fmt.Errorf("rule %q, kind %s: %w", stale[0].rule, stale[0].kind, err)
@@ -96,7 +96,7 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 			return err
 		}
 		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
-		e.log.Info("took off the finalizer of a removed rule", "object", subject, "rule", s.rule)
+		e.log.Info("removed the finalizer of a removed rule", "object", subject, "rule", s.rule)
 		return nil
 	})
 }
@@ -121,7 +121,7 @@ func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *object, rule stri
 // lookForLeavers looks once for primaries that no cache shows and that carry
 // something of a rule.
 func (e *Engine) lookForLeavers(ctx context.Context, primary *primaryKind) {
-	e.untilDone(ctx, "primaries that have left", func(ctx context.Context) error { return e.enqueueLeavers(ctx, primary) })
+	e.untilDone(ctx, "deselected resources", func(ctx context.Context) error { return e.enqueueLeavers(ctx, primary) })
 }
 
 // mayHaveLeavers reports whether the rules write into objects of the kind, and
@@ -154,9 +154,9 @@ func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Co
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case errors.Is(err, errStarting):
-			e.log.Debug("will try again", "task", what, "error", err)
+			e.log.Debug("background task failed, will retry", "task", what, "error", err)
 		default:
-			e.log.Warn("will try again", "task", what, "error", err)
+			e.log.Warn("background task failed, will retry", "task", what, "error", err)
 		}
 		return err == nil, nil
 	})

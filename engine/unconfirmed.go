@@ -46,7 +46,7 @@ func (e *Engine) tellKept(kept []keptRule) {
 			continue
 		}
 		e.toldKept = append(e.toldKept, k)
-		e.log.Warn("rule is in the inventory and never was in the files of this process, keeping its objects and finalizers",
+		e.log.Warn("inventory has an unknown rule, keeping its objects and finalizers",
 			"rule", k.name, "kind", k.kind, "source", k.source,
 			"hint", "add the file of the rule; or to remove the rule start with --confirm-removal="+k.name+"; a second installation needs another --name")
 	}

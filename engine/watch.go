@@ -146,7 +146,7 @@ func (ws *watches) await(ctx context.Context, w *watch) (Kind, bool) {
 // trouble notes why a kind cannot be followed, and logs it when it is news.
 func (ws *watches) trouble(w *watch, err error) {
 	if old := w.problem.Swap(&err); old == nil || (*old).Error() != err.Error() {
-		ws.log.Warn("waiting to watch", "kind", w.key.gvk.String(), "error", err)
+		ws.log.Warn("cannot watch, will retry", "kind", w.key.gvk.String(), "error", err)
 	}
 }
 
