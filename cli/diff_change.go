@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine"
 	"reconcel/rules"
 )
 
@@ -20,7 +21,7 @@ type change struct {
 	Child   string         `json:"child,omitempty"`
 	Object  objectRef      `json:"object"`
 	Part    part           `json:"part,omitempty"`
-	Action  action         `json:"action"`
+	Action  engine.Action  `json:"action"`
 	Diff    string         `json:"diff,omitempty"`
 	Before  map[string]any `json:"before,omitempty"`
 	After   map[string]any `json:"after,omitempty"`
@@ -38,32 +39,6 @@ const (
 	partPatch      part = "patch"
 	partStatus     part = "status"
 )
-
-// An action is what is done about an object, in kubectl's words.
-type action string
-
-const (
-	actionCreated    action = "created"
-	actionConfigured action = "configured"
-	actionReplaced   action = "replaced" // deleted and created again
-	actionDeleted    action = "deleted"
-	actionAdopted    action = "adopted"
-	actionUnchanged  action = "unchanged" // by a write that changes nothing
-	actionSkipped    action = "skipped"   // for the reason given
-
-	// The API server rejects the write, or somebody else holds the name.
-	actionRefused action = "refused"
-	// The rule fails for the primary, which would be Stalled.
-	actionFailed action = "failed"
-)
-
-// isDifference reports whether run would change the object.
-func (a action) isDifference() bool {
-	return a != actionSkipped && a != actionUnchanged && !a.isTrouble()
-}
-
-// isTrouble reports whether run would not get what the rules want.
-func (a action) isTrouble() bool { return a == actionRefused || a == actionFailed }
 
 // An objectRef names an object.
 type objectRef struct {
@@ -95,12 +70,12 @@ func (r objectRef) groupKind() schema.GroupKind {
 
 // differs reports whether run would change anything.
 func differs(changes []change) bool {
-	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.isDifference() })
+	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.IsDifference() })
 }
 
 // troubled reports whether something is refused or fails.
 func troubled(changes []change) bool {
-	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.isTrouble() })
+	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.IsTrouble() })
 }
 
 // show says how an object differs, of which either state may be nil. Where nothing
@@ -108,13 +83,13 @@ func troubled(changes []change) bool {
 // are is all that may change.
 func (c *change) show(before, after map[string]any) error {
 	c.Before, c.After = compared(before), compared(after)
-	if c.Action == actionConfigured && reflect.DeepEqual(c.Before, c.After) {
+	if c.Action == engine.Configured && reflect.DeepEqual(c.Before, c.After) {
 		c.Before, c.After = withMarks(c.Before, before), withMarks(c.After, after)
 		switch same := reflect.DeepEqual(c.Before, c.After); {
 		case !same:
 			c.Reason = "the mark of the last apply is put right"
 		case reflect.DeepEqual(ownership(before), ownership(after)):
-			c.Action, c.Before, c.After = actionUnchanged, nil, nil
+			c.Action, c.Before, c.After = engine.Unchanged, nil, nil
 			return nil
 		default:
 			c.Reason = "takes field ownership; the values stay"

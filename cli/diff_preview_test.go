@@ -80,7 +80,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 				"{apiVersion: v1, kind: ConfigMap, metadata: {name: held, namespace: default}}")
 			got := p.notes()
 			for _, c := range p.changes {
-				if c.Action.isDifference() {
+				if c.Action.IsDifference() {
 					got = append(got, string(c.Action)+" "+c.Object.String())
 				}
 			}

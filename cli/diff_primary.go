@@ -79,7 +79,7 @@ func (p *primaryDiff) position(c *change) []int {
 	switch {
 	case c.Part == partFinalizers:
 		stage = 0
-	case c.Action == actionDeleted:
+	case c.Action == engine.Deleted:
 		stage, child = 3, 0 // In the order in which it is done.
 	case c.Child == "":
 		stage = 2
@@ -109,22 +109,15 @@ func (p *primaryDiff) addFinding(f *engine.Finding) {
 		apiVersion, kind := f.Object.GVK.ToAPIVersionAndKind()
 		c.Child, c.Object = f.Child, objectRef{apiVersion, kind, f.Object.Namespace, f.Object.Name}
 	}
-	c.Reason = f.Message
-	switch f.Verdict {
-	case engine.Skipped:
-		c.Action = actionSkipped
-	case engine.Rejected:
-		c.Action = actionRefused
-	case engine.Failed:
-		c.Action = actionFailed
-	case engine.Unknown:
+	c.Action, c.Reason = f.Action, f.Message
+	if f.Action == "" {
 		p.fail(&c, errors.New(f.Message))
 		return
 	}
 	switch known := p.find(&c); {
 	case known == nil:
 		p.changes = append(p.changes, c)
-	case f.Verdict != engine.Skipped && !known.forbidden:
+	case f.Action != engine.Skipped && !known.forbidden:
 		*known = c // The engine says more than the API server.
 	}
 }
@@ -133,11 +126,11 @@ func (p *primaryDiff) addFinding(f *engine.Finding) {
 func (p *primaryDiff) contest(made map[objectRef]string) {
 	for i := range p.changes {
 		c := &p.changes[i]
-		if c.Action != actionCreated {
+		if c.Action != engine.Created {
 			continue
 		}
 		if other, taken := made[c.Object]; taken {
-			*c = change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: actionRefused,
+			*c = change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: engine.Refused,
 				Reason: "is made for " + other + " already"}
 			continue
 		}
@@ -154,7 +147,7 @@ func (p *primaryDiff) notes() (all []string) {
 		all = append(all, fmt.Sprintf("%s: is being deleted", refOf(p.self)))
 	}
 	for i := range p.changes {
-		if c := &p.changes[i]; c.Action == actionSkipped || c.Action.isTrouble() {
+		if c := &p.changes[i]; c.Action == engine.Skipped || c.Action.IsTrouble() {
 			all = append(all, c.note())
 		}
 	}

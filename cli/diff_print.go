@@ -27,7 +27,7 @@ func formatDiff(changes []change, output string) ([]byte, error) {
 	}
 	for i := range changes {
 		c := &changes[i]
-		if !c.Action.isDifference() {
+		if !c.Action.IsDifference() {
 			continue // On stderr.
 		}
 		b.WriteString("# " + c.title() + "\n")

@@ -10,12 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine"
 	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
 // changeOf returns what an action makes of one object.
-func changeOf(t *testing.T, kind string, what action, before, after map[string]any) change {
+func changeOf(t *testing.T, kind string, what engine.Action, before, after map[string]any) change {
 	t.Helper()
 	c := change{Primary: objectRef{"example.com/v1", "Foo", "ns", "example"}, Rule: "foo", Child: "c",
 		Object: objectRef{"v1", kind, "ns", "x"}, Action: what}
@@ -32,7 +33,7 @@ func configMap(data map[string]any, metadata map[string]any) map[string]any {
 }
 
 func TestDiffOfAnUpdate(t *testing.T) {
-	changes := []change{changeOf(t, "ConfigMap", actionConfigured, configMap(map[string]any{"a": "1", "b": "2"}, nil), configMap(map[string]any{"a": "1", "b": "3"}, nil))}
+	changes := []change{changeOf(t, "ConfigMap", engine.Configured, configMap(map[string]any{"a": "1", "b": "2"}, nil), configMap(map[string]any{"a": "1", "b": "3"}, nil))}
 	got, err := formatDiff(changes, "unified")
 	if err != nil {
 		t.Fatal(err)
@@ -78,17 +79,17 @@ func TestDiffIgnoresBookkeeping(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		after  map[string]any
-		action action
+		action engine.Action
 		lines  []string
 		reason string
 	}{
-		{"nothing that counts", after("aa", "reconcel"), actionUnchanged, nil, ""},
-		{"the mark", after("bb", "reconcel"), actionConfigured,
+		{"nothing that counts", after("aa", "reconcel"), engine.Unchanged, nil, ""},
+		{"the mark", after("bb", "reconcel"), engine.Configured,
 			[]string{"-    reconcel.dev/applied: aa", "+    reconcel.dev/applied: bb"}, "the mark of the last apply is put right"},
-		{"the owner of a field", after("aa", "other"), actionConfigured, nil, "takes field ownership; the values stay"},
+		{"the owner of a field", after("aa", "other"), engine.Configured, nil, "takes field ownership; the values stay"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := changeOf(t, "ConfigMap", actionConfigured, before, test.after)
+			c := changeOf(t, "ConfigMap", engine.Configured, before, test.after)
 			if c.Action != test.action || c.Reason != test.reason || !cmp.Equal(changedLines(c.Diff), test.lines) {
 				t.Errorf("%s (%s): %s", c.Action, c.Reason, c.Diff)
 			}
@@ -101,7 +102,7 @@ func TestDiffIgnoresBookkeeping(t *testing.T) {
 
 func TestDiffOfWholeObjects(t *testing.T) {
 	o := configMap(map[string]any{"a": "1"}, nil)
-	created, deleted := changeOf(t, "ConfigMap", actionCreated, nil, o), changeOf(t, "ConfigMap", actionDeleted, o, nil)
+	created, deleted := changeOf(t, "ConfigMap", engine.Created, nil, o), changeOf(t, "ConfigMap", engine.Deleted, o, nil)
 	for diff, want := range map[string]string{
 		created.Diff: "@@ -0,0 +1,7 @@\n+apiVersion: v1\n+data:\n+  a: \"1\"\n",
 		deleted.Diff: "@@ -1,7 +0,0 @@\n-apiVersion: v1\n-data:\n-  a: \"1\"\n",
@@ -129,7 +130,7 @@ func TestDiffShowsLittle(t *testing.T) {
 		}
 		return map[string]any{"list": list}
 	}
-	c := changeOf(t, "ConfigMap", actionConfigured, configMap(data("before"), nil), configMap(data("after"), nil))
+	c := changeOf(t, "ConfigMap", engine.Configured, configMap(data("before"), nil), configMap(data("after"), nil))
 	if got := changedLines(c.Diff); !cmp.Equal(got, []string{"-  - name: before", "+  - name: after"}) {
 		t.Errorf("got %q", got)
 	}
@@ -154,7 +155,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	before := secret(map[string]any{"same": "c2VjcmV0LWE=", "other": "c2VjcmV0LWI=", "gone": "c2VjcmV0LWM="})
 	after := secret(map[string]any{"same": "c2VjcmV0LWE=", "other": "c2VjcmV0LWQ=", "new": "c2VjcmV0LWU="})
 	after["stringData"] = "c2VjcmV0LWY="
-	changes := []change{changeOf(t, "Secret", actionConfigured, before, after), changeOf(t, "Secret", actionCreated, nil, after), changeOf(t, "Secret", actionDeleted, before, nil)}
+	changes := []change{changeOf(t, "Secret", engine.Configured, before, after), changeOf(t, "Secret", engine.Created, nil, after), changeOf(t, "Secret", engine.Deleted, before, nil)}
 	want := []string{"-  gone: '***'", "-  other: '*** (before)'", "+  new: '***'", "+  other: '*** (after)'", "+stringData: '***'"}
 	if diff := cmp.Diff(want, changedLines(changes[0].Diff)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -174,9 +175,9 @@ func TestSecretsAreMasked(t *testing.T) {
 }
 
 func TestDiffJSON(t *testing.T) {
-	configured := changeOf(t, "ConfigMap", actionConfigured, configMap(map[string]any{"a": "<1>"}, nil), configMap(map[string]any{"a": "2"}, nil))
-	refused := change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: partStatus, Action: actionRefused, Reason: "too long"}
-	skipped := change{Primary: configured.Primary, Rule: "foo", Child: "c", Object: configured.Object, Action: actionSkipped, Reason: "waits for it"}
+	configured := changeOf(t, "ConfigMap", engine.Configured, configMap(map[string]any{"a": "<1>"}, nil), configMap(map[string]any{"a": "2"}, nil))
+	refused := change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: partStatus, Action: engine.Refused, Reason: "too long"}
+	skipped := change{Primary: configured.Primary, Rule: "foo", Child: "c", Object: configured.Object, Action: engine.Skipped, Reason: "waits for it"}
 	text, err := formatDiff([]change{configured, refused, skipped}, "json")
 	if err != nil {
 		t.Fatal(err)

@@ -135,25 +135,25 @@ func (p *primaryDiff) decide(c *change, w *written) {
 	first, last := w.first(), w.last()
 	switch {
 	case last.Deletes() && w.anew != nil:
-		c.Action, c.Reason = actionReplaced, "deleted and created again"
+		c.Action, c.Reason = engine.Replaced, "deleted and created again"
 	case last.Deletes():
-		c.Action, c.Reason = actionDeleted, "no rule renders it any more"
+		c.Action, c.Reason = engine.Deleted, "no rule renders it any more"
 		if p.self.GetDeletionTimestamp() != nil {
 			c.Reason = "its resource is being deleted"
 		} else if slices.Contains(p.report.Deselected, c.Rule) {
 			c.Reason = "the rule is not for its resource any more"
 		}
 	case first.Before == nil:
-		c.Action = actionCreated
+		c.Action = engine.Created
 		if first.Computed && p.differ.asks() {
 			c.Reason = "its namespace does not exist yet: without what the API server adds"
 		}
 	case slices.ContainsFunc(p.report.Adopted, func(id rules.Identity) bool {
 		return c.Part == "" && c.Object == objectRef{id.GVK.GroupVersion().String(), id.GVK.Kind, id.Namespace, id.Name}
 	}):
-		c.Action, c.Reason = actionAdopted, "nobody controls it"
+		c.Action, c.Reason = engine.Adopted, "nobody controls it"
 	default:
-		c.Action = actionConfigured
+		c.Action = engine.Configured
 	}
 }
 
@@ -188,7 +188,7 @@ func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
 		p.fail(&c, fmt.Errorf("dry run: %w", err))
 		return
 	}
-	c.Action, c.Reason, c.forbidden = actionRefused, "the API server rejects it: "+err.Error(), apierrors.IsForbidden(err)
+	c.Action, c.Reason, c.forbidden = engine.Refused, "the API server rejects it: "+err.Error(), apierrors.IsForbidden(err)
 	switch {
 	case c.forbidden:
 		c.Reason = err.Error()

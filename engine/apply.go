@@ -13,54 +13,75 @@ import (
 	"reconcel/rules"
 )
 
-// An action is what ensure did about a child.
-type action int
-
-const (
-	unchanged   action = iota
-	wrote              // created or updated
-	held               // a gate is closed: created or changed later
-	awaitingEnd        // an object of that name is being deleted
-	unwelcome          // its namespace is being deleted, and takes no new objects
-	outdated           // to be replaced
-	postponed          // not tried, since others could not be created
-)
-
 // writeTimeout bounds one request, so that a worker is never held up for
 // longer, and so that no write of a process outlives it by more.
 const writeTimeout = 10 * time.Second
 
-// ensure makes one child exist as rendered. It writes only where that is not
-// so already, and never to an object of somebody else.
-func (p *pass) ensure(ctx context.Context, d *rules.Desired) (action, error) {
+// ensure takes the next step for one object of a child. A replacement is left to
+// the caller, who knows how many objects the child can spare.
+func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 	c := p.primary.cacheOf(d.Identity.GVK)
 	if c == nil {
-		return unchanged, errStarting // The kind has just been removed.
+		return step{}, errStarting // The kind has just been removed.
 	}
 	if err := p.inScope(c.kind, d); err != nil {
-		return unchanged, err
+		return step{}, err
 	}
 	w := p.memory.child(d.Identity)
 	live := p.live(d.Identity)
-	switch {
-	case live == nil && len(d.Waits) > 0:
-		return held, nil
-	case live == nil:
-		return p.create(ctx, c.kind, d, w)
-	case live.terminating() || p.memory.hasDeleted(live.GetUID()):
-		return awaitingEnd, nil // Whosever it is: the name will be free.
-	case !p.ours(d, live, w):
-		return p.notOurs(ctx, c.kind, d, w, live)
-	case keeps(d.Child):
-		return unchanged, nil
-	case len(d.Waits) > 0 && !carries(live, d):
-		return held, nil
-	case replaces(d, live, w):
-		return outdated, nil
-	case !p.reapply && !drifted(d, live, w) && !p.verdict.inherits(live):
-		return unchanged, p.contested(d, w)
+	next := decide(d, live, p.known(w, live))
+	if next.action != Adopted {
+		return p.do(ctx, c.kind, d, w, live, next)
 	}
-	return p.update(ctx, c.kind, d, w, live)
+	existing, err := p.get(ctx, c.kind, d.Identity)
+	if apierrors.IsNotFound(err) {
+		return step{}, errStale
+	}
+	if err != nil {
+		return step{}, err
+	}
+	return p.ensureExisting(ctx, c.kind, d, w, existing)
+}
+
+// ensureExisting takes the next step for an object that was read because the cache
+// does not show it as it is. If the object is ours then it is applied in any case: the
+// response stands in for it until the cache shows it.
+func (p *pass) ensureExisting(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (step, error) {
+	live := newOwned(existing)
+	now := p.known(w, live)
+	now.renew = true
+	next := decide(d, live, now)
+	if next.action != Adopted && next.action != Skipped {
+		w.foreign = false
+		live = newObject(existing, childRole)
+	}
+	return p.do(ctx, k, d, w, live, next)
+}
+
+// known returns what decide needs to know about an object.
+func (p *pass) known(w *written, live *object) known {
+	return known{
+		primary: p.req, ending: p.self.terminating(), rules: p.primary.Rules, written: w,
+		deleted: live != nil && p.memory.hasDeleted(live.GetUID()),
+		renew:   p.reapply || live != nil && p.verdict.inherits(live),
+	}
+}
+
+// do takes a step, and returns what has become of it.
+func (p *pass) do(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object, next step) (step, error) {
+	switch {
+	case next.action == Created:
+		return p.create(ctx, k, d, w)
+	case next.action == Configured:
+		return p.update(ctx, k, d, w, live)
+	case next.action == Adopted:
+		return p.adopt(ctx, k, d, w, &live.Unstructured)
+	case next.action == Unchanged:
+		return next, p.contested(d, w)
+	case next.waits == forName:
+		return p.foreign(d, live, w)
+	}
+	return next, nil
 }
 
 // inScope refuses a cluster-scoped child that the rule does not allow, and a
@@ -82,31 +103,16 @@ func (p *pass) inScope(k Kind, d *rules.Desired) error {
 	return &terminalError{string(rules.RuleError), 0, fmt.Errorf("%s/%s: %s", id.GVK.Kind, id.Name, why)}
 }
 
-// ours reports whether an object belongs to the primary: by its controller
-// reference, or by the tracking annotation that we have written. Where somebody
-// has taken that away, our own write is the proof: remembered by UID, or else
-// the hash on the object, which covers the owner's UID.
-func (p *pass) ours(d *rules.Desired, o *object, w *written) bool {
-	if o.belongsTo(p.req) {
-		return true
-	}
-	by := o.trackedBy()
-	if by != "" && by != p.req.UID {
-		return false
-	}
-	return w.uid != "" && w.uid == o.GetUID() || carries(o, d) || by == "" && keeps(d.Child) && p.abandoned(o)
-}
-
 // create makes the child by an apply that only creates: with resourceVersion
 // "1" the API server answers 409 when the name is taken, so nothing can be
 // adopted by accident, and a lost response or a stale cache makes no second one.
-func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written) (action, error) {
-	if free, did, err := p.free(ctx, k, d, w); !free {
-		return did, err
+func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written) (step, error) {
+	if free, became, err := p.free(ctx, k, d, w); !free {
+		return became, err
 	}
 	body, err := creationBody(d)
 	if err != nil {
-		return unchanged, err
+		return step{}, err
 	}
 	why := p.whyMissing(w)
 	return p.created(ctx, k, d, w, why, p.apply(ctx, k, d, w, body))
@@ -114,23 +120,23 @@ func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written)
 
 // free reports whether there is hope for the creation of an object; if not, it
 // also says what has become of it instead.
-func (p *pass) free(ctx context.Context, k Kind, d *rules.Desired, w *written) (bool, action, error) {
+func (p *pass) free(ctx context.Context, k Kind, d *rules.Desired, w *written) (bool, step, error) {
 	if w.foreign {
 		// The name was taken a moment ago and most likely still is: look before
 		// writing.
 		existing, err := p.get(ctx, k, d.Identity)
 		if err == nil {
-			did, err := p.occupied(ctx, k, d, w, existing)
-			return false, did, err
+			became, err := p.ensureExisting(ctx, k, d, w, existing)
+			return false, became, err
 		}
 		if !apierrors.IsNotFound(err) {
-			return false, unchanged, err
+			return false, step{}, err
 		}
 	}
 	if err := w.refusal.of(p, d, ""); err != nil {
-		return false, unchanged, err
+		return false, step{}, err
 	}
-	return true, unchanged, nil
+	return true, step{}, nil
 }
 
 // creationBody returns the body of an apply that only creates.
@@ -143,90 +149,41 @@ func creationBody(d *rules.Desired) ([]byte, error) {
 }
 
 // created decides what the API server's answer to a creation means.
-func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written, why string, err error) (action, error) {
+func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written, why string, err error) (step, error) {
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		existing, err := p.get(ctx, k, d.Identity)
 		if err != nil {
-			return unchanged, err
+			return step{}, err
 		}
-		return p.occupied(ctx, k, d, w, existing)
+		return p.ensureExisting(ctx, k, d, w, existing)
 	case namespaceEnds(err):
-		return unwelcome, nil
+		return skip(forNamespace), nil
 	case err != nil:
-		return unchanged, w.refusal.note(p, d, "", refused(err))
+		return step{}, w.refusal.note(p, d, "", refused(err))
 	}
 	w.foreign = false
-	p.did("created", d, why)
-	return wrote, nil
+	p.did(Created, d, why)
+	return step{action: Created}, nil
 }
 
-// occupied decides what to do about the object that was found under the
-// child's name.
-func (p *pass) occupied(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (action, error) {
-	switch {
-	case existing.GetDeletionTimestamp() != nil:
-		return awaitingEnd, nil
-	case p.ours(d, newOwned(existing), w):
-	case d.Child.Adopt && p.adoptable(existing), p.takesBack(d, newOwned(existing)):
-		return p.adopt(ctx, k, d, w, existing)
-	default:
-		return p.foreign(d, existing, w)
-	}
-	w.foreign = false
-	live := newObject(existing, childRole)
-	switch {
-	case keeps(d.Child):
-		return unchanged, nil
-	case replaces(d, live, w):
-		return outdated, nil
-	}
-	return p.update(ctx, k, d, w, live)
-}
-
-// notOurs decides about an object that the cache shows under the child's name
-// and that is not ours. It bears our labels, and may be what a former primary
-// of the name has left behind.
-func (p *pass) notOurs(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (action, error) {
-	switch {
-	case (!d.Child.Adopt || !p.adoptable(&live.Unstructured)) && !p.takesBack(d, live):
-		return p.foreign(d, &live.Unstructured, w)
-	case len(d.Waits) > 0:
-		return held, nil
-	}
-	existing, err := p.get(ctx, k, d.Identity)
-	if apierrors.IsNotFound(err) {
-		return unchanged, errStale
-	}
-	if err != nil {
-		return unchanged, err
-	}
-	return p.occupied(ctx, k, d, w, existing)
-}
-
-// foreign leaves an object of somebody else alone. One that a former primary
-// of the same name controls is about to go: the garbage collector takes it.
-func (p *pass) foreign(d *rules.Desired, u *unstructured.Unstructured, w *written) (action, error) {
+// foreign leaves an object of somebody else alone.
+func (p *pass) foreign(d *rules.Desired, o *object, w *written) (step, error) {
 	w.foreign = true
-	o := object{Unstructured: *u}
-	if former, ok := o.controller(); ok && former.Kind == p.req.Kind && former.Name == p.req.Name &&
-		(p.req.Namespace == "" || p.req.Namespace == former.Namespace) && former.UID != p.req.UID {
-		return awaitingEnd, nil
-	}
-	id := d.Identity
-	return unchanged, &conflictError{
-		object: name(id.GVK.Kind, id.Namespace, id.Name), holder: holder(u), adoptable: !d.Child.Adopt && p.adoptable(u),
+	now := known{primary: p.req}
+	return step{}, &conflictError{
+		object: d.Identity.String(), holder: holder(&o.Unstructured), adoptable: !d.Child.Adopt && now.adoptable(o),
 	}
 }
 
 // update applies the rendering to an object of ours. It is forced, since every
 // field that somebody else has changed is a conflict.
-func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (action, error) {
+func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (step, error) {
 	if live.trackedBy() == "" {
 		// Somebody has taken the owner away. It may be the garbage collector, as
 		// the primary goes and its children are to stay: then they are left alone.
 		if err := p.confirm(ctx); err != nil {
-			return unchanged, err
+			return step{}, err
 		}
 	}
 	version := live.GetResourceVersion()
@@ -235,7 +192,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	}
 	tell, err := p.damp(ctx, k, d, w, live)
 	if err != nil {
-		return unchanged, err
+		return step{}, err
 	}
 	err = p.write(ctx, k, d, w, live)
 	if apierrors.IsInvalid(err) {
@@ -253,7 +210,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	if w.version != version {
 		tell()
 	}
-	return wrote, p.contested(d, w)
+	return step{action: Configured}, p.contested(d, w)
 }
 
 // damp counts an update of an object, and returns an error if it has to wait.
@@ -265,9 +222,9 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 	wait, by := time.Duration(0), ""
 	switch {
 	case p.reapply && !drifted(d, live, w):
-		return func() { p.did("configured", d, whyPeriodic) }, nil
+		return func() { p.did(Configured, d, whyPeriodic) }, nil
 	case p.verdict.inherits(live):
-		return func() { p.did("configured", d, whyTakenOver) }, nil
+		return func() { p.did(Configured, d, whyTakenOver) }, nil
 	case w.uid == live.GetUID() && w.hash == d.Hash || carries(live, d):
 		if w.contest == nil {
 			w.contest = &contest{}
@@ -279,10 +236,10 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		by = w.contest.by.String()
 	default:
 		if wait = w.churn.change(now); wait == 0 {
-			return func() { p.did("configured", d, p.why) }, nil
+			return func() { p.did(Configured, d, p.why) }, nil
 		}
 	}
-	return nil, &contestedError{object: name(id.GVK.Kind, id.Namespace, id.Name), by: by, wait: wait}
+	return nil, &contestedError{object: id.String(), by: by, wait: wait}
 }
 
 // contested returns an error as long as it is not known whether an object that
@@ -293,19 +250,19 @@ func (p *pass) contested(d *rules.Desired, w *written) error {
 		return nil
 	}
 	id := d.Identity
-	return &contestedError{object: name(id.GVK.Kind, id.Namespace, id.Name), by: w.contest.by.String(), wait: rest}
+	return &contestedError{object: id.String(), by: w.contest.by.String(), wait: rest}
 }
 
 // unchangeable decides about an object that does not take an update: where that
 // is what the rule says, it is replaced.
-func (p *pass) unchangeable(d *rules.Desired, err error) (action, error) {
+func (p *pass) unchangeable(d *rules.Desired, err error) (step, error) {
 	if d.Child.OnChange != rules.Replace || !apierrors.IsInvalid(err) {
-		return unchanged, err
+		return step{}, err
 	}
 	if len(d.Waits) > 0 {
-		return held, nil
+		return skip(forValues), nil
 	}
-	return outdated, nil
+	return step{action: Replaced}, nil
 }
 
 // write applies the rendering to an object of ours. It holds for the state that
@@ -374,7 +331,7 @@ func (p *pass) get(ctx context.Context, k Kind, id rules.Identity) (*unstructure
 	defer cancel()
 	u, err := p.engine.resource(k, id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name(id.GVK.Kind, id.Namespace, id.Name), err)
+		return nil, fmt.Errorf("read %s: %w", id.String(), err)
 	}
 	return u, nil
 }

@@ -34,13 +34,13 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *tally
 	var failed brake
 	var todo []*creation
 	for _, d := range missing {
-		c, did, err := p.creation(ctx, d)
+		c, became, err := p.creation(ctx, d)
 		if c != nil {
 			todo = append(todo, c)
 			continue
 		}
-		failed.note(d, did, err)
-		t.note(d, did, err)
+		failed.note(d, became, err)
+		t.note(d, became, err)
 	}
 	// Those that were refused before come last: they must not hold up the others
 	// for ever.
@@ -51,38 +51,38 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *tally
 			c := todo[0]
 			todo = todo[1:]
 			if failed.stops(c.d) {
-				t.note(c.d, postponed, nil)
+				t.note(c.d, skip(forOthers), nil)
 				continue
 			}
 			batch = append(batch, c)
 		}
 		p.send(ctx, batch)
 		for _, c := range batch {
-			did, err := p.created(ctx, c.kind, c.d, c.w, c.why, c.err)
-			failed.note(c.d, did, err)
-			t.note(c.d, did, err)
+			became, err := p.created(ctx, c.kind, c.d, c.w, c.why, c.err)
+			failed.note(c.d, became, err)
+			t.note(c.d, became, err)
 		}
 	}
 }
 
 // creation prepares the creation of one object, or says why it is not to be.
-func (p *pass) creation(ctx context.Context, d *rules.Desired) (*creation, action, error) {
+func (p *pass) creation(ctx context.Context, d *rules.Desired) (*creation, step, error) {
 	c := p.primary.cacheOf(d.Identity.GVK)
 	if c == nil {
-		return nil, unchanged, errStarting
+		return nil, step{}, errStarting
 	}
 	if err := p.inScope(c.kind, d); err != nil {
-		return nil, unchanged, err
+		return nil, step{}, err
 	}
 	w := p.memory.child(d.Identity)
-	if free, did, err := p.free(ctx, c.kind, d, w); !free {
-		return nil, did, err
+	if free, became, err := p.free(ctx, c.kind, d, w); !free {
+		return nil, became, err
 	}
 	body, err := creationBody(d)
 	if err != nil {
-		return nil, unchanged, err
+		return nil, step{}, err
 	}
-	return &creation{kind: c.kind, d: d, w: w, why: p.whyMissing(w), body: body}, unchanged, nil
+	return &creation{kind: c.kind, d: d, w: w, why: p.whyMissing(w), body: body}, step{}, nil
 }
 
 // send makes the requests of one batch, and returns when all are answered.
@@ -127,11 +127,11 @@ type brake struct {
 // of several different ones that is refused, says nothing about the others. A
 // permission or quota that is missing is so in the whole namespace, and what
 // may pass, such as an API server that does not answer, concerns all.
-func (b *brake) note(d *rules.Desired, did action, err error) {
+func (b *brake) note(d *rules.Desired, became step, err error) {
 	var terminal *terminalError
 	var conflict *conflictError
 	switch {
-	case did == unwelcome:
+	case became.waits == forNamespace:
 		b.namespaces = append(b.namespaces, d.Identity.Namespace)
 	case err == nil, errors.As(err, &conflict), errors.Is(err, errStale):
 	case errors.As(err, &terminal):

@@ -37,11 +37,11 @@ func (p *pass) object(ctx context.Context, rule *rules.Rule, d *rules.Desired) o
 	if o, rendered := unrendered(rule, d); !rendered {
 		return o
 	}
-	did, err := p.ensure(ctx, d)
-	if err == nil && did == outdated {
-		did, err = p.replace(ctx, d)
+	became, err := p.ensure(ctx, d)
+	if err == nil && became.action == Replaced {
+		became, err = p.replace(ctx, d)
 	}
-	return p.became(rule, d, did, err)
+	return p.became(rule, d, became, err)
 }
 
 // unrendered says what is known of an object of which it is not known how it
@@ -58,40 +58,56 @@ func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 	return outcome{}, true
 }
 
-// unwelcomeIn says that a namespace takes no new objects, and how to find out why.
-func unwelcomeIn(namespace string) string {
-	return fmt.Sprintf("namespace %s is being deleted; kubectl describe namespace %[1]s shows what it waits for", namespace)
-}
-
-// became says what an action or an error means for an object.
-func (p *pass) became(rule *rules.Rule, d *rules.Desired, did action, err error) outcome {
+// became says what a step or an error means for an object.
+func (p *pass) became(rule *rules.Rule, d *rules.Desired, took step, err error) outcome {
 	at := positionOf(rule, d)
-	p.findings.decided(d, did, err)
-	if err != nil {
+	p.findings.decided(d, took, err)
+	switch {
+	case err != nil:
 		p.failing = append(p.failing, d.Child)
 		return p.outcomeOf(at.wrap(err))
-	}
-	switch did {
-	case held:
-		return waits(at, d.Waits)
-	case awaitingEnd:
-		p.again(terminatingWait)
-		return at.says(waiting, reasonWaiting, "waits for the end of the %s that is being deleted", d.Child.GVK.Kind)
-	case unwelcome:
-		p.again(terminatingWait)
-		return at.says(waiting, reasonNamespaceEnding, "%s", unwelcomeIn(d.Identity.Namespace))
-	case postponed:
-		return at.says(waiting, reasonWaiting, "waits until others of its kind can be created")
-	case outdated:
-		return at.says(progressing, reasonProgressing, "waits to be replaced")
-	case wrote:
+	case took.action == Skipped:
+		return p.skipped(at, d, took.waits)
+	case took.action != Unchanged:
 		p.wrote = true
 		return at.says(progressing, reasonProgressing, "applied")
 	}
 	return readiness(at, d)
 }
 
+// skipped says what a skipped object waits for.
+func (p *pass) skipped(at position, d *rules.Desired, what waitFor) outcome {
+	o := at.says(waiting, reasonWaiting, "%s", what.text(d))
+	switch what {
+	case forDeletion:
+		p.again(terminatingWait)
+	case forNamespace:
+		p.again(terminatingWait)
+		o.reason = reasonNamespaceEnding
+	case forReplacement:
+		o.state, o.reason = progressing, reasonProgressing
+	}
+	return o
+}
+
+// text says what a skipped object waits for.
+func (w waitFor) text(d *rules.Desired) string {
+	switch w {
+	case forDeletion:
+		return fmt.Sprintf("waits for the end of the %s that is being deleted", d.Child.GVK.Kind)
+	case forNamespace:
+		return fmt.Sprintf("namespace %s is being deleted; kubectl describe namespace %[1]s shows what it waits for", d.Identity.Namespace)
+	case forReplacement:
+		return "waits to be replaced"
+	case forOthers:
+		return "waits until others of its kind can be created"
+	}
+	return waitsFor(d.Waits)
+}
+
 // waits says what is waited for.
 func waits(at position, what []string) outcome {
-	return at.says(waiting, reasonWaiting, "waits for %s", list(what))
+	return at.says(waiting, reasonWaiting, "%s", waitsFor(what))
 }
+
+func waitsFor(what []string) string { return "waits for " + list(what) }

@@ -134,7 +134,7 @@ func (p *pass) endingSince(rule *rules.Rule, c *rules.ChildResult) time.Time {
 func subject(c *rules.ChildResult) string {
 	if len(c.Objects) > 0 && c.Objects[0].Identity.Name != "" {
 		id := c.Objects[0].Identity
-		return name(id.GVK.Kind, id.Namespace, id.Name)
+		return id.String()
 	}
 	return fmt.Sprintf("%s (%s)", c.Child.ID, c.Child.GVK.Kind)
 }

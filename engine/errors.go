@@ -205,7 +205,7 @@ func explained(d *rules.Desired, err error, remedy string) error {
 		what = "the change of " + list(fields)
 	}
 	return &terminalError{terminal.reason, terminal.retry,
-		fmt.Errorf("%s: the API server rejects %s%s (%w)", name(id.GVK.Kind, id.Namespace, id.Name), what, remedy, err)}
+		fmt.Errorf("%s: the API server rejects %s%s (%w)", id.String(), what, remedy, err)}
 }
 
 // remedy is what the author of the rule can do about a change that an object of

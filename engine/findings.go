@@ -23,23 +23,14 @@ type Report struct {
 
 // A Finding says why an object is not written.
 type Finding struct {
-	Rule    string
-	Child   string         // "": it is about the primary itself
-	Object  rules.Identity // without a name where that is not known
-	Verdict Verdict
+	Rule   string
+	Child  string         // "": it is about the primary itself
+	Object rules.Identity // without a name where that is not known
+	// Action is Skipped, Refused or Failed, or "" if the cluster gave no answer or
+	// has changed meanwhile.
+	Action  Action
 	Message string
 }
-
-// A Verdict classifies a Finding.
-type Verdict int
-
-// The verdicts.
-const (
-	Skipped  Verdict = iota // it waits for something, or stays as it is for now
-	Rejected                // the API server rejects the write, or somebody else holds the name
-	Failed                  // an expression or a check fails: the primary is Stalled
-	Unknown                 // the cluster gave no answer, or has changed meanwhile
-)
 
 // IsRejection reports whether an error says that the API server rejects a write:
 // sending the same again cannot help while the cluster stays as it is.
@@ -59,27 +50,17 @@ type findings struct {
 }
 
 // decided notes why nothing was written for an object.
-func (f *findings) decided(d *rules.Desired, did action, err error) {
-	if f == nil {
+func (f *findings) decided(d *rules.Desired, took step, err error) {
+	if f == nil || err == nil && took.action != Skipped {
 		return
 	}
-	note := func(verdict Verdict, format string, args ...any) {
-		f.all = append(f.all, Finding{d.Child.Rule.Name, d.Child.ID, d.Identity, verdict, fmt.Sprintf(format, args...)})
+	found := Finding{Rule: d.Child.Rule.Name, Child: d.Child.ID, Object: d.Identity, Action: Skipped}
+	if err != nil {
+		found.Action, found.Message = actionOf(err), err.Error()
+	} else {
+		found.Message = took.waits.text(d)
 	}
-	switch {
-	case err != nil:
-		note(verdictOf(err), "%v", err)
-	case did == held:
-		note(Skipped, "%s", waitsFor(d.Waits))
-	case did == awaitingEnd:
-		note(Skipped, "waits for the end of the %s that is being deleted", d.Child.GVK.Kind)
-	case did == unwelcome:
-		note(Skipped, "%s", unwelcomeIn(d.Identity.Namespace))
-	case did == postponed:
-		note(Skipped, "waits until others of its kind can be created")
-	case did == outdated:
-		note(Skipped, "waits to be replaced")
-	}
+	f.all = append(f.all, found)
 }
 
 // adopted notes that an object was taken over.
@@ -89,25 +70,24 @@ func (f *findings) adopted(d *rules.Desired) {
 	}
 }
 
-// verdictOf classifies what kept an object from being written.
-func verdictOf(err error) Verdict {
+// actionOf says what an error means for an object that was not written; see
+// Finding.Action.
+func actionOf(err error) Action {
 	var conflict *conflictError
 	var contested *contestedError
 	terminal, isTerminal := errors.AsType[*terminalError](err)
 	switch {
 	case errors.As(err, &conflict):
-		return Rejected
+		return Refused
 	case errors.As(err, &contested):
 		return Skipped
 	case isTerminal && terminal.reason == string(rules.RuleError):
 		return Failed
 	case isTerminal, IsRejection(err):
-		return Rejected
+		return Refused
 	}
-	return Unknown
+	return ""
 }
-
-func waitsFor(what []string) string { return "waits for " + list(what) }
 
 // previewed returns the report of a pass that has ended.
 func (p *pass) previewed() Report {
@@ -132,9 +112,9 @@ func (p *pass) previewed() Report {
 // unresolved returns what a rule cannot say of the primary.
 func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 	note := func(child string, id rules.Identity, waits []string, err *rules.Failure) {
-		f := Finding{Rule: r.Rule.Name, Child: child, Object: id}
+		f := Finding{Rule: r.Rule.Name, Child: child, Object: id, Action: Skipped}
 		if err != nil {
-			f.Verdict, f.Message = Failed, err.Message
+			f.Action, f.Message = Failed, err.Message
 		} else {
 			f.Message = waitsFor(waits)
 		}
@@ -149,7 +129,7 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 		return nil
 	}
 	if kind, why := p.unwatched(r); why != "" {
-		return []Finding{{Rule: r.Rule.Name, Message: fmt.Sprintf("waits for kind %s: %s", kind, why)}}
+		return []Finding{{Rule: r.Rule.Name, Action: Skipped, Message: fmt.Sprintf("waits for kind %s: %s", kind, why)}}
 	}
 	for i := range r.Children {
 		c := &r.Children[i]
@@ -194,7 +174,7 @@ func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
 		if !r.Leaving {
 			why = "no rule renders it any more, but it stays: " + p.staying(r, c.object, id, rendering).why
 		}
-		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.child(), Object: id, Message: why})
+		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.child(), Object: id, Action: Skipped, Message: why})
 	}
 	return found
 }

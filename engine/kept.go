@@ -21,7 +21,7 @@ type stay struct {
 // value means that it goes. What the rule orphans is never deleted. What may
 // still be rendered, or has no successor yet, is kept for now.
 func (p *pass) staying(r *rules.RuleResult, o *object, id rules.Identity, why cause) stay {
-	s := stay{object: name(id.GVK.Kind, id.Namespace, id.Name)}
+	s := stay{object: id.String()}
 	if stays(r.Rule, o) {
 		s.why, s.orphan = "onDelete: orphan", true
 		return s

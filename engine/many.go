@@ -13,7 +13,7 @@ type tally struct {
 	rule     *rules.Rule
 	child    *rules.ChildResult
 	total    outcome
-	outdated []*rules.Desired // to be replaced
+	replaced []*rules.Desired // to be replaced
 }
 
 // many brings the objects of a child that may have any number of them to where
@@ -33,8 +33,8 @@ func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult)
 			missing = append(missing, d)
 			continue
 		}
-		did, err := p.ensure(ctx, d)
-		t.note(d, did, err)
+		became, err := p.ensure(ctx, d)
+		t.note(d, became, err)
 	}
 	if len(missing) > 0 {
 		if rest, why := p.backOff(c); rest > 0 {
@@ -53,13 +53,13 @@ func (t *tally) add(o outcome) { t.total = worse(t.total, o) }
 func (t *tally) position() position { return childPosition(t.rule, t.child) }
 
 // note adds what was done about one object.
-func (t *tally) note(d *rules.Desired, did action, err error) {
-	if err == nil && did == outdated {
-		t.outdated = append(t.outdated, d)
+func (t *tally) note(d *rules.Desired, became step, err error) {
+	if err == nil && became.action == Replaced {
+		t.replaced = append(t.replaced, d)
 		return
 	}
-	o := t.pass.became(t.rule, d, did, err)
-	if did == awaitingEnd && d.Child.OnChange == rules.Replace {
+	o := t.pass.became(t.rule, d, became, err)
+	if became.waits == forDeletion && d.Child.OnChange == rules.Replace {
 		o.state, o.reason = progressing, reasonProgressing // It goes so that it can be made anew.
 	}
 	t.add(o)
@@ -86,7 +86,7 @@ func (t *tally) summary() outcome {
 			isCurrent++
 		}
 	}
-	if len(t.outdated) > 0 {
+	if len(t.replaced) > 0 {
 		return t.position().says(progressing, t.total.reason, "%d of %d replaced", isCurrent, of)
 	}
 	return t.position().says(progressing, t.total.reason, "%d of %d ready", isReady, of)

@@ -17,7 +17,7 @@ func (p *pass) observed(id rules.Identity) rules.Live {
 	if o == nil {
 		return rules.Live{}
 	}
-	if !o.belongsTo(p.req) && (o.trackedBy() != "" || !p.abandoned(o)) {
+	if !o.belongsTo(p.req) && (o.trackedBy() != "" || !abandoned(p.primary.Rules, o)) {
 		return rules.Live{}
 	}
 	return p.liveOf(o)
@@ -26,26 +26,6 @@ func (p *pass) observed(id rules.Identity) rules.Live {
 func (p *pass) liveOf(o *object) rules.Live {
 	return rules.Live{Object: o.Object, Applied: o.applied(), Deleted: p.memory.hasDeleted(o.GetUID())}
 }
-
-// abandoned reports whether an object without an owner was made from a child that
-// is left alone once it exists: somebody has taken the owner away, and nobody
-// gives it back.
-func (p *pass) abandoned(o *object) bool {
-	for _, r := range p.primary.Rules {
-		if r.Name != o.rule() {
-			continue
-		}
-		for _, c := range r.Children {
-			if c.ID == o.child() {
-				return keeps(c)
-			}
-		}
-	}
-	return false
-}
-
-// keeps reports whether an object of the child is left alone once it exists.
-func keeps(c *rules.Child) bool { return c.OnChange == rules.Keep || c.Timeout > 0 }
 
 // owned gives the renderer all live objects that were made from a child.
 func (p *pass) owned(r *rules.Rule, child *rules.Child) []rules.Live {

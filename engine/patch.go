@@ -41,32 +41,32 @@ func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	switch {
 	case err != nil:
 		return p.outcomeOf(position{rule: r.Rule.Name, subject: "patch"}.wrap(err))
-	case did == wrote:
+	case did == Configured:
 		p.wrote = true
 		return position{rule: r.Rule.Name, subject: "patch"}.says(progressing, reasonProgressing, "applied")
 	}
 	return outcome{}
 }
 
-func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (action, error) {
+func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, error) {
 	sum := sha256.Sum256(r.Patch)
 	hash := [16]byte(sum[:16])
 	w := p.memory.patch(r.Rule.Name)
 	own := p.self.patches[PatchManager(r.Rule.Name)]
 	if w.hash == hash && (own == w.fields || older(p.self.GetResourceVersion(), w.version)) {
-		return unchanged, nil // Nobody has touched what we wrote.
+		return Unchanged, nil // Nobody has touched what we wrote.
 	}
 	var desired map[string]any
 	if err := utiljson.Unmarshal(r.Patch, &desired); err != nil {
-		return unchanged, err
+		return Unchanged, err
 	}
 	tree, err := decodeFields(own)
 	if err == nil && holds(tree, p.self.Object, desired) && !exceeds(tree, desired) {
-		return unchanged, nil
+		return Unchanged, nil
 	}
 	body := &rules.Desired{Hash: hash}
 	if err := w.refusal.of(p, body, ""); err != nil {
-		return unchanged, err
+		return Unchanged, err
 	}
 	// Also when it says something else than the last time: what it is computed from
 	// may follow what it writes.
@@ -77,13 +77,13 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (action, er
 		wait = w.changes.change(now)
 	}
 	if wait > 0 {
-		return unchanged, &contestedError{object: p.req.String(), by: by, wait: wait}
+		return Unchanged, &contestedError{object: p.req.String(), by: by, wait: wait}
 	}
 	if err := p.applyPatch(ctx, r.Rule, w, desired); err != nil {
-		return unchanged, w.refusal.note(p, body, "", err)
+		return Unchanged, w.refusal.note(p, body, "", err)
 	}
 	w.hash = hash
-	return wrote, nil
+	return Configured, nil
 }
 
 // unpatch takes back what a rule has written into the primary.

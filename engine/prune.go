@@ -50,7 +50,7 @@ func (p *pass) prune(ctx context.Context, r *rules.RuleResult, why cause) (faile
 				continue
 			}
 			if err := p.remove(ctx, r.Rule, c.kind, o); err != nil {
-				failed = cmp.Or(failed, fmt.Errorf("rule %q: prune %s: %w", r.Rule.Name, name(id.GVK.Kind, id.Namespace, id.Name), err))
+				failed = cmp.Or(failed, fmt.Errorf("rule %q: prune %s: %w", r.Rule.Name, id.String(), err))
 			}
 		}
 	}
@@ -193,7 +193,7 @@ func (p *pass) pruned(k Kind, u *unstructured.Unstructured) {
 	if !p.matches() {
 		why = whyDeselected
 	}
-	p.engine.told("deleted", p.req, subject, u.GetLabels()[rules.LabelRule], k, why)
+	p.engine.told(Deleted, p.req, subject, u.GetLabels()[rules.LabelRule], k, why)
 	p.engine.events.normal(p.self, reasonPruned, "deleted "+subject+", which is no longer rendered")
 }
 

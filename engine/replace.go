@@ -13,59 +13,49 @@ import (
 	"reconcel/rules"
 )
 
-// replaces reports whether an object is to be made anew, since it was made from
-// another rendering. Where the mark of the rendering has been taken away, it is
-// not known to be another one: nothing is deleted on suspicion.
-func replaces(d *rules.Desired, live *object, w *written) bool {
-	if d.Child.OnChange != rules.Replace || carries(live, d) || live.applied() == unmarked {
-		return false
-	}
-	return w.uid != live.GetUID() || w.hash != d.Hash
-}
-
 // replace deletes an object that is to be made anew: when it is gone it is
 // missing.
-func (p *pass) replace(ctx context.Context, d *rules.Desired) (action, error) {
+func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	c := p.primary.cacheOf(d.Identity.GVK)
 	if c == nil {
-		return unchanged, errStarting
+		return step{}, errStarting
 	}
 	o := p.live(d.Identity)
 	if o == nil {
 		// It was found under its name only.
 		u, err := p.get(ctx, c.kind, d.Identity)
 		if apierrors.IsNotFound(err) {
-			return awaitingEnd, nil
+			return skip(forDeletion), nil
 		}
 		if err != nil {
-			return unchanged, err
+			return step{}, err
 		}
 		o = newObject(u, childRole)
 	}
 	if o.trackedBy() == "" {
 		// Somebody has taken the owner away, and wants to keep it.
-		return p.foreign(d, &o.Unstructured, p.memory.child(d.Identity))
+		return p.foreign(d, o, p.memory.child(d.Identity))
 	}
 	w := p.memory.child(d.Identity)
 	if err := w.unfit.of(p, d, o.GetResourceVersion()); err != nil {
-		return unchanged, err
+		return step{}, err
 	}
 	if err := p.rehearse(ctx, c.kind, d); err != nil {
-		return unchanged, w.unfit.note(p, d, o.GetResourceVersion(), err)
+		return step{}, w.unfit.note(p, d, o.GetResourceVersion(), err)
 	}
 	deleted, err := p.take(ctx, d.Child.Rule, c.kind, o, metav1.DeletePropagationBackground)
 	if err != nil {
-		return unchanged, err
+		return step{}, err
 	}
 	if deleted != nil {
 		p.again(staleRetry) // No event needs to be waited for: we know what it says.
 		p.wrote = true
 		subject := name(c.kind.GVK.Kind, o.GetNamespace(), o.GetName())
 		w.replaced = true
-		p.did("replaced", d, p.why)
+		p.did(Replaced, d, p.why)
 		p.engine.events.normal(p.self, reasonReplaced, "deleted "+subject+", to create it again from its template")
 	}
-	return awaitingEnd, nil
+	return skip(forDeletion), nil
 }
 
 // rehearse asks the API server, by a dry run under another name, whether it would
@@ -97,10 +87,10 @@ func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 	return nil // Whatever else it says, the creation will say again.
 }
 
-// replace replaces what is outdated, as much of it as the child can spare. An
+// replace replaces as many objects as the child can spare. An
 // object that is not available costs nothing.
 func (t *tally) replace(ctx context.Context) {
-	if len(t.outdated) == 0 {
+	if len(t.replaced) == 0 {
 		return
 	}
 	spare := t.child.MaxUnavailable
@@ -110,7 +100,7 @@ func (t *tally) replace(ctx context.Context) {
 		}
 	}
 	var rest []*rules.Desired
-	for _, d := range t.outdated {
+	for _, d := range t.replaced {
 		if d.Available {
 			if spare <= 0 {
 				rest = append(rest, d)
@@ -118,10 +108,10 @@ func (t *tally) replace(ctx context.Context) {
 			}
 			spare--
 		}
-		did, err := t.pass.replace(ctx, d)
-		t.note(d, did, err)
+		became, err := t.pass.replace(ctx, d)
+		t.note(d, became, err)
 	}
 	for _, d := range rest {
-		t.add(t.pass.became(t.rule, d, outdated, nil))
+		t.add(t.pass.became(t.rule, d, skip(forReplacement), nil))
 	}
 }

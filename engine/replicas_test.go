@@ -69,21 +69,21 @@ func TestWhatAFailureStops(t *testing.T) {
 	refusedWith := func(err error) error { return fmt.Errorf("create: %w", refused(err)) }
 	for _, c := range []struct {
 		name        string
-		did         action
+		became      step
 		err         error
 		here, there bool // is stopped
 	}{
-		{"success", wrote, nil, false, false},
-		{"a held name", unchanged, &conflictError{}, false, false},
-		{"one that is refused", unchanged, refusedWith(apierrors.NewInvalid(schema.GroupKind{}, "a", nil)), false, false},
-		{"a quota or permission", unchanged, refusedWith(apierrors.NewForbidden(gr, "a", errors.New("exceeded"))), true, false},
-		{"a namespace that ends", unwelcome, nil, true, false},
-		{"an API server that is busy", unchanged, apierrors.NewTooManyRequests("busy", 1), true, true},
-		{"a cut connection", unchanged, fmt.Errorf("EOF: %w", http.ErrServerClosed), true, true},
+		{"success", step{action: Created}, nil, false, false},
+		{"a held name", step{}, &conflictError{}, false, false},
+		{"one that is refused", step{}, refusedWith(apierrors.NewInvalid(schema.GroupKind{}, "a", nil)), false, false},
+		{"a quota or permission", step{}, refusedWith(apierrors.NewForbidden(gr, "a", errors.New("exceeded"))), true, false},
+		{"a namespace that ends", skip(forNamespace), nil, true, false},
+		{"an API server that is busy", step{}, apierrors.NewTooManyRequests("busy", 1), true, true},
+		{"a cut connection", step{}, fmt.Errorf("EOF: %w", http.ErrServerClosed), true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b brake
-			b.note(here, c.did, c.err)
+			b.note(here, c.became, c.err)
 			if b.stops(here) != c.here || b.stops(there) != c.there {
 				t.Errorf("it stops %v here and %v elsewhere", b.stops(here), b.stops(there))
 			}

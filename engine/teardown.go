@@ -62,7 +62,7 @@ func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) err
 		return err
 	}
 	if p.self.terminating() {
-		p.engine.told("deleted", p.req, name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), rule.Name, c.kind, whyEnded)
+		p.engine.told(Deleted, p.req, name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), rule.Name, c.kind, whyEnded)
 	} else {
 		p.pruned(c.kind, deleted)
 	}
@@ -187,7 +187,7 @@ func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *obje
 		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
 	}
 	if deleted != nil {
-		e.told("deleted", gone, subject, rule.Name, k, whyEnded)
+		e.told(Deleted, gone, subject, rule.Name, k, whyEnded)
 	}
 	return nil
 }

@@ -72,17 +72,17 @@ func marksOf(o *object) (sum uint64) {
 }
 
 // did logs what was done to an object.
-func (p *pass) did(what string, d *rules.Desired, why string) {
+func (p *pass) did(what Action, d *rules.Desired, why string) {
 	id := d.Identity
 	p.engine.activity.tell(p.engine.clock.Now(), deed{
-		what: what, object: p.req.String(), child: name(id.GVK.Kind, id.Namespace, id.Name),
+		what: string(what), object: p.req.String(), child: id.String(),
 		rule: d.Child.Rule.Name, kind: id.GVK.Kind, why: why,
 	})
 }
 
 // told logs what was done to an object that is known by its name alone.
-func (e *Engine) told(what string, primary Request, child, rule string, k Kind, why string) {
-	e.activity.tell(e.clock.Now(), deed{what: what, object: primary.String(), child: child, rule: rule, kind: k.GVK.Kind, why: why})
+func (e *Engine) told(what Action, primary Request, child, rule string, k Kind, why string) {
+	e.activity.tell(e.clock.Now(), deed{what: string(what), object: primary.String(), child: child, rule: rule, kind: k.GVK.Kind, why: why})
 }
 
 // whyMissing says why an object is created.
@@ -99,6 +99,6 @@ func (p *pass) whyMissing(w *written) string {
 // repaired tells people that somebody else's change was undone.
 func (p *pass) repaired(d *rules.Desired, by culprit) {
 	id := d.Identity
-	p.did("configured", d, "drift: "+by.String())
-	p.engine.events.normal(p.self, reasonRepaired, fmt.Sprintf("restored %s: %s", name(id.GVK.Kind, id.Namespace, id.Name), by))
+	p.did(Configured, d, "drift: "+by.String())
+	p.engine.events.normal(p.self, reasonRepaired, fmt.Sprintf("restored %s: %s", id, by))
 }

@@ -15,6 +15,14 @@ type Identity struct {
 	Name      string
 }
 
+// String prints the object as Kind/namespace/name.
+func (id Identity) String() string {
+	if id.Namespace == "" {
+		return id.GVK.Kind + "/" + id.Name
+	}
+	return id.GVK.Kind + "/" + id.Namespace + "/" + id.Name
+}
+
 // Live is an object as it was last seen in the cluster.
 type Live struct {
 	Object  map[string]any // never written to; nil: there is none, or it is not ours

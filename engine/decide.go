@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"reconcel/rules"
+)
+
+// An Action is what reconcel does about an object, in kubectl's words.
+type Action string
+
+// The actions.
+const (
+	Unchanged  Action = "unchanged"
+	Created    Action = "created"
+	Configured Action = "configured"
+	Replaced   Action = "replaced" // deleted, to be created again
+	Deleted    Action = "deleted"
+	Adopted    Action = "adopted"
+	Skipped    Action = "skipped" // it waits for something
+
+	// The API server rejects the write, or somebody else holds the name.
+	Refused Action = "refused"
+	// The rule fails for the primary, which becomes Stalled.
+	Failed Action = "failed"
+)
+
+// IsDifference reports whether the action changes the object.
+func (a Action) IsDifference() bool {
+	return a != Skipped && a != Unchanged && !a.IsTrouble()
+}
+
+// IsTrouble reports whether the rules do not get what they want.
+func (a Action) IsTrouble() bool { return a == Refused || a == Failed }
+
+// A step is the action on one object of a child. A skipped object waits for
+// something.
+type step struct {
+	action Action
+	waits  waitFor
+}
+
+// A waitFor is what a skipped object waits for.
+type waitFor int
+
+const (
+	forValues      waitFor = iota + 1 // Desired.Waits names them
+	forDeletion                       // of the object that has the name now
+	forNamespace                      // it is being deleted, and accepts no new objects
+	forReplacement                    // the child cannot spare the object yet
+	forOthers                         // others of the child could not be created
+	forName                           // somebody else holds it
+)
+
+func skip(w waitFor) step { return step{Skipped, w} }
+
+// known is what a decision needs besides the rendering and the live object.
+type known struct {
+	primary Request
+	ending  bool          // the primary is being deleted
+	rules   []*rules.Rule // all rules of the primary's kind
+	written *written      // our last write of the object
+	deleted bool          // we have deleted the live object already
+	renew   bool          // the object is applied even if it has not drifted
+}
+
+// decide returns the next step for one object of a child. It does no I/O, and so
+// decides alike about an object from the cache (nil: there is none), one that was
+// read after a conflict, and one of somebody else.
+func decide(d *rules.Desired, live *object, k known) step {
+	switch {
+	case live == nil && len(d.Waits) > 0:
+		return skip(forValues)
+	case live == nil:
+		return step{action: Created}
+	case live.terminating() || k.deleted:
+		return skip(forDeletion) // Whosever it is: the name will be free.
+	case !k.owns(d, live):
+		return k.decideForeign(d, live)
+	case keeps(d.Child):
+		return step{action: Unchanged}
+	case len(d.Waits) > 0 && !carries(live, d):
+		return skip(forValues)
+	case replaces(d, live, k.written):
+		return step{action: Replaced}
+	case k.renew || drifted(d, live, k.written):
+		return step{action: Configured}
+	}
+	return step{action: Unchanged}
+}
+
+// decideForeign decides about an object that does not belong to the primary. If
+// a former primary of the same name controls it, the garbage collector deletes it
+// soon.
+func (k *known) decideForeign(d *rules.Desired, live *object) step {
+	former, controlled := live.controller()
+	switch adoptable := d.Child.Adopt && k.adoptable(live) || k.takesBack(d, live); {
+	case adoptable && len(d.Waits) > 0:
+		return skip(forValues)
+	case adoptable && !k.ending:
+		return step{action: Adopted}
+	case controlled && k.isFormer(former):
+		return skip(forDeletion)
+	}
+	return skip(forName)
+}
+
+// owns reports whether an object belongs to the primary: by its controller
+// reference, or by the tracking annotation that we have written. If somebody
+// has removed both, our own write is the proof: remembered by UID, or else the
+// hash on the object, which covers the owner's UID.
+func (k *known) owns(d *rules.Desired, o *object) bool {
+	if o.belongsTo(k.primary) {
+		return true
+	}
+	by := o.trackedBy()
+	if by != "" && by != k.primary.UID {
+		return false
+	}
+	return k.written.uid != "" && k.written.uid == o.GetUID() || carries(o, d) || by == "" && keeps(d.Child) && abandoned(k.rules, o)
+}
+
+// adoptable reports whether nobody owns the object. One that is tracked by a
+// former primary of the same name was left behind by it.
+func (k *known) adoptable(o *object) bool {
+	if _, controlled := o.controller(); controlled || o.terminating() {
+		return false
+	}
+	former, tracked := o.owner()
+	if !tracked {
+		_, marked := o.GetAnnotations()[rules.AnnotationOwner]
+		return !marked // A mark that cannot be read may be somebody's.
+	}
+	former.UID = k.primary.UID
+	return former == k.primary
+}
+
+// takesBack reports whether a former primary of the same name has orphaned the
+// object, which the same rule and child had made. It is adopted without being
+// asked for, as a StatefulSet adopts its PersistentVolumeClaims again.
+func (k *known) takesBack(d *rules.Desired, o *object) bool {
+	former, tracked := o.owner()
+	return tracked && o.orphan() && o.belongsTo(former) && o.rule() == d.Child.Rule.Name && o.child() == d.Child.ID && k.adoptable(o)
+}
+
+// isFormer reports whether a controller was a primary of the same name. A
+// controller reference has no namespace but that of its object.
+func (k *known) isFormer(controller Request) bool {
+	return controller.Kind == k.primary.Kind && controller.Name == k.primary.Name && controller.UID != k.primary.UID &&
+		(k.primary.Namespace == "" || k.primary.Namespace == controller.Namespace)
+}
+
+// abandoned reports whether an object without an owner was made from a child that
+// is left alone once it exists: somebody has removed the owner, and nobody
+// restores it.
+func abandoned(all []*rules.Rule, o *object) bool {
+	for _, r := range all {
+		if r.Name != o.rule() {
+			continue
+		}
+		for _, c := range r.Children {
+			if c.ID == o.child() {
+				return keeps(c)
+			}
+		}
+	}
+	return false
+}
+
+// keeps reports whether an object of the child is left alone once it exists.
+func keeps(c *rules.Child) bool { return c.OnChange == rules.Keep || c.Timeout > 0 }
+
+// replaces reports whether an object is deleted and created again, because it was
+// made from another rendering. An object without the mark of a rendering is not
+// known to have another one, and is not deleted on suspicion.
+func replaces(d *rules.Desired, live *object, w *written) bool {
+	if d.Child.OnChange != rules.Replace || carries(live, d) || live.applied() == unmarked {
+		return false
+	}
+	return w.uid != live.GetUID() || w.hash != d.Hash
+}

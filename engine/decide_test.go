@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"encoding/hex"
+	"testing"
+	"unique"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+)
+
+// TestDecide tells for every state of an object which step comes next.
+func TestDecide(t *testing.T) {
+	self := Request{Kind: schema.GroupKind{Group: "example.org", Kind: "Foo"}, Namespace: "default", Name: "foo", UID: "u1"}
+	rendered := func(change func(*rules.Child)) *rules.Desired {
+		c := &rules.Child{ID: "web", Rule: &rules.Rule{Name: "foo"}, GVK: deployment}
+		if change != nil {
+			change(c)
+		}
+		return &rules.Desired{Child: c, Hash: [16]byte{1}, Identity: rules.Identity{GVK: deployment, Namespace: "default", Name: "web"}}
+	}
+	hash := hex.EncodeToString(append([]byte{1}, make([]byte, 15)...))
+	ours := `"ownerReferences":[{"apiVersion":"example.org/v1","kind":"Foo","name":"foo","uid":"u1","controller":true}]`
+	former := `"ownerReferences":[{"apiVersion":"example.org/v1","kind":"Foo","name":"foo","uid":"u0","controller":true}]`
+	other := `"ownerReferences":[{"apiVersion":"example.org/v1","kind":"Bar","name":"bar","uid":"u9","controller":true}]`
+	applied := func(hash string) string { return `"annotations":{"` + rules.AnnotationApplied + `":"` + hash + `"}` }
+	orphaned := `"labels":{"` + rules.LabelRule + `":"foo","` + rules.LabelChild + `":"web"},"annotations":{"` + rules.AnnotationOrphan + `":"true","` +
+		rules.AnnotationOwner + `":"u0/Foo.example.org/default/foo"}`
+	ending := `,"deletionTimestamp":"2030-01-01T00:00:00Z"`
+
+	keep := func(c *rules.Child) { c.OnChange = rules.Keep }
+	replace := func(c *rules.Child) { c.OnChange = rules.Replace }
+	adopt := func(c *rules.Child) { c.Adopt = true }
+	last := written{uid: "u2", hash: [16]byte{1}, fields: unique.Make(`{"f:spec":{}}`)}
+	for _, c := range []struct {
+		name     string
+		child    func(*rules.Child)
+		waits    bool
+		metadata string // "": there is no object
+		fields   string // that we own; "": as after our last write
+		change   func(*known)
+		want     step
+	}{
+		{name: "nothing", want: step{action: Created}},
+		{name: "nothing, and a closed gate", waits: true, want: skip(forValues)},
+		{name: "ours, as applied", metadata: ours + "," + applied(hash), want: step{action: Unchanged}},
+		{name: "ours, as applied, and a closed gate", waits: true, metadata: ours + "," + applied(hash), want: step{action: Unchanged}},
+		{name: "ours, fields lost", metadata: ours + "," + applied(hash), fields: `{"f:metadata":{}}`, want: step{action: Configured}},
+		{name: "ours, applied again from time to time", metadata: ours + "," + applied(hash), change: func(k *known) { k.renew = true }, want: step{action: Configured}},
+		{name: "ours, of another rendering", metadata: ours + "," + applied("00"), want: step{action: Configured}},
+		{name: "ours, of another rendering, and a closed gate", waits: true, metadata: ours + "," + applied("00"), want: skip(forValues)},
+		{name: "ours, of another rendering, onChange: keep", child: keep, metadata: ours + "," + applied("00"), want: step{action: Unchanged}},
+		{name: "ours, of another rendering, onChange: replace", child: replace, metadata: ours + "," + applied("00"),
+			change: func(k *known) { k.written = &written{} }, want: step{action: Replaced}},
+		{name: "ours, without a mark, onChange: replace", child: replace, metadata: ours, want: step{action: Configured}},
+		{name: "ours, being deleted", metadata: ours + ending, want: skip(forDeletion)},
+		{name: "ours, deleted by us", metadata: ours, change: func(k *known) { k.deleted = true }, want: skip(forDeletion)},
+		{name: "of somebody else, being deleted", metadata: other + ending, want: skip(forDeletion)},
+		{name: "of somebody else", metadata: other, want: skip(forName)},
+		{name: "of somebody else, ifExists: adopt", child: adopt, metadata: other, want: skip(forName)},
+		{name: "of a former primary of the name", metadata: former, want: skip(forDeletion)},
+		{name: "owned by nobody, never written by us", metadata: `"name":"web"`, change: func(k *known) { k.written = &written{} }, want: skip(forName)},
+		{name: "owned by nobody, written by us", metadata: `"name":"web"`, want: step{action: Configured}},
+		{name: "owned by nobody, ifExists: adopt", child: adopt, metadata: `"name":"web"`,
+			change: func(k *known) { k.written = &written{} }, want: step{action: Adopted}},
+		{name: "owned by nobody, ifExists: adopt, and a closed gate", child: adopt, waits: true, metadata: `"name":"web"`,
+			change: func(k *known) { k.written = &written{} }, want: skip(forValues)},
+		{name: "owned by nobody, ifExists: adopt, for a primary that is being deleted", child: adopt, metadata: `"name":"web"`,
+			change: func(k *known) { k.written, k.ending = &written{}, true }, want: skip(forName)},
+		{name: "orphaned by a former primary of the name", metadata: orphaned, fields: `{"f:metadata":{"f:annotations":{"f:` + rules.AnnotationOwner + `":{}}}}`,
+			want: step{action: Adopted}},
+		{name: "orphaned by a former primary of the name, by a mark that we have not written", metadata: orphaned, fields: `{}`, want: skip(forName)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := rendered(c.child)
+			if c.waits {
+				d.Waits = []string{"a value"}
+			}
+			w := last
+			k := known{primary: self, written: &w}
+			if c.change != nil {
+				c.change(&k)
+			}
+			var live *object
+			if c.metadata != "" {
+				live = decodeObject(t, []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"default","uid":"u2",`+c.metadata+`}}`))
+				live.fields = last.fields
+				if c.fields != "" {
+					live.fields = unique.Make(c.fields)
+				}
+			}
+			if got := decide(d, live, k); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
