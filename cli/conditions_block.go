@@ -14,7 +14,7 @@ const conditionsBlock = `    subresources:
       status: {}
     additionalPrinterColumns:
     - name: Ready
-      description: Whether everything is as the rules want it
+      description: Whether the resource and its children are up to date and ready
       type: string
       jsonPath: .status.conditions[?(@.type=="Ready")].status
     - name: Reason

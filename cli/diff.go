@@ -56,7 +56,7 @@ otherwise. Reading and dry runs need the permissions that run needs, and are
 done as the user of the kubeconfig. With --no-dry-run, permissions to read are
 enough: what the API server adds, changes or rejects is then left out.
 
--o json prints a list with one entry for each object. Its action is "refused" or
+-o json prints a list with one entry for each object. Its action is "rejected" or
 "failed", with the reason, where run would not get what the rules want.
 
 Exit code: 0 there are no differences, 1 there are some, 2 wrong usage, 3 the

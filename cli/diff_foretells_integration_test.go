@@ -259,7 +259,7 @@ func (r *reviewer) reads(foretold map[string][]string, file string) {
 	if diff := cmp.Diff(foretold, reader.foretold("-f", file, "--no-dry-run")); diff != "" {
 		r.Errorf("without dry runs (-with +without):\n%s", diff)
 	}
-	if v := reader.diff("-f", file); v.code != 4 || !strings.Contains(v.stderr, `refused: configmaps "drift-settings" is forbidden: User "reader" cannot patch`) {
+	if v := reader.diff("-f", file); v.code != 4 || !strings.Contains(v.stderr, `rejected: configmaps "drift-settings" is forbidden: User "reader" cannot patch`) {
 		r.Errorf("dry runs of a reader: exit code %d\n%s", v.code, v.stderr)
 	}
 }
@@ -317,7 +317,7 @@ func (r *reviewer) foretold(args ...string) map[string][]string {
 	all := map[string][]string{}
 	for _, c := range changes {
 		switch {
-		case c.Part == "status", slices.Contains([]string{"skipped", "refused", "failed"}, c.Action):
+		case c.Part == "status", slices.Contains([]string{"skipped", "rejected", "failed"}, c.Action):
 			continue
 		case c.Action == "adopted", c.Action == "unchanged":
 			c.Action = "configured" // The same requests.

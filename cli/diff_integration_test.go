@@ -231,7 +231,7 @@ func (r *reviewer) changed(foo, webapp string) {
 	moved := "- name: moved\n  for: {apiVersion: platform.example.com/v1alpha1, kind: WebApp}\n  validate:\n  - {expression: 'false', message: never}\n" +
 		"  children:\n  - id: i\n    template: {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: '${self.metadata.name}'}}\n"
 	v = r.diff("-f", r.rules("moved.yaml", strings.Join(lines, "")+moved))
-	if strings.Contains(v.stdout, ": deleted") || !strings.Contains(v.stderr, "no rule renders it any more, but it stays: ") {
+	if strings.Contains(v.stdout, ": deleted") || !strings.Contains(v.stderr, "kept although no rule renders it: ") {
 		r.Errorf("what may have moved to a rule that fails: got\n%s\n%s", v.stdout, v.stderr)
 	}
 
@@ -292,9 +292,9 @@ rules:
 `))
 	r.answers(v, 4)
 	for _, text := range []string{
-		`rule "stranger", child "held" (ConfigMap/default/kube-root-ca.crt): refused: ConfigMap/default/kube-root-ca.crt already exists, managed by "kube-controller-manager"`,
+		`rule "stranger", child "held" (ConfigMap/default/kube-root-ca.crt): rejected: ConfigMap/default/kube-root-ca.crt already exists, managed by "kube-controller-manager"`,
 		`child "failing": data.a: no such key: nothing`, `skipped: waits for held.data.nothing`,
-		`rule "stranger", child "refused" (Service/default/refused): refused: `,
+		`rule "stranger", child "refused" (Service/default/refused): rejected: `,
 	} {
 		if !strings.Contains(v.stderr, text) {
 			r.Errorf("%q is missing in\n%s", text, v.stderr)

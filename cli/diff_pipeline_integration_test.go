@@ -30,9 +30,9 @@ func TestDiffInAPipeline(t *testing.T) {
 		stderr string
 	}{
 		{"an immutable field", r.rules("immutable.yaml", foo, "app: nginx", "app: other"), 4,
-			"refused deployment Deployment/example-foo", "set onChange: replace", ": refused: "},
+			"rejected deployment Deployment/example-foo", "set onChange: replace", ": rejected: "},
 		{"a name that somebody else holds", r.rules("held.yaml", accountRules, `"${self.metadata.name}-once"`, "kube-root-ca.crt"), 4,
-			"refused once ConfigMap/kube-root-ca.crt", "already exists, managed by", ": refused: "},
+			"rejected once ConfigMap/kube-root-ca.crt", "already exists, managed by", ": rejected: "},
 		{"an expression that fails", r.rules("failing.yaml", accountRules, `{a: "1"}`, `{a: "${self.data.nope}"}`), 4,
 			"failed once ConfigMap/account-once", "no such key: nope", ": failed: "},
 		{"a check that says no", r.rules("check.yaml", accountRules, "  children:", "  validate: [{expression: 'false', message: too big}]\n  children:"), 4,
@@ -62,7 +62,7 @@ func TestDiffInAPipeline(t *testing.T) {
 			}
 			var troubles []string
 			for _, e := range all {
-				if e.Action == "refused" || e.Action == "failed" {
+				if e.Action == "rejected" || e.Action == "failed" {
 					troubles = append(troubles, e.Action+" "+e.Child+" "+e.Object.Kind+"/"+e.Object.Name)
 					if !strings.Contains(e.Reason, c.reason) {
 						t.Errorf("the reason is %q", e.Reason)

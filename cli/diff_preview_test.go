@@ -53,7 +53,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 		{name: "a child that is created", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}"),
 			want: []string{"created ConfigMap/default/c"}},
 		{name: "a name that is held", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: held}"),
-			want: []string{`rule "r", child "c" (ConfigMap/default/held): refused: ConfigMap/default/held already exists`}},
+			want: []string{`rule "r", child "c" (ConfigMap/default/held): rejected: ConfigMap/default/held already exists`}},
 		{name: "an expression that fails", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}, data: {a: '${self.data.none}'}"),
 			want: []string{`rule "r", child "c" (ConfigMap/default/c): failed: rules.yaml:8:`}},
 		{name: "a check that says no", rule: "  validate: [{expression: 'false', message: too big}]\n",
@@ -62,7 +62,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 			child("d", "kind: ConfigMap, metadata: {name: d}, data: {a: '${c.data.a}'}"),
 			want: []string{"created ConfigMap/default/c", `rule "r", child "d" (ConfigMap/default/d): skipped: waits for c.data.a`}},
 		{name: "an object that the API server rejects", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}, data: text"),
-			want: []string{`rule "r", child "c" (ConfigMap/default/c): refused: `}},
+			want: []string{`rule "r", child "c" (ConfigMap/default/c): rejected: `}},
 		{name: "a namespace and what is in it", rule: "  allow: {clusterScoped: [{group: '', kind: Namespace}], namespaces: ['*']}\n  children:\n" + child("n", "kind: Namespace, metadata: {name: fresh}") +
 			child("c", "kind: ConfigMap, metadata: {name: c, namespace: fresh}"),
 			want: []string{"configured ConfigMap/default/p", "created Namespace/fresh", "created ConfigMap/fresh/c"}},

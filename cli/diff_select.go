@@ -83,7 +83,7 @@ func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 			known[n] = true
 		}
 		if k == nil {
-			d.tell("the API server does not know %s, kind %s: there is nothing to compare", primary.GVK.GroupVersion(), primary.GVK.Kind)
+			d.tell("the API server does not serve %s, kind %s: there is nothing to compare", primary.GVK.GroupVersion(), primary.GVK.Kind)
 			continue
 		}
 		list, err := d.primaries(ctx, k, names)

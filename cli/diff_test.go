@@ -195,7 +195,7 @@ func TestDiffJSON(t *testing.T) {
 		"diff": configured.Diff,
 	}, {
 		"primary": ref("example.com/v1", "Foo", "example"), "rule": "foo", "object": ref("example.com/v1", "Foo", "example"),
-		"part": "status", "action": "refused", "reason": "too long",
+		"part": "status", "action": "rejected", "reason": "too long",
 	}, {
 		"primary": ref("example.com/v1", "Foo", "example"), "rule": "foo", "child": "c", "object": ref("v1", "ConfigMap", "x"),
 		"action": "skipped", "reason": "waits for it",

@@ -209,7 +209,7 @@ func (r *renderer) refusal(o, child *object, d *rules.Desired, foreign map[rules
 	case r.kinds.clusterScoped(gk) && !allowed:
 		return fmt.Sprintf("%s is cluster-scoped: the rule may write it only if allow.clusterScoped names it", gk.Kind)
 	case r.kinds.namespaced(gk) && allowed:
-		return fmt.Sprintf("%s is namespaced: take it out of allow.clusterScoped", gk.Kind)
+		return fmt.Sprintf("%s is namespaced: remove it from allow.clusterScoped", gk.Kind)
 	case r.kinds.namespaced(gk) && id.Namespace == "":
 		return fmt.Sprintf("metadata.namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}

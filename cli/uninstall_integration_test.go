@@ -111,7 +111,7 @@ func TestUninstall(t *testing.T) {
 	}
 	kubectl(t, cluster, "annotate", "configmap", "foo-1-config", "reconcel.dev/installation=default/else", "--overwrite")
 	out := uninstall(0, "--name", "other", "--children", "delete", "--yes")
-	for _, line := range []string{"ConfigMap/default/foo-0-config deleted", "ConfigMap/default/foo-1-config kept: it does not bear the mark", "Foo/default/foo-0 patch taken back"} {
+	for _, line := range []string{"ConfigMap/default/foo-0-config deleted", "ConfigMap/default/foo-1-config kept: it has no mark", "Foo/default/foo-0 patch reverted"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%q is not said:\n%s", line, out)
 		}

@@ -99,7 +99,7 @@ func (w writer) explain(account *rules.Account, err error) error {
 	// object. Only the verb, impersonate or impersonate-on:serviceaccount:patch, is
 	// the same in both, and no field has it.
 	if strings.Contains(err.Error(), " cannot impersonate") {
-		return fmt.Errorf("may not act as ServiceAccount %s: grant the verb impersonate on it, as reconcel rbac prints it (%w)", account, said)
+		return fmt.Errorf("may not impersonate ServiceAccount %s; apply what `reconcel rbac` prints (%w)", account, said)
 	}
 	if strings.Contains(said.Error(), account.User()) {
 		return said
@@ -153,7 +153,7 @@ func (a asAccount) RoundTrip(r *http.Request) (*http.Response, error) {
 func impersonates(header http.Header) error {
 	for name := range header {
 		if strings.HasPrefix(name, "Impersonate-") {
-			return fmt.Errorf("the client configuration impersonates %q already, which serviceAccountName cannot go together with",
+			return fmt.Errorf("the client configuration already impersonates %q, so serviceAccountName cannot be used",
 				header.Get(transport.ImpersonateUserHeader))
 		}
 	}

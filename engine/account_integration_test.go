@@ -324,7 +324,7 @@ subjects: [{kind: ServiceAccount, name: controller, namespace: NAMESPACE}]
 	w.runWith(engine.Options{Config: w.configOf("controller")}, as("NAMESPACE/deployer", widgetRules("", configMapChild("a", "${self.metadata.name}-a"))))
 	w.Create(widget("one", "value: x"))
 	w.Is(widgets, "one", "Stalled", "True")
-	w.saysOf(widgets, "Stalled", "Forbidden", "may not act as ServiceAccount "+w.Namespace+"/deployer: grant the verb impersonate on it, as reconcel rbac prints it")
+	w.saysOf(widgets, "Stalled", "Forbidden", "may not impersonate ServiceAccount "+w.Namespace+"/deployer; apply what `reconcel rbac` prints")
 
 	w.Create(`
 apiVersion: rbac.authorization.k8s.io/v1

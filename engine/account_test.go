@@ -103,7 +103,7 @@ func TestRequestsAsAnAccount(t *testing.T) {
 		{"without a name", plain, &rules.Account{Namespace: "team-a"}, "home", "cannot be an account"},
 		{"without a namespace", plain, &rules.Account{Name: "deployer"}, "", "that is in none"},
 		{"with a colon", plain, &rules.Account{Namespace: "team-a", Name: "a:b"}, "", "cannot be an account"},
-		{"on top of another one", as, &rules.Account{Namespace: "team-a", Name: "deployer"}, "", `impersonates "jane" already`},
+		{"on top of another one", as, &rules.Account{Namespace: "team-a", Name: "deployer"}, "", `already impersonates "jane"`},
 	} {
 		err := write(c.config, c.account, c.home)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -147,8 +147,8 @@ func TestWhatARefusalSays(t *testing.T) {
 		not  string
 	}{
 		{configMapKind, apierrors.NewForbidden(accounts, "deployer", fmt.Errorf(`User "reconcel" cannot impersonate resource`)),
-			"may not act as ServiceAccount team-a/deployer: grant the verb impersonate on it, as reconcel rbac prints it (serviceaccounts", ""},
-		{secret, apierrors.NewForbidden(secret.GVR.GroupResource(), "x", fmt.Errorf(`User "reconcel" cannot impersonate-on:serviceaccount:patch resource`)), "may not act as ServiceAccount team-a/deployer", "cannot impersonate"},
+			"may not impersonate ServiceAccount team-a/deployer; apply what `reconcel rbac` prints (serviceaccounts", ""},
+		{secret, apierrors.NewForbidden(secret.GVR.GroupResource(), "x", fmt.Errorf(`User "reconcel" cannot impersonate-on:serviceaccount:patch resource`)), "may not impersonate ServiceAccount team-a/deployer", "cannot impersonate"},
 		{configMapKind, apierrors.NewForbidden(configMapKind.GVR.GroupResource(), "x", denied), `configmaps "x" is forbidden: User "system:`, "as ServiceAccount"},
 		{secret, apierrors.NewForbidden(secret.GVR.GroupResource(), "x", denied), "as ServiceAccount team-a/deployer: the API server answered 403", "cannot patch"},
 		{configMapKind, apierrors.NewForbidden(configMapKind.GVR.GroupResource(), "x", fmt.Errorf("exceeded quota")), "as ServiceAccount team-a/deployer: configmaps", ""},

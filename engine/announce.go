@@ -68,7 +68,7 @@ func (e *Engine) announce(ctx context.Context, r removedRule) time.Duration {
 	}
 	e.log.Warn("rule removed, deleting its objects", "rule", r.name, "kind", r.made.For, "objects", objects, "delay", grace)
 	e.tellOfRules(reasonRuleRemoved, "Reload", fmt.Sprintf(
-		"rule %q for %s is removed: its objects are deleted in %s (%s); put the rule back to keep them", r.name, r.made.For, grace, objects))
+		"rule %q for %s was removed; its objects are deleted in %s (%s). Put the rule back to keep them", r.name, r.made.For, grace, objects))
 	e.announcements.note(r, e.clock.Now())
 	return grace
 }

@@ -90,7 +90,7 @@ func (p *pass) inScope(k Kind, d *rules.Desired) error {
 	id, why := d.Identity, ""
 	switch allowed := d.Child.Allowed(); {
 	case k.Namespaced && allowed:
-		why = fmt.Sprintf("%s is namespaced: take it out of allow.clusterScoped", id.GVK.Kind)
+		why = fmt.Sprintf("%s is namespaced: remove it from allow.clusterScoped", id.GVK.Kind)
 	case k.Namespaced && id.Namespace == "":
 		why = fmt.Sprintf("metadata.namespace is missing, %s is namespaced", id.GVK.Kind)
 	case k.Namespaced && !p.engine.follows(id.Namespace):

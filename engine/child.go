@@ -94,13 +94,13 @@ func (p *pass) skipped(at position, d *rules.Desired, what waitFor) outcome {
 func (w waitFor) text(d *rules.Desired) string {
 	switch w {
 	case forDeletion:
-		return fmt.Sprintf("waits for the end of the %s that is being deleted", d.Child.GVK.Kind)
+		return fmt.Sprintf("waits for the deletion of the previous %s", d.Child.GVK.Kind)
 	case forNamespace:
 		return fmt.Sprintf("namespace %s is being deleted; kubectl describe namespace %[1]s shows what it waits for", d.Identity.Namespace)
 	case forReplacement:
-		return "waits to be replaced"
+		return "waits for its replacement"
 	case forOthers:
-		return "waits until others of its kind can be created"
+		return "waits until other objects of its kind can be created"
 	}
 	return waitsFor(d.Waits)
 }

@@ -119,5 +119,5 @@ func (e *contestedError) Error() string {
 	if e.by == "" {
 		return e.object + " is rendered differently each time; applying it more slowly. Check what its template reads"
 	}
-	return fmt.Sprintf("%s: %s as often as it is restored; stop that writer, or name the field in ignoreFields", e.object, e.by)
+	return fmt.Sprintf("%s: %s each time reconcel restores it; stop that writer, or add the field to ignoreFields", e.object, e.by)
 }

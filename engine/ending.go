@@ -83,7 +83,7 @@ func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.Child
 	since := p.endingSince(rule, c)
 	rest := since.Add(c.Child.Timeout).Sub(p.engine.clock.Now())
 	if rest <= 0 {
-		p.warn(reasonFinalizeTimeout, fmt.Sprintf("rule %q goes on without %s, which was not ready within %s", rule.Name, subject(c), c.Child.Timeout))
+		p.warn(reasonFinalizeTimeout, fmt.Sprintf("rule %q continues without %s, which was not ready within %s", rule.Name, subject(c), c.Child.Timeout))
 		return outcome{}
 	}
 	o := p.child(ctx, rule, c)
@@ -91,7 +91,7 @@ func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.Child
 	case o.state == ready:
 		return outcome{}
 	case o.reason == reasonNamespaceEnding:
-		p.skip(c, fmt.Sprintf("rule %q goes on without %s, which cannot be made in a namespace that is being deleted", rule.Name, subject(c)))
+		p.skip(c, fmt.Sprintf("rule %q continues without %s, which cannot be created in a namespace that is being deleted", rule.Name, subject(c)))
 		return outcome{}
 	}
 	p.again(rest)

@@ -170,9 +170,9 @@ func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
 		if p.wants(id) || c.object.terminating() || p.memory.hasDeleted(c.object.GetUID()) {
 			continue
 		}
-		why := "is deleted in a later step"
+		why := "to be deleted in a later step"
 		if !r.Leaving {
-			why = "no rule renders it any more, but it stays: " + p.staying(r, c.object, id, rendering).why
+			why = "kept although no rule renders it: " + p.staying(r, c.object, id, rendering).why
 		}
 		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.child(), Object: id, Action: Skipped, Message: why})
 	}

@@ -44,7 +44,7 @@ func (p *pass) awaited(r *rules.RuleResult, o *object, id rules.Identity) (why s
 			continue
 		}
 		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child.ID, o.child()) }) {
-			return fmt.Sprintf("child %q may take its place, and does not exist yet", c.Child.ID)
+			return fmt.Sprintf("child %q may replace it and does not exist yet", c.Child.ID)
 		}
 	}
 	return ""
@@ -105,5 +105,5 @@ func (p *pass) reportKept() {
 		return
 	}
 	p.engine.log.Info("objects kept", "object", p.req.String(), "message", c.Message)
-	p.engine.events.normal(p.self, reasonKept, "kept though no rule renders it: "+c.Message)
+	p.engine.events.normal(p.self, reasonKept, "kept although no rule renders it: "+c.Message)
 }

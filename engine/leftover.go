@@ -117,7 +117,7 @@ func (p *pass) clearLeftover(ctx context.Context, l *leftover) (why string, err 
 	case wanted:
 		return "another rule renders it", nil
 	case p.rendering.MayRender(l.rule, l.object.child(), id) != "", p.incomplete(l.object.child(), id.GVK.GroupKind()):
-		return "another rule may render it, and cannot say yet", nil
+		return "another rule may render it, which is not known yet", nil
 	}
 	return "", p.remove(ctx, l.rule, l.kind, l.object)
 }
@@ -160,7 +160,7 @@ func (p *pass) incomplete(child string, gk schema.GroupKind) bool {
 func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, err error) {
 	for i := range p.rendering.Rules {
 		if r := &p.rendering.Rules[i]; !r.Leaving && r.Rule.Patches() && (r.Err != nil || r.PatchErr != nil || len(r.PatchWaits) > 0) {
-			return "another rule patches too, and cannot say yet what", nil
+			return "another rule also patches it, and that patch is not known yet", nil
 		}
 	}
 	if p.self.patches[PatchManager(rule.Name)] == (fields{}) {
@@ -181,7 +181,7 @@ func (e *Engine) clearLeftoversAfter(ctx context.Context, primary *primaryKind, 
 			_, err := e.discard(ctx, by, l.kind, l.object, gone, metav1.DeletePropagationBackground)
 			if err != nil && !errors.Is(err, errStale) {
 				why = err.Error()
-				errs = append(errs, fmt.Errorf("%s is gone: delete what rule %q has left: %w", gone, l.rule.Name, err))
+				errs = append(errs, fmt.Errorf("%s is gone: delete the orphaned objects of rule %q: %w", gone, l.rule.Name, err))
 			}
 		}
 		primary.leftovers.note(gone, l, why)

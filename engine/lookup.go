@@ -26,7 +26,7 @@ func (p *pass) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) 
 	case !c.kind.Namespaced:
 		q.Namespace = ""
 	case q.Everywhere && q.Name != "":
-		return nil, fmt.Errorf("namespace is empty: %s is namespaced, and a name is that of one object in one namespace", l.GVK.Kind)
+		return nil, fmt.Errorf("namespace is empty: %s is namespaced, so a lookup by name needs a namespace", l.GVK.Kind)
 	case q.Everywhere:
 		q.Namespace = ""
 	case q.Namespace == "":

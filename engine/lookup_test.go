@@ -55,7 +55,7 @@ func TestLookup(t *testing.T) {
 		{"no namespace", true, things, rules.Query{Name: "1"}, "error: namespace is missing: Thing is namespaced and the resource is not"},
 		{"no namespace for a list", true, things, rules.Query{Selector: web}, "error: namespace is missing: Thing is namespaced and the resource is not"},
 		{"a name in all namespaces", true, things, rules.Query{Everywhere: true, Name: "1"},
-			"error: namespace is empty: Thing is namespaced, and a name is that of one object in one namespace"},
+			"error: namespace is empty: Thing is namespaced, so a lookup by name needs a namespace"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p, l := lookupPass(t, test.namespaced, test.objects...)

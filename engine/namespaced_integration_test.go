@@ -178,10 +178,10 @@ func TestOutOfReach(t *testing.T) {
 	for _, name := range []string{"child", "lookup", "scope"} {
 		w.Create(strings.Replace(widget(name, "value: x, place: "+outside.Namespace), "{name: "+name+"}", fmt.Sprintf("{name: %s, labels: {rule: %s}}", name, name), 1))
 	}
-	out := fmt.Sprintf("namespace %q is not among those that reconcel follows: %s", outside.Namespace, w.Namespace)
+	out := fmt.Sprintf("namespace %q is not one of those that reconcel watches: %s", outside.Namespace, w.Namespace)
 	w.says(widgets, "child", "Stalled", "True", "ConfigMap/child-far: "+out)
 	w.says(widgets, "lookup", "Stalled", "True", out)
-	w.says(widgets, "scope", "Ready", "False", "waits for kind Global: Global is cluster-scoped, and only some namespaces are followed")
+	w.says(widgets, "scope", "Ready", "False", "waits for kind Global: Global is cluster-scoped, and reconcel watches only some namespaces")
 	if found := seen.matching("/globals|/namespaces/" + outside.Namespace); len(found) > 0 {
 		t.Errorf("it was asked for: %v", found)
 	}

@@ -233,7 +233,7 @@ func (p *pass) unwatched(r *rules.RuleResult) (kind, why string) {
 
 // notFollowed says that objects of a namespace are out of reach.
 func (e *Engine) notFollowed(namespace string) string {
-	return fmt.Sprintf("namespace %q is not among those that reconcel follows: %s", namespace, strings.Join(e.options.Namespaces, ", "))
+	return fmt.Sprintf("namespace %q is not one of those that reconcel watches: %s", namespace, strings.Join(e.options.Namespaces, ", "))
 }
 
 // follows reports whether a namespace is one of those that are followed.

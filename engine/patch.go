@@ -72,7 +72,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	// may follow what it writes.
 	now, wait, by := p.engine.clock.Now(), time.Duration(0), ""
 	if w.hash == hash {
-		wait, by = w.contest.repair(now), "somebody changed what the rule patches"
+		wait, by = w.contest.repair(now), "another writer changed the fields that the rule patches"
 	} else {
 		wait = w.changes.change(now)
 	}
@@ -96,7 +96,7 @@ func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
 		return nil // Taken back already, which the cache does not show yet.
 	}
 	if err := p.applyPatch(ctx, rule, w, map[string]any{}); err != nil {
-		return fmt.Errorf("rule %q: take the patch back: %w", rule.Name, err)
+		return fmt.Errorf("rule %q: revert the patch: %w", rule.Name, err)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (p *pass) backOff(c *rules.ChildResult) (rest time.Duration, why string) {
 	if rest = youngest.Add(pause).Sub(now); rest <= 0 {
 		return 0, ""
 	}
-	return rest, fmt.Sprintf("waits %s: %d Pods have finished lately", inSeconds(pause), count)
+	return rest, fmt.Sprintf("waits %s: %d Pods finished recently", inSeconds(pause), count)
 }
 
 // inSeconds prints a duration up to some minutes: 20 s. It is that of the whole

@@ -266,7 +266,7 @@ func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
 	second := w.active()[0]
 	ended := time.Now()
 	w.ends(second.GetName())
-	w.tells("set", "waits 10 s: 2 Pods have finished lately")
+	w.tells("set", "waits 10 s: 2 Pods finished recently")
 	w.hasActive(1)
 	if took := time.Since(ended); took < 8*time.Second || took > 15*time.Second {
 		t.Errorf("the third Pod came after %s", took)
@@ -291,7 +291,7 @@ func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
 		}
 		return nil
 	})
-	w.tells("set", "waits 80 s: 5 Pods have finished lately")
+	w.tells("set", "waits 80 s: 5 Pods finished recently")
 }
 
 // TestQuotaCostsFewRequests asks for a hundred Pods where three are allowed.

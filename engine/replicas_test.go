@@ -29,11 +29,11 @@ func TestFinishedPodsDelayNewOnes(t *testing.T) {
 	}{
 		{"none", nil, 0, ""},
 		{"one", []time.Duration{0}, 0, ""},
-		{"two", []time.Duration{time.Second, time.Minute}, 9 * time.Second, "waits 10 s: 2 Pods have finished lately"},
-		{"three", []time.Duration{time.Minute, 5 * time.Second, time.Minute}, 15 * time.Second, "waits 20 s: 3 Pods have finished lately"},
+		{"two", []time.Duration{time.Second, time.Minute}, 9 * time.Second, "waits 10 s: 2 Pods finished recently"},
+		{"three", []time.Duration{time.Minute, 5 * time.Second, time.Minute}, 15 * time.Second, "waits 20 s: 3 Pods finished recently"},
 		{"three, long enough ago", []time.Duration{time.Minute, 30 * time.Second, time.Minute}, 0, ""},
 		{"some of another time", []time.Duration{0, 11 * time.Minute, time.Hour}, 0, ""},
-		{"more than are kept", []time.Duration{0, 0, 0, 0, 0, 0, 0}, 80 * time.Second, "waits 80 s: 5 Pods have finished lately"},
+		{"more than are kept", []time.Duration{0, 0, 0, 0, 0, 0, 0}, 80 * time.Second, "waits 80 s: 5 Pods finished recently"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			child := &rules.ChildResult{}

@@ -129,7 +129,7 @@ func (p *pass) reportSynced() {
 	}
 	m.synced, m.syncedAt = true, generation
 	p.engine.activity.tell(p.engine.clock.Now(), deed{what: "resource synced", object: p.req.String(), kind: p.req.Kind.Kind})
-	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is as the rules want it", p.req.Kind.Kind))
+	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is up to date", p.req.Kind.Kind))
 }
 
 // saysReady reports whether the cached status already calls the generation

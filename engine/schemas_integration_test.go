@@ -242,7 +242,7 @@ func TestVersionIsNotServedAnyMore(t *testing.T) {
 	w.Is(ageing, "one", "Ready", "True")
 	w.replaceCRD(strings.Replace(both, "name: v1\n    served: true", "name: v1\n    served: false", 1))
 	w.Eventually("the engine to name the version that is served", func() error {
-		if !strings.Contains(in.log.String(), "does not know test.reconcel.dev/v1, kind Ageing; it serves version v2 of it") {
+		if !strings.Contains(in.log.String(), "does not serve test.reconcel.dev/v1, kind Ageing; it serves version v2") {
 			return errors.New("it is not said")
 		}
 		return nil

@@ -44,7 +44,7 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 		}
 	}
 	p.again(terminatingWait)
-	return worse(at.says(waiting, reasonDeleting, "waits for the end of %s", list(names)), total)
+	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", list(names)), total)
 }
 
 // bringDown asks for the deletion of one object. In order, it is gone only when

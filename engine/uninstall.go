@@ -68,7 +68,7 @@ func (inv *inventory) read(ctx context.Context) (entries map[string]inventoryEnt
 	defer cancel()
 	stored, err := inv.client.Get(ctx, inv.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no inventory ConfigMap/%s/%s: look at --namespace and --name, or the installation is gone already", inv.namespace, inv.name)
+		return nil, fmt.Errorf("there is no inventory ConfigMap/%s/%s: check --namespace and --name; the installation may already be gone", inv.namespace, inv.name)
 	}
 	if err == nil {
 		data, _, _ := unstructured.NestedStringMap(stored.Object, "data")
@@ -99,10 +99,10 @@ func (u *uninstaller) standsStill(ctx context.Context) error {
 	t := u.engine.tenureOf(ctx, u.engine.installation)
 	switch t.state {
 	case leaseHeld:
-		return fmt.Errorf("the installation %q works, %s: stop it first (in a cluster: kubectl -n %s scale deployment/%s --replicas=0)",
+		return fmt.Errorf("the installation %q is running, %s: stop it first (in a cluster: kubectl -n %s scale deployment/%s --replicas=0)",
 			u.engine.installation, t.says, o.Namespace, o.Name)
 	case leaseUnknown:
-		return fmt.Errorf("it cannot be told whether the installation %q works, %s", u.engine.installation, t.says)
+		return fmt.Errorf("cannot tell whether the installation %q is running, %s", u.engine.installation, t.says)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *objec
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("take the finalizer off %s: %w", subject, err)
+			return fmt.Errorf("remove the finalizer of %s: %w", subject, err)
 		}
 	}
 	u.Tell(subject, "finalizer "+rules.Finalizer(rule)+" removed")
@@ -182,10 +182,10 @@ func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *objec
 	}
 	if !u.DryRun {
 		if err := u.engine.takePatchBack(ctx, k, o, &rules.Rule{Name: rule}); err != nil {
-			return fmt.Errorf("take the patch of %s back: %w", subject, err)
+			return fmt.Errorf("revert the patch of %s: %w", subject, err)
 		}
 	}
-	u.Tell(subject, "patch taken back")
+	u.Tell(subject, "patch reverted")
 	return nil
 }
 
@@ -200,7 +200,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r removedRule, gvk sch
 		case o.terminating():
 			return
 		case o.installation() != u.engine.installation:
-			u.Tell(subject, "kept: it does not bear the mark of this installation")
+			u.Tell(subject, "kept: it has no mark of this installation")
 			return
 		case paused[owner.UID]:
 			u.Tell(subject, "kept: "+owner.String()+" is paused")

@@ -52,11 +52,11 @@ type NoKindError struct {
 
 // Error names the kind, and the versions that the API server serves instead.
 func (e NoKindError) Error() string {
-	text := fmt.Sprintf("the API server does not know %s, kind %s", e.GVK.GroupVersion(), e.GVK.Kind)
+	text := fmt.Sprintf("the API server does not serve %s, kind %s", e.GVK.GroupVersion(), e.GVK.Kind)
 	if len(e.Served) == 0 {
 		return text + "; apply its CustomResourceDefinition"
 	}
-	return text + fmt.Sprintf("; it serves version %s of it: name that one in the rules, or have the CustomResourceDefinition serve %s", strings.Join(e.Served, ", "), e.GVK.Version)
+	return text + fmt.Sprintf("; it serves version %s: use that in the rules, or add %s to the CustomResourceDefinition", strings.Join(e.Served, ", "), e.GVK.Version)
 }
 
 // IsNoKind reports whether the cause of an error is a NoKindError.
@@ -79,7 +79,7 @@ type scopeError struct{ kind string }
 
 // Error names the kind.
 func (e scopeError) Error() string {
-	return e.kind + " is cluster-scoped, and only some namespaces are followed"
+	return e.kind + " is cluster-scoped, and reconcel watches only some namespaces"
 }
 
 // IsUnwatchable reports whether nothing can be listed: the API server does not

@@ -97,11 +97,11 @@ func TestTakenAway(t *testing.T) {
 		}, {
 			"it is renamed, and cannot be created under the new name yet",
 			[]string{child("a", "a", "")}, []string{strings.Replace(child("a", "b", ""), "{name: 'b'}", "{name: 'b'}, data: {x: '${self.status.none}'}", 1)},
-			"a", `ConfigMap/default/a: child "a" may take its place, and does not exist yet`,
+			"a", `ConfigMap/default/a: child "a" may replace it and does not exist yet`,
 		}, {
 			"child and object are renamed, and the new one cannot be rendered",
 			[]string{child("a", "a", "")}, []string{strings.Replace(child("b", "b", ""), "{name: 'b'}", "{name: 'b'}, data: {x: '${self.spec.none}'}", 1)},
-			"a", `ConfigMap/default/a: child "b" may take its place, and does not exist yet`,
+			"a", `ConfigMap/default/a: child "b" may replace it and does not exist yet`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
