@@ -34,7 +34,7 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return step{}, w.refusal.note(p, d, version, explained(d, err, ""))
 	}
 	p.did(Adopted, d, p.why)
-	p.engine.events.normal(p.self, reasonAdopted, "took over "+d.Identity.String()+", which nobody controlled")
+	p.engine.events.normal(p.self, reasonAdopted, "adopted "+d.Identity.String()+", which had no controller")
 	p.findings.adopted(d)
 	return step{action: Adopted}, nil
 }

@@ -18,7 +18,7 @@ const (
 	Skipped    Action = "skipped" // it waits for something
 
 	// The API server rejects the write, or somebody else holds the name.
-	Refused Action = "refused"
+	Refused Action = "rejected"
 	// The rule fails for the primary, which becomes Stalled.
 	Failed Action = "failed"
 )
