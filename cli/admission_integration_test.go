@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // An author is somebody who makes resources, on a cluster with the policies.
@@ -46,8 +45,8 @@ func (a *author) jane(args ...string) error {
 func (a *author) grant(verbs, resources string) {
 	a.Helper()
 	name := strings.NewReplacer(",", "-", ".", "-", "/", "-").Replace(verbs + "-" + resources)
-	kubectl(a.T, a.cluster, "create", "role", name, "--namespace=authors", "--verb="+verbs, "--resource="+resources)
-	kubectl(a.T, a.cluster, "create", "rolebinding", name, "--namespace=authors", "--role="+name, "--user=jane")
+	e2e.Kubectl(a.T, a.cluster, "create", "role", name, "--namespace=authors", "--verb="+verbs, "--resource="+resources)
+	e2e.Kubectl(a.T, a.cluster, "create", "rolebinding", name, "--namespace=authors", "--role="+name, "--user=jane")
 }
 
 // denied waits until jane is refused something, with these words.
@@ -58,7 +57,7 @@ func (a *author) denied(message string, args ...string) {
 	if !slices.Contains(args, "--dry-run=server") {
 		args = append(slices.Clone(args), "--dry-run=server")
 	}
-	a.await(func() error {
+	e2e.Eventually(a.T, "jane to be denied "+strings.Join(args, " "), time.Minute, func() error {
 		if err := a.jane(args...); err == nil || !strings.Contains(err.Error(), message) {
 			return fmt.Errorf("kubectl %v: got %w, want it refused: %s", args, err, message)
 		}
@@ -69,16 +68,7 @@ func (a *author) denied(message string, args ...string) {
 // admitted waits until jane may do something: grants take a moment.
 func (a *author) admitted(args ...string) {
 	a.Helper()
-	a.await(func() error { return a.jane(args...) })
-}
-
-func (a *author) await(missing func() error) {
-	a.Helper()
-	var still error
-	there := func(context.Context) (bool, error) { still = missing(); return still == nil, nil }
-	if err := wait.PollUntilContextTimeout(a.Context(), 100*time.Millisecond, time.Minute, true, there); err != nil {
-		a.Fatalf("after a minute: %v", still)
-	}
+	e2e.Eventually(a.T, "jane to be allowed "+strings.Join(args, " "), time.Minute, func() error { return a.jane(args...) })
 }
 
 // typeChecked waits until the cluster has checked all policies, and wants no
@@ -86,8 +76,8 @@ func (a *author) await(missing func() error) {
 func (a *author) typeChecked(policies int) {
 	a.Helper()
 	const status = `{range .items[*]}{.metadata.name} {.status.observedGeneration} {.status.typeChecking.expressionWarnings}{"\n"}{end}`
-	a.await(func() error {
-		lines := strings.Split(strings.TrimSpace(kubectl(a.T, a.cluster, "get", "validatingadmissionpolicies", "-l", "app.kubernetes.io/instance=authors", "-o", "jsonpath="+status)), "\n")
+	e2e.Eventually(a.T, "the policies to be type checked", time.Minute, func() error {
+		lines := strings.Split(strings.TrimSpace(e2e.Kubectl(a.T, a.cluster, "get", "validatingadmissionpolicies", "-l", "app.kubernetes.io/instance=authors", "-o", "jsonpath="+status)), "\n")
 		if len(lines) != policies {
 			return fmt.Errorf("%d policies, want %d: %q", len(lines), policies, lines)
 		}
@@ -125,7 +115,7 @@ spec: {image: busybox, message: hello, replicas: 1}
 // followed by the ServiceAccount of the manifests.
 func TestAuthorsMustHoldTheRights(t *testing.T) {
 	a := &author{T: t, cluster: devcluster.Shared(t), folder: t.TempDir()}
-	binary := buildBinary(t)
+	binary := e2e.Build(t)
 	args := []string{"manifests", "--admission", "--crd", "../crds", "--name", "authors", "--namespace", "authors", "--rules", a.file("own.yaml", ownRules())}
 	examples, err := filepath.Glob("../examples/*/rules.yaml")
 	if err != nil || len(examples) < 13 {
@@ -139,10 +129,10 @@ func TestAuthorsMustHoldTheRights(t *testing.T) {
 		t.Fatalf("reconcel %v: %v", args, err)
 	}
 	manifests, sample := a.file("manifests.yaml", string(out)), a.file("sample.yaml", janesSample)
-	kubectl(t, a.cluster, "apply", "-f", "../crds/")
-	kubectl(t, a.cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-	kubectl(t, a.cluster, "apply", "-f", manifests)
-	t.Cleanup(func() { kubectl(t, a.cluster, "delete", "--wait=false", "-f", manifests) })
+	e2e.Kubectl(t, a.cluster, "apply", "-f", "../crds/")
+	e2e.Kubectl(t, a.cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	e2e.Kubectl(t, a.cluster, "apply", "-f", manifests)
+	t.Cleanup(func() { e2e.Kubectl(t, a.cluster, "delete", "--wait=false", "-f", manifests) })
 	a.typeChecked(strings.Count(string(out), "kind: ValidatingAdmissionPolicy\n"))
 	a.follow(binary)
 
@@ -151,7 +141,7 @@ func TestAuthorsMustHoldTheRights(t *testing.T) {
 	a.denied(`rule "sample" makes deployments.apps: jane may not create them in namespace authors`, create...)
 	a.grant("create", "deployments.apps")
 	a.admitted(create...)
-	kubectl(t, a.cluster, "wait", "--namespace=authors", "--for=condition=Ready", "sample/one", "--timeout=60s")
+	e2e.Kubectl(t, a.cluster, "wait", "--namespace=authors", "--for=condition=Ready", "sample/one", "--timeout=60s")
 	a.changes()
 
 	// One that has a right for each of many demands is let in: they fit.
@@ -169,10 +159,10 @@ func TestAuthorsMustHoldTheRights(t *testing.T) {
 func (a *author) selects() {
 	a.Helper()
 	t := a.T
-	kubectl(t, a.cluster, "create", "clusterrole", "authors-namespaces", "--verb=create", "--resource=namespaces")
-	kubectl(t, a.cluster, "create", "clusterrolebinding", "authors-namespaces", "--clusterrole=authors-namespaces", "--user=jane")
+	e2e.Kubectl(t, a.cluster, "create", "clusterrole", "authors-namespaces", "--verb=create", "--resource=namespaces")
+	e2e.Kubectl(t, a.cluster, "create", "clusterrolebinding", "authors-namespaces", "--clusterrole=authors-namespaces", "--user=jane")
 	t.Cleanup(func() {
-		kubectl(t, a.cluster, "delete", "clusterrole,clusterrolebinding", "authors-namespaces")
+		e2e.Kubectl(t, a.cluster, "delete", "clusterrole,clusterrolebinding", "authors-namespaces")
 	})
 	a.admitted("create", "namespace", "authors-plain", "--dry-run=server")
 	for _, name := range []string{"name", "generateName"} {
@@ -209,15 +199,15 @@ func (a *author) changes() {
 	a.admitted(patch(`{"metadata":{"finalizers":["example.com/hold"]}}`)...)
 	a.grant("patch,delete", "deployments.apps")
 	a.admitted("scale", "sample/one", "--replicas=2")
-	kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=jsonpath={.spec.replicas}=2", "deployment/one", "--timeout=60s")
-	kubectl(a.T, a.cluster, "delete", "rolebinding", "patch-delete-deployments-apps", "--namespace=authors")
+	e2e.Kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=jsonpath={.spec.replicas}=2", "deployment/one", "--timeout=60s")
+	e2e.Kubectl(a.T, a.cluster, "delete", "rolebinding", "patch-delete-deployments-apps", "--namespace=authors")
 	a.denied(refused, "scale", "sample/one", "--replicas=3")
 
 	// The garbage collector and whoever takes a finalizer off go unhindered.
 	a.admitted("delete", "sample/one", "--cascade=foreground", "--wait=false")
-	kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=delete", "deployment/one", "--timeout=60s")
+	e2e.Kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=delete", "deployment/one", "--timeout=60s")
 	a.admitted(patch(`{"metadata":{"finalizers":null}}`)...)
-	kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=delete", "sample/one", "--timeout=60s")
+	e2e.Kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=delete", "sample/one", "--timeout=60s")
 }
 
 // follow runs reconcel as the ServiceAccount of the manifests.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // A debugAnswer is what is read here of the answer of /debug/rules.
@@ -104,8 +105,8 @@ rules:
 // is wrong, and looks for a Secret's value in all that it says.
 func TestDebugOfProcess(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{})
-	kubectl(t, cluster, "apply", "-f", "../crds/")
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	manifest := filepath.Join(t.TempDir(), "foos.yaml")
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	for path, text := range map[string]string{manifest: foosManifest(3), file: secretRules} {
@@ -113,10 +114,10 @@ func TestDebugOfProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kubectl(t, cluster, "apply", "-f", manifest)
+	e2e.Kubectl(t, cluster, "apply", "-f", manifest)
 	debug, listen := freeAddress(t), freeAddress(t)
 	var log bytes.Buffer
-	p := exec.Command(buildBinary(t), "run", "-f", file, "--kubeconfig", cluster.UserKubeconfig(t, "reconcel"),
+	p := exec.Command(e2e.Build(t), "run", "-f", file, "--kubeconfig", cluster.UserKubeconfig(t, "reconcel"),
 		"--listen", listen, "--debug-listen", debug, "--log-level", "debug")
 	p.Stderr = &log
 	if err := p.Start(); err != nil {
@@ -157,7 +158,7 @@ func TestDebugOfProcess(t *testing.T) {
 	if err := p.Wait(); err != nil {
 		t.Errorf("%v: %s", err, &log)
 	}
-	said := string(text) + log.String() + kubectl(t, cluster, "get", "foos,events", "-A", "-o", "yaml")
+	said := string(text) + log.String() + e2e.Kubectl(t, cluster, "get", "foos,events", "-A", "-o", "yaml")
 	if strings.Contains(said, canary) {
 		t.Error("a Secret's value is in metrics, log, status or Events")
 		t.Log(log.String())

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 const gadgetCRD = `apiVersion: apiextensions.k8s.io/v1
@@ -177,17 +178,17 @@ var disturbances = []disturbance{
 // what diff says against the writes of run in the audit log.
 func TestDiffForetellsWhatRunWrites(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters", "reader"}})
-	r := &reviewer{T: t, cluster: cluster, binary: buildBinary(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
+	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
 	if cluster.Borrowed() {
 		t.Skip("a borrowed cluster has no audit log")
 	}
-	kubectl(t, cluster, "apply", "-f", r.rules("crd.yaml", gadgetCRD))
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	e2e.Kubectl(t, cluster, "apply", "-f", r.rules("crd.yaml", gadgetCRD))
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	var gadgets []string
 	for _, d := range disturbances {
 		gadgets = append(gadgets, "apiVersion: foretell.example.com/v1\nkind: Gadget\nmetadata: {name: "+d.name+", labels: {gadget: 'yes'"+d.labels+"}}\nspec: {size: '1', names: [a, b]}\n")
 	}
-	kubectl(t, cluster, "apply", "-f", r.rules("gadgets.yaml", strings.Join(gadgets, "---\n")))
+	e2e.Kubectl(t, cluster, "apply", "-f", r.rules("gadgets.yaml", strings.Join(gadgets, "---\n")))
 	before := r.rules("before.yaml", gadgetRules)
 	stop := r.run(before)
 	r.settled(0, before)
@@ -207,7 +208,7 @@ data: {a: "1"}
 					args[i] = r.folder + "/" + args[i]
 				}
 			}
-			kubectl(t, cluster, args...)
+			e2e.Kubectl(t, cluster, args...)
 		}
 	}
 	// A template changes, a kind goes, and a child moves to another rule.
@@ -252,8 +253,8 @@ data: {a: "1"}
 // else, against what was said with them.
 func (r *reviewer) reads(foretold map[string][]string, file string) {
 	r.Helper()
-	kubectl(r.T, r.cluster, "create", "clusterrole", "reader", "--verb=get,list", "--resource=*.*")
-	kubectl(r.T, r.cluster, "create", "clusterrolebinding", "reader", "--clusterrole=reader", "--user=reader")
+	e2e.Kubectl(r.T, r.cluster, "create", "clusterrole", "reader", "--verb=get,list", "--resource=*.*")
+	e2e.Kubectl(r.T, r.cluster, "create", "clusterrolebinding", "reader", "--clusterrole=reader", "--user=reader")
 	reader := *r
 	reader.kubeconfig = r.cluster.UserKubeconfig(r.T, "reader")
 	if diff := cmp.Diff(foretold, reader.foretold("-f", file, "--no-dry-run")); diff != "" {
@@ -287,7 +288,7 @@ func (r *reviewer) settled(code int, file string) {
 		if last = r.diff("-f", file); last.code == code && last.stdout == "" {
 			return
 		}
-		rest(r.T, 500*time.Millisecond)
+		e2e.Rest(r.T, 500*time.Millisecond)
 	}
 	r.Fatalf("differences remain while run works, exit code %d:\n%s\n%s", last.code, last.stdout, last.stderr)
 }
@@ -331,7 +332,7 @@ func (r *reviewer) foretold(args ...string) map[string][]string {
 // writes returns what run has written since then, by gadget.
 func (r *reviewer) writes(since time.Time) map[string][]string {
 	r.Helper()
-	rest(r.T, time.Second) // The log is a moment late.
+	e2e.Rest(r.T, time.Second) // The log is a moment late.
 	found, err := r.cluster.Requests(func(q devcluster.Request) bool {
 		return q.User == "reconcel" && q.IsWrite() && !q.Received.Before(since) && !strings.Contains(q.URI, "dryRun") && q.Code < 300 &&
 			q.Subresource == "" && gadgetOf(q.Name) != ""

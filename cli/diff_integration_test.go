@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // A reviewer runs diff against a cluster, as a user of that name.
@@ -118,7 +119,7 @@ func (r *reviewer) converge(files ...string) {
 			r.answers(last, 0)
 			return
 		}
-		rest(r.T, 500*time.Millisecond)
+		e2e.Rest(r.T, 500*time.Millisecond)
 	}
 	r.Fatalf("differences remain while run works:\n%s\n%s", last.stdout, last.stderr)
 }
@@ -154,10 +155,10 @@ data: {user: secret-user}
 // rules to it.
 func TestDiff(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters"}})
-	r := &reviewer{T: t, cluster: cluster, binary: buildBinary(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
-	kubectl(t, cluster, "apply", "-f", "../crds/")
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-	kubectl(t, cluster, "apply", "-f", "../examples/foo/foo.yaml", "-f", "../examples/webapp/shop.yaml", "-f", r.rules("account.yaml", account))
+	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
+	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	e2e.Kubectl(t, cluster, "apply", "-f", "../examples/foo/foo.yaml", "-f", "../examples/webapp/shop.yaml", "-f", r.rules("account.yaml", account))
 	foo, webapp := readFile(t, "../examples/foo/rules.yaml"), readFile(t, "../examples/webapp/rules.yaml")
 	files := []string{"../examples/foo/rules.yaml", "../examples/webapp/rules.yaml", r.rules("accounts.yaml", accountRules)}
 
@@ -201,7 +202,7 @@ func (r *reviewer) empty(files []string) {
 		r.Error("the defaults of the API server are missing")
 	}
 	r.discreet(v)
-	if made := kubectl(r.T, r.cluster, "get", "deployments,services,secrets", "-l", "reconcel.dev/rule", "-o", "name"); made != "" {
+	if made := e2e.Kubectl(r.T, r.cluster, "get", "deployments,services,secrets", "-l", "reconcel.dev/rule", "-o", "name"); made != "" {
 		r.Errorf("diff has made %s", made)
 	}
 }
@@ -341,7 +342,7 @@ func (r *reviewer) wroteNothing() {
 		r.Log("a borrowed cluster has no audit log: whether anything was written is not looked at")
 		return
 	}
-	rest(r.T, time.Second) // The log is a moment late.
+	e2e.Rest(r.T, time.Second) // The log is a moment late.
 	found, err := r.cluster.Requests(func(q devcluster.Request) bool { return q.User == "reviewer" && q.IsWrite() })
 	if err != nil {
 		r.Fatal(err)

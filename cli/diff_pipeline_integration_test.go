@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // TestDiffInAPipeline runs diff as a pipeline does that has the exit code and
 // the JSON, before rules are merged that would break.
 func TestDiffInAPipeline(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters"}})
-	r := &reviewer{T: t, cluster: cluster, binary: buildBinary(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
-	kubectl(t, cluster, "apply", "-f", "../crds/")
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-	kubectl(t, cluster, "apply", "-f", "../examples/foo/foo.yaml", "-f", r.rules("account.yaml", account))
+	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
+	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	e2e.Kubectl(t, cluster, "apply", "-f", "../examples/foo/foo.yaml", "-f", r.rules("account.yaml", account))
 	foo := readFile(t, "../examples/foo/rules.yaml")
 	r.converge("../examples/foo/rules.yaml")
 

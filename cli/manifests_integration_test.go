@@ -13,12 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // TestManifestsAreTaken installs the manifests as a user would, on a real control
 // plane.
 func TestManifestsAreTaken(t *testing.T) {
-	cluster, binary, folder := devcluster.Shared(t), buildBinary(t), t.TempDir()
+	cluster, binary, folder := devcluster.Shared(t), e2e.Build(t), t.TempDir()
 	run := func(args ...string) string {
 		t.Helper()
 		args = append([]string{"manifests", "-f", "../examples/foo/rules.yaml", "--crd", "../crds", "--name", "taken", "--namespace", "taken"}, args...)

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // TestNamespacedManifestsAreTaken has them applied by somebody who has nothing but
 // two namespaces, of which the installation is in one.
 func TestNamespacedManifestsAreTaken(t *testing.T) {
-	cluster, binary := devcluster.Shared(t), buildBinary(t)
+	cluster, binary := devcluster.Shared(t), e2e.Build(t)
 	kubectl := func(args ...string) {
 		t.Helper()
 		if _, err := cluster.Kubectl(args...); err != nil {

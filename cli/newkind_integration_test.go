@@ -5,7 +5,6 @@ package cli_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // A bench is a namespace in which a process works by a rules file that the test
@@ -30,7 +30,7 @@ type bench struct {
 	client    dynamic.Interface
 	namespace string
 	file      string
-	process   *replica
+	process   *e2e.Process
 }
 
 const noRules = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
@@ -47,27 +47,9 @@ func newBench(t *testing.T, rules string, flags ...string) *bench {
 	b := &bench{T: t, cluster: cluster, client: client, namespace: fmt.Sprintf("bench-%d", time.Now().UnixNano()), file: filepath.Join(t.TempDir(), "rules.yaml")}
 	b.create(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", "{apiVersion: v1, kind: Namespace, metadata: {name: "+b.namespace+"}}")
 	b.write(rules)
-	b.process = &replica{log: filepath.Join(t.TempDir(), "log"), done: make(chan error, 1)}
-	log, err := os.Create(b.process.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"run", "-f", b.file, "--kubeconfig", cluster.UserKubeconfig(t, "reconcel"), "--namespace", b.namespace}, flags...)
-	b.process.Cmd = exec.Command(buildBinary(t), args...)
-	b.process.Stderr = log
-	if err := b.process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { b.process.done <- b.process.Wait() }()
-	t.Cleanup(func() {
-		_ = b.process.Process.Kill()
-		_ = log.Close()
-		if t.Failed() {
-			text, _ := os.ReadFile(b.process.log)
-			t.Logf("log of the process:\n%s", text)
-		}
-	})
-	b.process.says(t, "msg=running", 60*time.Second)
+	args := append([]string{"-f", b.file, "--namespace", b.namespace}, flags...)
+	b.process = startAs(t, e2e.Build(t), cluster, "reconcel", args...)
+	b.process.Runs()
 	return b
 }
 
@@ -104,16 +86,8 @@ func (b *bench) create(resource schema.GroupVersionResource, namespace, manifest
 // soon tries something until it succeeds, and returns when that was.
 func (b *bench) soon(what string, try func() error) time.Time {
 	b.Helper()
-	for began := time.Now(); ; {
-		err := try()
-		if err == nil {
-			return time.Now()
-		}
-		if time.Since(began) > time.Minute {
-			b.Fatalf("%s: after a minute: %v", what, err)
-		}
-		rest(b.T, 4*time.Millisecond)
-	}
+	e2e.Poll(b.T, what, time.Minute, 4*time.Millisecond, try)
+	return time.Now()
 }
 
 var benchCRDs = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -219,8 +193,8 @@ func TestNewKindWithinASecond(t *testing.T) {
 		k = benchKind(fmt.Sprintf("Late%d", i))
 		all += k.rule()
 		b.write(all)
-		b.process.says(t, "Kind="+string(k), 30*time.Second)
-		rest(t, time.Duration(i)*77*time.Millisecond) // At all sorts of moments between two polls.
+		b.process.Logs("Kind="+string(k), 30*time.Second)
+		e2e.Rest(t, time.Duration(i)*77*time.Millisecond) // At all sorts of moments between two polls.
 		b.establish(k)
 		b.example(k, k.plural()) // The API server holds a creation up until a kind is two seconds old.
 		made := time.Now()

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"reconcel/internal/e2e"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,26 +31,26 @@ func TestNewSchema(t *testing.T) {
 	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=127.0.0.1:0")
 	b.establish(k)
 	b.write(noRules + rule)
-	b.process.says(t, "rules reloaded", refitPatience)
+	b.process.Logs("rules reloaded", refitPatience)
 	b.example(k, "one")
 	b.child("one")
 	b.metric("reconcel_rules_valid_for_cluster 1")
 
 	b.edit(k, "other: {type: string}")
-	took := b.process.says(t, "rules invalid for the cluster", refitPatience)
+	took := b.process.Logs("rules invalid for the cluster", refitPatience)
 	t.Logf("found %s after the schema had changed", took.Round(100*time.Millisecond))
-	b.process.says(t, "undefined field 'value'", time.Second)
+	b.process.Logs("undefined field 'value'", time.Second)
 	b.metric("reconcel_rules_valid_for_cluster 0")
 	b.metric("reconcel_rules_last_reload_successful 1")
 	b.event("RulesInvalidForCluster")
 
 	b.edit(k, "value: {type: string}")
-	took = b.process.says(t, "rules valid for the cluster again", refitPatience)
+	took = b.process.Logs("rules valid for the cluster again", refitPatience)
 	t.Logf("mended %s after the schema had changed", took.Round(100*time.Millisecond))
 	b.metric("reconcel_rules_valid_for_cluster 1")
 	b.example(k, "two")
 	b.child("two")
-	if n := strings.Count(b.log(), "undefined field 'value'"); n != 1 {
+	if n := strings.Count(b.process.Log(), "undefined field 'value'"); n != 1 {
 		t.Errorf("what does not fit was said %d times", n)
 	}
 }
@@ -61,11 +62,11 @@ func TestRulesFitSoon(t *testing.T) {
 	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=off")
 	b.establish(k)
 	b.edit(k, "other: {type: string}")
-	rest(t, 2*time.Second) // Until OpenAPI has it.
+	e2e.Rest(t, 2*time.Second) // Until OpenAPI has it.
 	b.write(noRules + rule)
-	b.process.says(t, "undefined field 'value'", refitPatience)
+	b.process.Logs("undefined field 'value'", refitPatience)
 	b.edit(k, "value: {type: string}")
-	took := b.process.says(t, "rules reloaded", refitPatience)
+	took := b.process.Logs("rules reloaded", refitPatience)
 	t.Logf("followed %s after the schema had changed", took.Round(100*time.Millisecond))
 	b.example(k, "one")
 	b.child("one")
@@ -90,23 +91,13 @@ func (b *bench) edit(k benchKind, spec string) {
 	})
 }
 
-// log returns what the process has logged.
-func (b *bench) log() string {
-	b.Helper()
-	text, err := os.ReadFile(b.process.log)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return string(text)
-}
-
 var listening = regexp.MustCompile(`listen=(\S+)`)
 
 // metric waits until the process shows a metric with a value.
 func (b *bench) metric(line string) {
 	b.Helper()
 	b.soon("metric "+line, func() error {
-		at := listening.FindStringSubmatch(b.log())
+		at := listening.FindStringSubmatch(b.process.Log())
 		if at == nil {
 			return errors.New("it is not said where they are")
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // An operator asks for the status of a cluster, as a user of that name.
@@ -39,7 +40,7 @@ func (o *operator) becomes(code int, patterns []string, args ...string) verdict 
 	o.Helper()
 	var v verdict
 	missing := ""
-	for began := time.Now(); time.Since(began) < time.Minute; rest(o.T, 200*time.Millisecond) {
+	for began := time.Now(); time.Since(began) < time.Minute; e2e.Rest(o.T, 200*time.Millisecond) {
 		v = o.status(args...)
 		if missing = unmatched(v.stdout, patterns); missing == "" && v.code == code {
 			return v
@@ -131,7 +132,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"operator:system:masters", "reader"}})
-	r := &reviewer{T: t, cluster: cluster, binary: buildBinary(t), folder: t.TempDir(), kubeconfig: cluster.UserKubeconfig(t, "operator")}
+	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), folder: t.TempDir(), kubeconfig: cluster.UserKubeconfig(t, "operator")}
 	o := &operator{r}
 	if v := o.status(); v.code != 3 || !strings.Contains(v.stderr, "no installation of reconcel is found") {
 		t.Errorf("in an empty cluster: exit code %d\n%s%s", v.code, v.stdout, v.stderr)
@@ -140,10 +141,10 @@ func TestStatus(t *testing.T) {
 		strings.Contains(v.stdout, "null") || !strings.Contains(v.stdout, `"NotInstalled"`) || !strings.Contains(v.stdout, `"KindNotServed"`) {
 		t.Errorf("rules without anything of theirs: exit code %d\n%s%s", v.code, v.stdout, v.stderr)
 	}
-	kubectl(t, cluster, "apply", "-f", "../crds/")
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-	kubectl(t, cluster, "apply", "-f", r.rules("resources.yaml", troubledResources))
-	kubectl(t, cluster, "apply", "-f", r.rules("reader.yaml", readerRole))
+	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	e2e.Kubectl(t, cluster, "apply", "-f", r.rules("resources.yaml", troubledResources))
+	e2e.Kubectl(t, cluster, "apply", "-f", r.rules("reader.yaml", readerRole))
 	rules := r.rules("rules.yaml", readFile(t, "../examples/foo/rules.yaml")+"\n"+troubledRules)
 	leader := o.lead(rules)
 
@@ -153,8 +154,8 @@ func TestStatus(t *testing.T) {
 	o.readsOnly(rules)
 	o.follows()
 	o.holds()
-	leader.signal(t, syscall.SIGTERM)
-	if err := leader.ends(t, 20*time.Second); err != nil {
+	leader.Signal(syscall.SIGTERM)
+	if err := leader.Ends(20 * time.Second); err != nil {
 		t.Error(err)
 	}
 	o.becomes(1, []string{`^leader of default/reconcel: no process leads: the last one gave the Lease back \d+s ago$`})
@@ -162,10 +163,10 @@ func TestStatus(t *testing.T) {
 }
 
 // lead starts reconcel on some rules, with a Lease.
-func (o *operator) lead(rules string) *replica {
+func (o *operator) lead(rules string) *e2e.Process {
 	o.Helper()
-	leader := startIn(o.T, o.binary, o.cluster, "reconcel", "--listen=off", "--namespace=default", "-f", rules)
-	leader.says(o.T, "msg=running", 30*time.Second)
+	leader := startAs(o.T, o.binary, o.cluster, "reconcel", "--listen=off", "--namespace=default", "-f", rules)
+	leader.Logs("msg=running", 30*time.Second)
 	return leader
 }
 
@@ -275,11 +276,11 @@ func (o *operator) follows() {
 	}
 	says(`^default +foo/empty +stalled`)
 	says(`of 4 resources of 1 kind$`)
-	kubectl(o.T, o.cluster, "patch", "foo", "empty", "--type=merge", "-p", `{"spec":{"deploymentName":"full"}}`)
+	e2e.Kubectl(o.T, o.cluster, "patch", "foo", "empty", "--type=merge", "-p", `{"spec":{"deploymentName":"full"}}`)
 	says(`^default +foo/empty +ready`)
-	kubectl(o.T, o.cluster, "patch", "foo", "good", "--type=merge", "-p", `{"spec":{"deploymentName":""}}`)
+	e2e.Kubectl(o.T, o.cluster, "patch", "foo", "good", "--type=merge", "-p", `{"spec":{"deploymentName":""}}`)
 	says(`^default +foo/good +stalled +InvalidSpec`)
-	kubectl(o.T, o.cluster, "delete", "foo", "asleep", "--wait=false")
+	e2e.Kubectl(o.T, o.cluster, "delete", "foo", "asleep", "--wait=false")
 	says(`^default +foo/asleep +deleted`)
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		o.Fatal(err)
@@ -298,7 +299,7 @@ func (o *operator) onlyRead() {
 		o.Log("a borrowed cluster has no audit log: whether anything was written is not looked at")
 		return
 	}
-	rest(o.T, time.Second) // The log is a moment late.
+	e2e.Rest(o.T, time.Second) // The log is a moment late.
 	asked := 0
 	found, err := o.cluster.Requests(func(q devcluster.Request) bool {
 		by := q.User == "operator" || q.User == "reader"
@@ -315,8 +316,8 @@ func (o *operator) onlyRead() {
 // holds deletes a resource that a finalizer of reconcel's holds.
 func (o *operator) holds() {
 	sample := "apiVersion: stable.example.com/v1\nkind: Sample\nmetadata: {name: held}\nspec: {image: busybox, message: hello}\n"
-	kubectl(o.T, o.cluster, "apply", "-f", o.rules("sample.yaml", sample))
-	kubectl(o.T, o.cluster, "wait", "--for=jsonpath={.metadata.finalizers}", "sample/held", "--timeout=30s")
-	kubectl(o.T, o.cluster, "delete", "sample", "held", "--wait=false")
+	e2e.Kubectl(o.T, o.cluster, "apply", "-f", o.rules("sample.yaml", sample))
+	e2e.Kubectl(o.T, o.cluster, "wait", "--for=jsonpath={.metadata.finalizers}", "sample/held", "--timeout=30s")
+	e2e.Kubectl(o.T, o.cluster, "delete", "sample", "held", "--wait=false")
 	o.becomes(0, []string{`^default +sample/held +waiting +Finalizing +\d+s +.*waits for .*held-last`}, "sample")
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // mostCommands is within how many commands an operator finds cause and remedy.
@@ -92,12 +93,12 @@ type nightShift struct {
 
 // newNightShift has a cluster with one trouble in each namespace, and reconcel at
 // work on it.
-func newNightShift(t *testing.T) (n *nightShift, leader *replica) {
+func newNightShift(t *testing.T) (n *nightShift, leader *e2e.Process) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"controller", "second:system:masters", "operator:system:masters"}})
 	if cluster.Borrowed() {
 		t.Skip("a borrowed cluster's API server cannot be stopped")
 	}
-	n = &nightShift{operator: &operator{&reviewer{T: t, cluster: cluster, binary: buildBinary(t), folder: t.TempDir(), kubeconfig: cluster.UserKubeconfig(t, "operator")}}}
+	n = &nightShift{operator: &operator{&reviewer{T: t, cluster: cluster, binary: e2e.Build(t), folder: t.TempDir(), kubeconfig: cluster.UserKubeconfig(t, "operator")}}}
 	if err := os.CopyFS(n.folder, os.DirFS("testdata/trouble")); err != nil {
 		t.Fatal(err)
 	}
@@ -114,17 +115,17 @@ func newNightShift(t *testing.T) (n *nightShift, leader *replica) {
 	n.must("kubectl wait --for=condition=Established crd/websites.web.acme.io")
 	n.must("kubectl delete namespace archive --wait=false && kubectl apply -f resources.yaml")
 	leader = n.run("controller")
-	if err := os.Symlink(leader.log, filepath.Join(n.folder, "reconcel.log")); err != nil {
+	if err := os.Symlink(leader.LogFile, filepath.Join(n.folder, "reconcel.log")); err != nil {
 		t.Fatal(err)
 	}
 	return n, leader
 }
 
 // run starts a process as a user.
-func (n *nightShift) run(user string, args ...string) *replica {
+func (n *nightShift) run(user string, args ...string) *e2e.Process {
 	n.Helper()
-	r := startIn(n.T, n.binary, n.cluster, user, append([]string{"-f", filepath.Join(n.folder, "rules.yaml"), "--namespace=reconcel-system", "--listen=off"}, args...)...)
-	r.says(n.T, "msg=running", 30*time.Second)
+	r := startAs(n.T, n.binary, n.cluster, user, append([]string{"-f", filepath.Join(n.folder, "rules.yaml"), "--namespace=reconcel-system", "--listen=off"}, args...)...)
+	r.Logs("msg=running", 30*time.Second)
 	return r
 }
 
@@ -160,7 +161,7 @@ func (n *nightShift) sees(s section) {
 			continue
 		}
 		out, missing := "", ""
-		for began := time.Now(); time.Since(began) < 40*time.Second; rest(n.T, 200*time.Millisecond) {
+		for began := time.Now(); time.Since(began) < 40*time.Second; e2e.Rest(n.T, 200*time.Millisecond) {
 			out, _ = n.types(t.command) // The code of reconcel status is 1.
 			if missing = missingLine(out, t.lines); missing == "" {
 				break
@@ -237,7 +238,7 @@ func TestTroubleshooting(t *testing.T) {
 		t.Errorf("the page has %d troubles", troubles)
 	}
 	n.becomes(0, []string{`^leader of reconcel-system/reconcel: .* leads, renewed`, `^13 ready of 13 resources of 1 kind$`})
-	if log := readFile(t, leader.log); strings.Contains(log, "cannot acquire the Lease") || strings.Contains(log, "lost permission") {
+	if log := readFile(t, leader.LogFile); strings.Contains(log, "cannot acquire the Lease") || strings.Contains(log, "lost permission") {
 		t.Error("the restart of the API server was told as lost permissions")
 	}
 }
@@ -250,11 +251,11 @@ func (n *nightShift) meets(s section) {
 		n.must("kubectl wait --for=condition=Ready website/shop -n budget --timeout=40s && kubectl wait --for=condition=Ready website/shop -n ingress --timeout=20s")
 		second := n.run("second", "--name=second")
 		n.sees(s)
-		second.signal(n.T, syscall.SIGTERM)
-		if err := second.ends(n.T, 20*time.Second); err != nil {
+		second.Signal(syscall.SIGTERM)
+		if err := second.Ends(20 * time.Second); err != nil {
 			n.Error(err)
 		}
-		if log := readFile(n.T, second.log); strings.Contains(log, "resource recovered") || strings.Contains(log, "resource synced") {
+		if log := readFile(n.T, second.LogFile); strings.Contains(log, "resource recovered") || strings.Contains(log, "resource synced") {
 			n.Error("an installation whose rules are refused tells of resources")
 		}
 	case "The API server does not answer":

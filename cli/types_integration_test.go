@@ -11,15 +11,16 @@ import (
 	"testing"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // TestRulesAndTheKindsOfTheCluster starts with the rules of all examples, which
 // fit, and with a field in a template that the cluster's kind does not have.
 func TestRulesAndTheKindsOfTheCluster(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{})
-	binary := buildBinary(t)
-	kubectl(t, cluster, "apply", "-f", "../crds/")
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	binary := e2e.Build(t)
+	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	command := func(files ...string) *exec.Cmd {
 		args := []string{"run", "--kubeconfig", cluster.UserKubeconfig(t, "reconcel"), "--listen", "off"}
 		for _, file := range files {

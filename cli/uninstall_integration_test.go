@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // heldRules put a finalizer on their primaries, and leave a child behind.
@@ -36,9 +37,9 @@ rules:
 func TestUninstall(t *testing.T) {
 	t.Parallel()
 	cluster := devcluster.Start(t, devcluster.Options{})
-	binary := buildBinary(t)
-	kubectl(t, cluster, "apply", "-f", "../crds/samplecontroller.k8s.io_foos.yaml")
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	binary := e2e.Build(t)
+	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/samplecontroller.k8s.io_foos.yaml")
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	folder := t.TempDir()
 	file, manifest := filepath.Join(folder, "rules.yaml"), filepath.Join(folder, "foos.yaml")
 	for path, text := range map[string]string{file: heldRules, manifest: foosManifest(2)} {
@@ -46,14 +47,14 @@ func TestUninstall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kubectl(t, cluster, "apply", "-f", manifest)
+	e2e.Kubectl(t, cluster, "apply", "-f", manifest)
 	kubeconfig := cluster.UserKubeconfig(t, "reconcel")
-	run := func(more ...string) *replica {
+	run := func(more ...string) *e2e.Process {
 		t.Helper()
-		r := startIn(t, binary, cluster, "reconcel", append([]string{"-f", file, "--listen", "off", "--namespace", "default"}, more...)...)
+		r := startAs(t, binary, cluster, "reconcel", append([]string{"-f", file, "--listen", "off", "--namespace", "default"}, more...)...)
 		for i := range 2 {
 			for _, child := range []string{"stays", "config"} {
-				kubectl(t, cluster, "wait", "--for=create", "configmap", fmt.Sprintf("foo-%d-%s", i, child), "--timeout=30s")
+				e2e.Kubectl(t, cluster, "wait", "--for=create", "configmap", fmt.Sprintf("foo-%d-%s", i, child), "--timeout=30s")
 			}
 		}
 		return r
@@ -69,17 +70,17 @@ func TestUninstall(t *testing.T) {
 	}
 	finalizers := func() string {
 		t.Helper()
-		return strings.TrimSpace(kubectl(t, cluster, "get", "foos", "-o", "jsonpath={.items[*].metadata.finalizers}"))
+		return strings.TrimSpace(e2e.Kubectl(t, cluster, "get", "foos", "-o", "jsonpath={.items[*].metadata.finalizers}"))
 	}
 
 	r := run()
-	r.signal(t, syscall.SIGKILL)
+	r.Signal(syscall.SIGKILL)
 	if out := uninstall(3, "--yes"); !strings.Contains(out, "held by "+hostname(t)) {
 		t.Errorf("while the Lease is held: %s", out)
 	}
 	uninstall(2)
-	kubectl(t, cluster, "wait", "--for=create", "lease", "reconcel", "--timeout=5s")
-	rest(t, 15*time.Second) // Until the Lease has expired.
+	e2e.Kubectl(t, cluster, "wait", "--for=create", "lease", "reconcel", "--timeout=5s")
+	e2e.Rest(t, 15*time.Second) // Until the Lease has expired.
 	planned := uninstall(0, "--dry-run")
 	if finalizers() == "" {
 		t.Error("a dry run took finalizers off")
@@ -90,8 +91,8 @@ func TestUninstall(t *testing.T) {
 	if left := finalizers(); left != "" {
 		t.Errorf("there are finalizers: %s", left)
 	}
-	kubectl(t, cluster, "delete", "-f", manifest, "--timeout=20s")
-	kubectl(t, cluster, "get", "configmap", "foo-0-config", "foo-1-config", "foo-0-stays", "foo-1-stays")
+	e2e.Kubectl(t, cluster, "delete", "-f", manifest, "--timeout=20s")
+	e2e.Kubectl(t, cluster, "get", "configmap", "foo-0-config", "foo-1-config", "foo-0-stays", "foo-1-stays")
 	for _, gone := range []string{"configmap/reconcel-inventory", "lease/reconcel"} {
 		if out, err := cluster.Kubectl("get", gone); err == nil {
 			t.Errorf("there is still %s", out)
@@ -101,24 +102,24 @@ func TestUninstall(t *testing.T) {
 		t.Errorf("the second time: %s", out)
 	}
 
-	kubectl(t, cluster, "delete", "configmap", "--all")
-	kubectl(t, cluster, "apply", "-f", manifest)
+	e2e.Kubectl(t, cluster, "delete", "configmap", "--all")
+	e2e.Kubectl(t, cluster, "apply", "-f", manifest)
 	r = run("--name", "other")
-	kubectl(t, cluster, "wait", "--for=jsonpath={.metadata.labels.held}=yes", "foo", "--all", "--timeout=20s")
-	r.signal(t, syscall.SIGTERM)
-	if err := r.ends(t, 10*time.Second); err != nil {
+	e2e.Kubectl(t, cluster, "wait", "--for=jsonpath={.metadata.labels.held}=yes", "foo", "--all", "--timeout=20s")
+	r.Signal(syscall.SIGTERM)
+	if err := r.Ends(10 * time.Second); err != nil {
 		t.Fatal(err)
 	}
-	kubectl(t, cluster, "annotate", "configmap", "foo-1-config", "reconcel.dev/installation=default/else", "--overwrite")
+	e2e.Kubectl(t, cluster, "annotate", "configmap", "foo-1-config", "reconcel.dev/installation=default/else", "--overwrite")
 	out := uninstall(0, "--name", "other", "--children", "delete", "--yes")
 	for _, line := range []string{"ConfigMap/default/foo-0-config deleted", "ConfigMap/default/foo-1-config kept: it has no mark", "Foo/default/foo-0 patch reverted"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%q is not said:\n%s", line, out)
 		}
 	}
-	names := kubectl(t, cluster, "get", "configmaps", "-o", "name")
+	names := e2e.Kubectl(t, cluster, "get", "configmaps", "-o", "name")
 	if strings.Contains(names, "foo-0-config") || !strings.Contains(names, "foo-1-config") || !strings.Contains(names, "foo-0-stays") || strings.Contains(names, "inventory") {
 		t.Errorf("there are %s", names)
 	}
-	kubectl(t, cluster, "delete", "-f", manifest, "--timeout=20s")
+	e2e.Kubectl(t, cluster, "delete", "-f", manifest, "--timeout=20s")
 }

@@ -39,8 +39,8 @@ func (a access) String() string { return strings.TrimSpace(a.verb + " " + a.reso
 // for the whole cluster must not meet those of another test.
 func (w *world) newAccount() *account {
 	w.Helper()
-	a := &account{user: "system:serviceaccount:" + w.namespace + ":" + w.namespace}
-	for _, u := range w.parse(fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %[1]s, namespace: %[1]s}}", w.namespace)) {
+	a := &account{user: "system:serviceaccount:" + w.Namespace + ":" + w.Namespace}
+	for _, u := range w.parse(fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %[1]s, namespace: %[1]s}}", w.Namespace)) {
 		w.create(u)
 	}
 	for _, u := range w.roles() {
@@ -53,8 +53,8 @@ func (w *world) newAccount() *account {
 		a.granted = append(a.granted, accesses(u)...)
 	}
 	w.admitDeputy()
-	a.config = &rest.Config{Host: w.cluster.Config().Host, BearerToken: w.token(), QPS: -1}
-	a.config.TLSClientConfig.CAData, a.config.TLSClientConfig.CAFile = w.cluster.Config().CAData, w.cluster.Config().CAFile
+	a.config = &rest.Config{Host: w.Cluster.Config().Host, BearerToken: w.token(), QPS: -1}
+	a.config.TLSClientConfig.CAData, a.config.TLSClientConfig.CAFile = w.Cluster.Config().CAData, w.Cluster.Config().CAFile
 	a.kubeconfig = w.writeKubeconfig(a.config)
 	for _, one := range []*account{a, w.deputy} {
 		for _, need := range one.granted {
@@ -67,7 +67,7 @@ func (w *world) newAccount() *account {
 // roles returns what reconcel rbac prints for the rules of the example.
 func (w *world) roles() []*unstructured.Unstructured {
 	w.Helper()
-	args := []string{"rbac", "--crd", filepath.Join("..", "crds"), "--namespace", w.namespace, "--name", w.namespace}
+	args := []string{"rbac", "--crd", filepath.Join("..", "crds"), "--namespace", w.Namespace, "--name", w.Namespace}
 	args = append(args, w.followed()...)
 	for _, file := range w.files {
 		args = append(args, "--rules", file)
@@ -122,9 +122,9 @@ func accesses(role *unstructured.Unstructured) (all []access) {
 func (w *world) token() string {
 	w.Helper()
 	request := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": w.namespace},
+		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": w.Namespace},
 	}}
-	accounts := w.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(w.namespace)
+	accounts := w.Client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(w.Namespace)
 	made, err := accounts.Create(w.Context(), request, metav1.CreateOptions{}, "token")
 	if err != nil {
 		w.Fatal(err)
@@ -135,7 +135,7 @@ func (w *world) token() string {
 
 func (w *world) writeKubeconfig(config *rest.Config) string {
 	w.Helper()
-	path := filepath.Join(w.TempDir(), w.namespace)
+	path := filepath.Join(w.TempDir(), w.Namespace)
 	err := clientcmd.WriteToFile(api.Config{
 		Clusters:  map[string]*api.Cluster{"": {Server: config.Host, CertificateAuthorityData: config.CAData, CertificateAuthority: config.CAFile}},
 		AuthInfos: map[string]*api.AuthInfo{"": {Token: config.BearerToken}}, Contexts: map[string]*api.Context{"": {}},
@@ -162,12 +162,12 @@ func (w *world) await(a *account, need access) {
 func (w *world) allowed(a *account, need access) bool {
 	w.Helper()
 	resource, subresource, _ := strings.Cut(need.resource, "/")
-	attributes := map[string]any{"verb": need.verb, "group": need.group, "resource": resource, "subresource": subresource, "namespace": w.namespace}
+	attributes := map[string]any{"verb": need.verb, "group": need.group, "resource": resource, "subresource": subresource, "namespace": w.Namespace}
 	switch need.resource { // Some of what it may do is about objects of one name.
 	case "configmaps":
-		attributes["name"] = w.namespace + "-inventory"
+		attributes["name"] = w.Namespace + "-inventory"
 	case "leases":
-		attributes["name"] = w.namespace
+		attributes["name"] = w.Namespace
 	case "serviceaccounts":
 		if need.verb == "impersonate" {
 			attributes["name"] = deputyName
@@ -177,7 +177,7 @@ func (w *world) allowed(a *account, need access) bool {
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
 		"spec": map[string]any{"user": a.user, "resourceAttributes": attributes},
 	}}
-	answer, err := w.resource(review.GroupVersionKind(), "").Create(w.Context(), review, metav1.CreateOptions{})
+	answer, err := w.Resource(review.GroupVersionKind()).Create(w.Context(), review, metav1.CreateOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -202,11 +202,11 @@ func (w *world) followsOtherRules() {
 // allowed nothing that it has not done.
 func (w *world) mayDoWhatItNeeds() {
 	w.Helper()
-	if w.cluster.Borrowed() {
+	if w.Cluster.Borrowed() {
 		w.Log("a borrowed cluster has no audit log: what was allowed and forbidden is not looked at")
 		return
 	}
-	w.flushAudit()
+	w.FlushAudit()
 	if refused := w.refused(); len(refused) > 0 {
 		w.Errorf("%d requests were forbidden: %v", len(refused), devcluster.Tally(refused))
 	}
@@ -237,7 +237,7 @@ func (w *world) refused() []devcluster.Request {
 // asked returns the requests of the account that match.
 func (w *world) asked(match func(devcluster.Request) bool) []devcluster.Request {
 	w.Helper()
-	found, err := w.cluster.Requests(func(r devcluster.Request) bool { return r.User == w.account.user && match(r) })
+	found, err := w.Cluster.Requests(func(r devcluster.Request) bool { return r.User == w.account.user && match(r) })
 	if err != nil {
 		w.Fatal(err)
 	}

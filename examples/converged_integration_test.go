@@ -17,11 +17,7 @@ import (
 // have made.
 func (w *world) listed(kind schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
 	w.Helper()
-	mapping, err := w.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		w.Fatal(err)
-	}
-	list, err := w.client.Resource(mapping.Resource).List(w.Context(), metav1.ListOptions{
+	list, err := w.ResourceIn(kind, metav1.NamespaceAll).List(w.Context(), metav1.ListOptions{
 		LabelSelector: fmt.Sprintf("%s in (%s)", ruleLabel, strings.Join(w.names, ",")),
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"reconcel/internal/e2e"
 	"reconcel/internal/faultproxy"
 )
 
@@ -98,7 +99,7 @@ func (w *world) killedAt(proxy *faultproxy.Proxy, n int, committed bool, what st
 		return false
 	})
 	p := w.start(proxy.Kubeconfig(w.T))
-	timeout := time.After(deadline)
+	timeout := time.After(e2e.Patience)
 	tick := time.NewTicker(30 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -106,11 +107,10 @@ func (w *world) killedAt(proxy *faultproxy.Proxy, n int, committed bool, what st
 		case write := <-reached:
 			p.kill()
 			return &write
-		case <-p.exited:
-			w.Fatalf("it ended by itself: %v", p.err)
 		case <-timeout:
-			w.Fatalf("waited %s for %s: %v", deadline, what, missing())
+			w.Fatalf("waited %s for %s: %v", e2e.Patience, what, missing())
 		case <-tick.C:
+			p.alive()
 			if missing() != nil || !p.ran() {
 				continue
 			}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // deputyName is the name of the account as which rules write.
@@ -23,7 +24,7 @@ const deputyName = "deployer"
 // TestExamplesAsAnotherAccount has two examples write as an account, which gets the
 // roles that reconcel rbac prints for it, and the process no more than the rest.
 func TestExamplesAsAnotherAccount(t *testing.T) {
-	binary := build(t)
+	binary := e2e.Build(t)
 	for _, e := range table {
 		var forms []string
 		switch e.name {
@@ -54,11 +55,11 @@ func TestExamplesAsAnotherAccount(t *testing.T) {
 // appointDeputy has the rules write as an account, if they are to.
 func (w *world) appointDeputy() {
 	w.Helper()
-	w.deputy = &account{user: "system:serviceaccount:" + w.namespace + ":" + deputyName}
+	w.deputy = &account{user: "system:serviceaccount:" + w.Namespace + ":" + deputyName}
 	if w.actAs == "" {
 		return
 	}
-	name := strings.ReplaceAll(w.actAs, "NAMESPACE", w.namespace)
+	name := strings.ReplaceAll(w.actAs, "NAMESPACE", w.Namespace)
 	for i, file := range w.files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -75,7 +76,7 @@ func (w *world) appointDeputy() {
 
 // isDeputys reports whether a role is that of the deputy.
 func (w *world) isDeputys(role *unstructured.Unstructured) bool {
-	return slices.Contains([]string{w.namespace + ":" + deputyName, w.namespace + ":" + w.namespace + ":" + deputyName}, role.GetName())
+	return slices.Contains([]string{w.Namespace + ":" + deputyName, w.Namespace + ":" + w.Namespace + ":" + deputyName}, role.GetName())
 }
 
 // admitDeputy does for the test's namespace what each has to do whose account is to
@@ -87,7 +88,7 @@ func (w *world) admitDeputy() {
 	}
 	for _, u := range w.parse(fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %[2]s, namespace: %[1]s},
   roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "%[1]s:%[2]s"}, subjects: [{kind: ServiceAccount, name: %[2]s, namespace: %[1]s}]}`,
-		w.namespace, deputyName)) {
+		w.Namespace, deputyName)) {
 		w.create(u)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // An example is what the tests have to know about one.
@@ -58,7 +59,7 @@ func soak() bool { return os.Getenv("RECONCEL_SOAK") != "" }
 const restTime = 5 * time.Second
 
 func TestExamples(t *testing.T) {
-	binary := build(t)
+	binary := e2e.Build(t)
 	for _, e := range table {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()

@@ -5,9 +5,10 @@ package examples
 import (
 	"maps"
 
+	"reconcel/internal/e2e"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -20,7 +21,7 @@ type moment map[types.UID]*unstructured.Unstructured
 // what is over soon.
 func (w *world) history(apiVersion, kind string, do func()) (moments []moment) {
 	w.Helper()
-	objects := w.resource(schema.FromAPIVersionAndKind(apiVersion, kind), "")
+	objects := w.Resource(e2e.GVK(apiVersion, kind))
 	list, err := objects.List(w.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"reconcel/internal/e2e"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -101,7 +103,7 @@ func (w *world) reports(apiVersion, kind, name, condition, status, reason string
 // told waits until there is an Event about an object.
 func (w *world) told(kind, name, reason string) {
 	w.Helper()
-	events := w.client.Resource(schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"})
+	events := w.Client.Resource(schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"})
 	w.eventually(fmt.Sprintf("an Event %s about %s %s", reason, kind, name), func() error {
 		list, err := events.List(w.Context(), metav1.ListOptions{})
 		if err != nil {
@@ -125,7 +127,7 @@ func (w *world) told(kind, name, reason string) {
 // matches and that nobody is deleting.
 func (w *world) found(apiVersion, kind, selector string) (live []unstructured.Unstructured) {
 	w.Helper()
-	list, err := w.resource(schema.FromAPIVersionAndKind(apiVersion, kind), "").List(w.Context(), metav1.ListOptions{LabelSelector: selector})
+	list, err := w.Resource(e2e.GVK(apiVersion, kind)).List(w.Context(), metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		w.Fatal(err)
 	}

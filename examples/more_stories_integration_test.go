@@ -214,7 +214,7 @@ func backupStory(w *world) {
 	hold = w.holdJobs()
 	w.runWith("timeout: 10m", "timeout: 3s")
 	server = w.exists("apps/v1", "StatefulSet", "ledger")
-	if out, err := w.cluster.Kubectl("delete", "database", "ledger", "--namespace", w.namespace, "--cascade=foreground", "--wait=false"); err != nil {
+	if out, err := w.Cluster.Kubectl("delete", "database", "ledger", "--namespace", w.Namespace, "--cascade=foreground", "--wait=false"); err != nil {
 		w.Fatalf("%v\n%s", err, out)
 	}
 	w.exists("batch/v1", "Job", "ledger-backup")

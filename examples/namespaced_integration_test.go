@@ -11,12 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // TestExamplesInSomeNamespaces has examples live under Roles alone, in one of two
 // namespaces that are followed, and one resource of each in the other.
 func TestExamplesInSomeNamespaces(t *testing.T) {
-	binary := build(t)
+	binary := e2e.Build(t)
 	for _, e := range table {
 		if !slices.Contains([]string{"foo", "podset", "backup-on-delete"}, e.name) {
 			continue
@@ -52,7 +53,7 @@ func (w *world) followed() []string {
 	if !w.namespaced {
 		return nil
 	}
-	return []string{"--namespaced", w.namespace + "," + w.beside}
+	return []string{"--namespaced", w.Namespace + "," + w.beside}
 }
 
 // livesBeside has a resource come and go in the other namespace.
@@ -76,13 +77,13 @@ func (w *world) livesBeside() {
 // namespace, or for one that is not followed.
 func (w *world) asksNothingOfTheCluster() {
 	w.Helper()
-	if w.cluster.Borrowed() {
+	if w.Cluster.Borrowed() {
 		return
 	}
-	w.flushAudit()
+	w.FlushAudit()
 	inside := func(r devcluster.Request) bool {
 		// Everybody may ask what he himself may do; in which namespace is in the body.
-		return r.Namespace == w.namespace || r.Namespace == w.beside || r.Resource == "selfsubjectaccessreviews"
+		return r.Namespace == w.Namespace || r.Namespace == w.beside || r.Resource == "selfsubjectaccessreviews"
 	}
 	all := w.asked(func(r devcluster.Request) bool { return r.Resource != "" })
 	if !slices.ContainsFunc(all, func(r devcluster.Request) bool { return r.Namespace == w.beside && r.Verb == "watch" }) {

@@ -3,37 +3,21 @@
 package examples
 
 import (
+	"cmp"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-)
 
-// resource returns the client for a kind in a namespace, "" being the test's own.
-func (w *world) resource(kind schema.GroupVersionKind, namespace string) dynamic.ResourceInterface {
-	w.Helper()
-	mapping, err := w.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		w.mapper.Reset()
-		if mapping, err = w.mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
-			w.Fatal(err)
-		}
-	}
-	if mapping.Scope.Name() != "namespace" {
-		return w.client.Resource(mapping.Resource)
-	}
-	if namespace == "" {
-		namespace = w.namespace
-	}
-	return w.client.Resource(mapping.Resource).Namespace(namespace)
-}
+	"reconcel/internal/e2e"
+)
 
 // of returns the client for an object.
 func (w *world) of(u *unstructured.Unstructured) dynamic.ResourceInterface {
 	w.Helper()
-	return w.resource(u.GroupVersionKind(), u.GetNamespace())
+	return w.ResourceIn(u.GroupVersionKind(), cmp.Or(u.GetNamespace(), w.Namespace))
 }
 
 func (w *world) create(u *unstructured.Unstructured) *unstructured.Unstructured {
@@ -42,7 +26,7 @@ func (w *world) create(u *unstructured.Unstructured) *unstructured.Unstructured 
 	if err != nil {
 		w.Fatalf("create %s: %v", describe(u), err)
 	}
-	if created.GetNamespace() != w.namespace {
+	if created.GetNamespace() != w.Namespace {
 		w.strays = append(w.strays, created)
 	}
 	return created
@@ -61,7 +45,7 @@ func (w *world) establish() {
 				if err != nil {
 					return err
 				}
-				return condition(live, "Established")
+				return e2e.Condition(live, "Established", "True")
 			})
 		}
 	}
@@ -78,7 +62,7 @@ func (w *world) live(u *unstructured.Unstructured) (*unstructured.Unstructured, 
 func (w *world) get(apiVersion, kind, name string) *unstructured.Unstructured {
 	w.Helper()
 	namespace, name := split(name)
-	u, err := w.resource(schema.FromAPIVersionAndKind(apiVersion, kind), namespace).Get(w.Context(), name, metav1.GetOptions{})
+	u, err := w.ResourceIn(e2e.GVK(apiVersion, kind), cmp.Or(namespace, w.Namespace)).Get(w.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/internal/devcluster"
 )
@@ -56,7 +54,7 @@ func contains(list []unstructured.Unstructured, u *unstructured.Unstructured) bo
 // The last of these are in their order, so the same list of them is the same.
 func (w *world) placeholders(all []unstructured.Unstructured) *strings.Replacer {
 	type pair struct{ old, new string }
-	pairs := []pair{{w.namespace, "NAMESPACE"}}
+	pairs := []pair{{w.Namespace, "NAMESPACE"}}
 	for _, name := range w.global {
 		pairs = append(pairs, pair{w.at(name), name})
 	}
@@ -182,7 +180,7 @@ func (w *world) everything() []unstructured.Unstructured {
 // quiet checks that the controller writes nothing for a while.
 func (w *world) quiet(d time.Duration) {
 	w.Helper()
-	if w.cluster.Borrowed() {
+	if w.Cluster.Borrowed() {
 		w.Log("a borrowed cluster has no audit log: whether it rests is not looked at")
 		return
 	}
@@ -195,8 +193,8 @@ func (w *world) quiet(d time.Duration) {
 	case <-time.After(d):
 	case <-w.Context().Done():
 	}
-	w.flushAudit()
-	found, err := w.cluster.Requests(func(r devcluster.Request) bool {
+	w.FlushAudit()
+	found, err := w.Cluster.Requests(func(r devcluster.Request) bool {
 		return r.User == w.account.user && r.IsWrite() && r.Resource != "leases" && r.Resource != "events" && !r.Received.Before(since)
 	})
 	if err != nil {
@@ -205,20 +203,4 @@ func (w *world) quiet(d time.Duration) {
 	if len(found) > 0 {
 		w.Errorf("%d writes in %s of rest: %v", len(found), d, devcluster.Tally(found))
 	}
-}
-
-// flushAudit makes a request and waits until the log has it, and so has
-// everything that was answered before.
-func (w *world) flushAudit() {
-	w.Helper()
-	marker := fmt.Sprintf("marker-%d", time.Now().UnixNano())
-	configMaps := w.resource(schema.FromAPIVersionAndKind("v1", "ConfigMap"), "")
-	_, _ = configMaps.Get(w.Context(), marker, metav1.GetOptions{}) // There is none, which the log knows.
-	w.eventually("the audit log to have request "+marker, func() error {
-		found, err := w.cluster.Requests(func(r devcluster.Request) bool { return r.Name == marker })
-		if err == nil && len(found) == 0 {
-			err = errors.New("not there yet")
-		}
-		return err
-	})
 }

@@ -265,13 +265,13 @@ func namespaceStory(w *world) {
 
 func webappStory(w *world) {
 	const v1alpha1 = "platform.example.com/v1alpha1"
-	w.shows(v1alpha1, "WebApp", "internal", "status.url", "http://internal."+w.namespace+".svc:8080")
+	w.shows(v1alpha1, "WebApp", "internal", "status.url", "http://internal."+w.Namespace+".svc:8080")
 	w.shows(v1alpha1, "WebApp", "shop", "status.url", "<nil>")
 
 	shop := w.primary("WebApp", "shop")
 	w.patch(shop, `{"spec":{"service":{"port":80},"ingress":{"host":"shop.example.com"}}}`)
 	w.shows(v1alpha1, "WebApp", "shop", "status.externalURL", "http://shop.example.com")
-	w.shows(v1alpha1, "WebApp", "shop", "status.url", "http://shop."+w.namespace+".svc:80")
+	w.shows(v1alpha1, "WebApp", "shop", "status.url", "http://shop."+w.Namespace+".svc:80")
 
 	w.refuses(shop, `{"spec":{"service":null}}`) // The Ingress needs it.
 

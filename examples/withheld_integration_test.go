@@ -3,7 +3,6 @@
 package examples
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // TestEveryPermissionIsNeeded takes one permission after the other away from the
@@ -19,7 +19,7 @@ import (
 // RECONCEL_SOAK=1 in all. That an example makes use of all that it is allowed is part
 // of its life; this shows that the audit log tells the truth of it.
 func TestEveryPermissionIsNeeded(t *testing.T) {
-	binary := build(t)
+	binary := e2e.Build(t)
 	for _, e := range table {
 		if !soak() && !slices.Contains([]string{"foo", "config-propagation", "backup-on-delete"}, e.name) {
 			continue
@@ -64,8 +64,8 @@ func (w *world) livesUntilRefused() {
 	w.enter()
 	w.environment = []string{plainLists} // Lists are asked for at once.
 	w.lives(func(string) {})
-	w.eventually("the process to run", w.running)
-	w.flushAudit()
+	w.process.await()
+	w.FlushAudit()
 	w.endsIfRefused()
 	w.Errorf("it did not need to %s", w.withheld)
 }
@@ -73,7 +73,7 @@ func (w *world) livesUntilRefused() {
 // isHere reports whether an object is the test's own. Others in the same cluster
 // were refused something as well, and could not take along what they have made.
 func (w *world) isHere(u *unstructured.Unstructured) bool {
-	own := strings.TrimPrefix(w.namespace, namespacePrefix)
+	own := strings.TrimPrefix(w.Namespace, namespacePrefix)
 	return strings.HasSuffix(u.GetNamespace(), own) || u.GetNamespace() == "" && strings.HasSuffix(u.GetName(), own)
 }
 
@@ -87,12 +87,4 @@ func (w *world) endsIfRefused() {
 	if slices.ContainsFunc(w.refused(), func(r devcluster.Request) bool { return strings.Contains(r.Message, words) }) {
 		panic(refusal{})
 	}
-}
-
-// running says whether the process has begun to work.
-func (w *world) running() error {
-	if !w.process.ran() {
-		return errors.New("it is not said")
-	}
-	return nil
 }

@@ -10,20 +10,15 @@
 package campaign
 
 import (
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // soak reports whether there is time.
@@ -41,15 +36,6 @@ func chance(t *testing.T) *rand.Rand {
 	}
 	t.Logf("RECONCEL_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
-}
-
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "reconcel")
-	if out, err := exec.Command("go", "build", "-o", binary, "reconcel").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return binary
 }
 
 // crd is a kind of the campaigns, whose spec may hold anything.
@@ -84,18 +70,9 @@ spec:
 func establish(t *testing.T, cluster *devcluster.Cluster, kinds ...string) {
 	t.Helper()
 	for _, kind := range kinds {
-		kubectl(t, cluster, "apply", "-f", write(t, filepath.Join(t.TempDir(), kind+".yaml"), crd(kind)))
+		e2e.Kubectl(t, cluster, "apply", "-f", write(t, filepath.Join(t.TempDir(), kind+".yaml"), crd(kind)))
 	}
-	kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-}
-
-func kubectl(t *testing.T, cluster *devcluster.Cluster, args ...string) string {
-	t.Helper()
-	out, err := cluster.Kubectl(args...)
-	if err != nil {
-		t.Fatalf("kubectl %s: %v", strings.Join(args, " "), err)
-	}
-	return out
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 }
 
 func write(t *testing.T, file, text string) string {
@@ -106,106 +83,10 @@ func write(t *testing.T, file, text string) string {
 	return file
 }
 
-// eventually waits until a check finds nothing missing.
-func eventually(t *testing.T, what string, within time.Duration, check func() error) {
-	t.Helper()
-	deadline := time.Now().Add(within)
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s: %v", within, what, err)
-		}
-		rest(t, 20*time.Millisecond)
-	}
-}
-
-// rest lets time pass in which others work.
-func rest(t *testing.T, d time.Duration) {
-	t.Helper()
-	select {
-	case <-time.After(d):
-	case <-t.Context().Done():
-	}
-}
-
 // A process is `reconcel run`.
-type process struct {
-	*exec.Cmd
-	name string
-	log  string // file
-	done chan struct{}
-	end  error // once done is closed
-}
+type process struct{ *e2e.Process }
 
 func start(t *testing.T, binary, name string, args ...string) *process {
 	t.Helper()
-	p := &process{name: name, log: filepath.Join(t.TempDir(), name+".log"), done: make(chan struct{})}
-	log, err := os.Create(p.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Cmd = exec.Command(binary, append([]string{"run"}, args...)...)
-	p.Stderr = log
-	p.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECONCEL_") }) // These are for the tests.
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { p.end = p.Wait(); close(p.done) }()
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		<-p.done
-		_ = log.Close()
-		if t.Failed() {
-			text, _ := os.ReadFile(p.log)
-			t.Logf("end of the log of %s:\n%s", name, text[max(0, len(text)-4<<10):])
-		}
-	})
-	return p
-}
-
-// says waits until the log holds a text.
-func (p *process) says(t *testing.T, text string, within time.Duration) {
-	t.Helper()
-	eventually(t, fmt.Sprintf("%s to say %q", p.name, text), within, func() error {
-		if p.has(t, text) {
-			return nil
-		}
-		select {
-		case <-p.done:
-			return fmt.Errorf("it has ended: %w", p.end)
-		default:
-			return errors.New("it has not yet")
-		}
-	})
-}
-
-func (p *process) has(t *testing.T, text string) bool {
-	t.Helper()
-	log, err := os.ReadFile(p.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Contains(string(log), text)
-}
-
-func (p *process) signal(t *testing.T, s syscall.Signal) {
-	t.Helper()
-	if err := p.Process.Signal(s); err != nil {
-		t.Fatalf("%s: %v", p.name, err)
-	}
-}
-
-// ends waits until the process has ended.
-func (p *process) ends(t *testing.T, within time.Duration) error {
-	t.Helper()
-	select {
-	case <-p.done:
-		return p.end
-	case <-time.After(within):
-		t.Fatalf("%s did not end within %s", p.name, within)
-		return nil
-	}
+	return &process{e2e.Command{Binary: binary, Name: name, Args: args}.Start(t)}
 }

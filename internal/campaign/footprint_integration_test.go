@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,15 +26,11 @@ var listens = regexp.MustCompile(`listen=(127\.0\.0\.1:\d+)`)
 // get asks the process for something.
 func (p *process) get(t *testing.T, path string) (int, string) {
 	t.Helper()
-	log, err := os.ReadFile(p.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listens.FindSubmatch(log)
+	address := listens.FindStringSubmatch(p.Log())
 	if address == nil {
-		t.Fatalf("%s does not say where it listens", p.name)
+		t.Fatalf("%s does not say where it listens", p.Name)
 	}
-	response, err := http.Get("http://" + string(address[1]) + path)
+	response, err := http.Get("http://" + address[1] + path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func (c *contest) heir(i int) string {
 	if i+1 < len(c.terms) {
 		return c.terms[i+1].user
 	}
-	return c.leader(time.Second).name
+	return c.leader(time.Second).Name
 }
 
 // judgeStandbys checks that nobody wrote who never led.
@@ -90,8 +90,8 @@ func (c *contest) judgeStandbys() {
 	c.Helper()
 	last := c.leader(time.Second)
 	for _, one := range c.candidates {
-		if found := c.writes(one.name); one != last && len(found) > 0 {
-			c.Errorf("%s has only stood by, and wrote %v", one.name, devcluster.Tally(found))
+		if found := c.writes(one.Name); one != last && len(found) > 0 {
+			c.Errorf("%s has only stood by, and wrote %v", one.Name, devcluster.Tally(found))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 	"reconcel/internal/faultproxy"
 )
 
@@ -112,7 +113,7 @@ rules:
 
 func newContest(t *testing.T, processes int) *contest {
 	t.Helper()
-	c := &contest{T: t, binary: build(t), rules: write(t, filepath.Join(t.TempDir(), "rules.yaml"), leadRules)}
+	c := &contest{T: t, binary: e2e.Build(t), rules: write(t, filepath.Join(t.TempDir(), "rules.yaml"), leadRules)}
 	var groups []string
 	for i := range processes {
 		c.users = append(c.users, fmt.Sprintf("candidate-%d", i+1))
@@ -133,16 +134,16 @@ func (c *contest) stand(says string) {
 	c.users = c.users[1:]
 	link := faultproxy.Connect(c, c.cluster.UserKubeconfig(c.T, user))
 	p := start(c.T, c.binary, user, "-f", c.rules, "--kubeconfig", link.Kubeconfig(c), "--listen", "off", "--namespace", "default")
-	p.says(c.T, says, 30*time.Second)
+	p.Logs(says, 30*time.Second)
 	c.candidates = append(c.candidates, &candidate{process: p, link: link})
 }
 
 // leader waits until one of the candidates leads.
 func (c *contest) leader(within time.Duration) (leader *candidate) {
 	c.Helper()
-	eventually(c.T, "somebody to lead", within, func() error {
+	e2e.Eventually(c.T, "somebody to lead", within, func() error {
 		for _, one := range c.candidates {
-			if one.has(c.T, "msg=running") {
+			if one.Logged("msg=running") {
 				leader = one
 				return nil
 			}
@@ -157,34 +158,34 @@ func (c *contest) leader(within time.Duration) (leader *candidate) {
 func (c *contest) strike(round int, by blow, random *rand.Rand) {
 	c.Helper()
 	leader := c.leader(10 * time.Second)
-	eventually(c.T, leader.name+" to write", 20*time.Second, func() error {
-		if len(c.writes(leader.name)) == 0 {
+	e2e.Eventually(c.T, leader.Name+" to write", 20*time.Second, func() error {
+		if len(c.writes(leader.Name)) == 0 {
 			return errors.New("it has not yet")
 		}
 		return nil
 	})
-	rest(c.T, time.Duration(random.IntN(1500))*time.Millisecond)
+	e2e.Rest(c.T, time.Duration(random.IntN(1500))*time.Millisecond)
 	c.candidates = slices.DeleteFunc(c.candidates, func(one *candidate) bool { return one == leader })
 
-	lost := term{user: leader.name, by: by, at: time.Now()}
+	lost := term{user: leader.Name, by: by, at: time.Now()}
 	switch by {
 	case terminated:
-		leader.signal(c.T, syscall.SIGTERM)
+		leader.Signal(syscall.SIGTERM)
 	case killed:
-		leader.signal(c.T, syscall.SIGKILL)
+		leader.Signal(syscall.SIGKILL)
 	case stopped:
-		leader.signal(c.T, syscall.SIGSTOP)
+		leader.Signal(syscall.SIGSTOP)
 	case cutOff:
 		leader.link.Hold(faultproxy.ToServer, faultproxy.ToClient)
 	case unanswered:
 		leader.link.Hold(faultproxy.ToClient)
 	case late:
 		leader.link.Hold(faultproxy.ToServer)
-		rest(c.T, time.Second) // It goes on to send.
-		leader.signal(c.T, syscall.SIGKILL)
+		e2e.Rest(c.T, time.Second) // It goes on to send.
+		leader.Signal(syscall.SIGKILL)
 	}
 	next := c.leader(40 * time.Second)
-	c.Logf("round %d: %s was %s, and %s leads after %s", round+1, leader.name, by, next.name, time.Since(lost.at).Round(10*time.Millisecond))
+	c.Logf("round %d: %s was %s, and %s leads after %s", round+1, leader.Name, by, next.Name, time.Since(lost.at).Round(10*time.Millisecond))
 	lost.back = time.Now()
 	c.recover(leader, by)
 	c.terms = append(c.terms, lost)
@@ -196,23 +197,23 @@ func (c *contest) recover(leader *candidate, by blow) {
 	c.Helper()
 	switch by {
 	case terminated:
-		if err := leader.ends(c.T, 10*time.Second); err != nil {
-			c.Errorf("%s was asked to stop, and ended with %v", leader.name, err)
+		if err := leader.Ends(10 * time.Second); err != nil {
+			c.Errorf("%s was asked to stop, and ended with %v", leader.Name, err)
 		}
-		if leader.has(c.T, "must not write") {
-			c.Errorf("%s gave the Lease back before its last write", leader.name)
+		if leader.Logged("must not write") {
+			c.Errorf("%s gave the Lease back before its last write", leader.Name)
 		}
 	case killed:
-		_ = leader.ends(c.T, time.Second)
+		_ = leader.Ends(time.Second)
 	case late:
 		leader.link.Release()
 	case stopped, cutOff, unanswered:
 		if by == stopped {
-			leader.signal(c.T, syscall.SIGCONT)
+			leader.Signal(syscall.SIGCONT)
 		}
 		// Whoever is cut off has ended long before the network heals.
-		if err := leader.ends(c.T, 2*time.Second); err == nil {
-			c.Errorf("%s lost the lead, and ended as if it had been asked to", leader.name)
+		if err := leader.Ends(2 * time.Second); err == nil {
+			c.Errorf("%s lost the lead, and ended as if it had been asked to", leader.Name)
 		}
 		leader.link.Cut()
 	}

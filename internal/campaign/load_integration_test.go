@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // The resources of the campaigns.
@@ -143,7 +144,7 @@ func (l *load) saw(o *unstructured.Unstructured) {
 // converges waits until all children are as wanted, and there are no others.
 func (l *load) converges() {
 	l.Helper()
-	eventually(l.T, "all children to be as wanted", time.Minute, func() error {
+	e2e.Eventually(l.T, "all children to be as wanted", time.Minute, func() error {
 		list, err := l.client.Resource(configMaps).Namespace("default").List(l.Context(), metav1.ListOptions{LabelSelector: "item"})
 		if err != nil {
 			return err

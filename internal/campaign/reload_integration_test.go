@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // A size is how much a campaign of reloads does.
@@ -83,7 +84,7 @@ func TestReloads(t *testing.T) {
 
 func newReading(t *testing.T, s size) *reading {
 	t.Helper()
-	r := &reading{T: t, binary: build(t), folder: &folder{path: t.TempDir()}, random: chance(t)}
+	r := &reading{T: t, binary: e2e.Build(t), folder: &folder{path: t.TempDir()}, random: chance(t)}
 	r.order = r.random.Perm(len(damages))
 	r.cluster = devcluster.Start(t, devcluster.Options{})
 	establish(t, r.cluster, "Item", "Other")
@@ -101,7 +102,7 @@ func (r *reading) start() {
 	r.debug = freeAddress(r.T)
 	r.process = start(r.T, r.binary, "reconcel", "-f", r.folder.path, "--kubeconfig", r.cluster.UserKubeconfig(r.T, "reconcel"),
 		"--listen", "127.0.0.1:0", "--namespace", "default", "--debug-listen", r.debug, "--pprof")
-	r.process.says(r.T, "msg=running", 30*time.Second)
+	r.process.Logs("msg=running", 30*time.Second)
 }
 
 // freeAddress is one that nobody listens on.
@@ -118,8 +119,8 @@ func freeAddress(t *testing.T) string {
 // restart starts the process again.
 func (r *reading) restart() {
 	r.Helper()
-	r.process.signal(r.T, syscall.SIGTERM)
-	if err := r.process.ends(r.T, 10*time.Second); err != nil {
+	r.process.Signal(syscall.SIGTERM)
+	if err := r.process.Ends(10 * time.Second); err != nil {
 		r.Errorf("it was asked to stop, and ended with %v", err)
 	}
 	r.start()
@@ -153,7 +154,7 @@ func (r *reading) reload(parts part) {
 	before := r.process.metrics(r.T)
 	next := placing{edition: edition{r.now().version + 1, parts}, placed: time.Now()}
 	r.place(next.rules())
-	eventually(r.T, fmt.Sprintf("edition %d to be followed", next.version), 30*time.Second, func() error {
+	e2e.Eventually(r.T, fmt.Sprintf("edition %d to be followed", next.version), 30*time.Second, func() error {
 		now := r.process.metrics(r.T)
 		if now.hash == before.hash || now.values[reloadSuccessful] != 1 {
 			return fmt.Errorf("%s is followed, as before", now.hash)
@@ -190,7 +191,7 @@ func (r *reading) damage() {
 	} else {
 		r.place(d.text(edition{good.version + 1, good.parts}.rules()))
 	}
-	eventually(r.T, d.name+" to be refused", 30*time.Second, func() error {
+	e2e.Eventually(r.T, d.name+" to be refused", 30*time.Second, func() error {
 		if r.process.metrics(r.T).values[reloadSuccessful] != 0 {
 			return errors.New("it has not been yet")
 		}
@@ -212,11 +213,11 @@ func (r *reading) settle() footprint {
 	r.world.converges(r.now())
 	// What the rules have left is known to be gone some seconds later. From the next
 	// reload on nobody looks for it any more.
-	eventually(r.T, "nothing to be left of former rules", 30*time.Second, func() error { return r.world.remembers("ServiceAccount") })
+	e2e.Eventually(r.T, "nothing to be left of former rules", 30*time.Second, func() error { return r.world.remembers("ServiceAccount") })
 	r.reload(atRest)
 	r.world.converges(r.now())
 	var f footprint
-	eventually(r.T, "the watches to be those that the rules need", 30*time.Second, func() error {
+	e2e.Eventually(r.T, "the watches to be those that the rules need", 30*time.Second, func() error {
 		f = r.footprint()
 		if diff := cmp.Diff(r.now().watches(), f.watches); diff != "" {
 			return fmt.Errorf("(-needed +open)\n%s", diff)
@@ -225,7 +226,7 @@ func (r *reading) settle() footprint {
 	})
 	r.quiet()
 	// Events are sent beside the work, and may be late after much of it.
-	eventually(r.T, "what runs beside the work to end", time.Minute, func() error {
+	e2e.Eventually(r.T, "what runs beside the work to end", time.Minute, func() error {
 		const slack = 10
 		f = r.footprint()
 		if r.goroutines == 0 {
@@ -243,7 +244,7 @@ func (r *reading) settle() footprint {
 func (r *reading) quiet() {
 	r.Helper()
 	since := time.Now()
-	rest(r.T, 2*time.Second)
+	e2e.Rest(r.T, 2*time.Second)
 	found := r.world.requests(func(q devcluster.Request) bool {
 		return q.User == "reconcel" && q.IsWrite() && q.Resource != "events" && q.Resource != "leases" && q.Received.After(since)
 	})
@@ -256,8 +257,8 @@ func (r *reading) quiet() {
 // rules.
 func (r *reading) fromScratch() {
 	r.Helper()
-	r.process.signal(r.T, syscall.SIGTERM)
-	if err := r.process.ends(r.T, 10*time.Second); err != nil {
+	r.process.Signal(syscall.SIGTERM)
+	if err := r.process.Ends(10 * time.Second); err != nil {
 		r.Errorf("it was asked to stop, and ended with %v", err)
 	}
 	r.world.clear()

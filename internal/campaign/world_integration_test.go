@@ -4,7 +4,6 @@ package campaign
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // A world has the primaries of a campaign of reloads, and their children.
@@ -138,7 +137,7 @@ func (w *world) probe(t *testing.T, when string, by edition) {
 	if err := w.set(t.Context(), probed, w.probes); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, when+": the last good rules to be followed on", 10*time.Second, func() error {
+	e2e.Eventually(t, when+": the last good rules to be followed on", 10*time.Second, func() error {
 		o, err := w.resource("configmaps").Get(t.Context(), probed+"-config", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -164,7 +163,7 @@ func asWanted(o *unstructured.Unstructured, by edition, value int) error {
 func (w *world) converges(by edition) {
 	w.Helper()
 	w.values[probed] = w.probes
-	eventually(w.T, fmt.Sprintf("all to be as edition %d says", by.version), time.Minute, func() error {
+	e2e.Eventually(w.T, fmt.Sprintf("all to be as edition %d says", by.version), time.Minute, func() error {
 		present := map[string]*unstructured.Unstructured{}
 		for _, resource := range []string{"configmaps", "serviceaccounts", "secrets"} {
 			list, err := w.resource(resource).List(w.Context(), metav1.ListOptions{})
@@ -230,7 +229,7 @@ func (w *world) clear() {
 			w.Fatal(err)
 		}
 	}
-	eventually(w.T, "everything to be gone", 2*time.Minute, func() error {
+	e2e.Eventually(w.T, "everything to be gone", 2*time.Minute, func() error {
 		if left := w.state(); len(left) > 0 {
 			return fmt.Errorf("%d objects are left", len(left))
 		}
@@ -241,20 +240,5 @@ func (w *world) clear() {
 // requests returns requests that everything before now is among.
 func (w *world) requests(match func(devcluster.Request) bool) []devcluster.Request {
 	w.Helper()
-	marker := fmt.Sprintf("marker-%d", time.Now().UnixNano())
-	if _, err := w.resource("configmaps").Get(w.Context(), marker, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		w.Fatal(err)
-	}
-	eventually(w.T, "the audit log to have what was asked for last", 10*time.Second, func() error {
-		found, err := w.cluster.Requests(func(q devcluster.Request) bool { return q.Name == marker })
-		if err == nil && len(found) == 0 {
-			err = errors.New("it has not yet")
-		}
-		return err
-	})
-	found, err := w.cluster.Requests(match)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return found
+	return e2e.In(w.T, w.cluster, "default").Requests(match)
 }

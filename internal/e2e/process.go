@@ -29,9 +29,10 @@ func Build(t *testing.T) string {
 // Process is a running `reconcel run`.
 type Process struct {
 	*exec.Cmd
+	Name    string // in messages of the test
+	LogFile string
+
 	t    *testing.T
-	name string
-	log  string // file
 	done chan struct{}
 	end  error // valid once done is closed
 }
@@ -48,8 +49,8 @@ type Command struct {
 // its log if the test has failed.
 func (c Command) Start(t *testing.T) *Process {
 	t.Helper()
-	p := &Process{t: t, name: c.Name, log: filepath.Join(t.TempDir(), c.Name+".log"), done: make(chan struct{})}
-	log, err := os.Create(p.log)
+	p := &Process{Name: c.Name, LogFile: filepath.Join(t.TempDir(), c.Name+".log"), t: t, done: make(chan struct{})}
+	log, err := os.Create(p.LogFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func (c Command) Start(t *testing.T) *Process {
 		_ = log.Close()
 		if t.Failed() {
 			text := p.Log()
-			t.Logf("end of the log of %s:\n%s", p.name, text[max(0, len(text)-8<<10):])
+			t.Logf("end of the log of %s:\n%s", p.Name, text[max(0, len(text)-8<<10):])
 		}
 	})
 	return p
@@ -74,7 +75,7 @@ func (c Command) Start(t *testing.T) *Process {
 // Log returns everything that the process has logged.
 func (p *Process) Log() string {
 	p.t.Helper()
-	log, err := os.ReadFile(p.log)
+	log, err := os.ReadFile(p.LogFile)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -90,13 +91,13 @@ func (p *Process) Logged(text string) bool {
 // Logs waits until the process has logged a text, and returns how long that took.
 func (p *Process) Logs(text string, within time.Duration) time.Duration {
 	p.t.Helper()
-	return Poll(p.t, fmt.Sprintf("%s to log %q", p.name, text), within, 20*time.Millisecond, func() error {
+	return Poll(p.t, fmt.Sprintf("%s to log %q", p.Name, text), within, 20*time.Millisecond, func() error {
 		ended := p.Ended()
 		if p.Logged(text) {
 			return nil
 		}
 		if ended {
-			p.t.Fatalf("%s ended before it logged %q: %v", p.name, text, p.end)
+			p.t.Fatalf("%s ended before it logged %q: %v", p.Name, text, p.end)
 		}
 		return errors.New("it has not yet")
 	})
@@ -122,7 +123,7 @@ func (p *Process) Ended() bool {
 func (p *Process) Signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.Process.Signal(s); err != nil {
-		p.t.Fatalf("%s: %v", p.name, err)
+		p.t.Fatalf("%s: %v", p.Name, err)
 	}
 }
 
@@ -135,7 +136,7 @@ func (p *Process) Ends(within time.Duration) error {
 	case <-p.done:
 		return p.end
 	case <-timer.C:
-		p.t.Fatalf("%s did not end within %s", p.name, within)
+		p.t.Fatalf("%s did not end within %s", p.Name, within)
 		return nil
 	}
 }
