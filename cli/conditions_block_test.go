@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
@@ -37,11 +38,7 @@ spec:
 	}
 	sources := []syntax.Source{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" +
 		"- {name: website, for: {apiVersion: web.acme.io/v1, kind: Website}, conditions: [{type: Open, when: 'true', reason: Open, message: open}]}\n")}}
-	program, err := rules.Load(sources)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := (loading{program: program, sources: sources}).check(set); len(found.Errors)+len(found.Warnings) > 0 {
+	if found := judge.Of(rules.Compile(sources), set, judge.Policy{}); len(found.Errors)+len(found.Warnings) > 0 {
 		t.Errorf("errors %v, warnings %v", found.Errors, found.Warnings)
 	}
 	doc, err := os.ReadFile("../docs/how-to/crd.md")

@@ -10,17 +10,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/deploy"
-	"reconcel/rules"
-	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
 )
 
 // deployFlags say what rbac and manifests work on.
 type deployFlags struct {
-	rules     ruleFiles
-	crds      []string
-	allowed   kindList
-	only      namespaceList
+	offlineRules
 	options   deploy.Options
 	enforced  bool
 	replicas  count
@@ -29,12 +24,9 @@ type deployFlags struct {
 }
 
 func (f *deployFlags) flags(flags *pflag.FlagSet) {
-	f.rules.flags(flags)
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated")
-	f.allowed.flag(flags)
+	f.offlineRules.flags(flags, "let these namespaces alone be followed, with a Role in each and nothing that belongs to the cluster as a whole; may be repeated (default: all)")
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "reconcel-system", "namespace of the installation")
 	flags.StringVar(&f.options.Name, "name", "reconcel", "name of the installation; two in one cluster need two names")
-	f.only.flag(flags, "let these namespaces alone be followed, with a Role in each and nothing that belongs to the cluster as a whole; may be repeated (default: all)")
 	flags.BoolVar(&f.enforced, "enforced-owner-references", false, "permit what the admission plugin OwnerReferencesPermissionEnforcement demands, which OpenShift has on")
 }
 
@@ -127,7 +119,7 @@ func (a *app) manifests(f *deployFlags) error {
 	if err != nil {
 		return err
 	}
-	files, err := deploy.Files(known.sources)
+	files, err := deploy.Files(known.Sources)
 	if err != nil {
 		return no(err)
 	}
@@ -138,7 +130,7 @@ func (a *app) manifests(f *deployFlags) error {
 	}
 	if f.admission {
 		// First, so that nothing is let in before.
-		all = append(f.options.Policies(known.program, known.kinds), all...)
+		all = append(f.options.Policies(known.Program, known.schemas), all...)
 	}
 	if f.kustomize != "" {
 		return a.writeBase(f, all, files)
@@ -152,9 +144,7 @@ func (a *app) manifests(f *deployFlags) error {
 
 // A deployable is what is known of rules that are to be deployed.
 type deployable struct {
-	program     *rules.Program
-	sources     []syntax.Source
-	kinds       *schema.Set
+	judged
 	permissions *deploy.Permissions
 }
 
@@ -164,38 +154,28 @@ func (a *app) needs(f *deployFlags) (*deployable, error) {
 	if err := f.options.Validate(); err != nil {
 		return nil, misused("%w", err)
 	}
-	if err := once(f.rules.paths, f.crds); err != nil {
+	if err := once(f.paths, f.crds); err != nil {
 		return nil, err
 	}
-	l, err := a.compile(f.rules)
+	j, err := a.judge(&f.offlineRules)
 	if err != nil {
 		return nil, err
 	}
-	l.refusePrivileged(f.allowed)
-	l.confine(f.only)
-	if err := l.wrong(); err != nil {
+	if err := rejected(j.verdict); err != nil {
 		return nil, err
-	}
-	kinds, err := a.crds(search{recursive: f.rules.recursive}, f.crds)
-	if err != nil {
-		return nil, err
-	}
-	set, err := kinds.schemas()
-	if err != nil {
-		return nil, no(err)
 	}
 	admission := deploy.Usual
 	if f.enforced {
 		admission = deploy.EnforcedOwners
 	}
-	permissions, complaints := deploy.Needs(l.program, set, admission)
-	if complaints = append(complaints, l.clusterScoped(set)...); len(complaints) > 0 {
-		return nil, no(syntax.Collect(l.sources, complaints))
+	permissions, complaints := deploy.Needs(j.Program, j.schemas, admission)
+	if len(complaints) > 0 {
+		return nil, no(syntax.Collect(j.Sources, complaints))
 	}
-	if err := syntax.Collect(l.sources, marked("warning: ", l.idle())).Report(a.stderr); err != nil {
+	if err := syntax.Errors(marked("warning: ", j.verdict.Warnings)).Report(a.stderr); err != nil {
 		return nil, failed(err)
 	}
-	return &deployable{program: l.program, sources: l.sources, kinds: set, permissions: permissions}, nil
+	return &deployable{judged: j, permissions: permissions}, nil
 }
 
 // writeBase writes a kustomize base, and says what to do with it.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/dryrun"
+	"reconcel/cli/internal/judge"
 	"reconcel/engine"
 	"reconcel/rules/schema"
 	"reconcel/sim"
@@ -23,6 +24,7 @@ import (
 
 // diffFlags say what diff compares, and with which cluster.
 type diffFlags struct {
+	policyFlags
 	rules      ruleFiles
 	connection settings
 	namespace  string
@@ -69,6 +71,7 @@ fails, whether or not there are differences.`,
 	}
 	flags := cmd.Flags()
 	f.rules.flags(flags)
+	f.flags(flags, "compare what run does with this flag, in these namespaces alone; may be repeated (default: all)")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
 	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces, which is the default")
 	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
@@ -123,7 +126,7 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 	if err != nil || len(chosen) == 0 {
 		return nil, err
 	}
-	of := engine.PreviewOf{Program: d.loaded.program, Client: d.cluster, Kinds: d.live.kinds, List: &diffLister{d, chosen}, Namespace: namespace}
+	of := engine.PreviewOf{Program: d.loaded.Program, Client: d.cluster, Kinds: d.live.kinds, List: &diffLister{d, chosen}, Namespace: namespace, Namespaces: f.only}
 	if err := d.addInventories(ctx, &of); err != nil {
 		return nil, err
 	}
@@ -159,7 +162,7 @@ func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	if err != nil {
 		return nil, misused("-l: %w", err)
 	}
-	d := &differ{namespace: f.namespace, selector: selector}
+	d := &differ{policy: f.policy(), namespace: f.namespace, selector: selector}
 	for _, arg := range args {
 		name, err := parsePrimaryName(arg)
 		if err != nil {
@@ -170,11 +173,10 @@ func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	if err := once(f.rules.paths); err != nil {
 		return nil, err
 	}
-	d.loaded, err = a.compile(f.rules)
-	if err == nil {
-		err = d.loaded.wrong()
+	if d.loaded, err = a.load(f.rules); err != nil {
+		return nil, err
 	}
-	return d, notNo(err)
+	return d, notNo(rejected(judge.Of(d.loaded, nil, d.policy)))
 }
 
 // notNo makes of the code that other commands have for wrong rules the one that
@@ -191,12 +193,12 @@ func notNo(err error) error {
 func (d *differ) check(ctx context.Context) (*schema.Set, error) {
 	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
 	defer cancel()
-	m := measure(ctx, d.live, d.loaded)
+	m := measure(ctx, d.live, d.loaded, d.policy)
 	if m.unchecked != nil {
 		d.tell("cannot check the rules against all kinds of the cluster: %v", m.unchecked)
 	}
-	if len(m.found) > 0 {
-		return nil, failed(m.found)
+	if err := rejected(m.verdict); err != nil {
+		return nil, notNo(err)
 	}
 	if m.set == nil {
 		m.set = schema.Builtin()

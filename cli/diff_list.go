@@ -42,7 +42,7 @@ func (l *diffLister) Children(ctx context.Context, k discover.Kind) ([]*unstruct
 		}
 		namespaces = append(namespaces, l.differ.namespace)
 	}
-	return l.list(ctx, k, namespaces, metav1.ListOptions{LabelSelector: rules.LabelRule})
+	return l.differ.list(ctx, k, namespaces, metav1.ListOptions{LabelSelector: rules.LabelRule})
 }
 
 // mayHaveMade reports whether the rules for a primary render a kind, or did so
@@ -53,7 +53,7 @@ func (l *diffLister) mayHaveMade(primary *rules.Primary, k discover.Kind) bool {
 			return slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.GVK == k.GVK })
 		})
 	}
-	return renders(primary) || !slices.ContainsFunc(l.differ.loaded.program.Primaries(), renders)
+	return renders(primary) || !slices.ContainsFunc(l.differ.loaded.Program.Primaries(), renders)
 }
 
 // Lookups implements engine.Lister.
@@ -73,7 +73,7 @@ func (l *diffLister) Lookups(ctx context.Context, k discover.Kind) ([]*unstructu
 			}
 		}
 	}
-	return l.list(ctx, k, namespaces, metav1.ListOptions{})
+	return l.differ.list(ctx, k, namespaces, metav1.ListOptions{})
 }
 
 // kinds returns the kinds of the chosen primaries.
@@ -85,14 +85,20 @@ func (l *diffLister) kinds() map[*rules.Primary]discover.Kind {
 	return kinds
 }
 
-// list lists a kind in some namespaces, "" being all of them.
-func (l *diffLister) list(ctx context.Context, k discover.Kind, namespaces []string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
-	if !k.Namespaced && len(namespaces) > 0 || slices.Contains(namespaces, metav1.NamespaceAll) {
-		namespaces = []string{metav1.NamespaceAll}
+// list lists a kind in some namespaces. NamespaceAll stands for all those of the
+// policy.
+func (d *differ) list(ctx context.Context, k discover.Kind, namespaces []string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
+	everywhere := []string{metav1.NamespaceAll}
+	if !k.Namespaced && len(namespaces) > 0 {
+		namespaces = everywhere
+	} else if slices.Contains(namespaces, metav1.NamespaceAll) {
+		if namespaces = everywhere; len(d.policy.Namespaces) > 0 {
+			namespaces = slices.Clone(d.policy.Namespaces)
+		}
 	}
 	slices.Sort(namespaces)
 	for _, namespace := range slices.Compact(namespaces) {
-		list, err := l.differ.cluster.List(ctx, k.GVR, namespace, options)
+		list, err := d.cluster.List(ctx, k.GVR, namespace, options)
 		if err != nil {
 			return nil, err
 		}

@@ -132,7 +132,7 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 		}
 	}
 	before := len(cluster.Writes())
-	d := &differ{loaded: loading{program: program}, live: &liveCluster{kinds: simKinds{kinds}},
+	d := &differ{loaded: &rules.Loaded{Program: program}, live: &liveCluster{kinds: simKinds{kinds}},
 		cluster: dryrun.New(cluster.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil })}
 	if d.selector, err = labels.Parse(""); err != nil {
 		t.Fatal(err)

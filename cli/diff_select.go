@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/dryrun"
+	"reconcel/cli/internal/judge"
 	"reconcel/engine"
 	"reconcel/engine/discover"
 	"reconcel/rules"
@@ -22,7 +23,8 @@ import (
 
 // A differ compares what rules want with what a cluster has.
 type differ struct {
-	loaded    loading
+	loaded    *rules.Loaded
+	policy    judge.Policy
 	live      *liveCluster
 	cluster   *dryrun.Cluster
 	namespace string // "": all
@@ -70,7 +72,7 @@ func (n primaryName) of(gvk schema.GroupVersionKind, k *discover.Kind) bool {
 func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 	var all []*primaryDiff
 	found, known := map[primaryName]bool{}, map[primaryName]bool{}
-	for _, primary := range d.loaded.program.Primaries() {
+	for _, primary := range d.loaded.Program.Primaries() {
 		k, err := d.find(ctx, primary.GVK)
 		if err != nil {
 			return nil, err
@@ -141,14 +143,11 @@ func (d *differ) namesOf(primary *rules.Primary, k *discover.Kind) (names []prim
 // primaries lists the resources of one kind. Those that no rule selects are
 // among them, because they may have been selected before.
 func (d *differ) primaries(ctx context.Context, k *discover.Kind, names []primaryName) ([]*unstructured.Unstructured, error) {
-	options, namespace := metav1.ListOptions{LabelSelector: d.selector.String()}, ""
-	if k.Namespaced {
-		namespace = d.namespace
-	}
+	options := metav1.ListOptions{LabelSelector: d.selector.String()}
 	if len(names) == 1 {
 		options.FieldSelector = "metadata.name=" + names[0].name
 	}
-	list, err := d.cluster.List(ctx, k.GVR, namespace, options)
+	list, err := d.list(ctx, *k, []string{d.namespace}, options)
 	if err != nil {
 		return nil, err
 	}

@@ -11,10 +11,11 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"reconcel/cli/internal/judge"
 	"reconcel/deploy"
 	"reconcel/engine/discover"
+	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
 )
 
 // A fitter holds rules against what the cluster says of its kinds: before they
@@ -26,8 +27,7 @@ type fitter struct {
 	log     *slog.Logger
 	metrics *ruleMetrics
 	tell    func(note string)
-	// namespaces are those that are followed; none: all.
-	namespaces []string
+	policy  judge.Policy
 
 	last     measured         // what was held against the cluster last
 	followed discover.Schemas // what the rules that are followed were held against
@@ -43,9 +43,7 @@ type measured struct {
 	set       *schema.Set // nil: nothing could be read
 	against   discover.Schemas
 	needed    []deploy.Access
-	found     syntax.Errors // what cannot work in the cluster
-	warnings  syntax.Errors // what may fail there
-	notes     syntax.Errors
+	verdict   judge.Verdict
 	complete  bool
 	unchecked error // why it is not complete
 }
@@ -53,12 +51,9 @@ type measured struct {
 // check refuses rules that do not fit. A kind that the cluster does not know may
 // come later, and a cluster that does not answer is waited for by the engine:
 // neither is in the way.
-func (f *fitter) check(ctx context.Context, l loading) error {
+func (f *fitter) check(ctx context.Context, l *rules.Loaded) error {
 	f.last = f.measure(ctx, l)
-	if len(f.last.found) > 0 {
-		return no(f.last.found)
-	}
-	return nil
+	return rejected(f.last.verdict)
 }
 
 // accept notes that the rules which were checked last are followed now, and has
@@ -82,17 +77,17 @@ func (f *fitter) note(m measured) {
 // outdated reports whether rules that are followed are to be held against the
 // cluster again: the schema of a kind that they mention is another one, or could
 // not be read.
-func (f *fitter) outdated(l loading, now discover.Schemas) bool {
+func (f *fitter) outdated(l *rules.Loaded, now discover.Schemas) bool {
 	if !f.retry.IsZero() {
 		return time.Now().After(f.retry)
 	}
-	return slices.ContainsFunc(mentioned(l.program), func(gv runtimeschema.GroupVersion) bool { return now[gv] != f.followed[gv] })
+	return slices.ContainsFunc(mentioned(l.Program), func(gv runtimeschema.GroupVersion) bool { return now[gv] != f.followed[gv] })
 }
 
 // recheck holds rules that are followed against the cluster again, and tells what
 // does not fit any more, or that everything fits again. A mistake of ours in it
 // must not end what the rules do.
-func (f *fitter) recheck(ctx context.Context, l loading) {
+func (f *fitter) recheck(ctx context.Context, l *rules.Loaded) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.log.Error("panic", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
@@ -105,11 +100,11 @@ func (f *fitter) recheck(ctx context.Context, l loading) {
 		f.ask(ctx, m.needed)
 	}
 	switch {
-	case len(m.found) > 0:
+	case len(m.verdict.Errors) > 0:
 		f.metrics.fit.Set(0)
-		if text := m.found.Error(); text != f.told {
+		if text := m.verdict.Errors.Error(); text != f.told {
 			f.told = text
-			f.report(m.found.Unwrap())
+			f.report(m.verdict.Errors.Unwrap())
 		}
 	case m.complete:
 		f.metrics.fit.Set(1)
@@ -131,14 +126,14 @@ func (f *fitter) report(complaints []error) {
 
 // measure holds rules against the kinds of the cluster. What cannot work there is
 // found, what may go wrong is logged, unless it was the last time.
-func (f *fitter) measure(ctx context.Context, l loading) (m measured) {
+func (f *fitter) measure(ctx context.Context, l *rules.Loaded) (m measured) {
 	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
 	defer cancel()
 	cluster, err := newLiveCluster(f.config)
 	if err != nil {
 		m.unchecked = err
 	} else {
-		m = measure(ctx, cluster, l)
+		m = measure(ctx, cluster, l, f.policy)
 	}
 	var said []string
 	news := func(text string) bool {
@@ -148,12 +143,12 @@ func (f *fitter) measure(ctx context.Context, l loading) (m measured) {
 	if m.unchecked != nil && news(m.unchecked.Error()) {
 		f.log.Warn("cannot check the rules against all kinds of the cluster", "error", m.unchecked)
 	}
-	for _, w := range m.warnings {
+	for _, w := range m.verdict.Warnings {
 		if news(w.Error()) {
 			f.log.Warn("rules warning", "warning", w.Error())
 		}
 	}
-	for _, n := range m.notes {
+	for _, n := range m.verdict.Notes {
 		f.log.Debug("rules note", "note", n.Error())
 	}
 	f.warned = said
@@ -161,24 +156,21 @@ func (f *fitter) measure(ctx context.Context, l loading) (m measured) {
 }
 
 // measure checks rules against the schemas of a cluster.
-func measure(ctx context.Context, cluster *liveCluster, l loading) (m measured) {
+func measure(ctx context.Context, cluster *liveCluster, l *rules.Loaded, policy judge.Policy) (m measured) {
 	index, err := cluster.published(ctx)
 	if err != nil {
 		m.unchecked = err
 		return m
 	}
 	m.against = discover.SchemasIn(index)
-	set, err := index.schemas(ctx, mentioned(l.program))
+	set, err := index.schemas(ctx, mentioned(l.Program))
 	m.set, m.unchecked = set, err
 	if set == nil {
 		return m
 	}
 	m.complete = err == nil
-	found := l.check(set)
-	m.found = syntax.Collect(l.sources, append(found.Errors, l.clusterScoped(set)...))
-	m.warnings = syntax.Collect(l.sources, append(found.Warnings, l.idle()...))
-	m.notes = syntax.Collect(l.sources, found.Notes)
-	needs, _ := deploy.Needs(l.program, set, deploy.Usual) // Kinds that are not known may come later.
+	m.verdict = judge.Of(l, set, policy)
+	needs, _ := deploy.Needs(l.Program, set, deploy.Usual) // Kinds that are not known may come later.
 	m.needed = needs.Accesses()
 	return m
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reconcel/cli/internal/judge"
 	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
@@ -43,9 +44,8 @@ const rulesRecheck = 30 * time.Second
 type ruleWatch struct {
 	paths   []string
 	read    func() ([]syntax.Source, syntax.Errors)
-	allowed kindList
-	only    namespaceList
-	check   func(context.Context, loading) error // against the kinds of the cluster
+	policy  judge.Policy
+	check   func(context.Context, *rules.Loaded) error // against the kinds of the cluster
 	follow  func(context.Context, *rules.Program) error
 	refuse  func(note string)
 	log     *slog.Logger
@@ -53,8 +53,8 @@ type ruleWatch struct {
 	fitter  *fitter                 // nil: there is no cluster
 	schemas <-chan discover.Schemas // of the cluster, as they change
 
-	loaded    loading          // what is followed
-	compiled  loading          // what was compiled last
+	loaded    *rules.Loaded    // what is followed
+	compiled  *rules.Loaded    // what was compiled last
 	published discover.Schemas // nil: not known yet
 
 	state   atomic.Pointer[filesState] // for debugging
@@ -261,17 +261,11 @@ func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread
 			err = errors.New("internal error, see the log")
 		}
 	}()
-	l, err := compiled(sources, unread)
-	l.refusePrivileged(w.allowed)
-	l.confine(w.only)
-	if err == nil {
-		err = l.wrong()
+	w.compiled = rules.Compile(sources, unread...)
+	if err = rejected(judge.Of(w.compiled, nil, w.policy)); err == nil {
+		err = w.check(ctx, w.compiled)
 	}
-	if err == nil {
-		err = w.check(ctx, l)
-	}
-	w.compiled = l
-	return l.program, err
+	return w.compiled.Program, err
 }
 
 // complaintsOf returns everything that is wrong, one by one.

@@ -83,7 +83,7 @@ func newWatch(path string) (*ruleWatch, *follower, *prometheus.Registry) {
 	f, registry := &follower{}, prometheus.NewRegistry()
 	return &ruleWatch{
 		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) },
-		check: func(context.Context, loading) error { return nil }, follow: f.follow, refuse: f.refuse,
+		check: func(context.Context, *rules.Loaded) error { return nil }, follow: f.follow, refuse: f.refuse,
 		log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
 	}, f, registry
 }

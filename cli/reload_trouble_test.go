@@ -42,7 +42,7 @@ func TestRulesThatCannotBeFollowedYet(t *testing.T) {
 	w, f, metrics := newWatch(file)
 	log, compiled, tries := &logged{}, atomic.Int64{}, make(chan struct{}, 100)
 	w.log = slog.New(slog.NewTextHandler(log, nil))
-	w.check = func(context.Context, loading) error { compiled.Add(1); return nil }
+	w.check = func(context.Context, *rules.Loaded) error { compiled.Add(1); return nil }
 	w.follow = func(ctx context.Context, p *rules.Program) error {
 		tries <- struct{}{}
 		return f.follow(ctx, p)
@@ -85,8 +85,8 @@ func TestPanicOverRules(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
 	w, f, metrics := newWatch(file)
-	w.check = func(_ context.Context, l loading) error {
-		if strings.Contains(string(l.sources[0].Data), "poison") {
+	w.check = func(_ context.Context, l *rules.Loaded) error {
+		if strings.Contains(string(l.Sources[0].Data), "poison") {
 			panic("boom")
 		}
 		return nil

@@ -11,9 +11,8 @@ import (
 
 // renderFlags say what render works on.
 type renderFlags struct {
-	rules     ruleFiles
+	offlineRules
 	resources []string
-	crds      []string
 	observed  []string
 	namespace string
 	output    outputFormat
@@ -42,9 +41,8 @@ is wrong with the rules or a resource, 2 wrong usage, 3 a file cannot be read.`,
 		RunE: func(*cobra.Command, []string) error { return a.render(f) },
 	}
 	flags := cmd.Flags()
-	f.rules.flags(flags)
+	f.flags(flags, asRun)
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin; may be repeated")
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated")
 	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that the cluster is to hold; may be repeated")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of resources that name none")
 	f.output.flag(flags)
@@ -55,19 +53,18 @@ func (a *app) render(f *renderFlags) error {
 	if len(f.resources) == 0 {
 		return misused("no resources: give a file or folder with -r")
 	}
-	if err := once(f.rules.paths, f.resources, f.crds, f.observed); err != nil {
+	if err := once(f.paths, f.resources, f.crds, f.observed); err != nil {
 		return err
 	}
-	program, err := a.load(f.rules)
+	j, err := a.judge(&f.offlineRules)
 	if err != nil {
 		return err
 	}
-	where := search{recursive: f.rules.recursive}
-	kinds, err := a.crds(where, f.crds)
-	if err != nil {
+	if err := rejected(j.verdict); err != nil {
 		return err
 	}
-	r := &renderer{app: a, program: program, kinds: kinds, given: map[rules.Identity]*object{}, made: map[rules.Identity]string{}}
+	where := search{recursive: f.recursive}
+	r := &renderer{app: a, program: j.Program, kinds: j.kinds, given: map[rules.Identity]*object{}, made: map[rules.Identity]string{}}
 	live, err := a.placed(where, f.observed, r.place(f.namespace))
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reconcel/cli/internal/judge"
 	"reconcel/engine"
 	"reconcel/rules/syntax"
 )
@@ -67,13 +68,11 @@ func (a *app) run(s *settings) error {
 	if s.pprof && s.debug.text == off {
 		return misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
 	}
-	rules, err := a.compile(s.rules)
+	rules, err := a.load(s.rules)
 	if err != nil {
 		return err
 	}
-	rules.refusePrivileged(s.allowed)
-	rules.confine(s.only)
-	if err := rules.wrong(); err != nil {
+	if err := rejected(judge.Of(rules, nil, s.policy())); err != nil {
 		return err
 	}
 	log := newLog(a.stderr, s)
@@ -92,7 +91,7 @@ func (a *app) run(s *settings) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	metrics := newMetrics()
-	fitter := &fitter{config: config, log: log, metrics: newRuleMetrics(metrics), namespaces: s.only}
+	fitter := &fitter{config: config, log: log, metrics: newRuleMetrics(metrics), policy: s.policy()}
 	if err := fitter.check(ctx, rules); err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func (a *app) run(s *settings) error {
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
 		Workers: s.workers.n, ReapplyEvery: time.Duration(s.reapply), Metrics: metrics,
-	}, rules.program)
+	}, rules.Program)
 	if err != nil {
 		return failed(err)
 	}
@@ -118,17 +117,17 @@ func (a *app) run(s *settings) error {
 	fitter.tell = machine.TellMisfitRules
 	watch := &ruleWatch{
 		paths: s.rules.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(s.rules) },
-		allowed: s.allowed, only: s.only, check: fitter.check, fitter: fitter, schemas: machine.Schemas(), loaded: rules,
+		policy: s.policy(), check: fitter.check, fitter: fitter, schemas: machine.Schemas(), loaded: rules,
 		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: fitter.metrics,
 	}
-	watching := watch.start(ctx, rules.sources)
+	watching := watch.start(ctx, rules.Sources)
 	debug.start(s.debugHandler(machine.Inspect, &watch.state), cancel)
 	defer debug.stop()
 	defer func() {
 		cancel(nil) // Nothing else ends the watching if the engine fails.
 		watching.Wait()
 	}()
-	log.Info("starting", "version", builtFrom().Version, "files", len(rules.sources), "cluster", config.Host,
+	log.Info("starting", "version", builtFrom().Version, "files", len(rules.Sources), "cluster", config.Host,
 		"namespace", namespace, "listen", server.address())
 	if err := machine.Run(ctx); err != nil {
 		return failed(err)

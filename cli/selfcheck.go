@@ -52,7 +52,7 @@ func (f *fitter) warnOfMissing(ctx context.Context, needed []deploy.Access) {
 		f.log.Debug("permissions not checked", "error", err)
 		return
 	}
-	namespaces := f.namespaces
+	namespaces := f.policy.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/deploy"
+	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
 
@@ -31,7 +32,7 @@ func TestPermissionsHoldUpNothing(t *testing.T) {
 	w, f, _ := newWatch(file)
 	needed := measured{needed: []deploy.Access{{Resource: "pods", Verbs: []string{"list"}}}}
 	w.fitter = &fitter{config: &rest.Config{Host: server.URL}, log: w.log, metrics: w.metrics, last: needed}
-	w.check = func(context.Context, loading) error {
+	w.check = func(context.Context, *rules.Loaded) error {
 		w.fitter.last = needed
 		return nil
 	}
@@ -65,10 +66,7 @@ func TestPermissionsAreAskedWhenThereIsAnAnswer(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 	}))
 	t.Cleanup(server.Close)
-	l, err := compiled([]syntax.Source{{Name: "rules.yaml", Data: []byte(deploymentRule)}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := rules.Compile([]syntax.Source{{Name: "rules.yaml", Data: []byte(deploymentRule)}})
 	f := &fitter{
 		config: &rest.Config{Host: server.URL}, log: slog.New(slog.DiscardHandler),
 		metrics: newRuleMetrics(prometheus.NewRegistry()), last: measured{},

@@ -11,7 +11,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 
+	"reconcel/cli/internal/judge"
 	"reconcel/deploy"
+	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
 	"reconcel/rules/syntax"
 )
@@ -50,15 +52,15 @@ func missing(t *testing.T, text string, namespaces ...string) string {
 		}
 	}))
 	defer server.Close()
-	l, err := compiled([]syntax.Source{{Name: "rules.yaml", Data: []byte(text)}}, nil)
+	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	needs, _ := deploy.Needs(l.program, kindschema.Builtin(), deploy.Usual)
+	needs, _ := deploy.Needs(program, kindschema.Builtin(), deploy.Usual)
 	log := &logged{}
 	f := &fitter{
 		config: &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
-		log:    slog.New(slog.NewTextHandler(log, nil)), namespaces: namespaces,
+		log:    slog.New(slog.NewTextHandler(log, nil)), policy: judge.Policy{Namespaces: namespaces},
 	}
 	f.warnOfMissing(t.Context(), needs.Accesses())
 	return log.text.String()

@@ -9,13 +9,12 @@ import (
 // settings are what run needs to know besides the rules. They are bound to its
 // flags; resolve completes them from the environment and reconcel.yaml.
 type settings struct {
+	policyFlags
 	rules      ruleFiles
-	allowed    kindList
 	kubeconfig string
 	context    string
 	namespace  string
 	name       string
-	only       namespaceList
 	lead       bool
 	confirmed  []string
 	takeOver   []string
@@ -40,12 +39,11 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	s.debug = loopback{off}
 
 	s.rules.flags(flags)
-	s.allowed.flag(flags)
+	s.policyFlags.flags(flags, "follow these namespaces alone, and ask nothing of the cluster as a whole; may be repeated (default: all)")
 	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
 	flags.StringVar(&s.context, "context", "", "context of the kubeconfig (default: its current one)")
 	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
 	flags.StringVar(&s.name, "name", "reconcel", "name of reconcel's own objects; two instances need two names")
-	s.only.flag(flags, "follow these namespaces alone, and ask nothing of the cluster as a whole; may be repeated (default: all)")
 	flags.BoolVar(&s.lead, "leader-elect", true, "hold the Lease of this name and namespace to work, and stand by while another process holds it")
 	flags.StringSliceVar(&s.confirmed, "confirm-removal", nil, "delete the objects of this removed `rule` although this process never had it in its files; may be repeated")
 	flags.StringSliceVar(&s.takeOver, "take-over", nil, "take over the objects of this `installation` (namespace/name), which has stopped; may be repeated")

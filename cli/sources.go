@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"errors"
-
 	"github.com/spf13/pflag"
 
 	"reconcel/rules"
@@ -20,52 +18,13 @@ func (r *ruleFiles) flags(flags *pflag.FlagSet) {
 	recursiveFlag(flags, &r.recursive)
 }
 
-// load compiles the rules. The error holds every complaint about every file,
-// those that cannot be read included.
-func (a *app) load(r ruleFiles) (*rules.Program, error) {
-	l, err := a.compile(r)
-	if err == nil {
-		err = l.wrong()
-	}
-	return l.program, err
-}
-
-// A loading is how far the loading of rules got.
-type loading struct {
-	program    *rules.Program // nil if there are complaints
-	sources    []syntax.Source
-	unread     syntax.Errors // about files that cannot be read
-	complaints syntax.Errors // about what is in the others
-	namespaces namespaceList // to which confine has confined them
-}
-
-// wrong returns all complaints as one error.
-func (l loading) wrong() error {
-	if all := append(l.unread, l.complaints...); len(all) > 0 {
-		return no(all)
-	}
-	return nil
-}
-
-// compile compiles the rules, for those who can do something with complaints.
-func (a *app) compile(r ruleFiles) (loading, error) {
+// load compiles the rules.
+func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
 	if len(r.paths) == 0 {
-		return loading{}, misused("no rules: give a file or folder with -f")
+		return nil, misused("no rules: give a file or folder with -f")
 	}
-	return compiled(a.sources(r))
-}
-
-// compiled compiles rules that have been read, as far as they could be.
-func compiled(sources []syntax.Source, unread syntax.Errors) (l loading, err error) {
-	l.sources, l.unread = sources, unread
-	if len(sources) == 0 {
-		return l, no(unread)
-	}
-	l.program, err = rules.Load(sources)
-	if err != nil && !errors.As(err, &l.complaints) {
-		return l, failed(err)
-	}
-	return l, nil
+	sources, unread := a.sources(r)
+	return rules.Compile(sources, unread...), nil
 }
 
 // sources reads the files, each once however often it is named.

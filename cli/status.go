@@ -151,14 +151,16 @@ func (a *app) status(f *statusFlags, args []string) error {
 	}
 	var kinds []*statusKind
 	if len(f.rules.paths) > 0 {
-		program, err := a.load(f.rules)
-		if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitNo {
-			return failed(exit.err) // 1 would say that something is stalled.
-		}
+		// Whether they fit the cluster does not matter here: run keeps rules that
+		// do not fit any more.
+		loaded, err := a.load(f.rules)
 		if err != nil {
 			return err
 		}
-		kinds = kindsOfProgram(program)
+		if len(loaded.Errors) > 0 {
+			return failed(loaded.Errors) // 1 would say that something is stalled.
+		}
+		kinds = kindsOfProgram(loaded.Program)
 	}
 	config, contextNamespace, err := connection(&f.connection, slog.New(slog.DiscardHandler))
 	if err != nil {

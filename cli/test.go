@@ -12,11 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/rules/syntax"
+	"reconcel/sim"
 	"reconcel/sim/ruletest"
 )
 
 // testFlags say what test works on.
 type testFlags struct {
+	policyFlags
 	paths     []string
 	recursive bool
 	run       string
@@ -55,6 +57,7 @@ usage, 3 a file cannot be read.`,
 	}
 	flags := cmd.Flags()
 	recursiveFlag(flags, &f.recursive)
+	f.flags(flags, asRun)
 	flags.StringVar(&f.run, "run", "", "run only the cases whose names match this `regexp`")
 	flags.BoolVar(&f.update, "update", false, "write the snapshots instead of comparing with them")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every case, what happened in a step that fails, and the expressions that never ran")
@@ -76,7 +79,7 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 	if err != nil {
 		return err
 	}
-	l := &testLoader{app: a, programs: map[string]*tested{}, kinds: map[string]*kindsOrError{}}
+	l := &testLoader{app: a, policy: f.policy(), programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
 	var report ruletest.Report
 	var suites []*ruletest.Suite
 	for _, file := range files {
@@ -93,7 +96,7 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 		}
 	}
 	for _, t := range l.order {
-		report.Cover(t.program, t.coverage)
+		report.Cover(t.Program, t.coverage)
 	}
 	return a.tell(&report, f, l.unread)
 }

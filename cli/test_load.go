@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
@@ -25,25 +26,17 @@ import (
 // once.
 type testLoader struct {
 	app      *app
-	programs map[string]*tested       // by the paths of their rules
-	order    []*tested                // those that can be tested
-	kinds    map[string]*kindsOrError // by the paths of their CRDs and what these lack
-	unread   bool                     // something could not be read
+	policy   judge.Policy
+	programs map[string]*tested    // by the paths of their rules
+	order    []*tested             // those that can be tested
+	kinds    map[string]*sim.Kinds // by the paths of their CRDs and what these lack
+	unread   bool                  // something could not be read
 }
 
 // A tested is a set of rules with what its tests have reached.
 type tested struct {
-	loading
+	*rules.Loaded
 	coverage *rules.Coverage
-	err      error
-}
-
-// kindsOrError are the kinds of a cluster, and the schemas that they are made
-// from.
-type kindsOrError struct {
-	set   *schema.Set
-	kinds *sim.Kinds
-	err   error
 }
 
 // load makes a test file ready to be run.
@@ -67,18 +60,19 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 		l.unread = true
 		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: write rules: with the path of the rules", name)
 	}
-	rules := l.program(ruleFiles)
-	if rules.err != nil {
-		return nil, rules.err
-	}
-	kinds := l.kindsOf(crds, rules.program)
-	if kinds.err != nil {
-		return nil, kinds.err
-	}
-	if err := rules.misfits(kinds.set); err != nil {
+	defined, set, err := l.schemasOf(crds)
+	if err != nil {
 		return nil, err
 	}
-	return file.Prepare(ruletest.Setting{Program: rules.program, Kinds: kinds.kinds, Coverage: rules.coverage, Load: l.reload(kinds.set), Read: l.read})
+	rules, err := l.rules(ruleFiles, set)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := l.kindsOf(crds, defined, set, rules.Program)
+	if err != nil {
+		return nil, err
+	}
+	return file.Prepare(ruletest.Setting{Program: rules.Program, Kinds: kinds, Coverage: rules.coverage, Load: l.reload(set), Read: l.read})
 }
 
 // missing complains about the paths at which there is nothing.
@@ -119,55 +113,48 @@ func from(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// program compiles rules. What is wrong with them is told by the first file that
-// tests them.
-func (l *testLoader) program(paths []string) *tested {
+// rules loads the rules that a test file names, and judges them by its CRDs.
+func (l *testLoader) rules(paths []string, set *schema.Set) (*tested, error) {
 	key := strings.Join(paths, "\n")
 	t := l.programs[key]
 	if t == nil {
-		t = &tested{coverage: &rules.Coverage{}}
-		if t.loading, t.err = l.app.compile(ruleFiles{paths: paths}); t.err == nil {
-			t.err = t.wrong()
+		loaded, err := l.app.load(ruleFiles{paths: paths})
+		if err != nil {
+			return nil, err
 		}
-		if t.err == nil {
+		t = &tested{Loaded: loaded, coverage: &rules.Coverage{}}
+		l.programs[key] = t
+		if t.Program != nil {
 			l.order = append(l.order, t)
 		}
-		l.programs[key] = t
 	}
-	return t
+	return t, rejected(judge.Of(t.Loaded, set, l.policy))
 }
 
-// reload returns what compiles rules that take the place of others in a test.
+// reload returns what loads the rules that replace others in a test.
 func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Program, error) {
 	return func(paths []string) (*rules.Program, error) {
-		next, err := l.app.compile(ruleFiles{paths: paths})
-		if err == nil {
-			err = next.wrong()
+		next, err := l.app.load(ruleFiles{paths: paths})
+		if err != nil {
+			return nil, err
 		}
-		if err == nil {
-			err = next.misfits(set)
-		}
-		return next.program, err
+		return next.Program, rejected(judge.Of(next, set, l.policy))
 	}
 }
 
-// misfits returns what does not fit the schemas of the kinds: rules that run
-// would refuse are not worth a test.
-func (l loading) misfits(set *schema.Set) error {
-	return syntax.Collect(l.sources, l.check(set).Errors).Err()
-}
-
-// kindsOf returns the kinds of Kubernetes and of CRDs. A custom kind of the rules
-// that no CRD describes is there too, and keeps whatever it gets.
-func (l *testLoader) kindsOf(paths []string, program *rules.Program) *kindsOrError {
+// schemasOf returns the kinds of Kubernetes and of CRDs.
+func (l *testLoader) schemasOf(paths []string) (kinds, *schema.Set, error) {
 	defined, err := l.app.crds(search{}, paths)
 	if err != nil {
-		return &kindsOrError{err: err}
+		return defined, nil, err
 	}
 	set, err := defined.schemas()
-	if err != nil {
-		return &kindsOrError{err: err}
-	}
+	return defined, set, err
+}
+
+// kindsOf returns the kinds that a test can use. A custom kind of the rules that
+// no CRD describes is among them, and keeps all fields.
+func (l *testLoader) kindsOf(crds []string, defined kinds, set *schema.Set, program *rules.Program) (*sim.Kinds, error) {
 	var more []runtimeschema.GroupVersionKind
 	for gvk := range ruletest.Used(program) {
 		if set.Kind(gvk) == nil && !rules.BuiltIn(gvk.Group) && defined.crds[gvk.GroupKind()] == nil {
@@ -175,14 +162,15 @@ func (l *testLoader) kindsOf(paths []string, program *rules.Program) *kindsOrErr
 		}
 	}
 	slices.SortFunc(more, func(a, b runtimeschema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
-	key := fmt.Sprint(paths, more)
-	k := l.kinds[key]
-	if k == nil {
-		k = &kindsOrError{set: set}
-		k.kinds, k.err = sim.NewKinds(set, undescribed(more)...)
-		l.kinds[key] = k
+	key := fmt.Sprint(crds, more)
+	if l.kinds[key] == nil {
+		made, err := sim.NewKinds(set, undescribed(more)...)
+		if err != nil {
+			return nil, err
+		}
+		l.kinds[key] = made
 	}
-	return k
+	return l.kinds[key], nil
 }
 
 // undescribed returns kinds of which nothing is known, as a CRD mostly has them.

@@ -6,16 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reconcel/rules/check"
 	"reconcel/rules/schema"
 	"reconcel/rules/syntax"
 )
 
 // validateFlags say what validate works on.
 type validateFlags struct {
-	rules   ruleFiles
-	crds    []string
-	allowed kindList
+	offlineRules
 	strict  bool
 	verbose bool
 }
@@ -42,72 +39,45 @@ Exit code: 0 all rules are right, 1 some are wrong, 2 wrong usage.`,
 		RunE:    func(*cobra.Command, []string) error { return a.validate(f) },
 	}
 	flags := cmd.Flags()
-	f.rules.flags(flags)
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated")
-	f.allowed.flag(flags)
+	f.flags(flags, asRun)
 	flags.BoolVar(&f.strict, "strict", false, "fail on warnings")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say what could not be checked")
 	return cmd
 }
 
 func (a *app) validate(f *validateFlags) error {
-	if err := once(f.rules.paths, f.crds); err != nil {
+	if err := once(f.paths, f.crds); err != nil {
 		return err
 	}
-	l, err := a.compile(f.rules)
+	j, err := a.judge(&f.offlineRules)
 	if err != nil {
 		return err
 	}
-	l.refusePrivileged(f.allowed)
-	if err := a.checkTypes(f, l); err != nil {
-		return err
+	v := j.verdict
+	said := append(v.Errors, marked("warning: ", v.Warnings)...)
+	if f.verbose {
+		said = append(said, marked("note: ", v.Notes)...)
+	}
+	if err := syntax.Collect(j.Sources, said).Report(a.stderr); err != nil {
+		return failed(err)
+	}
+	if f.verbose {
+		a.tellConditionsBlock(v.Unreported)
+	}
+	if len(v.Errors) > 0 || f.strict && len(v.Warnings) > 0 {
+		return &exitError{code: exitNo} // Each has been told.
 	}
 	count := map[string]int{}
-	for _, primary := range l.program.Primaries() {
+	for _, primary := range j.Program.Primaries() {
 		for _, rule := range primary.Rules {
 			count[rule.Pos.File]++
 		}
 	}
 	var b bytes.Buffer
-	for _, source := range l.sources {
+	for _, source := range j.Sources {
 		fmt.Fprintf(&b, "%s: %s ok\n", source.Name, plural(count[source.Name], "rule"))
 	}
 	return a.print(b.Bytes())
-}
-
-// checkTypes holds rules against the schemas of their kinds, those that do not
-// load as far as they can be understood, and says all that is wrong with them.
-func (a *app) checkTypes(f *validateFlags, l loading) error {
-	kinds, err := a.crds(search{recursive: f.rules.recursive}, f.crds)
-	if err != nil {
-		return err
-	}
-	set, err := kinds.schemas()
-	if err != nil {
-		return no(err)
-	}
-	found := l.check(set)
-	said := append(found.Errors, marked("warning: ", found.Warnings)...)
-	if f.verbose {
-		said = append(said, marked("note: ", found.Notes)...)
-	}
-	said = append(said, l.complaints...)
-	if err := append(l.unread, syntax.Collect(l.sources, said)...).Report(a.stderr); err != nil {
-		return failed(err)
-	}
-	if f.verbose {
-		a.tellConditionsBlock(found.Unreported)
-	}
-	if len(l.unread)+len(l.complaints)+len(found.Errors) > 0 || f.strict && len(found.Warnings) > 0 {
-		return &exitError{code: exitNo}
-	}
-	return nil
-}
-
-// check holds rules against schemas.
-func (l loading) check(set *schema.Set) check.Found {
-	file, _ := syntax.Parse(l.sources) // The complaints about that are known.
-	return check.Check(file, set, l.complaints)
 }
 
 // marked puts a word before the messages of complaints.

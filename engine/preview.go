@@ -46,6 +46,8 @@ type PreviewOf struct {
 	// Namespace and Name are those of the installation whose next step it is, as in
 	// Options.
 	Namespace, Name string
+	// Namespaces are as in Options.
+	Namespaces []string
 	// Inventories are the data of the ConfigMaps in which engines of the cluster
 	// remember what their rules made: what a rule no longer renders is pruned.
 	Inventories []map[string]string
@@ -57,7 +59,7 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	s := NewStepper(Surroundings{
 		Client: of.Client, Kinds: of.Kinds, Events: untold{}, Clock: clock.RealClock{}, Queue: unqueued{},
 		Random: func() float64 { return 0.5 }, InFlight: inFlight,
-	}, Options{Log: slog.New(slog.DiscardHandler), Namespace: of.Namespace, Name: of.Name})
+	}, Options{Log: slog.New(slog.DiscardHandler), Namespace: of.Namespace, Name: of.Name, Namespaces: of.Namespaces})
 	former, err := s.engine.inventory.recall(of.Inventories, of.Program)
 	if err != nil {
 		return nil, err

@@ -10,14 +10,26 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// Load parses, checks and compiles rules. Its error is a syntax.Errors that
-// holds every complaint about every source, in file order.
+// Loaded are rules files that have been parsed and compiled once.
+type Loaded struct {
+	Sources []syntax.Source
+	File    *syntax.File  // what could be parsed in spite of the complaints
+	Program *Program      // nil if there are complaints
+	Errors  syntax.Errors // every complaint about every source, in file order
+}
+
+// Load parses and compiles rules. Its error is a syntax.Errors.
 func Load(sources []syntax.Source) (*Program, error) {
+	l := Compile(sources)
+	return l.Program, l.Errors.Err()
+}
+
+// Compile parses and compiles rules, and keeps what it could parse. Errors about
+// files that could not be read precede those about the sources.
+func Compile(sources []syntax.Source, unread ...*syntax.Error) *Loaded {
 	file, err := syntax.Parse(sources)
 	var found syntax.Errors
-	if err != nil && !errors.As(err, &found) {
-		return nil, err
-	}
+	_ = errors.As(err, &found) // Parse returns no other error.
 	l := loader{errs: found, broken: map[string]bool{}, said: map[syntax.Pos]bool{}}
 	for _, e := range found {
 		l.broken[e.Rule] = true
@@ -30,10 +42,11 @@ func Load(sources []syntax.Source) (*Program, error) {
 			p.expressions = append(p.expressions, rule.expressions...)
 		}
 	}
-	if err := syntax.Collect(sources, l.errs).Err(); err != nil {
-		return nil, err
+	loaded := &Loaded{Sources: sources, File: file, Errors: syntax.Collect(sources, slices.Concat(unread, l.errs))}
+	if len(loaded.Errors) == 0 {
+		loaded.Program = p
 	}
-	return p, nil
+	return loaded
 }
 
 // A loader gathers the rules of a program and the complaints about them.

@@ -1,0 +1,75 @@
+// Package judge decides whether rules may run. All commands ask it, so that
+// validate never accepts rules that run rejects.
+package judge
+
+import (
+	"slices"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+	"reconcel/rules/check"
+	"reconcel/rules/schema"
+	"reconcel/rules/syntax"
+)
+
+// A Policy is what an administrator allows the rules of an installation.
+type Policy struct {
+	AllowedKinds []string // privileged kinds that rules may create, such as Node
+	Namespaces   []string // in which reconcel works; none: all
+}
+
+// A Verdict is everything that there is to say about rules.
+type Verdict struct {
+	Errors   syntax.Errors // the rules must not run
+	Warnings syntax.Errors // the rules may fail for some objects
+	Notes    syntax.Errors // what could not be checked
+
+	// Unreported are the kinds of primaries without status.conditions.
+	Unreported []runtimeschema.GroupVersionKind
+}
+
+// Of judges rules. It does not check types if kinds is nil: the cluster that
+// knows the kinds has not been asked yet.
+func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
+	var found check.Found
+	if kinds == nil {
+		kinds = schema.Builtin()
+	} else {
+		found = check.Check(l.File, kinds, l.Errors)
+	}
+	errs, warnings := slices.Concat(l.Errors, found.Errors), found.Warnings
+	if l.Program != nil {
+		p := judged{program: l.Program, kinds: kinds, policy: policy}
+		p.privileges()
+		p.confinement()
+		errs, warnings = append(errs, p.errors...), append(warnings, p.warnings...)
+	}
+	return Verdict{
+		Errors:     syntax.Collect(l.Sources, errs),
+		Warnings:   syntax.Collect(l.Sources, warnings),
+		Notes:      syntax.Collect(l.Sources, found.Notes),
+		Unreported: found.Unreported,
+	}
+}
+
+// judged is a program while a policy is applied to it.
+type judged struct {
+	program  *rules.Program
+	kinds    *schema.Set
+	policy   Policy
+	errors   []*syntax.Error
+	warnings []*syntax.Error
+}
+
+func (p *judged) eachRule(visit func(*rules.Rule)) {
+	for _, primary := range p.program.Primaries() {
+		for _, r := range primary.Rules {
+			visit(r)
+		}
+	}
+}
+
+func (p *judged) reject(at syntax.Pos, rule *rules.Rule, message, hint string) {
+	p.errors = append(p.errors, syntax.NewError(at, rule.Name, message, hint))
+}

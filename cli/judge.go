@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"github.com/spf13/pflag"
+
+	"reconcel/cli/internal/judge"
+	"reconcel/rules"
+	"reconcel/rules/schema"
+)
+
+// policyFlags say what rules are allowed.
+type policyFlags struct {
+	allowed []string
+	only    namespaceList
+}
+
+func (p *policyFlags) flags(flags *pflag.FlagSet, namespaced string) {
+	flags.StringSliceVar(&p.allowed, "allow-kind", nil,
+		"let rules make this `kind`, which gives power over the cluster, like ClusterRole.rbac.authorization.k8s.io; may be repeated")
+	p.only.flag(flags, namespaced)
+}
+
+// asRun is the help of --namespaced where it has no effect but on the judgement.
+const asRun = "reject what run rejects with this flag: what lies outside these namespaces; may be repeated (default: all)"
+
+func (p *policyFlags) policy() judge.Policy {
+	return judge.Policy{AllowedKinds: p.allowed, Namespaces: p.only}
+}
+
+// rejected returns the errors of a verdict, or nil.
+func rejected(v judge.Verdict) error {
+	if len(v.Errors) > 0 {
+		return no(v.Errors)
+	}
+	return nil
+}
+
+// offlineRules are the flags of a command that judges rules without a cluster.
+type offlineRules struct {
+	ruleFiles
+	policyFlags
+	crds []string
+}
+
+func (f *offlineRules) flags(flags *pflag.FlagSet, namespaced string) {
+	f.ruleFiles.flags(flags)
+	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated")
+	f.policyFlags.flags(flags, namespaced)
+}
+
+// A judged is a set of rules with the kinds by which it was judged.
+type judged struct {
+	*rules.Loaded
+	kinds   kinds
+	schemas *schema.Set
+	verdict judge.Verdict
+}
+
+// judge loads rules and CRDs, and judges the rules. It returns no error if they
+// are rejected.
+func (a *app) judge(f *offlineRules) (j judged, err error) {
+	if j.Loaded, err = a.load(f.ruleFiles); err != nil {
+		return j, err
+	}
+	if j.kinds, err = a.crds(search{recursive: f.recursive}, f.crds); err != nil {
+		return j, err
+	}
+	if j.schemas, err = j.kinds.schemas(); err != nil {
+		return j, no(err)
+	}
+	j.verdict = judge.Of(j.Loaded, j.schemas, f.policy())
+	return j, nil
+}
