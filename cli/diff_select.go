@@ -18,6 +18,7 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/engine"
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -168,8 +169,7 @@ func byNamespacedName(a, b *unstructured.Unstructured) int {
 // what a rule made once, of kinds that it does not render any more. Not everybody
 // may read them. Where there is one, the next step is that of its installation.
 func (d *differ) addInventories(ctx context.Context, of *engine.PreviewOf) error {
-	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	list, err := d.cluster.List(ctx, configMaps, "", metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=reconcel"})
+	list, err := d.cluster.List(ctx, inventory.Resource, "", metav1.ListOptions{LabelSelector: inventory.Selector})
 	if apierrors.IsForbidden(err) {
 		d.tell("the inventory of reconcel may not be read: children of kinds that a rule has no more are not looked for")
 		return nil
@@ -178,14 +178,13 @@ func (d *differ) addInventories(ctx context.Context, of *engine.PreviewOf) error
 		return err
 	}
 	for _, u := range list {
-		name, found := strings.CutSuffix(u.GetName(), engine.InventoryName(""))
-		if !found {
+		stored, ok := inventory.Of(u)
+		if !ok {
 			continue
 		}
-		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
-		of.Inventories = append(of.Inventories, data)
+		of.Inventories = append(of.Inventories, stored)
 		if len(of.Inventories) == 1 {
-			of.Namespace, of.Name = u.GetNamespace(), name
+			of.Namespace, of.Name = stored.Namespace, stored.Installation
 		}
 	}
 	return nil

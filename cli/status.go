@@ -16,7 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"reconcel/engine"
+	"reconcel/engine/inventory"
 )
 
 // statusFlags say what status looks at, and how it prints.
@@ -203,7 +203,7 @@ func (a *app) status(f *statusFlags, args []string) error {
 
 // nowhereInstalled says that reconcel has never worked in the cluster.
 var nowhereInstalled = "no installation of reconcel is found in the cluster: there is no ConfigMap with the label " +
-	inventorySelector + " whose name ends with " + engine.InventoryName("")
+	inventory.Selector + " whose name ends with " + inventory.Name("")
 
 // readAll finds out which kinds there are to look at, and looks.
 func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamespace string) error {
@@ -254,17 +254,17 @@ func (r *statusReader) installations(ctx context.Context, q statusQuery, context
 	return all, nil
 }
 
-// inventoried are the kinds of installations.
+// inventoried are the kinds that the rules of installations are for.
 func (r *statusReader) inventoried(all []installation) []*statusKind {
-	var found []engine.InventoriedRule
+	found := kindsByName{}
 	for _, i := range all {
-		inventory, err := engine.ReadInventory(i.inventory)
+		entries, err := i.inventory.Entries()
 		if err != nil {
-			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.namespace, engine.InventoryName(i.name), err)
+			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.namespace, inventory.Name(i.name), err)
 		}
-		found = append(found, inventory...)
+		found.addInventory(entries)
 	}
-	return kindsOfInventory(found)
+	return found.sorted()
 }
 
 // tellStatus prints a report.

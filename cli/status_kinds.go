@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/engine"
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -39,29 +40,32 @@ func kindsOfProgram(program *rules.Program) (all []*statusKind) {
 	return all
 }
 
-// kindsOfInventory are the kinds that the rules of installations are for.
-func kindsOfInventory(found []engine.InventoriedRule) (all []*statusKind) {
-	byKind := map[schema.GroupKind]*statusKind{}
-	add := func(gk schema.GroupKind, rule string) {
-		k := byKind[gk]
-		if k == nil {
-			k = &statusKind{gk: gk}
-			byKind[gk], all = k, append(all, k)
-		}
-		if rule != "" && !slices.Contains(k.rules, rule) {
+// kindsByName collects the kinds of inventories.
+type kindsByName map[schema.GroupKind]*statusKind
+
+func (kinds kindsByName) addInventory(entries map[string]inventory.Entry) {
+	for _, rule := range slices.Sorted(maps.Keys(entries)) {
+		entry := entries[rule]
+		if k := kinds.add(entry.Primary()); !slices.Contains(k.rules, rule) {
 			k.rules = append(k.rules, rule)
 		}
-	}
-	for _, r := range found {
-		add(r.For, r.Name)
-		for _, former := range r.Former {
-			add(former, "") // Its primaries are no longer the rule's, but may be held by it.
+		for _, former := range entry.FormerPrimaries() {
+			kinds.add(former) // Its primaries are no longer the rule's, but may be held by it.
 		}
 	}
-	slices.SortFunc(all, func(a, b *statusKind) int {
+}
+
+func (kinds kindsByName) add(gk schema.GroupKind) *statusKind {
+	if kinds[gk] == nil {
+		kinds[gk] = &statusKind{gk: gk}
+	}
+	return kinds[gk]
+}
+
+func (kinds kindsByName) sorted() []*statusKind {
+	return slices.SortedFunc(maps.Values(kinds), func(a, b *statusKind) int {
 		return cmp.Or(strings.Compare(a.gk.Group, b.gk.Group), strings.Compare(a.gk.Kind, b.gk.Kind))
 	})
-	return all
 }
 
 // find asks the API server for the kind, and how it is reported on.

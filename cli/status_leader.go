@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"reconcel/engine"
+	"reconcel/engine/inventory"
 )
 
 // An installation is what several processes of the same --namespace and --name
 // share.
 type installation struct {
 	namespace, name string
-	inventory       map[string]string // data of its ConfigMap
+	inventory       inventory.Stored
 }
 
 // parseInstallation reads NAMESPACE/NAME.
@@ -40,21 +40,15 @@ func usualInstallations(contextNamespace string) []installation {
 	}
 }
 
-var (
-	configMapResource = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	leaseResource     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-)
-
-// inventorySelector is how the ConfigMaps of run are found.
-const inventorySelector = "app.kubernetes.io/managed-by=reconcel"
+var leaseResource = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
 // findInstallations returns the installations of the cluster, by their
 // inventories. The error is what kept some from being found.
 func (c *liveCluster) findInstallations(ctx context.Context, contextNamespace string) (found []installation, err error) {
-	options := metav1.ListOptions{LabelSelector: inventorySelector}
-	err = eachListed(ctx, c.client.Resource(configMapResource), options, func(u *unstructured.Unstructured) {
-		if name, ok := strings.CutSuffix(u.GetName(), engine.InventoryName("")); ok {
-			found = append(found, installation{u.GetNamespace(), name, inventoryData(u)})
+	options := metav1.ListOptions{LabelSelector: inventory.Selector}
+	err = eachListed(ctx, c.client.Resource(inventory.Resource), options, func(u *unstructured.Unstructured) {
+		if stored, ok := inventory.Of(u); ok {
+			found = append(found, installation{stored.Namespace, stored.Installation, stored})
 		}
 	})
 	if apierrors.IsForbidden(err) {
@@ -68,22 +62,17 @@ func (c *liveCluster) findInstallations(ctx context.Context, contextNamespace st
 	return found, err
 }
 
-func inventoryData(o *unstructured.Unstructured) map[string]string {
-	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
-	return data
-}
-
 // readInstallation reads the inventory of an installation.
 func (c *liveCluster) readInstallation(ctx context.Context, i installation) (installation, error) {
-	name := engine.InventoryName(i.name)
-	o, err := c.read(ctx, configMapResource, i.namespace, name)
+	name := inventory.Name(i.name)
+	o, err := c.read(ctx, inventory.Resource, i.namespace, name)
 	switch {
 	case err != nil:
 		return i, err
 	case o == nil:
 		return i, fmt.Errorf("there is no installation %s/%s: ConfigMap/%s/%s does not exist", i.namespace, i.name, i.namespace, name)
 	}
-	i.inventory = inventoryData(o)
+	i.inventory, _ = inventory.Of(o)
 	return i, nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"reconcel/engine"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -212,15 +212,17 @@ rules:
 }
 
 func TestKindsOfAnInventory(t *testing.T) {
-	found, err := engine.ReadInventory(map[string]string{
+	entries, err := inventory.Stored{Data: map[string]string{
 		"website": `{"for":"Website.web.acme.io","children":[],"former":["Site.web.acme.io"]}`,
 		"also":    `{"for":"Website.web.acme.io","children":[]}`,
-	})
+	}}.Entries()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string][]string{}
-	for _, k := range kindsOfInventory(found) {
+	found := kindsByName{}
+	found.addInventory(entries)
+	for _, k := range found.sorted() {
 		got[k.gk.String()] = k.rules
 	}
 	want := map[string][]string{"Website.web.acme.io": {"also", "website"}, "Site.web.acme.io": nil}

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"reconcel/engine"
+	"reconcel/engine/inventory"
 )
 
 // Options say how an installation is called and how big it is. What is not said
@@ -63,7 +63,7 @@ func (o Options) own() *Permissions {
 	configMaps := resource{path: "configmaps"}
 	const why = "ConfigMap: the inventory of what rules have made"
 	p.need(configMaps, []string{"create"}, why)
-	configMaps.name = engine.InventoryName(o.Name)
+	configMaps.name = inventory.Name(o.Name)
 	p.need(configMaps, []string{"get", "update"}, why)
 	leases := resource{group: "coordination.k8s.io", path: "leases"}
 	const which = "Lease: which of the replicas leads"

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"reconcel/engine/inventory"
 )
 
 // removalSettle is how long a rule must be gone before the deletion of its
@@ -23,31 +25,31 @@ type announcements struct {
 
 type announced struct{ rule, kind string }
 
-func (r *removedRule) announced() announced { return announced{r.name, r.made.For} }
+func announcedOf(r inventory.RemovedRule) announced { return announced{r.Name, r.For} }
 
 // of returns when a removal was announced, or the zero time.
-func (a *announcements) of(r removedRule) time.Time {
+func (a *announcements) of(r inventory.RemovedRule) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.at[r.announced()]
+	return a.at[announcedOf(r)]
 }
 
-func (a *announcements) note(r removedRule, at time.Time) {
+func (a *announcements) note(r inventory.RemovedRule, at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.at == nil {
 		a.at = map[announced]time.Time{}
 	}
-	a.at[r.announced()] = at
+	a.at[announcedOf(r)] = at
 }
 
 // retain forgets the removals that are not due any more: a rule that came back
 // and goes again is announced again.
-func (a *announcements) retain(removed []removedRule) {
+func (a *announcements) retain(removed []inventory.RemovedRule) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for k := range a.at {
-		if !slices.ContainsFunc(removed, func(r removedRule) bool { return r.announced() == k }) {
+		if !slices.ContainsFunc(removed, func(r inventory.RemovedRule) bool { return announcedOf(r) == k }) {
 			delete(a.at, k)
 		}
 	}
@@ -55,20 +57,20 @@ func (a *announcements) retain(removed []removedRule) {
 
 // announce tells people what the removal of a rule is about to delete, and
 // returns how long to wait before that.
-func (e *Engine) announce(ctx context.Context, r removedRule) time.Duration {
+func (e *Engine) announce(ctx context.Context, r inventory.RemovedRule) time.Duration {
 	grace := e.options.RemovalGrace
 	if at := e.announcements.of(r); !at.IsZero() {
 		return max(0, grace-e.clock.Since(at))
 	}
-	e.log.Info("rule removed", "rule", r.name, "kind", r.made.For)
+	e.log.Info("rule removed", "rule", r.Name, "kind", r.For)
 	pause(ctx, min(removalSettle, grace))
 	objects := e.countRemoved(ctx, r)
 	if ctx.Err() != nil || objects == "" {
 		return 0
 	}
-	e.log.Warn("rule removed, deleting its objects", "rule", r.name, "kind", r.made.For, "objects", objects, "delay", grace)
+	e.log.Warn("rule removed, deleting its objects", "rule", r.Name, "kind", r.For, "objects", objects, "delay", grace)
 	e.tellOfRules(reasonRuleRemoved, "Reload", fmt.Sprintf(
-		"rule %q for %s was removed; its objects are deleted in %s (%s). Put the rule back to keep them", r.name, r.made.For, grace, objects))
+		"rule %q for %s was removed; its objects are deleted in %s (%s). Put the rule back to keep them", r.Name, r.For, grace, objects))
 	e.announcements.note(r, e.clock.Now())
 	return grace
 }
@@ -76,11 +78,11 @@ func (e *Engine) announce(ctx context.Context, r removedRule) time.Duration {
 // countRemoved counts the objects that a removed rule has made, by kind, such as
 // "2 ConfigMap, 1 Secret"; "" if there are none. It names kinds that cannot be
 // listed.
-func (e *Engine) countRemoved(ctx context.Context, r removedRule) string {
+func (e *Engine) countRemoved(ctx context.Context, r inventory.RemovedRule) string {
 	s := &removal{engine: e, rule: r}
 	var counts []string
-	for _, text := range r.made.Children {
-		gvk, n := parseKind(text), 0
+	for _, gvk := range r.Kinds() {
+		n := 0
 		err := s.eachChild(ctx, gvk, func(Kind, *object, Request) { n++ })
 		switch {
 		case err != nil:

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -43,7 +44,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 		queue: newQueue(newQueueMetrics(prometheus.NewRegistry())), memories: memories{of: map[Request]*memory{}},
 	}
 	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
-	e.plan.Store(e.route(newPlan(program, past{}, nil)))
+	e.plan.Store(e.route(newPlan(program, inventory.Orphaned{}, nil)))
 	foo := decodeObject(tb, []byte(convergedFoo))
 	foo.fields = unique.Make(`{"f:status":{"f:availableReplicas":{}}}`)
 

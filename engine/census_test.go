@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 	"reconcel/rules/syntax"
 )
@@ -58,7 +59,7 @@ func swap(t *testing.T, e *Engine, change func(string) string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.plan.Store(e.route(newPlan(program, past{}, e.plan.Load().watches)))
+	e.plan.Store(e.route(newPlan(program, inventory.Orphaned{}, e.plan.Load().watches)))
 }
 
 // look does what the rules want of a primary, apart from its status.

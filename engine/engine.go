@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -29,7 +30,7 @@ type Options struct {
 	Log    *slog.Logger // default: slog.Default()
 
 	// Namespace holds the engine's own objects, which Name names: the
-	// inventory is the ConfigMap InventoryName(Name). Defaults: "default" and
+	// inventory is the ConfigMap inventory.Name(Name). Defaults: "default" and
 	// "reconcel".
 	Namespace string
 	Name      string
@@ -103,13 +104,13 @@ type Engine struct {
 
 	memories  memories
 	metrics   *metrics
-	inventory *inventory
+	inventory *inventory.Inventory
 
 	announcements announcements // of deletions that come
 
-	settling    sync.Mutex        // while a verdict is reached
-	toldRefused map[string]string // what people know of refused rules: the key of each, by name
-	toldKept    []keptRule        // that people know of; written by whoever makes a plan
+	settling    sync.Mutex           // while a verdict is reached
+	toldRefused map[string]string    // what people know of refused rules: the key of each, by name
+	toldKept    []inventory.KeptRule // that people know of; written by whoever makes a plan
 
 	candidate   *candidate   // nil: this is the only process
 	leading     bool         // it may write
@@ -168,11 +169,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	if e.candidate != nil {
 		e.watches.running.Go(func() { e.candidate.look(ctx) })
 	}
-	former, read := e.readInventory(ctx)
+	orphaned, read := e.readInventory(ctx)
 	if !read {
 		return nil // Stopped before it began.
 	}
-	pl := e.route(newPlan(e.program, former, nil))
+	pl := e.route(newPlan(e.program, orphaned, nil))
 	for _, w := range pl.watches {
 		e.watches.start(ctx, w)
 	}
@@ -240,13 +241,13 @@ func (e *Engine) say(state string) { e.state.Store(&state) }
 
 // readInventory reads the inventory for as long as it takes: without it nothing
 // may be written.
-func (e *Engine) readInventory(ctx context.Context) (former past, read bool) {
+func (e *Engine) readInventory(ctx context.Context) (orphaned inventory.Orphaned, read bool) {
 	read = e.insist(ctx, func(ctx context.Context) error {
 		var err error
-		former, err = e.inventory.compare(ctx, e.program)
+		orphaned, err = e.inventory.Compare(ctx, e.program)
 		return err
 	})
-	return former, read
+	return orphaned, read
 }
 
 // insist tries what has to succeed before the work begins, and returns false if

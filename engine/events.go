@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"reconcel/engine/inventory"
 )
 
 // EventReporter is the reportingController of all Events of an engine.
@@ -39,7 +41,7 @@ func (e *Engine) TellRefusedRules(note string) { e.tellOfRules(reasonRulesRefuse
 func (e *Engine) TellMisfitRules(note string) { e.tellOfRules(reasonRulesMisfit, "Check", note) }
 
 func (e *Engine) tellOfRules(reason, action, note string) {
-	about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: e.inventory.namespace, Name: e.inventory.name}
+	about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: e.options.Namespace, Name: inventory.Name(e.options.Name)}
 	e.events.Record(about, corev1.EventTypeWarning, reason, action, bounded(note))
 }
 

@@ -88,14 +88,6 @@ func TestSameValue(t *testing.T) {
 	}
 }
 
-func TestInventoryEntryRoundTrip(t *testing.T) {
-	for _, text := range []string{"apps/v1/Deployment", "v1/ConfigMap"} {
-		if got := kindText(parseKind(text)); got != text {
-			t.Errorf("%s came back as %s", text, got)
-		}
-	}
-}
-
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		name, fields, live, desired string

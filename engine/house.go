@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -33,11 +35,11 @@ func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
 		})
 	})
 	do(func() { e.recheck(ctx, pl) })
-	do(func() { e.sweepFinalizers(ctx, pl.former.finalizers) })
-	e.tellKept(pl.former.kept)
-	e.announcements.retain(pl.former.removed)
-	e.metrics.removing.Set(float64(len(pl.former.removed)))
-	for _, r := range pl.former.removed {
+	do(func() { e.sweepFinalizers(ctx, pl.orphaned.Finalizers) })
+	e.tellKept(pl.orphaned.Kept)
+	e.announcements.retain(pl.orphaned.Removed)
+	e.metrics.removing.Set(float64(len(pl.orphaned.Removed)))
+	for _, r := range pl.orphaned.Removed {
 		do(func() { e.sweepRemoved(ctx, pl, r) })
 	}
 	for _, primary := range pl.primaries {
@@ -53,27 +55,40 @@ func (e *Engine) clearKinds(ctx context.Context, pl *plan) {
 	for _, primary := range pl.primaries {
 		for _, r := range primary.Rules {
 			for _, w := range primary.byRule[r] {
-				e.clearKind(ctx, pl.former.children, r, w)
+				e.clearKind(ctx, pl.orphaned.Kinds, r, w)
 			}
 		}
 	}
 }
 
-func (e *Engine) clearKind(ctx context.Context, former map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch) {
+func (e *Engine) clearKind(ctx context.Context, orphaned map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch) {
 	cache := w.cached.Load()
 	if cache == nil || !cache.complete() {
 		return
 	}
-	for i, gvk := range former[r.Name] {
+	for i, gvk := range orphaned[r.Name] {
 		if gvk != w.key.gvk || cache.holds(r.Name) {
 			continue
 		}
-		if err := e.inventory.drop(ctx, r.Name, gvk); err != nil {
+		if err := e.inventory.RemoveKind(ctx, r.Name, gvk); err != nil {
 			e.log.Warn("inventory update failed, will retry", "rule", r.Name, "kind", gvk.Kind, "error", err)
 			return
 		}
 		e.log.Info("orphaned objects of a kind deleted", "rule", r.Name, "kind", gvk.Kind)
-		former[r.Name] = append(former[r.Name][:i:i], former[r.Name][i+1:]...)
+		orphaned[r.Name] = append(orphaned[r.Name][:i:i], orphaned[r.Name][i+1:]...)
 		return
+	}
+}
+
+// tellKept says once of each rule that it is kept, and how to have it removed.
+func (e *Engine) tellKept(kept []inventory.KeptRule) {
+	for _, k := range kept {
+		if slices.Contains(e.toldKept, k) {
+			continue
+		}
+		e.toldKept = append(e.toldKept, k)
+		e.log.Warn("inventory has an unknown rule, keeping its objects and finalizers",
+			"rule", k.Name, "kind", k.Kind, "source", k.Source,
+			"hint", "add the file of the rule; or to remove the rule start with --confirm-removal="+k.Name+"; a second installation needs another --name")
 	}
 }

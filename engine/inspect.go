@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"reconcel/rules/syntax"
 )
 
@@ -56,7 +58,7 @@ func (e *Engine) Inspect() Inspection {
 	for _, pk := range pl.primaries {
 		for n, r := range pk.Rules {
 			i.Rules = append(i.Rules, pk.meters[n].inspect(RuleInspection{
-				Name: r.Name, Pos: r.Pos, Primary: kindText(pk.GVK), Refused: pk.verdict.Load().why(r),
+				Name: r.Name, Pos: r.Pos, Primary: formatKind(pk.GVK), Refused: pk.verdict.Load().why(r),
 			}))
 		}
 	}
@@ -83,7 +85,7 @@ func (m *meter) inspect(r RuleInspection) RuleInspection {
 }
 
 func (w *watch) inspect() (all []WatchInspection) {
-	i := WatchInspection{Kind: kindText(w.key.gvk), Role: w.key.role.String(), Selector: w.key.selector}
+	i := WatchInspection{Kind: formatKind(w.key.gvk), Role: w.key.role.String(), Selector: w.key.selector}
 	c := w.cached.Load()
 	if c == nil {
 		i.Why = w.trouble().Error()
@@ -103,4 +105,8 @@ func (w *watch) inspect() (all []WatchInspection) {
 		all = append(all, part)
 	}
 	return all
+}
+
+func formatKind(gvk schema.GroupVersionKind) string {
+	return gvk.GroupVersion().String() + "/" + gvk.Kind
 }

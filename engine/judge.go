@@ -23,7 +23,7 @@ func (e *Engine) settle(ctx context.Context, pl, old *plan) (err error) {
 		defer func() { old.superseded = err == nil }()
 	}
 	v := e.judge(ctx, pl, nil)
-	if err := e.inventory.extend(ctx, pl.program, v); err != nil {
+	if err := e.inventory.Extend(ctx, pl.program, v.check()); err != nil {
 		return err
 	}
 	e.tellVerdict(v)
@@ -49,7 +49,7 @@ type ruleOf struct {
 // applied. A rule that was not refused before, and whose objects were checked,
 // is not refused now: two processes that start at once would stop each other.
 func (e *Engine) judge(ctx context.Context, pl *plan, before *verdict) *verdict {
-	v := &verdict{refused: map[*rules.Rule]refusedRule{}, takenOver: maps.Clone(pl.former.takenOver), checked: map[*watch]extent{}}
+	v := &verdict{refused: map[*rules.Rule]refusedRule{}, takenOver: maps.Clone(pl.orphaned.TakenOver), checked: map[*watch]extent{}}
 	if v.takenOver == nil {
 		v.takenOver = map[string][]string{}
 	}
@@ -213,7 +213,7 @@ func (e *Engine) reconsider(ctx context.Context, pl *plan) error {
 	}
 	before := pl.verdict.Load()
 	v := e.judge(ctx, pl, before)
-	if err := e.inventory.extend(ctx, pl.program, v); err != nil {
+	if err := e.inventory.Extend(ctx, pl.program, v.check()); err != nil {
 		return err
 	}
 	e.tellVerdict(v)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -18,7 +19,7 @@ const childSelector = rules.LabelRule
 // another program comes another plan.
 type plan struct {
 	program   *rules.Program
-	former    past
+	orphaned  inventory.Orphaned // what its rules have made once, and make no more
 	primaries map[schema.GroupKind]*primaryKind
 	watches   []*watch
 
@@ -47,8 +48,8 @@ type primaryKind struct {
 // newPlan lays out the watches of a program: those that there are already, as
 // far as it needs them, and new ones. former is what its rules have done once
 // and do not do any more.
-func newPlan(program *rules.Program, former past, running []*watch) *plan {
-	pl := &plan{program: program, former: former, primaries: map[schema.GroupKind]*primaryKind{}, unchecked: make(chan struct{}, 1), stop: func() {}}
+func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*watch) *plan {
+	pl := &plan{program: program, orphaned: orphaned, primaries: map[schema.GroupKind]*primaryKind{}, unchecked: make(chan struct{}, 1), stop: func() {}}
 	there, byKey := map[watchKey]*watch{}, map[watchKey]*watch{}
 	for _, w := range running {
 		there[w.key] = w
@@ -81,7 +82,7 @@ func newPlan(program *rules.Program, former past, running []*watch) *plan {
 				}
 				pk.addWatch(r, w)
 			}
-			for _, gvk := range former.children[r.Name] {
+			for _, gvk := range orphaned.Kinds[r.Name] {
 				pk.addWatch(r, share(watchKey{gvk, childSelector, childRole}))
 			}
 			for _, l := range r.Lookups {

@@ -2,19 +2,17 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -48,9 +46,9 @@ type PreviewOf struct {
 	Namespace, Name string
 	// Namespaces are as in Options.
 	Namespaces []string
-	// Inventories are the data of the ConfigMaps in which engines of the cluster
-	// remember what their rules made: what a rule no longer renders is pruned.
-	Inventories []map[string]string
+	// Inventories are those of the cluster: what a rule made once and no longer renders
+	// is pruned.
+	Inventories []inventory.Stored
 }
 
 // NewPreview lists what the rules read. The objects of a Lister are not changed.
@@ -60,11 +58,11 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 		Client: of.Client, Kinds: of.Kinds, Events: untold{}, Clock: clock.RealClock{}, Queue: unqueued{},
 		Random: func() float64 { return 0.5 }, InFlight: inFlight,
 	}, Options{Log: slog.New(slog.DiscardHandler), Namespace: of.Namespace, Name: of.Name, Namespaces: of.Namespaces})
-	former, err := s.engine.inventory.recall(of.Inventories, of.Program)
+	orphaned, err := inventory.Recall(of.Inventories, of.Program)
 	if err != nil {
 		return nil, err
 	}
-	pl := s.engine.route(newPlan(of.Program, former, nil))
+	pl := s.engine.route(newPlan(of.Program, orphaned, nil))
 	for _, w := range pl.watches {
 		list := map[role]func(context.Context, Kind) ([]*unstructured.Unstructured, error){
 			primaryRole: of.List.Primaries, childRole: of.List.Children, lookupRole: of.List.Lookups,
@@ -79,11 +77,11 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	}
 	s.engine.plan.Store(pl) // And nothing is enqueued.
 	v := &Preview{stepper: s}
-	for _, r := range former.removed {
-		v.missing = append(v.missing, r.name)
+	for _, r := range orphaned.Removed {
+		v.missing = append(v.missing, r.Name)
 	}
-	for _, r := range former.kept {
-		v.missing = append(v.missing, r.name)
+	for _, r := range orphaned.Kept {
+		v.missing = append(v.missing, r.Name)
 	}
 	return v, nil
 }
@@ -110,25 +108,6 @@ func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
 	p.memory.unsettled = e.clock.Now().Add(-settle)
 	_, err = p.run(ctx)
 	return p.previewed(), err
-}
-
-// recall returns what rules did before, by all inventories of a cluster: which
-// of them run will use is not known.
-func (inv *inventory) recall(inventories []map[string]string, program *rules.Program) (past, error) {
-	all := past{children: map[string][]schema.GroupVersionKind{}}
-	for _, data := range inventories {
-		_, err := edited(maps.Clone(data), func(entries map[string]inventoryEntry) {
-			former := inv.extended(entries, program, nil)
-			for rule, kinds := range former.children {
-				all.children[rule] = append(all.children[rule], kinds...)
-			}
-			all.removed, all.kept = append(all.removed, former.removed...), append(all.kept, former.kept...)
-		})
-		if err != nil {
-			return past{}, fmt.Errorf("inventory: %w", err)
-		}
-	}
-	return all, nil
 }
 
 // untold drops Events.

@@ -77,12 +77,12 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 
 // replace puts a plan for a program in the place of the one that is active.
 func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
-	former, err := e.inventory.compare(ctx, program)
+	orphaned, err := e.inventory.Compare(ctx, program)
 	if err != nil {
 		return err
 	}
 	old := e.plan.Load()
-	next := e.route(newPlan(program, former, old.watches))
+	next := e.route(newPlan(program, orphaned, old.watches))
 	var fresh []*watch
 	for _, w := range next.watches {
 		if !slices.Contains(old.watches, w) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -32,7 +33,7 @@ func removalBackoff() wait.Backoff {
 
 // sweepRemoved takes away what a removed rule has made, for as long as it
 // takes. What is in the way is logged when it is news.
-func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r removedRule) {
+func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r inventory.RemovedRule) {
 	pause(ctx, e.announce(ctx, r))
 	if ctx.Err() != nil {
 		return
@@ -44,28 +45,28 @@ func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r removedRule) {
 			return false, ctx.Err()
 		}
 		if now := list(problems); now != said && now != "" {
-			e.log.Warn("removal of rule incomplete, will retry", "rule", r.name, "kind", r.made.For, "error", now)
+			e.log.Warn("removal of rule incomplete, will retry", "rule", r.Name, "kind", r.For, "error", now)
 			said = now
 		}
 		return done, nil
 	})
 	if ctx.Err() == nil {
 		e.metrics.removing.Dec()
-		e.log.Info("removal of rule complete", "rule", r.name, "kind", r.made.For)
+		e.log.Info("removal of rule complete", "rule", r.Name, "kind", r.For)
 	}
 }
 
 // clearRemoved takes away what a removed rule has left now. It reports whether
 // there was nothing, and else what is in the way of it.
-func (e *Engine) clearRemoved(ctx context.Context, pl *plan, r removedRule) (done bool, problems []string) {
-	gk := schema.ParseGroupKind(r.made.For)
+func (e *Engine) clearRemoved(ctx context.Context, pl *plan, r inventory.RemovedRule) (done bool, problems []string) {
+	gk := r.Primary()
 	s := &removal{engine: e, rule: r, primary: pl.primaries[gk], paused: map[types.UID]bool{}}
 	// Without the primaries nothing goes: who is paused is to be left alone.
 	if err := s.clearPrimaries(ctx, gk); err != nil {
 		return false, []string{err.Error()}
 	}
-	for _, text := range r.made.Children {
-		if err := s.clearKind(ctx, parseKind(text)); err != nil {
+	for _, gvk := range r.Kinds() {
+		if err := s.clearKind(ctx, gvk); err != nil {
 			s.problem(err.Error())
 		}
 	}
@@ -77,7 +78,7 @@ func (e *Engine) clearRemoved(ctx context.Context, pl *plan, r removedRule) (don
 		// or the next process: the inventory goes on to know the removed rule.
 		return true, nil
 	}
-	if err := e.inventory.cleared(ctx, r); err != nil {
+	if err := e.inventory.RemoveRule(ctx, r); err != nil {
 		return false, []string{err.Error()}
 	}
 	return true, nil
@@ -86,7 +87,7 @@ func (e *Engine) clearRemoved(ctx context.Context, pl *plan, r removedRule) (don
 // A removal is one look at what a removed rule has left.
 type removal struct {
 	engine  *Engine
-	rule    removedRule
+	rule    inventory.RemovedRule
 	primary *primaryKind // nil: no rule is for the kind
 	global  bool         // the primaries have no namespace
 	paused  map[types.UID]bool
@@ -97,7 +98,7 @@ type removal struct {
 }
 
 // writes returns what stands for the rule where something is written for it.
-func (s *removal) writes() *rules.Rule { return s.rule.made.rule(s.rule.name) }
+func (s *removal) writes() *rules.Rule { return s.rule.Rule(s.rule.Name) }
 
 func (s *removal) problem(text string) {
 	if !slices.Contains(s.problems, text) {
@@ -120,7 +121,7 @@ func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error
 		if o.paused() {
 			s.paused[o.GetUID()] = true
 		}
-		if o.patches[PatchManager(s.rule.name)] == (fields{}) {
+		if o.patches[PatchManager(s.rule.Name)] == (fields{}) {
 			return nil
 		}
 		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
@@ -157,7 +158,7 @@ func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, vi
 	if err != nil {
 		return err
 	}
-	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.rule.name})
+	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.rule.Name})
 	return s.engine.eachListed(ctx, k, metav1.ListOptions{LabelSelector: selector.String()}, childRole, func(o *object) error {
 		if owner, ok := s.owner(o); ok {
 			visit(k, o, owner)
@@ -170,13 +171,13 @@ func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, vi
 // to stay. A label is not enough: anybody can write one.
 func (s *removal) owner(o *object) (Request, bool) {
 	owner, ok := o.owner()
-	if !ok || o.rule() != s.rule.name || owner.Kind.String() != s.rule.made.For || !o.belongsTo(owner) || !o.labelled() {
+	if !ok || o.rule() != s.rule.Name || owner.Kind.String() != s.rule.For || !o.belongsTo(owner) || !o.labelled() {
 		return Request{}, false
 	}
-	if s.engine.elsewhere(o, s.rule.made.TakenOver) {
+	if s.engine.elsewhere(o, s.rule.TakenOver) {
 		return Request{}, false
 	}
-	if o.orphan() || slices.Contains(s.rule.made.Orphans, o.child()) {
+	if o.orphan() || slices.Contains(s.rule.Orphans, o.child()) {
 		return Request{}, false
 	}
 	if s.global {
@@ -231,7 +232,7 @@ func (s *removal) delete(ctx context.Context, k Kind, o *object, owner Request) 
 	by := s.engine.writer(s.writes(), owner, k, o.GetNamespace())
 	deleted, err := s.engine.discard(ctx, by, k, o, owner, metav1.DeletePropagationBackground)
 	if deleted != nil {
-		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.name)
+		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.Name)
 	}
 	return err
 }

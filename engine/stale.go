@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -26,52 +25,16 @@ import (
 // sweepInterval is how long until what failed is tried again.
 const sweepInterval = 10 * time.Second
 
-// A staleFinalizer is the finalizer of a rule that is no longer for a kind.
-type staleFinalizer struct {
-	rule string
-	kind string // Kind.group
-}
-
-// staleFinalizers lists what the inventory knows of them.
-func staleFinalizers(entries map[string]inventoryEntry, loaded map[string]bool) (stale []staleFinalizer) {
-	for _, rule := range slices.Sorted(maps.Keys(entries)) {
-		entry := entries[rule]
-		if entry.Finalizer && !loaded[rule] {
-			stale = append(stale, staleFinalizer{rule, entry.For})
-		}
-		for _, kind := range entry.Former {
-			stale = append(stale, staleFinalizer{rule, kind})
-		}
-	}
-	return stale
-}
-
-// swept notes that no object of the kind carries the finalizer any more, unless
-// the rule is about to come back and set it again.
-func (inv *inventory) swept(ctx context.Context, s staleFinalizer) error {
-	return inv.change(ctx, func(entries map[string]inventoryEntry) {
-		entry, ok := entries[s.rule]
-		if r := inv.rule(s.rule); !ok || r != nil && r.GVK.GroupKind().String() == s.kind {
-			return
-		}
-		if entry.For == s.kind {
-			entry.Finalizer = false
-		}
-		entry.Former = slices.DeleteFunc(slices.Clone(entry.Former), func(k string) bool { return k == s.kind })
-		inv.put(entries, s.rule, entry)
-	})
-}
-
 // sweepFinalizers takes the finalizers of removed rules off, for as long as it
 // takes: nobody else would, and the objects could never be deleted. What the
 // rules have made stays.
-func (e *Engine) sweepFinalizers(ctx context.Context, stale []staleFinalizer) {
+func (e *Engine) sweepFinalizers(ctx context.Context, stale []inventory.Finalizer) {
 	e.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) error {
 		for len(stale) > 0 {
 			if err := e.sweepFinalizer(ctx, stale[0]); err != nil {
-				return fmt.Errorf("rule %q, kind %s: %w", stale[0].rule, stale[0].kind, err)
+				return fmt.Errorf("rule %q, kind %s: %w", stale[0].Rule, stale[0].Kind, err)
 			}
-			if err := e.inventory.swept(ctx, stale[0]); err != nil {
+			if err := e.inventory.RemoveFinalizer(ctx, stale[0]); err != nil {
 				return err
 			}
 			stale = stale[1:]
@@ -80,8 +43,8 @@ func (e *Engine) sweepFinalizers(ctx context.Context, stale []staleFinalizer) {
 	})
 }
 
-func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
-	k, err := discover.AnyVersion(ctx, e.kinds, schema.ParseGroupKind(s.kind))
+func (e *Engine) sweepFinalizer(ctx context.Context, s inventory.Finalizer) error {
+	k, err := discover.AnyVersion(ctx, e.kinds, s.Primary())
 	if discover.IsNoKind(err) {
 		return nil // Its objects have gone with it.
 	}
@@ -89,14 +52,14 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s staleFinalizer) error {
 		return err
 	}
 	return e.eachOf(ctx, k, func(o *object) error {
-		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(s.rule)) {
+		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(s.Rule)) {
 			return nil
 		}
-		if err := e.dropFinalizer(ctx, k, o, s.rule); err != nil {
+		if err := e.dropFinalizer(ctx, k, o, s.Rule); err != nil {
 			return err
 		}
 		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
-		e.log.Info("removed the finalizer of a removed rule", "object", subject, "rule", s.rule)
+		e.log.Info("removed the finalizer of a removed rule", "object", subject, "rule", s.Rule)
 		return nil
 	})
 }

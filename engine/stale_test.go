@@ -5,56 +5,11 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
 )
-
-func TestInventoryRemembersFinalizers(t *testing.T) {
-	widget := schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Widget"}
-	rule := func(ordered bool) *rules.Rule { return &rules.Rule{Name: "r", GVK: widget, Ordered: ordered} }
-	none := []string{}
-	for _, c := range []struct {
-		name string
-		old  inventoryEntry
-		rule *rules.Rule
-		want inventoryEntry
-	}{
-		{"a rule that needs none", inventoryEntry{}, rule(false), inventoryEntry{For: "Widget.g", Children: none}},
-		{"one that does", inventoryEntry{}, rule(true), inventoryEntry{For: "Widget.g", Children: none, Finalizer: true}},
-		{"one that does no more", inventoryEntry{For: "Widget.g", Finalizer: true}, rule(false), inventoryEntry{For: "Widget.g", Children: none, Finalizer: true}},
-		{"one that was for another kind", inventoryEntry{For: "Other.g", Finalizer: true}, rule(false),
-			inventoryEntry{For: "Widget.g", Children: none, Former: []string{"Other.g"}}},
-		{"one that is for its old kind again", inventoryEntry{For: "Other.g", Former: []string{"Widget.g"}}, rule(false),
-			inventoryEntry{For: "Widget.g", Children: none, Finalizer: true}},
-		{"one that needs none any more and was for another kind, twice",
-			inventoryEntry{For: "Other.g", Former: []string{"Third.g"}}, rule(false),
-			inventoryEntry{For: "Widget.g", Children: none, Former: []string{"Third.g"}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, _ := merged(c.old, c.rule)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestStaleFinalizers(t *testing.T) {
-	entries := map[string]inventoryEntry{
-		"loaded":  {For: "Widget.g", Finalizer: true},
-		"removed": {For: "Widget.g", Finalizer: true, Former: []string{"Other.g"}},
-		"moved":   {For: "Widget.g", Former: []string{"Other.g"}},
-		"clean":   {For: "Widget.g"},
-	}
-	got := staleFinalizers(entries, map[string]bool{"loaded": true, "moved": true})
-	want := []staleFinalizer{{"moved", "Other.g"}, {"removed", "Widget.g"}, {"removed", "Other.g"}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(staleFinalizer{})); diff != "" {
-		t.Error(diff)
-	}
-}
 
 func TestAbsence(t *testing.T) {
 	gr := schema.GroupResource{Group: "g", Resource: "widgets"}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -20,7 +21,7 @@ import (
 type Stepper struct {
 	engine  *Engine
 	views   []*view
-	removed []removedRule // of which something is left
+	removed []inventory.RemovedRule // of which something is left
 }
 
 // A view is a watch whose events are handed in.
@@ -47,7 +48,7 @@ func NewStepper(s Surroundings, options Options) *Stepper {
 // replaced by others. discover.Kinds that do not exist by now never will.
 func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapshot) error {
 	e := s.engine
-	former, err := e.inventory.compare(ctx, program)
+	orphaned, err := e.inventory.Compare(ctx, program)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 	for _, v := range s.views {
 		running = append(running, v.watch)
 	}
-	pl := e.route(newPlan(program, former, running))
+	pl := e.route(newPlan(program, orphaned, running))
 	for _, w := range pl.watches {
 		if !slices.Contains(running, w) {
 			if err := s.view(ctx, w, now.list); err != nil {
@@ -75,15 +76,15 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 // keepHouse does once what a process tries until it succeeds.
 func (s *Stepper) keepHouse(ctx context.Context, pl *plan) error {
 	e := s.engine
-	for _, stale := range pl.former.finalizers {
+	for _, stale := range pl.orphaned.Finalizers {
 		if err := e.sweepFinalizer(ctx, stale); err != nil {
 			return err
 		}
-		if err := e.inventory.swept(ctx, stale); err != nil {
+		if err := e.inventory.RemoveFinalizer(ctx, stale); err != nil {
 			return err
 		}
 	}
-	s.removed = pl.former.removed
+	s.removed = pl.orphaned.Removed
 	s.clearRemoved(ctx)
 	for _, primary := range pl.primaries {
 		if primary.mayHaveLeavers() {
@@ -219,7 +220,7 @@ func (s *Stepper) Tidy(ctx context.Context) {
 
 // clearRemoved takes away once what removed rules have left.
 func (s *Stepper) clearRemoved(ctx context.Context) {
-	s.removed = slices.DeleteFunc(slices.Clone(s.removed), func(r removedRule) bool {
+	s.removed = slices.DeleteFunc(slices.Clone(s.removed), func(r inventory.RemovedRule) bool {
 		done, _ := s.engine.clearRemoved(ctx, s.engine.plan.Load(), r)
 		return done
 	})

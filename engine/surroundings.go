@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -67,7 +68,10 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 		activity: newActivity(options.Log), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,
 		memories:     memories{of: map[Request]*memory{}},
-		inventory:    newInventory(s.Client, options),
+		inventory: inventory.New(s.Client, inventory.Options{
+			Namespace: options.Namespace, Installation: options.Name, FieldManager: FieldManager,
+			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval,
+		}),
 	}
 	e.metrics = newMetrics(options.Metrics, e.queue.Len)
 	options.Metrics.MustRegister(census{e.plan.Load})

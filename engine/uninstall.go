@@ -10,12 +10,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -44,13 +44,17 @@ func Uninstall(ctx context.Context, options Options, what Uninstallation) error 
 	if err := u.standsStill(ctx); err != nil {
 		return err
 	}
-	entries, err := u.engine.inventory.read(ctx)
+	entries, found, err := u.engine.inventory.Entries(ctx)
 	if err != nil {
 		return err
 	}
+	own := inventory.Name(options.Name)
+	if !found {
+		return fmt.Errorf("there is no inventory ConfigMap/%s/%s: check --namespace and --name; the installation may already be gone", options.Namespace, own)
+	}
 	for _, rule := range slices.Sorted(maps.Keys(entries)) {
 		for _, made := range append(slices.Clone(entries[rule].Earlier), entries[rule]) {
-			u.note(u.uninstallRule(ctx, removedRule{rule, made}))
+			u.note(u.uninstallRule(ctx, inventory.RemovedRule{Name: rule, Entry: made}))
 		}
 	}
 	if len(u.problems) > 0 {
@@ -59,25 +63,7 @@ func Uninstall(ctx context.Context, options Options, what Uninstallation) error 
 	e := u.engine
 	return errors.Join(
 		u.deleteOwn(ctx, "Lease", e.client.Resource(leases).Namespace(options.Namespace), options.Name),
-		u.deleteOwn(ctx, "ConfigMap", e.inventory.client, e.inventory.name))
-}
-
-// read returns the entries of an inventory that has to exist.
-func (inv *inventory) read(ctx context.Context) (entries map[string]inventoryEntry, err error) {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	stored, err := inv.client.Get(ctx, inv.name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no inventory ConfigMap/%s/%s: check --namespace and --name; the installation may already be gone", inv.namespace, inv.name)
-	}
-	if err == nil {
-		data, _, _ := unstructured.NestedStringMap(stored.Object, "data")
-		_, err = edited(data, func(found map[string]inventoryEntry) { entries = found })
-	}
-	if err != nil {
-		return nil, fmt.Errorf("inventory ConfigMap/%s/%s: %w", inv.namespace, inv.name, err)
-	}
-	return entries, nil
+		u.deleteOwn(ctx, "ConfigMap", e.client.Resource(inventory.Resource).Namespace(options.Namespace), own))
 }
 
 // An uninstaller is one run of Uninstall.
@@ -109,34 +95,33 @@ func (u *uninstaller) standsStill(ctx context.Context) error {
 
 // uninstallRule takes back what one rule has left for one kind of primary. The
 // finalizers go last: without them nobody would know of children that stay.
-func (u *uninstaller) uninstallRule(ctx context.Context, r removedRule) error {
+func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule) error {
 	var errs []error
 	paused := map[types.UID]bool{}
 	if u.DeleteChildren {
-		errs = append(errs, u.eachPrimary(ctx, r.made.For, func(k Kind, o *object) error {
+		errs = append(errs, u.eachPrimary(ctx, r.Primary(), func(k Kind, o *object) error {
 			paused[o.GetUID()] = o.paused()
-			return u.unpatch(ctx, r.name, k, o)
+			return u.unpatch(ctx, r.Name, k, o)
 		}))
-		for _, text := range r.made.Children {
-			errs = append(errs, u.deleteChildren(ctx, r, parseKind(text), paused))
+		for _, gvk := range r.Kinds() {
+			errs = append(errs, u.deleteChildren(ctx, r, gvk, paused))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("rule %q: %w", r.name, err)
+		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
-	for _, kind := range append([]string{r.made.For}, r.made.Former...) {
-		errs = append(errs, u.eachPrimary(ctx, kind, func(k Kind, o *object) error { return u.release(ctx, r.name, k, o) }))
+	for _, gk := range append([]schema.GroupKind{r.Primary()}, r.FormerPrimaries()...) {
+		errs = append(errs, u.eachPrimary(ctx, gk, func(k Kind, o *object) error { return u.release(ctx, r.Name, k, o) }))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("rule %q: %w", r.name, err)
+		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
 	return nil
 }
 
-// eachPrimary visits all objects of a kind, given as Kind.group. Of a kind that is
-// gone there are none.
-func (u *uninstaller) eachPrimary(ctx context.Context, kind string, visit func(Kind, *object) error) error {
-	k, err := discover.AnyVersion(ctx, u.engine.kinds, schema.ParseGroupKind(kind))
+// eachPrimary visits all objects of a kind. A kind that is gone has none.
+func (u *uninstaller) eachPrimary(ctx context.Context, gk schema.GroupKind, visit func(Kind, *object) error) error {
+	k, err := discover.AnyVersion(ctx, u.engine.kinds, gk)
 	if discover.IsNoKind(err) {
 		return nil
 	}
@@ -191,7 +176,7 @@ func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *objec
 
 // deleteChildren deletes the children of one kind that a rule has made under the
 // mark of this installation, with the rights of whoever uninstalls.
-func (u *uninstaller) deleteChildren(ctx context.Context, r removedRule, gvk schema.GroupVersionKind, paused map[types.UID]bool) error {
+func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRule, gvk schema.GroupVersionKind, paused map[types.UID]bool) error {
 	var errs []error
 	s := &removal{engine: u.engine, rule: r}
 	err := s.eachChild(ctx, gvk, func(k Kind, o *object, owner Request) {
@@ -207,7 +192,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r removedRule, gvk sch
 			return
 		}
 		if !u.DryRun {
-			by := u.engine.writer(&rules.Rule{Name: r.name}, owner, k, o.GetNamespace())
+			by := u.engine.writer(&rules.Rule{Name: r.Name}, owner, k, o.GetNamespace())
 			if _, err := u.engine.discard(ctx, by, k, o, owner, metav1.DeletePropagationBackground); err != nil {
 				errs = append(errs, fmt.Errorf("delete %s: %w", subject, err))
 				return

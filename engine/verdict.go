@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -102,6 +103,11 @@ func (v *verdict) refusesAll(pk *primaryKind) bool {
 // refusesAny reports whether nothing is done for some rule of the kind.
 func (v *verdict) refusesAny(pk *primaryKind) bool {
 	return v != nil && len(v.refused) > 0 && slices.ContainsFunc(pk.Rules, v.refuses)
+}
+
+// check is what the inventory needs to know of a verdict.
+func (v *verdict) check() inventory.Check {
+	return inventory.Check{Refuses: v.refuses, TakenOver: v.takenOver}
 }
 
 // unjudged reports whether a rule has to wait until its objects were checked, and

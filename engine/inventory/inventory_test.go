@@ -1,8 +1,7 @@
-package engine
+package inventory
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -31,8 +30,8 @@ func programOf(t *testing.T, more string, kinds ...string) *rules.Program {
 }
 
 // inventoryFrom returns the inventory of a process whose rules come from a source.
-func inventoryFrom(client dynamic.Interface, source string, confirmed ...string) *inventory {
-	return newInventory(client, Options{Source: source, ConfirmRemoval: confirmed, Log: slog.New(slog.DiscardHandler)}.withDefaults())
+func inventoryFrom(client dynamic.Interface, source string, confirmed ...string) *Inventory {
+	return New(client, Options{Namespace: "default", Installation: "reconcel", Source: source, ConfirmRemoval: confirmed})
 }
 
 // TestInventoryKeepsWhatIsComing lets what is done for the old rules come to its
@@ -40,46 +39,46 @@ func inventoryFrom(client dynamic.Interface, source string, confirmed ...string)
 func TestInventoryKeepsWhatIsComing(t *testing.T) {
 	ctx := t.Context()
 	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
-	extend := func(p *rules.Program) past {
+	extend := func(p *rules.Program) Orphaned {
 		t.Helper()
-		former, err := inv.compare(ctx, p)
+		orphaned, err := inv.Compare(ctx, p)
 		if err == nil {
-			err = inv.extend(ctx, p, nil)
+			err = inv.Extend(ctx, p, Check{})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return former
+		return orphaned
 	}
-	stored := func() (entry inventoryEntry) {
+	stored := func() (entry Entry) {
 		t.Helper()
-		err := inv.change(ctx, func(entries map[string]inventoryEntry) { entry = entries["r"] })
+		err := inv.change(ctx, func(entries map[string]Entry) { entry = entries["r"] })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return entry
 	}
 	secret := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	sweep := func(s staleFinalizer) {
+	sweep := func(s Finalizer) {
 		t.Helper()
-		if err := inv.swept(ctx, s); err != nil {
+		if err := inv.RemoveFinalizer(ctx, s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	drop := func() {
 		t.Helper()
-		if err := inv.drop(ctx, "r", secret); err != nil {
+		if err := inv.RemoveKind(ctx, "r", secret); err != nil {
 			t.Fatal(err)
 		}
 	}
 	both := programOf(t, "  teardown: ordered\n", "ConfigMap", "Secret")
 	extend(both)
-	if former := extend(programOf(t, "", "ConfigMap")); !slices.Contains(former.children["r"], secret) {
-		t.Fatalf("the former kinds are %v", former.children)
+	if orphaned := extend(programOf(t, "", "ConfigMap")); !slices.Contains(orphaned.Kinds["r"], secret) {
+		t.Fatalf("the former kinds are %v", orphaned.Kinds)
 	}
 	extend(both)
 	drop()
-	sweep(staleFinalizer{"r", "Widget.g"})
+	sweep(Finalizer{"r", "Widget.g"})
 	if got := stored(); strings.Join(got.Children, " ") != "v1/ConfigMap v1/Secret" || !got.Finalizer {
 		t.Errorf("of what the rule is about to do there is %+v", got)
 	}
@@ -89,10 +88,10 @@ func TestInventoryKeepsWhatIsComing(t *testing.T) {
 		t.Errorf("after the kind has gone there is %+v", got)
 	}
 	none := &rules.Program{}
-	if former := extend(none); len(former.finalizers) != 1 {
-		t.Fatalf("the finalizers to be swept are %v", former.finalizers)
+	if orphaned := extend(none); len(orphaned.Finalizers) != 1 {
+		t.Fatalf("the finalizers to be swept are %v", orphaned.Finalizers)
 	}
-	sweep(staleFinalizer{"r", "Widget.g"})
+	sweep(Finalizer{"r", "Widget.g"})
 	if got := stored(); got.Finalizer {
 		t.Errorf("after the finalizer has been swept there is %+v", got)
 	}
@@ -103,45 +102,45 @@ func TestInventoryKeepsWhatIsComing(t *testing.T) {
 func TestInventoryOfARemovedRule(t *testing.T) {
 	ctx := t.Context()
 	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
-	extend := func(p *rules.Program) past {
+	extend := func(p *rules.Program) Orphaned {
 		t.Helper()
-		former, err := inv.compare(ctx, p)
+		orphaned, err := inv.Compare(ctx, p)
 		if err == nil {
-			err = inv.extend(ctx, p, nil)
+			err = inv.Extend(ctx, p, Check{})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return former
+		return orphaned
 	}
-	forget := func(r removedRule) (entry inventoryEntry, ok bool) {
+	forget := func(r RemovedRule) (entry Entry, ok bool) {
 		t.Helper()
-		if err := inv.cleared(ctx, r); err != nil {
+		if err := inv.RemoveRule(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		if err := inv.change(ctx, func(entries map[string]inventoryEntry) { entry, ok = entries["r"] }); err != nil {
+		if err := inv.change(ctx, func(entries map[string]Entry) { entry, ok = entries["r"] }); err != nil {
 			t.Fatal(err)
 		}
 		return entry, ok
 	}
 	rule, none := programOf(t, "  teardown: ordered\n  onRuleRemoval: delete\n", "ConfigMap"), &rules.Program{}
 	extend(rule)
-	former := extend(none)
-	if len(former.removed) != 1 {
-		t.Fatalf("removed are %v", former.removed)
+	orphaned := extend(none)
+	if len(orphaned.Removed) != 1 {
+		t.Fatalf("removed are %v", orphaned.Removed)
 	}
 	extend(rule)
-	if entry, _ := forget(former.removed[0]); !entry.Delete || len(entry.Children) != 1 {
+	if entry, _ := forget(orphaned.Removed[0]); !entry.Delete || len(entry.Children) != 1 {
 		t.Errorf("after the rule has come back there is %+v", entry)
 	}
 	extend(none)
-	if entry, _ := forget(former.removed[0]); entry.Delete || len(entry.Children) > 0 || !entry.Finalizer {
+	if entry, _ := forget(orphaned.Removed[0]); entry.Delete || len(entry.Children) > 0 || !entry.Finalizer {
 		t.Errorf("while its finalizer is not off yet there is %+v", entry)
 	}
-	if err := inv.swept(ctx, staleFinalizer{"r", "Widget.g"}); err != nil {
+	if err := inv.RemoveFinalizer(ctx, Finalizer{"r", "Widget.g"}); err != nil {
 		t.Fatal(err)
 	}
-	if entry, ok := forget(former.removed[0]); ok {
+	if entry, ok := forget(orphaned.Removed[0]); ok {
 		t.Errorf("in the end there is %+v", entry)
 	}
 }
