@@ -10,7 +10,7 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // Who pastes the block into a CRD that has none of it has conditions, with keys
@@ -36,7 +36,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := []syntax.Source{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" +
+	sources := []source.File{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" +
 		"- {name: website, for: {apiVersion: web.acme.io/v1, kind: Website}, conditions: [{type: Open, when: 'true', reason: Open, message: open}]}\n")}}
 	if found := judge.Of(rules.Compile(sources), set, judge.Policy{}); len(found.Errors)+len(found.Warnings) > 0 {
 		t.Errorf("errors %v, warnings %v", found.Errors, found.Warnings)

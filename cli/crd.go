@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // crdKind is the only kind of definition that current clusters take.
@@ -124,7 +124,7 @@ func (k kinds) complete(o *object) (dropped []string, err error) {
 
 // meant returns what a misspelt word may have meant, to go behind it.
 func meant(word string, options []string) string {
-	if near := syntax.Nearest(word, options); near != "" {
+	if near := source.Nearest(word, options); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/deploy"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // deployFlags say what rbac and manifests work on.
@@ -170,9 +170,9 @@ func (a *app) needs(f *deployFlags) (*deployable, error) {
 	}
 	permissions, complaints := deploy.Needs(j.Program, j.schemas, admission)
 	if len(complaints) > 0 {
-		return nil, no(syntax.Collect(j.Sources, complaints))
+		return nil, no(source.Collect(j.Sources, complaints))
 	}
-	if err := syntax.Errors(marked("warning: ", j.verdict.Warnings)).Report(a.stderr); err != nil {
+	if err := source.Errors(marked("warning: ", j.verdict.Warnings)).Report(a.stderr); err != nil {
 		return nil, failed(err)
 	}
 	return &deployable{judged: j, permissions: permissions}, nil

@@ -15,7 +15,7 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 )
 
@@ -72,7 +72,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 			want: []string{"is paused by its annotation reconcel.dev/paused"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(before + test.rule)}})
+			program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(before + test.rule)}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // The exit codes, which scripts rely on.
@@ -56,7 +56,7 @@ func (a *app) conclude(cmd *cobra.Command, err error) int {
 	if !errors.As(err, &exit) {
 		exit = &exitError{exitUsage, err}
 	}
-	var report syntax.Errors
+	var report source.Errors
 	switch {
 	case errors.As(exit.err, &report):
 		_ = report.Report(a.stderr)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // clusterKinds are the kinds of Kubernetes' own groups that do not live in a
@@ -69,7 +69,7 @@ func (k kinds) place(o *object, namespace string) {
 // it. Name and group are compared each for itself: a long group would make any
 // two of its kinds alike.
 func meantKind(gk schema.GroupKind, known []schema.GroupKind) string {
-	near := func(a, b string) bool { return a == b || syntax.Nearest(a, []string{b}) == b }
+	near := func(a, b string) bool { return a == b || source.Nearest(a, []string{b}) == b }
 	for _, k := range known {
 		if near(gk.Kind, k.Kind) && near(gk.Group, k.Group) {
 			return fmt.Sprintf(" (did you mean %s?)", k)

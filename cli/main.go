@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // Main runs the command that the process was started with and returns its exit
@@ -76,7 +76,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := syntax.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	if near := source.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 		return misused("%w (did you mean --%s?)", err, near)
 	}
 	return misused("%w", err)

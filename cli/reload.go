@@ -22,7 +22,7 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/engine/discover"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // How often the rules are read again. What has changed is read once more a
@@ -43,7 +43,7 @@ const rulesRecheck = 30 * time.Second
 // system's own news only make it look sooner.
 type ruleWatch struct {
 	paths   []string
-	read    func() ([]syntax.Source, syntax.Errors)
+	read    func() ([]source.File, source.Errors)
 	policy  judge.Policy
 	check   func(context.Context, *rules.Loaded) error // against the kinds of the cluster
 	follow  func(context.Context, *rules.Program) error
@@ -70,7 +70,7 @@ type ruleWatch struct {
 // A digest tells two sets of files apart.
 type digest [sha256.Size]byte
 
-func digestOf(sources []syntax.Source, unread syntax.Errors) (d digest) {
+func digestOf(sources []source.File, unread source.Errors) (d digest) {
 	h := sha256.New()
 	part := func(b []byte) {
 		_ = binary.Write(h, binary.BigEndian, int64(len(b))) // A hash takes everything.
@@ -88,7 +88,7 @@ func digestOf(sources []syntax.Source, unread syntax.Errors) (d digest) {
 
 // start watches until ctx ends; the group is done when nothing is watched any
 // more. What is followed already are the rules in these files.
-func (w *ruleWatch) start(ctx context.Context, followed []syntax.Source) *sync.WaitGroup {
+func (w *ruleWatch) start(ctx context.Context, followed []source.File) *sync.WaitGroup {
 	w.followed(digestOf(followed, nil))
 	var watching sync.WaitGroup
 	watching.Go(func() { w.run(ctx) })
@@ -254,7 +254,7 @@ func (w *ruleWatch) followed(now digest) {
 
 // compile compiles rules of which nothing may be wrong. A mistake of ours in it
 // must not end what the last good rules do.
-func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread syntax.Errors) (program *rules.Program, err error) {
+func (w *ruleWatch) compile(ctx context.Context, sources []source.File, unread source.Errors) (program *rules.Program, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.log.Error("panic", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
@@ -270,7 +270,7 @@ func (w *ruleWatch) compile(ctx context.Context, sources []syntax.Source, unread
 
 // complaintsOf returns everything that is wrong, one by one.
 func complaintsOf(err error) []error {
-	if all, ok := errors.AsType[syntax.Errors](err); ok {
+	if all, ok := errors.AsType[source.Errors](err); ok {
 		return all.Unwrap()
 	}
 	return []error{err}

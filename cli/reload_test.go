@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A follower is what follows the rules that a ruleWatch finds to be right.
@@ -82,7 +82,7 @@ func newWatch(path string) (*ruleWatch, *follower, *prometheus.Registry) {
 	a := &app{stderr: os.Stderr}
 	f, registry := &follower{}, prometheus.NewRegistry()
 	return &ruleWatch{
-		paths: files.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(files) },
+		paths: files.paths, read: func() ([]source.File, source.Errors) { return a.sources(files) },
 		check: func(context.Context, *rules.Loaded) error { return nil }, follow: f.follow, refuse: f.refuse,
 		log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
 	}, f, registry

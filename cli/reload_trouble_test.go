@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A logged is what was logged.
@@ -133,7 +133,7 @@ func TestBusyFolder(t *testing.T) {
 	write(t, filepath.Join(folder, "rules.yaml"), named("a"))
 	w, f, _ := newWatch(folder)
 	reads, read := atomic.Int64{}, w.read
-	w.read = func() ([]syntax.Source, syntax.Errors) { reads.Add(1); return read() }
+	w.read = func() ([]source.File, source.Errors) { reads.Add(1); return read() }
 	startWatch(t, w)
 	started := time.Now()
 	for i := range 2000 {

@@ -12,7 +12,7 @@ import (
 
 	"reconcel/cli/internal/judge"
 	"reconcel/engine"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -116,7 +116,7 @@ func (a *app) run(s *settings) error {
 	defer server.stop()
 	fitter.tell = machine.TellMisfitRules
 	watch := &ruleWatch{
-		paths: s.rules.paths, read: func() ([]syntax.Source, syntax.Errors) { return a.sources(s.rules) },
+		paths: s.rules.paths, read: func() ([]source.File, source.Errors) { return a.sources(s.rules) },
 		policy: s.policy(), check: fitter.check, fitter: fitter, schemas: machine.Schemas(), loaded: rules,
 		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: fitter.metrics,
 	}

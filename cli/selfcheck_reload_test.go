@@ -15,7 +15,7 @@ import (
 
 	"reconcel/deploy"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // TestPermissionsHoldUpNothing has an API server that never says what is allowed.
@@ -66,7 +66,7 @@ func TestPermissionsAreAskedWhenThereIsAnAnswer(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 	}))
 	t.Cleanup(server.Close)
-	l := rules.Compile([]syntax.Source{{Name: "rules.yaml", Data: []byte(deploymentRule)}})
+	l := rules.Compile([]source.File{{Name: "rules.yaml", Data: []byte(deploymentRule)}})
 	f := &fitter{
 		config: &rest.Config{Host: server.URL}, log: slog.New(slog.DiscardHandler),
 		metrics: newRuleMetrics(prometheus.NewRegistry()), last: measured{},

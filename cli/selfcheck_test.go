@@ -15,7 +15,7 @@ import (
 	"reconcel/deploy"
 	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 const deploymentRule = `apiVersion: reconcel.dev/v1alpha1
@@ -52,7 +52,7 @@ func missing(t *testing.T, text string, namespaces ...string) string {
 		}
 	}))
 	defer server.Close()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(text)}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

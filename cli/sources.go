@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // ruleFiles are the rules files that a command works on.
@@ -28,11 +28,11 @@ func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
 }
 
 // sources reads the files, each once however often it is named.
-func (a *app) sources(r ruleFiles) (sources []syntax.Source, complaints syntax.Errors) {
+func (a *app) sources(r ruleFiles) (sources []source.File, complaints source.Errors) {
 	isRules := func(file string) bool { return !isTest(file) } // People keep tests beside what they test.
 	where := search{extensions: []string{".yaml", ".yml"}, recursive: r.recursive, only: isRules}
 	complain := func(name string, err error) {
-		complaints = append(complaints, syntax.NewError(syntax.Pos{File: name}, "", "cannot be read: "+err.Error(), ""))
+		complaints = append(complaints, source.NewError(source.Pos{File: name}, "", "cannot be read: "+err.Error(), ""))
 	}
 	seen := map[string]bool{}
 	for _, path := range r.paths {
@@ -50,7 +50,7 @@ func (a *app) sources(r ruleFiles) (sources []syntax.Source, complaints syntax.E
 				complain(name, err)
 				continue
 			}
-			sources = append(sources, syntax.Source{Name: name, Data: data})
+			sources = append(sources, source.File{Name: name, Data: data})
 		}
 	}
 	return sources, complaints

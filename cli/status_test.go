@@ -17,7 +17,7 @@ import (
 
 	"reconcel/engine/inventory"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // now is when the tests of status look.
@@ -185,7 +185,7 @@ func TestJSONOfStatus(t *testing.T) {
 
 // With rules at hand, what none of them selects is nobody's trouble.
 func TestResourcesThatNoRuleSelects(t *testing.T) {
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(`
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(`
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/sim/ruletest"
 )
@@ -130,7 +130,7 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 
 // complain prints what is wrong with a file.
 func (a *app) complain(err error) {
-	var report syntax.Errors
+	var report source.Errors
 	if errors.As(err, &report) {
 		_ = report.Report(a.stderr)
 		return

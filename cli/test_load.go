@@ -17,7 +17,7 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/sim/ruletest"
 )
@@ -46,13 +46,13 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 		l.unread = true
 		return nil, fmt.Errorf("%s: cannot be read: %w", name, err)
 	}
-	source, dir := syntax.Source{Name: name, Data: data}, filepath.Dir(name)
-	file, err := ruletest.Parse(source)
+	tests, dir := source.File{Name: name, Data: data}, filepath.Dir(name)
+	file, err := ruletest.Parse(tests)
 	if err != nil {
 		return nil, err
 	}
 	missing := l.missing(dir, append(slices.Clone(file.Rules), file.CRDs...))
-	if err := syntax.Collect([]syntax.Source{source}, missing).Err(); err != nil {
+	if err := source.Collect([]source.File{tests}, missing).Err(); err != nil {
 		return nil, err
 	}
 	ruleFiles, crds := beside(dir, file.Rules, "rules.yaml"), beside(dir, file.CRDs, "crds", "crd.yaml")
@@ -76,12 +76,12 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 }
 
 // missing complains about the paths at which there is nothing.
-func (l *testLoader) missing(dir string, written []syntax.String) (wrong []*syntax.Error) {
+func (l *testLoader) missing(dir string, written []source.String) (wrong []*source.Error) {
 	for _, w := range written {
 		path := from(dir, w.Value)
 		if _, err := os.Stat(path); err != nil {
 			l.unread = true
-			wrong = append(wrong, syntax.NewError(w.Pos, "", fmt.Sprintf("%s: cannot be read: %v", path, cause(err)), ""))
+			wrong = append(wrong, source.NewError(w.Pos, "", fmt.Sprintf("%s: cannot be read: %v", path, cause(err)), ""))
 		}
 	}
 	return wrong
@@ -89,7 +89,7 @@ func (l *testLoader) missing(dir string, written []syntax.String) (wrong []*synt
 
 // beside returns the paths that a test file names, or else those of the usual
 // names that there are beside it.
-func beside(dir string, written []syntax.String, usual ...string) (paths []string) {
+func beside(dir string, written []source.String, usual ...string) (paths []string) {
 	for _, w := range written {
 		paths = append(paths, from(dir, w.Value))
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // validateFlags say what validate works on.
@@ -58,7 +58,7 @@ func (a *app) validate(f *validateFlags) error {
 	if f.verbose {
 		said = append(said, marked("note: ", v.Notes)...)
 	}
-	if err := syntax.Collect(j.Sources, said).Report(a.stderr); err != nil {
+	if err := source.Collect(j.Sources, said).Report(a.stderr); err != nil {
 		return failed(err)
 	}
 	if f.verbose {
@@ -81,7 +81,7 @@ func (a *app) validate(f *validateFlags) error {
 }
 
 // marked puts a word before the messages of complaints.
-func marked(word string, list []*syntax.Error) []*syntax.Error {
+func marked(word string, list []*source.Error) []*source.Error {
 	for _, e := range list {
 		e.Message = word + e.Message
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"reconcel/deploy"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 const accountRules = `- name: fixed
@@ -94,9 +94,9 @@ func TestReachOfAccounts(t *testing.T) {
 			if c.rest == "" {
 				c.rest = "  for: {apiVersion: v1, kind: Pod}\n"
 			}
-			source := []syntax.Source{written(rule + c.rest + "  children:" + configMapChild)}
+			exampleRules := []source.File{written(rule + c.rest + "  children:" + configMapChild)}
 			var got []string
-			for _, u := range parse(t, printed(t, options.Roles(needs(t, deploy.Usual, source...))[2:])) {
+			for _, u := range parse(t, printed(t, options.Roles(needs(t, deploy.Usual, exampleRules...))[2:])) {
 				if kind := u.GetKind(); (kind == "RoleBinding" || kind == "ClusterRoleBinding") && u.GetName() != "reconcel-accounts" {
 					got = append(got, kind+" "+u.GetName()+" "+u.GetNamespace())
 				}

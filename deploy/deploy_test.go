@@ -10,20 +10,20 @@ import (
 
 	"reconcel/deploy"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 )
 
 // examples returns the rules of each example, by its name.
-func examples(t *testing.T) map[string][]syntax.Source {
+func examples(t *testing.T) map[string][]source.File {
 	t.Helper()
 	files, err := filepath.Glob("../examples/*/rules.yaml")
 	if err != nil || len(files) < 13 {
 		t.Fatalf("%d examples: %v", len(files), err)
 	}
-	all := map[string][]syntax.Source{}
+	all := map[string][]source.File{}
 	for _, file := range files {
-		all[filepath.Base(filepath.Dir(file))] = []syntax.Source{source(t, file)}
+		all[filepath.Base(filepath.Dir(file))] = []source.File{exampleRules(t, file)}
 	}
 	all["chain"] = append(all["chain"], all["webapp"]...)
 	return all
@@ -46,8 +46,8 @@ func TestPermissionsOfExamples(t *testing.T) {
 }
 
 func TestManifestsOfOneAndOfTwo(t *testing.T) {
-	rules := source(t, "../examples/foo/rules.yaml")
-	files, err := deploy.Files([]syntax.Source{rules})
+	rules := exampleRules(t, "../examples/foo/rules.yaml")
+	files, err := deploy.Files([]source.File{rules})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestValuesCannotBeMoreThanValues(t *testing.T) {
 	o := options
 	o.Image = "x:1\n        hostNetwork: true # ${namespace}"
 	o.Name = "true"
-	for _, u := range parse(t, printed(t, o.Manifests(needs(t, deploy.Usual, source(t, "../examples/foo/rules.yaml")), nil))) {
+	for _, u := range parse(t, printed(t, o.Manifests(needs(t, deploy.Usual, exampleRules(t, "../examples/foo/rules.yaml")), nil))) {
 		if u.GetName() == "" {
 			t.Errorf("%s: the name is no string any more", u.GetKind())
 		}
@@ -124,7 +124,7 @@ func TestValuesCannotBeMoreThanValues(t *testing.T) {
 func TestWordsStayWords(t *testing.T) {
 	o := options
 	o.Name, o.Namespace = "yes", "no"
-	for _, u := range parse(t, printed(t, o.Manifests(needs(t, deploy.Usual, source(t, "../examples/foo/rules.yaml")), nil))) {
+	for _, u := range parse(t, printed(t, o.Manifests(needs(t, deploy.Usual, exampleRules(t, "../examples/foo/rules.yaml")), nil))) {
 		if u.GetName() == "" || u.GetName() == o.Name && u.GetKind() != "ClusterRole" && u.GetKind() != "ClusterRoleBinding" && u.GetNamespace() != o.Namespace {
 			t.Errorf("%s: got %v", u.GetKind(), u.Object["metadata"])
 		}

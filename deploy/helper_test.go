@@ -16,7 +16,7 @@ import (
 	"reconcel/deploy"
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -43,7 +43,7 @@ func compare(t *testing.T, file string, got []byte) {
 }
 
 // program compiles rules.
-func program(t *testing.T, sources ...syntax.Source) *rules.Program {
+func program(t *testing.T, sources ...source.File) *rules.Program {
 	t.Helper()
 	p, err := rules.Load(sources)
 	if err != nil {
@@ -52,14 +52,14 @@ func program(t *testing.T, sources ...syntax.Source) *rules.Program {
 	return p
 }
 
-// source is a rules file of an example, or one that holds a text.
-func source(t *testing.T, path string) syntax.Source {
+// exampleRules is a rules file of an example, or one that holds a text.
+func exampleRules(t *testing.T, path string) source.File {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return syntax.Source{Name: path, Data: data}
+	return source.File{Name: path, Data: data}
 }
 
 func parse(t *testing.T, text []byte) (all []*unstructured.Unstructured) {
@@ -87,7 +87,7 @@ func kinds(t *testing.T) *schema.Set {
 	}
 	var crds []map[string]any
 	for _, file := range files {
-		for _, u := range parse(t, source(t, file).Data) {
+		for _, u := range parse(t, exampleRules(t, file).Data) {
 			crds = append(crds, u.Object)
 		}
 	}
@@ -99,7 +99,7 @@ func kinds(t *testing.T) *schema.Set {
 }
 
 // needs derives the permissions of rules that are right.
-func needs(t *testing.T, admission deploy.Admission, sources ...syntax.Source) *deploy.Permissions {
+func needs(t *testing.T, admission deploy.Admission, sources ...source.File) *deploy.Permissions {
 	t.Helper()
 	p, complaints := deploy.Needs(program(t, sources...), kinds(t), admission)
 	if len(complaints) > 0 {

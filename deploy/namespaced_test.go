@@ -9,7 +9,7 @@ import (
 
 	"reconcel/deploy"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 )
 
@@ -20,8 +20,8 @@ func inTeams(namespace string) deploy.Options {
 }
 
 func TestManifestsForSomeNamespaces(t *testing.T) {
-	rules := source(t, "../examples/foo/rules.yaml")
-	files, err := deploy.Files([]syntax.Source{rules})
+	rules := exampleRules(t, "../examples/foo/rules.yaml")
+	files, err := deploy.Files([]source.File{rules})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestRolesAllowTheSame(t *testing.T) {
 
 // TestEventsOfTheInventory are allowed once, wherever that is.
 func TestEventsOfTheInventory(t *testing.T) {
-	permissions := needs(t, deploy.Usual, source(t, "../examples/foo/rules.yaml"))
+	permissions := needs(t, deploy.Usual, exampleRules(t, "../examples/foo/rules.yaml"))
 	for _, home := range []string{"team-b", "reconcel-system"} {
 		n := 0
 		for _, u := range parse(t, printed(t, inTeams(home).Roles(permissions))) {

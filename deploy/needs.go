@@ -9,7 +9,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // An Admission is what the admission plugins of a cluster demand beyond RBAC's
@@ -25,7 +25,7 @@ const (
 // Needs derives what the engine needs to be allowed to follow a program. The
 // complaints are about kinds of which nothing is known: what they are called in
 // requests cannot be guessed.
-func Needs(program *rules.Program, kinds *schema.Set, admission Admission) (*Permissions, []*syntax.Error) {
+func Needs(program *rules.Program, kinds *schema.Set, admission Admission) (*Permissions, []*source.Error) {
 	n := &needs{kinds: kinds, admission: admission, permissions: newPermissions()}
 	for _, p := range program.Primaries() {
 		n.primary(p)
@@ -43,11 +43,11 @@ type needs struct {
 	admission   Admission
 	permissions *Permissions
 	unknown     []runtimeschema.GroupVersionKind
-	complaints  []*syntax.Error
+	complaints  []*source.Error
 }
 
 // kind returns what is known of a kind that is used somewhere, or nil.
-func (n *needs) kind(gvk runtimeschema.GroupVersionKind, at syntax.Pos, rule string) *schema.Kind {
+func (n *needs) kind(gvk runtimeschema.GroupVersionKind, at source.Pos, rule string) *schema.Kind {
 	if k := n.kinds.Kind(gvk); k != nil && k.Resource != "" {
 		return k
 	}
@@ -65,7 +65,7 @@ func (n *needs) kind(gvk runtimeschema.GroupVersionKind, at syntax.Pos, rule str
 		message += ", only version " + strings.Join(versions, ", ")
 		hint = "or give a newer CustomResourceDefinition with --crd"
 	}
-	n.complaints = append(n.complaints, syntax.NewError(at, rule, message, hint))
+	n.complaints = append(n.complaints, source.NewError(at, rule, message, hint))
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"reconcel/deploy"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 const head = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
@@ -19,8 +19,8 @@ const configMapChild = `
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-child"}}
 `
 
-func written(text string) syntax.Source {
-	return syntax.Source{Name: "rules.yaml", Data: []byte(head + text)}
+func written(text string) source.File {
+	return source.File{Name: "rules.yaml", Data: []byte(head + text)}
 }
 
 // TestNeeds tells of each thing that rules may say what it is allowed for.
@@ -138,7 +138,7 @@ func TestKindsThatAreNotKnown(t *testing.T) {
     template: {apiVersion: example.com/v2, kind: Child, metadata: {name: "${self.metadata.name}"}}
 `)), schema.Builtin(), deploy.Usual)
 	var got []string
-	for _, c := range syntax.Collect(nil, complaints) {
+	for _, c := range source.Collect(nil, complaints) {
 		got = append(got, c.Error())
 	}
 	want := []string{

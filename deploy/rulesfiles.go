@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A RulesFile is one file of rules, as it stands in the ConfigMap.
@@ -24,7 +24,7 @@ const mostRules = 1 << 20
 
 // Files names rules files as keys of a ConfigMap: as they are called, or, where
 // two are called the same, with the names of their folders.
-func Files(sources []syntax.Source) ([]RulesFile, error) {
+func Files(sources []source.File) ([]RulesFile, error) {
 	var files []RulesFile
 	size := 0
 	for i, s := range sources {
@@ -44,11 +44,11 @@ func Files(sources []syntax.Source) ([]RulesFile, error) {
 }
 
 // keyOf returns the shortest end of a file's path that no other file's has.
-func keyOf(sources []syntax.Source, i int) string {
+func keyOf(sources []source.File, i int) string {
 	most := strings.Count(filepath.ToSlash(sources[i].Name), "/") + 1
 	for n := 1; ; n++ {
 		key := end(sources[i].Name, n)
-		same := func(s syntax.Source) bool { return end(s.Name, n) == key }
+		same := func(s source.File) bool { return end(s.Name, n) == key }
 		others := slices.Concat(sources[:i], sources[i+1:])
 		if n >= most || !slices.ContainsFunc(others, same) {
 			return key

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"reconcel/deploy"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 func TestFilesAreNamed(t *testing.T) {
@@ -19,9 +19,9 @@ func TestFilesAreNamed(t *testing.T) {
 		{[]string{"<stdin>"}, []string{"stdin.yaml"}},
 		{[]string{"../.hidden", "my rules.txt"}, []string{"hidden.yaml", "myrules.txt.yaml"}},
 	} {
-		var sources []syntax.Source
+		var sources []source.File
 		for _, p := range c.paths {
-			sources = append(sources, syntax.Source{Name: p})
+			sources = append(sources, source.File{Name: p})
 		}
 		files, err := deploy.Files(sources)
 		if err != nil {
@@ -38,11 +38,11 @@ func TestFilesAreNamed(t *testing.T) {
 }
 
 func TestFilesThatDoNotFit(t *testing.T) {
-	big := syntax.Source{Name: "big.yaml", Data: bytes.Repeat([]byte("#"), 1<<20+1)}
-	if _, err := deploy.Files([]syntax.Source{big}); err == nil || !strings.Contains(err.Error(), "1048577 bytes") {
+	big := source.File{Name: "big.yaml", Data: bytes.Repeat([]byte("#"), 1<<20+1)}
+	if _, err := deploy.Files([]source.File{big}); err == nil || !strings.Contains(err.Error(), "1048577 bytes") {
 		t.Errorf("too big: got %v", err)
 	}
-	_, err := deploy.Files([]syntax.Source{{Name: "a b.yaml"}, {Name: "ab.yaml"}})
+	_, err := deploy.Files([]source.File{{Name: "a b.yaml"}, {Name: "ab.yaml"}})
 	if err == nil || !strings.Contains(err.Error(), "two rules files would both be ab.yaml") {
 		t.Errorf("same key: got %v", err)
 	}

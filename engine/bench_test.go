@@ -17,7 +17,7 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 const convergedFoo = `{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo",
@@ -31,11 +31,11 @@ const deploymentStatus = `{"observedGeneration":1,"replicas":3,"updatedReplicas"
 // its Deployment just as the rules want them.
 func converged(tb testing.TB) (*Engine, Request) {
 	tb.Helper()
-	source, err := os.ReadFile("../examples/foo/rules.yaml")
+	src, err := os.ReadFile("../examples/foo/rules.yaml")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: source}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: src}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"reconcel/engine/inventory"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // counted returns what the census of an engine says, without what is 0.
@@ -51,11 +51,11 @@ func expectCounted(t *testing.T, e *Engine, when string, want map[string]float64
 // swap makes the engine follow the rules of foo, changed.
 func swap(t *testing.T, e *Engine, change func(string) string) {
 	t.Helper()
-	source, err := os.ReadFile("../examples/foo/rules.yaml")
+	src, err := os.ReadFile("../examples/foo/rules.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(change(string(source)))}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(change(string(src)))}})
 	if err != nil {
 		t.Fatal(err)
 	}

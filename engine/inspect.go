@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // An Inspection says what an engine is about, for people who look for what is
@@ -24,7 +24,7 @@ type Inspection struct {
 // A RuleInspection says how one rule is doing.
 type RuleInspection struct {
 	Name      string
-	Pos       syntax.Pos
+	Pos       source.Pos
 	Primary   string         // kind, as group/version/Kind
 	Primaries map[string]int // how many there are in each state
 	Children  int            // that it renders

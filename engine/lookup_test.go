@@ -12,7 +12,7 @@ import (
 
 	"reconcel/engine/inventory"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // lookupPass returns a pass with one lookup of a kind that has some objects.
@@ -174,7 +174,7 @@ rules:
 `
 
 func TestPlanOfLookups(t *testing.T) {
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(lookupRules)}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(lookupRules)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // split returns a cache of the namespaces a and b, of which b is not filled, and
@@ -55,7 +55,7 @@ func TestPartsOfACache(t *testing.T) {
 
 // TestBlindSpots tells to whom it matters that namespace b cannot be read.
 func TestBlindSpots(t *testing.T) {
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(`
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(`
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:

@@ -18,13 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // reload puts other rules in the place of those that an instance follows.
-func (w *world) reload(in *instance, source string) {
+func (w *world) reload(in *instance, src string) {
 	w.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(source, "NAMESPACE", w.Namespace))}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(src, "NAMESPACE", w.Namespace))}})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"reconcel/internal/e2e"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // forbidden refuses all requests for a path.
@@ -135,7 +135,7 @@ func TestReloadAfterTheEnd(t *testing.T) {
 	rule := w.Fill(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	in := w.run(rule)
 	in.stop()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(rule)}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(rule)}})
 	if err != nil {
 		t.Fatal(err)
 	}

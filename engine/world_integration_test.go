@@ -18,7 +18,7 @@ import (
 	"reconcel/internal/devcluster"
 	"reconcel/internal/e2e"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A world is a namespace in which engines run in the test's own process. Their
@@ -61,23 +61,23 @@ type instance struct {
 }
 
 // run starts an engine on rules in which NAMESPACE stands for the world's.
-func (w *world) run(source string) *instance {
+func (w *world) run(src string) *instance {
 	w.Helper()
-	return w.runWith(engine.Options{}, source)
+	return w.runWith(engine.Options{}, src)
 }
 
 // runWith is run with options of the test's own.
-func (w *world) runWith(options engine.Options, source string) *instance {
+func (w *world) runWith(options engine.Options, src string) *instance {
 	w.Helper()
-	in := w.startWith(options, source)
+	in := w.startWith(options, src)
 	w.Eventually("the engine to be ready", in.Ready)
 	return in
 }
 
 // startWith is runWith for an engine that may not be ready for a while.
-func (w *world) startWith(options engine.Options, source string) *instance {
+func (w *world) startWith(options engine.Options, src string) *instance {
 	w.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(w.Fill(source))}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(w.Fill(src))}})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected reports")
@@ -26,7 +26,7 @@ func TestBad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := report(t, []syntax.Source{{Name: filepath.Base(file), Data: data}})
+			got := report(t, []source.File{{Name: filepath.Base(file), Data: data}})
 			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

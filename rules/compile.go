@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -166,7 +167,7 @@ func (c *compiler) entries() []*syntax.Child {
 	return slices.Concat(c.src.Children, c.src.Finalize)
 }
 
-func (c *compiler) complain(pos syntax.Pos, format string, args ...any) *syntax.Error {
+func (c *compiler) complain(pos source.Pos, format string, args ...any) *source.Error {
 	return c.errorf(pos, c.src.Name.Value, c.escaped()+format, args...)
 }
 
@@ -203,11 +204,11 @@ func (c *compiler) primary() {
 }
 
 // expression compiles an expression in the scope of the rule.
-func (c *compiler) expression(src *syntax.Expr, want expr.Type, where string) *expr.Program {
+func (c *compiler) expression(src *source.Expr, want expr.Type, where string) *expr.Program {
 	return c.compileIn(c.scope, src, want, where)
 }
 
-func (c *compiler) compileIn(scope *expr.Scope, src *syntax.Expr, want expr.Type, where string) *expr.Program {
+func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Program {
 	if src == nil {
 		return nil // The parser has said why.
 	}

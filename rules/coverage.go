@@ -9,13 +9,13 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // An Expression is one expression of a program, told from others by its place
 // and its rule: what a YAML alias repeats within a rule is one expression.
 type Expression struct {
-	Pos  syntax.Pos // of its first character
+	Pos  source.Pos // of its first character
 	Rule string     // name of the rule that it is part of
 	Text string     // as it was written
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -70,14 +71,14 @@ func (c *compiler) cycles(before [][]int, cycle []int) {
 
 // waitsAt returns where an entry says that it comes after another one, or reads
 // it, be it through a let.
-func (c *compiler) waitsAt(s *syntax.Child, id string) syntax.Pos {
+func (c *compiler) waitsAt(s *syntax.Child, id string) source.Pos {
 	for _, a := range s.After {
 		if a.Value == id {
 			return a.Pos
 		}
 	}
 	names := []string{child}
-	all := []*syntax.Expr{s.When, s.Replicas, s.MaxUnavailable}
+	all := []*source.Expr{s.When, s.Replicas, s.MaxUnavailable}
 	for _, it := range s.ForEach {
 		all = append(all, it.In)
 		names = append(names, it.Name.Value)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A data is a let that is a map or list: it is computed to a value, which
@@ -22,7 +22,7 @@ type data struct {
 	// out.
 	strict bool
 	where  string
-	pos    syntax.Pos
+	pos    source.Pos
 }
 
 // beStrict makes absent values in the data an error.
@@ -47,17 +47,17 @@ type dataField struct {
 }
 
 // data compiles a node.
-func (c *compiler) data(n *syntax.Node, where string) *data {
+func (c *compiler) data(n *source.Node, where string) *data {
 	if isLiteral(n) {
 		return &data{constant: stated(n), where: where, pos: n.Pos}
 	}
 	switch n.Kind {
-	case syntax.Interp:
+	case source.Interp:
 		if len(n.Parts) == 1 {
 			return &data{prog: c.expression(n.Parts[0].Expr, expr.Any, where), where: where, pos: n.Pos}
 		}
 		return &data{text: c.text(n, where)}
-	case syntax.List:
+	case source.List:
 		d := &data{}
 		for i, item := range n.Items {
 			d.items = append(d.items, c.data(item, fmt.Sprintf("%s[%d]", where, i)))
@@ -188,18 +188,18 @@ func (r *run) listValue(d *data) any {
 
 // stated returns the native value of a literal node without the entries of maps
 // that are null.
-func stated(n *syntax.Node) any {
+func stated(n *source.Node) any {
 	switch n.Kind {
-	case syntax.List:
+	case source.List:
 		out := make([]any, len(n.Items))
 		for i, item := range n.Items {
 			out[i] = stated(item)
 		}
 		return out
-	case syntax.Map:
+	case source.Map:
 		out := make(map[string]any, len(n.Fields))
 		for _, f := range n.Fields {
-			if f.Value.Kind != syntax.Null {
+			if f.Value.Kind != source.Null {
 				out[f.Key.Value] = stated(f.Value)
 			}
 		}
@@ -209,17 +209,17 @@ func stated(n *syntax.Node) any {
 }
 
 // isLiteral reports whether nothing in a node is computed.
-func isLiteral(n *syntax.Node) bool {
+func isLiteral(n *source.Node) bool {
 	switch n.Kind {
-	case syntax.Interp:
+	case source.Interp:
 		return false
-	case syntax.List:
+	case source.List:
 		for _, item := range n.Items {
 			if !isLiteral(item) {
 				return false
 			}
 		}
-	case syntax.Map:
+	case source.Map:
 		for _, f := range n.Fields {
 			if !isLiteral(f.Value) {
 				return false
@@ -230,15 +230,15 @@ func isLiteral(n *syntax.Node) bool {
 }
 
 // literal returns the native value of a literal node.
-func literal(n *syntax.Node) any {
+func literal(n *source.Node) any {
 	switch n.Kind {
-	case syntax.List:
+	case source.List:
 		out := make([]any, len(n.Items))
 		for i, item := range n.Items {
 			out[i] = literal(item)
 		}
 		return out
-	case syntax.Map:
+	case source.Map:
 		out := make(map[string]any, len(n.Fields))
 		for _, f := range n.Fields {
 			out[f.Key.Value] = literal(f.Value)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -251,7 +252,7 @@ func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string)
 }
 
 // asError returns the expression's error inside a value.
-func asError(v *types.Err, pos syntax.Pos) *expr.Error {
+func asError(v *types.Err, pos source.Pos) *expr.Error {
 	var e *expr.Error
 	if errors.As(v, &e) {
 		return e

@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -46,7 +47,7 @@ func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
 }
 
 // with returns the rule's scope with more names.
-func (c *compiler) with(pos syntax.Pos, names []string) *expr.Scope {
+func (c *compiler) with(pos source.Pos, names []string) *expr.Scope {
 	if len(names) == 0 {
 		return c.scope
 	}

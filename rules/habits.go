@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // otherNames are what other languages call what CEL has too.
@@ -35,7 +35,7 @@ var otherOperators = []struct {
 var stringLiteral = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
 // habit says how CEL writes what somebody wrote as in another language, or "".
-func habit(i expr.Issue, src *syntax.Expr, where string) string {
+func habit(i expr.Issue, src *source.Expr, where string) string {
 	if name, ok := strings.CutPrefix(i.Message, "undeclared function '"); ok {
 		i.Undeclared = strings.TrimSuffix(name, "'")
 	}

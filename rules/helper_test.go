@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 type object = map[string]any
@@ -13,8 +13,8 @@ type object = map[string]any
 type list = []any
 
 // rulesFile indents the rules below under the head of a file.
-func rulesFile(body string) []syntax.Source {
-	return []syntax.Source{{
+func rulesFile(body string) []source.File {
+	return []source.File{{
 		Name: "rules.yaml",
 		Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + strings.TrimPrefix(body, "\n")),
 	}}
@@ -30,15 +30,15 @@ func mustLoad(t testing.TB, body string) *Program {
 }
 
 // report returns the whole report on rules that do not load.
-func report(t testing.TB, sources []syntax.Source) string {
+func report(t testing.TB, sources []source.File) string {
 	t.Helper()
 	_, err := Load(sources)
 	if err == nil {
 		return ""
 	}
-	var all syntax.Errors
+	var all source.Errors
 	if !errors.As(err, &all) {
-		t.Fatalf("not a syntax.Errors: %v", err)
+		t.Fatalf("not a source.Errors: %v", err)
 	}
 	var out strings.Builder
 	if err := all.Report(&out); err != nil {

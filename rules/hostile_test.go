@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // TestRulesThatReachTooFar has rules that would let a resource decide what only
@@ -65,8 +65,8 @@ func TestRulesThatReachTooFar(t *testing.T) {
 		{"  lookups: [{id: l, apiVersion: v1, kind: \"${self.spec.v}\", name: x}]\n", "literal"},
 		{"  lookups: [{id: l, apiVersion: v1, kind: Secret, name: x, namespace: ../kube-system}]\n", "is not the name of a namespace"},
 	} {
-		source := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: far\n  for: {apiVersion: example.com/v1, kind: Widget}\n" + c.rule
-		_, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(source)}})
+		src := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: far\n  for: {apiVersion: example.com/v1, kind: Widget}\n" + c.rule
+		_, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(src)}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\ngot %v, want it refused: %s", c.rule, err, c.want)
 		}

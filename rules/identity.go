@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // allow is what a rule may do beyond the namespace of its primary.
@@ -28,7 +28,7 @@ func (c *compiler) allow() {
 	c.rule.allow.readNamespaces = values(c.src.Allow.ReadNamespaces)
 }
 
-func values(list []syntax.String) (out []string) {
+func values(list []source.String) (out []string) {
 	for _, s := range list {
 		out = append(out, s.Value)
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -103,7 +104,7 @@ func whereOf(keys []string) string {
 }
 
 // ignore compiles a field that is to be ignored apart from the others.
-func (b *builder) ignore(p *syntax.FieldPath, n *syntax.Node, e entry) {
+func (b *builder) ignore(p *syntax.FieldPath, n *source.Node, e entry) {
 	inner := &builder{c: b.c, omit: b.omit, texts: b.texts}
 	inner.node(entry{where: e.where}, n)
 	f := ignoredField{keys: p.Keys, ops: inner.template().ops, when: b.conditions[p], entry: p.Entry}

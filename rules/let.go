@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -27,7 +28,7 @@ const (
 )
 
 // let compiles a let after those that it mentions.
-func (c *compiler) let(l *let, from syntax.Pos) {
+func (c *compiler) let(l *let, from source.Pos) {
 	name := l.src.Name.Value
 	switch l.state {
 	case letDone:
@@ -103,19 +104,19 @@ func (c *compiler) mentions(l *syntax.Let) []string {
 }
 
 // expressions returns all expressions of a let.
-func expressions(l *syntax.Let) []*syntax.Expr {
+func expressions(l *syntax.Let) []*source.Expr {
 	if l.Expr != nil {
-		return []*syntax.Expr{l.Expr}
+		return []*source.Expr{l.Expr}
 	}
 	return nodeExpressions(l.Data)
 }
 
 // nodeExpressions returns all expressions of data.
-func nodeExpressions(n *syntax.Node) []*syntax.Expr {
+func nodeExpressions(n *source.Node) []*source.Expr {
 	if n == nil {
 		return nil
 	}
-	var out []*syntax.Expr
+	var out []*source.Expr
 	for _, p := range n.Parts {
 		if p.Expr != nil {
 			out = append(out, p.Expr)

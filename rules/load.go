@@ -7,30 +7,31 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
 // Loaded are rules files that have been parsed and compiled once.
 type Loaded struct {
-	Sources []syntax.Source
+	Sources []source.File
 	File    *syntax.File  // what could be parsed in spite of the complaints
 	Program *Program      // nil if there are complaints
-	Errors  syntax.Errors // every complaint about every source, in file order
+	Errors  source.Errors // every complaint about every source, in file order
 }
 
-// Load parses and compiles rules. Its error is a syntax.Errors.
-func Load(sources []syntax.Source) (*Program, error) {
+// Load parses and compiles rules. Its error is a source.Errors.
+func Load(sources []source.File) (*Program, error) {
 	l := Compile(sources)
 	return l.Program, l.Errors.Err()
 }
 
 // Compile parses and compiles rules, and keeps what it could parse. Errors about
 // files that could not be read precede those about the sources.
-func Compile(sources []syntax.Source, unread ...*syntax.Error) *Loaded {
+func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 	file, err := syntax.Parse(sources)
-	var found syntax.Errors
+	var found source.Errors
 	_ = errors.As(err, &found) // Parse returns no other error.
-	l := loader{errs: found, broken: map[string]bool{}, said: map[syntax.Pos]bool{}}
+	l := loader{errs: found, broken: map[string]bool{}, said: map[source.Pos]bool{}}
 	for _, e := range found {
 		l.broken[e.Rule] = true
 		l.said[e.Pos] = true
@@ -42,7 +43,7 @@ func Compile(sources []syntax.Source, unread ...*syntax.Error) *Loaded {
 			p.expressions = append(p.expressions, rule.expressions...)
 		}
 	}
-	loaded := &Loaded{Sources: sources, File: file, Errors: syntax.Collect(sources, slices.Concat(unread, l.errs))}
+	loaded := &Loaded{Sources: sources, File: file, Errors: source.Collect(sources, slices.Concat(unread, l.errs))}
 	if len(loaded.Errors) == 0 {
 		loaded.Program = p
 	}
@@ -51,13 +52,13 @@ func Compile(sources []syntax.Source, unread ...*syntax.Error) *Loaded {
 
 // A loader gathers the rules of a program and the complaints about them.
 type loader struct {
-	errs   []*syntax.Error
+	errs   []*source.Error
 	broken map[string]bool // rules about which the parser has complained
-	said   map[syntax.Pos]bool
+	said   map[source.Pos]bool
 }
 
-func (l *loader) errorf(pos syntax.Pos, rule, format string, args ...any) *syntax.Error {
-	e := syntax.NewError(pos, rule, fmt.Sprintf(format, args...), "")
+func (l *loader) errorf(pos source.Pos, rule, format string, args ...any) *source.Error {
+	e := source.NewError(pos, rule, fmt.Sprintf(format, args...), "")
 	if !l.said[pos] { // Where the parser has complained, this only follows.
 		l.errs = append(l.errs, e)
 	}

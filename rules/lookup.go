@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -22,14 +23,14 @@ import (
 // does not own.
 type Lookup struct {
 	ID  string
-	Pos syntax.Pos
+	Pos source.Pos
 	GVK schema.GroupVersionKind
 
 	namespace *text // nil: the primary's own
 	name      *text // or
 	selector  *data // with fixed, if nothing of it is computed
 	fixed     labels.Selector
-	where     syntax.Pos // of name or selector
+	where     source.Pos // of name or selector
 	gone      *types.Unknown
 	reads     map[string]bool
 	state     letState
@@ -40,7 +41,7 @@ type Lookup struct {
 func (l *Lookup) One() bool { return l.name != nil }
 
 // lookup compiles a lookup after those that it reads.
-func (c *compiler) lookup(l *Lookup, from syntax.Pos) {
+func (c *compiler) lookup(l *Lookup, from source.Pos) {
 	switch l.state {
 	case letDone:
 		return

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A naming is what names may look like.
@@ -38,7 +38,7 @@ func namingOf(gk schema.GroupKind) naming {
 
 // objectName complains about a name, as far as it is literal, that no object of
 // a kind can have.
-func (c *compiler) objectName(n *syntax.Node, gk schema.GroupKind, where string) {
+func (c *compiler) objectName(n *source.Node, gk schema.GroupKind, where string) {
 	rule := namingOf(gk)
 	if name := c.literalName(n, rule, where); len(rule.check(name)) > 0 {
 		c.complain(n.Pos, "%s: %q cannot be the name of a %s: %s", where, name, gk.Kind, rule.says).Hint = rule.instead(name)
@@ -46,7 +46,7 @@ func (c *compiler) objectName(n *syntax.Node, gk schema.GroupKind, where string)
 }
 
 // nameStart complains about how generated names are to begin.
-func (c *compiler) nameStart(n *syntax.Node, gk schema.GroupKind, where string) {
+func (c *compiler) nameStart(n *source.Node, gk schema.GroupKind, where string) {
 	rule := namingOf(gk)
 	if name := c.literalName(n, rule, where); len(rule.check(name+"x")) > 0 {
 		c.complain(n.Pos, "%s: %q cannot be how the name of a %s begins: %s", where, name, gk.Kind, rule.says).Hint = rule.instead(name)
@@ -54,7 +54,7 @@ func (c *compiler) nameStart(n *syntax.Node, gk schema.GroupKind, where string) 
 }
 
 // namespaceName complains about the name of a namespace.
-func (c *compiler) namespaceName(n *syntax.Node, where string) {
+func (c *compiler) namespaceName(n *source.Node, where string) {
 	if name := c.literalName(n, labelNames, where); len(labelNames.check(name)) > 0 {
 		c.complain(n.Pos, "%s: %q cannot be the name of a namespace: %s", where, name, labelNames.says).Hint = labelNames.instead(name)
 	}
@@ -63,16 +63,16 @@ func (c *compiler) namespaceName(n *syntax.Node, where string) {
 // literalName returns a name that is literal as a whole, or else one that there
 // is nothing to say about. It complains about one that must have been meant as
 // an expression, and about the text around expressions.
-func (c *compiler) literalName(n *syntax.Node, rule naming, where string) string {
+func (c *compiler) literalName(n *source.Node, rule naming, where string) string {
 	const fine = "x"
-	if n.Kind == syntax.Interp && rule.in != "" {
+	if n.Kind == source.Interp && rule.in != "" {
 		c.nameParts(n, rule, where)
 	}
 	name, ok := n.Value.(string)
 	if !ok || name == "" {
 		return fine
 	}
-	if meant := syntax.Forgotten(name, c.declared...); meant != "" {
+	if meant := source.Forgotten(name, c.declared...); meant != "" {
 		c.complain(n.Pos, "%s: %q is text as it stands, no expression", where, name).Hint = "write " + meant
 		return fine
 	}
@@ -80,7 +80,7 @@ func (c *compiler) literalName(n *syntax.Node, rule naming, where string) string
 }
 
 // nameParts checks the text around expressions.
-func (c *compiler) nameParts(n *syntax.Node, rule naming, where string) {
+func (c *compiler) nameParts(n *source.Node, rule naming, where string) {
 	for i, p := range n.Parts {
 		if p.Expr != nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -11,13 +12,13 @@ import (
 // and into its annotations: metadata comes last in the object and annotations
 // last in metadata. What depends on the hash of all this, or on the request, is
 // appended to these bytes without writing them again.
-func (c *compiler) object(ch *Child, n *syntax.Node, ignore []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) *template {
+func (c *compiler) object(ch *Child, n *source.Node, ignore []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) *template {
 	b := &builder{c: c, omit: notStored(ch.GVK.GroupKind())}
 	ignoring(b, ignore, conditions)
 	b.run = append(b.run, '{')
 	isSecret := ch.GVK.Group == "" && ch.GVK.Kind == "Secret"
-	var metadata *syntax.Node
-	var hidden [2]*syntax.Node // data and stringData of a Secret
+	var metadata *source.Node
+	var hidden [2]*source.Node // data and stringData of a Secret
 	for _, f := range sortedFields(n) {
 		switch key := f.Key.Value; {
 		case key == "metadata":
@@ -43,9 +44,9 @@ func (c *compiler) object(ch *Child, n *syntax.Node, ignore []*syntax.FieldPath,
 }
 
 // metadata writes the fields of metadata, ours among the author's.
-func (c *compiler) metadata(b *builder, ch *Child, n *syntax.Node) {
-	own := map[string]*syntax.Node{}
-	var fields []syntax.Field
+func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
+	own := map[string]*source.Node{}
+	var fields []source.Field
 	if n != nil {
 		fields = n.Fields
 	}
@@ -61,7 +62,7 @@ func (c *compiler) metadata(b *builder, ch *Child, n *syntax.Node) {
 		ch.name = c.text(own["generateName"], "metadata.generateName")
 	}
 	b.emit(op{kind: opName, lit: []byte(`"name":`)})
-	if own["namespace"] != nil && own["namespace"].Kind != syntax.Null {
+	if own["namespace"] != nil && own["namespace"].Kind != source.Null {
 		ch.namespace = c.text(own["namespace"], "metadata.namespace")
 	}
 	b.emit(op{kind: opNamespace, lit: []byte(`"namespace":`)})
@@ -79,17 +80,17 @@ func (c *compiler) metadata(b *builder, ch *Child, n *syntax.Node) {
 
 // marks writes labels or annotations, our own among the author's. Those with
 // some of ours, the labels, are closed; annotations are left open.
-func (b *builder) marks(key string, n *syntax.Node, ours []entryBytes) {
+func (b *builder) marks(key string, n *source.Node, ours []entryBytes) {
 	where := b.under + "metadata." + key
-	if n != nil && n.Kind == syntax.Interp && len(n.Parts) == 1 {
-		if d := b.inlines(n.Parts[0].Expr); d != nil && d.Kind == syntax.Map {
+	if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
+		if d := b.inlines(n.Parts[0].Expr); d != nil && d.Kind == source.Map {
 			b.inlined += size(d)
 			b.c.let(b.c.lets[strings.TrimSpace(n.Parts[0].Expr.Text)], n.Parts[0].Expr.Pos)
 			n = d
 		}
 	}
 	b.run = append(append(expr.AppendString(b.run, key), ':'), '{')
-	if n != nil && n.Kind == syntax.Interp {
+	if n != nil && n.Kind == source.Interp {
 		o := op{kind: opMarks, where: where, pos: n.Pos, ours: ours}
 		if len(n.Parts) > 1 {
 			b.c.complain(n.Pos, "%s: must be a map, not text", where)
@@ -105,8 +106,8 @@ func (b *builder) marks(key string, n *syntax.Node, ours []entryBytes) {
 	}
 }
 
-func (b *builder) markFields(n *syntax.Node, where string, ours []entryBytes) {
-	var fields []syntax.Field
+func (b *builder) markFields(n *source.Node, where string, ours []entryBytes) {
+	var fields []source.Field
 	if n != nil {
 		fields = append(fields, n.Fields...)
 	}
@@ -116,10 +117,10 @@ func (b *builder) markFields(n *syntax.Node, where string, ours []entryBytes) {
 		}
 	}
 	for _, o := range ours {
-		fields = append(fields, syntax.Field{Key: syntax.String{Value: o.key}, Value: &syntax.Node{Kind: syntax.Text, Value: o.value}})
+		fields = append(fields, source.Field{Key: source.String{Value: o.key}, Value: &source.Node{Kind: source.Text, Value: o.value}})
 	}
 	b.texts = true
-	b.fields(sortedFields(&syntax.Node{Fields: fields}), where)
+	b.fields(sortedFields(&source.Node{Fields: fields}), where)
 	b.texts = false
 }
 

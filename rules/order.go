@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -60,7 +61,7 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 		return // The parser has said why.
 	}
 	c.manner(ch, s)
-	fields := map[string]*syntax.Node{}
+	fields := map[string]*source.Node{}
 	for _, f := range s.Template.Fields {
 		fields[f.Key.Value] = f.Value
 	}
@@ -77,7 +78,7 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 }
 
 // naming checks the name and namespace of a child as far as they are literal.
-func (c *compiler) naming(ch *Child, metadata *syntax.Node) {
+func (c *compiler) naming(ch *Child, metadata *source.Node) {
 	if metadata == nil {
 		return
 	}
@@ -177,7 +178,7 @@ func (ch *Child) same(other *Child) bool {
 }
 
 // literalText returns the text that a node is, or "".
-func literalText(n *syntax.Node) string {
+func literalText(n *source.Node) string {
 	if n == nil {
 		return ""
 	}
@@ -223,7 +224,7 @@ func (c *compiler) dependencies(reads, ready []map[string]bool) [][]int {
 }
 
 func (c *compiler) after(s *syntax.Child, id string) bool {
-	return slices.ContainsFunc(s.After, func(a syntax.String) bool { return a.Value == id })
+	return slices.ContainsFunc(s.After, func(a source.String) bool { return a.Value == id })
 }
 
 // gates sorts the children and notes whose readiness each of them waits for. What is made at the end of a primary waits for

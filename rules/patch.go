@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // patch compiles what the rule writes into the primary itself.
@@ -62,7 +62,7 @@ func (c *compiler) restless(ops []op) {
 // A patchedField is a field that a patch writes as a whole.
 type patchedField struct {
 	where string
-	pos   syntax.Pos
+	pos   source.Pos
 }
 
 // overlaps reports whether two fields are one, or one of them is in the other.
@@ -75,10 +75,10 @@ func (f patchedField) overlaps(g patchedField) bool {
 }
 
 // patchedFields lists the fields of a map that are no maps themselves.
-func patchedFields(n *syntax.Node, where string, out []patchedField) []patchedField {
+func patchedFields(n *source.Node, where string, out []patchedField) []patchedField {
 	for _, f := range n.Fields {
 		at := expr.Join(where, f.Key.Value)
-		if f.Value.Kind == syntax.Map {
+		if f.Value.Kind == source.Map {
 			out = patchedFields(f.Value, at, out)
 		} else {
 			out = append(out, patchedField{at, f.Key.Pos})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // pausing tells the values of AnnotationPaused that pause a primary from those
@@ -92,7 +92,7 @@ var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInst
 // "paused".
 func resemblesPaused(name string) bool {
 	name = strings.ToLower(name)
-	return name == "paused" || name == "suspend" || name == "suspended" || syntax.Nearest(name, []string{"paused"}) != ""
+	return name == "paused" || name == "suspend" || name == "suspended" || source.Nearest(name, []string{"paused"}) != ""
 }
 
 // abbreviated returns the beginning of a text that anybody can have written.

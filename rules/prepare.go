@@ -6,7 +6,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // listChildren lists the rule's children, of which nothing is known yet.
@@ -86,7 +86,7 @@ func (r *run) add(c *ChildResult) *Desired {
 
 // room reports whether the primary may own so many objects more, and fails the
 // child otherwise.
-func (r *run) room(c *ChildResult, more int, where string, pos syntax.Pos) bool {
+func (r *run) room(c *ChildResult, more int, where string, pos source.Pos) bool {
 	if r.objects+more <= maxChildren {
 		return true
 	}

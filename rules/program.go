@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A Program is a compiled set of rules. It is immutable and may be used by
@@ -32,7 +32,7 @@ type Primary struct {
 // A Rule is one compiled rule.
 type Rule struct {
 	Name       string
-	Pos        syntax.Pos
+	Pos        source.Pos
 	GVK        schema.GroupVersionKind
 	Namespaces []string        // names or globs; empty means all
 	Selector   labels.Selector // never nil
@@ -57,7 +57,7 @@ type Rule struct {
 	status      *template // or nil
 	conditions  []condition
 	allow       allow
-	accountPos  syntax.Pos
+	accountPos  source.Pos
 	finalizes   bool // it has finalize
 	loops       bool // some of its expressions have
 }
@@ -66,7 +66,7 @@ type Rule struct {
 type Child struct {
 	ID       string
 	Rule     *Rule // that it is of
-	Pos      syntax.Pos
+	Pos      source.Pos
 	GVK      schema.GroupVersionKind
 	OnDelete Policy
 	OnChange Change

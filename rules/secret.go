@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A secret is the data of a Secret. The API server turns stringData into data
@@ -17,7 +17,7 @@ import (
 type secret struct{ data, plain *data }
 
 // secret writes the field data from data, which may be nil, and stringData.
-func (b *builder) secret(encoded, plain *syntax.Node) {
+func (b *builder) secret(encoded, plain *source.Node) {
 	s := &secret{plain: b.c.data(plain, "stringData")}
 	if encoded != nil {
 		s.data = b.c.data(encoded, "data")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -51,7 +52,7 @@ type op struct {
 	isText bool         // the value must be text
 	ours   []entryBytes // of labels, to be put among the author's
 	where  string       // field, for messages
-	pos    syntax.Pos
+	pos    source.Pos
 	secret *secret
 }
 
@@ -110,30 +111,30 @@ func keyed(key, where string) entry {
 }
 
 // node appends one entry.
-func (b *builder) node(e entry, n *syntax.Node) {
+func (b *builder) node(e entry, n *source.Node) {
 	if p := b.isIgnored(e); p != nil {
 		b.ignore(p, n, e)
 		return
 	}
-	if n.Kind == syntax.Interp {
+	if n.Kind == source.Interp {
 		b.interp(e, n)
 		return
 	}
-	if n.Kind == syntax.Null && len(e.lit) > 0 {
+	if n.Kind == source.Null && len(e.lit) > 0 {
 		return // It leaves its entry out.
 	}
-	if b.texts && n.Kind != syntax.Text {
+	if b.texts && n.Kind != source.Text {
 		b.c.complain(n.Pos, "%s: must be text", e.where)
 		return
 	}
 	switch n.Kind {
-	case syntax.List:
+	case source.List:
 		if b.lenient && !isLiteral(n) {
 			b.group(e, n)
 			return
 		}
 		b.container(e, n, "[]")
-	case syntax.Map:
+	case source.Map:
 		b.container(e, n, "{}")
 	default:
 		value := b.scalar(n, e.where)
@@ -144,7 +145,7 @@ func (b *builder) node(e entry, n *syntax.Node) {
 	}
 }
 
-func (b *builder) scalar(n *syntax.Node, where string) []byte {
+func (b *builder) scalar(n *source.Node, where string) []byte {
 	switch v := n.Value.(type) {
 	case bool:
 		return strconv.AppendBool(nil, v)
@@ -162,7 +163,7 @@ func (b *builder) scalar(n *syntax.Node, where string) []byte {
 	return []byte("null")
 }
 
-func (b *builder) interp(e entry, n *syntax.Node) {
+func (b *builder) interp(e entry, n *source.Node) {
 	if len(n.Parts) > 1 {
 		b.emit(op{kind: opText, lit: e.lit, text: b.c.text(n, e.where), where: e.where, pos: n.Pos})
 		return
@@ -185,7 +186,7 @@ func (b *builder) interp(e entry, n *syntax.Node) {
 // inlines returns the data of the let that an expression consists of, if that
 // is to be written into the template. A status is not written like that: there
 // a let that has to wait is left out as a whole.
-func (b *builder) inlines(src *syntax.Expr) *syntax.Node {
+func (b *builder) inlines(src *source.Expr) *source.Node {
 	l := b.c.lets[strings.TrimSpace(src.Text)]
 	if l == nil || l.src.Data == nil || b.lenient || l.state == letBusy || b.inlined+size(l.src.Data) > maxInlined {
 		return nil
@@ -193,7 +194,7 @@ func (b *builder) inlines(src *syntax.Expr) *syntax.Node {
 	return l.src.Data
 }
 
-func size(n *syntax.Node) int {
+func size(n *source.Node) int {
 	total := 1
 	for _, item := range n.Items {
 		total += size(item)
@@ -205,14 +206,14 @@ func size(n *syntax.Node) int {
 }
 
 // container appends a map or list.
-func (b *builder) container(e entry, n *syntax.Node, brackets string) {
+func (b *builder) container(e entry, n *source.Node, brackets string) {
 	marked := b.mayVanish(e, n)
 	if marked {
 		b.emit(op{kind: opMark})
 	}
 	b.run = append(append(b.run, e.lit...), brackets[0])
 	ops, start := len(b.ops), len(b.run)
-	if n.Kind == syntax.Map {
+	if n.Kind == source.Map {
 		b.fields(sortedFields(n), e.where)
 	} else {
 		for i, item := range n.Items {
@@ -239,14 +240,14 @@ func (b *builder) close(bracket byte) {
 	b.run = append(expr.Close(b.run, bracket), ',')
 }
 
-func (b *builder) fields(fields []syntax.Field, where string) {
+func (b *builder) fields(fields []source.Field, where string) {
 	for _, f := range fields {
 		b.node(keyed(f.Key.Value, expr.Join(where, f.Key.Value)), f.Value)
 	}
 }
 
 // group appends a list in a status: as a whole or not at all.
-func (b *builder) group(e entry, n *syntax.Node) {
+func (b *builder) group(e entry, n *source.Node) {
 	inner := &builder{c: b.c, omit: b.omit}
 	inner.node(e, n)
 	b.emit(op{kind: opGroup, ops: inner.template().ops, where: e.where, pos: n.Pos})
@@ -254,20 +255,20 @@ func (b *builder) group(e entry, n *syntax.Node) {
 
 // mayVanish reports whether only the rendering shows that an entry is empty
 // and so left out.
-func (b *builder) mayVanish(e entry, n *syntax.Node) bool {
+func (b *builder) mayVanish(e entry, n *source.Node) bool {
 	if len(e.lit) == 0 || b.omit == nil || isLiteral(n) && !b.ignorableBelow(e.where) || b.stays(n, e.where) {
 		return false
 	}
-	if n.Kind == syntax.Map {
+	if n.Kind == source.Map {
 		return b.omit(e.key, expr.EmptyMap)
 	}
 	return b.omit(e.key, expr.EmptyList)
 }
 
 // stays reports whether a map or list has an entry that is surely there.
-func (b *builder) stays(n *syntax.Node, where string) bool {
+func (b *builder) stays(n *source.Node, where string) bool {
 	for _, item := range n.Items {
-		if item.Kind != syntax.Interp || len(item.Parts) > 1 {
+		if item.Kind != source.Interp || len(item.Parts) > 1 {
 			return true
 		}
 	}
@@ -277,17 +278,17 @@ func (b *builder) stays(n *syntax.Node, where string) bool {
 			continue
 		}
 		switch f.Value.Kind {
-		case syntax.Bool, syntax.Int, syntax.Float, syntax.Text:
+		case source.Bool, source.Int, source.Float, source.Text:
 			return true
-		case syntax.Interp:
+		case source.Interp:
 			if len(f.Value.Parts) > 1 {
 				return true
 			}
-		case syntax.Map:
+		case source.Map:
 			if b.stays(f.Value, at) || !b.omit(f.Key.Value, expr.EmptyMap) {
 				return true
 			}
-		case syntax.List:
+		case source.List:
 			if b.stays(f.Value, at) || !b.omit(f.Key.Value, expr.EmptyList) {
 				return true
 			}
@@ -296,8 +297,8 @@ func (b *builder) stays(n *syntax.Node, where string) bool {
 	return false
 }
 
-func sortedFields(n *syntax.Node) []syntax.Field {
-	return slices.SortedFunc(slices.Values(n.Fields), func(a, b syntax.Field) int {
+func sortedFields(n *source.Node) []source.Field {
+	return slices.SortedFunc(slices.Values(n.Fields), func(a, b source.Field) int {
 		return strings.Compare(a.Key.Value, b.Key.Value)
 	})
 }

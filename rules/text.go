@@ -5,14 +5,14 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A text is a string in which expressions may stand.
 type text struct {
 	parts []textPart
 	where string
-	pos   syntax.Pos
+	pos   source.Pos
 }
 
 type textPart struct {
@@ -21,16 +21,16 @@ type textPart struct {
 }
 
 // text compiles a node that must give text.
-func (c *compiler) text(n *syntax.Node, where string) *text {
+func (c *compiler) text(n *source.Node, where string) *text {
 	if n == nil {
 		return nil // The parser has said why.
 	}
 	t := &text{where: where, pos: n.Pos}
 	switch n.Kind {
-	case syntax.Text:
+	case source.Text:
 		s, _ := n.Value.(string)
 		t.parts = []textPart{{literal: s}}
-	case syntax.Interp:
+	case source.Interp:
 		for _, p := range n.Parts {
 			part := textPart{literal: p.Text}
 			if p.Expr != nil {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // programOf compiles one rule named r, with children of these kinds.
@@ -22,7 +22,7 @@ func programOf(t *testing.T, more string, kinds ...string) *rules.Program {
 	for i, k := range kinds {
 		text += fmt.Sprintf("  - id: c%d\n    template: {apiVersion: v1, kind: %s, metadata: {name: x%d}}\n", i, k, i)
 	}
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(text)}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -12,8 +13,8 @@ import (
 // kinds are decoded by the first round alone, so run it with -benchtime=1x to
 // see what a command has to wait for.
 func BenchmarkLargest(b *testing.B) {
-	source := slices.MaxFunc(examples(b), func(a, b syntax.Source) int { return cmp.Compare(len(a.Data), len(b.Data)) })
-	file, err := syntax.Parse([]syntax.Source{source})
+	src := slices.MaxFunc(examples(b), func(a, b source.File) int { return cmp.Compare(len(a.Data), len(b.Data)) })
+	file, err := syntax.Parse([]source.File{src})
 	if err != nil {
 		b.Fatal(err)
 	}

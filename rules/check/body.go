@@ -7,6 +7,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/schema"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -98,7 +99,7 @@ func (r *rule) child(ch *syntax.Child, sc *scope) {
 	}
 }
 
-func gvkOf(template *syntax.Node) runtimeschema.GroupVersionKind {
+func gvkOf(template *source.Node) runtimeschema.GroupVersionKind {
 	return runtimeschema.FromAPIVersionAndKind(literal(field(template, "apiVersion")).Value, literal(field(template, "kind")).Value)
 }
 
@@ -179,7 +180,7 @@ func (r *rule) conditions() {
 		if p := r.all.field(item, "type"); p != nil {
 			w.text(c.Type.Value, c.Type.Pos, p, "type")
 		}
-		if p := r.all.field(item, "reason"); p != nil && c.Reason != nil && c.Reason.Kind == syntax.Text {
+		if p := r.all.field(item, "reason"); p != nil && c.Reason != nil && c.Reason.Kind == source.Text {
 			w.text(literal(c.Reason).Value, c.Reason.Pos, p, "reason")
 		}
 	}

@@ -8,15 +8,16 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/schema"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
 // Found is what there is to say about rules. Everything has its place, and
-// syntax.Collect puts it into order.
+// source.Collect puts it into order.
 type Found struct {
-	Errors   []*syntax.Error // what cannot work
-	Warnings []*syntax.Error // what fails for some objects
-	Notes    []*syntax.Error // what could not be checked
+	Errors   []*source.Error // what cannot work
+	Warnings []*source.Error // what fails for some objects
+	Notes    []*source.Error // what could not be checked
 
 	// Unreported are the kinds of primaries that have no status.conditions, of
 	// which a warning tells.
@@ -26,11 +27,11 @@ type Found struct {
 // Check holds rules against the schemas of the kinds they mention. Complaints
 // are those about loading the same rules, if there are any: what they are about
 // is not looked at again.
-func Check(file *syntax.File, set *schema.Set, complaints syntax.Errors) Found {
+func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
 	c := &checker{
 		set: set, all: newUniverse(set), complaints: complaints,
 		noted: map[runtimeschema.GroupVersionKind]bool{}, unreported: map[runtimeschema.GroupVersionKind]bool{},
-		said: map[finding]bool{}, spoilt: map[syntax.Pos]bool{},
+		said: map[finding]bool{}, spoilt: map[source.Pos]bool{},
 	}
 	for _, e := range complaints {
 		c.spoilt[e.Pos] = true
@@ -51,13 +52,13 @@ type checker struct {
 
 	unreported map[runtimeschema.GroupVersionKind]bool // kinds of primaries without conditions
 
-	complaints syntax.Errors // about loading the rules
-	spoilt     map[syntax.Pos]bool
+	complaints source.Errors // about loading the rules
+	spoilt     map[source.Pos]bool
 }
 
 // A finding tells one from another.
 type finding struct {
-	pos     syntax.Pos
+	pos     source.Pos
 	message string
 }
 
@@ -69,13 +70,13 @@ type rule struct {
 	primary *place       // likewise
 	vars    map[string]*types.Type
 	lets    map[string]*let
-	typed   map[*syntax.Expr]*typed
+	typed   map[*source.Expr]*typed
 	prefix  string // of complaints, as the compiler has it
 	damage  damage
 }
 
 func (c *checker) rule(src *syntax.Rule) {
-	r := &rule{checker: c, src: src, vars: map[string]*types.Type{}, lets: map[string]*let{}, typed: map[*syntax.Expr]*typed{}}
+	r := &rule{checker: c, src: src, vars: map[string]*types.Type{}, lets: map[string]*let{}, typed: map[*source.Expr]*typed{}}
 	r.damage = damageOf(src, c.complaints)
 	r.names()
 	r.body()
@@ -133,7 +134,7 @@ func (r *rule) entries() []*syntax.Child {
 }
 
 // field returns the value of a field of a map, or nil.
-func field(n *syntax.Node, key string) *syntax.Node {
+func field(n *source.Node, key string) *source.Node {
 	if n == nil {
 		return nil
 	}
@@ -146,12 +147,12 @@ func field(n *syntax.Node, key string) *syntax.Node {
 }
 
 // literal returns the text that a node is, and its place.
-func literal(n *syntax.Node) syntax.String {
+func literal(n *source.Node) source.String {
 	if n == nil {
-		return syntax.String{}
+		return source.String{}
 	}
 	s, _ := n.Value.(string)
-	return syntax.String{Value: s, Pos: n.Pos}
+	return source.String{Value: s, Pos: n.Pos}
 }
 
 func (r *rule) childKind(ch *syntax.Child) *schema.Kind {
@@ -161,24 +162,24 @@ func (r *rule) childKind(ch *syntax.Child) *schema.Kind {
 // typeNames finds the names of our types in CEL's messages.
 var typeNames = regexp.MustCompile(regexp.QuoteMeta(mark) + `[^,)' ]*`)
 
-func (r *rule) complaint(pos syntax.Pos, format string, args ...any) *syntax.Error {
+func (r *rule) complaint(pos source.Pos, format string, args ...any) *source.Error {
 	message := typeNames.ReplaceAllString(fmt.Sprintf(format, args...), "object")
-	return syntax.NewError(pos, r.src.Name.Value, r.prefix+message, "")
+	return source.NewError(pos, r.src.Name.Value, r.prefix+message, "")
 }
 
 // errorf complains. Things that are looked at from several sides are said
 // once.
-func (r *rule) errorf(pos syntax.Pos, format string, args ...any) *syntax.Error {
+func (r *rule) errorf(pos source.Pos, format string, args ...any) *source.Error {
 	e := r.complaint(pos, format, args...)
 	return r.say(&r.found.Errors, e)
 }
 
-func (r *rule) warnf(pos syntax.Pos, format string, args ...any) *syntax.Error {
+func (r *rule) warnf(pos source.Pos, format string, args ...any) *source.Error {
 	e := r.complaint(pos, format, args...)
 	return r.say(&r.found.Warnings, e)
 }
 
-func (r *rule) say(to *[]*syntax.Error, e *syntax.Error) *syntax.Error {
+func (r *rule) say(to *[]*source.Error, e *source.Error) *source.Error {
 	key := finding{e.Pos, e.Message}
 	if !r.said[key] && !r.spoilt[e.Pos] {
 		r.said[key] = true
@@ -189,7 +190,7 @@ func (r *rule) say(to *[]*syntax.Error, e *syntax.Error) *syntax.Error {
 
 // meant returns what to write instead of a name that does not exist.
 func meant(name string, known []string) string {
-	if near := syntax.Nearest(name, known); near != "" {
+	if near := source.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean '%s'?", near)
 	}
 	return ""

@@ -5,20 +5,21 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
 // damage is what did not load of a rule.
 type damage struct {
-	expressions map[*syntax.Expr]bool
+	expressions map[*source.Expr]bool
 	// beyond says that there is more: a misspelt key, say, of which nobody knows
 	// what it would have guarded.
 	beyond bool
 }
 
-func damageOf(src *syntax.Rule, complaints syntax.Errors) damage {
-	d := damage{expressions: map[*syntax.Expr]bool{}}
-	var all []*syntax.Expr
+func damageOf(src *syntax.Rule, complaints source.Errors) damage {
+	d := damage{expressions: map[*source.Expr]bool{}}
+	var all []*source.Expr
 	for _, e := range complaints {
 		if e.Rule != src.Name.Value {
 			continue
@@ -39,9 +40,9 @@ func damageOf(src *syntax.Rule, complaints syntax.Errors) damage {
 }
 
 // ruleExpressions returns all expressions of a rule.
-func ruleExpressions(src *syntax.Rule) []*syntax.Expr {
-	all := []*syntax.Expr{src.For.When}
-	data := []*syntax.Node{src.Patch, src.Status}
+func ruleExpressions(src *syntax.Rule) []*source.Expr {
+	all := []*source.Expr{src.For.When}
+	data := []*source.Node{src.Patch, src.Status}
 	for _, l := range src.Let {
 		all, data = append(all, l.Expr), append(data, l.Data)
 	}
@@ -67,7 +68,7 @@ func ruleExpressions(src *syntax.Rule) []*syntax.Expr {
 	for _, n := range data {
 		all = append(all, expressions(nil, n)...)
 	}
-	return slices.DeleteFunc(all, func(e *syntax.Expr) bool { return e == nil })
+	return slices.DeleteFunc(all, func(e *source.Expr) bool { return e == nil })
 }
 
 // unguarded reports whether nobody can tell what guards the fields that the
@@ -78,11 +79,11 @@ func (r *rule) unguarded() bool {
 }
 
 // clear reports whether an expression and the lets that it mentions make sense.
-func (r *rule) clear(e *syntax.Expr) bool {
-	return r.clearOf(map[*syntax.Expr]bool{}, e)
+func (r *rule) clear(e *source.Expr) bool {
+	return r.clearOf(map[*source.Expr]bool{}, e)
 }
 
-func (r *rule) clearOf(seen map[*syntax.Expr]bool, all ...*syntax.Expr) bool {
+func (r *rule) clearOf(seen map[*source.Expr]bool, all ...*source.Expr) bool {
 	for _, e := range all {
 		if e == nil || seen[e] {
 			continue

@@ -7,18 +7,18 @@ import (
 	"slices"
 	"testing"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // TestDamaged checks what is left of rules that do not load. Whatever is
 // missing, it ends, and what it finds has a place.
 func TestDamaged(t *testing.T) {
 	set := crds(t)
-	try := func(source syntax.Source) {
-		f := found(t, set, source)
+	try := func(src source.File) {
+		f := found(t, set, src)
 		for _, e := range slices.Concat(f.Errors, f.Warnings) {
 			if e.Pos.Line < 1 {
-				t.Errorf("%s: %v has no place", source.Name, e)
+				t.Errorf("%s: %v has no place", src.Name, e)
 			}
 		}
 	}
@@ -32,13 +32,13 @@ func TestDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(data) < 20_000 { // Others are about limits of the parser.
-			try(syntax.Source{Name: filepath.Base(file), Data: data})
+			try(source.File{Name: filepath.Base(file), Data: data})
 		}
 	}
-	for _, source := range examples(t) {
-		lines := bytes.SplitAfter(source.Data, []byte("\n"))
+	for _, src := range examples(t) {
+		lines := bytes.SplitAfter(src.Data, []byte("\n"))
 		for i := range lines {
-			try(syntax.Source{Name: source.Name, Data: bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil)})
+			try(source.File{Name: src.Name, Data: bytes.Join(slices.Delete(slices.Clone(lines), i, i+1), nil)})
 		}
 	}
 }

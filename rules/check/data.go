@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/types"
 
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -44,14 +45,14 @@ func (r *rule) let(name string) {
 }
 
 // expressions returns all expressions of a value.
-func expressions(e *syntax.Expr, n *syntax.Node) []*syntax.Expr {
+func expressions(e *source.Expr, n *source.Node) []*source.Expr {
 	if e != nil {
-		return []*syntax.Expr{e}
+		return []*source.Expr{e}
 	}
 	if n == nil {
 		return nil
 	}
-	var out []*syntax.Expr
+	var out []*source.Expr
 	for _, p := range n.Parts {
 		if p.Expr != nil {
 			out = append(out, p.Expr)
@@ -72,33 +73,33 @@ type site struct{ where, name string }
 func (p site) under(key string) site { return site{p.where + "." + key, p.name + "." + key} }
 
 // dataType returns the type of data, whose expressions it checks.
-func (r *rule) dataType(n *syntax.Node, sc *scope, at site) *types.Type {
+func (r *rule) dataType(n *source.Node, sc *scope, at site) *types.Type {
 	if n == nil {
 		return types.DynType
 	}
 	switch n.Kind {
-	case syntax.Bool:
+	case source.Bool:
 		return types.BoolType
-	case syntax.Int:
+	case source.Int:
 		return types.IntType
-	case syntax.Float:
+	case source.Float:
 		return types.DoubleType
-	case syntax.Text:
+	case source.Text:
 		return types.StringType
-	case syntax.Interp:
+	case source.Interp:
 		if len(n.Parts) == 1 {
 			t, _ := unwrapped(r.infer(n.Parts[0].Expr, sc, at.where).t)
 			return t
 		}
 		r.textParts(n, sc, at.where)
 		return types.StringType
-	case syntax.List:
+	case source.List:
 		var items []*types.Type
 		for _, item := range n.Items {
 			items = append(items, r.dataType(item, sc, site{at.where, at.name + "[]"}))
 		}
 		return types.NewListType(common(items))
-	case syntax.Map:
+	case source.Map:
 		if t := r.mapType(n, sc, at); !n.Lacking {
 			return t
 		}
@@ -108,14 +109,14 @@ func (r *rule) dataType(n *syntax.Node, sc *scope, at site) *types.Type {
 
 // mapType returns the type of a map with these fields. Those of a map whose
 // entries all look alike have one type.
-func (r *rule) mapType(n *syntax.Node, sc *scope, at site) *types.Type {
+func (r *rule) mapType(n *source.Node, sc *scope, at site) *types.Type {
 	if len(n.Fields) == 0 {
 		return types.NewMapType(types.StringType, types.DynType)
 	}
 	o := &object{name: mark + at.name, fields: map[string]*types.Type{}, data: n}
 	var all []*types.Type
 	for _, f := range n.Fields {
-		if f.Value.Kind == syntax.Null {
+		if f.Value.Kind == source.Null {
 			continue // It is left out.
 		}
 		t := r.dataType(f.Value, sc, at.under(f.Key.Value))
@@ -135,10 +136,10 @@ func (r *rule) mapType(n *syntax.Node, sc *scope, at site) *types.Type {
 
 // alike returns the type that the entries of a map share if all of them are
 // maps with the same keys, or nil.
-func (r *rule) alike(n *syntax.Node, name string) *types.Type {
+func (r *rule) alike(n *source.Node, name string) *types.Type {
 	var keys []string
 	for i, f := range n.Fields {
-		if f.Value.Kind != syntax.Map || len(f.Value.Fields) == 0 {
+		if f.Value.Kind != source.Map || len(f.Value.Fields) == 0 {
 			return nil
 		}
 		var own []string

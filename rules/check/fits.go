@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // fits reports whether a value of a type can stand at a place. Of what is not
@@ -120,7 +120,7 @@ func (w walker) byType(t *typed, e ast.Expr, p *place, where string) {
 }
 
 // dataAt returns the data of a let that an expression leads to, or nil.
-func (w walker) dataAt(t *typed, e ast.Expr) *syntax.Node {
+func (w walker) dataAt(t *typed, e ast.Expr) *source.Node {
 	switch e.Kind() {
 	case ast.IdentKind:
 		if l := w.lets[e.AsIdent()]; l != nil && !bound(t, e.AsIdent()) {
@@ -178,7 +178,7 @@ func (w walker) mapLiteral(t *typed, e ast.Expr, p *place, where string) {
 		w.wants(t.pos(e), p, types.NewMapType(types.StringType, types.DynType), where)
 		return
 	}
-	given := &syntax.Node{Kind: syntax.Map, Pos: t.pos(e)}
+	given := &source.Node{Kind: source.Map, Pos: t.pos(e)}
 	complete := true
 	for _, item := range e.AsMap().Entries() {
 		entry := item.AsMapEntry()
@@ -191,8 +191,8 @@ func (w walker) mapLiteral(t *typed, e ast.Expr, p *place, where string) {
 			continue
 		}
 		at := join(where, key)
-		given.Fields = append(given.Fields, syntax.Field{Key: syntax.String{Value: key}, Value: given})
-		if f := w.below(p, syntax.String{Value: key, Pos: t.pos(entry.Key())}, at); f != nil {
+		given.Fields = append(given.Fields, source.Field{Key: source.String{Value: key}, Value: given})
+		if f := w.below(p, source.String{Value: key, Pos: t.pos(entry.Key())}, at); f != nil {
 			w.expression(t, entry.Value(), f, at)
 		}
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -75,7 +76,7 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 }
 
 // expression walks an expression, if it makes sense.
-func (g *guard) expression(src *syntax.Expr, f facts) outcome {
+func (g *guard) expression(src *source.Expr, f facts) outcome {
 	if src == nil {
 		return outcome{}
 	}
@@ -89,12 +90,12 @@ func (g *guard) expression(src *syntax.Expr, f facts) outcome {
 }
 
 // node walks data.
-func (g *guard) node(n *syntax.Node, f facts) {
+func (g *guard) node(n *source.Node, f facts) {
 	switch {
 	case n == nil:
-	case n.Kind == syntax.Interp && len(n.Parts) > 1:
+	case n.Kind == source.Interp && len(n.Parts) > 1:
 		g.text(n, f)
-	case n.Kind == syntax.Interp:
+	case n.Kind == source.Interp:
 		g.expression(n.Parts[0].Expr, f)
 	}
 	if n == nil {
@@ -109,7 +110,7 @@ func (g *guard) node(n *syntax.Node, f facts) {
 }
 
 // text walks what must be text: nothing in it may be absent.
-func (g *guard) text(n *syntax.Node, f facts) {
+func (g *guard) text(n *source.Node, f facts) {
 	if n == nil {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // TestGuards says of single expressions which steps of them nothing guards.
@@ -100,7 +100,7 @@ func TestGuards(t *testing.T) {
 		{`other[0].data.x == "" && one.data.y == ""`, ""},
 	} {
 		t.Run(c.expression, func(t *testing.T) {
-			source := syntax.Source{Name: "rules.yaml", Data: fmt.Appendf(nil, `
+			source := source.File{Name: "rules.yaml", Data: fmt.Appendf(nil, `
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:

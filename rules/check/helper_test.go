@@ -12,6 +12,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -47,28 +48,28 @@ func load(t testing.TB, pattern string) *schema.Set {
 }
 
 // examples returns the rules of each example.
-func examples(t testing.TB) []syntax.Source {
+func examples(t testing.TB) []source.File {
 	t.Helper()
 	files, err := filepath.Glob("../../examples/*/rules.yaml")
 	if err != nil || len(files) < 13 {
 		t.Fatal(files, err)
 	}
-	var out []syntax.Source
+	var out []source.File
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, syntax.Source{Name: filepath.Base(filepath.Dir(file)) + ".yaml", Data: data})
+		out = append(out, source.File{Name: filepath.Base(filepath.Dir(file)) + ".yaml", Data: data})
 	}
 	return out
 }
 
 // found loads rules and checks them. What does not load is among the errors.
-func found(t testing.TB, set *schema.Set, source syntax.Source) Found {
+func found(t testing.TB, set *schema.Set, src source.File) Found {
 	t.Helper()
-	sources := []syntax.Source{source}
-	var complaints syntax.Errors
+	sources := []source.File{src}
+	var complaints source.Errors
 	if _, err := rules.Load(sources); err != nil && !errors.As(err, &complaints) {
 		t.Fatal(err)
 	}
@@ -79,18 +80,18 @@ func found(t testing.TB, set *schema.Set, source syntax.Source) Found {
 }
 
 // report prints what was found, as people see it.
-func report(t testing.TB, f Found, source syntax.Source) string {
+func report(t testing.TB, f Found, src source.File) string {
 	t.Helper()
 	var b strings.Builder
 	for _, list := range []struct {
 		title string
-		all   []*syntax.Error
+		all   []*source.Error
 	}{{"errors", f.Errors}, {"warnings", f.Warnings}, {"notes", f.Notes}} {
 		if len(list.all) == 0 {
 			continue
 		}
 		b.WriteString("# " + list.title + "\n")
-		if err := syntax.Collect([]syntax.Source{source}, list.all).Report(&b); err != nil {
+		if err := source.Collect([]source.File{src}, list.all).Report(&b); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,18 +11,18 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A typed expression is one that was checked. Without an ast it makes no
 // sense, and somebody has said so.
 type typed struct {
-	src *syntax.Expr
+	src *source.Expr
 	ast *ast.AST
 	t   *types.Type
 }
 
-func (t *typed) pos(e ast.Expr) syntax.Pos { return expr.Start(t.src, t.ast, e) }
+func (t *typed) pos(e ast.Expr) source.Pos { return expr.Start(t.src, t.ast, e) }
 
 // A scope is a set of names and their types.
 type scope struct {
@@ -53,7 +53,7 @@ func (s *scope) view() *expr.TypedScope {
 	return s.cel
 }
 
-func (s *scope) parse(src *syntax.Expr) *ast.AST {
+func (s *scope) parse(src *source.Expr) *ast.AST {
 	if cel := s.view(); cel != nil && src != nil {
 		return cel.Parse(src)
 	}
@@ -62,7 +62,7 @@ func (s *scope) parse(src *syntax.Expr) *ast.AST {
 
 // infer checks an expression and returns its type, which is dyn after a
 // complaint. An expression is checked once.
-func (r *rule) infer(src *syntax.Expr, sc *scope, where string) *typed {
+func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 	if t := r.typed[src]; t != nil {
 		return t
 	}
@@ -155,7 +155,7 @@ var phrases = map[types.Kind]string{
 }
 
 // want checks an expression that must be of one kind.
-func (r *rule) want(src *syntax.Expr, sc *scope, kind types.Kind, where string) *typed {
+func (r *rule) want(src *source.Expr, sc *scope, kind types.Kind, where string) *typed {
 	if src == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // words are what people call what a place wants.
@@ -39,7 +39,7 @@ func (w walker) expected(p *place) string {
 }
 
 // wants complains unless a value of a type can stand at a place.
-func (w walker) wants(pos syntax.Pos, p *place, t *types.Type, where string) bool {
+func (w walker) wants(pos source.Pos, p *place, t *types.Type, where string) bool {
 	if w.fits(t, p) {
 		return true
 	}
@@ -57,7 +57,7 @@ func (w walker) wants(pos syntax.Pos, p *place, t *types.Type, where string) boo
 
 // scalar checks a literal, and reports whether it is of a type that can stand
 // there.
-func (w walker) scalar(n *syntax.Node, p *place, where string) bool {
+func (w walker) scalar(n *source.Node, p *place, where string) bool {
 	switch v := n.Value.(type) {
 	case string:
 		return w.text(v, n.Pos, p, where)
@@ -77,7 +77,7 @@ func (w walker) scalar(n *syntax.Node, p *place, where string) bool {
 }
 
 // literalWants is wants for a literal that can be written otherwise.
-func (w walker) literalWants(n *syntax.Node, p *place, t *types.Type, where string) bool {
+func (w walker) literalWants(n *source.Node, p *place, t *types.Type, where string) bool {
 	if w.fits(t, p) {
 		return true
 	}
@@ -88,8 +88,8 @@ func (w walker) literalWants(n *syntax.Node, p *place, t *types.Type, where stri
 	return false
 }
 
-func (w walker) integer(v int64, pos syntax.Pos, p *place, where string) {
-	if !w.literalWants(&syntax.Node{Pos: pos, Value: v}, p, types.IntType, where) || p.is == quantity || p.is == portLike || p.is == anything {
+func (w walker) integer(v int64, pos source.Pos, p *place, where string) {
+	if !w.literalWants(&source.Node{Pos: pos, Value: v}, p, types.IntType, where) || p.is == quantity || p.is == portLike || p.is == anything {
 		return
 	}
 	if p.Format == "int32" && (v > math.MaxInt32 || v < math.MinInt32) {
@@ -101,7 +101,7 @@ func (w walker) integer(v int64, pos syntax.Pos, p *place, where string) {
 }
 
 // bounds checks a number that is known.
-func (w walker) bounds(v float64, pos syntax.Pos, p *place, where string) {
+func (w walker) bounds(v float64, pos source.Pos, p *place, where string) {
 	switch {
 	case p.Minimum != nil && p.ExclusiveMinimum && v <= *p.Minimum:
 		w.errorf(pos, "%s: %v must be greater than %v", where, v, *p.Minimum)
@@ -115,7 +115,7 @@ func (w walker) bounds(v float64, pos syntax.Pos, p *place, where string) {
 }
 
 // oneOf checks a value against an enum.
-func (w walker) oneOf(v any, shown string, pos syntax.Pos, p *place, where string) {
+func (w walker) oneOf(v any, shown string, pos source.Pos, p *place, where string) {
 	if len(p.Enum) == 0 {
 		return
 	}
@@ -131,8 +131,8 @@ func (w walker) oneOf(v any, shown string, pos syntax.Pos, p *place, where strin
 }
 
 // text checks a text that is known, and reports whether text can stand there.
-func (w walker) text(v string, pos syntax.Pos, p *place, where string) bool {
-	meant := syntax.Forgotten(v, w.objects()...)
+func (w walker) text(v string, pos source.Pos, p *place, where string) bool {
+	meant := source.Forgotten(v, w.objects()...)
 	switch p.is {
 	case quantity:
 		if _, err := resource.ParseQuantity(v); err == nil {
@@ -189,7 +189,7 @@ func matches(pattern, v string) bool {
 }
 
 // format checks the formats that the API server checks.
-func (w walker) format(v string, pos syntax.Pos, p *place, where string) {
+func (w walker) format(v string, pos source.Pos, p *place, where string) {
 	switch p.Format {
 	case "date-time":
 		if _, err := time.Parse(time.RFC3339, v); err != nil {

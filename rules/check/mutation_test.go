@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A mutation is a mistake in an example.
@@ -145,7 +145,7 @@ var mutations = []mutation{
 // TestMutations makes mistakes, and looks whether they are found.
 func TestMutations(t *testing.T) {
 	set := crds(t)
-	sources := map[string]syntax.Source{}
+	sources := map[string]source.File{}
 	for _, s := range examples(t) {
 		sources[strings.TrimSuffix(s.Name, ".yaml")] = s
 	}

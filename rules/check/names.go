@@ -10,12 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/schema"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
 // known returns what is known of a kind. Of one without a schema it says once
 // that nothing about it is checked, or what was meant.
-func (r *rule) known(apiVersion, kind syntax.String, where string) *schema.Kind {
+func (r *rule) known(apiVersion, kind source.String, where string) *schema.Kind {
 	gvk := runtimeschema.FromAPIVersionAndKind(apiVersion.Value, kind.Value)
 	k := r.set.Kind(gvk)
 	if k != nil && r.set.Schema(gvk) != nil {
@@ -66,7 +67,7 @@ var stable = regexp.MustCompile(`^v[0-9]+$`)
 
 // mistaken complains about a kind that is not known, if another one must have
 // been meant.
-func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind syntax.String, where string) bool {
+func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind source.String, where string) bool {
 	kin := r.kinship(gvk)
 	switch {
 	case meant(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
@@ -112,7 +113,7 @@ func (r *rule) account() {
 }
 
 // scoped looks whether an object may be where it is to be.
-func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *syntax.Node) {
+func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	if k == nil {
 		return
 	}
@@ -138,10 +139,10 @@ func (r *rule) homeless() bool {
 
 // marks checks the keys of labels and annotations, and the literal values of
 // labels.
-func (r *rule) marks(metadata *syntax.Node, prefix string) {
+func (r *rule) marks(metadata *source.Node, prefix string) {
 	for _, which := range []string{"labels", "annotations"} {
 		n := field(metadata, which)
-		if n != nil && n.Kind == syntax.Interp && len(n.Parts) == 1 {
+		if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
 			if l := r.lets[strings.TrimSpace(n.Parts[0].Expr.Text)]; l != nil && l.src.Data != nil {
 				n = l.src.Data
 			}
@@ -155,7 +156,7 @@ func (r *rule) marks(metadata *syntax.Node, prefix string) {
 				r.errorf(f.Key.Pos, "%s: %q cannot be a key: write a name of at most 63 letters, digits, -, _ and ., or domain/name",
 					where, f.Key.Value)
 			}
-			if v := f.Value; which == "labels" && v.Kind == syntax.Text && len(validation.IsValidLabelValue(literal(v).Value)) > 0 {
+			if v := f.Value; which == "labels" && v.Kind == source.Text && len(validation.IsValidLabelValue(literal(v).Value)) > 0 {
 				r.errorf(v.Pos, "%s: %q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .", where, literal(v).Value)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -19,7 +20,7 @@ var scaled = []runtimeschema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Gro
 // out for an autoscaler takes down all Pods but one.
 func (r *rule) replicas(ch *syntax.Child) {
 	n := field(field(ch.Template, "spec"), "replicas")
-	if n == nil || n.Kind != syntax.Interp || len(n.Parts) > 1 || !slices.Contains(scaled, gvkOf(ch.Template).GroupKind()) {
+	if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 || !slices.Contains(scaled, gvkOf(ch.Template).GroupKind()) {
 		return
 	}
 	for _, p := range ch.IgnoreFields {

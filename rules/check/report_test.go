@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected reports")
@@ -28,7 +28,7 @@ func TestReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			source := syntax.Source{Name: filepath.Base(file), Data: data}
+			source := source.File{Name: filepath.Base(file), Data: data}
 			f := found(t, set, source)
 			got := report(t, f, source)
 			golden := strings.TrimSuffix(file, ".yaml") + ".txt"

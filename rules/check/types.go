@@ -10,7 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // mark begins the names of our types. It cannot stand in an expression: a type
@@ -34,7 +34,7 @@ type object struct {
 	name   string
 	place  *place // or nil
 	fields map[string]*types.Type
-	data   *syntax.Node // of let
+	data   *source.Node // of let
 	// whole says that it is an object of the API, not a part of one.
 	whole bool
 	// entry is what all entries of a map of let have in common.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/cel-go/common/types"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A completeness says whether a value must have all that its schema requires.
@@ -30,7 +30,7 @@ type walker struct {
 }
 
 // object checks the template of an object.
-func (w walker) object(n *syntax.Node, p *place) {
+func (w walker) object(n *source.Node, p *place) {
 	for _, f := range n.Fields {
 		at := join("", f.Key.Value)
 		w.value(f.Value, w.below(p, f.Key, at), at)
@@ -41,7 +41,7 @@ func (w walker) object(n *syntax.Node, p *place) {
 }
 
 // value checks what stands at a place, of which nothing is known if it is nil.
-func (w walker) value(n *syntax.Node, p *place, where string) {
+func (w walker) value(n *source.Node, p *place, where string) {
 	if n == nil {
 		return // The parser has said why.
 	}
@@ -49,13 +49,13 @@ func (w walker) value(n *syntax.Node, p *place, where string) {
 		p = nil
 	}
 	switch n.Kind {
-	case syntax.Interp:
+	case source.Interp:
 		w.interp(n, p, where)
-	case syntax.Map:
+	case source.Map:
 		w.fields(n, p, where)
-	case syntax.List:
+	case source.List:
 		w.elements(n, p, where)
-	case syntax.Null: // It leaves its entry out.
+	case source.Null: // It leaves its entry out.
 	default:
 		if p == nil || w.scalar(n, p, where) {
 			w.forgotten(n, where)
@@ -64,11 +64,11 @@ func (w walker) value(n *syntax.Node, p *place, where string) {
 }
 
 // forgotten warns about text that must have been meant as an expression.
-func (r *rule) forgotten(n *syntax.Node, where string) {
-	if n == nil || n.Kind != syntax.Text || r.said[finding{n.Pos, ""}] {
+func (r *rule) forgotten(n *source.Node, where string) {
+	if n == nil || n.Kind != source.Text || r.said[finding{n.Pos, ""}] {
 		return
 	}
-	if meant := syntax.Forgotten(literal(n).Value, r.objects()...); meant != "" {
+	if meant := source.Forgotten(literal(n).Value, r.objects()...); meant != "" {
 		r.said[finding{n.Pos, ""}] = true // Data of let is looked at wherever it is used.
 		r.warnf(n.Pos, "%s: %q is text as it stands, no expression", where, literal(n).Value).Hint = "write " + meant
 	}
@@ -89,7 +89,7 @@ func (r *rule) objects() []string {
 // maxDepth bounds how far lets are followed that contain each other.
 const maxDepth = 20
 
-func (w walker) interp(n *syntax.Node, p *place, where string) {
+func (w walker) interp(n *source.Node, p *place, where string) {
 	if len(n.Parts) > 1 {
 		w.textParts(n, w.sc, where)
 		if p != nil {
@@ -110,7 +110,7 @@ func (w walker) interp(n *syntax.Node, p *place, where string) {
 }
 
 // below returns the place of a field, and complains if there is none.
-func (w walker) below(p *place, key syntax.String, where string) *place {
+func (w walker) below(p *place, key source.String, where string) *place {
 	if p == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (w walker) below(p *place, key syntax.String, where string) *place {
 	return nil
 }
 
-func (w walker) unknownField(pos syntax.Pos, key string, p *place, where string) {
+func (w walker) unknownField(pos source.Pos, key string, p *place, where string) {
 	text := "%s: unknown field"
 	if w.partial == statusFields {
 		text = "%s: unknown field, which the API server drops"
@@ -136,12 +136,12 @@ func (w walker) unknownField(pos syntax.Pos, key string, p *place, where string)
 	e := w.errorf(pos, text, where)
 	e.Hint = meant(key, slices.Collect(maps.Keys(p.Properties)))
 	first, _, _ := strings.Cut(key, ".")
-	if _, known := p.Properties[first]; known && syntax.Nested(key) != "" {
-		e.Hint = "write " + syntax.Nested(key)
+	if _, known := p.Properties[first]; known && source.Nested(key) != "" {
+		e.Hint = "write " + source.Nested(key)
 	}
 }
 
-func (w walker) fields(n *syntax.Node, p *place, where string) {
+func (w walker) fields(n *source.Node, p *place, where string) {
 	if p != nil && p.is != mapping && p.is != fielded && p.is != anything {
 		w.wants(n.Pos, p, types.NewMapType(types.StringType, types.DynType), where)
 		p = nil
@@ -168,7 +168,7 @@ func join(where, key string) string {
 }
 
 // required complains about fields that must be there.
-func (w walker) required(n *syntax.Node, p *place, where string) {
+func (w walker) required(n *source.Node, p *place, where string) {
 	if p.is != fielded || n.Lacking {
 		return
 	}
@@ -184,9 +184,9 @@ func (w walker) required(n *syntax.Node, p *place, where string) {
 }
 
 // given reports whether a map has an entry: null leaves one out.
-func given(n *syntax.Node, key string) bool {
+func given(n *source.Node, key string) bool {
 	f := field(n, key)
-	return f != nil && f.Kind != syntax.Null
+	return f != nil && f.Kind != source.Null
 }
 
 // givenAnyway are the fields of a whole object that the parser requires, or
@@ -228,7 +228,7 @@ func isZero(v any) bool {
 	return reflect.ValueOf(v).IsZero()
 }
 
-func (w walker) elements(n *syntax.Node, p *place, where string) {
+func (w walker) elements(n *source.Node, p *place, where string) {
 	if p != nil && p.is != list && p.is != anything {
 		w.wants(n.Pos, p, types.NewListType(types.DynType), where)
 		p = nil
@@ -243,7 +243,7 @@ func (w walker) elements(n *syntax.Node, p *place, where string) {
 	}
 	for i, item := range n.Items {
 		at := fmt.Sprintf("%s[%d]", where, i)
-		if item.Kind == syntax.Null && items != nil && !w.fitsWithin(types.NullType, items, 1) {
+		if item.Kind == source.Null && items != nil && !w.fitsWithin(types.NullType, items, 1) {
 			w.errorf(item.Pos, "%s: expected %s, got null", at, w.expected(items))
 		}
 		w.value(item, items, at)
@@ -251,7 +251,7 @@ func (w walker) elements(n *syntax.Node, p *place, where string) {
 }
 
 // count checks how many elements a list has, if that is known.
-func (w walker) count(n *syntax.Node, p *place, where string) {
+func (w walker) count(n *source.Node, p *place, where string) {
 	size := int64(len(n.Items))
 	if p.MaxItems != nil && size > *p.MaxItems && !slices.ContainsFunc(n.Items, mayVanish) {
 		w.errorf(n.Pos, "%s: has %d elements, at most %d are allowed", where, size, *p.MaxItems)
@@ -262,11 +262,11 @@ func (w walker) count(n *syntax.Node, p *place, where string) {
 }
 
 // mayVanish reports whether an element may be absent when it is computed.
-func mayVanish(n *syntax.Node) bool { return n.Kind == syntax.Interp && len(n.Parts) == 1 }
+func mayVanish(n *source.Node) bool { return n.Kind == source.Interp && len(n.Parts) == 1 }
 
 // text checks a value that must be text, whatever is in it.
-func (r *rule) text(n *syntax.Node, sc *scope, where string) {
-	if n == nil || n.Kind != syntax.Interp {
+func (r *rule) text(n *source.Node, sc *scope, where string) {
+	if n == nil || n.Kind != source.Interp {
 		r.forgotten(n, where)
 		return
 	}
@@ -282,7 +282,7 @@ func (r *rule) text(n *syntax.Node, sc *scope, where string) {
 }
 
 // textParts checks the expressions among text.
-func (r *rule) textParts(n *syntax.Node, sc *scope, where string) {
+func (r *rule) textParts(n *source.Node, sc *scope, where string) {
 	for _, p := range n.Parts {
 		if p.Expr == nil {
 			continue

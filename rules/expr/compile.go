@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A Type is what an expression must give.
@@ -73,7 +73,7 @@ func IsType(name string) bool {
 // A Checked is an expression that is known to make sense, but not yet what
 // its variables look like.
 type Checked struct {
-	src   *syntax.Expr
+	src   *source.Expr
 	scope *Scope
 	ast   *ast.AST
 	cel   *cel.Ast
@@ -84,7 +84,7 @@ type Checked struct {
 
 // Check parses and checks one expression. Either there are issues, or there is
 // a result.
-func (s *Scope) Check(src *syntax.Expr, want Type) (*Checked, []Issue) {
+func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	parsed, issues := s.env.Parse(src.Text)
 	if issues.Err() != nil {
 		return nil, s.issues(src, issues)[:1] // One mistake confuses the parser several times.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 type variables map[string]any
@@ -63,7 +63,7 @@ func compile(t testing.TB, src string, known map[string]*Shape) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, issues := scope.Check(&syntax.Expr{Text: src, Pos: syntax.Pos{File: "rules.yaml", Line: 1, Column: 1}}, Any)
+	c, issues := scope.Check(&source.Expr{Text: src, Pos: source.Pos{File: "rules.yaml", Line: 1, Column: 1}}, Any)
 	if issues != nil {
 		t.Fatalf("%s: %+v", src, issues)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A child with forEach or replicas is unknown until all of its objects exist.
@@ -57,7 +57,7 @@ func (a *analyzer) isLocal(name string) bool {
 
 // A Call is the place where an expression asks for what exists of a child.
 type Call struct {
-	Pos syntax.Pos // of the id
+	Pos source.Pos // of the id
 	ID  string
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/operators"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // An Issue is a complaint about an expression.
 type Issue struct {
-	Pos        syntax.Pos
+	Pos        source.Pos
 	Message    string
 	Hint       string
 	Undeclared string // the name that is used and not in scope, if that is it
@@ -23,7 +23,7 @@ type Issue struct {
 // issues rewrites CEL's complaints for somebody who writes rules, and drops
 // those that only follow from others. It decides nothing: a complaint that it
 // does not know is shown as it is.
-func (s *Scope) issues(src *syntax.Expr, found *cel.Issues) []Issue {
+func (s *Scope) issues(src *source.Expr, found *cel.Issues) []Issue {
 	var out []Issue
 	for _, e := range found.Errors() {
 		if strings.Contains(e.Message, "!error!") {
@@ -117,7 +117,7 @@ func explainChoice(i *Issue, types string) {
 }
 
 func meant(name string, known []string) string {
-	if near := syntax.Nearest(name, known); near != "" {
+	if near := source.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean '%s'?", near)
 	}
 	return ""

@@ -12,13 +12,13 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A Program is an expression that is ready to run, any number of times and
 // from any goroutine.
 type Program struct {
-	src   *syntax.Expr
+	src   *source.Expr
 	ast   *ast.AST
 	prog  cel.Program
 	shape *Shape
@@ -34,7 +34,7 @@ func (p *Program) Loops() bool { return p.loops }
 func (p *Program) Shape() *Shape { return p.shape }
 
 // Pos returns the place of the expression.
-func (p *Program) Pos() syntax.Pos { return p.src.At(1, 0) }
+func (p *Program) Pos() source.Pos { return p.src.At(1, 0) }
 
 // Text returns the expression as it was written.
 func (p *Program) Text() string { return p.src.Text }
@@ -42,7 +42,7 @@ func (p *Program) Text() string { return p.src.Text }
 // An Error is an expression that failed. Its message names fields and
 // functions but never shows a value, which could be a secret.
 type Error struct {
-	Pos     syntax.Pos
+	Pos     source.Pos
 	Message string
 }
 
@@ -181,7 +181,7 @@ func isIndex(node ast.Expr) bool {
 }
 
 // position returns the place of a node in the file.
-func position(src *syntax.Expr, info *ast.SourceInfo, id int64) syntax.Pos {
+func position(src *source.Expr, info *ast.SourceInfo, id int64) source.Pos {
 	at := info.GetStartLocation(id)
 	if at.Line() < 1 {
 		return src.At(1, 0)

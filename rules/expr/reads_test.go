@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // withLets adds to the shapes of the variables those of some lets. A data let
@@ -239,7 +239,7 @@ func TestTypesThatPlacesAskFor(t *testing.T) {
 		{`1`, Bool, `must be true or false, but is of type int`},
 		{`1`, Any, ``},
 	} {
-		_, issues := scope.Check(&syntax.Expr{Text: c.src, Pos: syntax.Pos{File: "rules.yaml", Line: 1, Column: 1}}, c.want)
+		_, issues := scope.Check(&source.Expr{Text: c.src, Pos: source.Pos{File: "rules.yaml", Line: 1, Column: 1}}, c.want)
 		var got string
 		for _, i := range issues {
 			got += i.Message

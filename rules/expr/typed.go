@@ -11,7 +11,7 @@ import (
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/types"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A TypedScope is a set of names whose types are known, for those who check
@@ -78,7 +78,7 @@ func NewTypedScope(provider func(cel types.Provider) types.Provider, vars map[st
 }
 
 // Parse parses an expression. It is nil if that is not possible.
-func (s *TypedScope) Parse(src *syntax.Expr) *ast.AST {
+func (s *TypedScope) Parse(src *source.Expr) *ast.AST {
 	parsed, issues := s.scope.env.Parse(src.Text)
 	if issues.Err() != nil {
 		return nil
@@ -89,7 +89,7 @@ func (s *TypedScope) Parse(src *syntax.Expr) *ast.AST {
 
 // Check finds the types of all nodes of a parsed expression, as far as it can
 // where there are issues. It changes what it is given.
-func (s *TypedScope) Check(src *syntax.Expr, parsed *ast.AST) (*ast.AST, []TypeIssue) {
+func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []TypeIssue) {
 	checked, found := checker.Check(parsed, common.NewTextSource(src.Text), s.check)
 	var out []TypeIssue
 	for _, e := range found.GetErrors() {
@@ -106,13 +106,13 @@ func (s *TypedScope) Check(src *syntax.Expr, parsed *ast.AST) (*ast.AST, []TypeI
 }
 
 // Place returns where a node of a checked expression stands in the file.
-func Place(src *syntax.Expr, a *ast.AST, node int64) syntax.Pos {
+func Place(src *source.Expr, a *ast.AST, node int64) source.Pos {
 	return position(src, a.SourceInfo(), node)
 }
 
 // Start returns where an expression below a node begins: for a.b that is a,
 // while Place is the dot.
-func Start(src *syntax.Expr, a *ast.AST, e ast.Expr) syntax.Pos {
+func Start(src *source.Expr, a *ast.AST, e ast.Expr) source.Pos {
 	for {
 		switch {
 		case e.Kind() == ast.SelectKind:

@@ -4,17 +4,18 @@ import (
 	"cmp"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"reconcel/rules/source"
 )
 
-// account reads as which ServiceAccount a rule writes. It is a literal: who
-// writes must never be up to the author of an object.
-func (s scope) account(n *yaml.Node) Account {
+// readAccount reads the ServiceAccount that a rule impersonates. It is a literal:
+// the author of an object must never choose who writes.
+func readAccount(v source.Value) Account {
 	const forms = "write namespace/name, or name alone for the account of that name in the namespace of each primary"
-	before := len(s.errs)
-	given, ok := s.literal(n)
-	for _, e := range s.errs[before:] {
+	before := v.Count()
+	given, ok := v.Literal()
+	for _, e := range v.Since(before) {
 		e.Hint = cmp.Or(e.Hint, forms)
 	}
 	if !ok {
@@ -26,23 +27,23 @@ func (s scope) account(n *yaml.Node) Account {
 	}
 	switch {
 	case fixed && namespace == "":
-		s.errorf(given.Pos, "%q has no namespace before the /", given.Value).Hint = forms
+		v.Errorf("%q has no namespace before the /", given.Value).Hint = forms
 	case name == "":
-		s.errorf(given.Pos, "%q has no name after the /", given.Value).Hint = forms
+		v.Errorf("%q has no name after the /", given.Value).Hint = forms
 	case strings.Contains(name, "/"):
-		s.errorf(given.Pos, "%q has more than one /", given.Value).Hint = forms
+		v.Errorf("%q has more than one /", given.Value).Hint = forms
 	case strings.HasPrefix(given.Value, accountPrefix):
-		s.errorf(given.Pos, "%q is the name of a user", given.Value).Hint =
+		v.Errorf("%q is the name of a user", given.Value).Hint =
 			"write " + strings.Replace(strings.TrimPrefix(given.Value, accountPrefix), ":", "/", 1)
 	case fixed && len(validation.IsDNS1123Label(namespace)) > 0:
-		s.errorf(given.Pos, "%q cannot be the name of a namespace", namespace).Hint = forms
+		v.Errorf("%q cannot be the name of a namespace", namespace).Hint = forms
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		s.errorf(given.Pos, "%q cannot be the name of a ServiceAccount", name).Hint = forms
+		v.Errorf("%q cannot be the name of a ServiceAccount", name).Hint = forms
 	default:
 		return Account{Pos: given.Pos, Namespace: namespace, Name: name}
 	}
 	return Account{}
 }
 
-// accountPrefix begins what ServiceAccounts are called as users.
+// accountPrefix is the prefix of the user names of ServiceAccounts.
 const accountPrefix = "system:serviceaccount:"

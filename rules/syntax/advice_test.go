@@ -3,6 +3,8 @@ package syntax
 import (
 	"strings"
 	"testing"
+
+	"reconcel/rules/source"
 )
 
 // TestAdvice does what the hints say: what they tell people to write must read
@@ -66,7 +68,7 @@ func TestAdvice(t *testing.T) {
 }
 
 func parseLine(line string) (*File, error) {
-	return Parse([]Source{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" +
+	return Parse([]source.File{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" +
 		"- name: foo\n  for: {apiVersion: example.com/v1, kind: Foo}\n  " + line)}})
 }
 
@@ -76,7 +78,7 @@ func firstValue(r *Rule) string {
 		return r.Let[0].Expr.Text
 	}
 	n := r.Status.Fields[0].Value
-	if n.Kind == Text {
+	if n.Kind == source.Text {
 		return n.Value.(string)
 	}
 	var b strings.Builder

@@ -2,19 +2,20 @@ package syntax
 
 import (
 	"slices"
+
+	"reconcel/rules/source"
 )
 
-// follow reads after of all entries: the ids of others of the same section.
-func (sec *section) follow(others *section) {
+// readAfter reads after of all entries: the ids of others of the same section.
+func (sec *section) readAfter(others *section) {
 	ids, otherIDs := sec.ids(), others.ids()
 	for i, c := range sec.entries {
 		if c == nil {
 			continue
 		}
-		s := sec.scope.index(i).named(childID(sec.items[i])).key("after")
-		f := follower{own: c.ID.Value, ids: ids, others: otherIDs, before: make(map[string]bool), shape: sec.shape}
-		for j, item := range s.list(valueAt(sec.items[i], "after")) {
-			if after, ok := s.index(j).literal(item); ok && s.index(j).isFollowed(after, &f) {
+		f := follower{own: c.ID.Value, ids: ids, others: otherIDs, named: make(map[string]bool), shape: sec.shape}
+		for _, item := range sec.items[i].Peek("after").Items() {
+			if after, ok := item.Literal(); ok && f.mayFollow(after, item) {
 				c.After = append(c.After, after)
 			}
 		}
@@ -25,7 +26,7 @@ func (sec *section) follow(others *section) {
 func (sec *section) ids() []string {
 	var ids []string
 	for _, item := range sec.items {
-		if id := childID(item); id != "" {
+		if id := item.Peek("id").Scalar(); id != "" {
 			ids = append(ids, id)
 		}
 	}
@@ -36,30 +37,30 @@ func (sec *section) ids() []string {
 type follower struct {
 	own         string
 	ids, others []string // of its section, and of the other one
-	before      map[string]bool
-	shape       *shape
+	named       map[string]bool
+	shape       *source.Shape
 }
 
-// isFollowed tells whether an entry can come after the one that has an id.
-func (s scope) isFollowed(id String, f *follower) bool {
+// mayFollow reports whether the entry can come after the one with an id.
+func (f *follower) mayFollow(id source.String, v source.Value) bool {
 	what, elsewhere := "child", "it is made when the resource is deleted: no child can wait for it"
 	if f.shape == &finalizeShape {
 		what, elsewhere = "entry of finalize", "it is a child: after names others of finalize here"
 	}
 	switch {
 	case id.Value == f.own:
-		s.errorf(id.Pos, "%q cannot come after itself", id.Value)
+		v.Errorf("%q cannot come after itself", id.Value)
 	case slices.Contains(f.ids, id.Value):
-		if f.before[id.Value] {
-			s.errorf(id.Pos, "%q is named twice", id.Value)
+		if f.named[id.Value] {
+			v.Errorf("%q is named twice", id.Value)
 			return false
 		}
-		f.before[id.Value] = true
+		f.named[id.Value] = true
 		return true
 	case slices.Contains(f.others, id.Value):
-		s.errorf(id.Pos, "no %s has the id %q", what, id.Value).Hint = elsewhere
+		v.Errorf("no %s has the id %q", what, id.Value).Hint = elsewhere
 	default:
-		s.errorf(id.Pos, "no %s has the id %q", what, id.Value).Hint = suggest(id.Value, f.ids)
+		v.Errorf("no %s has the id %q", what, id.Value).Hint = source.Suggest(id.Value, f.ids)
 	}
 	return false
 }

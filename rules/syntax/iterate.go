@@ -5,82 +5,81 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"reconcel/rules/source"
 )
 
 // maxReplicas is how many interchangeable objects a child may be.
 const maxReplicas = 500
 
-var iteratorShape = shape{
-	doc: "A list, for each element of which there is an object.",
-	keys: []key{
-		{name: "name", required: true, value: identifierName,
-			doc: "Stands for the element in `template`, `readyWhen` and `failWhen` of this child. It or `index` must be part of the object's name."},
-		{name: "index", value: identifierName, doc: "Stands for the number of the element, from 0."},
-		{name: "in", required: true, value: listExpr, doc: "An expression that gives the list, like `self.spec.workers`. It may use the names before it."},
+var iteratorShape = source.Shape{
+	Doc: "A list, for each element of which there is an object.",
+	Keys: []source.Key{
+		{Name: "name", Required: true, Value: identifierName,
+			Doc: "Stands for the element in `template`, `readyWhen` and `failWhen` of this child. It or `index` must be part of the object's name."},
+		{Name: "index", Value: identifierName, Doc: "Stands for the number of the element, from 0."},
+		{Name: "in", Required: true, Value: listExpr, Doc: "An expression that gives the list, like `self.spec.workers`. It may use the names before it."},
 	},
-	wrong: map[string]wrongKey{
-		"as":    {hint: "write name", means: "name"},
-		"items": {hint: "write in", means: "in"},
-		"idx":   {hint: "write index", means: "index"},
+	Wrong: map[string]source.WrongKey{
+		"as":    {Hint: "write name", Means: "name"},
+		"items": {Hint: "write in", Means: "in"},
+		"idx":   {Hint: "write index", Means: "index"},
 	},
 }
 
 // An iterating name waits until all names of the rule are known.
 type iterating struct {
-	scope    scope
-	name     String
+	value    source.Value
+	name     source.String
 	iterator *Iterator
 }
 
-// readForEach reads what a child is made for each element of. What could not
-// be read leaves an unfit iterator: the child is none that is made once.
-func (s scope) readForEach(n *yaml.Node, names *names) []*Iterator {
-	if n == nil {
+// readForEach reads the lists for each element of which a child is made. If they
+// cannot be read, an unusable iterator stands for them: the child is not a
+// single object.
+func readForEach(v source.Value, names *names) []*Iterator {
+	if v.Missing() {
 		return nil
 	}
-	unfit := []*Iterator{{Pos: s.text.pos(n), Unfit: true}}
-	if n.Kind != yaml.SequenceNode {
-		names.loseIterators(n)
-		if !broken(n) {
-			s.errorf(s.text.pos(n), "expected a list, got %s", describe(n)).Hint = "write it like [{name: item, in: self.spec.items}]"
+	unusable := []*Iterator{{Pos: v.Pos(), Unfit: true}}
+	if !v.IsList() {
+		names.loseIterators(v)
+		if !v.Broken() {
+			v.Errorf("expected a list, got %s", v.Describe()).Hint = "write it like [{name: item, in: self.spec.items}]"
 		}
-		return unfit
+		return unusable
 	}
-	if len(n.Content) == 0 {
-		s.errorf(s.text.pos(n), "is empty").Hint = "write it like [{name: item, in: self.spec.items}], or remove the key"
-		return unfit
+	if v.Len() == 0 {
+		v.Errorf("is empty").Hint = "write it like [{name: item, in: self.spec.items}], or remove the key"
+		return unusable
 	}
 	var iterators []*Iterator
-	own := make(map[string]Pos)
-	for i, item := range n.Content {
-		iterators = append(iterators, s.index(i).readIterator(item, own, names))
+	own := make(map[string]source.Pos)
+	for _, item := range v.PeekItems() {
+		iterators = append(iterators, readIterator(item, own, names))
 	}
 	return iterators
 }
 
-func (s scope) readIterator(n *yaml.Node, own map[string]Pos, names *names) *Iterator {
-	it := &Iterator{Pos: s.text.pos(n), Unfit: true}
-	if s.isShortIterator(n) {
-		names.loseIterators(n)
+func readIterator(v source.Value, own map[string]source.Pos, names *names) *Iterator {
+	it := &Iterator{Pos: v.Pos(), Unfit: true}
+	if isShortIterator(v) {
+		names.loseIterators(v)
 		return it
 	}
-	t := s.table(n, &iteratorShape)
-	if t == nil {
+	t := v.Table(&iteratorShape)
+	if !t.IsMap() {
 		names.nameless = true
 		return it
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if value := n.Content[i+1]; t[n.Content[i].Value] != value {
-			names.lost = append(names.lost, scalarText(value))
-		}
+	for _, value := range t.Unread() {
+		names.lost = append(names.lost, value.Scalar())
 	}
-	it.In = s.key("in").expr(t["in"])
+	it.In = t.Key("in").Expr()
 	okIndex := true
-	name, ok := s.key("name").iteratorName(t["name"], it, own, names)
+	name, ok := readIteratorName(t.Key("name"), it, own, names)
 	it.Name = name
-	if t["index"] != nil {
-		it.Index, okIndex = s.key("index").iteratorName(t["index"], it, own, names)
+	if index := t.Key("index"); !index.Missing() {
+		it.Index, okIndex = readIteratorName(index, it, own, names)
 	}
 	if it.Unfit = !ok || !okIndex; it.Unfit {
 		names.lost = append(names.lost, it.Name.Value, it.Index.Value)
@@ -88,96 +87,101 @@ func (s scope) readIterator(n *yaml.Node, own map[string]Pos, names *names) *Ite
 	return it
 }
 
-// isShortIterator complains about a name with its list behind it.
-func (s scope) isShortIterator(n *yaml.Node) bool {
-	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode || broken(n.Content[0]) {
+// isShortIterator records an error for a name with its list behind it.
+func isShortIterator(v source.Value) bool {
+	entries := v.PeekEntries()
+	if v.Len() != 1 || len(entries) != 1 || !entries[0].Value.IsScalar() {
 		return false
 	}
-	key := n.Content[0]
-	if name := key.Value; iteratorShape.has(name) || iteratorShape.meant(name) != "" || !IsName(name) {
+	key := entries[0].Key
+	if iteratorShape.Knows(key.Value) || !IsName(key.Value) {
 		return false
 	}
-	s.errorf(s.text.pos(key), "expected name and in, got %q", key.Value).Hint =
-		"write {name: " + key.Value + ", in: " + quoted(n.Content[1].Value) + "}"
+	v.ErrorAt(key.Pos, "expected name and in, got %q", key.Value).Hint =
+		"write {name: " + key.Value + ", in: " + source.Quoted(entries[0].Value.Scalar()) + "}"
 	return true
 }
 
-// iteratorName reads a name for the expressions of a child, and whether it is
-// fit and not taken by the same forEach. Whether it is free in the rule is seen
-// later.
-func (s scope) iteratorName(n *yaml.Node, it *Iterator, own map[string]Pos, names *names) (String, bool) {
-	name, ok := s.literal(n)
+// readIteratorName reads a name for the expressions of a child, and whether it
+// is valid and not taken by the same forEach. Whether it is free in the rule,
+// settle checks.
+func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, names *names) (source.String, bool) {
+	name, ok := v.Literal()
 	if !ok {
 		names.nameless = true
 		return name, false
 	}
-	if why := identifier(name.Value); why != "" {
-		s.errorf(name.Pos, "%q %s", name.Value, why)
-		names.misname(name.Value)
+	if why := invalidName(name.Value); why != "" {
+		v.Errorf("%q %s", name.Value, why)
+		names.loseWords(name.Value)
 		return name, false
 	}
 	if at, taken := own[name.Value]; taken {
-		s.errorf(name.Pos, "%q is taken, at %s", name.Value, at)
+		v.Errorf("%q is taken, at %s", name.Value, at)
 		return name, false
 	}
 	own[name.Value] = name.Pos
-	names.iterators = append(names.iterators, iterating{s, name, it})
+	names.iterators = append(names.iterators, iterating{v, name, it})
 	return name, true
 }
 
-// settle complains about names of iterators that something else of the rule
-// has. Two children may use the same ones.
+// settle records an error for names of iterators that something else of the
+// rule has. Two children may use the same ones.
 func (names *names) settle() {
 	for _, n := range names.iterators {
 		if at, taken := names.taken[n.name.Value]; taken {
-			n.scope.errorf(n.name.Pos, "%q is taken, at %s", n.name.Value, at)
+			n.value.Errorf("%q is taken, at %s", n.name.Value, at)
 			n.iterator.Unfit = true
 			names.lost = append(names.lost, n.iterator.Name.Value, n.iterator.Index.Value)
 		}
 	}
 }
 
-// loseIterators notes the names in something that may have been meant as a
+// loseIterators records the names in something that may have been meant as a
 // forEach.
-func (names *names) loseIterators(n *yaml.Node) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			names.lost = append(names.lost, scalarText(n.Content[i]), scalarText(n.Content[i+1]))
+func (names *names) loseIterators(v source.Value) {
+	switch {
+	case v.IsMap():
+		for _, key := range v.PeekKeys() {
+			names.lost = append(names.lost, key.Scalar())
 		}
-	case yaml.SequenceNode:
-		for _, item := range n.Content {
-			if item.Kind == yaml.MappingNode {
+		for _, value := range v.PeekValues() {
+			names.lost = append(names.lost, value.Scalar())
+		}
+	case v.IsList():
+		for _, item := range v.PeekItems() {
+			if item.IsMap() {
 				names.loseIterators(item)
 			}
 		}
 	default:
-		names.nameless = names.nameless || broken(n)
+		names.nameless = names.nameless || v.Broken()
 	}
 }
 
-// checkMany complains about keys that do not go together with how many objects
-// a child is.
-func (s scope) checkMany(c *Child, written map[string]*yaml.Node) {
-	forEach, replicas := written["forEach"], written["replicas"]
-	if forEach != nil && replicas != nil {
-		s.errorf(s.text.pos(replicas), "replicas cannot stand beside forEach").Hint =
+// checkCollection records an error for keys that do not go together with how
+// many objects a child makes.
+func checkCollection(v source.Value, c *Child, t source.Table) {
+	_, forEach := t.Written("forEach")
+	p, replicas := t.Written("replicas")
+	if forEach && replicas {
+		v.ErrorAt(p, "replicas cannot stand beside forEach").Hint =
 			"forEach makes a child for each element, replicas as many as a number says: choose one"
 		c.Replicas = nil
 	}
-	unavailable := written["maxUnavailable"]
-	if unavailable == nil {
+	p, unavailable := t.Written("maxUnavailable")
+	if !unavailable {
 		return
 	}
 	var needs []string
-	if written["onChange"] == nil || c.OnChange.Value != "" && c.OnChange.Value != replace {
+	if _, onChange := t.Written("onChange"); !onChange || c.OnChange.Value != "" && c.OnChange.Value != replace {
 		needs = append(needs, "onChange: replace")
 	}
-	if forEach == nil && replicas == nil {
+	if !forEach && !replicas {
 		needs = append(needs, "forEach or replicas")
 	}
 	if len(needs) > 0 {
-		s.errorf(s.text.pos(unavailable), "maxUnavailable needs %s", strings.Join(needs, ", and ")).Hint =
+		v.ErrorAt(p, "maxUnavailable needs %s", strings.Join(needs, ", and ")).Hint =
 			"it says how many of several objects may be replaced at a time"
 		c.MaxUnavailable = nil
 	}
@@ -185,40 +189,40 @@ func (s scope) checkMany(c *Child, written map[string]*yaml.Node) {
 
 var percentage = regexp.MustCompile(`^[0-9.]+ *%$`)
 
-// replicas reads how many objects there are to be.
-func (s scope) replicas(n *yaml.Node) *Expr {
-	e, v, ok := s.number(n)
-	if ok && (v < 0 || v > maxReplicas) {
-		s.errorf(e.Pos, "must be from 0 to %d, got %d", maxReplicas, v)
+// readReplicas reads how many objects there are to be.
+func readReplicas(v source.Value) *source.Expr {
+	e, n, ok := readWholeNumber(v)
+	if ok && (n < 0 || n > maxReplicas) {
+		v.ErrorAt(e.Pos, "must be from 0 to %d, got %d", maxReplicas, n)
 		return nil
 	}
 	return e
 }
 
-// maxUnavailable reads how many objects may be replaced at a time.
-func (s scope) maxUnavailable(n *yaml.Node) *Expr {
-	e, v, ok := s.number(n)
-	if ok && v < 1 {
-		s.errorf(e.Pos, "must be at least 1, got %d", v)
+// readMaxUnavailable reads how many objects may be replaced at a time.
+func readMaxUnavailable(v source.Value) *source.Expr {
+	e, n, ok := readWholeNumber(v)
+	if ok && n < 1 {
+		v.ErrorAt(e.Pos, "must be at least 1, got %d", n)
 		return nil
 	}
 	return e
 }
 
-// number reads an expression that gives a whole number, and the number if that
-// is written out.
-func (s scope) number(n *yaml.Node) (*Expr, int64, bool) {
-	e := s.expr(n)
+// readWholeNumber reads an expression that gives a whole number, and the number
+// if that is written out.
+func readWholeNumber(v source.Value) (*source.Expr, int64, bool) {
+	e := v.Expr()
 	if e == nil {
 		return nil, 0, false
 	}
 	if percentage.MatchString(e.Text) {
-		s.errorf(e.Pos, "expected a whole number, got a percentage")
+		v.ErrorAt(e.Pos, "expected a whole number, got a percentage")
 		return nil, 0, false
 	}
-	if !celInt.MatchString(e.Text) {
+	if !e.IsInt() {
 		return e, 0, false
 	}
-	v, err := strconv.ParseInt(e.Text, 0, 64)
-	return e, v, err == nil
+	n, err := strconv.ParseInt(e.Text, 0, 64)
+	return e, n, err == nil
 }

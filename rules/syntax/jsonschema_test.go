@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v3"
+
+	"reconcel/rules/source"
 )
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
@@ -29,59 +30,45 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// judge returns what the schema says of the documents of some sources, each of
+// judge returns what the schema says of the documents of some files, each of
 // which editors see as the parser does: without aliases and merge keys. It
 // tells also whether all of them are YAML.
-func judge(s *jsonschema.Schema, sources []Source) (isYAML bool, err error) {
+func judge(s *jsonschema.Schema, files []source.File) (isYAML bool, err error) {
 	isYAML = true
-	for _, source := range sources {
-		text := newText(source)
-		if text.check() != nil {
-			return false, nil
-		}
-		docs, bad := text.load()
-		isYAML = isYAML && bad == nil
-		x := expander{scope: scope{parser: &parser{}, text: text}, sizes: make(map[*yaml.Node]int), active: make(map[*yaml.Node]bool)}
+	for _, file := range files {
+		docs, ok := new(source.Reader).Documents(file)
+		isYAML = isYAML && ok
 		for _, doc := range docs {
-			for _, root := range doc.Content {
-				x.expand(root)
-				if isNull(root) {
-					continue
-				}
-				if e := s.Validate(asJSON(root)); e != nil {
-					err = e
-				}
+			if e := s.Validate(asJSON(doc)); e != nil {
+				err = e
 			}
 		}
 	}
 	return isYAML, err
 }
 
-// asJSON returns what JSON makes of a node.
-func asJSON(n *yaml.Node) any {
+// asJSON returns what JSON makes of a value.
+func asJSON(v source.Value) any {
 	switch {
-	case n.Kind == yaml.MappingNode:
-		m := make(map[string]any)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			m[n.Content[i].Value] = asJSON(n.Content[i+1])
+	case v.IsMap():
+		m, values := make(map[string]any), v.PeekValues()
+		for i, key := range v.PeekKeys() {
+			m[key.Scalar()] = asJSON(values[i])
 		}
 		return m
-	case n.Kind == yaml.SequenceNode:
+	case v.IsList():
 		l := []any{}
-		for _, item := range n.Content {
+		for _, item := range v.PeekItems() {
 			l = append(l, asJSON(item))
 		}
 		return l
-	case isNull(n):
+	case v.IsNull():
 		return nil
-	case isText(n):
+	}
+	if n := v.AsItIs(); n != nil {
 		return n.Value
 	}
-	var v any
-	if err := n.Decode(&v); err != nil {
-		return n.Value
-	}
-	return v
+	return v.Scalar()
 }
 
 func TestJSONSchemaAccepts(t *testing.T) {
@@ -159,12 +146,12 @@ func TestJSONSchemaRefuses(t *testing.T) {
 	}
 	s := compileSchema(t)
 	for _, data := range right {
-		if isYAML, err := judge(s, []Source{{Name: "x.yaml", Data: []byte(data)}}); !isYAML || err != nil {
+		if isYAML, err := judge(s, []source.File{{Name: "x.yaml", Data: []byte(data)}}); !isYAML || err != nil {
 			t.Errorf("%s\nis right, but: %v", data, err)
 		}
 	}
 	for _, data := range wrong {
-		if isYAML, err := judge(s, []Source{{Name: "x.yaml", Data: []byte(data)}}); !isYAML || err == nil {
+		if isYAML, err := judge(s, []source.File{{Name: "x.yaml", Data: []byte(data)}}); !isYAML || err == nil {
 			t.Errorf("%s\nis wrong, but accepted", data)
 		}
 	}
@@ -177,25 +164,25 @@ func TestJSONSchemaDescribesAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var walk func(path string, s *schema)
-	walk = func(path string, s *schema) {
+	var walk func(path string, s *source.Schema)
+	walk = func(path string, s *source.Schema) {
 		if s == nil {
 			return
 		}
 		walk(path+"[]", s.Items)
 		for _, p := range s.Properties {
-			if p.value == nil {
+			if p.Value == nil {
 				continue
 			}
-			if p.value.Doc == "" {
-				t.Errorf("%s.%s has no description", path, p.name)
+			if p.Value.Doc == "" {
+				t.Errorf("%s.%s has no description", path, p.Name)
 			}
 			// The reference leaves the parts of label selectors to Kubernetes.
-			if !strings.Contains(path, ".selector.") && !bytes.Contains(reference, []byte(p.name)) {
-				t.Errorf("docs/reference/rules.md says nothing of %s.%s", path, p.name)
+			if !strings.Contains(path, ".selector.") && !bytes.Contains(reference, []byte(p.Name)) {
+				t.Errorf("docs/reference/rules.md says nothing of %s.%s", path, p.Name)
 			}
-			walk(path+"."+p.name, p.value)
+			walk(path+"."+p.Name, p.Value)
 		}
 	}
-	walk("", documentShape.schema())
+	walk("", documentShape.Schema())
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/rules/source"
 )
 
 // outline writes everything in v that is not empty, each value with its place.
@@ -15,24 +17,24 @@ func outline(b *strings.Builder, indent, name string, v reflect.Value) {
 	line := func(format string, args ...any) {
 		fmt.Fprintf(b, "%s%s: %s\n", indent, name, fmt.Sprintf(format, args...))
 	}
-	at := func(p Pos) string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
+	at := func(p source.Pos) string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
 	if v.IsZero() {
 		return
 	}
 	switch x := v.Interface().(type) {
-	case Pos:
+	case source.Pos:
 		line("%s", at(x))
 		return
-	case String:
+	case source.String:
 		line("%q at %s", x.Value, at(x.Pos))
 		return
-	case Duration:
+	case source.Duration:
 		line("%s at %s", x.Value, at(x.Pos))
 		return
-	case *Expr:
+	case *source.Expr:
 		line("«%s» at %s", x.Text, at(x.Pos))
 		return
-	case *Node:
+	case *source.Node:
 		line("%s at %s", show(x), at(x.Pos))
 		return
 	}

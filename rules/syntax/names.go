@@ -3,49 +3,67 @@ package syntax
 import (
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"reconcel/rules/source"
 )
 
 // maxName is the longest a DNS label, and so a label value, may be.
 const maxName = 63
 
-func isIdent(r rune) bool {
-	return r == '_' || r >= '0' && r <= '9' || isLetter(r)
-}
-
-func isLetter(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-}
-
 // names are those that the expressions of a rule may use.
 type names struct {
-	taken     map[string]Pos
+	taken     map[string]source.Pos
 	iterators []iterating
 	lost      []string
 	nameless  bool
 }
 
-// lose notes the names in a part of a rule that is not read: the keys of a map,
-// or what the items of a list are called.
-func (names *names) lose(n *yaml.Node) {
-	if broken(n) {
-		names.nameless = true
+// readID reads the id of an entry and takes it for the expressions of the rule.
+// Unusable is an id that cannot stand for a value.
+func (names *names) readID(v source.Value) (id source.String, unusable bool) {
+	id, ok := v.Literal()
+	names.nameless = names.nameless || !ok
+	return id, !ok || !names.reserve(id, v)
+}
+
+// reserve takes a name for the expressions of a rule if it is valid and free.
+func (names *names) reserve(name source.String, v source.Value) bool {
+	if why := invalidName(name.Value); why != "" {
+		v.ErrorAt(name.Pos, "%q %s", name.Value, why)
+		names.loseWords(name.Value)
+		return false
 	}
-	for i, item := range n.Content {
-		switch {
-		case n.Kind == yaml.MappingNode && i%2 == 0:
-			names.lost = append(names.lost, scalarText(item))
-		case n.Kind == yaml.SequenceNode:
-			id := childID(item)
-			names.lost = append(names.lost, id)
-			names.nameless = names.nameless || id == ""
-		}
+	if at, taken := names.taken[name.Value]; taken {
+		v.ErrorAt(name.Pos, "%q is taken, at %s", name.Value, at)
+		return false
+	}
+	names.taken[name.Value] = name.Pos
+	return true
+}
+
+// loseUnlessList records the names in what should have been a list.
+func (names *names) loseUnlessList(v source.Value) {
+	if !v.Missing() && !v.IsList() {
+		names.lose(v)
 	}
 }
 
-// misname notes a name that is none: what CEL makes of my-name are two.
-func (names *names) misname(name string) {
-	names.lost = append(names.lost, strings.FieldsFunc(name, func(r rune) bool { return !isIdent(r) })...)
+// lose records the names in a part of a rule that is not read: the keys of a
+// map, or the ids of the items of a list.
+func (names *names) lose(v source.Value) {
+	names.nameless = names.nameless || v.Broken()
+	for _, key := range v.PeekKeys() {
+		names.lost = append(names.lost, key.Scalar())
+	}
+	for _, item := range v.PeekItems() {
+		id := item.Peek("id").Scalar()
+		names.lost = append(names.lost, id)
+		names.nameless = names.nameless || id == ""
+	}
+}
+
+// loseWords records the words of an invalid name: CEL reads my-name as two.
+func (names *names) loseWords(name string) {
+	names.lost = append(names.lost, strings.FieldsFunc(name, func(r rune) bool { return !source.IsIdent(r) })...)
 }
 
 // reserved says why a word cannot be the name of a value in CEL. A type's
@@ -66,33 +84,25 @@ var reserved = func() map[string]string {
 	return words
 }()
 
-// identifier says why a name cannot stand for a value in expressions, or "".
-func identifier(name string) string {
+// invalidName says why a name cannot stand for a value in expressions, or "".
+func invalidName(name string) string {
 	switch {
 	case reserved[name] != "":
 		return "is " + reserved[name]
 	case len(name) > maxName:
 		return "is longer than 63 characters"
-	case !isLetter(rune(name[0])):
+	case !source.IsLetter(rune(name[0])):
 		return "must begin with a-z or A-Z"
 	case strings.HasSuffix(name, "_"):
 		return "must not end in _"
 	}
 	for _, r := range name {
-		if !isIdent(r) {
+		if !source.IsIdent(r) {
 			return "may hold only a-z, A-Z, 0-9 and _"
 		}
 	}
 	return ""
 }
 
-// IsName tells whether a name can stand for a value in expressions.
-func IsName(name string) bool { return name != "" && identifier(name) == "" }
-
-// suggest returns "did you mean 'x'?" for the nearest of the options, or "".
-func suggest(word string, options []string) string {
-	if option := Nearest(word, options); option != "" {
-		return "did you mean '" + option + "'?"
-	}
-	return ""
-}
+// IsName reports whether a name can stand for a value in expressions.
+func IsName(name string) bool { return name != "" && invalidName(name) == "" }

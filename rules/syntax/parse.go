@@ -3,7 +3,7 @@ package syntax
 import (
 	"fmt"
 
-	"go.yaml.in/yaml/v3"
+	"reconcel/rules/source"
 )
 
 // What a rules file is known by.
@@ -15,114 +15,95 @@ const (
 // maxRules is how many rules the sources may hold together.
 const maxRules = 256
 
-var documentShape = shape{
-	doc: "Rules for reconcel: which objects a resource owns, and what its status is.",
-	keys: []key{
-		{name: "apiVersion", doc: "The version of the language.", value: constant(APIVersion), required: true},
-		{name: "kind", doc: "Says that this is a file of rules.", value: constant(Kind), required: true},
-		{name: "rules", doc: "The rules. All files that are given to reconcel make one set.", required: true,
-			value: &schema{Type: types{"array"}, Items: mapOf(&ruleShape), MaxItems: new(maxRules)}},
+var documentShape = source.Shape{
+	Doc: "Rules for reconcel: which objects a resource owns, and what its status is.",
+	Keys: []source.Key{
+		{Name: "apiVersion", Doc: "The version of the language.", Value: constant(APIVersion), Required: true},
+		{Name: "kind", Doc: "Says that this is a file of rules.", Value: constant(Kind), Required: true},
+		{Name: "rules", Doc: "The rules. All files that are given to reconcel make one set.", Required: true,
+			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(maxRules)}},
 	},
+	More: source.Schema{Type: source.Types{"null"}}, // What follows the last --- may be nothing.
 }
 
-// Parse reads rules files. Its error is an Errors with every complaint about
-// every source. The File holds whatever could be read in spite of them, so
-// that a compiler can add its own complaints; it must not be put to work.
-func Parse(sources []Source) (*File, error) {
-	p := &parser{file: &File{}, names: make(map[string]Pos)}
-	for _, source := range sources {
-		p.source(newText(source))
-	}
-	return p.file, Collect(sources, p.errs).Err()
+// A parser collects what rules files say.
+type parser struct {
+	source.Reader
+	file  *File
+	names map[string]source.Pos // of rules
 }
 
-func (p *parser) source(t *text) {
-	if err := t.check(); err != nil {
-		p.errs = append(p.errs, err)
-		return
-	}
-	docs, err := t.load()
-	if err != nil {
-		p.errs = append(p.errs, err)
-	}
-	found := err != nil
-	x := expander{scope: scope{parser: p, text: t}, sizes: make(map[*yaml.Node]int), active: make(map[*yaml.Node]bool)}
-	for _, doc := range docs {
-		for _, root := range doc.Content {
-			x.expand(root)
-			if isNull(root) {
-				continue
-			}
-			found = true
-			x.scope.document(root)
+// Parse reads rules files. Its error is a source.Errors with every error in
+// every file. The File holds whatever could be read in spite of them, so that
+// a compiler can add its own errors; it must not be put to work.
+func Parse(files []source.File) (*File, error) {
+	p := &parser{Reader: source.Reader{RuleDepth: 3}, file: &File{}, names: make(map[string]source.Pos)}
+	for _, file := range files {
+		before := p.Count()
+		docs, _ := p.Documents(file)
+		for _, doc := range docs {
+			p.readDocument(doc)
+		}
+		if len(docs) == 0 && p.Count() == before {
+			p.Add(source.NewError(source.Pos{File: file.Name, Line: 1, Column: 1}, "", "file holds no rules",
+				fmt.Sprintf("write a document with apiVersion: %s, kind: %s and rules:", APIVersion, Kind)))
 		}
 	}
-	if !found {
-		x.scope.errorf(Pos{t.name, 1, 1}, "file holds no rules").Hint =
-			fmt.Sprintf("write a document with apiVersion: %s, kind: %s and rules:", APIVersion, Kind)
-	}
+	return p.file, p.Err(files...)
 }
 
-func (s scope) document(n *yaml.Node) {
-	if broken(n) {
+// JSONSchema returns a JSON Schema of rules files, with which editors complete
+// and check them. It is made from the shapes that Parse reads files by, and
+// refuses nothing that could work.
+func JSONSchema() []byte { return documentShape.JSONSchema("reconcel schema") }
+
+func (p *parser) readDocument(v source.Value) {
+	if v.Broken() {
 		return
 	}
-	if n.Kind != yaml.MappingNode {
-		s.errorf(s.text.pos(n), "expected a map with apiVersion, kind and rules, got %s", describe(n))
+	if !v.IsMap() {
+		v.Errorf("expected a map with apiVersion, kind and rules, got %s", v.Describe())
 		return
 	}
-	if !s.isRules(n) {
+	if !isRules(v) {
 		return
 	}
-	t := s.table(n, &documentShape)
-	list := s.key("rules")
-	if at := t["rules"]; at != nil && isNull(at) {
-		// It may be the beginning of a file, or what is left of a template. No rules
-		// are a lot to say: some take all that they have made with them.
-		list.errorf(s.text.pos(at), "is empty").Hint = "write rules: [] if there are to be none"
+	rules := v.Table(&documentShape).Key("rules")
+	if !rules.Missing() && rules.IsNull() {
+		// It may be the beginning of a file, or what is left of a template. An empty
+		// list has consequences: some rules delete all their objects when they go.
+		rules.Errorf("is empty").Hint = "write rules: [] if there are to be none"
 	}
-	for i, item := range list.list(t["rules"]) {
-		if len(s.file.Rules) == maxRules {
-			s.errorf(s.text.pos(item), "more than %d rules", maxRules)
+	for _, item := range rules.Items() {
+		if len(p.file.Rules) == maxRules {
+			v.ErrorAt(item.Pos(), "more than %d rules", maxRules)
 			return
 		}
-		list.index(i).readRule(item)
+		p.readRule(item)
 	}
 }
 
-// isRules tells whether a document says that it is one of ours, and complains
-// if it does not. What it holds is not looked at then: it may be anything.
-func (s scope) isRules(n *yaml.Node) bool {
+// isRules reports whether a document says that it is one of ours, and records an
+// error if not. Such a document is not read: it may hold anything.
+func isRules(v source.Value) bool {
 	ok := true
 	for _, want := range [][2]string{{"apiVersion", APIVersion}, {"kind", Kind}} {
 		key, value := want[0], want[1]
-		found := false
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value != key {
-				continue
+		got := v.Peek(key)
+		switch {
+		case got.Missing():
+			v.Errorf("missing %s", key).Hint = "write " + key + ": " + value
+		case got.Broken():
+		case got.Scalar() == value:
+			continue
+		default:
+			name := got.Describe()
+			if got.IsScalar() && !got.IsNull() {
+				name = fmt.Sprintf("%q", got.Scalar())
 			}
-			found = true
-			got := n.Content[i+1]
-			if isNull(got) {
-				got.Line, got.Column = n.Content[i].Line, n.Content[i].Column
-			}
-			switch {
-			case broken(got):
-				ok = false
-			case got.Kind != yaml.ScalarNode || got.Value != value:
-				name := describe(got)
-				if got.Kind == yaml.ScalarNode && !isNull(got) {
-					name = fmt.Sprintf("%q", got.Value)
-				}
-				s.key(key).errorf(s.text.pos(got), "expected %q, got %s", value, name).Hint = "write " + key + ": " + value
-				ok = false
-			}
-			break
+			got.Errorf("expected %q, got %s", value, name).Hint = "write " + key + ": " + value
 		}
-		if !found {
-			s.errorf(s.text.pos(n), "missing %s", key).Hint = "write " + key + ": " + value
-			ok = false
-		}
+		ok = false
 	}
 	return ok
 }

@@ -13,15 +13,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/rules/source"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected reports in testdata")
 
 // read returns the sources of a case: NAME.yaml, and further files of the
 // same case as NAME.2.yaml.
-func read(t testing.TB, path string) []Source {
+func read(t testing.TB, path string) []source.File {
 	t.Helper()
-	var sources []Source
+	var sources []source.File
 	for _, p := range []string{path, strings.TrimSuffix(path, ".yaml") + ".2.yaml"} {
 		data, err := os.ReadFile(p)
 		if errors.Is(err, os.ErrNotExist) && p != path {
@@ -30,7 +32,7 @@ func read(t testing.TB, path string) []Source {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sources = append(sources, Source{Name: filepath.Base(p), Data: data})
+		sources = append(sources, source.File{Name: filepath.Base(p), Data: data})
 	}
 	return sources
 }
@@ -52,7 +54,7 @@ func files(t testing.TB, pattern string) []string {
 
 func report(t testing.TB, err error) string {
 	t.Helper()
-	var errs Errors
+	var errs source.Errors
 	if err != nil && !errors.As(err, &errs) {
 		t.Fatalf("error is a %T, not Errors", err)
 	}
@@ -112,9 +114,9 @@ func TestGood(t *testing.T) {
 }
 
 // checkPlaces requires every complaint to lie inside its file.
-func checkPlaces(t *testing.T, sources []Source, err error) {
+func checkPlaces(t *testing.T, sources []source.File, err error) {
 	t.Helper()
-	var errs Errors
+	var errs source.Errors
 	if !errors.As(err, &errs) {
 		t.Fatalf("error is a %T, not Errors", err)
 	}
@@ -125,19 +127,25 @@ func checkPlaces(t *testing.T, sources []Source, err error) {
 	}
 }
 
-func inside(sources []Source, p Pos) bool {
-	for _, s := range sources {
-		text := newText(s)
-		if s.Name == p.File && p.Line >= 1 && p.Line <= len(text.lines) && p.Column >= 1 {
-			return p.Column <= utf8.RuneCountInString(text.line(p.Line))+1
+func inside(files []source.File, p source.Pos) bool {
+	lines := lines(files, p.File)
+	return p.Line >= 1 && p.Line <= len(lines) && p.Column >= 1 && p.Column <= utf8.RuneCountInString(lines[p.Line-1])+1
+}
+
+// lines returns those of a file, without their ends.
+func lines(files []source.File, name string) []string {
+	for _, f := range files {
+		if f.Name == name {
+			text := strings.TrimPrefix(string(f.Data), "\ufeff")
+			return strings.Split(strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\r\n", "\n"), "\n")
 		}
 	}
-	return false
+	return nil
 }
 
 // checkMapping requires every character of an expression to stand in the file
 // where At says, and returns how many do so literally.
-func checkMapping(t *testing.T, sources []Source, e *Expr) int {
+func checkMapping(t *testing.T, sources []source.File, e *source.Expr) int {
 	t.Helper()
 	n, line, column := 0, 1, 0
 	for _, r := range e.Text {
@@ -163,28 +171,31 @@ func checkMapping(t *testing.T, sources []Source, e *Expr) int {
 	return n
 }
 
-func rawAt(sources []Source, p Pos) rune {
-	for _, s := range sources {
-		if s.Name == p.File {
-			c := newText(s).cursor(p)
-			return c.peek()
-		}
+// rawAt returns the character of a file at a position, or 0 behind its end.
+func rawAt(files []source.File, p source.Pos) rune {
+	lines := lines(files, p.File)
+	line := []rune(lines[p.Line-1])
+	switch {
+	case p.Column <= len(line):
+		return line[p.Column-1]
+	case p.Line < len(lines):
+		return '\n'
 	}
 	return 0
 }
 
 // expressions returns all expressions of a file.
-func expressions(f *File) []*Expr {
-	var all []*Expr
-	add := func(es ...*Expr) {
+func expressions(f *File) []*source.Expr {
+	var all []*source.Expr
+	add := func(es ...*source.Expr) {
 		for _, e := range es {
 			if e != nil {
 				all = append(all, e)
 			}
 		}
 	}
-	var data func(n *Node)
-	data = func(n *Node) {
+	var data func(n *source.Node)
+	data = func(n *source.Node) {
 		if n == nil {
 			return
 		}

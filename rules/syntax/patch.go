@@ -4,64 +4,60 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"reconcel/rules/source"
 )
 
 var (
-	patchShape = shape{
-		keys:    []key{{name: "metadata", value: mapOf(&patchMetadataShape), doc: "Labels and annotations of the primary."}},
-		refused: []string{"apiVersion", "kind", "status"},
-		others:  anything,
-		more:    schema{MinProperties: 1},
+	patchShape = source.Shape{
+		Keys:    []source.Key{{Name: "metadata", Value: patchMetadataShape.Schema(), Doc: "Labels and annotations of the primary."}},
+		Refused: []string{"apiVersion", "kind", "status"},
+		Others:  anything,
+		More:    source.Schema{MinProperties: 1},
 	}
-	patchMetadataShape = shape{
-		keys: []key{
-			{name: "labels", value: marksData, doc: "Labels to set. Others stay as they are."},
-			{name: "annotations", value: marksData, doc: "Annotations to set. Others stay as they are."},
+	patchMetadataShape = source.Shape{
+		Keys: []source.Key{
+			{Name: "labels", Value: marksData, Doc: "Labels to set. Others stay as they are."},
+			{Name: "annotations", Value: marksData, Doc: "Annotations to set. Others stay as they are."},
 		},
-		more: schema{MinProperties: 1},
+		More: source.Schema{MinProperties: 1},
 	}
 )
 
-// readPatch reads what is merged into the primary itself. What it must not
-// hold is taken out.
-func (s scope) readPatch(n *yaml.Node) *Node {
-	if n == nil || broken(n) {
+// readPatch reads what is merged into the primary itself. Fields that it must
+// not have are left out.
+func readPatch(v source.Value) *source.Node {
+	if v.Missing() || v.Broken() {
 		return nil
 	}
-	if n.Kind != yaml.MappingNode {
-		s.wrongShape(n, "a map")
+	if !v.IsMap() {
+		v.WrongShape("a map")
 		return nil
 	}
-	if len(n.Content) == 0 {
-		s.errorf(s.text.pos(n), "is empty").Hint = "write what to merge into the object, or remove the key"
+	if v.Len() == 0 {
+		v.Errorf("is empty").Hint = "write what to merge into the object, or remove the key"
 		return nil
 	}
-	d := s.data(n)
-	d.Fields = slices.DeleteFunc(d.Fields, func(f Field) bool { return !s.isPatch(n, f) })
+	d := v.Data()
+	d.Fields = slices.DeleteFunc(d.Fields, func(f source.Field) bool { return !isPatchable(v, f.Key) })
 	return d
 }
 
-// isPatch tells whether a field may be patched, and complains if not.
-func (s scope) isPatch(n *yaml.Node, f Field) bool {
-	switch f.Key.Value {
+// isPatchable reports whether a field may be patched, and records an error if not.
+func isPatchable(v source.Value, key source.String) bool {
+	switch key.Value {
 	case "apiVersion", "kind":
-		s.errorf(f.Key.Pos, "%s cannot be patched: it says what the object is", f.Key.Value).Hint = "remove it"
+		v.ErrorAt(key.Pos, "%s cannot be patched: it says what the object is", key.Value).Hint = "remove it"
 	case "status":
-		s.errorf(f.Key.Pos, "status cannot be patched").Hint = "use status: of the rule"
+		v.ErrorAt(key.Pos, "status cannot be patched").Hint = "use status: of the rule"
 	case "labels", "annotations":
-		s.errorf(f.Key.Pos, "%s is a field of metadata", f.Key.Value).Hint = "write metadata: {" + f.Key.Value + ": ...}"
+		v.ErrorAt(key.Pos, "%s is a field of metadata", key.Value).Hint = "write metadata: {" + key.Value + ": ...}"
 	case "metadata":
-		before := len(s.errs)
-		for _, e := range s.muted().entries(n) {
-			if e.key.Value == "metadata" {
-				s.key("metadata").checkPatchMetadata(e.value)
-			}
-		}
-		return len(s.errs) == before
+		before := v.Count()
+		checkPatchMetadata(v.Peek("metadata"))
+		return v.Count() == before
 	default:
-		if nested := Nested(f.Key.Value); nested != "" { // No object has such a field.
-			s.errorf(f.Key.Pos, "%q is one key, not a path", f.Key.Value).Hint = "write " + nested
+		if nested := source.Nested(key.Value); nested != "" { // No object has such a field.
+			v.ErrorAt(key.Pos, "%q is one key, not a path", key.Value).Hint = "write " + nested
 			return false
 		}
 		return true
@@ -69,25 +65,25 @@ func (s scope) isPatch(n *yaml.Node, f Field) bool {
 	return false
 }
 
-func (s scope) checkPatchMetadata(n *yaml.Node) {
+func checkPatchMetadata(v source.Value) {
 	const expected = "a map with labels or annotations"
 	switch {
-	case n.Kind != yaml.MappingNode:
-		s.wrongShape(n, expected)
+	case !v.IsMap():
+		v.WrongShape(expected)
 		return
-	case len(n.Content) == 0:
-		s.errorf(s.text.pos(n), "expected %s, got an empty one", expected)
+	case v.Len() == 0:
+		v.Errorf("expected %s, got an empty one", expected)
 	}
-	for _, e := range s.muted().entries(n) {
-		if patchMetadataShape.has(e.key.Value) {
-			s.key(e.key.Value).checkMarks(e.value)
+	for _, e := range v.PeekEntries() {
+		if patchMetadataShape.Find(e.Key.Value) != nil {
+			checkMarks(e.Value)
 			continue
 		}
-		err := s.errorf(e.key.Pos, "%s cannot be patched: of metadata, only labels and annotations can", e.key.Value)
-		if first, _, _ := strings.Cut(e.key.Value, "."); patchMetadataShape.has(first) {
-			err.Hint = "write " + Nested(e.key.Value)
+		err := v.ErrorAt(e.Key.Pos, "%s cannot be patched: of metadata, only labels and annotations can", e.Key.Value)
+		if first, _, _ := strings.Cut(e.Key.Value, "."); patchMetadataShape.Find(first) != nil {
+			err.Hint = "write " + source.Nested(e.Key.Value)
 		} else {
-			err.Hint = suggest(e.key.Value, patchMetadataShape.names())
+			err.Hint = source.Suggest(e.Key.Value, patchMetadataShape.Names())
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/rules/source"
 )
 
 const head = `apiVersion: reconcel.dev/v1alpha1
@@ -20,7 +22,7 @@ rules:
 
 func parse(t *testing.T, body string) *Rule {
 	t.Helper()
-	file, err := Parse([]Source{{Name: "rules.yaml", Data: []byte(head + body)}})
+	file, err := Parse([]source.File{{Name: "rules.yaml", Data: []byte(head + body)}})
 	if err != nil {
 		t.Fatal("\n" + report(t, err))
 	}
@@ -28,21 +30,21 @@ func parse(t *testing.T, body string) *Rule {
 }
 
 // show writes a node as YAML in flow style would be, with expressions in «».
-func show(n *Node) string {
+func show(n *source.Node) string {
 	switch n.Kind {
-	case List:
+	case source.List:
 		var items []string
 		for _, item := range n.Items {
 			items = append(items, show(item))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
-	case Map:
+	case source.Map:
 		var fields []string
 		for _, f := range n.Fields {
 			fields = append(fields, f.Key.Value+": "+show(f.Value))
 		}
 		return "{" + strings.Join(fields, ", ") + "}"
-	case Interp:
+	case source.Interp:
 		var s strings.Builder
 		for _, p := range n.Parts {
 			if p.Expr != nil {
@@ -52,9 +54,9 @@ func show(n *Node) string {
 			}
 		}
 		return s.String()
-	case Null:
+	case source.Null:
 		return "null"
-	case Bool, Int, Float, Text:
+	case source.Bool, source.Int, source.Float, source.Text:
 	}
 	return fmt.Sprintf("%T(%v)", n.Value, n.Value)
 }
@@ -118,12 +120,12 @@ func TestLetTellsExpressionsFromData(t *testing.T) {
 }
 
 func TestKeepsWhatIsGood(t *testing.T) {
-	file, err := Parse([]Source{
+	file, err := Parse([]source.File{
 		{Name: "a.yaml", Data: []byte(head + "  let: {good: self.x, bad: '${self.x}'}\n  nope: 1\n")},
 		{Name: "b.yaml", Data: []byte("a: b: c\n")},
 		{Name: "c.yaml", Data: []byte(strings.Replace(head, "foo", "bar", 1))},
 	})
-	var errs Errors
+	var errs source.Errors
 	if !errors.As(err, &errs) || len(errs) != 3 {
 		t.Fatalf("error is %v", err)
 	}
@@ -133,9 +135,11 @@ func TestKeepsWhatIsGood(t *testing.T) {
 }
 
 func TestCollect(t *testing.T) {
-	sources := []Source{{Name: "b.yaml", Data: []byte("one\ntwo\n")}, {Name: "a.yaml", Data: []byte("eins\r\nzwei")}}
-	at := func(file string, line, column int) *Error { return NewError(Pos{file, line, column}, "r", "m", "") }
-	errs := Collect(sources, []*Error{at("a.yaml", 2, 1), at("b.yaml", 2, 3), at("b.yaml", 2, 1), at("a.yaml", 1, 2), at("a.yaml", 2, 1)})
+	sources := []source.File{{Name: "b.yaml", Data: []byte("one\ntwo\n")}, {Name: "a.yaml", Data: []byte("eins\r\nzwei")}}
+	at := func(file string, line, column int) *source.Error {
+		return source.NewError(source.Pos{File: file, Line: line, Column: column}, "r", "m", "")
+	}
+	errs := source.Collect(sources, []*source.Error{at("a.yaml", 2, 1), at("b.yaml", 2, 3), at("b.yaml", 2, 1), at("a.yaml", 1, 2), at("a.yaml", 2, 1)})
 	var got []string
 	for _, e := range errs {
 		got = append(got, e.Error()+" | "+e.Excerpt)
@@ -147,7 +151,7 @@ func TestCollect(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if Collect(sources, nil).Err() != nil {
+	if source.Collect(sources, nil).Err() != nil {
 		t.Error("no complaint is an error")
 	}
 }
@@ -168,7 +172,7 @@ func TestAtBehindTheEnd(t *testing.T) {
 }
 
 func TestRefusesTooLargeFiles(t *testing.T) {
-	_, err := Parse([]Source{{Name: "rules.yaml", Data: []byte(head + strings.Repeat("# x\n", maxFile/4))}})
+	_, err := Parse([]source.File{{Name: "rules.yaml", Data: []byte(head + strings.Repeat("# x\n", (1<<20)/4))}})
 	want := "rules.yaml:1:1: file has 1048676 bytes, one may have 1048576 (split it)"
 	if err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
@@ -191,7 +195,7 @@ func TestLargeFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			_, err := Parse([]Source{{Name: "x.yaml", Data: []byte(data)}})
+			_, err := Parse([]source.File{{Name: "x.yaml", Data: []byte(data)}})
 			_ = report(t, err)
 			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("takes %v", took)
@@ -231,7 +235,7 @@ func TestTellsLostNames(t *testing.T) {
 		"  children: [{id: a, forEach: [], " + end:                                                   "",
 		"  children: [{id: a, forEach: [{name: b, in: self.x}], timeout: [{name: b, in: c}], " + end: "b c in name",
 	} {
-		file, err := Parse([]Source{{Name: "rules.yaml", Data: []byte(head + body)}})
+		file, err := Parse([]source.File{{Name: "rules.yaml", Data: []byte(head + body)}})
 		if err == nil {
 			t.Errorf("%s: is accepted", body)
 			continue

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 )
 
@@ -31,8 +31,8 @@ type Action interface {
 const someone = "someone"
 
 // complaintAt returns an error that says where it is about.
-func complaintAt(pos syntax.Pos, format string, args ...any) error {
-	return syntax.NewError(pos, "", fmt.Sprintf(format, args...), "")
+func complaintAt(pos source.Pos, format string, args ...any) error {
+	return source.NewError(pos, "", fmt.Sprintf(format, args...), "")
 }
 
 // resource returns the client for an object's kind, in its namespace.

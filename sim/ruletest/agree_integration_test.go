@@ -22,7 +22,7 @@ import (
 
 	"reconcel/internal/devcluster"
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim/ruletest"
 )
 
@@ -49,7 +49,7 @@ func TestAgreesWithARealControlPlane(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
 			rules := filepath.Join(filepath.Dir(file), "rules.yaml")
 			s := settingOf(t, rules, contents(t, rules))
-			parsed, err := ruletest.Parse(syntax.Source{Name: file, Data: []byte(contents(t, file))})
+			parsed, err := ruletest.Parse(source.File{Name: file, Data: []byte(contents(t, file))})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // An Expectation is something that is to be so at the end of a step.
@@ -20,12 +20,12 @@ type Expectation interface {
 
 // A Failure is one thing that is not as expected.
 type Failure struct {
-	Pos     syntax.Pos // what was expected
+	Pos     source.Pos // what was expected
 	Message string     // subject first
 	Diff    string     // of what was wanted and what there is, or ""
 }
 
-func failureAt(pos syntax.Pos, format string, args ...any) []Failure {
+func failureAt(pos source.Pos, format string, args ...any) []Failure {
 	return []Failure{{Pos: pos, Message: fmt.Sprintf(format, args...)}}
 }
 

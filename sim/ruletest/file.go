@@ -8,17 +8,17 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A File is what a test file says.
 type File struct {
 	Name  string
-	Rules []syntax.String // paths, as they are written
-	CRDs  []syntax.String // likewise
+	Rules []source.String // paths, as they are written
+	CRDs  []source.String // likewise
 	Cases []*Case
 
-	source syntax.Source
+	source source.File
 }
 
 // path returns a path that is written in the file as it is from here.
@@ -32,7 +32,7 @@ func (f *File) path(path string) string {
 // A Case is a story about some objects.
 type Case struct {
 	Name    string
-	Pos     syntax.Pos
+	Pos     source.Pos
 	Given   []*Manifest
 	Primary *Reference // nil: the first object in it that a rule is for
 	Steps   []Step
@@ -40,7 +40,7 @@ type Case struct {
 
 // A Manifest is objects in a file, or one that is written out.
 type Manifest struct {
-	Pos    syntax.Pos
+	Pos    source.Pos
 	File   string         // "" if it is written out
 	Object map[string]any // nil if it is in a file
 
@@ -49,7 +49,7 @@ type Manifest struct {
 
 // A Step is what happens and what is expected then.
 type Step struct {
-	Pos  syntax.Pos
+	Pos  source.Pos
 	When []Action
 	Then []Expectation
 }
@@ -57,7 +57,7 @@ type Step struct {
 // A Reference names objects as people do: by kind, or kind and name, or kind,
 // namespace and name. The name may be a pattern.
 type Reference struct {
-	Pos       syntax.Pos
+	Pos       source.Pos
 	Kind      string // like Deployment or Deployment.apps
 	Namespace string // "" where none is written
 	Name      string // "" means all of the kind
@@ -75,16 +75,16 @@ type (
 		subresource string // status or ""
 		kind        string // merge or json
 		body        any
-		pos         syntax.Pos
+		pos         source.Pos
 	}
 	remove  struct{ objects []*Reference }
 	ready   struct{ objects []*Reference }
 	advance struct {
 		by  time.Duration
-		pos syntax.Pos
+		pos source.Pos
 	}
 	fail struct {
-		pos         syntax.Pos
+		pos         source.Pos
 		verb        string
 		kind        *Reference // or nil
 		namespace   string
@@ -95,10 +95,10 @@ type (
 		message     string
 		lost        answer
 	}
-	restart struct{ pos syntax.Pos }
+	restart struct{ pos source.Pos }
 	reload  struct {
-		pos     syntax.Pos
-		paths   []syntax.String
+		pos     source.Pos
+		paths   []source.String
 		program *rules.Program // since Prepare
 	}
 )
@@ -123,24 +123,24 @@ type (
 		n    int
 	}
 	status struct {
-		pos  syntax.Pos
+		pos  source.Pos
 		want map[string]any
 	}
 	condition struct {
-		pos  syntax.Pos
+		pos  source.Pos
 		kind string
 		want map[string]any // nil: there is none
 	}
 	events struct {
-		pos  syntax.Pos
+		pos  source.Pos
 		want []event // none: nothing happened
 	}
 	writes struct {
-		pos syntax.Pos
+		pos source.Pos
 		n   int
 	}
 	snapshot struct {
-		pos  syntax.Pos
+		pos  source.Pos
 		file string
 	}
 )
@@ -156,7 +156,7 @@ const (
 // An event is one that is to have happened. Empty fields match everything, and
 // the note is a part of it.
 type event struct {
-	pos                syntax.Pos
+	pos                source.Pos
 	kind, reason, note string
 	about              *Reference // or nil
 }

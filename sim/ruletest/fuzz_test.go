@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim/ruletest"
 )
 
@@ -26,11 +26,11 @@ func FuzzPrepare(f *testing.F) {
 	s := setting(f)
 	s.Load = func([]string) (*rules.Program, error) { return s.Program, nil } // Files are not what is looked at.
 	f.Fuzz(func(t *testing.T, text string) {
-		file, err := ruletest.Parse(syntax.Source{Name: "tests.yaml", Data: []byte(text)})
+		file, err := ruletest.Parse(source.File{Name: "tests.yaml", Data: []byte(text)})
 		if err == nil {
 			_, err = file.Prepare(s)
 		}
-		var complaints syntax.Errors
+		var complaints source.Errors
 		if err != nil && !errors.As(err, &complaints) {
 			t.Fatalf("no complaints: %v", err)
 		}

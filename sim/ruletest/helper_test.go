@@ -19,7 +19,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/sim/ruletest"
 )
@@ -91,7 +91,7 @@ func setting(tb testing.TB) ruletest.Setting {
 // settingOf is setting with rules that are written out.
 func settingOf(tb testing.TB, name, text string) ruletest.Setting {
 	tb.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: name, Data: []byte(text)}})
+	program, err := rules.Load([]source.File{{Name: name, Data: []byte(text)}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -104,13 +104,13 @@ func settingOf(tb testing.TB, name, text string) ruletest.Setting {
 
 // loadRules loads the files that a test puts in the place of its rules.
 func loadRules(paths []string) (*rules.Program, error) {
-	var sources []syntax.Source
+	var sources []source.File
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		sources = append(sources, syntax.Source{Name: path, Data: data})
+		sources = append(sources, source.File{Name: path, Data: data})
 	}
 	return rules.Load(sources)
 }
@@ -124,7 +124,7 @@ const (
 // the folder of this package.
 func prepare(tb testing.TB, s ruletest.Setting, text string) *ruletest.Suite {
 	tb.Helper()
-	file, err := ruletest.Parse(syntax.Source{Name: "tests.yaml", Data: []byte(text)})
+	file, err := ruletest.Parse(source.File{Name: "tests.yaml", Data: []byte(text)})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // names finds kinds by what people call them.
@@ -106,7 +106,7 @@ func (n *names) hint(gvk runtimeschema.GroupVersionKind) string {
 	for name := range n.kinds {
 		all = append(all, name)
 	}
-	if near := syntax.Nearest(gvk.Kind, all); near != "" {
+	if near := source.Nearest(gvk.Kind, all); near != "" {
 		return "did you mean '" + near + "'?"
 	}
 	return "name its CustomResourceDefinition in crds:"

@@ -6,18 +6,18 @@ import (
 	"time"
 	"unicode"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
-// Parse reads a test file. Its error is a syntax.Errors with every complaint.
-func Parse(source syntax.Source) (*File, error) {
-	root, err := fileForm.Read(source)
+// Parse reads a test file. Its error is a source.Errors with every complaint.
+func Parse(file source.File) (*File, error) {
+	root, err := fileShape.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
 	p := &parser{}
-	f := &File{Name: source.Name, Rules: texts(at(root, "rules")), CRDs: texts(at(root, "crds")), source: source}
-	names := map[string]syntax.Pos{}
+	f := &File{Name: file.Name, Rules: texts(at(root, "rules")), CRDs: texts(at(root, "crds")), source: file}
+	names := map[string]source.Pos{}
 	for _, n := range items(at(root, "cases")) {
 		c := p.readCase(n)
 		if first, taken := names[c.Name]; taken {
@@ -29,7 +29,7 @@ func Parse(source syntax.Source) (*File, error) {
 	if len(f.Cases) == 0 {
 		p.complain(at(root, "cases").Pos, "", "there are no cases")
 	}
-	if err := syntax.Collect([]syntax.Source{source}, p.errs).Err(); err != nil {
+	if err := source.Collect([]source.File{file}, p.errs).Err(); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -39,14 +39,14 @@ func Parse(source syntax.Source) (*File, error) {
 // the form does not say.
 type parser struct {
 	entry string // where it is, as complaints have it
-	errs  []*syntax.Error
+	errs  []*source.Error
 }
 
-func (p *parser) complain(pos syntax.Pos, hint, format string, args ...any) {
-	p.errs = append(p.errs, syntax.NewError(pos, "", p.entry+fmt.Sprintf(format, args...), hint))
+func (p *parser) complain(pos source.Pos, hint, format string, args ...any) {
+	p.errs = append(p.errs, source.NewError(pos, "", p.entry+fmt.Sprintf(format, args...), hint))
 }
 
-func (p *parser) readCase(n *syntax.Node) *Case {
+func (p *parser) readCase(n *source.Node) *Case {
 	c := &Case{Name: text(at(n, "name")), Pos: n.Pos, Given: readManifests(at(n, "given"))}
 	p.entry = fmt.Sprintf("case %q: ", c.Name)
 	if strings.ContainsFunc(c.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -77,10 +77,10 @@ func (p *parser) readCase(n *syntax.Node) *Case {
 	return c
 }
 
-func readManifests(n *syntax.Node) (all []*Manifest) {
+func readManifests(n *source.Node) (all []*Manifest) {
 	for _, item := range items(n) {
 		m := &Manifest{Pos: item.Pos}
-		if item.Kind == syntax.Map {
+		if item.Kind == source.Map {
 			m.Object = item.Plain().(map[string]any)
 		} else {
 			m.File = text(item)
@@ -94,7 +94,7 @@ func readManifests(n *syntax.Node) (all []*Manifest) {
 var verbs = []string{"apply", "patch", "delete", "ready", "advance", "fail", "restart", "rules"}
 
 // action reads an entry of when. It returns nil with a complaint.
-func (p *parser) action(n *syntax.Node) Action {
+func (p *parser) action(n *source.Node) Action {
 	var given []string
 	for _, verb := range verbs {
 		if at(n, verb) != nil {
@@ -142,7 +142,7 @@ func (p *parser) action(n *syntax.Node) Action {
 	return restart{value.Pos}
 }
 
-func (p *parser) patch(n *syntax.Node) Action {
+func (p *parser) patch(n *source.Node) Action {
 	a := patch{object: p.reference(at(n, "patch")), subresource: text(at(n, "subresource")), pos: at(n, "patch").Pos}
 	if a.object.Name == "" {
 		p.complain(a.pos, "write Kind/name", "patch: %q names no object", text(at(n, "patch")))
@@ -161,7 +161,7 @@ func (p *parser) patch(n *syntax.Node) Action {
 	return a
 }
 
-func (p *parser) failure(n *syntax.Node) Action {
+func (p *parser) failure(n *source.Node) Action {
 	f := fail{pos: n.Pos, verb: text(at(n, "verb")), namespace: text(at(n, "namespace")), name: text(at(n, "name")), times: 1,
 		subresource: text(at(n, "subresource")), reason: text(at(n, "error")), message: text(at(n, "message"))}
 	if kind := at(n, "kind"); kind != nil {

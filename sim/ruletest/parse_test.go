@@ -9,7 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim/ruletest"
 )
 
@@ -23,11 +23,11 @@ func TestBadFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			file, err := ruletest.Parse(syntax.Source{Name: path, Data: data})
+			file, err := ruletest.Parse(source.File{Name: path, Data: data})
 			if err == nil {
 				_, err = file.Prepare(s)
 			}
-			var complaints syntax.Errors
+			var complaints source.Errors
 			if !errors.As(err, &complaints) {
 				t.Fatalf("expected complaints, got %v", err)
 			}
@@ -84,9 +84,6 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 // TestReferenceIsComplete requires a description of every key, and every key to
 // stand in the reference.
 func TestReferenceIsComplete(t *testing.T) {
-	if bare := ruletest.Undescribed(); len(bare) > 0 {
-		t.Errorf("without a description: %s", strings.Join(bare, ", "))
-	}
 	reference, err := os.ReadFile("../../docs/reference/tests.md")
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +93,10 @@ func TestReferenceIsComplete(t *testing.T) {
 		switch value := value.(type) {
 		case map[string]any:
 			properties, _ := value["properties"].(map[string]any)
-			for name := range properties {
+			for name, property := range properties {
+				if property.(map[string]any)["description"] == nil {
+					t.Errorf("%s has no description", name)
+				}
 				if !bytes.Contains(reference, []byte("`"+name+"`")) {
 					t.Errorf("docs/reference/tests.md says nothing of %s", name)
 				}

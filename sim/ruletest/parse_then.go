@@ -4,11 +4,11 @@ import (
 	"path"
 	"strings"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // expectations reads an entry of then.
-func (p *parser) expectations(f *syntax.Field) (all []Expectation) {
+func (p *parser) expectations(f *source.Field) (all []Expectation) {
 	n := f.Value
 	switch f.Key.Value {
 	case "objects", "exactly":
@@ -47,12 +47,12 @@ func (p *parser) expectations(f *syntax.Field) (all []Expectation) {
 	return all
 }
 
-func (p *parser) condition(f *syntax.Field) Expectation {
+func (p *parser) condition(f *source.Field) Expectation {
 	c := condition{pos: f.Key.Pos, kind: f.Key.Value}
 	switch f.Value.Kind {
-	case syntax.Null:
+	case source.Null:
 		return c
-	case syntax.Map:
+	case source.Map:
 		c.want = f.Value.Plain().(map[string]any)
 	default:
 		c.want = map[string]any{"status": f.Value.Plain()}
@@ -69,8 +69,8 @@ func (p *parser) condition(f *syntax.Field) Expectation {
 }
 
 // event reads an Event: a reason, a type and a reason, or a map.
-func (p *parser) event(n *syntax.Node) event {
-	if n.Kind == syntax.Map {
+func (p *parser) event(n *source.Node) event {
+	if n.Kind == source.Map {
 		e := event{pos: n.Pos, kind: text(at(n, "type")), reason: text(at(n, "reason")), note: text(at(n, "note"))}
 		if about := at(n, "about"); about != nil {
 			e.about = p.reference(about)
@@ -87,7 +87,7 @@ func (p *parser) event(n *syntax.Node) event {
 	return event{pos: n.Pos, kind: kind, reason: reason}
 }
 
-func (p *parser) references(n *syntax.Node) (all []*Reference) {
+func (p *parser) references(n *source.Node) (all []*Reference) {
 	for _, item := range items(n) {
 		all = append(all, p.reference(item))
 	}
@@ -95,7 +95,7 @@ func (p *parser) references(n *syntax.Node) (all []*Reference) {
 }
 
 // reference reads the name of an object, or of all of a kind.
-func (p *parser) reference(n *syntax.Node) *Reference {
+func (p *parser) reference(n *source.Node) *Reference {
 	parts := strings.Split(text(n), "/")
 	r := p.kind(n.Pos, parts[0])
 	switch len(parts) {
@@ -117,7 +117,7 @@ func (p *parser) reference(n *syntax.Node) *Reference {
 }
 
 // kind reads the name of a kind.
-func (p *parser) kind(pos syntax.Pos, name string) *Reference {
+func (p *parser) kind(pos source.Pos, name string) *Reference {
 	if strings.Contains(name, "/") {
 		p.complain(pos, "write Kind, or Kind.group", "%q is not the name of a kind", name)
 	}
@@ -128,20 +128,10 @@ func (p *parser) kind(pos syntax.Pos, name string) *Reference {
 func (r *Reference) pattern() bool { return strings.ContainsAny(r.Name, "*?[") }
 
 // at returns the value of a key, or nil.
-func at(n *syntax.Node, key string) *syntax.Node {
-	if n == nil {
-		return nil
-	}
-	for _, f := range n.Fields {
-		if f.Key.Value == key {
-			return f.Value
-		}
-	}
-	return nil
-}
+func at(n *source.Node, key string) *source.Node { return n.At(key) }
 
 // text returns a string of the file, or "" if it is not there.
-func text(n *syntax.Node) string {
+func text(n *source.Node) string {
 	if n == nil {
 		return ""
 	}
@@ -149,16 +139,20 @@ func text(n *syntax.Node) string {
 	return s
 }
 
-func items(n *syntax.Node) []*syntax.Node {
-	if n == nil {
+// items returns the items of a list, or the one value that stands for it.
+func items(n *source.Node) []*source.Node {
+	switch {
+	case n == nil:
 		return nil
+	case n.Kind != source.List:
+		return []*source.Node{n}
 	}
 	return n.Items
 }
 
-func texts(n *syntax.Node) (all []syntax.String) {
+func texts(n *source.Node) (all []source.String) {
 	for _, item := range items(n) {
-		all = append(all, syntax.String{Value: text(item), Pos: item.Pos})
+		all = append(all, source.String{Value: text(item), Pos: item.Pos})
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 )
 
@@ -114,8 +114,8 @@ func (p *player) look(ctx context.Context) error {
 }
 
 // asFailure says where an error is about: there, or else where it says itself.
-func (p *player) asFailure(pos syntax.Pos, err error) []Failure {
-	var placed *syntax.Error
+func (p *player) asFailure(pos source.Pos, err error) []Failure {
+	var placed *source.Error
 	if errors.As(err, &placed) {
 		return []Failure{{Pos: placed.Pos, Message: placed.Message}}
 	}
@@ -124,7 +124,7 @@ func (p *player) asFailure(pos syntax.Pos, err error) []Failure {
 
 // memory returns the place as one that can do more, or an error that says where
 // that is needed.
-func (p *player) memory(pos syntax.Pos, what string) (Memory, error) {
+func (p *player) memory(pos source.Pos, what string) (Memory, error) {
 	if m, ok := p.place.(Memory); ok {
 		return m, nil
 	}
@@ -132,7 +132,7 @@ func (p *player) memory(pos syntax.Pos, what string) (Memory, error) {
 }
 
 // primary returns the primary of the case. Without one it says so.
-func (p *player) primary(ctx context.Context, pos syntax.Pos, what string) (*unstructured.Unstructured, []Failure, error) {
+func (p *player) primary(ctx context.Context, pos source.Pos, what string) (*unstructured.Unstructured, []Failure, error) {
 	r := p.c.Primary
 	if r == nil {
 		return nil, failureAt(pos, "%s: of which object? No rule is for any that the case makes: name it with primary", what), nil

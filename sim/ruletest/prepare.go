@@ -10,7 +10,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 )
 
@@ -34,7 +34,7 @@ type Suite struct {
 }
 
 // Prepare reads the objects that the cases name and finds out which kinds are
-// meant. It is called once. Its error is a syntax.Errors.
+// meant. It is called once. Its error is a source.Errors.
 func (f *File) Prepare(setting Setting) (*Suite, error) {
 	p := &preparer{setting: setting, file: f, kinds: newNames(setting)}
 	for _, c := range f.Cases {
@@ -57,7 +57,7 @@ func (f *File) Prepare(setting Setting) (*Suite, error) {
 		}
 		p.statuses(c)
 	}
-	if err := syntax.Collect([]syntax.Source{f.source}, p.errs).Err(); err != nil {
+	if err := source.Collect([]source.File{f.source}, p.errs).Err(); err != nil {
 		return nil, err
 	}
 	return &Suite{f, setting}, nil
@@ -81,12 +81,12 @@ type preparer struct {
 	file     *File
 	kinds    *names
 	entry    string
-	errs     []*syntax.Error
+	errs     []*source.Error
 	programs []*rules.Program // of the case
 }
 
-func (p *preparer) complain(pos syntax.Pos, hint, format string, args ...any) {
-	p.errs = append(p.errs, syntax.NewError(pos, "", p.entry+fmt.Sprintf(format, args...), hint))
+func (p *preparer) complain(pos source.Pos, hint, format string, args ...any) {
+	p.errs = append(p.errs, source.NewError(pos, "", p.entry+fmt.Sprintf(format, args...), hint))
 }
 
 // complete prepares objects that are to be made.
@@ -124,7 +124,7 @@ func (p *preparer) load(m *Manifest) {
 }
 
 // check reports whether an object can be one, and complains if not.
-func (p *preparer) check(pos syntax.Pos, u *unstructured.Unstructured) bool {
+func (p *preparer) check(pos source.Pos, u *unstructured.Unstructured) bool {
 	before := len(p.errs)
 	if u.GetKind() == "" {
 		p.complain(pos, "", "an object without kind")
@@ -170,10 +170,10 @@ func (p *preparer) place(m *Manifest, u *unstructured.Unstructured) {
 
 // fields complains about fields that a kind does not have. An API server would
 // drop them, and what is expected to be absent would be so in vain.
-func (p *preparer) fields(pos syntax.Pos, subject string, kind *schema.Kind, object map[string]any) {
+func (p *preparer) fields(pos source.Pos, subject string, kind *schema.Kind, object map[string]any) {
 	for _, f := range p.setting.Kinds.Unknown(kind, object) {
 		hint := ""
-		if near := syntax.Nearest(f.Name, f.Have); near != "" {
+		if near := source.Nearest(f.Name, f.Have); near != "" {
 			hint = "did you mean '" + near + "'?"
 		}
 		p.complain(pos, hint, "%s has no field %s", subject, f.Path)
@@ -200,7 +200,7 @@ func (p *preparer) references(all []*Reference) {
 }
 
 // kind returns the kind that has a name, or nil with a complaint.
-func (p *preparer) kind(pos syntax.Pos, name string) *schema.Kind {
+func (p *preparer) kind(pos source.Pos, name string) *schema.Kind {
 	found := p.kinds.find(name)
 	switch {
 	case len(found) == 1:

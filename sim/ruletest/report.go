@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A Report is what came of a run.
@@ -205,4 +205,4 @@ type (
 	}
 )
 
-func placeOf(p syntax.Pos) jsonPlace { return jsonPlace{p.File, p.Line, p.Column} }
+func placeOf(p source.Pos) jsonPlace { return jsonPlace{p.File, p.Line, p.Column} }

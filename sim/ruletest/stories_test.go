@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim/ruletest"
 )
 
@@ -16,7 +16,7 @@ func TestStories(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			rules := filepath.Join(filepath.Dir(path), "rules.yaml")
 			s := settingOf(t, rules, contents(t, rules))
-			file, err := ruletest.Parse(syntax.Source{Name: path, Data: []byte(contents(t, path))})
+			file, err := ruletest.Parse(source.File{Name: path, Data: []byte(contents(t, path))})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim/world"
 )
 
@@ -28,7 +28,7 @@ func configMap(name string) string {
 func reload(t *testing.T, w *world.World, all ...string) {
 	t.Helper()
 	text := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + strings.Join(all, "")
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(text)}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim/world"
 )
 
@@ -102,7 +102,7 @@ func finalizers(w *world.World) (n int) {
 
 func parsed(t *testing.T, text string) *rules.Program {
 	t.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(text)}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

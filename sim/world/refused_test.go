@@ -15,7 +15,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/sim/world"
 )
@@ -108,7 +108,7 @@ func kindsOf(t *testing.T, crd string) *sim.Kinds {
 
 func briefRules(t *testing.T, text string) *rules.Program {
 	t.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + text)}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

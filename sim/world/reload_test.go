@@ -9,7 +9,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 var configMapKind = runtimeschema.GroupKind{Kind: "ConfigMap"}
@@ -47,7 +47,7 @@ func TestReload(t *testing.T) {
 			w := load(t, ruled(test.before...))
 			put(t, w, "../../examples/foo/foo.yaml")
 			settle(t, w)
-			program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(ruled(test.after...))}})
+			program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(ruled(test.after...))}})
 			if err != nil {
 				t.Fatal(err)
 			}

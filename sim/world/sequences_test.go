@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/sim/world"
 )
@@ -133,7 +133,7 @@ func (s *sequence) begin() {
 
 func (s *sequence) program() *rules.Program {
 	s.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(s.text())}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(s.text())}})
 	if err != nil {
 		s.Fatalf("%v\n%s", err, s.text())
 	}

@@ -15,7 +15,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/sim/world"
 )
@@ -75,7 +75,7 @@ func fooWorld(t *testing.T) *world.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := rules.Load([]syntax.Source{{Name: file, Data: data}})
+	program, err := rules.Load([]source.File{{Name: file, Data: data}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestGarbageIsCollected(t *testing.T) {
 // load makes a world of rules.
 func load(t *testing.T, text string) *world.World {
 	t.Helper()
-	program, err := rules.Load([]syntax.Source{{Name: "rules.yaml", Data: []byte(text)}})
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

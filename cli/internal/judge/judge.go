@@ -10,7 +10,7 @@ import (
 	"reconcel/rules"
 	"reconcel/rules/check"
 	"reconcel/rules/schema"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // A Policy is what an administrator allows the rules of an installation.
@@ -21,9 +21,9 @@ type Policy struct {
 
 // A Verdict is everything that there is to say about rules.
 type Verdict struct {
-	Errors   syntax.Errors // the rules must not run
-	Warnings syntax.Errors // the rules may fail for some objects
-	Notes    syntax.Errors // what could not be checked
+	Errors   source.Errors // the rules must not run
+	Warnings source.Errors // the rules may fail for some objects
+	Notes    source.Errors // what could not be checked
 
 	// Unreported are the kinds of primaries without status.conditions.
 	Unreported []runtimeschema.GroupVersionKind
@@ -46,9 +46,9 @@ func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 		errs, warnings = append(errs, p.errors...), append(warnings, p.warnings...)
 	}
 	return Verdict{
-		Errors:     syntax.Collect(l.Sources, errs),
-		Warnings:   syntax.Collect(l.Sources, warnings),
-		Notes:      syntax.Collect(l.Sources, found.Notes),
+		Errors:     source.Collect(l.Sources, errs),
+		Warnings:   source.Collect(l.Sources, warnings),
+		Notes:      source.Collect(l.Sources, found.Notes),
 		Unreported: found.Unreported,
 	}
 }
@@ -58,8 +58,8 @@ type judged struct {
 	program  *rules.Program
 	kinds    *schema.Set
 	policy   Policy
-	errors   []*syntax.Error
-	warnings []*syntax.Error
+	errors   []*source.Error
+	warnings []*source.Error
 }
 
 func (p *judged) eachRule(visit func(*rules.Rule)) {
@@ -70,6 +70,6 @@ func (p *judged) eachRule(visit func(*rules.Rule)) {
 	}
 }
 
-func (p *judged) reject(at syntax.Pos, rule *rules.Rule, message, hint string) {
-	p.errors = append(p.errors, syntax.NewError(at, rule.Name, message, hint))
+func (p *judged) reject(at source.Pos, rule *rules.Rule, message, hint string) {
+	p.errors = append(p.errors, source.NewError(at, rule.Name, message, hint))
 }

@@ -8,7 +8,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
-	"reconcel/rules/syntax"
+	"reconcel/rules/source"
 )
 
 // privileges rejects every child that gives power over the cluster, unless the
@@ -33,12 +33,12 @@ func (p *judged) confinement() {
 	}
 	all := strings.Join(p.policy.Namespaces, ", ")
 	p.eachRule(func(r *rules.Rule) {
-		inside := func(what, namespace string, at syntax.Pos) {
+		inside := func(what, namespace string, at source.Pos) {
 			if namespace != "" && !slices.Contains(p.policy.Namespaces, namespace) {
 				p.reject(at, r, fmt.Sprintf("%s: namespace %q is not among those that are followed: %s", what, namespace, all), "add it to --namespaced")
 			}
 		}
-		namespaced := func(what string, gvk runtimeschema.GroupVersionKind, at syntax.Pos) {
+		namespaced := func(what string, gvk runtimeschema.GroupVersionKind, at source.Pos) {
 			if k := p.kinds.Kind(gvk); k != nil && !k.Namespaced {
 				p.reject(at, r, fmt.Sprintf("%s: %s is cluster-scoped, which cannot be followed with --namespaced", what, gvk.Kind),
 					"follow all namespaces, or leave the rule out")
@@ -58,7 +58,7 @@ func (p *judged) confinement() {
 			inside(what, namespace, at)
 		}
 		if !slices.ContainsFunc(p.policy.Namespaces, r.Follows) {
-			p.warnings = append(p.warnings, syntax.NewError(r.Pos, r.Name,
+			p.warnings = append(p.warnings, source.NewError(r.Pos, r.Name,
 				"for.namespaces has none of those that are followed: "+strings.Join(p.policy.Namespaces, ","), "the rule has nothing to do"))
 		}
 	})

@@ -1,0 +1,97 @@
+package source
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A cursor walks over the characters of a file and knows where it is.
+type cursor struct {
+	rest         string
+	line, column int
+}
+
+// cursor returns a cursor that stands at p.
+func (t *text) cursor(p Pos) cursor {
+	c := t.last
+	if c.line != p.Line || c.column > p.Column {
+		c = cursor{rest: t.data[t.lines[p.Line-1]:], line: p.Line, column: 1}
+	}
+	for c.column < p.Column && c.peek() != 0 {
+		c.next()
+	}
+	t.last = c
+	return c
+}
+
+// peek returns the character ahead: '\n' for either line end, 0 at the end.
+func (c *cursor) peek() rune {
+	if c.rest == "" {
+		return 0
+	}
+	if strings.HasPrefix(c.rest, "\r\n") {
+		return '\n'
+	}
+	r, _ := utf8.DecodeRuneInString(c.rest)
+	return r
+}
+
+// next returns the character ahead and steps over it.
+func (c *cursor) next() rune {
+	r := c.peek()
+	if r == 0 {
+		return 0
+	}
+	if r == '\n' {
+		c.rest = c.rest[strings.IndexByte(c.rest, '\n')+1:]
+		c.line++
+		c.column = 1
+		return r
+	}
+	c.rest = c.rest[utf8.RuneLen(r):]
+	c.column++
+	return r
+}
+
+func (c *cursor) skipBlanks() {
+	for c.peek() == ' ' || c.peek() == '\t' {
+		c.next()
+	}
+}
+
+func (c *cursor) skipLine() {
+	for c.peek() != '\n' && c.peek() != 0 {
+		c.next()
+	}
+	c.next()
+}
+
+// skipIndent steps over at most n spaces from the start of a line.
+func (c *cursor) skipIndent(n int) {
+	for c.column <= n && c.peek() == ' ' {
+		c.next()
+	}
+}
+
+// skipAnchor goes from where YAML says a scalar begins, which is its anchor
+// if it has one, to its first character or its tag.
+func (c *cursor) skipAnchor() {
+	for {
+		switch r := c.peek(); r {
+		case ' ', '\t', '\n':
+			c.next()
+		case '#':
+			c.skipLine()
+		case '&':
+			for c.next(); isAnchor(c.peek()); {
+				c.next()
+			}
+		default:
+			return
+		}
+	}
+}
+
+func isAnchor(r rune) bool {
+	return r == '-' || IsIdent(r)
+}

@@ -1,0 +1,134 @@
+package source
+
+import (
+	"math"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Data reads a value in which ${...} stands for values. It returns nil if
+// something is wrong with all of it.
+func (v Value) Data() *Node {
+	d := &Node{Pos: v.Pos()}
+	switch v.node.Kind {
+	case yaml.MappingNode:
+		d.Kind = Map
+		for _, e := range v.Entries() {
+			if !v.badDataKey(e.Key) {
+				d.add(e.Key, e.Value.Data())
+			}
+		}
+		d.Lacking = len(d.Fields) < v.Len()
+	case yaml.SequenceNode:
+		d.Kind = List
+		for _, item := range v.PeekItems() {
+			if value := item.Data(); value != nil {
+				d.Items = append(d.Items, value)
+			}
+		}
+		d.Lacking = len(d.Items) < v.Len()
+	case yaml.ScalarNode:
+		if v.IsText() {
+			return v.interpolated()
+		}
+		return v.number()
+	default:
+		return nil
+	}
+	return d
+}
+
+// badDataKey records an error for keys that are not literals: computed ones,
+// and those that YAML made of an expression with a colon in it.
+func (v Value) badDataKey(key String) bool {
+	open := strings.Contains(key.Value, "${")
+	switch {
+	case strings.Contains(key.Value, " ? "), open && !strings.Contains(key.Value, "}"):
+		value, _ := valueOf(v.text.line(key.Pos.Line))
+		v.ErrorAt(key.Pos, "%q is read as a key", key.Value).Hint = "YAML reads \": \" as the end of a key: " + quoteIt(value)
+	case open:
+		v.ErrorAt(key.Pos, "key %q must be a literal", key.Value).Hint = "for computed keys, make the whole map an expression"
+	default:
+		return false
+	}
+	return true
+}
+
+// interpolated reads a string that may hold ${...}.
+func (v Value) interpolated() *Node {
+	d := &Node{Kind: Text, Pos: v.Pos(), Value: v.node.Value}
+	if !strings.Contains(v.node.Value, "${") {
+		return d
+	}
+	parts := v.parts(v.text.scalar(v.node))
+	switch {
+	case parts == nil:
+		return nil
+	case len(parts) == 1 && parts[0].Expr == nil:
+		d.Value = parts[0].Text
+		return d
+	}
+	return &Node{Kind: Interp, Pos: d.Pos, Parts: parts}
+}
+
+var digits = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
+
+// number reads null, booleans and numbers.
+func (v Value) number() *Node {
+	d := &Node{Pos: v.Pos()}
+	switch v.node.Tag {
+	case "!!null":
+		return d
+	case "!!bool":
+		d.Kind, d.Value = Bool, strings.EqualFold(v.node.Value, "true")
+		return d
+	case "!!int":
+		var i int64
+		if v.node.Decode(&i) == nil {
+			d.Kind, d.Value = Int, i
+			return d
+		}
+		v.Errorf("%s does not fit into 64 bits", v.node.Value).Hint = "if it is text, quote it"
+		return nil
+	}
+	var f float64
+	switch err := v.node.Decode(&f); {
+	case err == nil && digits.MatchString(v.node.Value):
+		v.Errorf("%s does not fit into 64 bits", v.node.Value).Hint = "if it is text, quote it"
+	case err != nil || math.IsInf(f, 0) || math.IsNaN(f):
+		v.Errorf("%s has no place in Kubernetes' JSON", v.node.Value).Hint = "if it is text, quote it"
+	default:
+		d.Kind, d.Value = Float, f
+		return d
+	}
+	return nil
+}
+
+// Sentence reads a value that is text and may hold ${...}, or nothing.
+func (v Value) Sentence() *Node {
+	switch {
+	case v.Missing() || v.Broken():
+	case !v.IsScalar() || v.IsNull():
+		v.WrongShape("text")
+	case !v.IsText():
+		v.Errorf("expected text, got %s", v.Describe()).Hint = "write " + Quoted(v.node.Value)
+	default:
+		return v.interpolated()
+	}
+	return nil
+}
+
+// Computed reports whether ${...} stands in a scalar.
+func (v Value) Computed() bool { return v.IsText() && strings.Contains(v.node.Value, "${") }
+
+// Alone reports whether a single ${...} is all of a scalar, so that it may give
+// a map or a list. One that is never closed was meant so too.
+func (v Value) Alone() bool {
+	if !v.Computed() {
+		return false
+	}
+	d := v.muted().Data()
+	return d == nil || d.Kind == Interp && len(d.Parts) == 1
+}

@@ -1,0 +1,98 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// An Error is one complaint about a rules file, made for the person who must
+// mend it.
+type Error struct {
+	Pos     Pos
+	Rule    string // name of the rule, or "" where none applies
+	Message string // subject first, lower case, no full stop
+	Hint    string // what to write instead, or ""
+	Excerpt string // the line of the file at Pos, or ""
+}
+
+// NewError returns a complaint without excerpt; Collect adds that.
+func NewError(pos Pos, rule, message, hint string) *Error {
+	return &Error{Pos: pos, Rule: rule, Message: message, Hint: hint}
+}
+
+// Error prints the complaint in one line, without excerpt.
+func (e *Error) Error() string {
+	s := e.Pos.String() + ": "
+	if e.Rule != "" {
+		s += "rule \"" + e.Rule + "\": "
+	}
+	s += e.Message
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Errors are complaints in the order of the sources and of the places in them.
+type Errors []*Error
+
+// Collect makes Errors of complaints from anywhere: sorted, without
+// repetitions, and with the line of the file that each is about.
+func Collect(files []File, errs []*Error) Errors {
+	order := make(map[string]int, len(files))
+	for i, file := range slices.Backward(files) {
+		order[file.Name] = i
+	}
+	all := slices.Clone(errs)
+	slices.SortStableFunc(all, func(a, b *Error) int {
+		return cmp.Or(
+			cmp.Compare(order[a.Pos.File], order[b.Pos.File]),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column),
+		)
+	})
+	all = slices.CompactFunc(all, func(a, b *Error) bool {
+		return a.Pos == b.Pos && a.Rule == b.Rule && a.Message == b.Message
+	})
+	texts := make(map[string]*text)
+	for _, e := range all {
+		i, known := order[e.Pos.File]
+		if e.Pos.Line < 1 || !known {
+			continue
+		}
+		t := texts[e.Pos.File]
+		if t == nil {
+			t = newText(files[i])
+			texts[e.Pos.File] = t
+		}
+		e.Excerpt = t.line(e.Pos.Line)
+	}
+	return all
+}
+
+// Error prints one line for each complaint.
+func (es Errors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns es as an error that is nil if there is no complaint.
+func (es Errors) Err() error {
+	if len(es) == 0 {
+		return nil
+	}
+	return es
+}
+
+// Unwrap lets errors.As reach the single complaints.
+func (es Errors) Unwrap() []error {
+	errs := make([]error, len(es))
+	for i, e := range es {
+		errs[i] = e
+	}
+	return errs
+}

@@ -1,0 +1,161 @@
+package source
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	MaxDepth   = 100    // of maps and lists within one another
+	maxAliased = 50_000 // nodes that the aliases of a file may stand for
+)
+
+// An expander replaces aliases by what they stand for and merge keys by the
+// entries they merge, and takes out what no field can accept: tags, aliases of
+// themselves, and bombs. What it has complained about it leaves broken, so
+// that nobody complains again.
+type expander struct {
+	value   Value
+	sizes   map[*yaml.Node]int // of nodes with an anchor, expanded
+	active  map[*yaml.Node]bool
+	aliased int
+	depth   int
+}
+
+// broken tells a node that has been complained about.
+func broken(n *yaml.Node) bool { return n.Kind == 0 }
+
+func (x *expander) complain(n *yaml.Node, message, hint string) {
+	x.value.ErrorAt(x.value.text.pos(n), "%s", message).Hint = hint
+	*n = yaml.Node{Line: n.Line, Column: n.Column}
+}
+
+// expand works on n in place and returns how many nodes it stands for.
+func (x *expander) expand(n *yaml.Node) int {
+	if size, seen := x.sizes[n]; seen {
+		return size
+	}
+	if x.depth++; x.depth > MaxDepth {
+		x.complain(n, fmt.Sprintf("nested more than %d levels deep", MaxDepth), "")
+	}
+	if x.depth == x.value.RuleDepth {
+		v := x.value
+		v.node = n
+		if name := v.Peek("name"); name.IsText() {
+			x.value.rule = name.Scalar()
+		}
+	}
+	x.active[n] = true
+	size := 1
+	if tag := x.tag(n); tag != "" {
+		x.complain(n, fmt.Sprintf("YAML reads %q as a tag, and tags have no meaning here", tag), x.quoteTagged(n))
+	}
+	for i, child := range n.Content {
+		if child.Kind == yaml.AliasNode {
+			child = x.follow(child)
+			n.Content[i] = child
+			size += x.sizes[child]
+			continue
+		}
+		size += x.expand(child)
+	}
+	if n.Kind == yaml.MappingNode {
+		x.merge(n)
+	}
+	if x.depth--; x.depth < x.value.RuleDepth {
+		x.value.rule = ""
+	}
+	delete(x.active, n)
+	if n.Anchor != "" {
+		x.sizes[n] = size
+	}
+	return size
+}
+
+// follow returns what an alias stands for.
+func (x *expander) follow(alias *yaml.Node) *yaml.Node {
+	target := alias.Alias
+	if x.active[target] {
+		x.complain(alias, fmt.Sprintf("alias *%s stands inside what it names", alias.Value), "")
+		return alias
+	}
+	// Sizes count what is inside in full, so the sum bounds the work of
+	// everything that walks the tree later.
+	before := x.aliased
+	x.aliased += x.expand(target)
+	switch {
+	case before > maxAliased:
+		*alias = yaml.Node{} // Complained about already.
+	case x.aliased > maxAliased:
+		x.complain(alias, fmt.Sprintf("aliases stand for more than %d values", maxAliased), "")
+	default:
+		return target
+	}
+	return alias
+}
+
+// tag returns the tag of a node as it stands in the file. A lone ! leaves no
+// trace in a scalar node, but would drop a negation silently.
+func (x *expander) tag(n *yaml.Node) string {
+	if n.Style&yaml.TaggedStyle != 0 {
+		return n.Tag
+	}
+	if n.Kind == yaml.ScalarNode && n.Value != "" {
+		c := x.value.text.cursor(x.value.text.pos(n))
+		c.skipAnchor()
+		if c.peek() == '!' {
+			return "!"
+		}
+	}
+	return ""
+}
+
+func (x *expander) quoteTagged(n *yaml.Node) string {
+	c := x.value.text.cursor(x.value.text.pos(n))
+	c.skipAnchor()
+	line := x.value.text.line(c.line)
+	value, column := valueOf(line)
+	if c.peek() != '!' || column != c.column {
+		return "quote the whole value"
+	}
+	return quoteIt(value)
+}
+
+// merge replaces << by the entries of the maps it names. An entry that is
+// written out wins, then the first map that has it.
+func (x *expander) merge(n *yaml.Node) {
+	var content, merged []*yaml.Node
+	has := make(map[string]bool)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Tag != "!!merge" {
+			has[key.Value] = true
+			content = append(content, key, value)
+			continue
+		}
+		sources := []*yaml.Node{value}
+		if value.Kind == yaml.SequenceNode {
+			sources = value.Content
+		}
+		for _, source := range sources {
+			if source.Kind != yaml.MappingNode {
+				if !broken(source) {
+					x.value.ErrorAt(x.value.text.pos(key), "<<: expected a map or a list of maps, got %s", describe(source))
+				}
+				continue
+			}
+			merged = append(merged, source.Content...)
+		}
+	}
+	if len(content) == len(n.Content) {
+		return
+	}
+	for i := 0; i+1 < len(merged); i += 2 {
+		if !has[merged[i].Value] {
+			has[merged[i].Value] = true
+			content = append(content, merged[i], merged[i+1])
+		}
+	}
+	n.Content = content
+}

@@ -1,0 +1,118 @@
+package source
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// lookahead is how many characters the YAML scanner keeps ready.
+const lookahead = 4
+
+// maxBack is how many lines explain goes back to find where a construct that
+// ended badly began.
+const maxBack = 20
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// explain turns an error of the YAML package into a complaint. That package
+// gives neither types nor columns, and for what its parser (not its scanner)
+// finds the line of the enclosing map; so the place is worked out here.
+func (t *text) explain(err error) *Error {
+	problem := err.Error()
+	line := 1
+	if m := yamlLine.FindStringSubmatch(problem); m != nil {
+		problem = m[2]
+		line, _ = strconv.Atoi("0" + m[1])
+		line = max(line, 1)
+	}
+	stop := t.stop()
+	var p Pos
+	switch problem {
+	case "mapping values are not allowed in this context":
+		p = t.near(stop, ":")
+	case "found character that cannot start any token":
+		p = t.near(stop, "@`%\t")
+	case "found unknown escape character":
+		p = t.near(stop, "\\")
+	case "did not find expected key", "did not find expected '-' indicator", "did not find expected node content",
+		"did not find expected <document start>":
+		p = t.first(t.began(t.offset(stop).Line))
+	case "did not find expected ',' or ']'", "did not find expected ',' or '}'", "did not find expected whitespace or line break":
+		last := t.offset(stop).Line
+		return t.explainFlow(t.began(last), last, problem)
+	case "did not find expected alphabetic or numeric character":
+		p = t.near(stop, "*&!")
+		if value, column := valueOf(t.line(p.Line)); value != "" && strings.Contains("{[", value[:1]) && p.Column > column {
+			return NewError(p, "", "not valid YAML: "+problem, flowHint(value, p.Column-column))
+		}
+	case "found a tab character that violates indentation", "found a tab character where an indentation space is expected":
+		p = t.tab(t.offset(stop).Line)
+	default:
+		p = t.first(min(line, len(t.lines)))
+	}
+	if name, found := strings.CutPrefix(problem, "unknown anchor '"); found {
+		name, _, _ = strings.Cut(name, "'")
+		p = t.alias(stop, name)
+		return NewError(p, "", "not valid YAML: "+problem, "no &"+name+" stands before it; if it is text, quote it")
+	}
+	trap := t.trap(p, problem)
+	if trap.column > 0 {
+		p.Column = trap.column
+	}
+	return NewError(p, "", "not valid YAML: "+problem, trap.answer)
+}
+
+// near returns the place of the first of the characters that the scanner had
+// ahead when it stopped.
+func (t *text) near(stop int, chars string) Pos {
+	from := stop
+	for range lookahead {
+		_, n := utf8.DecodeLastRuneInString(t.data[:from])
+		from -= n
+	}
+	i := strings.IndexAny(t.data[from:stop], chars)
+	if i < 0 {
+		from = 0
+		i = strings.LastIndexAny(t.data[:stop], chars)
+	}
+	if i < 0 {
+		return t.offset(max(stop-1, 0))
+	}
+	return t.offset(from + i)
+}
+
+// alias returns the place of the alias *name.
+func (t *text) alias(stop int, name string) Pos {
+	i := strings.LastIndex(t.data[:stop], "*"+name)
+	return t.offset(max(i, 0))
+}
+
+// tab returns the last line up to the given one that is indented by a tab.
+func (t *text) tab(line int) Pos {
+	for l := line; l > 0; l-- {
+		if s := t.line(l); strings.Contains(s[:len(s)-len(strings.TrimLeft(s, " \t"))], "\t") {
+			return t.first(l)
+		}
+	}
+	return t.first(line)
+}
+
+// began returns the line on which what went wrong up to a line began: the
+// first without which the file reads well.
+func (t *text) began(line int) int {
+	for back := 0; back < maxBack && line > 1; back++ {
+		if _, err := decode(strings.NewReader(t.data[:t.lines[line-1]])); err == nil {
+			break
+		}
+		line--
+	}
+	return line
+}
+
+// first returns the place of the first character of a line that is not blank.
+func (t *text) first(line int) Pos {
+	s := t.line(line)
+	return Pos{t.name, line, len(s) - len(strings.TrimLeft(s, " \t")) + 1}
+}

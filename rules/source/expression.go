@@ -1,0 +1,203 @@
+package source
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxExpression is how many bytes an expression may have.
+const maxExpression = 4096
+
+// Expr reads a value that is bare CEL. It returns nil if there is none.
+func (v Value) Expr() *Expr {
+	n := v.node
+	if v.Missing() || v.Broken() {
+		return nil
+	}
+	if !v.IsScalar() || v.IsNull() {
+		v.notExpr()
+		return nil
+	}
+	if n.Tag == "!!int" && !celInt.MatchString(n.Value) {
+		v.Errorf("%s is no number in CEL", n.Value).Hint = "write it in decimal"
+		return nil
+	}
+	sc := v.text.scalar(n)
+	e := sc.expr(0, len(sc.runes))
+	if n.Tag == "!!bool" {
+		e.Text = strings.ToLower(e.Text) // YAML knows True and TRUE, CEL does not.
+	}
+	if v.wrapped(sc, e) || !v.bounded(e) {
+		return nil
+	}
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && (v.hash(sc) || v.comma(sc)) {
+		return nil
+	}
+	return e
+}
+
+// notExpr complains about something else in the place of an expression. Most
+// often it is one that YAML read differently.
+func (v Value) notExpr() {
+	n := v.node
+	e := v.Errorf("expected an expression, got %s", v.Describe())
+	switch {
+	case v.IsNull():
+		e.Hint = "write one, or remove the key"
+	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) == 2 && n.Content[1].Kind == yaml.ScalarNode:
+		value := strings.TrimLeft(v.text.line(v.Pos().Line), " ")
+		e.Hint = "YAML reads \": \" as the end of a key: " + quoteIt(strings.TrimPrefix(value, "- "))
+	default:
+		e.Hint = "quote the whole expression"
+	}
+}
+
+// bounded tells whether e is neither empty nor too long.
+func (v Value) bounded(e *Expr) bool {
+	switch {
+	case e.Text == "":
+		v.ErrorAt(e.Pos, "expression is empty")
+	case len(e.Text) > maxExpression:
+		v.ErrorAt(e.Pos, "expression has %d bytes, the most is %d", len(e.Text), maxExpression).Hint = "split it with let"
+	default:
+		return true
+	}
+	return false
+}
+
+// wrapped complains about ${ in bare CEL.
+func (v Value) wrapped(sc *scalar, e *Expr) bool {
+	r := sc.runes
+	for i := 0; i < len(r); {
+		t, after := next(r, i)
+		if t != tokenOther || r[i] != '$' || after == len(r) || r[after] != '{' {
+			i = after
+			continue
+		}
+		hint := "drop the ${ }"
+		if end, _ := closing(r, i+2); strings.HasPrefix(e.Text, "${") && end >= 0 && strings.TrimSpace(string(r[end+1:])) == "" {
+			if inner := sc.expr(i+2, end).Text; len(inner) <= 60 && !strings.Contains(inner, "\n") {
+				hint = "write " + inner
+			}
+		}
+		v.ErrorAt(sc.at(i), "is an expression already, without ${...}").Hint = hint
+		return true
+	}
+	return false
+}
+
+// hash complains about a string that YAML cut off at " #", where its comments
+// begin. CEL would only say that the string is not closed.
+func (v Value) hash(sc *scalar) bool {
+	r := sc.runes
+	for i := 0; i < len(r); {
+		t, after := next(r, i)
+		if t != tokenOpen {
+			i = after
+			continue
+		}
+		p := sc.at(len(r))
+		c := v.text.cursor(p)
+		c.skipBlanks()
+		if c.peek() == '#' {
+			v.ErrorAt(Pos{p.File, c.line, c.column}, "YAML begins a comment at \" #\", within a string of the expression").Hint = v.wholeLine(sc)
+			return true
+		}
+		return false
+	}
+	return false
+}
+
+// comma complains about an expression that YAML cut off within { } or [ ], where
+// a comma ends a value.
+func (v Value) comma(sc *scalar) bool {
+	open := 0
+	for _, r := range sc.runes {
+		switch r {
+		case '(':
+			open++
+		case ')':
+			open--
+		}
+	}
+	p := sc.at(len(sc.runes))
+	if c := v.text.cursor(p); open <= 0 || c.peek() != ',' {
+		return false
+	}
+	v.ErrorAt(p, "YAML ends the expression at this comma, within { } or [ ]").Hint = "quote the whole expression"
+	return true
+}
+
+// wholeLine tells the author to quote a value that YAML cut off, with what it
+// took for a comment.
+func (v Value) wholeLine(sc *scalar) string {
+	p := sc.at(0)
+	line := []rune(v.text.line(p.Line))
+	if len(sc.marks) > 1 || p.Column > len(line) {
+		return "quote the whole value"
+	}
+	return quoteIt(strings.TrimSpace(string(line[p.Column-1:])))
+}
+
+// parts splits text at its ${...}. It returns nil if something is wrong.
+func (v Value) parts(sc *scalar) []Part {
+	r := sc.runes
+	var parts []Part
+	var plain strings.Builder
+	for i := 0; i < len(r); {
+		switch {
+		case r[i] != '$':
+		case i+2 < len(r) && r[i+1] == '$' && r[i+2] == '{':
+			plain.WriteString("${")
+			i += 3
+			continue
+		case i+1 < len(r) && r[i+1] == '{':
+			end, hidden := closing(r, i+2)
+			if end < 0 {
+				v.unclosed(sc, i, hidden)
+				return nil
+			}
+			e := sc.expr(i+2, end)
+			if !v.bounded(e) {
+				return nil
+			}
+			if plain.Len() > 0 {
+				parts = append(parts, Part{Text: plain.String()})
+				plain.Reset()
+			}
+			parts = append(parts, Part{Expr: e})
+			i = end + 1
+			continue
+		}
+		plain.WriteRune(r[i])
+		i++
+	}
+	if plain.Len() > 0 || len(parts) == 0 {
+		parts = append(parts, Part{Text: plain.String()})
+	}
+	return parts
+}
+
+func (v Value) unclosed(sc *scalar, start, hidden int) {
+	const hint = "write } after the expression, or $${ for a literal ${"
+	switch {
+	case hidden < 0:
+		v.ErrorAt(sc.at(start), "${ is never closed").Hint = hint
+	case sc.runes[hidden] == '/':
+		v.ErrorAt(sc.at(hidden), "${ is never closed: the comment reaches over its }").Hint = "remove the comment"
+	default:
+		e := v.ErrorAt(sc.at(hidden), "a string inside ${...} is never closed")
+		e.Hint = "close its quote"
+		if v.cutOff(sc) {
+			e.Hint = "YAML begins a comment at \" #\": " + v.wholeLine(sc)
+		}
+	}
+}
+
+// cutOff tells whether a comment follows the scalar.
+func (v Value) cutOff(sc *scalar) bool {
+	c := v.text.cursor(sc.at(len(sc.runes)))
+	c.skipBlanks()
+	return c.peek() == '#'
+}

@@ -1,0 +1,51 @@
+package source
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// wraps are the ways in which other tools mark an expression, and what people
+// write instead of ${...}.
+var wraps = [][2]string{{"{{", "}}"}, {"$(", ")"}, {"<", ">"}, {"{", "}"}, {"(", ")"}, {"$", ""}, {"", ""}}
+
+// path is a name, and what is read from it: fields, calls, and operators that
+// go on from there.
+var path = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)\.\??([A-Za-z_][A-Za-z0-9_]*)(\.\??[A-Za-z_]\w*|\[[^]]*\]|\([^)]*\))*( *[-+?&|=<>!].*)?$`)
+
+// sections are the fields with which people begin to read an object. What else
+// follows on such a name may be a domain.
+var sections = []string{"metadata", "spec", "status", "data"}
+
+// Forgotten returns what to write instead of a text that must have been meant as
+// an expression: self.spec.name, or the same of one of the objects. Else it
+// returns "".
+func Forgotten(text string, objects ...string) string {
+	text = strings.TrimSpace(text)
+	for _, w := range wraps {
+		inner, opened := strings.CutPrefix(text, w[0])
+		inner, closed := strings.CutSuffix(inner, w[1])
+		if !opened || !closed {
+			continue
+		}
+		inner = strings.TrimSpace(inner)
+		m := path.FindStringSubmatch(inner)
+		if m != nil && (m[1] == "self" || slices.Contains(objects, m[1])) && slices.Contains(sections, m[2]) {
+			end := len(inner)
+			if strings.HasPrefix(m[4], "-") { // Text behind a name, rather than a difference.
+				end -= len(m[4])
+			}
+			return inQuotes("${" + inner[:end] + "}" + inner[end:])
+		}
+	}
+	return ""
+}
+
+// inQuotes returns a value as people write it in YAML: double quotes are usual.
+func inQuotes(value string) string {
+	if strings.ContainsAny(value, `"\`) {
+		return Quoted(value)
+	}
+	return `"` + value + `"`
+}

@@ -1,0 +1,106 @@
+package source
+
+// A token is what the lexer tells apart: just enough of CEL to know which
+// braces and ${ are code.
+type token int
+
+const (
+	tokenOther      token = iota // one character of code or space
+	tokenIdentifier              // a name, a keyword or a number
+	tokenString                  // a string or bytes literal, or a name in backticks
+	tokenComment                 // from // to the end of the line
+	tokenOpen                    // a string literal that is never closed
+)
+
+// next returns what stands at i and where it ends.
+func next(s []rune, i int) (token, int) {
+	switch r := s[i]; {
+	case r == '"' || r == '\'':
+		return quotedText(s, i, '\\')
+	case r == '`':
+		for j := i + 1; j < len(s) && s[j] != '\n'; j++ {
+			if s[j] == '`' {
+				return tokenString, j + 1
+			}
+		}
+	case r == '/' && i+1 < len(s) && s[i+1] == '/':
+		for i < len(s) && s[i] != '\n' {
+			i++
+		}
+		return tokenComment, i
+	case IsIdent(r):
+		j := i
+		for j < len(s) && IsIdent(s[j]) {
+			j++
+		}
+		if j == len(s) || s[j] != '"' && s[j] != '\'' {
+			return tokenIdentifier, j
+		}
+		switch string(s[i:j]) {
+		case "b", "B":
+			return quotedText(s, j, '\\')
+		case "r", "R", "br", "bR", "Br", "BR":
+			return quotedText(s, j, 0) // raw: nothing escapes
+		}
+		return tokenIdentifier, j
+	}
+	return tokenOther, i + 1
+}
+
+// quotedText returns where the string literal ends whose quotes begin at i.
+func quotedText(s []rune, i int, escape rune) (token, int) {
+	quote, n := s[i], 1
+	if i+2 < len(s) && s[i+1] == quote && s[i+2] == quote {
+		n = 3
+	}
+	for i += n; i < len(s); i++ {
+		switch {
+		case escape != 0 && s[i] == escape:
+			i++
+		case n == 1 && s[i] == '\n':
+			return tokenOpen, len(s)
+		case s[i] != quote:
+		case n == 1:
+			return tokenString, i + 1
+		case i+2 < len(s) && s[i+1] == quote && s[i+2] == quote:
+			return tokenString, i + 3
+		}
+	}
+	return tokenOpen, len(s)
+}
+
+// closing returns the place of the } that ends the expression which begins at
+// i. Failing that it returns -1, and the place of what hides the }: a string
+// that is never closed, a comment, or -1.
+func closing(s []rune, i int) (end, hidden int) {
+	depth := 0
+	hidden = -1
+	for i < len(s) {
+		t, after := next(s, i)
+		switch {
+		case t == tokenOpen:
+			return -1, i
+		case t == tokenComment:
+			hidden = i
+		case t == tokenOther && s[i] == '{':
+			depth++
+		case t == tokenOther && s[i] == '}':
+			if depth == 0 {
+				return i, -1
+			}
+			depth--
+		}
+		i = after
+	}
+	return -1, hidden
+}
+
+// IsIdent reports whether a character can stand in an identifier of CEL.
+func IsIdent(r rune) bool {
+	return r == '_' || r >= '0' && r <= '9' || IsLetter(r)
+}
+
+// IsLetter reports whether a character is one of a-z and A-Z.
+func IsLetter(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}

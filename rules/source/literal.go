@@ -1,0 +1,70 @@
+package source
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// listsOfText are the keys of lists whose items are text.
+var listsOfText = []string{"after", "namespaces", "ignoreFields", "values"}
+
+// WrongShape records that the value is not what was expected.
+func (v Value) WrongShape(expected string) {
+	if v.Broken() {
+		return
+	}
+	e := v.Errorf("expected %s, got %s", expected, v.Describe())
+	switch {
+	case expected == "a list" && v.IsMap():
+		e.Hint = "begin each item with \"- \""
+	case expected == "a list" && v.IsScalar() && !v.Computed() && slices.Contains(listsOfText, v.path[strings.LastIndexByte(v.path, '.')+1:]):
+		e.Hint = "write [" + Quoted(v.node.Value) + "]"
+	case strings.HasPrefix(expected, "a map") && v.IsList() && v.node.Style&yaml.FlowStyle == 0:
+		e.Hint = "write its keys without \"- \""
+	}
+}
+
+// Literal returns a string that has no ${...}, and whether the value is one.
+func (v Value) Literal() (String, bool) {
+	switch {
+	case v.Missing() || v.Broken():
+	case !v.IsScalar() || v.IsNull():
+		v.WrongShape("a string")
+	case !v.IsText():
+		v.Errorf("expected a string, got %s", v.Describe()).Hint = "write " + Quoted(v.node.Value)
+	case strings.Contains(v.node.Value, "${"):
+		v.Errorf("must be a literal, ${...} is not possible here")
+	case v.node.Value == "":
+		v.Errorf("is empty")
+	default:
+		return String{v.node.Value, v.Pos()}, true
+	}
+	return String{}, false
+}
+
+// OneOf returns a literal that must be one of a few strings.
+func (v Value) OneOf(cs Choices) String { return v.oneOf(cs.texts()) }
+
+func (v Value) oneOf(texts []string) String {
+	if !v.Missing() && !v.IsText() {
+		v.WrongShape(either(texts))
+		return String{}
+	}
+	s, ok := v.Literal()
+	if !ok || slices.Contains(texts, s.Value) {
+		return s
+	}
+	v.Errorf("expected %s, got %q", either(texts), s.Value).Hint = Suggest(s.Value, texts)
+	return String{}
+}
+
+// either lists strings in words.
+func either(texts []string) string {
+	last := len(texts) - 1
+	if last < 1 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:last], ", ") + " or " + texts[last]
+}

@@ -1,0 +1,84 @@
+package source
+
+import "slices"
+
+// A String is a literal string of a file and its position.
+type String struct {
+	Value string
+	Pos   Pos
+}
+
+// A NodeKind is the shape of a Node.
+type NodeKind int
+
+// The kinds of Node.
+const (
+	Null   NodeKind = iota
+	Bool            // Value is a bool
+	Int             // Value is an int64
+	Float           // Value is a float64
+	Text            // Value is a string without any ${...}
+	Interp          // Parts: a string with at least one ${...}
+	List            // Items
+	Map             // Fields, in the order of the file
+)
+
+// A Node is data in which ${CEL} stands for values.
+type Node struct {
+	Kind   NodeKind
+	Pos    Pos
+	Value  any
+	Parts  []Part
+	Items  []*Node
+	Fields []Field
+	// Lacking reports that some of the map or list could not be read.
+	Lacking bool
+}
+
+// A Field is one entry of a map; keys are always literal.
+type Field struct {
+	Key   String
+	Value *Node
+}
+
+// A Part of an interpolated string is either literal text or an expression.
+// An Interp node with a single Expr part keeps the expression's type; with
+// more parts the result is a string.
+type Part struct {
+	Text string
+	Expr *Expr // nil for literal text
+}
+
+// At returns the value that keys lead to, or nil.
+func (n *Node) At(keys ...string) *Node {
+	for _, key := range keys {
+		if n == nil {
+			return nil
+		}
+		i := slices.IndexFunc(n.Fields, func(f Field) bool { return f.Key.Value == key })
+		if i < 0 {
+			return nil
+		}
+		n = n.Fields[i].Value
+	}
+	return n
+}
+
+// Plain returns data that holds no expressions as a decoder of JSON would.
+func (n *Node) Plain() any {
+	switch n.Kind {
+	case Map:
+		m := make(map[string]any, len(n.Fields))
+		for _, f := range n.Fields {
+			m[f.Key.Value] = f.Value.Plain()
+		}
+		return m
+	case List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.Plain()
+		}
+		return list
+	}
+	return n.Value
+}

@@ -1,0 +1,135 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Pos is a place in a rules file. Line and Column count from 1, columns in
+// characters; the zero Pos means that no place is known.
+type Pos struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String prints file:line:column, as compilers do.
+func (p Pos) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// A File is the content of one file.
+type File struct {
+	Name string // as messages show it
+	Data []byte
+}
+
+// An Expr is the text of a CEL expression that knows where each of its
+// characters stands in the file.
+type Expr struct {
+	Text string
+	Pos  Pos
+
+	marks []mark // empty: the text stands in the file as it is
+}
+
+// At returns the place in the file of a position inside the expression, given
+// as CEL gives it: line from 1, column from 0 and in characters.
+func (e *Expr) At(line, column int) Pos {
+	if len(e.marks) == 0 {
+		if line <= 1 {
+			return Pos{e.Pos.File, e.Pos.Line, e.Pos.Column + column}
+		}
+		return Pos{e.Pos.File, e.Pos.Line + line - 1, column + 1}
+	}
+	index := 0
+	rest := e.Text
+	for ; line > 1; line-- {
+		head, tail, found := strings.Cut(rest, "\n")
+		if !found {
+			break
+		}
+		index += len([]rune(head)) + 1
+		rest = tail
+	}
+	// CEL reports a missing end one character behind the text, never further.
+	return place(e.marks, e.Pos.File, index+min(column, len([]rune(rest))))
+}
+
+var celInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*|0x[0-9A-Fa-f]+)$`)
+
+// IsInt reports whether the expression is a whole number, written out.
+func (e *Expr) IsInt() bool { return celInt.MatchString(e.Text) }
+
+// Holds reports whether a place in the file is within the expression, or right
+// behind it, where the end of one that is not complete is complained about.
+func (e *Expr) Holds(p Pos) bool {
+	lines := strings.Split(e.Text, "\n")
+	last := lines[len(lines)-1]
+	return p.File == e.Pos.File && !p.before(e.Pos) && !e.At(len(lines), utf8.RuneCountInString(last)).before(p)
+}
+
+// before compares two places of one file.
+func (p Pos) before(q Pos) bool {
+	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
+}
+
+// A mark says that from character index on, a decoded text runs along a line
+// of the file, beginning at line and column. Most expressions have one; folds
+// and escapes start new ones.
+type mark struct {
+	index, line, column int
+}
+
+// place returns where character i of a decoded text stands.
+func place(marks []mark, file string, i int) Pos {
+	k := sort.Search(len(marks), func(k int) bool { return marks[k].index > i })
+	m := marks[max(k-1, 0)]
+	return Pos{file, m.line, m.column + max(i-m.index, 0)}
+}
+
+// A scalar is the decoded text of a YAML scalar and its places in the file.
+type scalar struct {
+	file  string
+	runes []rune
+	marks []mark
+}
+
+func (s *scalar) at(i int) Pos { return place(s.marks, s.file, i) }
+
+// expr returns the characters from i to j, without the space around them, as
+// an expression.
+func (s *scalar) expr(i, j int) *Expr {
+	start := i
+	for i < j && unicode.IsSpace(s.runes[i]) {
+		i++
+	}
+	for i < j && unicode.IsSpace(s.runes[j-1]) {
+		j--
+	}
+	if i == j {
+		i, j = start, start // Nothing but space, which may end beyond the last line.
+	}
+	first := sort.Search(len(s.marks), func(k int) bool { return s.marks[k].index > i }) - 1
+	first = max(first, 0)
+	e := &Expr{Text: string(s.runes[i:j]), Pos: s.at(i)}
+	for _, m := range s.marks[first:] {
+		if m.index >= j && len(e.marks) > 0 {
+			break
+		}
+		if m.index < i {
+			m.column += i - m.index
+			m.index = i
+		}
+		m.index -= i
+		e.marks = append(e.marks, m)
+	}
+	return e
+}

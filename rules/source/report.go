@@ -1,0 +1,107 @@
+package source
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+)
+
+const (
+	window     = 120 // characters of a long line that a report shows
+	maxReports = 100 // complaints that it shows
+)
+
+// Report prints every complaint with the line of the file it is about and a
+// caret under the place.
+func (es Errors) Report(w io.Writer) error {
+	var b strings.Builder
+	for _, e := range es[:min(len(es), maxReports)] {
+		e.report(&b)
+	}
+	if more := len(es) - maxReports; more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (e *Error) report(b *strings.Builder) {
+	b.WriteString(e.Error())
+	b.WriteByte('\n')
+	line := []rune(e.Excerpt)
+	if len(line) == 0 || e.Pos.Column < 1 {
+		return
+	}
+	line, caret := trim(line, min(e.Pos.Column-1, len(line)))
+	fmt.Fprintf(b, "%5d | ", e.Pos.Line)
+	for _, r := range line {
+		b.WriteRune(printable(r))
+	}
+	b.WriteString("\n      | ")
+	for _, r := range line[:caret] {
+		b.WriteString(padding(r))
+	}
+	b.WriteString("^\n")
+}
+
+// trim cuts a long line to a window around the caret.
+func trim(line []rune, caret int) ([]rune, int) {
+	if len(line) <= window {
+		return line, caret
+	}
+	from := max(0, min(caret-window/2, len(line)-window))
+	to := from + window
+	cut := append([]rune(nil), line[from:to]...)
+	if from > 0 {
+		cut[0] = '…'
+	}
+	if to < len(line) {
+		cut[window-1] = '…'
+	}
+	return cut, caret - from
+}
+
+// printable keeps what a file holds from driving the reader's terminal.
+func printable(r rune) rune {
+	if r == '\t' || unicode.IsPrint(r) || unicode.Is(unicode.Mn, r) {
+		return r
+	}
+	return unicode.ReplacementChar
+}
+
+// padding returns blanks as wide as r is on a terminal.
+func padding(r rune) string {
+	switch {
+	case r == '\t':
+		return "\t"
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		return ""
+	case wide(r):
+		return "  "
+	}
+	return " "
+}
+
+// wide tells the characters that take two cells: CJK, Hangul, fullwidth forms
+// and emoji.
+func wide(r rune) bool {
+	switch {
+	case r < 0x1100:
+		return false
+	case r <= 0x115F,
+		r >= 0x2E80 && r <= 0x303E,
+		r >= 0x3041 && r <= 0xA4CF,
+		r >= 0xAC00 && r <= 0xD7A3,
+		r >= 0xF900 && r <= 0xFAFF,
+		r >= 0xFE30 && r <= 0xFE6F,
+		r >= 0xFF00 && r <= 0xFF60,
+		r >= 0xFFE0 && r <= 0xFFE6,
+		r >= 0x1F300 && r <= 0x1F64F,
+		r >= 0x1F680 && r <= 0x1F6FF,
+		r >= 0x1F900 && r <= 0x1F9FF,
+		r >= 0x20000 && r <= 0x3FFFD:
+		return true
+	}
+	return false
+}

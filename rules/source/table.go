@@ -1,0 +1,243 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Shape lists the keys that a map may have. Maps are read by it, and their
+// JSON Schema is made from it.
+type Shape struct {
+	Doc   string // describes such a map, where it is an item of a list
+	Keys  []Key
+	Wrong map[string]WrongKey
+
+	Refused []string // keys that a map with Others must not have
+	Others  *Schema  // the value of all other keys; nil: there are none
+	More    Schema   // how the keys depend on each other
+}
+
+// A Key is one that a map may have.
+type Key struct {
+	Name     string
+	Doc      string // for people: a sentence or two, with `code` in backticks
+	Value    *Schema
+	Required bool
+	Default  string // what applies without the key, if it can be written
+}
+
+// A WrongKey is one that people write although the map has no such key.
+type WrongKey struct {
+	Hint  string
+	Means string // the key that it stands for, or ""
+}
+
+// Names returns the names of the keys.
+func (sh *Shape) Names() []string {
+	names := make([]string, len(sh.Keys))
+	for i := range sh.Keys {
+		names[i] = sh.Keys[i].Name
+	}
+	return names
+}
+
+// Find returns the key of a name, or nil.
+func (sh *Shape) Find(name string) *Key {
+	for i := range sh.Keys {
+		if sh.Keys[i].Name == name {
+			return &sh.Keys[i]
+		}
+	}
+	return nil
+}
+
+// Meant returns the key of the shape that was meant by another one, or "".
+func (sh *Shape) Meant(name string) string {
+	if wrong, known := sh.Wrong[name]; known {
+		return wrong.Means
+	}
+	return Nearest(name, sh.Names())
+}
+
+// Knows reports whether a key is one of the shape, or stands for one.
+func (sh *Shape) Knows(name string) bool { return sh.Find(name) != nil || sh.Meant(name) != "" }
+
+// A Table is a map of a known shape.
+type Table struct {
+	value  Value
+	shape  *Shape
+	values map[string]*yaml.Node // nil: it is not a map
+}
+
+// Table reads a map of a shape.
+func (v Value) Table(sh *Shape) Table {
+	t := Table{value: v, shape: sh}
+	if !v.IsMap() {
+		v.WrongShape("a map")
+		return t
+	}
+	t.values = make(map[string]*yaml.Node)
+	var meant []string
+	for _, e := range v.Entries() {
+		name := e.Key.Value
+		if sh.Find(name) != nil {
+			t.values[name] = e.Value.node
+			continue
+		}
+		v.ErrorAt(e.Key.Pos, "unknown key %q", name).Hint = cmp.Or(sh.Wrong[name].Hint, HintKeys(name, sh.Names()))
+		meant = append(meant, sh.Meant(name))
+	}
+	for i := range sh.Keys {
+		// A key that is there but misspelt is one mistake, not two.
+		if k := &sh.Keys[i]; k.Required && t.values[k.Name] == nil && !slices.Contains(meant, k.Name) {
+			v.Errorf("missing %s", k.Name)
+		}
+	}
+	return t
+}
+
+// IsMap reports whether the file has a map there at all.
+func (t Table) IsMap() bool { return t.values != nil }
+
+// Key returns the value of a key, which may be missing.
+func (t Table) Key(name string) Value { return t.value.under(name, t.values[name]) }
+
+// Written returns a key as it stands in the file, and whether it does. A key
+// that is misspelt or repeated counts.
+func (t Table) Written(name string) (Pos, bool) {
+	for i := 0; t.IsMap() && i+1 < len(t.value.node.Content); i += 2 {
+		key := t.value.node.Content[i]
+		if k := t.shape.Find(key.Value); k != nil && k.Name == name || k == nil && t.shape.Meant(key.Value) == name {
+			return t.value.text.pos(key), true
+		}
+	}
+	return Pos{}, false
+}
+
+// Unread returns the values of the map that are under no key of the shape.
+func (t Table) Unread() []Value {
+	var values []Value
+	for i := 0; t.IsMap() && i+1 < len(t.value.node.Content); i += 2 {
+		key, n := t.value.node.Content[i], t.value.node.Content[i+1]
+		if t.values[key.Value] != n {
+			values = append(values, t.value.under(key.Value, n))
+		}
+	}
+	return values
+}
+
+// HintKeys names the key that was meant, or all there are.
+func HintKeys(name string, keys []string) string {
+	return cmp.Or(Suggest(name, keys), "known here: "+strings.Join(keys, ", "))
+}
+
+// An Entry is a key of any map, and its value.
+type Entry struct {
+	Key   String
+	Value Value
+}
+
+// Entries returns the entries of a map, each key once, and records an error for
+// what cannot be a key.
+func (v Value) Entries() []Entry {
+	if !v.IsMap() {
+		return nil
+	}
+	content := v.node.Content
+	entries := make([]Entry, 0, len(content)/2)
+	first := make(map[string]Pos, len(content)/2)
+	for i := 0; i+1 < len(content); i += 2 {
+		key, value := content[i], content[i+1]
+		p := v.text.pos(key)
+		if broken(key) {
+			continue
+		}
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!null" {
+			v.badKey(key, p)
+			continue
+		}
+		if at, twice := first[key.Value]; twice {
+			v.ErrorAt(p, "duplicate key %q, first at %s", key.Value, at)
+			continue
+		}
+		first[key.Value] = p
+		showAtKey(value, key)
+		entries = append(entries, Entry{String{key.Value, p}, v.under(key.Value, value)})
+	}
+	return entries
+}
+
+// showAtKey moves an empty value to its key: errors are best shown there.
+func showAtKey(value, key *yaml.Node) {
+	if value.Kind == yaml.ScalarNode && value.Tag == "!!null" && value.Value == "" {
+		value.Line, value.Column = key.Line, key.Column
+	}
+}
+
+// PeekEntries returns the entries of a map that is read a second time: it
+// records no errors.
+func (v Value) PeekEntries() []Entry {
+	entries := v.muted().Entries()
+	for i := range entries {
+		entries[i].Value.Reader = v.Reader
+	}
+	return entries
+}
+
+func (v Value) badKey(key *yaml.Node, p Pos) {
+	e := v.ErrorAt(p, "%s cannot be a key", describe(key))
+	if line := []rune(v.text.line(p.Line)); key.Kind == yaml.MappingNode && p.Column > 1 && line[p.Column-2] == '{' {
+		e.Hint = "there are no {{ }} templates here: a value is written ${...}"
+	}
+}
+
+// Peek returns the value of a key of a map that is not read yet.
+func (v Value) Peek(key string) Value {
+	for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
+		if k := v.node.Content[i]; k.Kind == yaml.ScalarNode && k.Value == key {
+			showAtKey(v.node.Content[i+1], k)
+			return v.under(key, v.node.Content[i+1])
+		}
+	}
+	return v.under(key, nil)
+}
+
+// PeekKeys returns the keys of a map as they stand there.
+func (v Value) PeekKeys() []Value {
+	var keys []Value
+	for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
+		key := v
+		key.node = v.node.Content[i]
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// PeekValues returns the values of a map as they stand there.
+func (v Value) PeekValues() []Value {
+	var values []Value
+	for i := 1; v.IsMap() && i < len(v.node.Content); i += 2 {
+		values = append(values, v.under(v.node.Content[i-1].Value, v.node.Content[i]))
+	}
+	return values
+}
+
+// PeekItems returns the items of a list that is not read yet.
+func (v Value) PeekItems() []Value {
+	var items []Value
+	for i := 0; v.IsList() && i < len(v.node.Content); i++ {
+		items = append(items, v.index(i, v.node.Content[i]))
+	}
+	return items
+}
+
+// Items returns the items of a list; nothing is an empty list.
+func (v Value) Items() []Value {
+	if !v.IsNull() && !v.IsList() {
+		v.WrongShape("a list")
+	}
+	return v.PeekItems()
+}

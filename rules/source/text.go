@@ -1,0 +1,120 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFile is how large a rules file may be. A ConfigMap cannot hold more.
+const maxFile = 1 << 20
+
+// A text is a source made ready for reading: without byte order mark, and
+// with its lines found.
+type text struct {
+	name  string
+	data  string
+	lines []int // where each line begins in data
+
+	widths map[int]int // characters of the lines that were asked for
+	last   cursor      // where the last cursor began: the next one begins near it
+}
+
+func newText(file File) *text {
+	t := &text{name: file.Name, data: strings.TrimPrefix(string(file.Data), "\ufeff"), lines: []int{0}, widths: make(map[int]int)}
+	for i := 0; i < len(t.data)-1; i++ {
+		if t.data[i] == '\n' {
+			t.lines = append(t.lines, i+1)
+		}
+	}
+	return t
+}
+
+// line returns the n-th line, from 1, without its end.
+func (t *text) line(n int) string {
+	if n < 1 || n > len(t.lines) {
+		return ""
+	}
+	s := t.data[t.lines[n-1]:]
+	if n < len(t.lines) {
+		s = s[:t.lines[n]-t.lines[n-1]]
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
+}
+
+// pos returns the place of a node. YAML may put the place of what is missing
+// behind the end of the file; the end is what can be shown.
+func (t *text) pos(n *yaml.Node) Pos {
+	line := max(n.Line, 1)
+	if line > len(t.lines) {
+		line = len(t.lines)
+		return Pos{t.name, line, t.width(line) + 1}
+	}
+	return Pos{t.name, line, min(max(n.Column, 1), t.width(line)+1)}
+}
+
+// width returns how many characters a line has. It remembers, since all of a
+// file may be one line.
+func (t *text) width(line int) int {
+	w, known := t.widths[line]
+	if !known {
+		w = utf8.RuneCountInString(t.line(line))
+		t.widths[line] = w
+	}
+	return w
+}
+
+// offset returns the place of a byte of the text.
+func (t *text) offset(i int) Pos {
+	line := 1
+	for line < len(t.lines) && t.lines[line] <= i {
+		line++
+	}
+	head := t.data[t.lines[line-1]:i]
+	return Pos{t.name, line, min(utf8.RuneCountInString(head), t.width(line)) + 1}
+}
+
+// check says what keeps a file from being read as text at all.
+func (t *text) check() *Error {
+	switch {
+	case len(t.data) > maxFile:
+		return NewError(Pos{t.name, 1, 1}, "",
+			fmt.Sprintf("file has %d bytes, one may have %d", len(t.data), maxFile), "split it")
+	case strings.HasPrefix(t.data, "\xff\xfe"), strings.HasPrefix(t.data, "\xfe\xff"):
+		return NewError(Pos{t.name, 1, 1}, "", "file is UTF-16", "save it as UTF-8")
+	}
+	if i := strings.IndexByte(t.data, 0); i >= 0 {
+		return NewError(t.offset(i), "", "file is not text", "")
+	}
+	for i, r := range t.data {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(t.data[i:], string(utf8.RuneError)):
+			return NewError(t.offset(i), "", fmt.Sprintf("byte 0x%02X is not UTF-8", t.data[i]), "save the file as UTF-8")
+		case r == '\r' && !strings.HasPrefix(t.data[i:], "\r\n"):
+			return NewError(t.offset(i), "", "carriage return without a line feed", "end lines with LF or CRLF")
+		case r == '\ufeff':
+			return NewError(t.offset(i), "", "byte order mark inside the file", "remove it")
+		// YAML 1.1 ends lines at these three and editors do not, so every
+		// line number after them would be wrong.
+		case r == '\u0085', r == '\u2028', r == '\u2029':
+			return NewError(t.offset(i), "", fmt.Sprintf("line separator U+%04X", r),
+				fmt.Sprintf("in double quotes, write \\u%04x", r))
+		case !yamlMayHold(r):
+			return NewError(t.offset(i), "", fmt.Sprintf("control character U+%04X", r),
+				fmt.Sprintf("remove it, or in double quotes write \\u%04x", r))
+		}
+	}
+	return nil
+}
+
+func yamlMayHold(r rune) bool {
+	switch {
+	case r == '\t', r == '\n', r == '\r':
+		return true
+	case r < 0x20, r >= 0x7F && r < 0xA0, r == 0xFFFE, r == 0xFFFF:
+		return false
+	}
+	return true
+}

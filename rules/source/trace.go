@@ -1,0 +1,153 @@
+package source
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A trace decodes a scalar once more, only to learn where each character of
+// its value stands: YAML tells no more than where the scalar begins.
+type trace struct {
+	cursor
+	want  int // characters of the value
+	text  strings.Builder
+	n     int
+	marks []mark
+}
+
+// scalar returns the value of a scalar node with the places of its characters.
+func (t *text) scalar(n *yaml.Node) *scalar {
+	p := t.pos(n)
+	s := &scalar{file: t.name, runes: []rune(n.Value)}
+	tr := trace{cursor: t.cursor(p), want: utf8.RuneCountInString(n.Value)}
+	tr.skipAnchor()
+	tr.decode(n)
+	s.marks = tr.marks
+	if tr.text.String() != n.Value || len(tr.marks) == 0 {
+		// Not reached as far as fuzzing can tell. A caret at the start of the
+		// value is then better than one in the middle of nowhere.
+		s.marks = []mark{{0, p.Line, p.Column}}
+	}
+	return s
+}
+
+func (t *trace) decode(n *yaml.Node) {
+	switch {
+	case n.Style&yaml.LiteralStyle != 0:
+		t.literal(n.Value)
+	case n.Style&yaml.FoldedStyle != 0:
+		t.folded(n.Value)
+	default:
+		t.flow(n.Style)
+	}
+}
+
+// emit records that the next character of the value is r and stands at c.
+func (t *trace) emit(r rune, c cursor) {
+	if t.n >= t.want {
+		return
+	}
+	k := len(t.marks) - 1
+	if k < 0 || t.marks[k].line != c.line || t.marks[k].column+t.n-t.marks[k].index != c.column {
+		t.marks = append(t.marks, mark{t.n, c.line, c.column})
+	}
+	t.text.WriteRune(r)
+	t.n++
+}
+
+// flow decodes plain, single-quoted and double-quoted scalars.
+func (t *trace) flow(style yaml.Style) {
+	single := style&yaml.SingleQuotedStyle != 0
+	double := style&yaml.DoubleQuotedStyle != 0
+	if single || double {
+		t.next()
+	}
+	for t.n < t.want {
+		at := t.cursor
+		switch r := t.peek(); {
+		case r == 0:
+			return
+		case r == ' ', r == '\t', r == '\n':
+			t.fold()
+		case single && r == '\'':
+			t.next()
+			t.emit(t.next(), at)
+		case double && r == '\\':
+			t.escape()
+		default:
+			t.emit(t.next(), at)
+		}
+	}
+}
+
+// fold decodes white space: kept within a line, folded around line ends.
+func (t *trace) fold() {
+	start := t.cursor
+	t.skipBlanks()
+	if t.peek() != '\n' {
+		end := t.cursor
+		for t.cursor = start; t.column < end.column; {
+			at := t.cursor
+			t.emit(t.next(), at)
+		}
+		return
+	}
+	t.next()
+	if t.emptyLines() == 0 {
+		t.emit(' ', start)
+	}
+}
+
+// emptyLines decodes each further line end, and skips the blanks before and
+// after.
+func (t *trace) emptyLines() int {
+	n := 0
+	for t.skipBlanks(); t.peek() == '\n'; t.skipBlanks() {
+		at := t.cursor
+		t.emit(t.next(), at)
+		n++
+	}
+	return n
+}
+
+var escapes = map[rune]rune{
+	'0': 0, 'a': '\a', 'b': '\b', 't': '\t', '\t': '\t', 'n': '\n', 'v': '\v', 'f': '\f', 'r': '\r', 'e': 0x1B,
+	'N': 0x85, '_': 0xA0, 'L': 0x2028, 'P': 0x2029,
+}
+
+var codeLengths = map[rune]int{'x': 2, 'u': 4, 'U': 8}
+
+// escape decodes a backslash in double quotes.
+func (t *trace) escape() {
+	at := t.cursor
+	t.next()
+	r := t.next()
+	if r == '\n' {
+		t.emptyLines()
+		return
+	}
+	if n := codeLengths[r]; n > 0 {
+		code := rune(0)
+		for range n {
+			code = code<<4 + hex(t.next())
+		}
+		t.emit(code, at)
+		return
+	}
+	if e, ok := escapes[r]; ok {
+		r = e
+	}
+	t.emit(r, at)
+}
+
+func hex(r rune) rune {
+	switch {
+	case r >= 'a':
+		return r - 'a' + 10
+	case r >= 'A':
+		return r - 'A' + 10
+	}
+	return r - '0'
+}

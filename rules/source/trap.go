@@ -1,0 +1,171 @@
+package source
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A trap is what the author most likely ran into, where YAML's own words do
+// not help.
+type trap struct {
+	answer string
+	column int // where to look, or 0
+}
+
+// trap looks at the line of a YAML error for the usual ways of writing an
+// expression that YAML reads differently.
+func (t *text) trap(p Pos, problem string) trap {
+	line := t.line(p.Line)
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	if strings.Contains(indent, "\t") {
+		return trap{"indent with spaces, YAML forbids tabs", utf8.RuneCountInString(indent[:strings.Index(indent, "\t")]) + 1}
+	}
+	value, column := valueOf(line)
+	first, _ := utf8.DecodeRuneInString(value)
+	switch {
+	case strings.HasPrefix(line, "%"):
+		return trap{"remove this line", 1}
+	case strings.HasPrefix(value, "{{"):
+		return trap{"there are no {{ }} templates here: a value is written ${...}", column}
+	case first == '!':
+		return trap{"YAML reads ! as a tag: " + quoteIt(value), column}
+	case first == '*':
+		return trap{"YAML reads * as an alias: " + quoteIt(value), column}
+	case first == '&':
+		return trap{"YAML reads & as an anchor: " + quoteIt(value), column}
+	case first == '@', first == '`', first == '%':
+		return trap{"YAML reserves " + string(first) + " at the start of a value: " + quoteIt(value), column}
+	case (first == '|' || first == '>') && problem == "did not find expected comment or line break":
+		return trap{"the text begins on the next line, indented", column}
+	case problem == "found unexpected end of stream":
+		if i := strings.IndexAny(value, `"'`); i >= 0 {
+			return trap{"a quote is opened here and never closed", column + utf8.RuneCountInString(value[:i])}
+		}
+	case problem == "mapping values are not allowed in this context":
+		return colonTrap(value, p.Column)
+	case (first == '"' || first == '\'') && endOfQuotes(value) < len(value):
+		return trap{"YAML ends the value at its closing quote: " + quoteIt(meantInQuotes(value)),
+			column + utf8.RuneCountInString(value[:endOfQuotes(value)])}
+	case problem == "found unknown escape character" && strings.Contains(value, `\${`):
+		return trap{"write $${ for a literal ${", 0}
+	case problem == "found unknown escape character":
+		return trap{`in double quotes, write \\ for a backslash, or use single quotes`, 0}
+	case problem == "block sequence entries are not allowed in this context":
+		return trap{"put each item of a list on a line of its own, or write [" + strings.TrimPrefix(value, "- ") + "]", column}
+	case strings.Contains(value, "${") && strings.Contains(value, ": ") && first != '{' && first != '[':
+		return colonTrap(value, column+utf8.RuneCountInString(value[:strings.Index(value, ": ")]))
+	case (first == '[' || first == '{') && strings.Trim(value[endOfBrackets(value):], "]} ") == "" && endOfBrackets(value) < len(value):
+		return trap{"a bracket is closed that was not opened", column + utf8.RuneCountInString(value[:endOfBrackets(value)])}
+	case first == '[' && problem == "did not find expected key" && endOfBrackets(value) < len(value):
+		return trap{"YAML reads [ as a list: " + quoteIt(value), column}
+	case first == '{' && problem == "did not find expected key" && endOfBrackets(value) < len(value):
+		return trap{"YAML reads { as a map: " + quoteIt(value), column}
+	case problem == "could not find expected ':'":
+		return trap{"a key needs a colon and a space after it", 0}
+	case problem == "did not find expected key", problem == "did not find expected '-' indicator":
+		return trap{"is it indented like the lines around it?", 0}
+	}
+	return trap{}
+}
+
+// colonTrap answers a colon within a value, which YAML takes for a key's.
+func colonTrap(value string, column int) trap {
+	switch {
+	case strings.Contains(value, "${"):
+		return trap{"YAML reads \": \" as the end of a key: " + quoteIt(value), column}
+	case strings.Contains(value, " ? "):
+		return trap{"YAML reads the \":\" of \"a ? b : c\" as the end of a key: " + quoteIt(value), column}
+	}
+	return trap{"YAML reads \": \" as the end of a key: " + quoteIt(value), column}
+}
+
+// valueOf returns what follows the key or dash of a line, without a comment,
+// and the column where it begins.
+func valueOf(line string) (string, int) {
+	rest := strings.TrimLeft(line, " \t")
+	for strings.HasPrefix(rest, "- ") {
+		rest = strings.TrimLeft(rest[2:], " ")
+	}
+	if i := strings.Index(rest, ": "); i >= 0 && !strings.ContainsAny(rest[:i], `"'{[ ?!*&`) {
+		rest = strings.TrimLeft(rest[i+2:], " ")
+	}
+	column := utf8.RuneCountInString(line[:len(line)-len(rest)]) + 1
+	if i := strings.Index(rest, " #"); i >= 0 {
+		rest = rest[:i]
+	}
+	return strings.TrimRight(rest, " \t"), column
+}
+
+// endOfQuotes returns where the quoted text ends with which value begins.
+func endOfQuotes(value string) int {
+	for i := 1; i < len(value); i++ {
+		switch {
+		case value[i] == '\\' && value[0] == '"':
+			i++
+		case value[i] != value[0]:
+		case value[0] == '\'' && i+1 < len(value) && value[i+1] == '\'':
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return len(value)
+}
+
+// meantInQuotes returns what somebody meant to put in quotes who wrote the same
+// quotes inside: text that goes on right behind a quote, or around ${...}. Other
+// quotes belong to the strings of an expression.
+func meantInQuotes(value string) string {
+	last := len(value) - 1
+	if value[last] != value[0] || last == 0 {
+		return value
+	}
+	next, _ := utf8.DecodeRuneInString(value[endOfQuotes(value):])
+	if inner := value[1:last]; strings.Contains(inner, "${") || IsIdent(next) {
+		return inner
+	}
+	return value
+}
+
+// endOfBrackets returns where the list or map ends with which value begins.
+func endOfBrackets(value string) int {
+	depth := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '"', '\'':
+			i += endOfQuotes(value[i:]) - 1
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(value)
+}
+
+// quoteIt tells the author to quote a value, and how where that is short.
+func quoteIt(value string) string {
+	q := Quoted(value)
+	if q == "" || utf8.RuneCountInString(value) > 60 {
+		return "quote the whole value"
+	}
+	return "write " + q
+}
+
+// Quoted returns value as a YAML scalar in quotes, or "" if it is not clear
+// where the author's value ends.
+func Quoted(value string) string {
+	if strings.HasPrefix(value, "- ") || strings.Count(value, "}") > strings.Count(value, "{") ||
+		strings.Count(value, "]") > strings.Count(value, "[") {
+		return ""
+	}
+	if !strings.Contains(value, "'") {
+		return "'" + value + "'"
+	}
+	if !strings.ContainsAny(value, `"\`) {
+		return `"` + value + `"`
+	}
+	return "'" + strings.ReplaceAll(value, "'", "''") + "'"
+}

@@ -1,0 +1,38 @@
+package syntax
+
+import "reconcel/rules/source"
+
+// maxLets is how many named values a rule may have: the type of each of them
+// grows with those that it mentions.
+const maxLets = 500
+
+// readLet reads the map of named values: a string is CEL, a map or list data.
+func readLet(v source.Value, names *names) []*Let {
+	if v.IsNull() {
+		return nil
+	}
+	if !v.IsMap() {
+		v.WrongShape("a map")
+		names.lose(v)
+		return nil
+	}
+	var lets []*Let
+	for _, e := range v.Entries() {
+		if len(lets) == maxLets {
+			v.ErrorAt(e.Key.Pos, "more than %d named values", maxLets)
+			break
+		}
+		if e.Key.Value == "" {
+			v.ErrorAt(e.Key.Pos, "a name is empty")
+			continue
+		}
+		let := &Let{Name: e.Key, Unfit: !names.reserve(e.Key, v)}
+		if e.Value.IsMap() || e.Value.IsList() {
+			let.Data = e.Value.Data()
+		} else {
+			let.Expr = e.Value.Expr()
+		}
+		lets = append(lets, let)
+	}
+	return lets
+}

@@ -1,0 +1,176 @@
+package syntax
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"reconcel/rules/source"
+)
+
+// The patterns of literals mean the same in Go and in JavaScript, which
+// editors are made of. They may let pass what the parser refuses, but never the
+// other way round.
+const (
+	label     = `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`
+	subdomain = `[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*`
+	qualified = `[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?`
+	interp    = `\$\{`
+	whole     = `^\$\{(.|\n)*\}$`
+)
+
+// Expressions. YAML reads some of them as booleans and numbers.
+var (
+	boolExpr = &source.Schema{Type: source.Types{"string", "boolean"}, Pattern: bareCEL, Expected: expectedCEL}
+	listExpr = &source.Schema{Type: source.Types{"string"}, Pattern: bareCEL, Expected: expectedCEL}
+)
+
+const (
+	bareCEL     = `^[ \t\r\n]*[^$ \t\r\n]`
+	expectedCEL = "Expected an expression as it stands, without ${...}."
+)
+
+// intExpr is an expression that gives a whole number.
+func intExpr(least int) *source.Schema {
+	return &source.Schema{Type: source.Types{"string", "integer"}, Pattern: bareCEL, Expected: expectedCEL, Minimum: &least}
+}
+
+// upTo is a number that has a limit.
+func upTo(most int, number *source.Schema) *source.Schema {
+	limited := *number
+	limited.Maximum = &most
+	return &limited
+}
+
+// Data, in which ${...} may stand for values.
+var (
+	anything   = &source.Schema{}
+	textData   = &source.Schema{Type: source.Types{"string"}}
+	filledData = &source.Schema{Type: source.Types{"string"}, MinLength: 1}
+	listData   = &source.Schema{Type: source.Types{"array", "string", "null"}, Pattern: whole}
+	reasonData = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$|` + interp,
+		Expected: "Expected one word of letters, digits and _.",
+	}
+	namespaceData = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^(` + label + `)?$|` + interp,
+		Expected: `Expected the name of a namespace, or "" for all.`,
+	}
+	// marksData are labels or annotations.
+	marksData = &source.Schema{
+		Type:    source.Types{"object", "string", "null"},
+		Pattern: whole,
+		Names:   &source.Schema{Not: &source.Schema{Pattern: `^([^/]*\.)?` + strings.ReplaceAll(ownPrefix, ".", `\.`)}},
+		Others:  &source.Schema{Type: source.Types{"string", "null"}},
+	}
+	letData = &source.Schema{
+		Type:   source.Types{"object", "null"},
+		Names:  identifierName,
+		Others: &source.Schema{Type: source.Types{"string", "boolean", "number", "object", "array"}, Pattern: bareCEL, Expected: expectedCEL},
+	}
+	statusData = &source.Schema{
+		Type:       source.Types{"object", "null"},
+		Properties: source.Properties{{Name: "conditions"}},
+	}
+)
+
+// Literals.
+var (
+	ruleName = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^` + label + `$`,
+		Expected: "Expected at most 63 lower-case letters, digits and -, with a letter or digit at both ends.",
+	}
+	identifierName = &source.Schema{
+		Type:      source.Types{"string"},
+		Pattern:   `^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$`,
+		Expected:  "Expected letters, digits and _, with a letter first and no _ last.",
+		MaxLength: maxName,
+		Not:       &source.Schema{Enum: slices.Sorted(maps.Keys(reserved))},
+	}
+	apiVersionName = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^(v[0-9]+((alpha|beta)[0-9]+)?|` + subdomain + `/[a-z]([-a-z0-9]*[a-z0-9])?)$`,
+		Expected: "Expected a group and version like apps/v1, or v1 for the core group.",
+	}
+	kindName = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`,
+		Expected: "Expected a kind like Deployment.",
+	}
+	groupName = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^(` + subdomain + `)?$`,
+		Expected: `Expected a group like apps, or "" for the core group.`,
+	}
+	conditionName = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^(` + subdomain + `/)?` + qualified + `$`,
+		Expected: "Expected letters, digits, -, _ and ., with a letter or digit at both ends.",
+		Not:      &source.Schema{Enum: ownConditions},
+	}
+	accountName = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^(` + label + `/)?` + subdomain + `$`,
+		Expected: "Expected namespace/name, or name alone.",
+	}
+	namespacePatterns = listOf(&source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^[a-z0-9*?]([-a-z0-9*?]{0,61}[a-z0-9*?])?$`,
+		Expected: "Expected the name of a namespace, or a pattern with * and ?.",
+	})
+	idList    = &source.Schema{Type: source.Types{"array", "null"}, Items: &source.Schema{Type: source.Types{"string"}, MinLength: 1}, Unique: true}
+	fieldPath = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^[-A-Za-z0-9_]+(\.[-A-Za-z0-9_]+|\["([^"\\]|\\.)+"\])*$`,
+		Expected: `Expected a path like spec.replicas or metadata.annotations["example.com/x"].`,
+	}
+)
+
+// constant is a literal that is always the same.
+func constant(text string) *source.Schema {
+	return &source.Schema{Type: source.Types{"string"}, Const: text, Default: text}
+}
+
+// listOf is a list, or nothing.
+func listOf(item *source.Schema) *source.Schema {
+	return &source.Schema{Type: source.Types{"array", "null"}, Items: item}
+}
+
+// orNothing is a value after whose key there may be nothing.
+func orNothing(s *source.Schema) *source.Schema { return orType("null", s) }
+
+// orType is a value that may have one more type.
+func orType(name string, s *source.Schema) *source.Schema {
+	more := *s
+	more.Type = slices.Concat(s.Type, source.Types{name})
+	return &more
+}
+
+// literally is a value that stands there as it is.
+func literally(s *source.Schema) *source.Schema { return s }
+
+// orComputed is a value that may be a ${...} instead.
+func orComputed(s *source.Schema) *source.Schema {
+	switch {
+	case !slices.Contains(s.Type, "string"):
+		s = orType("string", s)
+		s.Pattern = whole
+		return s
+	case s.Pattern != "":
+		more := *s
+		more.Pattern += "|" + interp
+		return &more
+	}
+	return &source.Schema{AnyOf: []*source.Schema{s, {Type: source.Types{"string"}, Pattern: interp}}}
+}
+
+// requires is a map that has keys.
+func requires(keys ...string) *source.Schema { return &source.Schema{Required: keys} }
+
+// holds is a map that may hold something under a key; nil is nothing at all.
+func holds(key string, s *source.Schema) *source.Schema {
+	return &source.Schema{Properties: source.Properties{{Name: key, Value: s}}}
+}

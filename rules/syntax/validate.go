@@ -1,0 +1,32 @@
+package syntax
+
+import "reconcel/rules/source"
+
+var checkShape = source.Shape{
+	Doc: "A condition that an object must meet.",
+	Keys: []source.Key{
+		{Name: "expression", Required: true, Value: boolExpr, Doc: "What must be true, like `self.spec.size > 0`."},
+		{Name: "message", Value: textData, Doc: "What to tell people if it is not, with `${...}` for values. By default the expression itself."},
+	},
+	Wrong: map[string]source.WrongKey{
+		"expr": {Hint: "write expression", Means: "expression"},
+		"rule": {Hint: "write expression", Means: "expression"},
+		"cel":  {Hint: "write expression", Means: "expression"},
+		"msg":  {Hint: "write message", Means: "message"},
+	},
+}
+
+func readValidate(v source.Value) []*Check {
+	var checks []*Check
+	for _, item := range v.Items() {
+		item = item.Named("")
+		t := item.Table(&checkShape)
+		checks = append(checks, &Check{
+			Pos:        item.Pos(),
+			Entry:      item.Entry(),
+			Expression: t.Key("expression").Expr(),
+			Message:    t.Key("message").Sentence(),
+		})
+	}
+	return checks
+}
