@@ -130,7 +130,7 @@ func (a *app) manifests(f *deployFlags) error {
 	}
 	if f.admission {
 		// First, so that nothing is let in before.
-		all = append(f.options.Policies(known.Program, known.schemas), all...)
+		all = append(f.options.Policies(known.Program, known.kinds.Set), all...)
 	}
 	if f.kustomize != "" {
 		return a.writeBase(f, all, files)
@@ -168,7 +168,7 @@ func (a *app) needs(f *deployFlags) (*deployable, error) {
 	if f.enforced {
 		admission = deploy.EnforcedOwners
 	}
-	permissions, complaints := deploy.Needs(j.Program, j.schemas, admission)
+	permissions, complaints := deploy.Needs(j.Program, j.kinds.Set, admission)
 	if len(complaints) > 0 {
 		return nil, no(source.Collect(j.Sources, complaints))
 	}

@@ -5,7 +5,6 @@ import (
 
 	"reconcel/cli/internal/judge"
 	"reconcel/rules"
-	"reconcel/rules/schema"
 )
 
 // policyFlags say what rules are allowed.
@@ -52,7 +51,6 @@ func (f *offlineRules) flags(flags *pflag.FlagSet, namespaced string) {
 type judged struct {
 	*rules.Loaded
 	kinds   kinds
-	schemas *schema.Set
 	verdict judge.Verdict
 }
 
@@ -65,9 +63,6 @@ func (a *app) judge(f *offlineRules) (j judged, err error) {
 	if j.kinds, err = a.crds(search{recursive: f.recursive}, f.crds); err != nil {
 		return j, err
 	}
-	if j.schemas, err = j.kinds.schemas(); err != nil {
-		return j, no(err)
-	}
-	j.verdict = judge.Of(j.Loaded, j.schemas, f.policy())
+	j.verdict = judge.Of(j.Loaded, j.kinds.Set, f.policy())
 	return j, nil
 }

@@ -1,75 +1,117 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/rules"
+	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
 
-// clusterKinds are the kinds of Kubernetes' own groups that do not live in a
-// namespace. Without a cluster there is nobody to ask.
-var clusterKinds = map[string][]string{
-	"":                             {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
-	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
-	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
-	"apiregistration.k8s.io":       {"APIService"},
-	"authentication.k8s.io":        {"SelfSubjectReview", "TokenReview"},
-	"authorization.k8s.io":         {"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"},
-	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
-	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
-	"internal.apiserver.k8s.io":    {"StorageVersion"},
-	"networking.k8s.io":            {"IPAddress", "IngressClass", "ServiceCIDR"},
-	"node.k8s.io":                  {"RuntimeClass"},
-	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
-	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourceSlice"},
-	"scheduling.k8s.io":            {"PriorityClass"},
-	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
-	"storagemigration.k8s.io":      {"StorageVersionMigration"},
-}
+// crdKind is the only kind of definition that current clusters accept.
+var crdKind = runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// kinds knows what can be known about kinds without a cluster: what Kubernetes
-// brings along, and the CRDs that were given.
+// kinds are Kubernetes' own kinds and those of the CRDs that are given.
 type kinds struct {
-	crds map[schema.GroupKind]*crd
+	*schema.Set
+	files map[runtimeschema.GroupKind]string // where each CRD is
 }
 
-// given reports whether there are any CRDs, so that a kind without one is
-// unknown and not just undescribed.
-func (k kinds) given() bool { return len(k.crds) > 0 }
-
-// clusterScoped reports whether objects of a kind live in no namespace. A kind
-// that nothing is known about is taken for a namespaced one.
-func (k kinds) clusterScoped(gk schema.GroupKind) bool {
-	if c := k.crds[gk]; c != nil {
-		return c.Spec.Scope == "Cluster"
+// crds reads the CRDs in files and folders. It skips other objects: people keep
+// CRDs beside what uses them.
+func (a *app) crds(where search, paths []string) (kinds, error) {
+	all := kinds{files: map[runtimeschema.GroupKind]string{}}
+	objects, err := a.objects(where, paths)
+	if err != nil {
+		return all, err
 	}
-	return slices.Contains(clusterKinds[gk.Group], gk.Kind)
+	var definitions []map[string]any
+	var wrong []error
+	for _, o := range objects {
+		if o.GroupVersionKind().GroupKind() != crdKind.GroupKind() {
+			continue
+		}
+		if err := all.define(o); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %s: %w", o.file, o, err))
+			continue
+		}
+		definitions = append(definitions, o.Object)
+	}
+	if len(wrong) > 0 {
+		return all, no(errors.Join(wrong...))
+	}
+	if len(paths) > 0 && len(definitions) == 0 {
+		return all, no(fmt.Errorf("%s: no CustomResourceDefinition there", strings.Join(paths, ", ")))
+	}
+	if all.Set, err = schema.New(schema.Sources{CRDs: definitions}); err != nil {
+		return all, no(err)
+	}
+	return all, nil
 }
 
-// namespaced reports whether objects of a kind are known to live in one.
-func (k kinds) namespaced(gk schema.GroupKind) bool {
-	return (k.crds[gk] != nil || rules.BuiltIn(gk.Group)) && !k.clusterScoped(gk)
+// define notes which kind a CRD defines.
+func (k kinds) define(o *object) error {
+	if o.GroupVersionKind() != crdKind {
+		return fmt.Errorf("apiVersion %s is no longer served by Kubernetes: write %s", o.GetAPIVersion(), crdKind.GroupVersion())
+	}
+	gk, err := schema.Defined(o.Object)
+	if err != nil {
+		return err
+	}
+	if other := k.files[gk]; other != "" {
+		return fmt.Errorf("%s defines that kind too", other)
+	}
+	k.files[gk] = o.file
+	return nil
 }
 
-// place gives an object without a namespace the one that it would be created
-// in.
-func (k kinds) place(o *object, namespace string) {
-	if o.GetNamespace() == "" && !k.clusterScoped(o.GroupVersionKind().GroupKind()) {
+// complete does to a new resource what the API server would: it rejects an
+// unknown version, prunes unknown fields and sets defaults. It returns the
+// fields that it pruned.
+func (k kinds) complete(o *object) (pruned []schema.UnknownField, err error) {
+	gvk := o.GroupVersionKind()
+	gk := gvk.GroupKind()
+	if len(k.files) == 0 || schema.BuiltInGroup(gvk.Group) {
+		return nil, nil
+	}
+	file, kind := k.files[gk], k.Kind(gvk)
+	switch {
+	case file == "":
+		return nil, fmt.Errorf("unknown kind %s: no CRD given with --crd defines it%s", gk, meantKind(gk, slices.Collect(maps.Keys(k.files))))
+	case k.Scope(gk) == schema.ClusterScoped && o.GetNamespace() != "":
+		return nil, fmt.Errorf("%s is cluster-scoped (%s): metadata.namespace must not be set", gvk.Kind, file)
+	case kind == nil:
+		var served []string
+		for _, version := range k.Versions(gk) {
+			served = append(served, version.GVK.Version)
+		}
+		return nil, fmt.Errorf("%s has no version %s: %s serves %s", gk, gvk.Version, file, strings.Join(served, ", "))
+	}
+	structure := k.Structure(kind)
+	pruned = structure.Prune(o.Object)
+	structure.Default(o.Object)
+	return pruned, nil
+}
+
+// setNamespace gives an object without a namespace the one in which it would be
+// created.
+func (k kinds) setNamespace(o *object, namespace string) {
+	if o.GetNamespace() == "" && k.Scope(o.GroupVersionKind().GroupKind()) != schema.ClusterScoped {
 		o.SetNamespace(namespace)
 	}
 }
 
 // meantKind returns the kind that a misspelt one may have meant, to go behind
-// it. Name and group are compared each for itself: a long group would make any
-// two of its kinds alike.
-func meantKind(gk schema.GroupKind, known []schema.GroupKind) string {
+// it. It compares name and group separately: a long group would make any two of
+// its kinds alike.
+func meantKind(gk runtimeschema.GroupKind, known []runtimeschema.GroupKind) string {
 	near := func(a, b string) bool { return a == b || source.Nearest(a, []string{b}) == b }
+	slices.SortFunc(known, func(a, b runtimeschema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
 	for _, k := range known {
 		if near(gk.Kind, k.Kind) && near(gk.Group, k.Group) {
 			return fmt.Sprintf(" (did you mean %s?)", k)
@@ -78,7 +120,10 @@ func meantKind(gk schema.GroupKind, known []schema.GroupKind) string {
 	return ""
 }
 
-// known returns the kinds of the CRDs.
-func (k kinds) known() []schema.GroupKind {
-	return slices.SortedFunc(maps.Keys(k.crds), func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+// meant returns what a misspelt word may have meant, to go behind it.
+func meant(word string, options []string) string {
+	if near := source.Nearest(word, options); near != "" {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"reconcel/rules"
+	"reconcel/rules/schema"
 )
 
 // owned returns the observed replicas of a child: those that bear its labels
@@ -30,8 +31,9 @@ func (r *renderer) owned(o *object, rule *rules.Rule, c *rules.Child) []rules.Li
 // lookup answers a lookup from the observed objects.
 func (r *renderer) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) {
 	gk := l.GVK.GroupKind()
-	anywhere := q.Everywhere || r.kinds.clusterScoped(gk)
-	if q.Namespace == "" && !anywhere && r.kinds.namespaced(gk) {
+	scope := r.kinds.Scope(gk)
+	anywhere := q.Everywhere || scope == schema.ClusterScoped
+	if q.Namespace == "" && !anywhere && scope == schema.Namespaced {
 		return nil, fmt.Errorf("namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
 	var found []*object

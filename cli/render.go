@@ -95,7 +95,7 @@ func (a *app) render(f *renderFlags) error {
 
 // place returns what puts objects into the namespace where they would be.
 func (r *renderer) place(namespace string) func(*object) {
-	return func(o *object) { r.kinds.place(o, namespace) }
+	return func(o *object) { r.kinds.setNamespace(o, namespace) }
 }
 
 // placed reads objects that can be rendered or observed.

@@ -7,6 +7,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"reconcel/rules"
+	"reconcel/rules/schema"
 )
 
 // A renderer renders resources one after the other, tells what hinders it and
@@ -60,7 +61,7 @@ func (r *renderer) resource(o *object) {
 		return
 	}
 	for _, field := range dropped {
-		r.tell(o, "%s: dropped, as the API server would: the CRD has no such field", field)
+		r.tell(o, "%s%s: dropped, as the API server would: the CRD has no such field", field.Path, meant(field.Name, field.Have))
 	}
 	r.observeSelf(o)
 	foreign := map[rules.Identity]string{}
@@ -205,12 +206,13 @@ func (r *renderer) refusal(o, child *object, d *rules.Desired, foreign map[rules
 	if why := foreign[id]; why != "" {
 		return fmt.Sprintf("%s exists, and %s", child, why)
 	}
-	switch gk, allowed := id.GVK.GroupKind(), d.Child.Allowed(); {
-	case r.kinds.clusterScoped(gk) && !allowed:
+	gk := id.GVK.GroupKind()
+	switch scope, allowed := r.kinds.Scope(gk), d.Child.Allowed(); {
+	case scope == schema.ClusterScoped && !allowed:
 		return fmt.Sprintf("%s is cluster-scoped: the rule may write it only if allow.clusterScoped names it", gk.Kind)
-	case r.kinds.namespaced(gk) && allowed:
+	case scope == schema.Namespaced && allowed:
 		return fmt.Sprintf("%s is namespaced: remove it from allow.clusterScoped", gk.Kind)
-	case r.kinds.namespaced(gk) && id.Namespace == "":
+	case scope == schema.Namespaced && id.Namespace == "":
 		return fmt.Sprintf("metadata.namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
 	if other, made := r.made[id]; made {

@@ -15,6 +15,7 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // A statusKind is a kind whose resources status looks at.
@@ -93,7 +94,7 @@ func (k *statusKind) find(ctx context.Context, cluster *liveCluster) error {
 // findConditions asks whether reconcel writes conditions into the kind: into none
 // of Kubernetes' own.
 func (k *statusKind) findConditions(ctx context.Context, cluster *liveCluster) error {
-	if rules.BuiltIn(k.gk.Group) {
+	if kindschema.BuiltInGroup(k.gk.Group) {
 		return nil
 	}
 	list, err := cluster.kinds.Conditions(ctx, k.kind.GVK)

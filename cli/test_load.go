@@ -60,19 +60,19 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 		l.unread = true
 		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: write rules: with the path of the rules", name)
 	}
-	defined, set, err := l.schemasOf(crds)
+	defined, err := l.app.crds(search{}, crds)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := l.rules(ruleFiles, set)
+	rules, err := l.rules(ruleFiles, defined.Set)
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := l.kindsOf(crds, defined, set, rules.Program)
+	kinds, err := l.kindsOf(crds, defined, rules.Program)
 	if err != nil {
 		return nil, err
 	}
-	return file.Prepare(ruletest.Setting{Program: rules.Program, Kinds: kinds, Coverage: rules.coverage, Load: l.reload(set), Read: l.read})
+	return file.Prepare(ruletest.Setting{Program: rules.Program, Kinds: kinds, Coverage: rules.coverage, Load: l.reload(defined.Set), Read: l.read})
 }
 
 // missing complains about the paths at which there is nothing.
@@ -142,29 +142,19 @@ func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Progra
 	}
 }
 
-// schemasOf returns the kinds of Kubernetes and of CRDs.
-func (l *testLoader) schemasOf(paths []string) (kinds, *schema.Set, error) {
-	defined, err := l.app.crds(search{}, paths)
-	if err != nil {
-		return defined, nil, err
-	}
-	set, err := defined.schemas()
-	return defined, set, err
-}
-
 // kindsOf returns the kinds that a test can use. A custom kind of the rules that
 // no CRD describes is among them, and keeps all fields.
-func (l *testLoader) kindsOf(crds []string, defined kinds, set *schema.Set, program *rules.Program) (*sim.Kinds, error) {
+func (l *testLoader) kindsOf(crds []string, defined kinds, program *rules.Program) (*sim.Kinds, error) {
 	var more []runtimeschema.GroupVersionKind
 	for gvk := range ruletest.Used(program) {
-		if set.Kind(gvk) == nil && !rules.BuiltIn(gvk.Group) && defined.crds[gvk.GroupKind()] == nil {
+		if defined.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && defined.files[gvk.GroupKind()] == "" {
 			more = append(more, gvk)
 		}
 	}
 	slices.SortFunc(more, func(a, b runtimeschema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
 	key := fmt.Sprint(crds, more)
 	if l.kinds[key] == nil {
-		made, err := sim.NewKinds(set, undescribed(more)...)
+		made, err := sim.NewKinds(defined.Set, undescribed(more)...)
 		if err != nil {
 			return nil, err
 		}

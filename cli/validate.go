@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
 
@@ -86,16 +85,6 @@ func marked(word string, list []*source.Error) []*source.Error {
 		e.Message = word + e.Message
 	}
 	return list
-}
-
-// schemas returns what is known of kinds: Kubernetes' own, and the CRDs that
-// were given.
-func (k kinds) schemas() (*schema.Set, error) {
-	var definitions []map[string]any
-	for _, c := range k.crds {
-		definitions = append(definitions, c.object)
-	}
-	return schema.New(schema.Sources{CRDs: definitions})
 }
 
 func plural(n int, what string) string {

@@ -173,20 +173,7 @@ func (n *needs) status(p *rules.Primary, k *schema.Kind) {
 // hasConditions reports whether objects of a kind get conditions from the
 // engine.
 func (n *needs) hasConditions(k *schema.Kind) bool {
-	if rules.BuiltIn(k.GVK.Group) {
-		return false
-	}
-	object := n.kinds.Schema(k.GVK)
-	if object == nil {
-		return false
-	}
-	field := object.Properties["status"]
-	status := n.kinds.Resolve(&field)
-	if status == nil {
-		return false
-	}
-	_, has := status.Properties["conditions"]
-	return has
+	return !schema.BuiltInGroup(k.GVK.Group) && n.kinds.Conditions(k.GVK) != nil
 }
 
 // children adds what is needed of the objects that a rule makes.

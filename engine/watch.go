@@ -19,6 +19,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // Names of the cache indexes.
@@ -211,7 +212,7 @@ func indexOwner(obj any) ([]string, error) {
 // getsConditions reports whether the objects of a watch may get conditions of
 // ours: primaries of a custom kind.
 func (w *watch) getsConditions() bool {
-	return w.key.role == primaryRole && !rules.BuiltIn(w.key.gvk.Group)
+	return w.key.role == primaryRole && !kindschema.BuiltInGroup(w.key.gvk.Group)
 }
 
 // learnConditions reads from the schema how the kind's conditions are to be

@@ -1,9 +1,10 @@
 package rules
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/schema"
 )
 
 // The API server does not store all that it is sent. What it drops of a
@@ -12,26 +13,14 @@ import (
 // the object each time. Objects of custom kinds are stored as they are sent.
 // (An entry of a template whose value is null is left out in all kinds.)
 
-// ownGroups are the API groups that Kubernetes itself serves with Go types.
-// A suffix would not do: custom resources may be called *.k8s.io as well.
-//
-// CustomResourceDefinitions are left out. They hold free JSON (schemas,
-// defaults) in which null, [] and {} mean something.
-var ownGroups = map[string]bool{
-	"": true, "admissionregistration.k8s.io": true, "apiregistration.k8s.io": true, "apps": true,
-	"authentication.k8s.io": true, "authorization.k8s.io": true, "autoscaling": true, "batch": true,
-	"certificates.k8s.io": true, "coordination.k8s.io": true, "discovery.k8s.io": true, "events.k8s.io": true,
-	"extensions": true, "flowcontrol.apiserver.k8s.io": true, "internal.apiserver.k8s.io": true,
-	"networking.k8s.io": true, "node.k8s.io": true, "policy": true, "rbac.authorization.k8s.io": true,
-	"resource.k8s.io": true, "scheduling.k8s.io": true, "storage.k8s.io": true, "storagemigration.k8s.io": true,
-}
-
-// freeForm are built-in kinds that hold free JSON.
-var freeForm = map[schema.GroupKind]bool{
-	{Group: "apps", Kind: "ControllerRevision"}:               true,
-	{Group: "resource.k8s.io", Kind: "DeviceClass"}:           true,
-	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:         true,
-	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}: true,
+// freeForm are built-in kinds that hold free JSON, in which null, [] and {} mean
+// something.
+var freeForm = map[runtimeschema.GroupKind]bool{
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,
+	{Group: "apps", Kind: "ControllerRevision"}:                       true,
+	{Group: "resource.k8s.io", Kind: "DeviceClass"}:                   true,
+	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:                 true,
+	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}:         true,
 }
 
 // mapFields are the fields of built-in kinds that are Go maps: empty, they are
@@ -44,7 +33,7 @@ var mapFields = map[string]bool{
 }
 
 // mapFieldsOf are those that are maps in some kinds and structs in others.
-var mapFieldsOf = map[schema.GroupKind]map[string]bool{
+var mapFieldsOf = map[runtimeschema.GroupKind]map[string]bool{
 	{Kind: "Service"}:               {"selector": true},
 	{Kind: "ReplicationController"}: {"selector": true},
 	{Kind: "LimitRange"}: {
@@ -54,8 +43,8 @@ var mapFieldsOf = map[schema.GroupKind]map[string]bool{
 
 // notStored returns what the API server leaves out of objects of a kind, or
 // nil if it keeps everything.
-func notStored(gk schema.GroupKind) expr.Omit {
-	if !ownGroups[gk.Group] || freeForm[gk] {
+func notStored(gk runtimeschema.GroupKind) expr.Omit {
+	if !schema.BuiltInGroup(gk.Group) || freeForm[gk] {
 		return nil
 	}
 	own := mapFieldsOf[gk]

@@ -136,6 +136,3 @@ const (
 // Finalizer returns the finalizer that a primary carries for a rule that has
 // something to do before it goes.
 func Finalizer(rule string) string { return finalizerPrefix + rule }
-
-// BuiltIn reports whether an API group is one of Kubernetes' own.
-func BuiltIn(group string) bool { return ownGroups[group] || group == "apiextensions.k8s.io" }

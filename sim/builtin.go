@@ -32,9 +32,6 @@ func (c *Cluster) canonical(k *schema.Kind, u *unstructured.Unstructured) (*unst
 		}
 		out = out.DeepCopy()
 		out.Object["metadata"] = metadata
-		if k.Custom {
-			c.kinds.custom(k).decode(out)
-		}
 	}
 	out.SetGroupVersionKind(k.GVK)
 	if metadata, ok := out.Object["metadata"].(map[string]any); ok {
@@ -44,6 +41,18 @@ func (c *Cluster) canonical(k *schema.Kind, u *unstructured.Unstructured) (*unst
 		}
 	}
 	return out, nil
+}
+
+// decoded returns what the API server makes of the body of a request other than
+// an apply, whose nulls it keeps.
+func (c *Cluster) decoded(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	u, err := c.canonical(k, u)
+	if err == nil && k.Custom {
+		structure := c.kinds.custom(k).Structure
+		structure.Prune(u.Object)
+		structure.Default(u.Object)
+	}
+	return u, err
 }
 
 func managedFields(u *unstructured.Unstructured) (any, bool) {

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -18,17 +17,13 @@ import (
 	"reconcel/rules/schema"
 )
 
-// A custom is what a CRD says of the objects of one version of its kind.
+// A custom is what a CRD says about the objects of one version of its kind.
 type custom struct {
-	body *spec.Schema // without what every object has; nil: nothing is known, everything is kept
-
-	whole, status *validate.SchemaValidator
+	schema.Structure
+	whole, status *validate.SchemaValidator // nil: everything is valid
 }
 
-// common are the fields that every object has.
-var common = []string{"apiVersion", "kind", "metadata"}
-
-// custom returns what a CRD says of a kind.
+// custom returns what a CRD says about a kind.
 func (ks *Kinds) custom(k *schema.Kind) *custom {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
@@ -38,158 +33,38 @@ func (ks *Kinds) custom(k *schema.Kind) *custom {
 func (ks *Kinds) customLocked(k *schema.Kind) *custom {
 	c := ks.customs[k.GVK]
 	if c == nil {
-		c = newCustom(ks.set.Schema(k.GVK))
+		c = &custom{Structure: ks.set.Structure(k)}
+		c.validators(ks.set.Schema(k.GVK))
 		ks.customs[k.GVK] = c
 	}
 	return c
 }
 
-func newCustom(root *spec.Schema) *custom {
-	c := &custom{}
+func (c *custom) validators(root *spec.Schema) {
 	if root == nil {
-		return c
+		return
 	}
-	c.body = &spec.Schema{}
-	*c.body = *root
-	c.body.Properties = maps.Clone(root.Properties)
-	all := *root
-	all.Properties = maps.Clone(root.Properties)
-	if all.Properties == nil {
-		all.Properties = map[string]spec.Schema{}
+	whole := *root
+	whole.Properties = maps.Clone(root.Properties)
+	// A CRD can restrict names. The rest of metadata has rules of its own.
+	metadata := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
+	for _, name := range []string{"name", "generateName"} {
+		if p, ok := root.Properties["metadata"].Properties[name]; ok {
+			metadata.Properties[name] = p
+		}
 	}
-	for _, name := range common {
-		delete(c.body.Properties, name)
-	}
-	all.Properties["metadata"] = metadataOf(root.Properties["metadata"])
-	c.whole = validate.NewSchemaValidator(&all, nil, "", strfmt.Default)
+	whole.Properties["metadata"] = metadata
+	c.whole = validate.NewSchemaValidator(&whole, nil, "", strfmt.Default)
 	if status, ok := root.Properties["status"]; ok {
 		c.status = validate.NewSchemaValidator(&status, nil, "", strfmt.Default)
 	}
-	return c
-}
-
-// metadataOf returns what a CRD may restrict of metadata. The rest has rules of
-// its own.
-func metadataOf(full spec.Schema) spec.Schema {
-	out := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
-	for _, name := range []string{"name", "generateName"} {
-		if p, ok := full.Properties[name]; ok {
-			out.Properties[name] = p
-		}
-	}
-	return out
 }
 
 // Default implements runtime.ObjectDefaulter.
 func (c *custom) Default(obj runtime.Object) {
-	if u, ok := obj.(*unstructured.Unstructured); ok && c.body != nil {
-		c.change(u, fill)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		c.Structure.Default(u.Object)
 	}
-}
-
-// decode does to an object what the API server does when it reads one: unknown
-// fields go, and so do nulls that may not be, and defaults come.
-func (c *custom) decode(u *unstructured.Unstructured) {
-	if c.body != nil {
-		c.change(u, prune)
-		c.change(u, fill)
-	}
-}
-
-// change does something by the schema to all but what every object has.
-func (c *custom) change(u *unstructured.Unstructured, do func(*spec.Schema, any)) {
-	body := maps.Clone(u.Object)
-	for _, name := range common {
-		delete(body, name)
-	}
-	do(c.body, body)
-	for _, name := range common {
-		if value, has := u.Object[name]; has {
-			body[name] = value
-		}
-	}
-	u.Object = body
-}
-
-// keeps reports whether an object keeps fields that its schema does not know.
-func keeps(s *spec.Schema) bool {
-	yes, _ := s.Extensions["x-kubernetes-preserve-unknown-fields"].(bool)
-	return yes
-}
-
-// fieldSchema returns the schema of a field and whether the schema knows it. The
-// schema is nil where anything goes.
-func fieldSchema(s *spec.Schema, name string) (*spec.Schema, bool) {
-	if p, ok := s.Properties[name]; ok {
-		return &p, true
-	}
-	if s.AdditionalProperties != nil {
-		return s.AdditionalProperties.Schema, s.AdditionalProperties.Schema != nil || s.AdditionalProperties.Allows
-	}
-	embedded, _ := s.Extensions["x-kubernetes-embedded-resource"].(bool)
-	return nil, embedded && (name == "apiVersion" || name == "kind" || name == "metadata")
-}
-
-// prune drops the fields that the schema does not know, and nulls where null
-// is neither allowed nor replaced by a default.
-func prune(s *spec.Schema, value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, v := range value {
-			f, known := fieldSchema(s, name)
-			switch {
-			case !known && !keeps(s), f != nil && v == nil && !f.Nullable && f.Default == nil:
-				delete(value, name)
-			case f != nil:
-				prune(f, v)
-			}
-		}
-	case []any:
-		if s.Items != nil && s.Items.Schema != nil {
-			for i := range value {
-				prune(s.Items.Schema, value[i])
-			}
-		}
-	}
-}
-
-// fill sets the defaults of absent fields, and of null ones that may not be
-// null.
-func fill(s *spec.Schema, value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, p := range s.Properties {
-			v, found := value[name]
-			if p.Default != nil && (!found || v == nil && !p.Nullable) {
-				value[name] = whole(p.Default)
-			}
-		}
-		for name, v := range value {
-			if f, _ := fieldSchema(s, name); f != nil {
-				fill(f, v)
-			}
-		}
-	case []any:
-		if s.Items != nil && s.Items.Schema != nil {
-			for i := range value {
-				fill(s.Items.Schema, value[i])
-			}
-		}
-	}
-}
-
-// whole returns a copy of a default with whole numbers as such: the schema has
-// been decoded with floating-point numbers.
-func whole(value any) any {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return value
-	}
-	var out any
-	if utiljson.Unmarshal(data, &out) != nil {
-		return value
-	}
-	return out
 }
 
 // validate returns what is wrong with an object.

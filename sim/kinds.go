@@ -63,8 +63,10 @@ func (ks *Kinds) Kind(gvk runtimeschema.GroupVersionKind) *schema.Kind { return 
 // All returns all kinds, in no order.
 func (ks *Kinds) All() []*schema.Kind { return slices.Collect(maps.Values(ks.byGVK)) }
 
-// Schema returns what is known of the fields of a kind, or nil.
-func (ks *Kinds) Schema(gvk runtimeschema.GroupVersionKind) *spec.Schema { return ks.set.Schema(gvk) }
+// Conditions returns the schema of a kind's status.conditions, or nil.
+func (ks *Kinds) Conditions(gvk runtimeschema.GroupVersionKind) *spec.Schema {
+	return ks.set.Conditions(gvk)
+}
 
 // Unknown returns the fields of an object, or of a part of one, that its kind
 // does not have.

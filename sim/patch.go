@@ -37,7 +37,7 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 	if err := r.sameKind(next); err != nil {
 		return nil, err
 	}
-	u, err := r.cluster.canonical(r.kind, next)
+	u, err := r.cluster.decoded(r.kind, next)
 	if err != nil {
 		return nil, senseless(err)
 	}

@@ -77,7 +77,7 @@ func (r *request) decode(body *unstructured.Unstructured) (*unstructured.Unstruc
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: the kind of the object does not match the request",
 			gvk.Kind, gvk.Version, r.kind.GVK.Kind))
 	}
-	u, err := r.cluster.canonical(r.kind, body)
+	u, err := r.cluster.decoded(r.kind, body)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s",
 			r.kind.GVK.Kind, r.kind.GVK.Version, r.kind.GVK.Kind, err))

@@ -91,4 +91,24 @@ kind: StatefulSet
 metadata: {name: v}
 spec: {serviceName: v, updateStrategy: {type: OnDelete}, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: x}]}}}
 `},
+	{"nulls and unknown fields of a custom resource", `
+# create alice
+{apiVersion: sim.reconcel.dev/v1, kind: Gizmo, metadata: {name: a}, spec: {plain: null, preset: null, nullable: null, nullablePreset: null}}
+# create alice
+{apiVersion: sim.reconcel.dev/v1, kind: Gizmo, metadata: {name: b}, spec: {map: {p: null, q: r}, presetMap: {p: null}, presetList: [null, b], nested: {p: {}}}}
+# create alice
+{apiVersion: sim.reconcel.dev/v1, kind: Gizmo, metadata: {name: c}, spec: {nested: {p: null}}}
+# create alice
+{apiVersion: sim.reconcel.dev/v1, kind: Gizmo, metadata: {name: d}, spec: {any: {p: 1, q: {r: 1}, list: [{r: 1}], none: null}}}
+# create alice
+{apiVersion: sim.reconcel.dev/v1, kind: Gizmo, metadata: {name: e}, spec: {free: {p: {q: [1]}, none: null, known: {name: a, other: 1}, items: [{name: a, other: 1}]}}}
+# create alice
+{apiVersion: sim.reconcel.dev/v1, kind: Gizmo, metadata: {name: f}, spec: {other: {p: 1}}}
+# apply bob
+{apiVersion: sim.reconcel.dev/v1, kind: Gizmo, metadata: {name: a}, spec: {plain: null, map: {p: null}}}
+# merge carol Gizmo/b
+{"spec": {"presetMap": {"p": "b"}, "presetList": [null], "other": 1}}
+# merge carol Gizmo/b
+{"spec": {"plain": {"other": 1}}}
+`},
 }

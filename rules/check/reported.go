@@ -7,7 +7,7 @@ import "fmt"
 // nobody sees a failure but in Events. Where the rule has conditions of its own
 // that is an error already.
 func (r *rule) reported() {
-	if r.kind == nil || !r.kind.Custom || len(r.src.Conditions) > 0 || r.unreported[r.kind.GVK] || r.hasConditions() {
+	if r.kind == nil || !r.kind.Custom || len(r.src.Conditions) > 0 || r.unreported[r.kind.GVK] || r.set.Conditions(r.kind.GVK) != nil {
 		return
 	}
 	r.unreported[r.kind.GVK] = true
@@ -15,16 +15,4 @@ func (r *rule) reported() {
 	r.warnf(r.src.For.Kind.Pos, "for.kind: %s has no status.conditions: reconcel cannot report on the resource", name).Hint =
 		fmt.Sprintf("add to the CRD of %s what reconcel validate -v prints", name)
 	r.found.Unreported = append(r.found.Unreported, r.kind.GVK)
-}
-
-// hasConditions reports whether the schema of the primary names status.conditions.
-// A status with unknown fields that are kept is not enough: run writes conditions
-// only where it knows their list type.
-func (r *rule) hasConditions() bool {
-	status := r.all.field(r.primary, "status")
-	if status == nil || status.Schema == nil {
-		return false
-	}
-	_, yes := status.Properties["conditions"]
-	return yes
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,44 +14,70 @@ import (
 	"reconcel/rules/schema/internal/openapi"
 )
 
-// addCRD adds every version of a CRD that is served.
-func (s *source) addCRD(object map[string]any) error {
+// A crd is what the package reads of a CustomResourceDefinition.
+type crd struct {
+	Spec struct {
+		Group, Scope string
+		Names        struct{ Kind, Plural string }
+		Versions     []struct {
+			Name         string
+			Served       bool
+			Subresources struct{ Status, Scale map[string]any }
+			Schema       struct{ OpenAPIV3Schema json.RawMessage }
+		}
+	}
+}
+
+// readCRD reads a CustomResourceDefinition of apiextensions.k8s.io/v1.
+func readCRD(object map[string]any) (*crd, error) {
 	u := &unstructured.Unstructured{Object: object}
 	if u.GetAPIVersion() != "apiextensions.k8s.io/v1" || u.GetKind() != "CustomResourceDefinition" {
-		return fmt.Errorf("%s %s is no CustomResourceDefinition of apiextensions.k8s.io/v1", u.GetAPIVersion(), u.GetKind())
+		return nil, fmt.Errorf("%s %s is no CustomResourceDefinition of apiextensions.k8s.io/v1", u.GetAPIVersion(), u.GetKind())
 	}
-	text := func(path ...string) string {
-		v, _, _ := unstructured.NestedString(object, append([]string{"spec"}, path...)...) // Of another type is as good as missing.
-		return v
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
 	}
-	group, kind, plural := text("group"), text("names", "kind"), text("names", "plural")
-	if group == "" || kind == "" || plural == "" {
-		return fmt.Errorf("CustomResourceDefinition/%s: group, names.kind or names.plural is missing", u.GetName())
+	c := &crd{}
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, err
 	}
-	versions, _, err := unstructured.NestedFieldNoCopy(object, "spec", "versions")
-	list, ok := versions.([]any)
-	if err != nil || !ok {
-		return fmt.Errorf("CustomResourceDefinition/%s: versions is no list", u.GetName())
+	if s := &c.Spec; s.Group == "" || s.Names.Kind == "" || s.Names.Plural == "" || len(s.Versions) == 0 {
+		return nil, errors.New("spec.group, spec.names.kind, spec.names.plural and spec.versions must be set")
 	}
-	for _, item := range list {
-		v, _ := item.(map[string]any)
-		name, _ := v["name"].(string)
-		if served, _ := v["served"].(bool); !served || name == "" {
+	return c, nil
+}
+
+// Defined returns the kind that a CustomResourceDefinition defines.
+func Defined(object map[string]any) (runtimeschema.GroupKind, error) {
+	c, err := readCRD(object)
+	if err != nil {
+		return runtimeschema.GroupKind{}, err
+	}
+	return runtimeschema.GroupKind{Group: c.Spec.Group, Kind: c.Spec.Names.Kind}, nil
+}
+
+// addCRD adds every served version of a CRD.
+func (s *source) addCRD(object map[string]any) error {
+	c, err := readCRD(object)
+	if err != nil {
+		return fmt.Errorf("CustomResourceDefinition/%s: %w", (&unstructured.Unstructured{Object: object}).GetName(), err)
+	}
+	for _, v := range c.Spec.Versions {
+		if !v.Served {
 			continue
 		}
-		subresources, _ := v["subresources"].(map[string]any)
 		k := &Kind{
-			GVK:        runtimeschema.GroupVersionKind{Group: group, Version: name, Kind: kind},
-			Resource:   plural,
-			Namespaced: text("scope") != "Cluster",
-			Status:     subresources["status"] != nil,
-			Scale:      subresources["scale"] != nil,
+			GVK:        runtimeschema.GroupVersionKind{Group: c.Spec.Group, Version: v.Name, Kind: c.Spec.Names.Kind},
+			Resource:   c.Spec.Names.Plural,
+			Namespaced: c.Spec.Scope != "Cluster",
+			Status:     v.Subresources.Status != nil,
+			Scale:      v.Subresources.Scale != nil,
 			Custom:     true,
 		}
 		k.Definition = definitionName(k.GVK)
 		s.add(k)
-		openAPI, _, _ := unstructured.NestedFieldNoCopy(v, "schema", "openAPIV3Schema") // Without one, nothing is known.
-		s.definitions[k.Definition] = &definition{decode: func() (*spec.Schema, error) { return customSchema(k, openAPI) }}
+		s.definitions[k.Definition] = &definition{decode: func() (*spec.Schema, error) { return customSchema(k, v.Schema.OpenAPIV3Schema) }}
 	}
 	return nil
 }
@@ -65,16 +92,12 @@ func definitionName(gvk runtimeschema.GroupVersionKind) string {
 
 // customSchema decodes the schema of a custom kind and adds what all objects
 // have.
-func customSchema(k *Kind, openAPI any) (*spec.Schema, error) {
-	if openAPI == nil {
+func customSchema(k *Kind, openAPI []byte) (*spec.Schema, error) {
+	if len(openAPI) == 0 {
 		return nil, fmt.Errorf("%s has no schema", k.GVK.Kind)
 	}
-	text, err := json.Marshal(openAPI)
-	if err != nil {
-		return nil, err
-	}
 	out := &spec.Schema{}
-	if err := out.UnmarshalJSON(text); err != nil {
+	if err := out.UnmarshalJSON(openAPI); err != nil {
 		return nil, err
 	}
 	if out.Properties == nil {

@@ -176,6 +176,22 @@ func (s *Set) Schema(gvk runtimeschema.GroupVersionKind) *spec.Schema {
 	return nil
 }
 
+// Conditions returns the schema of a kind's status.conditions, or nil.
+func (s *Set) Conditions(gvk runtimeschema.GroupVersionKind) *spec.Schema {
+	at := s.Schema(gvk)
+	for _, name := range []string{"status", "conditions"} {
+		if at = s.Resolve(at); at == nil {
+			return nil
+		}
+		p, known := at.Properties[name]
+		if !known {
+			return nil
+		}
+		at = &p
+	}
+	return at
+}
+
 // Named returns a definition, or nil.
 func (s *Set) Named(name string) *spec.Schema {
 	for _, l := range s.layers {

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -12,75 +13,112 @@ import (
 type UnknownField struct {
 	Path string   // like spec.ports[0].prot
 	Name string   // the last part of it
-	Have []string // the fields that there are in its place, sorted
+	Have []string // the fields that its parent has, sorted
 }
 
 // Unknown returns the fields of an object, or of a part of one, that its kind
-// does not have, sorted by path. An API server drops or refuses them. There are
-// none if nothing is known of the kind.
-func (s *Set) Unknown(k *Kind, object map[string]any) []UnknownField {
-	root := s.Schema(k.GVK)
-	if root == nil {
-		return nil
-	}
-	u := &unknown{set: s, custom: k.Custom}
-	u.visit("", root, object)
-	return u.found
+// does not have, sorted by path. An API server prunes or rejects them. Of a kind
+// without a schema, it returns none.
+func (s *Set) Unknown(k *Kind, object map[string]any) (found []UnknownField) {
+	w := walk{set: s, unknown: func(at *spec.Schema, _ map[string]any, f UnknownField) {
+		if !at.Type.Contains("object") {
+			return // A map where a text belongs is no unknown field.
+		}
+		if len(at.Properties) == 0 && !k.Custom {
+			return // Kubernetes' own objects without fields hold JSON.
+		}
+		found = append(found, f)
+	}}
+	w.value("", s.Schema(k.GVK), object)
+	return found
 }
 
-// unknown collects fields.
-type unknown struct {
-	set    *Set
-	custom bool
-	found  []UnknownField
+// A walk goes through a value and its schema together.
+type walk struct {
+	set *Set
+	// unknown is called for each field that the schema of its map does not have.
+	unknown func(at *spec.Schema, in map[string]any, f UnknownField)
 }
 
-func (u *unknown) visit(path string, at *spec.Schema, value any) {
-	if at = u.set.Resolve(at); at == nil {
+func (w walk) value(path string, at *spec.Schema, value any) {
+	if at = w.set.Resolve(at); at == nil {
 		return
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			below := name
-			if path != "" {
-				below = path + "." + name
+			f, known := fieldOf(at, name)
+			below := joinPath(path, name)
+			switch {
+			case known:
+				w.value(below, f, value[name])
+			case !extension(at, preserveUnknown):
+				w.unknown(at, value, UnknownField{below, name, slices.Sorted(maps.Keys(at.Properties))})
 			}
-			u.field(below, name, at, value[name])
 		}
 	case []any:
-		if at.Items == nil || at.Items.Schema == nil {
-			return
-		}
 		for i := range value {
-			u.visit(fmt.Sprintf("%s[%d]", path, i), at.Items.Schema, value[i])
+			w.value(fmt.Sprintf("%s[%d]", path, i), itemOf(at), value[i])
 		}
 	}
 }
 
-func (u *unknown) field(path, name string, at *spec.Schema, value any) {
-	if p, known := at.Properties[name]; known {
-		u.visit(path, &p, value)
-		return
+const (
+	preserveUnknown  = "x-kubernetes-preserve-unknown-fields"
+	embeddedResource = "x-kubernetes-embedded-resource"
+)
+
+func extension(s *spec.Schema, name string) bool {
+	yes, _ := s.Extensions.GetBool(name)
+	return yes
+}
+
+// commonFields are the fields that every object has.
+var commonFields = map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
+
+// fieldless is the schema of a value that may be anything but has no fields.
+var fieldless = &spec.Schema{SchemaProps: spec.SchemaProps{Nullable: true}}
+
+// fieldOf returns the schema of a field, nil if anything may stand there, and
+// whether the schema of its parent knows it.
+func fieldOf(at *spec.Schema, name string) (field *spec.Schema, known bool) {
+	if at == nil || commonFields[name] && extension(at, embeddedResource) {
+		return nil, true
 	}
-	if extra := at.AdditionalProperties; extra != nil && extra.Schema != nil {
-		u.visit(path, extra.Schema, value)
-		return
+	if p, ok := at.Properties[name]; ok {
+		return &p, true
 	}
-	if !u.open(at) {
-		u.found = append(u.found, UnknownField{path, name, slices.Sorted(maps.Keys(at.Properties))})
+	switch extra := at.AdditionalProperties; {
+	case extra == nil:
+		return nil, false
+	case extra.Schema == nil: // additionalProperties: true keeps the fields, but nothing below them.
+		return fieldless, extra.Allows
+	default:
+		return extra.Schema, true
 	}
 }
 
-// open reports whether anything may stand in an object, or whether it is none.
-func (u *unknown) open(at *spec.Schema) bool {
-	preserve, _ := at.Extensions.GetBool("x-kubernetes-preserve-unknown-fields")
-	embedded, _ := at.Extensions.GetBool("x-kubernetes-embedded-resource")
+// itemOf returns the schema of the elements of a list, nil if anything may stand
+// there.
+func itemOf(at *spec.Schema) *spec.Schema {
 	switch {
-	case preserve, embedded, !at.Type.Contains("object"):
-		return true
-	case at.AdditionalProperties != nil:
-		return at.AdditionalProperties.Allows
+	case at == nil || extension(at, preserveUnknown):
+		return nil
+	case at.Items == nil || at.Items.Schema == nil:
+		return fieldless
 	}
-	return len(at.Properties) == 0 && !u.custom // Kubernetes' own objects without fields hold JSON.
+	return at.Items.Schema
+}
+
+var plainName = regexp.MustCompile(`^[-\w]+$`)
+
+// joinPath appends a field to a path as people write it.
+func joinPath(path, name string) string {
+	switch {
+	case !plainName.MatchString(name):
+		return fmt.Sprintf("%s[%q]", path, name)
+	case path == "":
+		return name
+	}
+	return path + "." + name
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/engine/discover"
 	"reconcel/sim"
@@ -37,22 +36,11 @@ func (ks kinds) Versions(_ context.Context, group string) (versions []string, er
 
 // Conditions implements discover.Kinds.
 func (ks kinds) Conditions(_ context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
-	conditions := property(property(ks.Schema(gvk), "status"), "conditions")
+	conditions := ks.Kinds.Conditions(gvk)
 	if conditions == nil {
 		return discover.NoConditions, nil
 	}
 	listType, _ := conditions.Extensions.GetString("x-kubernetes-list-type")
 	mapKeys, _ := conditions.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
 	return discover.ConditionsOf(listType, mapKeys), nil
-}
-
-func property(s *spec.Schema, name string) *spec.Schema {
-	if s == nil {
-		return nil
-	}
-	p, ok := s.Properties[name]
-	if !ok {
-		return nil
-	}
-	return &p
 }

@@ -1,0 +1,66 @@
+package schema
+
+import (
+	"slices"
+	"sync"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// builtInGroups are the API groups of Kubernetes itself. A suffix of the name
+// does not tell: a custom group may end in k8s.io as well.
+var builtInGroups = sync.OnceValue(func() map[string]bool {
+	groups := map[string]bool{}
+	for gvk := range builtin().kinds {
+		groups[gvk.Group] = true
+	}
+	// The embedded schemas lack groups without a stable kind that can be read.
+	for _, group := range []string{
+		"authentication.k8s.io", "authorization.k8s.io", "extensions", "internal.apiserver.k8s.io", "storagemigration.k8s.io",
+	} {
+		groups[group] = true
+	}
+	return groups
+})
+
+// BuiltInGroup reports whether an API group is one of Kubernetes itself.
+func BuiltInGroup(group string) bool { return builtInGroups()[group] }
+
+// unlisted are the cluster-scoped kinds of Kubernetes itself that the embedded
+// schemas lack: they can only be created, or are not stable.
+var unlisted = []runtimeschema.GroupKind{
+	{Group: "authentication.k8s.io", Kind: "SelfSubjectReview"},
+	{Group: "authentication.k8s.io", Kind: "TokenReview"},
+	{Group: "authorization.k8s.io", Kind: "SelfSubjectAccessReview"},
+	{Group: "authorization.k8s.io", Kind: "SelfSubjectRulesReview"},
+	{Group: "authorization.k8s.io", Kind: "SubjectAccessReview"},
+	{Group: "certificates.k8s.io", Kind: "ClusterTrustBundle"},
+	{Group: "internal.apiserver.k8s.io", Kind: "StorageVersion"},
+	{Group: "resource.k8s.io", Kind: "DeviceTaintRule"},
+	{Group: "storagemigration.k8s.io", Kind: "StorageVersionMigration"},
+}
+
+// A Scope says whether the objects of a kind have a namespace.
+type Scope int
+
+// The scopes.
+const (
+	UnknownScope Scope = iota
+	Namespaced
+	ClusterScoped
+)
+
+// Scope returns the scope of a kind. One of Kubernetes itself that is not known
+// counts as namespaced.
+func (s *Set) Scope(gk runtimeschema.GroupKind) Scope {
+	versions := s.Versions(gk)
+	switch {
+	case len(versions) > 0 && versions[0].Namespaced:
+		return Namespaced
+	case len(versions) > 0, slices.Contains(unlisted, gk):
+		return ClusterScoped
+	case BuiltInGroup(gk.Group):
+		return Namespaced
+	}
+	return UnknownScope
+}

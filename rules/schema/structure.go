@@ -1,0 +1,121 @@
+package schema
+
+import (
+	"encoding/json"
+	"maps"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// A Structure is the part of a custom kind's schema that decides which fields
+// the API server keeps and which defaults it sets. The zero Structure keeps
+// everything.
+type Structure struct {
+	set  *Set
+	root *spec.Schema
+}
+
+// Structure returns the structure of a kind's objects.
+func (s *Set) Structure(k *Kind) Structure {
+	root := s.Schema(k.GVK)
+	if root == nil {
+		return Structure{}
+	}
+	body := *root
+	body.Properties = maps.Clone(root.Properties)
+	for name := range commonFields {
+		delete(body.Properties, name)
+	}
+	body.Extensions = maps.Clone(root.Extensions)
+	body.AddExtension(embeddedResource, true)
+	return Structure{set: s, root: &body}
+}
+
+// Prune does what the API server does when it reads an object: it removes the
+// fields that the schema does not have, and then every null that is neither
+// allowed nor replaced by a default. It returns the unknown fields.
+func (t Structure) Prune(object map[string]any) (pruned []UnknownField) {
+	if t.root == nil {
+		return nil
+	}
+	w := walk{set: t.set, unknown: func(_ *spec.Schema, in map[string]any, f UnknownField) {
+		delete(in, f.Name)
+		pruned = append(pruned, f)
+	}}
+	w.value("", t.root, object)
+	pruneNulls(t.root, object)
+	return pruned
+}
+
+// Default sets the defaults of fields that are absent, or null without being
+// nullable.
+func (t Structure) Default(object map[string]any) {
+	if t.root != nil {
+		setDefaults(t.root, object)
+	}
+}
+
+// noNull reports whether a value is a null that its schema does not allow.
+func noNull(value any, s *spec.Schema) bool { return value == nil && s != nil && !s.Nullable }
+
+func pruneNulls(at *spec.Schema, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			f, _ := fieldOf(at, name)
+			if noNull(v, f) && f.Default == nil {
+				delete(value, name)
+			} else {
+				pruneNulls(f, v)
+			}
+		}
+	case []any:
+		for _, v := range value {
+			pruneNulls(itemOf(at), v)
+		}
+	}
+}
+
+func setDefaults(at *spec.Schema, value any) {
+	if at == nil {
+		return
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for name, p := range at.Properties {
+			if _, given := value[name]; !given && p.Default != nil {
+				value[name] = copyDefault(&p)
+			}
+		}
+		for name, v := range value {
+			f, _ := fieldOf(at, name)
+			if noNull(v, f) {
+				value[name] = copyDefault(f)
+			}
+			setDefaults(f, value[name])
+		}
+	case []any:
+		items := itemOf(at)
+		for i := range value {
+			if noNull(value[i], items) {
+				value[i] = copyDefault(items)
+			}
+			setDefaults(items, value[i])
+		}
+	}
+}
+
+// copyDefault returns a copy of a default in which whole numbers are integers:
+// the decoder of schemas makes floating-point numbers of them.
+func copyDefault(s *spec.Schema) any {
+	data, err := json.Marshal(s.Default)
+	if err != nil {
+		return s.Default
+	}
+	var out any
+	if utiljson.Unmarshal(data, &out) != nil {
+		return s.Default
+	}
+	return out
+}
