@@ -19,7 +19,7 @@ func listenDebug(address loopback) (*server, error) {
 	}
 	if at, ok := s.listener.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
 		_ = s.listener.Close()
-		return nil, misused("--debug-listen=%s is %s here, which is no loopback address", address.text, s.address())
+		return nil, misused("--debug-listen=%s resolves to %s, which is not a loopback address", address.text, s.address())
 	}
 	return s, nil
 }

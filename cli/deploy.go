@@ -24,10 +24,10 @@ type deployFlags struct {
 }
 
 func (f *deployFlags) flags(flags *pflag.FlagSet) {
-	f.offlineRules.flags(flags, "let these namespaces alone be followed, with a Role in each and nothing that belongs to the cluster as a whole; may be repeated (default: all)")
+	f.offlineRules.flags(flags, "watch only these namespaces, with a Role in each and nothing that is cluster-scoped; may be repeated (default: all)")
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "reconcel-system", "namespace of the installation")
 	flags.StringVar(&f.options.Name, "name", "reconcel", "name of the installation; two in one cluster need two names")
-	flags.BoolVar(&f.enforced, "enforced-owner-references", false, "permit what the admission plugin OwnerReferencesPermissionEnforcement demands, which OpenShift has on")
+	flags.BoolVar(&f.enforced, "enforced-owner-references", false, "add the permissions for the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables")
 }
 
 func (a *app) rbacCommand() *cobra.Command {
@@ -35,21 +35,20 @@ func (a *app) rbacCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rbac -f RULES...",
 		Short: "Print the permissions that rules need",
-		Long: `Print the roles that a process needs to follow the rules, and no more: without
-wildcards, and with the reason for each permission. They are bound to a
-ServiceAccount that has the name of the installation. What rules write as accounts
-(serviceAccountName) is in roles for these.
+		Long: `Print the roles that the rules need, and no more: without wildcards, and with the
+reason for each permission. They are bound to a ServiceAccount with the name of the
+installation. Rules with serviceAccountName write as another account; its
+permissions are in roles of their own.
 
-With --namespaced they are Roles in these namespaces, and there is no ClusterRole.
+With --namespaced, rbac prints Roles in these namespaces and no ClusterRole.
 
-What is called what in requests is known of Kubernetes' own kinds; for custom
-resources their CRDs say it (--crd). No cluster or kubeconfig is read.
+The resource names of Kubernetes' own kinds are built in; those of custom resources
+come from their CRDs (--crd). No cluster and no kubeconfig is read.
 
-Make them again when the rules change. What rules do not name any more, they
-still have to take away: keep the old permissions until that is done.
+Run rbac again when the rules change. reconcel needs the old permissions to delete
+what the rules no longer render: keep them until that is done.
 
-Exit code: 0 printed, 1 the rules are wrong or a kind is not known, 2 wrong
-usage.`,
+Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usage.`,
 		Example: `  reconcel rbac -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -`,
 		Args:    flagsOnly,
 		RunE:    func(*cobra.Command, []string) error { return a.rbac(f) },
@@ -62,27 +61,27 @@ func (a *app) manifestsCommand() *cobra.Command {
 	f := &deployFlags{replicas: count{n: 2, min: 1}}
 	cmd := &cobra.Command{
 		Use:   "manifests -f RULES...",
-		Short: "Print what runs rules in a cluster",
-		Long: `Print the objects that run reconcel in a cluster by these rules: Namespace,
-ServiceAccount, the permissions that the rules need (as rbac prints them), the
-rules in a ConfigMap, Deployment, PodDisruptionBudget, Service, NetworkPolicy, and
-a FlowSchema for the Lease.
+		Short: "Print the manifests that run reconcel in a cluster",
+		Long: `Print the objects that run reconcel in a cluster with these rules: Namespace,
+ServiceAccount, the permissions that the rules need (the output of rbac), a
+ConfigMap with the rules, Deployment, PodDisruptionBudget, Service, NetworkPolicy,
+and a FlowSchema for the Lease.
 
-The CRDs that the rules are about are not among them: apply these first.
+The CRDs of the rules are not included: apply them first.
 
-With --admission there are policies too, by which whoever makes or changes a
-resource must be allowed what the rules make of it.
+With --admission, manifests also prints policies: whoever creates or changes a
+resource must be allowed to do what the rules do for it.
 
-With --namespaced nothing is printed that belongs to the cluster as a whole: roles
-are for these namespaces alone, the namespace of the installation has to exist,
-and there is no FlowSchema. Policies (--admission) belong to the cluster all the
-same, and ask for nothing in other namespaces.
+With --namespaced, manifests prints Roles for these namespaces and nothing that is
+cluster-scoped: the namespace of the installation must exist, and there is no
+FlowSchema. Policies (--admission) are cluster-scoped nevertheless, but do not apply
+to other namespaces.
 
-With --kustomize they are written into a folder, as a base to build on, in which
-the rules stay files of their own. Files of the same names are replaced.
+With --kustomize, manifests writes a kustomize base into a folder, with the rules as
+separate files. It overwrites files of the same names.
 
-Exit code: 0 printed, 1 the rules are wrong or a kind is not known, 2 wrong
-usage, 3 the folder cannot be written.`,
+Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usage,
+3 the folder cannot be written.`,
 		Example: `  reconcel manifests -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -
   reconcel manifests -f rules/ --crd crds/ --namespaced team-a,team-b -n team-a | kubectl apply -f -
   reconcel manifests -f rules/ --crd crds/ --kustomize deploy/base`,
@@ -91,10 +90,10 @@ usage, 3 the folder cannot be written.`,
 	}
 	flags := cmd.Flags()
 	f.flags(flags)
-	flags.StringVar(&f.options.Image, "image", "reconcel:dev", "container image; the default is what make image builds")
-	flags.Var(&f.replicas, "replicas", "number of Pods: one works, the others stand by")
-	flags.BoolVar(&f.admission, "admission", false, "add policies by which the author of a resource must hold the rights that it causes")
-	flags.StringVar(&f.kustomize, "kustomize", "", "write a kustomize base into this `folder`, instead of printing")
+	flags.StringVar(&f.options.Image, "image", "reconcel:dev", "container image; the default is the one that make image builds")
+	flags.Var(&f.replicas, "replicas", "number of Pods: one leads, the others stand by")
+	flags.BoolVar(&f.admission, "admission", false, "add policies: whoever writes a resource must be allowed to do what the rules do for it")
+	flags.StringVar(&f.kustomize, "kustomize", "", "write a kustomize base into this `folder` instead of printing the objects")
 	return cmd
 }
 
@@ -126,7 +125,7 @@ func (a *app) manifests(f *deployFlags) error {
 	f.options.AllowedKinds = f.allowed
 	all := f.options.Manifests(known.permissions, files)
 	if missing := f.options.Missing(); missing != "" {
-		a.say("left out with --namespaced: %s", missing)
+		a.say("omitted with --namespaced: %s", missing)
 	}
 	if f.admission {
 		// First, so that nothing is let in before.

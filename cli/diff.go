@@ -41,29 +41,29 @@ func (a *app) diffCommand() *cobra.Command {
 		Short: "Show what rules would change in a cluster",
 		Long: `Show the next step of run for each resource: which objects it would create,
 configure, replace, adopt and delete, and what it would write into the resource
-itself. The controller of run decides, and each of its writes is a dry run: so
-defaults and admission count, and nothing is written.
+itself. diff runs the same controller as run, but sends every write as a dry run:
+the result includes defaults and admission, and nothing is written.
 
-What waits for something else is listed on stderr, and is not a difference. So is
-what fails (an expression, a check) and what is refused: by the API server, or
-because another manager holds the name. Left out are managedFields, versions,
-times, the status of children, and the conditions Ready, Reconciling and Stalled.
-The values of Secrets are not shown.
+Children that wait are listed on stderr and are not a difference. So are failures
+(an expression, a check) and rejected writes, which the API server rejects or for
+which another manager has an object of the same name. The output omits
+managedFields, versions, times, the status of children, and the conditions Ready,
+Reconciling and Stalled. It does not show the values of Secrets.
 
-Rules that run refuses to start with, because they do not match the schemas of
-the cluster, are refused here with the same message.
+If run would not start because the rules are invalid for the schemas of the
+cluster, diff prints the same message.
 
-The resources of all namespaces are compared, unless -n, -l or names say
-otherwise. Reading and dry runs need the permissions that run needs, and are
-done as the user of the kubeconfig. With --no-dry-run, permissions to read are
-enough: what the API server adds, changes or rejects is then left out.
+diff compares the resources of all namespaces, unless you give -n, -l or names. It
+reads and sends dry runs as the user of the kubeconfig, who needs the permissions
+of run. With --no-dry-run, permissions to read are enough, and the output omits
+what the API server would add, change or reject.
 
 -o json prints a list with one entry for each object. Its action is "rejected" or
-"failed", with the reason, where run would not get what the rules want.
+"failed", with the reason, if run could not do what the rules say.
 
-Exit code: 0 there are no differences, 1 there are some, 2 wrong usage, 3 the
-rules are wrong or the cluster could not be asked, 4 something is refused or
-fails, whether or not there are differences.`,
+Exit code: 0 no differences, 1 differences, 2 wrong usage, 3 the rules are invalid
+or the cluster cannot be read, 4 a write is rejected or something fails, whether or
+not there are differences.`,
 		Example: `  reconcel diff -f examples/foo/rules.yaml
   reconcel diff -f examples/foo/rules.yaml -n team-a foo/example-foo`,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -73,11 +73,11 @@ fails, whether or not there are differences.`,
 	f.rules.flags(flags)
 	f.flags(flags, "compare what run does with this flag, in these namespaces alone; may be repeated (default: all)")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
-	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces, which is the default")
+	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces (the default)")
 	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
 	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
 	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
-	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "make no dry runs: permissions to read are enough")
+	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "send no dry runs: permissions to read are enough")
 	f.output.flag(flags)
 	return cmd
 }
@@ -120,7 +120,7 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 	d.cluster = dryrun.New(d.live.client, kinds)
 	if d.local = f.noDryRun; d.local {
 		d.cluster = dryrun.NewLocal(d.live.client, kinds)
-		d.tell("without dry runs, what the API server adds, refuses or changes is left out")
+		d.tell("without dry runs, the output omits what the API server would add, reject or change")
 	}
 	chosen, err := d.selectPrimaries(ctx)
 	if err != nil || len(chosen) == 0 {
@@ -134,7 +134,7 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 		return nil, err
 	}
 	if missing := d.preview.Missing(); len(missing) > 0 {
-		d.tell("not compared: objects of rules that are in the inventory and not in these files: %s", strings.Join(missing, ", "))
+		d.tell("not compared: objects of rules that are in the inventory but not in these files: %s", strings.Join(missing, ", "))
 	}
 	compareAll(ctx, chosen, progress)
 	return chosen, nil
@@ -156,7 +156,7 @@ func interrupted(ctx context.Context, err error) error {
 // newDiffer reads what was given on the command line.
 func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	if f.everywhere && f.namespace != "" {
-		return nil, misused("-n and -A cannot both be given")
+		return nil, misused("-n and -A cannot be used together")
 	}
 	selector, err := labels.Parse(f.selector)
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *change) show(before, after map[string]any) error {
 		c.Before, c.After = withMarks(c.Before, before), withMarks(c.After, after)
 		switch same := reflect.DeepEqual(c.Before, c.After); {
 		case !same:
-			c.Reason = "the mark of the last apply is put right"
+			c.Reason = "the annotation of the last apply is restored"
 		case reflect.DeepEqual(ownership(before), ownership(after)):
 			c.Action, c.Before, c.After = engine.Unchanged, nil, nil
 			return nil

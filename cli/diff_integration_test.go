@@ -222,7 +222,7 @@ func (r *reviewer) changed(foo, webapp string) {
 	lines := slices.DeleteFunc(without, func(line string) bool { return strings.Contains(line, "externalURL") })
 	v = r.diff("-f", r.rules("webapp.yaml", strings.Join(lines, "")))
 	r.answers(v, 1,
-		`WebApp/default/shop: rule "webapp", child "ingress": deleted (no rule renders it any more)`,
+		`WebApp/default/shop: rule "webapp", child "ingress": deleted (no rule renders it)`,
 		`WebApp/default/shop: rule "webapp", status: configured`)
 	if !strings.Contains(v.stdout, "--- live/Ingress/default/shop\n+++ rules/Ingress/default/shop\n@@ -1,") ||
 		!strings.Contains(v.stdout, "-kind: Ingress\n") || !strings.Contains(v.stdout, "-  externalURL: https://shop.example.com\n") {
@@ -246,7 +246,7 @@ func (r *reviewer) secrets() {
 	r.answers(v, 1,
 		`ConfigMap/default/account: rule "account", child "secret": configured`,
 		`ConfigMap/default/account: rule "account", patch: configured`,
-		`ConfigMap/default/account: rule "account", child "settings": deleted (no rule renders it any more)`)
+		`ConfigMap/default/account: rule "account", child "settings": deleted (no rule renders it)`)
 	for _, line := range []string{"-  password: '*** (before)'\n", "+  password: '*** (after)'\n", "   user: '***'\n", "-    keys: \"1\"\n", "+    size: \"1\"\n"} {
 		if !strings.Contains(v.stdout, line) {
 			r.Errorf("%q is missing in\n%s", line, v.stdout)

@@ -131,7 +131,7 @@ func (p *primaryDiff) contest(made map[objectRef]string) {
 		}
 		if other, taken := made[c.Object]; taken {
 			*c = change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: engine.Refused,
-				Reason: "is made for " + other + " already"}
+				Reason: "is rendered for " + other + " already"}
 			continue
 		}
 		made[c.Object] = refOf(p.self).String()
@@ -142,7 +142,7 @@ func (p *primaryDiff) contest(made map[objectRef]string) {
 func (p *primaryDiff) notes() (all []string) {
 	switch {
 	case p.report.Paused:
-		all = append(all, fmt.Sprintf("%s: is paused by its annotation %s, and left alone", refOf(p.self), rules.AnnotationPaused))
+		all = append(all, fmt.Sprintf("%s: is paused by its annotation %s and left unchanged", refOf(p.self), rules.AnnotationPaused))
 	case p.self.GetDeletionTimestamp() != nil:
 		all = append(all, fmt.Sprintf("%s: is being deleted", refOf(p.self)))
 	}

@@ -51,7 +51,7 @@ type primaryName struct {
 func parsePrimaryName(arg string) (primaryName, error) {
 	kind, name, found := strings.Cut(arg, "/")
 	if !found || kind == "" || name == "" || strings.Contains(name, "/") {
-		return primaryName{}, misused("%q names no resource: expected KIND/NAME, such as foo/example", arg)
+		return primaryName{}, misused("%q is not a resource: expected KIND/NAME, such as foo/example", arg)
 	}
 	return primaryName{arg, strings.ToLower(kind), name}, nil
 }
@@ -105,7 +105,7 @@ func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 		case !known[n]:
 			return nil, misused("%q: no rule is for that kind", n.text)
 		case !found[n]:
-			return nil, fmt.Errorf("%s is not found%s", n.text, d.where())
+			return nil, fmt.Errorf("%s not found%s", n.text, d.where())
 		}
 	}
 	return all, nil
@@ -171,7 +171,7 @@ func byNamespacedName(a, b *unstructured.Unstructured) int {
 func (d *differ) addInventories(ctx context.Context, of *engine.PreviewOf) error {
 	list, err := d.cluster.List(ctx, inventory.Resource, "", metav1.ListOptions{LabelSelector: inventory.Selector})
 	if apierrors.IsForbidden(err) {
-		d.tell("the inventory of reconcel may not be read: children of kinds that a rule has no more are not looked for")
+		d.tell("reconcel's inventory cannot be read: children of kinds that a rule no longer has are not compared")
 		return nil
 	}
 	if err != nil {

@@ -85,7 +85,7 @@ func TestDiffIgnoresBookkeeping(t *testing.T) {
 	}{
 		{"nothing that counts", after("aa", "reconcel"), engine.Unchanged, nil, ""},
 		{"the mark", after("bb", "reconcel"), engine.Configured,
-			[]string{"-    reconcel.dev/applied: aa", "+    reconcel.dev/applied: bb"}, "the mark of the last apply is put right"},
+			[]string{"-    reconcel.dev/applied: aa", "+    reconcel.dev/applied: bb"}, "the annotation of the last apply is restored"},
 		{"the owner of a field", after("aa", "other"), engine.Configured, nil, "takes field ownership; the values stay"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestDiffOfWholeObjects(t *testing.T) {
 			t.Errorf("%s lacks %q", diff, want)
 		}
 	}
-	deleted.Reason = "no rule renders it any more"
-	if got, want := deleted.title(), `Foo/ns/example: rule "foo", child "c": deleted (no rule renders it any more)`; got != want {
+	deleted.Reason = "no rule renders it"
+	if got, want := deleted.title(), `Foo/ns/example: rule "foo", child "c": deleted (no rule renders it)`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

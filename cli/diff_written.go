@@ -137,21 +137,21 @@ func (p *primaryDiff) decide(c *change, w *written) {
 	case last.Deletes() && w.anew != nil:
 		c.Action, c.Reason = engine.Replaced, "deleted and created again"
 	case last.Deletes():
-		c.Action, c.Reason = engine.Deleted, "no rule renders it any more"
+		c.Action, c.Reason = engine.Deleted, "no rule renders it"
 		if p.self.GetDeletionTimestamp() != nil {
 			c.Reason = "its resource is being deleted"
 		} else if slices.Contains(p.report.Deselected, c.Rule) {
-			c.Reason = "the rule is not for its resource any more"
+			c.Reason = "the rule no longer selects its resource"
 		}
 	case first.Before == nil:
 		c.Action = engine.Created
 		if first.Computed && p.differ.asks() {
-			c.Reason = "its namespace does not exist yet: without what the API server adds"
+			c.Reason = "its namespace does not exist yet: shown without what the API server adds"
 		}
 	case slices.ContainsFunc(p.report.Adopted, func(id rules.Identity) bool {
 		return c.Part == "" && c.Object == objectRef{id.GVK.GroupVersion().String(), id.GVK.Kind, id.Namespace, id.Name}
 	}):
-		c.Action, c.Reason = engine.Adopted, "nobody controls it"
+		c.Action, c.Reason = engine.Adopted, "it has no controller"
 	default:
 		c.Action = engine.Configured
 	}
@@ -198,7 +198,7 @@ func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
 	p.changes = append(p.changes, c)
 }
 
-var errOutdated = errors.New("it changed while it was compared; try again")
+var errOutdated = errors.New("it changed during the comparison; try again")
 
 // inPlaceOf returns what stands in the place of an object, as it was rehearsed
 // under another name: that name, and what else the API server made up, is as in the

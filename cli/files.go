@@ -28,7 +28,7 @@ type search struct {
 
 // recursiveFlag is the flag that all searches of a command share.
 func recursiveFlag(flags *pflag.FlagSet, to *bool) {
-	flags.BoolVarP(to, "recursive", "R", false, "look into the folders below a folder too")
+	flags.BoolVarP(to, "recursive", "R", false, "include subfolders")
 }
 
 // find returns the files that a path stands for: the path itself, or the

@@ -15,7 +15,7 @@ type policyFlags struct {
 
 func (p *policyFlags) flags(flags *pflag.FlagSet, namespaced string) {
 	flags.StringSliceVar(&p.allowed, "allow-kind", nil,
-		"let rules make this `kind`, which gives power over the cluster, like ClusterRole.rbac.authorization.k8s.io; may be repeated")
+		"allow rules to render this privileged `kind`, such as ClusterRole.rbac.authorization.k8s.io; may be repeated")
 	p.only.flag(flags, namespaced)
 }
 

@@ -20,7 +20,7 @@ func connection(s *settings, log *slog.Logger) (*rest.Config, string, error) {
 	config, err := client.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, "", failed(errors.New("no cluster to talk to: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and this is no Pod"))
+		return nil, "", failed(errors.New("no cluster: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and this is not a Pod"))
 	case err != nil:
 		return nil, "", failed(fmt.Errorf("kubeconfig: %w", err))
 	}

@@ -49,10 +49,10 @@ func (a *app) print(result []byte) error {
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reconcel",
-		Short: "A Kubernetes controller whose behaviour is a file",
-		Long: `reconcel reconciles Kubernetes resources by rules: a YAML file says which
-objects a resource owns and what its status is, in templates and CEL
-expressions.`,
+		Short: "A Kubernetes controller that is driven by rules",
+		Long: `reconcel is a Kubernetes controller that is driven by rules. A rule is YAML with
+templates and CEL expressions: it says which objects a resource owns and what its
+status is.`,
 		Example: `  reconcel validate -f examples/foo/rules.yaml
   reconcel render -f examples/foo/rules.yaml -r examples/foo/foo.yaml
   reconcel run -f examples/foo/rules.yaml`,
@@ -88,7 +88,7 @@ func flagsOnly(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.Flags().Lookup("rules") != nil {
-		return misused("unexpected argument %q: rules come with -f", args[0])
+		return misused("unexpected argument %q: give rules with -f", args[0])
 	}
 	return misused("unexpected argument %q", args[0])
 }

@@ -37,7 +37,7 @@ func (n *namespaceList) GetSlice() []string { return *n }
 // Replace implements pflag.SliceValue.
 func (n *namespaceList) Replace(names []string) error {
 	if len(names) == 0 {
-		return errors.New("it names no namespace; leave it out to follow all")
+		return errors.New("it names no namespace; omit it to watch all namespaces")
 	}
 	*n = nil
 	return n.add(names)
@@ -46,7 +46,7 @@ func (n *namespaceList) Replace(names []string) error {
 func (n *namespaceList) add(names []string) error {
 	for _, name := range names {
 		if len(validation.IsDNS1123Label(name)) > 0 {
-			return fmt.Errorf("%q is no name of a namespace (write names, with commas between them: team-a,team-b)", name)
+			return fmt.Errorf("%q is not the name of a namespace (write names separated by commas: team-a,team-b)", name)
 		}
 		if !slices.Contains(*n, name) {
 			*n = append(*n, name)

@@ -27,7 +27,7 @@ func newObserved(list []*object) (*observed, error) {
 	for _, o := range list {
 		id := identity(o)
 		if other := all.byID[id]; other != nil {
-			return nil, fmt.Errorf("%s: %s is observed twice (%s)", o.file, o, other.file)
+			return nil, fmt.Errorf("%s: %s is given twice (%s)", o.file, o, other.file)
 		}
 		all.byID[id] = o
 	}

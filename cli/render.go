@@ -22,18 +22,18 @@ func (a *app) renderCommand() *cobra.Command {
 	f := &renderFlags{output: outputFormat{text: "yaml", allowed: []string{"yaml", "json"}}}
 	cmd := &cobra.Command{
 		Use:   "render -f RULES... -r RESOURCES...",
-		Short: "Show what rules make of resources, without a cluster",
-		Long: `Print the objects that the rules want for each resource, in the order in which
-they are applied, and then the status that they give it. What waits for
-something, what is left out and what fails is said on stderr.
+		Short: "Show what rules render for resources, without a cluster",
+		Long: `Print the objects that the rules render for each resource, in the order in which
+they are applied, and then the status of the resource. What waits, what is excluded
+and what fails is printed on stderr.
 
-A resource is seen as the API server would store it when its CRD is given:
-without unknown fields and with defaults. Values are not checked against the
-CRD. Expressions that read children find those of --observed; what render has
-printed can be given back as --observed.
+With its CRD, a resource is rendered as the API server would store it: without
+unknown fields and with defaults. Values are not validated against the CRD.
+Expressions that read children find them in --observed. You can use the output of
+render as --observed.
 
--o json prints one List. Exit code: 0 everything could be rendered, 1 something
-is wrong with the rules or a resource, 2 wrong usage, 3 a file cannot be read.`,
+-o json prints one List. Exit code: 0 everything is rendered, 1 the rules or a
+resource have errors, 2 wrong usage, 3 a file cannot be read.`,
 		Example: `  reconcel render -f examples/foo/rules.yaml -r examples/foo/foo.yaml
   kubectl get foos,deployments -o yaml > live.yaml
   reconcel render -f examples/foo/rules.yaml -r foo.yaml --crd crds/ --observed live.yaml`,
@@ -43,8 +43,8 @@ is wrong with the rules or a resource, 2 wrong usage, 3 a file cannot be read.`,
 	flags := cmd.Flags()
 	f.flags(flags, asRun)
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin; may be repeated")
-	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that the cluster is to hold; may be repeated")
-	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of resources that name none")
+	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist in the cluster; may be repeated")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of resources without one")
 	f.output.flag(flags)
 	return cmd
 }

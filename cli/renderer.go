@@ -78,7 +78,7 @@ func (r *renderer) resource(o *object) {
 		r.rule(o, result, foreign)
 	}
 	if !matched {
-		r.tell(o, "no rule selects it: what for.namespaces, for.selector or for.when say does not hold")
+		r.tell(o, "no rule selects it: for.namespaces, for.selector or for.when does not match")
 		return
 	}
 	r.own = nil
@@ -216,7 +216,7 @@ func (r *renderer) refusal(o, child *object, d *rules.Desired, foreign map[rules
 		return fmt.Sprintf("metadata.namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
 	if other, made := r.made[id]; made {
-		return fmt.Sprintf("%s is made for %s already", child, other)
+		return fmt.Sprintf("%s is already rendered for %s", child, other)
 	}
 	r.made[id] = o.String()
 	return ""
@@ -311,6 +311,6 @@ func condition(c rules.Condition) map[string]any {
 // wrong there would otherwise look like a child that does not exist.
 func (r *renderer) tellUnread() {
 	for _, o := range r.observed.unread() {
-		r.app.say("%s: %s is not used: it is no child, and nothing looks it up", o.file, o)
+		r.app.say("%s: %s is not used: it is not a child, and no lookup reads it", o.file, o)
 	}
 }

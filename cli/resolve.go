@@ -34,7 +34,7 @@ func resolve(flags *pflag.FlagSet) error {
 		return err
 	}
 	if file.GetString("kind") == "Rules" {
-		return misused("%s holds rules, but a file of that name holds settings: call it something else", path)
+		return misused("%s contains rules, but a file of that name contains settings: rename it", path)
 	}
 	v := viper.New()
 	if err := v.MergeConfigMap(file.AllSettings()); err != nil {
@@ -178,13 +178,13 @@ func texts(value any) ([]string, error) {
 		for i := range v {
 			s, ok := v[i].(string)
 			if !ok {
-				return nil, fmt.Errorf("expected a list of texts, got the %s %v in it", yamlType(v[i]), v[i])
+				return nil, fmt.Errorf("expected a list of strings, got the %s %v in it", yamlType(v[i]), v[i])
 			}
 			all[i] = s
 		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("expected a list of texts, got the %s %v", yamlType(value), value)
+	return nil, fmt.Errorf("expected a list of strings, got the %s %v", yamlType(value), value)
 }
 
 // unknownKeys finds what stands in the settings file and means nothing.

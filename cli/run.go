@@ -19,32 +19,32 @@ func (a *app) runCommand() *cobra.Command {
 	s := &settings{}
 	cmd := &cobra.Command{
 		Use:   "run -f RULES...",
-		Short: "Reconcile a cluster by rules",
-		Long: `Watch the resources that the rules are for, and keep what they own as the rules
-say, until SIGTERM or SIGINT. A second signal ends at once.
+		Short: "Run the controller",
+		Long: `Watch the resources that the rules select, and keep their children and status as
+the rules describe, until SIGTERM or SIGINT. A second signal exits at once.
 
-When the rules files change they are followed as they are then. Rules that are
-wrong are reported, and the last good ones are followed on.
+When the rules files change, reconcel reloads them. Invalid rules are reported, and
+the last valid rules stay active.
 
-Every flag below is also a setting: log-level, say, is RECONCEL_LOG_LEVEL in the
-environment and log-level in reconcel.yaml. A flag comes before the environment,
-that before the file, that before the default. The file is reconcel.yaml in the
-working directory, or what --config or RECONCEL_CONFIG names; paths in it are
-relative to it.
+Every flag below is also a setting: --log-level, for example, is RECONCEL_LOG_LEVEL
+in the environment and log-level in reconcel.yaml. A flag takes precedence over the
+environment, the environment over the file, and the file over the default. The file
+is reconcel.yaml in the working directory, or the one that --config or
+RECONCEL_CONFIG names; paths in it are relative to it.
 
-Rules that do not fit the kinds of the cluster are wrong: what validate --crd
-says of CRDs is said here of the cluster, before anything is done. Kinds that it
-does not know yet are waited for.
+Before it changes anything, run checks the rules against the schemas of the
+cluster, as validate --crd does with CRDs, and exits if they are invalid. Rules for
+kinds that the cluster does not serve yet wait for them.
 
-With --namespaced only some namespaces are followed, under Roles in these, and
-the rules can have no kinds that live in none.
+With --namespaced, run watches only some namespaces and needs only Roles in them.
+The rules can then have no cluster-scoped kinds.
 
-The cluster is found as kubectl finds it: --kubeconfig, KUBECONFIG,
-~/.kube/config, and inside a Pod its own account.
+The cluster is found as by kubectl: --kubeconfig, KUBECONFIG, ~/.kube/config, and
+inside a Pod its ServiceAccount.
 
-Exit code: 0 stopped by a signal, 1 the rules are wrong, 2 wrong usage or
-settings, 3 there is no cluster to talk to, the address is taken, or another
-process has taken the lead.`,
+Exit code: 0 stopped by a signal, 1 the rules are invalid, 2 wrong usage or
+settings, 3 no cluster is configured, the address is in use, or another process
+has become the leader.`,
 		Example: `  reconcel run -f examples/foo/rules.yaml --log-level debug`,
 		Args:    flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {

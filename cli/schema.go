@@ -12,20 +12,20 @@ func (a *app) schemaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print a JSON Schema of rules files, for editors",
-		Long: `Print a JSON Schema of rules files. Editors with a language server for YAML
-complete, explain and check rules by it while they are written.
+		Long: `Print a JSON Schema of rules files. Editors with a YAML language server use it to
+complete, explain and check rules as you type.
 
 A rules file can name its schema in its first line, as a path or URL:
 
   # yaml-language-server: $schema=rules.schema.json
 
-Or the settings of VS Code, with the extension redhat.vscode-yaml, say which
-files it is for:
+Or the settings of VS Code, with the extension redhat.vscode-yaml, assign it to
+files:
 
   "yaml.schemas": {"./rules.schema.json": "**/rules.yaml"}
 
-The schema knows keys and shapes. What expressions mean, validate checks. With
---tests it is the schema of the files that reconcel test runs.`,
+The schema describes keys and types. Use validate to check expressions. --tests
+prints the schema of the files that reconcel test runs.`,
 		Example: `  reconcel schema >rules.schema.json
   reconcel schema --tests >tests.schema.json`,
 		Args: flagsOnly,

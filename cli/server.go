@@ -49,7 +49,7 @@ func (s *server) start(handler http.Handler, broken func(error)) {
 	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience, IdleTimeout: 2 * time.Minute}
 	s.serving.Go(func() {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			broken(failed(fmt.Errorf("answer on %s: %w", s.address(), err)))
+			broken(failed(fmt.Errorf("listen on %s: %w", s.address(), err)))
 		}
 	})
 }

@@ -100,14 +100,14 @@ func TestSettingsRefused(t *testing.T) {
 		{name: "list for a number", file: "workers: [1]", want: `reconcel.yaml: workers: expected a number, got the list [1]`},
 		{name: "map for a number", file: "workers: {a: 1}", want: `reconcel.yaml: workers: expected a number, got the map map[a:1]`},
 		{name: "number for a text", file: "name: 12", want: `reconcel.yaml: name: expected a text, got the number 12`},
-		{name: "number in a list", file: "rules: [1]", want: `reconcel.yaml: rules: expected a list of texts, got the number 1 in it`},
+		{name: "number in a list", file: "rules: [1]", want: `reconcel.yaml: rules: expected a list of strings, got the number 1 in it`},
 		{name: "duration without a unit", file: "reapply-every: 12", want: `reconcel.yaml: reapply-every: expected a duration such as 12h or 90s, or 0, got "12"`},
 		{name: "unknown level", file: "log-level: trace", want: `reconcel.yaml: log-level: expected debug or info or warn or error, got "trace"`},
 		{name: "unknown format", file: "log-format: xml", want: `reconcel.yaml: log-format: expected text or json, got "xml"`},
 		{name: "boolean wanted", file: "recursive: often", want: `reconcel.yaml: recursive: expected true or false, got "often"`},
 		{name: "negative rate", file: "qps: -1", want: `reconcel.yaml: qps: expected a number of at least 0, got "-1"`},
 		{name: "the settings file names itself", file: "config: x", want: `reconcel.yaml: unknown key "config"`},
-		{name: "rules under the name of settings", file: "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules: []", want: `reconcel.yaml holds rules, but a file of that name holds settings: call it something else`},
+		{name: "rules under the name of settings", file: "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules: []", want: `reconcel.yaml contains rules, but a file of that name contains settings: rename it`},
 		{name: "all at once", file: "worker: 2\nqps: x", environ: map[string]string{"RECONCEL_BURST": "x"},
 			want: "RECONCEL_BURST: expected a whole number of at least 0, got \"x\"\n" +
 				"reconcel.yaml: qps: expected a number of at least 0, got \"x\"\n" +

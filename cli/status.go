@@ -32,52 +32,73 @@ type statusFlags struct {
 	output       outputFormat
 }
 
-const statusText = `List the resources that are not ready, of all kinds that rules are for: the worst
-first, and of these what has lasted longest. Ready ones are only counted, unless
-they are named or --all or --state asks for them.
+const statusText = `List the resources that are not ready, of all kinds that rules are for. The worst
+state comes first, and within a state the longest duration. Ready resources are
+only counted, unless you name them or give --all or --state.
 
-  stalled       until the resource, the rules or the cluster change
-  retrying      after an error that may pass
-  waiting       for something that is not there yet, or for a deletion
+  stalled       nothing changes until the resource, the rules or the cluster change
+  retrying      an error occurred that may be temporary
+  waiting       for something that does not exist yet, or for a deletion
   progressing   applied, and not ready yet
   paused        by the annotation reconcel.dev/paused
-  unknown       reconcel has not seen the newest generation
-  unreported    the kind has no status.conditions, and no Event tells of trouble
-  ready         everything is as the rules want it
+  unknown       reconcel has not observed the newest generation
+  unreported    the kind has no status.conditions, and no Event reports a problem
+  ready         the resource and its children are up to date and ready
 
-The kinds are those of the rules (-f), or else those that the installations in
-the cluster remember in their inventories, so no file is needed. With -f,
-resources that no rule selects are left out. Below the list stands what else is
-wrong: kinds that the API server does not serve, rules without resources, who
-leads, and what may not be read.
+The kinds are those of the rules (-f). Without -f they come from the inventories of
+the installations in the cluster, so no file is needed. With -f, resources that no
+rule selects are left out. Below the list, status prints other problems: kinds that
+the API server does not serve, rules without resources, the leader, and what you
+may not read.
 
-Resources of all namespaces are listed, unless -n says otherwise. Permission to
-get and list is enough; -w also watches. Nothing is written.
+status lists the resources of all namespaces, unless you give -n. The permissions
+get and list are enough; -w also needs watch. Nothing is written.
 
 -o json and -o yaml print {resources, summary, leaders, problems}. Exit code: 0
-nothing is stalled, 1 something is, 2 wrong usage, 3 the rules are wrong, the
-cluster does not answer, or what was asked for does not exist.`
+nothing is stalled, 1 something is stalled, 2 wrong usage, 3 the rules are invalid,
+the cluster does not answer, or a named resource does not exist.`
 
 func (a *app) statusCommand() *cobra.Command {
 	f := &statusFlags{output: outputFormat{text: formatTable, allowed: []string{formatTable, formatWide, formatJSON, formatYAML}}}
 	cmd := &cobra.Command{
 		Use:   "status [-f RULES...] [KIND[/NAME] ...]",
-		Short: "Show what is wrong with the resources of rules",
+		Short: "List the resources that are not ready",
 		Long:  statusText,
-		Example: `  reconcel status
-  reconcel status -n team-a --state stalled,waiting
-  reconcel status -w foo
-  reconcel status -f examples/foo/rules.yaml -o json foo/example-foo`,
+		Example: `List the resources that are not ready, of all kinds that rules are for. The worst
+state comes first, and within a state the longest duration. Ready resources are
+only counted, unless you name them or give --all or --state.
+
+  stalled       nothing changes until the resource, the rules or the cluster change
+  retrying      an error occurred that may be temporary
+  waiting       for something that does not exist yet, or for a deletion
+  progressing   applied, and not ready yet
+  paused        by the annotation reconcel.dev/paused
+  unknown       reconcel has not observed the newest generation
+  unreported    the kind has no status.conditions, and no Event reports a problem
+  ready         the resource and its children are up to date and ready
+
+The kinds are those of the rules (-f). Without -f they come from the inventories of
+the installations in the cluster, so no file is needed. With -f, resources that no
+rule selects are left out. Below the list, status prints other problems: kinds that
+the API server does not serve, rules without resources, the leader, and what you
+may not read.
+
+status lists the resources of all namespaces, unless you give -n. The permissions
+get and list are enough; -w also needs watch. Nothing is written.
+
+-o json and -o yaml print {resources, summary, leaders, problems}. Exit code: 0
+nothing is stalled, 1 something is stalled, 2 wrong usage, 3 the rules are invalid,
+the cluster does not answer, or a named resource does not exist.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.status(f, args) },
 	}
 	flags := cmd.Flags()
 	f.rules.flags(flags)
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
-	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces, which is the default")
+	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces (the default)")
 	flags.BoolVar(&f.all, "all", false, "list ready and unreported resources too")
 	flags.StringSliceVar(&f.states, "state", nil, "`states` to list, such as stalled,waiting (default: all but ready and unreported)")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "after the list, print changes as they happen, until Ctrl-C")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "after the list, print changes until Ctrl-C")
 	flags.StringVar(&f.installation, "installation", "", "`namespace/name` of reconcel's own objects: run's --namespace and --name (default: all installations)")
 	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
 	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
@@ -95,13 +116,13 @@ type statusQuery struct {
 // query reads the command line.
 func (f *statusFlags) query(args []string) (q statusQuery, err error) {
 	if f.everywhere && f.namespace != "" {
-		return q, misused("-n and -A cannot both be given")
+		return q, misused("-n and -A cannot be used together")
 	}
 	if f.all && len(f.states) > 0 {
-		return q, misused("--all and --state cannot both be given")
+		return q, misused("--all and --state cannot be used together")
 	}
 	if f.watch && f.output.text != formatTable && f.output.text != formatWide {
-		return q, misused("-w prints a table: it cannot be given with -o %s", f.output.text)
+		return q, misused("-w prints a table and cannot be used with -o %s", f.output.text)
 	}
 	for _, arg := range args {
 		target, err := parseStatusTarget(arg)
@@ -202,7 +223,7 @@ func (a *app) status(f *statusFlags, args []string) error {
 }
 
 // nowhereInstalled says that reconcel has never worked in the cluster.
-var nowhereInstalled = "no installation of reconcel is found in the cluster: there is no ConfigMap with the label " +
+var nowhereInstalled = "no installation of reconcel found in the cluster: there is no ConfigMap with the label " +
 	inventory.Selector + " whose name ends with " + inventory.Name("")
 
 // readAll finds out which kinds there are to look at, and looks.
@@ -210,13 +231,13 @@ func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamesp
 	installations, unread := r.installations(ctx, q, contextNamespace)
 	switch {
 	case unread != nil && r.kinds == nil && !apierrors.IsForbidden(unread):
-		return fmt.Errorf("the inventory of reconcel, which says what to list, cannot be read: %w", unread)
+		return fmt.Errorf("the inventory, which has the kinds to list, cannot be read: %w", unread)
 	case unread != nil && r.kinds == nil:
-		return fmt.Errorf("without -f the kinds come from the inventory of an installation: %w", unread)
+		return fmt.Errorf("without -f, the kinds come from the inventory of an installation: %w", unread)
 	case unread != nil:
 		r.problem(inventoryUnreadable, nil, "%s", unread)
 	case len(installations) == 0 && r.kinds == nil:
-		return errors.New(nowhereInstalled + "; give the rules with -f")
+		return errors.New(nowhereInstalled + "; or give the rules with -f")
 	case len(installations) == 0:
 		r.problem(notInstalled, nil, "%s", nowhereInstalled)
 	}

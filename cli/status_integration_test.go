@@ -158,7 +158,7 @@ func TestStatus(t *testing.T) {
 	if err := leader.Ends(20 * time.Second); err != nil {
 		t.Error(err)
 	}
-	o.becomes(1, []string{`^leader of default/reconcel: no process leads: the last one gave the Lease back \d+s ago$`})
+	o.becomes(1, []string{`^leader of default/reconcel: no process leads: the last leader released the Lease \d+s ago$`})
 	o.onlyRead()
 }
 

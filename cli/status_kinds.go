@@ -133,7 +133,7 @@ func (k *statusKind) names(name string) bool {
 func parseStatusTarget(arg string) (primaryName, error) {
 	kind, name, named := strings.Cut(arg, "/")
 	if kind == "" || named && name == "" || strings.Contains(name, "/") {
-		return primaryName{}, misused("%q names neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
+		return primaryName{}, misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
 	}
 	return primaryName{arg, strings.ToLower(kind), name}, nil
 }

@@ -118,7 +118,7 @@ func (c *liveCluster) leader(ctx context.Context, i installation, now time.Time)
 	}
 	switch {
 	case l.Holder == "":
-		l.State, l.Message = released, "no process leads: the last one gave the Lease back "+ago
+		l.State, l.Message = released, "no process leads: the last leader released the Lease "+ago
 	case l.Renewed == nil || now.Sub(l.Renewed.Time) > time.Duration(seconds)*time.Second:
 		l.State, l.Message = expired, fmt.Sprintf("no process leads: %s last renewed the Lease %s", l.Holder, ago)
 	default:

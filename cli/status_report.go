@@ -188,7 +188,7 @@ func (k *statusKind) options() metav1.ListOptions {
 // A notFoundError says that what was asked for does not exist.
 type notFoundError struct{ target string }
 
-func (e notFoundError) Error() string { return e.target + " is not found" }
+func (e notFoundError) Error() string { return e.target + " not found" }
 
 // missing returns an error about what was asked for and is not there.
 func (k *statusKind) missing(found map[string]bool) error {

@@ -114,7 +114,7 @@ func (r *resourceStatus) conditions(u *unstructured.Unstructured) {
 	switch {
 	case ready == nil:
 		created := u.GetCreationTimestamp()
-		r.is(stateUnknown, reasonNotObserved, "reconcel has written no conditions yet", &created)
+		r.is(stateUnknown, reasonNotObserved, "reconcel has not written conditions yet", &created)
 		return
 	case stalled.isTrue():
 		r.shows(stateStalled, stalled)
@@ -133,7 +133,7 @@ func (r *resourceStatus) conditions(u *unstructured.Unstructured) {
 	}
 	if r.ObservedGeneration = ready.observed; ready.observed > 0 && ready.observed < r.Generation {
 		r.is(stateUnknown, reasonNotObserved,
-			fmt.Sprintf("generation %d is not seen yet; generation %d was %s: %s", r.Generation, ready.observed, r.State, r.Message), changedAt(u))
+			fmt.Sprintf("generation %d is not observed yet; generation %d was %s: %s", r.Generation, ready.observed, r.State, r.Message), changedAt(u))
 	}
 }
 

@@ -70,10 +70,10 @@ func TestStatesOfResources(t *testing.T) {
 		"paused, and nobody has seen it": {"metadata: {annotations: {reconcel.dev/paused: \"yes\"}}\n" + list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "4"), false,
 			"paused Paused - paused by the annotation reconcel.dev/paused"},
 		"Ready of somebody else": {list + conditionEntry("Ready", "False", "Theirs", "hm", 5, "4"), false, "unknown Theirs 5m hm"},
-		"no conditions yet":      {"", false, "unknown NotObserved 60m reconcel has written no conditions yet"},
+		"no conditions yet":      {"", false, "unknown NotObserved 60m reconcel has not written conditions yet"},
 		"a newer generation": {"metadata: {managedFields: [{manager: kubectl, time: \"2030-01-01T11:58:00Z\"}, {manager: reconcel, subresource: status, time: \"2030-01-01T11:59:00Z\"}]}\n" +
 			list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "3"), false,
-			"unknown NotObserved 2m generation 4 is not seen yet; generation 3 was ready: fine"},
+			"unknown NotObserved 2m generation 4 is not observed yet; generation 3 was ready: fine"},
 		"a kind that does not count generations": {list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "0"), false, "ready Reconciled 9m fine"},
 		"held":                                   {deleted + list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "4"), false, "waiting Deleting 30m held by the finalizer reconcel.dev/website"},
 		"held, and it says why": {deleted + list + notReady + conditionEntry("Reconciling", "True", "Finalizing", "the backup", 9, "4"), false,
@@ -82,7 +82,7 @@ func TestStatesOfResources(t *testing.T) {
 		"without conditions":           {"", true, "unreported NoConditions - the kind has no status.conditions: see its Events"},
 		"paused and without any":       {"metadata: {annotations: {reconcel.dev/paused: \"1\"}}\n", true, "paused Paused - paused by the annotation reconcel.dev/paused"},
 		"held and without any":         {deleted, true, "waiting Deleting 30m held by the finalizer reconcel.dev/website"},
-		"conditions that are no list":  {"status: {conditions: x}\n", false, "unknown NotObserved 60m reconcel has written no conditions yet"},
+		"conditions that are no list":  {"status: {conditions: x}\n", false, "unknown NotObserved 60m reconcel has not written conditions yet"},
 		"a condition without its time": {list + "  - {type: Ready, status: \"True\", reason: Reconciled}\n", false, "ready Reconciled - "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,19 +32,19 @@ func (a *app) testCommand() *cobra.Command {
 	f := &testFlags{output: outputFormat{text: "text", allowed: []string{"text", "json"}}}
 	cmd := &cobra.Command{
 		Use:   "test [PATH...]",
-		Short: "Test rules, in a cluster in memory",
-		Long: `Run tests of rules: files that say which objects there are, what happens to
-them, and what the rules make of it. A PATH is a test file, or a folder with
-tests.yaml or *_test.yaml; without one it is the current folder.
+		Short: "Test rules in a simulated cluster",
+		Long: `Run tests of rules. A test file lists the objects in a cluster, what happens to
+them, and what you expect the rules to do. PATH is a test file, or a folder with
+tests.yaml or *_test.yaml; the default is the current folder.
 
-The controller is the one that runs in production, the cluster is in memory, and
-so is the time: a test that waits for an hour does not take one. No cluster or
+The controller is the one of run; the cluster and the clock are simulated in
+memory. A test that waits for an hour takes milliseconds. No cluster and no
 kubeconfig is read.
 
-Every test also finds out whether the controller comes to rest, writes nothing
-when it is restarted, and leaves nothing behind when the resources are deleted.
+Every test also checks that the controller converges, that a restarted controller
+writes nothing, and that no object remains when the resources are deleted.
 
-Exit code: 0 all tests passed, 1 a test failed or a file is wrong, 2 wrong
+Exit code: 0 all tests passed, 1 a test failed or a file is invalid, 2 wrong
 usage, 3 a file cannot be read.`,
 		Example: `  reconcel test examples/foo
   reconcel test -R examples --run 'is deleted' -v`,
@@ -59,9 +59,9 @@ usage, 3 a file cannot be read.`,
 	recursiveFlag(flags, &f.recursive)
 	f.flags(flags, asRun)
 	flags.StringVar(&f.run, "run", "", "run only the cases whose names match this `regexp`")
-	flags.BoolVar(&f.update, "update", false, "write the snapshots instead of comparing with them")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every case, what happened in a step that fails, and the expressions that never ran")
-	flags.BoolVar(&f.coverage, "coverage", false, "name the expressions that never ran")
+	flags.BoolVar(&f.update, "update", false, "write the snapshots instead of comparing them")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every case, the requests and Events of failed steps, and the expressions that never ran")
+	flags.BoolVar(&f.coverage, "coverage", false, "print the expressions that never ran")
 	f.output.flag(flags)
 	return cmd
 }
@@ -143,17 +143,17 @@ func findTests(paths []string, recursive bool) (files []string, err error) {
 	where := search{extensions: []string{".yaml", ".yml"}, recursive: recursive, only: isTest}
 	for _, path := range paths {
 		if path == stdin {
-			return nil, misused("-: tests are not read from stdin, since they name files beside them")
+			return nil, misused("-: tests cannot be read from stdin, because they refer to files beside them")
 		}
 		found, err := where.find(path)
 		_, none := errors.AsType[noFile](err)
 		switch {
 		case none && !recursive:
-			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder; -R looks into those below too", path))
+			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder; -R includes subfolders", path))
 		case none:
-			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder or below", path))
+			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder or its subfolders", path))
 		case err != nil && filepath.Base(path) == "...":
-			return nil, misused("%s: write -R %s for the folders below", path, filepath.Dir(path))
+			return nil, misused("%s: write -R %s to include subfolders", path, filepath.Dir(path))
 		case err != nil:
 			return nil, failed(fmt.Errorf("%s: cannot be read: %w", path, err))
 		}

@@ -58,7 +58,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	ruleFiles, crds := beside(dir, file.Rules, "rules.yaml"), beside(dir, file.CRDs, "crds", "crd.yaml")
 	if len(ruleFiles) == 0 {
 		l.unread = true
-		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: write rules: with the path of the rules", name)
+		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules", name)
 	}
 	defined, err := l.app.crds(search{}, crds)
 	if err != nil {

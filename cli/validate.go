@@ -21,26 +21,25 @@ func (a *app) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate -f RULES...",
 		Short: "Check rules, without a cluster",
-		Long: `Check rules and say for each file how many there are, or else everything that
-is wrong with them, by file, line and column.
+		Long: `Check rules, and print for each file the number of its rules, or all errors with
+file, line and column.
 
-Every expression and every field of a template is held against the schemas of
-the kinds: Kubernetes' own are known, those of custom resources come from their
-CRDs (--crd). A field that may be absent and is read as if it were not is a
-warning, and so is a custom resource without status.conditions, on which reconcel
-cannot report. --strict makes warnings count. -v names the kinds of which nothing
-is known, and prints the conditions that a CRD lacks. No cluster or kubeconfig is
-read.
+Every expression and every field of a template is checked against the schemas of
+the kinds: Kubernetes' own are built in, those of custom resources come from their
+CRDs (--crd). It is a warning if an expression reads a field that may be absent, or
+if a custom resource has no status.conditions for reconcel to report in. --strict
+turns warnings into errors. -v lists the kinds without a schema, and prints the
+conditions that a CRD lacks. No cluster and no kubeconfig is read.
 
-Exit code: 0 all rules are right, 1 some are wrong, 2 wrong usage.`,
+Exit code: 0 all rules are valid, 1 some are invalid, 2 wrong usage.`,
 		Example: `  reconcel validate -f examples/foo/rules.yaml --crd crds/ --strict`,
 		Args:    flagsOnly,
 		RunE:    func(*cobra.Command, []string) error { return a.validate(f) },
 	}
 	flags := cmd.Flags()
 	f.flags(flags, asRun)
-	flags.BoolVar(&f.strict, "strict", false, "fail on warnings")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "say what could not be checked")
+	flags.BoolVar(&f.strict, "strict", false, "turn warnings into errors")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print what could not be checked")
 	return cmd
 }
 

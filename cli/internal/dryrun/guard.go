@@ -21,7 +21,7 @@ type guard struct{ http.RoundTripper }
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	r, dry, err := dryRun(r)
 	if err == nil && !dry && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		err = fmt.Errorf("%s %s is not sent: it is no dry run", r.Method, r.URL.Path)
+		err = fmt.Errorf("%s %s is not sent: it is not a dry run", r.Method, r.URL.Path)
 	}
 	if err != nil {
 		if r.Body != nil {

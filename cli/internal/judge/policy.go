@@ -18,8 +18,8 @@ func (p *judged) privileges() {
 		for _, c := range r.Children {
 			gk := c.GVK.GroupKind()
 			if rules.Privileged(gk) && !slices.Contains(p.policy.AllowedKinds, gk.String()) {
-				p.reject(c.Pos, r, fmt.Sprintf("child %q: a %s gives power over the cluster, which rules alone must not do", c.ID, gk.Kind),
-					"start reconcel with --allow-kind="+gk.String()+" if it is to")
+				p.reject(c.Pos, r, fmt.Sprintf("child %q: %s is a privileged kind, which rules may not render by default", c.ID, gk.Kind),
+					"allow it with --allow-kind="+gk.String()+"")
 			}
 		}
 	})
@@ -35,13 +35,13 @@ func (p *judged) confinement() {
 	p.eachRule(func(r *rules.Rule) {
 		inside := func(what, namespace string, at source.Pos) {
 			if namespace != "" && !slices.Contains(p.policy.Namespaces, namespace) {
-				p.reject(at, r, fmt.Sprintf("%s: namespace %q is not among those that are followed: %s", what, namespace, all), "add it to --namespaced")
+				p.reject(at, r, fmt.Sprintf("%s: namespace %q is not one of those that reconcel watches: %s", what, namespace, all), "add it to --namespaced")
 			}
 		}
 		namespaced := func(what string, gvk runtimeschema.GroupVersionKind, at source.Pos) {
 			if k := p.kinds.Kind(gvk); k != nil && !k.Namespaced {
-				p.reject(at, r, fmt.Sprintf("%s: %s is cluster-scoped, which cannot be followed with --namespaced", what, gvk.Kind),
-					"follow all namespaces, or leave the rule out")
+				p.reject(at, r, fmt.Sprintf("%s: %s is cluster-scoped, which is not possible with --namespaced", what, gvk.Kind),
+					"watch all namespaces, or remove the rule")
 			}
 		}
 		namespaced("for", r.GVK, r.Pos)
@@ -59,7 +59,7 @@ func (p *judged) confinement() {
 		}
 		if !slices.ContainsFunc(p.policy.Namespaces, r.Follows) {
 			p.warnings = append(p.warnings, source.NewError(r.Pos, r.Name,
-				"for.namespaces has none of those that are followed: "+strings.Join(p.policy.Namespaces, ","), "the rule has nothing to do"))
+				"for.namespaces has none of those that reconcel watches: "+strings.Join(p.policy.Namespaces, ","), "the rule has no effect"))
 		}
 	})
 }
