@@ -11,6 +11,7 @@ import (
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
 	"reconcel/engine/discover"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -157,7 +158,7 @@ func (p *primaryDiff) notes() (all []string) {
 // ruleOfManager returns the rule whose patch a field manager writes, or "".
 func (p *primaryDiff) ruleOfManager(manager string) string {
 	for _, r := range p.primary.Rules {
-		if engine.PatchManager(r.Name) == manager {
+		if managedfields.PatchManager(r.Name) == manager {
 			return r.Name
 		}
 	}

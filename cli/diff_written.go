@@ -12,6 +12,7 @@ import (
 
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -69,10 +70,10 @@ func writtenObjects(writes []*dryrun.Write) (all []*written) {
 // managerOf returns the manager of a write to a primary, of which each writes
 // something else. A child has one.
 func managerOf(w *dryrun.Write) string {
-	if strings.HasPrefix(w.Manager, engine.FieldManager+"/") {
+	if strings.HasPrefix(w.Manager, managedfields.Manager+"/") {
 		return w.Manager
 	}
-	return engine.FieldManager
+	return managedfields.Manager
 }
 
 // add adds what was written to one object.
@@ -100,7 +101,7 @@ func (p *primaryDiff) about(w *written) (change, error) {
 	last, u := w.last(), w.object()
 	if last.Resource == p.kind.GVR && last.Namespace == p.self.GetNamespace() && last.Name == p.self.GetName() {
 		switch rule := p.ruleOfManager(last.Manager); {
-		case last.Subresource != "" || last.Manager == engine.StatusManager:
+		case last.Subresource != "" || last.Manager == managedfields.StatusManager:
 			return p.ofSelf(p.rulesWithStatus(), partStatus), nil
 		case rule != "":
 			return p.ofSelf(rule, partPatch), nil

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -197,7 +198,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	err = p.write(ctx, k, d, w, live)
 	if apierrors.IsInvalid(err) {
 		var mended *object
-		if mended, err = p.claim(ctx, k, d, live, err); mended != nil {
+		if mended, err = p.takeOwnership(ctx, k, d, live, err); mended != nil {
 			err = p.write(ctx, k, d, w, mended)
 		}
 	}
@@ -309,15 +310,15 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	id := d.Identity
 	writer := p.engine.writer(d.Child.Rule, p.req, k, id.Namespace)
 	response, err := writer.Patch(ctx, id.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
+		metav1.PatchOptions{FieldManager: managedfields.Manager, Force: &force})
 	if err != nil {
 		return err
 	}
 	p.engine.metrics.writes.WithLabelValues("apply", id.GVK.Kind).Inc()
 	// What is ours is read off the answer to the apply: a later state may show
 	// somebody else's change.
-	applied := ownFields(response.Object, childRole)
-	if response, err = p.dropOrphanedFields(ctx, writer, response); err != nil {
+	applied := managedfields.ChildEntry(response.Object)
+	if response, err = p.releaseOrphanedFields(ctx, writer, response); err != nil {
 		return err
 	}
 	o := newObject(response, childRole)

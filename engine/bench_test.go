@@ -6,16 +6,18 @@ import (
 	"log/slog"
 	"os"
 	"testing"
-	"unique"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -46,7 +48,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
 	e.plan.Store(e.route(newPlan(program, inventory.Orphaned{}, nil)))
 	foo := decodeObject(tb, []byte(convergedFoo))
-	foo.fields = unique.Make(`{"f:status":{"f:availableReplicas":{}}}`)
+	foo.fields = managedfields.NewEntry(`{"f:status":{"f:availableReplicas":{}}}`)
 
 	var r rules.Rendering
 	primary := program.Primaries()[0]
@@ -57,7 +59,11 @@ func converged(tb testing.TB) (*Engine, Request) {
 	}
 	deployment := decodeObject(tb, d.AppendApply(nil, "u2", "11"))
 	deployment.Object["metadata"].(map[string]any)["generation"] = int64(1)
-	deployment.fields = unique.Make(`{}`)
+	fieldsV1, err := fieldpath.SetFromValue(value.NewValueInterface(deployment.Object)).ToJSON()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	deployment.fields = managedfields.NewEntry(string(fieldsV1))
 	var status map[string]any
 	if err := utiljson.Unmarshal([]byte(deploymentStatus), &status); err != nil {
 		tb.Fatal(err)

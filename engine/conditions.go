@@ -1,10 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"reconcel/engine/discover"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -53,7 +55,7 @@ func (p *pass) conditions(list discover.ConditionList, total outcome) []rules.Co
 
 // conditionList turns conditions into the list that is applied. Where the list
 // is one value for the API server, the conditions of others are repeated.
-func (p *pass) conditionList(list discover.ConditionList, conditions []rules.Condition, owned map[string]any, now time.Time) []any {
+func (p *pass) conditionList(list discover.ConditionList, conditions []rules.Condition, owned managedfields.Set, now time.Time) []any {
 	live := liveConditions(p.self.Object)
 	ours := map[string]bool{}
 	result := make([]any, 0, len(conditions))
@@ -84,12 +86,8 @@ func (p *pass) conditionList(list discover.ConditionList, conditions []rules.Con
 }
 
 // ownsCondition reports whether a condition is among our fields of the status.
-func ownsCondition(owned map[string]any, kind string) bool {
-	if !owns(owned, "f:conditions") {
-		return false
-	}
-	entries, _ := owned["f:conditions"].(map[string]any)
-	return len(entries) == 0 || owns(entries, fmt.Sprintf(`k:{"type":%q}`, kind))
+func ownsCondition(owned managedfields.Set, kind string) bool {
+	return owned.Owns(fieldpath.MakePathOrDie("status", "conditions", fieldpath.KeyByFields("type", kind)))
 }
 
 // keptConditions names the conditions of rules that could not be evaluated.
@@ -138,7 +136,7 @@ func liveConditions(object map[string]any) map[string]map[string]any {
 func containsConditions(live, desired map[string]any) bool {
 	have := liveConditions(map[string]any{"status": live})
 	for kind, want := range liveConditions(map[string]any{"status": desired}) {
-		if !contains(have[kind], want) {
+		if !(managedfields.Set{}).Agrees(have[kind], want) {
 			return false
 		}
 	}

@@ -3,10 +3,10 @@ package engine
 import (
 	"encoding/json"
 	"testing"
-	"unique"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -59,7 +59,7 @@ func TestCulprit(t *testing.T) {
 				}
 				u.Object["spec"] = spec
 			}
-			if got := culpritOf(u, desired, unique.Make(before), "default/reconcel").String(); got != test.want {
+			if got := culpritOf(u, desired, managedfields.NewEntry(before), "default/reconcel").String(); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})

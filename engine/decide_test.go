@@ -3,10 +3,10 @@ package engine
 import (
 	"encoding/hex"
 	"testing"
-	"unique"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -32,7 +32,7 @@ func TestDecide(t *testing.T) {
 	keep := func(c *rules.Child) { c.OnChange = rules.Keep }
 	replace := func(c *rules.Child) { c.OnChange = rules.Replace }
 	adopt := func(c *rules.Child) { c.Adopt = true }
-	last := written{uid: "u2", hash: [16]byte{1}, fields: unique.Make(`{"f:spec":{}}`)}
+	last := written{uid: "u2", hash: [16]byte{1}, fields: managedfields.NewEntry(`{"f:spec":{}}`)}
 	for _, c := range []struct {
 		name     string
 		child    func(*rules.Child)
@@ -87,7 +87,7 @@ func TestDecide(t *testing.T) {
 				live = decodeObject(t, []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"default","uid":"u2",`+c.metadata+`}}`))
 				live.fields = last.fields
 				if c.fields != "" {
-					live.fields = unique.Make(c.fields)
+					live.fields = managedfields.NewEntry(c.fields)
 				}
 			}
 			if got := decide(d, live, k); got != c.want {

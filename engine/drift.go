@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -18,7 +19,7 @@ func carries(o *object, d *rules.Desired) bool {
 // drifted reports whether somebody has changed what we own since our last
 // write. Values are not compared, so that nothing fights with defaults.
 func drifted(d *rules.Desired, live *object, w *written) bool {
-	if live.fields == (fields{}) || !carries(live, d) {
+	if live.fields == (managedfields.Entry{}) || !carries(live, d) {
 		return true
 	}
 	if w.uid != live.GetUID() && !recognise(d, live, w) {
@@ -32,11 +33,7 @@ func drifted(d *rules.Desired, live *object, w *written) bool {
 // the entry is what our last write has left.
 func recognise(d *rules.Desired, live *object, w *written) bool {
 	desired, err := d.Object()
-	if err != nil {
-		return false
-	}
-	tree, err := decodeFields(live.fields)
-	if err != nil || !covers(tree, withoutIgnored(d, identifying(desired))) {
+	if err != nil || !live.fields.Set().Covers(withoutIgnored(d, identifying(desired))) {
 		return false
 	}
 	w.uid, w.fields, w.version = live.GetUID(), live.fields, live.GetResourceVersion()

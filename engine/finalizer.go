@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -90,7 +91,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	response, err := p.engine.own(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.MergePatchType, body,
-		metav1.PatchOptions{FieldManager: FieldManager})
+		metav1.PatchOptions{FieldManager: managedfields.Manager})
 	switch {
 	case apierrors.IsNotFound(err):
 		p.gone = true

@@ -21,7 +21,7 @@ import (
 // restored backup, counts for nothing.
 func (o *object) installation() string {
 	s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationInstallation)
-	if s == "" || o.fields == (fields{}) || !strings.Contains(o.fields.Value(), `"f:`+rules.AnnotationInstallation+`"`) {
+	if s == "" || !o.fields.Names(rules.AnnotationInstallation) {
 		return ""
 	}
 	return s

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -163,7 +164,7 @@ func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, er
 			return "another rule also patches it, and that patch is not known yet", nil
 		}
 	}
-	if p.self.patches[PatchManager(rule.Name)] == (fields{}) {
+	if p.self.patches[managedfields.PatchManager(rule.Name)] == (managedfields.Entry{}) {
 		return "", nil
 	}
 	p.patched = true

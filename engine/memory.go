@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -50,7 +51,7 @@ type written struct {
 	identity rules.Identity
 	uid      types.UID
 	hash     [16]byte // of the rendering that was applied
-	fields   fields
+	fields   managedfields.Entry
 	version  string   // resourceVersion of the response
 	object   *object  // the response, until the cache has caught up with it
 	checked  string   // resourceVersion at which a Secret's data was last compared
@@ -67,7 +68,7 @@ type written struct {
 type writtenStatus struct {
 	known   bool
 	digest  [16]byte
-	fields  fields
+	fields  managedfields.Entry
 	version string
 	refusal refusal  // of the last write, unless it was accepted
 	unsaid  refusal  // of what says so

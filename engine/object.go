@@ -2,13 +2,13 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -19,8 +19,8 @@ import (
 // objects of a kind have the same one, and comparing two is comparing pointers.
 type object struct {
 	unstructured.Unstructured
-	fields  fields
-	patches map[string]fields // of a primary: what our patches own of it, by manager
+	fields  managedfields.Entry
+	patches map[string]managedfields.Entry // of a primary: what our patches own of it, by manager
 }
 
 // newObject takes over what the API server sent: it keeps our managedFields
@@ -28,14 +28,11 @@ type object struct {
 // kubectl's copy of the object.
 func newObject(u *unstructured.Unstructured, role role) *object {
 	o := &object{Unstructured: *u}
-	if role != lookupRole {
-		o.fields = ownFields(u.Object, role)
-	}
-	if role == primaryRole {
-		o.patches = patchFields(u.Object)
-	}
-	if role == childRole && orphanedEntry(u) >= 0 {
-		o.fields = fields{} // A mend that is still due, see dropOrphanedFields.
+	switch {
+	case role == primaryRole:
+		o.fields, o.patches = managedfields.StatusEntry(u.Object), managedfields.PatchEntries(u.Object)
+	case role == childRole && !managedfields.HasOrphanedFields(u.Object): // Otherwise releaseOrphanedFields is still due.
+		o.fields = managedfields.ChildEntry(u.Object)
 	}
 	metadata, ok := u.Object["metadata"].(map[string]any)
 	if !ok {
@@ -51,7 +48,7 @@ func newObject(u *unstructured.Unstructured, role role) *object {
 // newOwned is newObject for an object that is only looked at once: what others
 // own of it is kept.
 func newOwned(u *unstructured.Unstructured) *object {
-	return &object{Unstructured: *u, fields: ownFields(u.Object, childRole)}
+	return &object{Unstructured: *u, fields: managedfields.ChildEntry(u.Object)}
 }
 
 // unmarked is what stands for the hash of a rendering that an object does not
@@ -131,7 +128,7 @@ func (o *object) belongsTo(req Request) bool {
 		return false
 	}
 	_, controlled := o.controller()
-	return controlled || o.fields != (fields{}) && strings.Contains(o.fields.Value(), `"f:`+rules.AnnotationOwner+`"`)
+	return controlled || o.fields.Names(rules.AnnotationOwner)
 }
 
 // trackedBy returns the UID of the owner, or "".

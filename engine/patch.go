@@ -12,14 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
 // writtenPatch is our last write of what one rule wants of the primary itself.
 type writtenPatch struct {
-	hash    [16]byte // of the patch; zero: nothing was written, or it was taken back
-	fields  fields   // what we owned then
-	version string   // resourceVersion of the response
+	hash    [16]byte            // of the patch; zero: nothing was written, or it was taken back
+	fields  managedfields.Entry // what we owned then
+	version string              // resourceVersion of the response
 	refusal refusal
 	contest contest // over what it says
 	changes churn   // of what it says
@@ -52,7 +53,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	sum := sha256.Sum256(r.Patch)
 	hash := [16]byte(sum[:16])
 	w := p.memory.patch(r.Rule.Name)
-	own := p.self.patches[PatchManager(r.Rule.Name)]
+	own := p.self.patches[managedfields.PatchManager(r.Rule.Name)]
 	if w.hash == hash && (own == w.fields || older(p.self.GetResourceVersion(), w.version)) {
 		return Unchanged, nil // Nobody has touched what we wrote.
 	}
@@ -60,8 +61,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	if err := utiljson.Unmarshal(r.Patch, &desired); err != nil {
 		return Unchanged, err
 	}
-	tree, err := decodeFields(own)
-	if err == nil && holds(tree, p.self.Object, desired) && !exceeds(tree, desired) {
+	if owned := own.Set(); owned.Agrees(p.self.Object, desired) && !owned.Exceeds(desired) {
 		return Unchanged, nil
 	}
 	body := &rules.Desired{Hash: hash}
@@ -88,7 +88,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 
 // unpatch takes back what a rule has written into the primary.
 func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
-	if len(p.self.patches) == 0 || p.self.patches[PatchManager(rule.Name)] == (fields{}) {
+	if len(p.self.patches) == 0 || p.self.patches[managedfields.PatchManager(rule.Name)] == (managedfields.Entry{}) {
 		return nil
 	}
 	w := p.memory.patch(rule.Name)
@@ -121,7 +121,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	defer cancel()
 	force := true
 	response, err := p.engine.writer(rule, p.req, p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: PatchManager(rule.Name), Force: &force})
+		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return errStale // It is another object now, or none.
@@ -130,7 +130,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	o := newObject(response, primaryRole)
-	*w = writtenPatch{fields: o.patches[PatchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
+	*w = writtenPatch{fields: o.patches[managedfields.PatchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
 	p.patched = true
 	return nil
 }

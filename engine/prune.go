@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -223,7 +224,7 @@ func (p *pass) confirm(ctx context.Context) error {
 // sameIntent reports whether two states of an object differ in nothing but
 // what rules do not follow: metadata other than labels and annotations.
 func sameIntent(a, b *unstructured.Unstructured) bool {
-	return sameValue(intent(a), intent(b))
+	return managedfields.EqualValues(intent(a), intent(b))
 }
 
 func intent(u *unstructured.Unstructured) map[string]any {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +16,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -121,7 +121,7 @@ func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error
 		if o.paused() {
 			s.paused[o.GetUID()] = true
 		}
-		if o.patches[PatchManager(s.rule.Name)] == (fields{}) {
+		if o.patches[managedfields.PatchManager(s.rule.Name)] == (managedfields.Entry{}) {
 			return nil
 		}
 		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
@@ -188,7 +188,7 @@ func (s *removal) owner(o *object) (Request, bool) {
 
 // labelled reports whether the object has its rule's label by our own write.
 func (o *object) labelled() bool {
-	return o.fields != (fields{}) && strings.Contains(o.fields.Value(), `"f:`+rules.LabelRule+`"`)
+	return o.fields.Names(rules.LabelRule)
 }
 
 // bare drops what is not needed to delete the object: there may be many.
@@ -252,7 +252,7 @@ func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *object, rule *rul
 	force := true
 	primary := Request{Kind: k.GVK.GroupKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
 	_, err = e.writer(rule, primary, k, o.GetNamespace()).Patch(ctx, o.GetName(), types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: PatchManager(rule.Name), Force: &force})
+		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return errStale // It is another object now, or none.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -78,7 +79,7 @@ func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	_, err = p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).Patch(ctx, u.GetName(), types.ApplyPatchType, body,
-		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: FieldManager})
+		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: managedfields.Manager})
 	var terminal *terminalError
 	// A webhook that does not support dry runs is a bad request.
 	if said := refused(err); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) {

@@ -15,6 +15,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -74,7 +75,7 @@ func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *object, rule stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	_, err = e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager})
+	_, err = e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: managedfields.Manager})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -102,7 +103,9 @@ func (e *Engine) enqueueLeavers(ctx context.Context, primary *primaryKind) error
 		return primary.watch.trouble()
 	}
 	return e.eachOf(ctx, c.kind, func(o *object) error {
-		patched := func(r *rules.Rule) bool { return o.patches[PatchManager(r.Name)] != fields{} }
+		patched := func(r *rules.Rule) bool {
+			return o.patches[managedfields.PatchManager(r.Name)] != (managedfields.Entry{})
+		}
 		if c.get(o.GetNamespace(), o.GetName()) == nil && (primary.held(o) || slices.ContainsFunc(primary.Rules, patched)) {
 			e.enqueuePrimary(o)
 		}

@@ -15,8 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -67,14 +69,14 @@ func (p *pass) say(ctx context.Context, list discover.ConditionList, total outco
 	if err := refusal.ofBody(p, digest, ""); err != nil {
 		return err
 	}
-	owned := p.ownStatus()
+	owned := p.self.fields.Set()
 	desired, err := p.desiredStatus(list, conditions, owned, now)
 	if err != nil {
 		return err
 	}
 	// What is there already is not written only because there are other rules now,
 	// or a new generation. A cache that is older than our last write does not tell.
-	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired, owned) {
+	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired, owned.Under("status")) {
 		last.is(digest, p.self)
 		return nil
 	}
@@ -166,7 +168,7 @@ func (p *pass) keepsStatus(r *rules.RuleResult) bool {
 }
 
 // desiredStatus returns the whole status that we want to own.
-func (p *pass) desiredStatus(list discover.ConditionList, conditions []rules.Condition, owned map[string]any, now time.Time) (map[string]any, error) {
+func (p *pass) desiredStatus(list discover.ConditionList, conditions []rules.Condition, owned managedfields.Set, now time.Time) (map[string]any, error) {
 	desired := map[string]any{}
 	live, _ := p.self.Object["status"].(map[string]any)
 	for i := range p.rendering.Rules {
@@ -186,7 +188,7 @@ func (p *pass) desiredStatus(list discover.ConditionList, conditions []rules.Con
 			if _, said := desired[key]; said {
 				continue
 			}
-			if value, ok := live[key]; ok && owns(owned, "f:"+key) {
+			if value, ok := live[key]; ok && owned.Owns(fieldpath.MakePathOrDie("status", key)) {
 				desired[key] = value
 			}
 		}
@@ -212,36 +214,16 @@ func merge(dst, src map[string]any) {
 	}
 }
 
-// ownStatus returns the fields of the live status that we own, as far as can be
-// told.
-func (p *pass) ownStatus() map[string]any {
-	tree, err := decodeFields(p.self.fields)
-	if err != nil {
-		return nil
-	}
-	owned, _ := tree["f:status"].(map[string]any)
-	return owned
-}
-
-// owns reports whether a branch is among fields that are owned: one of its own, or
-// within what is owned as a whole.
-func owns(fields map[string]any, branch string) bool {
-	return fields != nil && (len(fields) == 0 || fields[branch] != nil)
-}
-
 // statusMatches compares the live status with the desired one: same values,
 // every field ours, and no field of ours that is no longer wanted.
-func (p *pass) statusMatches(desired, owned map[string]any) bool {
+func (p *pass) statusMatches(desired map[string]any, owned managedfields.Set) bool {
+	if owned.Empty() || len(desired) == 0 {
+		return owned.Empty() && len(desired) == 0
+	}
 	live, _ := p.self.Object["status"].(map[string]any)
-	if len(desired) == 0 {
-		return len(owned) == 0
-	}
-	if len(owned) == 0 || !covers(owned, desired) || exceeds(owned, desired) {
-		return false
-	}
 	rest := maps.Clone(desired)
 	delete(rest, "conditions")
-	return contains(live, rest) && containsConditions(live, desired)
+	return owned.Covers(desired) && !owned.Exceeds(desired) && owned.Agrees(live, rest) && containsConditions(live, desired)
 }
 
 // writeStatus applies the status, and remembers the response.
@@ -252,9 +234,9 @@ func (p *pass) writeStatus(ctx context.Context, list discover.ConditionList, des
 	if p.req.Namespace != "" {
 		metadata["namespace"] = p.req.Namespace
 	}
-	manager, subresources := FieldManager, []string{"status"}
+	manager, subresources := managedfields.Manager, []string{"status"}
 	if !p.cache.kind.Status {
-		manager, subresources = StatusManager, nil
+		manager, subresources = managedfields.StatusManager, nil
 		metadata["uid"] = string(p.req.UID) // Never make the object anew.
 	}
 	if list == discover.AtomicConditions {

@@ -12,6 +12,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -69,7 +70,7 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 		installation: options.Namespace + "/" + options.Name,
 		memories:     memories{of: map[Request]*memory{}},
 		inventory: inventory.New(s.Client, inventory.Options{
-			Namespace: options.Namespace, Installation: options.Name, FieldManager: FieldManager,
+			Namespace: options.Namespace, Installation: options.Name, FieldManager: managedfields.Manager,
 			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval,
 		}),
 	}

@@ -16,6 +16,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -157,7 +158,7 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *objec
 
 // unpatch takes back what a rule has patched into a primary.
 func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *object) error {
-	if o.patches[PatchManager(rule)] == (fields{}) {
+	if o.patches[managedfields.PatchManager(rule)] == (managedfields.Entry{}) {
 		return nil
 	}
 	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())

@@ -1,22 +1,14 @@
-package engine
+package managedfields
 
 import (
-	"encoding/json"
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-func tree(t *testing.T, text string) map[string]any {
-	t.Helper()
-	m := map[string]any{}
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
+func set(text string) Set { return NewEntry(text).Set() }
 
-func value(t *testing.T, text string) any {
+func decode(t *testing.T, text string) any {
 	t.Helper()
 	var v any
 	if err := utiljson.Unmarshal([]byte(text), &v); err != nil {
@@ -43,11 +35,12 @@ func TestCovers(t *testing.T) {
 		{"a key of another value", `{"f:p":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{}}}}`, `{"p":[{"containerPort":81}]}`, false},
 		{"a set", `{"f:s":{"v:\"a\"":{},"v:\"b\"":{}}}`, `{"s":["b","a"]}`, true},
 		{"a set that lacks one", `{"f:s":{"v:\"a\"":{}}}`, `{"s":["b","a"]}`, false},
+		{"nothing of it", `{}`, `{"spec":{"a":1}}`, false},
 		{"a key with a colon", `{"f:labels":{"f:a:b":{}}}`, `{"labels":{"a:b":"x"}}`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := covers(tree(t, c.fields), value(t, c.desired)); got != c.want {
-				t.Errorf("covers = %v", got)
+			if got := set(c.fields).Covers(decode(t, c.desired)); got != c.want {
+				t.Errorf("Covers = %v", got)
 			}
 		})
 	}
@@ -66,14 +59,14 @@ func TestExceeds(t *testing.T) {
 		{"an atomic value", `{"f:a":{}}`, `{"a":{"x":1}}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := exceeds(tree(t, c.fields), value(t, c.desired)); got != c.want {
-				t.Errorf("exceeds = %v", got)
+			if got := set(c.fields).Exceeds(decode(t, c.desired)); got != c.want {
+				t.Errorf("Exceeds = %v", got)
 			}
 		})
 	}
 }
 
-func TestSameValue(t *testing.T) {
+func TestEqualValues(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want bool
@@ -81,14 +74,15 @@ func TestSameValue(t *testing.T) {
 		{`1`, `1`, true}, {`1`, `1.0`, true}, {`1`, `"1"`, false}, {`null`, `null`, true},
 		{`{"a":[1,{"b":null}]}`, `{"a":[1,{"b":null}]}`, true}, {`{"a":1}`, `{"a":1,"b":2}`, false}, {`[1,2]`, `[2,1]`, false},
 		{`true`, `false`, false}, {`{}`, `[]`, false},
+		{`{"a":{"b":1}}`, `{"a":{"b":1,"c":2}}`, false}, {`{"a":{"b":1,"c":2}}`, `{"a":{"b":1}}`, false},
 	} {
-		if got := sameValue(value(t, c.a), value(t, c.b)); got != c.want {
-			t.Errorf("sameValue(%s, %s) = %v", c.a, c.b, got)
+		if got := EqualValues(decode(t, c.a), decode(t, c.b)); got != c.want {
+			t.Errorf("EqualValues(%s, %s) = %v", c.a, c.b, got)
 		}
 	}
 }
 
-func TestHolds(t *testing.T) {
+func TestAgrees(t *testing.T) {
 	for _, c := range []struct {
 		name, fields, live, desired string
 		want                        bool
@@ -107,29 +101,25 @@ func TestHolds(t *testing.T) {
 		{"a set without it", `{"f:a":{"v:\"x\"":{}}}`, `{"a":["y"]}`, `{"a":["x"]}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := holds(tree(t, c.fields), value(t, c.live), value(t, c.desired)); got != c.want {
-				t.Errorf("holds = %v", got)
+			if got := set(c.fields).Agrees(decode(t, c.live), decode(t, c.desired)); got != c.want {
+				t.Errorf("Agrees = %v", got)
 			}
 		})
 	}
 }
 
-func TestPatchesAreKept(t *testing.T) {
-	u := decodeObject(t, []byte(`{"kind":"Widget","metadata":{"name":"one","managedFields":[
-		{"manager":"reconcel","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{}}},
-		{"manager":"reconcel/one","operation":"Apply","fieldsV1":{"f:metadata":{}}},
-		{"manager":"reconcel/one","operation":"Update","fieldsV1":{"f:spec":{}}},
-		{"manager":"reconcel/status","operation":"Apply","fieldsV1":{"f:status":{}}},
-		{"manager":"reconcel/status/patch","operation":"Apply","fieldsV1":{"f:spec":{}}},
-		{"manager":"somebody","operation":"Apply","fieldsV1":{"f:data":{}}}]}}`))
-	o := newObject(&u.Unstructured, primaryRole)
-	if got := o.patches[PatchManager("one")]; len(o.patches) != 2 || got.Value() != `{"f:metadata":{}}` {
-		t.Errorf("%d entries, that of the rule is %v", len(o.patches), got)
-	}
-	if got := o.patches[PatchManager("status")]; got.Value() != `{"f:spec":{}}` {
-		t.Errorf("that of the rule called status is %v", got)
-	}
-	if o.GetManagedFields() != nil {
-		t.Error("managedFields are kept as well")
+func TestWithout(t *testing.T) {
+	for _, c := range []struct{ name, fields, want string }{
+		{"one of several", `{"f:spec":{"f:replicas":{},"f:x":{}}}`, `{"f:spec":{"f:x":{}}}`},
+		{"the only one", `{"f:spec":{"f:replicas":{}},"f:y":{}}`, `{"f:y":{}}`},
+		{"with all below it", `{"f:spec":{"f:replicas":{"f:deep":{}},"f:x":{}}}`, `{"f:spec":{"f:x":{}}}`},
+		{"none", `{"f:spec":{"f:x":{}}}`, `{"f:spec":{"f:x":{}}}`},
+		{"a parent that is owned as a whole", `{"f:spec":{}}`, `{"f:spec":{}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := set(c.fields).Without([][]string{{"spec", "replicas"}}); !got.Equals(set(c.want)) {
+				t.Errorf("got %s", got.fields)
+			}
+		})
 	}
 }

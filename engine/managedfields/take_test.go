@@ -1,4 +1,4 @@
-package engine
+package managedfields
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 const switchedObject = `{"metadata":{"name":"web","resourceVersion":"7","labels":{"a.b/c":"x"}},
@@ -31,9 +33,13 @@ const switchedDesired = `{"metadata":{"name":"web"},"spec":{"strategy":{"type":"
  "plain":[{"name":"p"}],"defaulted":[{"name":"d"}]}}`
 
 func TestFieldsThatAreInTheWay(t *testing.T) {
-	var trees []map[string]any
-	if err := json.Unmarshal([]byte(switchedEntries), &trees); err != nil {
-		t.Fatal(err)
+	var owners []Set
+	for _, tree := range decode(t, switchedEntries).([]any) {
+		owners = append(owners, manager{fieldsV1: tree}.entry().Set())
+	}
+	rejected := RejectedApply{
+		Live:    &unstructured.Unstructured{Object: decode(t, switchedObject).(map[string]any)},
+		Desired: decode(t, switchedDesired).(map[string]any), AcceptedBefore: true,
 	}
 	const volume, container = `k:{"name":"v"}`, `k:{"name":"c"}`
 	for _, c := range []struct {
@@ -58,24 +64,40 @@ func TestFieldsThatAreInTheWay(t *testing.T) {
 		{"no name of a field", "spec[", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &finder{live: value(t, switchedObject), desired: value(t, switchedDesired), trees: trees, rivals: true}
-			if diff := cmp.Diff(c.want, f.find(c.field)); diff != "" {
+			if diff := cmp.Diff(c.want, serialized(t, rejected.obstacles(c.field, owners))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	t.Run("a rendering that was never accepted claims nothing beside it", func(t *testing.T) {
-		f := &finder{live: value(t, switchedObject), desired: value(t, switchedDesired), trees: trees}
-		if found := f.find("spec.containers[0].probe.tcpSocket"); found != nil {
-			t.Errorf("it claims %v", found)
+	t.Run("a rendering that was never accepted takes nothing beside it", func(t *testing.T) {
+		rejected.AcceptedBefore = false
+		if found := rejected.obstacles("spec.containers[0].probe.tcpSocket", owners); found != nil {
+			t.Errorf("it takes %v", found)
 		}
 	})
 }
 
-func TestClaimMovesFields(t *testing.T) {
+// serialized returns paths as they stand in a fieldsV1.
+func serialized(t *testing.T, paths []fieldpath.Path) (all [][]string) {
+	t.Helper()
+	for _, path := range paths {
+		var elements []string
+		for _, e := range path {
+			text, err := fieldpath.SerializePathElement(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			elements = append(elements, text)
+		}
+		all = append(all, elements)
+	}
+	return all
+}
+
+func TestTakeOwnershipMovesFields(t *testing.T) {
 	object := func() *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: value(t, switchedObject).(map[string]any)}
-		entries := value(t, switchedEntries).([]any)
+		u := &unstructured.Unstructured{Object: decode(t, switchedObject).(map[string]any)}
+		entries := decode(t, switchedEntries).([]any)
 		u.Object["metadata"].(map[string]any)["managedFields"] = []any{
 			map[string]any{"manager": "reconcel", "operation": "Apply", "fieldsV1": entries[0]},
 			map[string]any{"manager": "foreign", "operation": "Update", "fieldsV1": entries[1]},
@@ -83,8 +105,8 @@ func TestClaimMovesFields(t *testing.T) {
 		}
 		return u
 	}
-	desired := value(t, switchedDesired).(map[string]any)
-	patch, err := claimPatch(object(), desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true)
+	desired := decode(t, switchedDesired).(map[string]any)
+	patch, err := RejectedApply{object(), desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}.TakeOwnership()
 	if err != nil || patch == nil {
 		t.Fatalf("patch %s, error %v", patch, err)
 	}
@@ -93,47 +115,29 @@ func TestClaimMovesFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries := ops[1]["value"].([]any)
-	own := entries[0].(map[string]any)["fieldsV1"].(map[string]any)
-	foreign := entries[1].(map[string]any)["fieldsV1"].(map[string]any)
-	moved := []string{"f:spec", "f:volumes", `k:{"name":"v"}`, "f:configMap"}
-	if !has(own, moved) || !has(own, []string{"f:spec", "f:strategy", "f:rollingUpdate"}) || has(foreign, moved) ||
-		!has(foreign, []string{"f:spec", "f:volumes", `k:{"name":"other"}`}) || len(entries) != 3 {
+	own, foreign := parseManager(entries[0]).entry().Set(), parseManager(entries[1]).entry().Set()
+	item := func(name string) *value.FieldList { return fieldpath.KeyByFields("name", name) }
+	moved := fieldpath.MakePathOrDie("spec", "volumes", item("v"), "configMap")
+	if !own.hasPath(moved) || !own.Has("spec", "strategy", "rollingUpdate") || foreign.hasPath(moved) ||
+		!foreign.hasPath(fieldpath.MakePathOrDie("spec", "volumes", item("other"))) || len(entries) != 3 {
 		t.Errorf("the patch is %s", patch)
 	}
 	if ops[0]["op"] != "test" || ops[0]["value"] != "7" {
 		t.Errorf("the patch does not hold for one state only: %s", patch)
 	}
 
-	t.Run("what is claimed already is not claimed again", func(t *testing.T) {
+	t.Run("what is taken already is not taken again", func(t *testing.T) {
 		u := object()
 		u.Object["metadata"].(map[string]any)["managedFields"] = entries
-		if again, err := claimPatch(u, desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true); again != nil || err != nil {
+		if again, err := (RejectedApply{u, desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}).TakeOwnership(); again != nil || err != nil {
 			t.Errorf("patch %s, error %v", again, err)
 		}
 	})
 	t.Run("without an entry of ours there is nothing to add to", func(t *testing.T) {
 		u := object()
 		u.SetManagedFields(nil)
-		if patch, err := claimPatch(u, desired, []string{"spec.strategy.rollingUpdate"}, true); patch != nil || err != nil {
+		if patch, err := (RejectedApply{u, desired, []string{"spec.strategy.rollingUpdate"}, true}).TakeOwnership(); patch != nil || err != nil {
 			t.Errorf("patch %s, error %v", patch, err)
 		}
 	})
-}
-
-func TestCut(t *testing.T) {
-	for _, c := range []struct{ name, fields, want string }{
-		{"one of several", `{"f:spec":{"f:replicas":{},"f:x":{}}}`, `{"f:spec":{"f:x":{}}}`},
-		{"the only one", `{"f:spec":{"f:replicas":{}},"f:y":{}}`, `{"f:y":{}}`},
-		{"with all below it", `{"f:spec":{"f:replicas":{"f:deep":{}},"f:x":{}}}`, `{"f:spec":{"f:x":{}}}`},
-		{"none", `{"f:spec":{"f:x":{}}}`, `{"f:spec":{"f:x":{}}}`},
-		{"a parent that is owned as a whole", `{"f:spec":{}}`, `{"f:spec":{}}`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := tree(t, c.fields)
-			cut(got, fieldPath([]string{"spec", "replicas"}))
-			if diff := cmp.Diff(tree(t, c.want), got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
 }

@@ -1,0 +1,153 @@
+package managedfields
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unique"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// The field managers of reconcel.
+const (
+	// Manager writes children, and status where it is a subresource.
+	Manager = "reconcel"
+	// StatusManager writes the status of a kind without the subresource. Such an
+	// object may also be a child of another rule, and an apply removes what the
+	// same manager set before and no longer mentions.
+	StatusManager = "reconcel/status"
+)
+
+// PatchManager returns the manager of what a rule writes into its primary. Each
+// rule has its own, since an apply removes what the same manager set before and
+// no longer mentions.
+func PatchManager(rule string) string {
+	manager := Manager + "/" + rule
+	if manager == StatusManager {
+		return manager + "/patch" // A rule may be called status.
+	}
+	return manager
+}
+
+// An Entry is the interned fieldsV1 of one manager. The zero Entry means that
+// the manager owns nothing.
+//
+// The API server sends the same entry byte for byte in every response and watch
+// event until somebody changes a field of it: whoever changes a field takes it
+// over. So two entries are equal if and only if nobody touched the fields in
+// between.
+type Entry struct {
+	fieldsV1 unique.Handle[string]
+}
+
+// NewEntry returns the Entry of a fieldsV1.
+func NewEntry(fieldsV1 string) Entry { return Entry{unique.Make(fieldsV1)} }
+
+// ChildEntry returns what our applies of a child own.
+func ChildEntry(object map[string]any) Entry { return lastApplied(object, manager.ownsChild) }
+
+// StatusEntry returns what our applies of a primary's status own. A kind that
+// gained the status subresource, or lost it, has two entries; the later one counts.
+func StatusEntry(object map[string]any) Entry { return lastApplied(object, manager.ownsStatus) }
+
+// PatchEntries returns what our patches of a primary own, by manager, or nil if
+// there are none.
+func PatchEntries(object map[string]any) (found map[string]Entry) {
+	for _, e := range entriesOf(object) {
+		m := parseManager(e)
+		if !m.applied || m.subresource != "" || m.name == StatusManager || !strings.HasPrefix(m.name, Manager+"/") {
+			continue
+		}
+		if e := m.entry(); e != (Entry{}) {
+			if found == nil {
+				found = map[string]Entry{}
+			}
+			found[m.name] = e
+		}
+	}
+	return found
+}
+
+func lastApplied(object map[string]any, ours func(manager) bool) Entry {
+	for _, e := range slices.Backward(entriesOf(object)) { // They are in the order of time.
+		if m := parseManager(e); ours(m) {
+			return m.entry()
+		}
+	}
+	return Entry{}
+}
+
+// Names reports whether the entry has a field of this name, at any depth.
+func (e Entry) Names(field string) bool {
+	if e == (Entry{}) {
+		return false
+	}
+	for text := e.fieldsV1.Value(); ; {
+		before, after, found := strings.Cut(text, field)
+		if !found {
+			return false
+		}
+		if strings.HasSuffix(before, `"f:`) && strings.HasPrefix(after, `"`) {
+			return true
+		}
+		text = after
+	}
+}
+
+// Set decodes the entry. One that cannot be read has no fields.
+func (e Entry) Set() Set {
+	set := &fieldpath.Set{}
+	if e == (Entry{}) || set.FromJSON(strings.NewReader(e.fieldsV1.Value())) != nil {
+		return Set{&fieldpath.Set{}}
+	}
+	return Set{set}
+}
+
+// A manager is one entry of metadata.managedFields.
+type manager struct {
+	name        string
+	subresource string
+	time        string
+	applied     bool // by server-side apply, not by an update
+	fieldsV1    any
+}
+
+func (m manager) ownsChild() bool { return m.applied && m.name == Manager && m.subresource == "" }
+
+func (m manager) ownsStatus() bool {
+	return m.applied && (m.name == StatusManager || m.name == Manager && m.subresource == "status")
+}
+
+func (m manager) entry() Entry {
+	// Map keys marshal in order, so equal sets give equal strings.
+	raw, err := json.Marshal(m.fieldsV1)
+	if err != nil {
+		return Entry{}
+	}
+	return NewEntry(string(raw))
+}
+
+// managersOf returns the entries of managedFields, in their order.
+func managersOf(object map[string]any) (all []manager) {
+	for _, e := range entriesOf(object) {
+		all = append(all, parseManager(e))
+	}
+	return all
+}
+
+func entriesOf(object map[string]any) []any {
+	metadata, _ := object["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	return entries
+}
+
+func parseManager(e any) (m manager) {
+	entry, _ := e.(map[string]any)
+	m.name, _ = entry["manager"].(string)
+	m.subresource, _ = entry["subresource"].(string)
+	m.time, _ = entry["time"].(string)
+	m.applied = entry["operation"] == "Apply"
+	m.fieldsV1 = entry["fieldsV1"]
+	return m
+}

@@ -1,0 +1,159 @@
+package managedfields
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// obstacles returns the paths of the live fields that stand in the way of an
+// apply, for a field that the API server names in its answer, such as
+// spec.volumes[0].configMap. It returns none if that cannot be told. It needs no
+// schema: managedFields tells what identifies the items of a list.
+func (r RejectedApply) obstacles(field string, owners []Set) []fieldpath.Path {
+	return r.search(position{live: r.Live.Object, desired: r.Desired, owners: owners}, fieldSegments(field))
+}
+
+// A position is a spot in the live object, with what is desired there and what
+// the managers own there.
+type position struct {
+	live, desired any
+	owners        []Set
+	path          fieldpath.Path
+}
+
+// fieldSegments splits a field's name. Dots separate keys, and brackets hold the
+// index of an item, or a key that may contain dots.
+func fieldSegments(field string) (out []string) {
+	for field != "" {
+		end := strings.IndexAny(field, ".[")
+		switch {
+		case field[0] == '[':
+			key, rest, found := strings.Cut(field[1:], "]")
+			if !found {
+				return nil
+			}
+			out, field = append(out, key), strings.TrimPrefix(rest, ".")
+		case end < 0:
+			return append(out, field)
+		default:
+			out, field = append(out, field[:end]), strings.TrimPrefix(field[end:], ".")
+		}
+	}
+	return out
+}
+
+func (r RejectedApply) search(at position, rest []string) []fieldpath.Path {
+	if len(rest) == 0 {
+		return nil
+	}
+	switch live := at.live.(type) {
+	case map[string]any:
+		name := fieldpath.FieldNameElement(rest[0])
+		have, exists := live[rest[0]]
+		desired, _ := at.desired.(map[string]any)
+		want, wanted := desired[rest[0]]
+		switch {
+		case len(rest) > 1:
+			return r.search(at.below(name, have, want), rest[1:])
+		case exists && !wanted:
+			return []fieldpath.Path{at.child(name)}
+		case !exists && wanted && r.AcceptedBefore:
+			return at.rivals(live, desired)
+		}
+	case []any:
+		return r.searchList(at, live, rest)
+	}
+	return nil
+}
+
+// searchList tries the named item first, and then the others: the index is that
+// of the list which the apply would have made.
+func (r RejectedApply) searchList(at position, live []any, rest []string) []fieldpath.Path {
+	index, err := strconv.Atoi(rest[0])
+	if err != nil || index < 0 {
+		return nil
+	}
+	if index < len(live) {
+		live = append([]any{live[index]}, live...)
+	}
+	list, _ := at.desired.([]any)
+	for _, item := range live {
+		key, found := at.keyOf(item)
+		if !found {
+			continue
+		}
+		i := slices.IndexFunc(list, func(want any) bool { return selects(key, want) })
+		if i < 0 {
+			continue // The rendering does not have the item.
+		}
+		if found := r.search(at.below(key, item, list[i]), rest[1:]); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// below returns the position of an element of this one.
+func (at position) below(e fieldpath.PathElement, live, desired any) position {
+	next := position{live: live, desired: desired, path: at.child(e)}
+	for _, owner := range at.owners {
+		if set, found := owner.at(e); found {
+			next.owners = append(next.owners, set)
+		}
+	}
+	return next
+}
+
+func (at position) child(e fieldpath.PathElement) fieldpath.Path { return append(at.path.Copy(), e) }
+
+// rivals returns the fields that only the live object has. Objects win, as are
+// most fields of which there can be only one; otherwise all that are no lists.
+func (at position) rivals(live, desired map[string]any) []fieldpath.Path {
+	var objects, values []fieldpath.Path
+	for _, name := range slices.Sorted(maps.Keys(live)) {
+		if _, wanted := desired[name]; wanted {
+			continue
+		}
+		path := at.child(fieldpath.FieldNameElement(name))
+		switch live[name].(type) {
+		case map[string]any:
+			objects = append(objects, path)
+		case []any:
+		default:
+			values = append(values, path)
+		}
+	}
+	if len(objects) > 0 {
+		return objects
+	}
+	return values
+}
+
+// keyOf returns the key under which managedFields has an item of a list. A list
+// that nobody owns is taken to be keyed by name.
+func (at position) keyOf(item any) (fieldpath.PathElement, bool) {
+	object, _ := item.(map[string]any)
+	for _, owner := range at.owners {
+		for _, e := range owner.elements() {
+			if e.Key != nil && hasKeys(object, *e.Key) && selects(e, item) {
+				return e, true
+			}
+		}
+	}
+	name, named := object["name"].(string)
+	return fieldpath.KeyElementByFields("name", name), named && len(at.owners) == 0
+}
+
+func hasKeys(object map[string]any, keys value.FieldList) bool {
+	for _, key := range keys {
+		if _, found := object[key.Name]; !found {
+			return false
+		}
+	}
+	return len(keys) > 0
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/engine/discover"
+	"reconcel/engine/managedfields"
+	"reconcel/rules"
+)
+
+// takeOwnership makes us the owner of the fields that made the API server refuse
+// an apply and that the rendering does not have, see managedfields.RejectedApply.
+// It returns the object to try again with, or nil and the error that stands.
+func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desired, live *object, rejection error) (*object, error) {
+	desired, err := d.Object()
+	if err != nil {
+		return nil, rejection
+	}
+	u, err := p.get(ctx, k, d.Identity)
+	if err != nil || u.GetUID() != live.GetUID() || u.GetDeletionTimestamp() != nil {
+		return nil, rejection
+	}
+	patch, err := managedfields.RejectedApply{
+		Live: u, Desired: desired, Causes: causes(rejection), AcceptedBefore: carries(&object{Unstructured: *u}, d),
+	}.TakeOwnership()
+	if patch == nil || err != nil {
+		return nil, rejection
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	patched, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).
+		Patch(ctx, d.Identity.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: managedfields.Manager})
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsConflict(err):
+		return nil, errStale // A test of the patch failed: somebody has written in between.
+	case err != nil:
+		return nil, err
+	}
+	p.engine.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
+	return newObject(patched, childRole), nil
+}
+
+// releaseOrphanedFields removes the managedFields entry of a manager that no
+// longer exists from an object that we have just applied, see
+// managedfields.ReleaseOrphanedFields. Otherwise a field that a rule no longer
+// renders would stay.
+func (p *pass) releaseOrphanedFields(ctx context.Context, writer writer, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	for {
+		patch, err := managedfields.ReleaseOrphanedFields(u)
+		if patch == nil {
+			return u, err
+		}
+		patched, err := writer.Patch(ctx, u.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
+		if err == nil {
+			p.engine.metrics.writes.WithLabelValues("patch", writer.kind.GVK.Kind).Inc()
+			return patched, nil
+		}
+		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
+			return nil, err
+		}
+		// A test of the patch failed: somebody else has written in between. ctx
+		// bounds how often that can happen.
+		if u, err = p.engine.resource(writer.kind, u.GetNamespace()).Get(ctx, u.GetName(), metav1.GetOptions{}); err != nil {
+			return nil, err
+		}
+	}
+}
