@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -19,11 +17,11 @@ const (
 	maxRange = 500
 )
 
-// An environment is what all expressions share: the functions of the language
-// and the implementations of those that need a bound on what they return.
+// An environment is what all expressions share: the functions of the language,
+// and the implementations of those that are guarded.
 type environment struct {
-	env     *cel.Env
-	bounded map[string]*functions.Overload // by overload id and by function name
+	env       *cel.Env
+	overloads map[string]*functions.Overload // of guarded functions, by overload id and by function name
 }
 
 // base is built once in a process. Building takes milliseconds, extending it
@@ -49,8 +47,8 @@ func newEnvironment() (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &environment{env: env, bounded: map[string]*functions.Overload{}}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(bounds)), slices.Collect(maps.Keys(works))) {
+	e := &environment{env: env, overloads: map[string]*functions.Overload{}}
+	for name := range limits {
 		declared := env.Functions()[name]
 		if declared == nil {
 			continue // An operator that is none of the environment's.
@@ -60,7 +58,7 @@ func newEnvironment() (*environment, error) {
 			return nil, err
 		}
 		for _, o := range overloads {
-			e.bounded[o.Operator] = o
+			e.overloads[o.Operator] = o
 		}
 	}
 	return e, nil

@@ -80,7 +80,7 @@ type existingList struct {
 func (e *existingList) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v, ok := frame.ResolveName(e.variable)
 	if !ok {
-		return types.LabelErrNode(e.ID(), fail(ExistingTakes))
+		return types.LabelErrNode(e.ID(), failf(ExistingTakes))
 	}
 	return types.DefaultTypeAdapter.NativeToValue(v)
 }

@@ -33,16 +33,16 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		unary("json.unmarshal", str, dyn, unmarshalJSON),
 		unary("yaml.marshal", dyn, str, marshalYAML),
 		unary("hash.sha256", str, str, func(v ref.Val) ref.Val {
-			sum := sha256.Sum256([]byte(text(v)))
+			sum := sha256.Sum256([]byte(textOf(v)))
 			return types.String(hex.EncodeToString(sum[:]))
 		}),
 		unary("hash.md5", str, str, func(v ref.Val) ref.Val {
-			sum := md5.Sum([]byte(text(v)))
+			sum := md5.Sum([]byte(textOf(v)))
 			return types.String(hex.EncodeToString(sum[:]))
 		}),
 		unary("hash.fnv64a", str, str, func(v ref.Val) ref.Val {
 			h := fnv.New64a()
-			_, _ = h.Write([]byte(text(v))) // A hash's Write never fails.
+			_, _ = h.Write([]byte(textOf(v))) // A hash's Write never fails.
 			return types.String(hex.EncodeToString(h.Sum(nil)))
 		}),
 		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return merge(a, b, shallow) }),
@@ -64,7 +64,7 @@ func binaryFunction(name string, args []*cel.Type, result *cel.Type, f func(a, b
 func marshalJSON(v ref.Val) ref.Val {
 	out, err := appendLimited(v)
 	if err != nil {
-		return fail("json.marshal(): %s", err)
+		return failf("json.marshal(): %s", err)
 	}
 	return types.String(out)
 }
@@ -72,11 +72,11 @@ func marshalJSON(v ref.Val) ref.Val {
 func marshalYAML(v ref.Val) ref.Val {
 	out, err := appendLimited(v)
 	if err != nil {
-		return fail("yaml.marshal(): %s", err)
+		return failf("yaml.marshal(): %s", err)
 	}
 	out, err = yaml.JSONToYAML(out)
 	if err != nil {
-		return fail("yaml.marshal(): the value has no YAML form")
+		return failf("yaml.marshal(): the value has no YAML form")
 	}
 	return types.String(out)
 }
@@ -92,8 +92,8 @@ func appendLimited(v ref.Val) ([]byte, error) {
 // unmarshalJSON keeps whole numbers whole.
 func unmarshalJSON(v ref.Val) ref.Val {
 	var out any
-	if err := utiljson.Unmarshal([]byte(text(v)), &out); err != nil {
-		return fail("json.unmarshal(): the text is not JSON") // The error could quote it.
+	if err := utiljson.Unmarshal([]byte(textOf(v)), &out); err != nil {
+		return failf("json.unmarshal(): the text is not JSON") // The error could quote it.
 	}
 	return types.DefaultTypeAdapter.NativeToValue(out)
 }
@@ -112,7 +112,7 @@ func merge(a, b ref.Val, d depth) ref.Val {
 	left, ok1 := a.(traits.Mapper)
 	right, ok2 := b.(traits.Mapper)
 	if !ok1 || !ok2 {
-		return fail("merge needs two maps")
+		return failf("merge needs two maps")
 	}
 	out := map[ref.Val]ref.Val{}
 	for it := left.Iterator(); it.HasNext() == types.True; {
@@ -153,9 +153,9 @@ const maxRandom = 253
 func randomString(seed, n ref.Val) ref.Val {
 	length, ok := n.(types.Int)
 	if !ok || length < 0 || length > maxRandom {
-		return fail("randomString(): the length must be between 0 and %d", maxRandom)
+		return failf("randomString(): the length must be between 0 and %d", maxRandom)
 	}
-	return types.String(hashed(text(seed), int(length)))
+	return types.String(hashed(textOf(seed), int(length)))
 }
 
 func hashed(seed string, n int) string {
@@ -200,7 +200,7 @@ func shortNameFunction() cel.EnvOption {
 func shortNameOf(v ref.Val) ref.Val {
 	list, ok := v.(traits.Lister)
 	if !ok {
-		return fail("shortName() needs texts")
+		return failf("shortName() needs texts")
 	}
 	var parts []ref.Val
 	for it := list.Iterator(); it.HasNext() == types.True; {
@@ -217,7 +217,7 @@ func shortName(parts []ref.Val) ref.Val {
 	for i, p := range parts {
 		s, ok := p.(types.String)
 		if !ok {
-			return fail("shortName() needs texts")
+			return failf("shortName() needs texts")
 		}
 		texts[i] = string(s)
 	}

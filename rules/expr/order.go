@@ -41,14 +41,14 @@ type sortedRange struct{ interpreter.InterpretableV2 }
 func (s *sortedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v := s.InterpretableV2.Exec(frame)
 	n := 0
-	if container(v) {
-		n = size(v)
+	if isContainer(v) {
+		n = sizeOf(v)
 	}
 	if n > maxLoop {
-		return types.LabelErrNode(s.ID(), fail("a loop runs over at most %d elements", maxLoop))
+		return types.LabelErrNode(s.ID(), failf("a loop runs over at most %d elements", maxLoop))
 	}
-	if tooMuch(frame, n*n/perSquare) {
-		return types.LabelErrNode(s.ID(), muchToDo("the loop"))
+	if exceedsWork(frame, n*n/perSquare) {
+		return types.LabelErrNode(s.ID(), tooMuchWork("the loop"))
 	}
 	if m, ok := v.(traits.Mapper); ok {
 		return sortedMap{m}

@@ -77,8 +77,8 @@ type failure string
 
 func (f failure) Error() string { return string(f) }
 
-// fail returns an error value. Its arguments must not hold data.
-func fail(format string, args ...any) ref.Val {
+// failf returns an error value. Its arguments must not hold data.
+func failf(format string, args ...any) ref.Val {
 	return types.WrapErr(failure(fmt.Sprintf(format, args...)))
 }
 

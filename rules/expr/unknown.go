@@ -98,11 +98,11 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 			if call, ok := a.existing[n.ID()]; ok {
 				return &existingList{n, call.variable}, nil
 			}
-			bounded, err := env.bound(n)
+			guarded, err := env.guard(n)
 			if err != nil {
 				return nil, err
 			}
-			i = bounded
+			i = guarded
 		}
 		if r, ok := a.ranges[i.ID()]; ok && r.chained == known {
 			i = &sortedRange{i}

@@ -1,0 +1,134 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+)
+
+// operands are the arguments of a call, its target first. They are passed by
+// value, so that a guarded call allocates nothing of its own. No guarded
+// function takes more than four.
+type operands [4]ref.Val
+
+// A guardedCall evaluates its arguments, measures the call, and makes it if it
+// stays within its limit.
+type guardedCall struct {
+	interpreter.InterpretableCall
+	args  []interpreter.InterpretableV2
+	limit limit
+	run   func(operands) ref.Val
+}
+
+// guard puts the limit of its function around a call.
+func (e *environment) guard(call interpreter.InterpretableCall) (interpreter.InterpretableV2, error) {
+	l, ok := limits[call.Function()]
+	if !ok {
+		return call, nil
+	}
+	g := &guardedCall{InterpretableCall: call, args: call.Args(), limit: l, run: e.runner(call)}
+	if len(g.args) > len(operands{}) || g.run == nil {
+		return call, nil
+	}
+	if takesPattern(call) {
+		if pattern, ok := g.args[1].(interpreter.InterpretableConst); ok {
+			return g.withPattern(textOf(pattern.Value()))
+		}
+	}
+	return g, nil
+}
+
+// runner returns what makes a call, or nil if nothing is known to.
+func (e *environment) runner(call interpreter.InterpretableCall) func(operands) ref.Val {
+	switch call.Function() {
+	case operators.Add:
+		return add
+	case operators.Equals:
+		return func(a operands) ref.Val { return types.Equal(a[0], a[1]) }
+	case operators.NotEquals:
+		return func(a operands) ref.Val { return types.Bool(types.Equal(a[0], a[1]) != types.True) }
+	}
+	overload := e.overloads[call.OverloadID()]
+	if overload == nil {
+		overload = e.overloads[call.Function()]
+	}
+	if overload == nil {
+		return nil
+	}
+	n := len(call.Args())
+	return func(a operands) ref.Val { return callOverload(overload, a, n) }
+}
+
+func add(a operands) ref.Val {
+	if adder, ok := a[0].(traits.Adder); ok {
+		return adder.Add(a[1])
+	}
+	return noOverload()
+}
+
+// noOverload returns CEL's complaint about the types of arguments. CEL's own
+// value is shared by the whole process, so that no position can be noted on it.
+func noOverload() ref.Val { return types.NewErr("no such overload") }
+
+func callOverload(o *functions.Overload, a operands, n int) ref.Val {
+	switch {
+	case n == 1 && o.Unary != nil:
+		return o.Unary(a[0])
+	case n == 2 && o.Binary != nil:
+		return o.Binary(a[0], a[1])
+	case o.Function != nil:
+		return o.Function(slices.Clone(a[:n])...)
+	}
+	return failf("no such overload")
+}
+
+// Exec treats errors and unknowns among the arguments as every strict function
+// does.
+func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	var a operands
+	var unknown *types.Unknown
+	for i, arg := range c.args {
+		a[i] = arg.Exec(frame)
+		if types.IsError(a[i]) {
+			return a[i]
+		}
+		unknown, _ = types.MaybeMergeUnknowns(a[i], unknown)
+	}
+	if unknown != nil {
+		return unknown
+	}
+	if c.limit.work != nil && exceedsWork(frame, c.limit.work(a)) {
+		return types.LabelErrNode(c.ID(), tooMuchWork(c.label()))
+	}
+	if c.limit.output != nil {
+		if output := c.limit.output(a); output != "" {
+			return types.LabelErrNode(c.ID(), failf("%s would make %s", c.label(), output))
+		}
+	}
+	return types.LabelErrNode(c.ID(), c.run(a))
+}
+
+// Eval is Exec for callers of CEL's older interface.
+func (c *guardedCall) Eval(vars interpreter.Activation) ref.Val {
+	return c.Exec(interpreter.AsFrame(vars))
+}
+
+// label returns what people call the function.
+func (c *guardedCall) label() string {
+	switch name := c.Function(); name {
+	case operators.NotEquals:
+		return "'=='"
+	case sortBy:
+		return "sortBy()"
+	default:
+		if symbol, ok := operators.FindReverse(name); ok && symbol != "" {
+			return "'" + symbol + "'"
+		}
+		return name + "()"
+	}
+}

@@ -1,0 +1,46 @@
+package expr
+
+import (
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"k8s.io/apiserver/pkg/cel/library"
+)
+
+// A meter charges calls that CEL would charge one unit, however much text they
+// copy: those whose types only evaluation shows, and those that are not its own.
+type meter struct{ library library.CostEstimator }
+
+// CallCost returns the cost of a call, or nil for CEL's own judgement.
+func (m *meter) CallCost(function, overloadID string, args []ref.Val, result ref.Val) *uint64 {
+	if cost := m.library.CallCost(function, overloadID, args, result); cost != nil {
+		return cost
+	}
+	cost := uint64(1 + byteLength(result)/10)
+	product := uint64(1)
+	for _, arg := range args {
+		n := uint64(byteLength(arg))
+		if l, ok := arg.(traits.Lister); ok && function == operators.In {
+			n = uint64(sizeOf(l)) * 10
+		}
+		cost += n / 10
+		product *= 1 + n/10
+	}
+	if function == overloads.Matches || function == overloads.Contains {
+		cost = product
+	}
+	if overloadID != "" && cost < 10 {
+		return nil
+	}
+	return &cost
+}
+
+// byteLength is the length of text and bytes.
+func byteLength(v ref.Val) int {
+	if b, ok := v.(types.Bytes); ok {
+		return len(b)
+	}
+	return len(textOf(v))
+}
