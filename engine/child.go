@@ -111,3 +111,15 @@ func waits(at position, what []string) outcome {
 }
 
 func waitsFor(what []string) string { return "waits for " + list(what) }
+
+// readiness says how the live child is doing.
+func readiness(at position, d *rules.Desired) outcome {
+	if d.Readiness == rules.Ready {
+		return outcome{}
+	}
+	object := name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
+	if d.Readiness == rules.Stalled {
+		return at.says(stalled, reasonChildFailed, "%s: %s", object, d.Reason)
+	}
+	return at.says(progressing, reasonProgressing, "%s: %s", object, d.Reason)
+}

@@ -21,6 +21,10 @@ import (
 // means nothing in a copy.
 const finalizedPrefix = "finalized.reconcel.dev/"
 
+// FinalizedPrefix begins the annotation of a primary that says that the entries
+// of finalize of a rule are done. The rest of its key is the rule.
+const FinalizedPrefix = finalizedPrefix
+
 // hold makes sure that the primary carries the rule's finalizer if it needs
 // one, before anything is written that depends on it, and that it does not if
 // it needs none any more.
@@ -49,6 +53,12 @@ func (p *pass) dispensable(r *rules.RuleResult) bool {
 		_, controlled := c.object.controller()
 		return !controlled
 	})
+}
+
+// held reports whether an object carries the finalizer of any rule for its
+// kind.
+func (pk *primaryKind) held(self *object) bool {
+	return slices.ContainsFunc(pk.Rules, self.hasFinalizer)
 }
 
 // finalized reports whether the rule's entries of finalize are done.
@@ -115,4 +125,21 @@ func metadataPatch(o *object, finalizers []string, annotations map[string]any) (
 	return json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "finalizers": finalizers, "annotations": annotations,
 	}})
+}
+
+// dropFinalizer takes the finalizer of a rule, and its mark, off a primary in the
+// state that was read.
+func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *object, rule string) error {
+	rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule) })
+	body, err := metadataPatch(o, rest, map[string]any{finalizedPrefix + rule: nil})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	_, err = e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: managedfields.Manager})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

@@ -12,20 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"reconcel/rules"
 )
-
-// installation returns the installation that applied the object last,
-// namespace/name, or "". A mark that somebody else has written, in a copy or a
-// restored backup, counts for nothing.
-func (o *object) installation() string {
-	s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationInstallation)
-	if s == "" || !o.fields.Names(rules.AnnotationInstallation) {
-		return ""
-	}
-	return s
-}
 
 // elsewhere reports whether the object belongs to an installation that is
 // neither this one nor one of those that it has taken over. Nothing of it is

@@ -137,6 +137,17 @@ func (o *object) trackedBy() types.UID {
 	return owner.UID
 }
 
+// installation returns the installation that applied the object last,
+// namespace/name, or "". A mark that somebody else has written, in a copy or a
+// restored backup, counts for nothing.
+func (o *object) installation() string {
+	s, _, _ := unstructured.NestedString(o.Object, "metadata", "annotations", rules.AnnotationInstallation)
+	if s == "" || !o.fields.Names(rules.AnnotationInstallation) {
+		return ""
+	}
+	return s
+}
+
 // holder describes who has an object, for a message.
 func holder(u *unstructured.Unstructured) string {
 	metadata, _ := u.Object["metadata"].(map[string]any)
@@ -148,4 +159,12 @@ func holder(u *unstructured.Unstructured) string {
 func older(a, b string) bool {
 	c, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && c < 0
+}
+
+// name prints an object as Kind/namespace/name.
+func name(kind, namespace, name string) string {
+	if namespace == "" {
+		return kind + "/" + name
+	}
+	return kind + "/" + namespace + "/" + name
 }

@@ -175,39 +175,3 @@ func (p *pass) classified(err error, at position, said string) outcome {
 	p.fail(err)
 	return became(retrying, reasonRetrying, shorten(said))
 }
-
-// readiness says how the live child is doing.
-func readiness(at position, d *rules.Desired) outcome {
-	if d.Readiness == rules.Ready {
-		return outcome{}
-	}
-	object := name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
-	if d.Readiness == rules.Stalled {
-		return at.says(stalled, reasonChildFailed, "%s: %s", object, d.Reason)
-	}
-	return at.says(progressing, reasonProgressing, "%s: %s", object, d.Reason)
-}
-
-// shorten keeps a message from the API server, which may list many causes,
-// within what is good to read in a condition.
-func shorten(s string) string { return limited(s, 512) }
-
-// mostFailure is within what the API server takes of a condition's message, with
-// room for what is put around it: many fields may fail at once.
-const mostFailure = 30_000
-
-func limited(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
-// list joins the things waited for.
-func list(items []string) string {
-	const most = 5
-	if len(items) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)
-	}
-	return strings.Join(items, ", ")
-}

@@ -135,6 +135,48 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	return nil
 }
 
+// clearPatch takes back what a removed rule has patched into the primary, when
+// it is known what other rules write there.
+func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, err error) {
+	for i := range p.rendering.Rules {
+		if r := &p.rendering.Rules[i]; !r.Leaving && r.Rule.Patches() && (r.Err != nil || r.PatchErr != nil || len(r.PatchWaits) > 0) {
+			return "another rule also patches it, and that patch is not known yet", nil
+		}
+	}
+	if p.self.patches[managedfields.PatchManager(rule.Name)] == (managedfields.Entry{}) {
+		return "", nil
+	}
+	p.patched = true
+	return "", p.engine.takePatchBack(ctx, p.cache.kind, p.self, rule)
+}
+
+// takePatchBack gives up what a removed rule has written into a primary.
+func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *object, rule *rules.Rule) error {
+	metadata := map[string]any{"name": o.GetName(), "uid": o.GetUID()}
+	if k.Namespaced {
+		metadata["namespace"] = o.GetNamespace()
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": k.GVK.GroupVersion().String(), "kind": k.GVK.Kind, "metadata": metadata})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	force := true
+	primary := Request{Kind: k.GVK.GroupKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+	_, err = e.writer(rule, primary, k, o.GetNamespace()).Patch(ctx, o.GetName(), types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+		return errStale // It is another object now, or none.
+	case err != nil:
+		return refused(err)
+	}
+	e.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
+	e.log.Info("reverted the patch of a removed rule", "object", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", rule.Name)
+	return nil
+}
+
 // patch returns what is remembered of a rule's patch; it is added when missing.
 func (m *memory) patch(rule string) *writtenPatch {
 	w := m.patches[rule]

@@ -128,6 +128,19 @@ func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *cached {
 	return nil
 }
 
+// anyCacheOf returns the cache of a kind that a rule renders or has rendered
+// once, or nil.
+func (pk *primaryKind) anyCacheOf(gvk schema.GroupVersionKind) *cached {
+	for _, watches := range pk.byRule {
+		for _, w := range watches {
+			if w.key.gvk == gvk {
+				return w.cached.Load()
+			}
+		}
+	}
+	return nil
+}
+
 // watchesOf returns the watches of the kinds that a rule renders or has
 // rendered.
 func (pk *primaryKind) watchesOf(r *rules.Rule) []*watch { return pk.byRule[r] }
@@ -187,6 +200,21 @@ func (pk *primaryKind) uses(w *watch) bool {
 	}
 	return false
 }
+
+// enter returns the plan that a pass is to follow to its end, and that stays
+// whole until leave is called.
+func (e *Engine) enter() *plan {
+	for {
+		pl := e.plan.Load()
+		pl.passes.Add(1)
+		if e.plan.Load() == pl {
+			return pl
+		}
+		pl.leave() // Another took its place in between, and may have let go of it.
+	}
+}
+
+func (pl *plan) leave() { pl.passes.Add(-1) }
 
 // trouble says why a watch has no cache.
 func (w *watch) trouble() error {

@@ -3,24 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"time"
+	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
-
-// errStale says that the cache was found to be behind. Nothing is wrong: the
-// event that mends it is on its way.
-var errStale = errors.New("the cache is behind the cluster")
-
-const staleRetry = 200 * time.Millisecond
 
 // A cause is why children are removed.
 type cause int
@@ -58,190 +47,54 @@ func (p *pass) prune(ctx context.Context, r *rules.RuleResult, why cause) (faile
 	return failed
 }
 
-// remove deletes one object of a rule that the primary has no more use for.
-func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *object) error {
-	deleted, err := p.take(ctx, rule, k, o, metav1.DeletePropagationBackground)
-	if deleted != nil {
-		p.pruned(k, deleted)
-	}
-	return err
+// A stay is an object that no rule renders and that is not deleted.
+type stay struct {
+	object string // Kind/namespace/name
+	why    string
+	orphan bool // it is kept for good
 }
 
-// take deletes one object of a rule after the primary was read live, so that no
-// stale cache decides. It returns what was deleted, if anything was.
-func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
-	if err := p.confirm(ctx); err != nil {
-		return nil, err
+// staying says why an object of a rule stays that no rule renders: the zero
+// value means that it goes. What the rule orphans is never deleted. What may
+// still be rendered, or has no successor yet, is kept for now.
+func (p *pass) staying(r *rules.RuleResult, o *object, id rules.Identity, why cause) stay {
+	s := stay{object: id.String()}
+	if stays(r.Rule, o) {
+		s.why, s.orphan = "onDelete: orphan", true
+		return s
 	}
-	deleted, err := p.engine.discard(ctx, p.engine.writer(rule, p.req, k, o.GetNamespace()), k, o, p.req, policy)
-	if err != nil {
-		return nil, err
+	if s.why = p.rendering.MayRender(r.Rule, o.child(), id); s.why == "" && why == rendering {
+		s.why = p.awaited(r, o, id)
 	}
-	version := o.GetResourceVersion()
-	if deleted != nil {
-		version = deleted.GetResourceVersion()
-	}
-	p.memory.noteDeletion(o.GetUID(), deletion{identity: o.identity(k.GVK), version: version})
-	return deleted, nil
+	return s
 }
 
-// discard deletes one object that belongs to an owner. All deletes go through
-// here, and whoever calls it has read the owner live: the object is read live
-// first, and the delete holds for exactly the state that was read.
-func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	live, err := e.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
-	if isAbsent(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	now := newObject(live, childRole)
-	if live.GetUID() != o.GetUID() || !now.belongsTo(owner) || now.rule() != o.rule() || now.orphan() != o.orphan() || now.installation() != o.installation() {
-		return nil, errStale
-	}
-	if now.terminating() {
-		return nil, nil
-	}
-	uid, version := live.GetUID(), live.GetResourceVersion()
-	err = by.Delete(ctx, o.GetName(), metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
-		PropagationPolicy: &policy,
-	})
-	switch {
-	case isAbsent(err):
-		return nil, nil
-	case apierrors.IsConflict(err):
-		return nil, errStale // It changed between the read and the delete.
-	case err != nil:
-		return nil, refused(err)
-	}
-	e.metrics.writes.WithLabelValues("delete", k.GVK.Kind).Inc()
-	return live, nil
-}
-
-// An objectKey names an object in all versions of its kind.
-type objectKey struct {
-	kind            schema.GroupKind
-	namespace, name string
-}
-
-// wants reports whether any rule renders the object for this primary, or would
-// if it could, in whichever version of its kind: all versions show the same
-// objects.
-func (p *pass) wants(id rules.Identity) bool {
-	if p.wanted != nil {
-		return p.wanted[keyOf(id)]
-	}
-	if len(p.memory.children) > few {
-		p.wanted = map[objectKey]bool{}
-	}
-	for i := range p.rendering.Rules {
-		for j := range p.rendering.Rules[i].Children {
-			c := &p.rendering.Rules[i].Children[j]
-			switch {
-			case p.wanted != nil:
-				eachWanted(c, func(id rules.Identity) bool {
-					p.wanted[keyOf(id)] = true
-					return true
-				})
-			case wantsObject(c, id):
-				return true
-			}
+// awaited names the child that takes the place of an object and of which nothing
+// exists yet: a failure must never leave less than there was before. That child
+// is the object's own, if its names have changed. Where the rule has no such child
+// any more, it may have been renamed into any of the kind that fails.
+func (p *pass) awaited(r *rules.RuleResult, o *object, id rules.Identity) (why string) {
+	own := slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.ID == o.child() })
+	for i := range r.Children {
+		c := &r.Children[i]
+		if own && c.Child.ID != o.child() || !own && !p.fails(c) || c.Child.Interchangeable() || !c.Renders(id.GVK.GroupKind()) {
+			continue
+		}
+		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child.ID, o.child()) }) {
+			return fmt.Sprintf("child %q may replace it and does not exist yet", c.Child.ID)
 		}
 	}
-	return p.wanted[keyOf(id)]
+	return ""
 }
 
-func keyOf(id rules.Identity) objectKey {
-	return objectKey{id.GVK.GroupKind(), id.Namespace, id.Name}
+// made reports whether an object exists that was made from one of some children.
+func (p *pass) made(id rules.Identity, children ...string) bool {
+	live := p.observed(id).Object
+	return live != nil && slices.Contains(children, (&object{Unstructured: unstructured.Unstructured{Object: live}}).child())
 }
 
-func wantsObject(c *rules.ChildResult, id rules.Identity) bool {
-	found, key := false, keyOf(id)
-	eachWanted(c, func(other rules.Identity) bool {
-		found = keyOf(other) == key
-		return !found
-	})
-	return found
-}
-
-// mostFinished is how many replicas that have ended are kept to be looked at.
-const mostFinished = 5
-
-// eachWanted calls f for every object of a child that is to exist or to be
-// kept, until f says no.
-func eachWanted(c *rules.ChildResult, f func(rules.Identity) bool) {
-	for i := range c.Objects {
-		if d := &c.Objects[i]; d.State != rules.Excluded && !f(d.Identity) {
-			return
-		}
-	}
-	for i := range min(len(c.Finished), mostFinished) {
-		o := object{Unstructured: unstructured.Unstructured{Object: c.Finished[i].Object}}
-		if !f(o.identity(c.Child.GVK)) {
-			return
-		}
-	}
-}
-
-// pruned tells people of a deletion.
-func (p *pass) pruned(k Kind, u *unstructured.Unstructured) {
-	subject := name(k.GVK.Kind, u.GetNamespace(), u.GetName())
-	why := whyUnrendered
-	if !p.matches() {
-		why = whyDeselected
-	}
-	p.engine.told(Deleted, p.req, subject, u.GetLabels()[rules.LabelRule], k, why)
-	p.engine.events.normal(p.self, reasonPruned, "deleted "+subject+", which is no longer rendered")
-}
-
-// confirm makes sure that what this pass was rendered from is the primary as
-// it is now, once for the whole pass.
-func (p *pass) confirm(ctx context.Context) error {
-	if p.confirmed {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	live, err := p.engine.resource(p.cache.kind, p.req.Namespace).Get(ctx, p.req.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return errStale
-	case err != nil:
-		return fmt.Errorf("read %s: %w", p.req, err)
-	case live.GetUID() != p.req.UID, (live.GetDeletionTimestamp() != nil) != p.self.terminating():
-		return errStale
-	case live.GetResourceVersion() != p.self.GetResourceVersion() && !sameIntent(live, &p.self.Unstructured):
-		return errStale
-	}
-	p.confirmed = true
-	return nil
-}
-
-// sameIntent reports whether two states of an object differ in nothing but
-// what rules do not follow: metadata other than labels and annotations.
-func sameIntent(a, b *unstructured.Unstructured) bool {
-	return managedfields.EqualValues(intent(a), intent(b))
-}
-
-func intent(u *unstructured.Unstructured) map[string]any {
-	rest := make(map[string]any, len(u.Object))
-	for key, value := range u.Object {
-		if key != "metadata" {
-			rest[key] = value
-		}
-	}
-	for key, value := range map[string]map[string]string{"labels": u.GetLabels(), "annotations": u.GetAnnotations()} {
-		section := map[string]any{}
-		for k, v := range value {
-			if k != "kubectl.kubernetes.io/last-applied-configuration" {
-				section[k] = v
-			}
-		}
-		rest["metadata."+key] = section
-	}
-	return rest
+// fails reports whether a child could not be rendered or written in this pass.
+func (p *pass) fails(c *rules.ChildResult) bool {
+	return slices.Contains(p.failing, c.Child) ||
+		slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return d.State == rules.Failed })
 }

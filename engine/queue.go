@@ -31,14 +31,6 @@ func (r Request) String() string {
 	return name(r.Kind.Kind, r.Namespace, r.Name)
 }
 
-// name prints an object as Kind/namespace/name.
-func name(kind, namespace, name string) string {
-	if namespace == "" {
-		return kind + "/" + name
-	}
-	return kind + "/" + namespace + "/" + name
-}
-
 // A Result is what the queue should do with a request after it was served.
 type Result struct {
 	RequeueAfter time.Duration // 0: only when something changes

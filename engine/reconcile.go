@@ -158,25 +158,6 @@ func (p *pass) rules(ctx context.Context) outcome {
 	return total
 }
 
-// dismiss forgets a primary of which nothing is left to do and that the watch
-// does not show: its end will not be told.
-func (p *pass) dismiss() {
-	shown := p.cache.get(p.req.Namespace, p.req.Name)
-	if p.err == nil && p.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req) {
-		p.engine.memories.forget(p.req)
-	}
-}
-
-// matches reports whether any rule is for the object.
-func (p *pass) matches() bool {
-	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Leaving && p.self.terminating() {
-			return true
-		}
-	}
-	return false
-}
-
 // rule does what one rule wants, and holds back nothing else when it fails.
 func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if r.Err != nil {
@@ -209,6 +190,25 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	total = worse(total, p.outcomeOf(p.prune(ctx, r, rendering)))
 	p.again(r.Rule.RequeueAfter)
 	return total
+}
+
+// matches reports whether any rule is for the object.
+func (p *pass) matches() bool {
+	for i := range p.rendering.Rules {
+		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Leaving && p.self.terminating() {
+			return true
+		}
+	}
+	return false
+}
+
+// dismiss forgets a primary of which nothing is left to do and that the watch
+// does not show: its end will not be told.
+func (p *pass) dismiss() {
+	shown := p.cache.get(p.req.Namespace, p.req.Name)
+	if p.err == nil && p.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req) {
+		p.engine.memories.forget(p.req)
+	}
 }
 
 // again asks for another look after at most d; 0 asks for none.

@@ -154,18 +154,3 @@ func (e *Engine) retire(ctx context.Context, old *plan) bool {
 func (e *Engine) forgetOthers(pl *plan) {
 	e.memories.forgetKinds(func(gk schema.GroupKind) bool { return pl.primaries[gk] == nil })
 }
-
-// enter returns the plan that a pass is to follow to its end, and that stays
-// whole until leave is called.
-func (e *Engine) enter() *plan {
-	for {
-		pl := e.plan.Load()
-		pl.passes.Add(1)
-		if e.plan.Load() == pl {
-			return pl
-		}
-		pl.leave() // Another took its place in between, and may have let go of it.
-	}
-}
-
-func (pl *plan) leave() { pl.passes.Add(-1) }

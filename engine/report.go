@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -138,31 +136,4 @@ func (p *pass) saysReady(generation int64) bool {
 	c := liveConditions(p.self.Object)[conditionReady]
 	observed, _ := c["observedGeneration"].(int64)
 	return c["status"] == string(metav1.ConditionTrue) && observed == generation
-}
-
-// mostBrief is the length of a condition's message in bytes: kubectl get pads
-// every row to the longest one. The Event and the log have the whole.
-const mostBrief = 160
-
-// brief returns the message for a condition. If it is too long, the rule and the child
-// are left out first: the cause and the remedy must not be cut off for them.
-func (o outcome) brief() string {
-	if whole := brief(o.message()); o.named || len(o.at.prefix())+len(brief(o.text)) <= mostBrief {
-		return whole
-	}
-	return brief(o.text)
-}
-
-// patterns are what the API server adds to the name of a format: an example and
-// the regular expression.
-var patterns = regexp.MustCompile(`\s*\((?:e\.g\. .*?, (?:or .*?, )?)?regex used for validation is '[^']*'\)`)
-
-// brief cuts a message down to what is good to read in a list.
-func brief(s string) string {
-	s = patterns.ReplaceAllString(s, "")
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= mostBrief {
-		return s
-	}
-	return limited(s, mostBrief-len("…"))
 }

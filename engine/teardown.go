@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -144,50 +143,4 @@ func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 		return w.key.gvk.Kind, err.Error()
 	}
 	return "", ""
-}
-
-// held reports whether an object carries the finalizer of any rule for its
-// kind.
-func (pk *primaryKind) held(self *object) bool {
-	return slices.ContainsFunc(pk.Rules, self.hasFinalizer)
-}
-
-// clearAfter deletes what a primary that is known to be gone has left and no
-// owner reference gives to the garbage collector.
-func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Request) error {
-	var errs []error
-	verdict := primary.verdict.Load()
-	for rule, watches := range primary.byRule {
-		if verdict.refuses(rule) {
-			continue
-		}
-		for _, w := range watches {
-			c := w.cached.Load()
-			if c == nil {
-				continue
-			}
-			for _, item := range c.ownedBy(req) {
-				if e.elsewhere(item.(*object), verdict.ownersOf(rule.Name)) {
-					continue
-				}
-				errs = append(errs, e.clearOne(ctx, c.kind, rule, item.(*object), req))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *object, gone Request) error {
-	if _, controlled := o.controller(); controlled || o.rule() != rule.Name || o.terminating() || stays(rule, o) {
-		return nil
-	}
-	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
-	deleted, err := e.discard(ctx, e.writer(rule, gone, k, o.GetNamespace()), k, o, gone, metav1.DeletePropagationBackground)
-	if err != nil {
-		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
-	}
-	if deleted != nil {
-		e.told(Deleted, gone, subject, rule.Name, k, whyEnded)
-	}
-	return nil
 }

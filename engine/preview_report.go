@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"reconcel/rules"
 )
 
@@ -31,17 +28,6 @@ type Finding struct {
 	Action  Action
 	Message string
 }
-
-// IsRejection reports whether an error says that the API server rejects a write:
-// sending the same again cannot help while the cluster stays as it is.
-func IsRejection(err error) bool {
-	_, terminal := errors.AsType[*terminalError](refused(err))
-	return terminal || namespaceEnds(err) || apierrors.IsNotFound(err) // Its namespace is missing.
-}
-
-// Discreet takes the message out of an API server's answer about a Secret, which
-// may quote it. The fields that it names are kept.
-func Discreet(gk schema.GroupKind, err error) error { return discreet(gk, err) }
 
 // findings collects what is found in a pass. A nil one collects nothing.
 type findings struct {
@@ -178,7 +164,3 @@ func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
 	}
 	return found
 }
-
-// FinalizedPrefix begins the annotation of a primary that says that the entries
-// of finalize of a rule are done. The rest of its key is the rule.
-const FinalizedPrefix = finalizedPrefix

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"time"
 
 	"reconcel/engine/inventory"
 	"reconcel/rules"
@@ -45,9 +44,6 @@ type refusedRule struct {
 	key     string // the same as long as the situation is
 	message string
 }
-
-// recheckEvery is how often refused rules are checked again.
-const recheckEvery = 10 * time.Second
 
 // refuses reports whether nothing is done for a rule.
 func (v *verdict) refuses(r *rules.Rule) bool {

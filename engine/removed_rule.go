@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -235,31 +233,4 @@ func (s *removal) delete(ctx context.Context, k Kind, o *object, owner Request) 
 		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.Name)
 	}
 	return err
-}
-
-// takePatchBack gives up what a removed rule has written into a primary.
-func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *object, rule *rules.Rule) error {
-	metadata := map[string]any{"name": o.GetName(), "uid": o.GetUID()}
-	if k.Namespaced {
-		metadata["namespace"] = o.GetNamespace()
-	}
-	body, err := json.Marshal(map[string]any{"apiVersion": k.GVK.GroupVersion().String(), "kind": k.GVK.Kind, "metadata": metadata})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	force := true
-	primary := Request{Kind: k.GVK.GroupKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
-	_, err = e.writer(rule, primary, k, o.GetNamespace()).Patch(ctx, o.GetName(), types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
-	switch {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return errStale // It is another object now, or none.
-	case err != nil:
-		return refused(err)
-	}
-	e.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
-	e.log.Info("reverted the patch of a removed rule", "object", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", rule.Name)
-	return nil
 }

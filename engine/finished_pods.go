@@ -75,3 +75,6 @@ func finishedAt(pod map[string]any) (at time.Time) {
 	}
 	return at
 }
+
+// mostFinished is how many replicas that have ended are kept to be looked at.
+const mostFinished = 5

@@ -3,16 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -127,19 +124,6 @@ func (p *pass) clearLeftover(ctx context.Context, l *leftover) (why string, err 
 // alone because it exists.
 const keptByAnother = "another rule keeps it as it is"
 
-// keptOrWanted reports whether a rule leaves an object alone, or renders it.
-func (p *pass) keptOrWanted(id rules.Identity) (kept, wanted bool) {
-	if !p.wants(id) {
-		return false, false
-	}
-	for i := range p.rendering.Rules {
-		if slices.ContainsFunc(p.rendering.Rules[i].Children, func(c rules.ChildResult) bool { return keeps(c.Child) && wantsObject(&c, id) }) {
-			return true, true
-		}
-	}
-	return false, true
-}
-
 // incomplete reports whether a rule makes interchangeable objects of a kind from a
 // child of this id, and not all of them are there yet, or known. Then one that it
 // does not take over must not go before another one is in its place.
@@ -154,38 +138,4 @@ func (p *pass) incomplete(child string, gk schema.GroupKind) bool {
 		}
 	}
 	return false
-}
-
-// clearPatch takes back what a removed rule has patched into the primary, when
-// it is known what other rules write there.
-func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, err error) {
-	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; !r.Leaving && r.Rule.Patches() && (r.Err != nil || r.PatchErr != nil || len(r.PatchWaits) > 0) {
-			return "another rule also patches it, and that patch is not known yet", nil
-		}
-	}
-	if p.self.patches[managedfields.PatchManager(rule.Name)] == (managedfields.Entry{}) {
-		return "", nil
-	}
-	p.patched = true
-	return "", p.engine.takePatchBack(ctx, p.cache.kind, p.self, rule)
-}
-
-// clearLeftoversAfter deletes what removed rules have left of a primary that is
-// known to be gone.
-func (e *Engine) clearLeftoversAfter(ctx context.Context, primary *primaryKind, gone Request) error {
-	var errs []error
-	for _, l := range primary.leftovers.list(gone) {
-		var why string
-		if l.object != nil {
-			by := e.writer(l.rule, gone, l.kind, l.object.GetNamespace())
-			_, err := e.discard(ctx, by, l.kind, l.object, gone, metav1.DeletePropagationBackground)
-			if err != nil && !errors.Is(err, errStale) {
-				why = err.Error()
-				errs = append(errs, fmt.Errorf("%s is gone: delete the orphaned objects of rule %q: %w", gone, l.rule.Name, err))
-			}
-		}
-		primary.leftovers.note(gone, l, why)
-	}
-	return errors.Join(errs...)
 }

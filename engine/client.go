@@ -3,17 +3,16 @@ package engine
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/transport"
 
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -31,6 +30,10 @@ type readOnly interface {
 type deleter interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error
 }
+
+// writeTimeout bounds one request, so that a worker is never held up for
+// longer, and so that no write of a process outlives it by more.
+const writeTimeout = 10 * time.Second
 
 // resource returns what reads one kind in a namespace.
 func (e *Engine) resource(k Kind, namespace string) readOnly { return e.own(k, namespace) }
@@ -107,58 +110,37 @@ func (w writer) explain(account *rules.Account, err error) error {
 	return fmt.Errorf("as ServiceAccount %s: %w", account, said)
 }
 
-// accountKey is under what a context holds the rules.Account as which requests
-// are made.
-type accountKey struct{}
-
-// impersonating makes clients of a configuration act as the account that a
-// request's context holds. All accounts share the connections of the client.
-func impersonating(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return asAccount{next} })
-	return config
-}
-
-// asAccount is a way to the API server on which requests are made as the account
-// in their context.
-type asAccount struct{ http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper. It names no groups: the API server then
-// gives an account those that it has (system:serviceaccounts, that of its namespace,
-// system:authenticated), and asks for no permission to act as a group.
-func (a asAccount) RoundTrip(r *http.Request) (*http.Response, error) {
-	value := r.Context().Value(accountKey{})
-	if value == nil {
-		return a.RoundTripper.RoundTrip(r)
-	}
-	account, _ := value.(rules.Account)
-	account, err := account.In("")
-	if err == nil {
-		err = impersonates(r.Header)
-	}
+// apply sends one body and remembers the response.
+func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	force := true
+	id := d.Identity
+	writer := p.engine.writer(d.Child.Rule, p.req, k, id.Namespace)
+	response, err := writer.Patch(ctx, id.Name, types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: managedfields.Manager, Force: &force})
 	if err != nil {
-		if r.Body != nil {
-			_ = r.Body.Close()
-		}
-		return nil, err
+		return err
 	}
-	r = r.Clone(r.Context())
-	r.Header.Set(transport.ImpersonateUserHeader, account.User())
-	return a.RoundTripper.RoundTrip(r)
-}
-
-// impersonates returns an error if a request is made as somebody else already.
-// To put an account in their place would be to act with rights that they do not
-// have.
-func impersonates(header http.Header) error {
-	for name := range header {
-		if strings.HasPrefix(name, "Impersonate-") {
-			return fmt.Errorf("the client configuration already impersonates %q, so serviceAccountName cannot be used",
-				header.Get(transport.ImpersonateUserHeader))
-		}
+	p.engine.metrics.writes.WithLabelValues("apply", id.GVK.Kind).Inc()
+	// What is ours is read off the answer to the apply: a later state may show
+	// somebody else's change.
+	applied := managedfields.ChildEntry(response.Object)
+	if response, err = p.releaseOrphanedFields(ctx, writer, response); err != nil {
+		return err
 	}
+	o := newObject(response, childRole)
+	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, contest: w.contest, churn: w.churn}
 	return nil
 }
 
-// WrappedRoundTripper lets client-go see what is below.
-func (a asAccount) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }
+// get reads the object under a child's name.
+func (p *pass) get(ctx context.Context, k Kind, id rules.Identity) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	u, err := p.engine.resource(k, id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", id.String(), err)
+	}
+	return u, nil
+}

@@ -77,6 +77,3 @@ func (p *pass) denied(err *terminalError, since *time.Time, now time.Time) *term
 	}
 	return err
 }
-
-// deniedRetry is how long until a write that was denied is sent again at first.
-const deniedRetry = 4 * time.Second

@@ -65,6 +65,35 @@ func (t *tally) note(d *rules.Desired, became step, err error) {
 	t.add(o)
 }
 
+// replace replaces as many objects as the child can spare. An
+// object that is not available costs nothing.
+func (t *tally) replace(ctx context.Context) {
+	if len(t.replaced) == 0 {
+		return
+	}
+	spare := t.child.MaxUnavailable
+	for i := range t.child.Objects {
+		if d := &t.child.Objects[i]; d.State == rules.Rendered && !d.Available {
+			spare--
+		}
+	}
+	var rest []*rules.Desired
+	for _, d := range t.replaced {
+		if d.Available {
+			if spare <= 0 {
+				rest = append(rest, d)
+				continue
+			}
+			spare--
+		}
+		became, err := t.pass.replace(ctx, d)
+		t.note(d, became, err)
+	}
+	for _, d := range rest {
+		t.add(t.pass.became(t.rule, d, skip(forReplacement), nil))
+	}
+}
+
 // summary is what people see of the child: while its objects are on their way
 // their number says more than any one of them.
 func (t *tally) summary() outcome {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"reconcel/rules"
@@ -145,10 +144,4 @@ func (b *brake) note(d *rules.Desired, became step, err error) {
 
 func (b *brake) stops(d *rules.Desired) bool {
 	return b.all || slices.Contains(b.namespaces, d.Identity.Namespace)
-}
-
-// namespaceEnds reports whether the API server refuses new objects since the
-// namespace is being deleted.
-func namespaceEnds(err error) bool {
-	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

@@ -237,3 +237,6 @@ func (pl *plan) askCheck() {
 	default: // It was asked already.
 	}
 }
+
+// recheckEvery is how often refused rules are checked again.
+const recheckEvery = 10 * time.Second

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"hash/maphash"
 	"time"
 
@@ -69,36 +68,4 @@ func marksOf(o *object) (sum uint64) {
 		}
 	}
 	return sum
-}
-
-// did logs what was done to an object.
-func (p *pass) did(what Action, d *rules.Desired, why string) {
-	id := d.Identity
-	p.engine.activity.tell(p.engine.clock.Now(), deed{
-		what: string(what), object: p.req.String(), child: id.String(),
-		rule: d.Child.Rule.Name, kind: id.GVK.Kind, why: why,
-	})
-}
-
-// told logs what was done to an object that is known by its name alone.
-func (e *Engine) told(what Action, primary Request, child, rule string, k Kind, why string) {
-	e.activity.tell(e.clock.Now(), deed{what: string(what), object: primary.String(), child: child, rule: rule, kind: k.GVK.Kind, why: why})
-}
-
-// whyMissing says why an object is created.
-func (p *pass) whyMissing(w *written) string {
-	switch {
-	case w.replaced:
-		return whyReplaced
-	case w.uid != "":
-		return whyGone
-	}
-	return p.why
-}
-
-// repaired tells people that somebody else's change was undone.
-func (p *pass) repaired(d *rules.Desired, by culprit) {
-	id := d.Identity
-	p.did(Configured, d, "drift: "+by.String())
-	p.engine.events.normal(p.self, reasonRepaired, fmt.Sprintf("restored %s: %s", id, by))
 }

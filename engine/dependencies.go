@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math/rand/v2"
-	"time"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -53,11 +52,6 @@ func inCluster(config *rest.Config, options Options) (Surroundings, *broadcaster
 		Client: client, Kinds: discover.NewKinds(d), Events: b, Clock: clock.RealClock{},
 		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
 	}, b, nil
-}
-
-// jitter spreads a delay by 20 % in both directions.
-func jitter(d time.Duration, random func() float64) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*random()))
 }
 
 // newEngine makes an engine of which nothing runs yet.

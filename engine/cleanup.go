@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,13 @@ import (
 
 // houseInterval is how often the inventory is cleared of kinds.
 const houseInterval = 5 * time.Second
+
+// What rules have left on primaries that no watch shows: because the rule is
+// not loaded any more, or because the primary stopped to bear the watch's
+// selector while no process was running.
+
+// sweepInterval is how long until what failed is tried again.
+const sweepInterval = 10 * time.Second
 
 // keepHouse does what there is to do beside the passes, until ctx ends or the
 // plan is not followed any more.
@@ -91,4 +99,19 @@ func (e *Engine) tellKept(kept []inventory.KeptRule) {
 			"rule", k.Name, "kind", k.Kind, "source", k.Source,
 			"hint", "add the file of the rule; or to remove the rule start with --confirm-removal="+k.Name+"; a second installation needs another --name")
 	}
+}
+
+// untilDone tries something until it succeeds or ctx ends.
+func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Context) error) {
+	_ = wait.PollUntilContextCancel(ctx, sweepInterval, true, func(ctx context.Context) (bool, error) {
+		err := try(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.Is(err, errStarting):
+			e.log.Debug("background task failed, will retry", "task", what, "error", err)
+		default:
+			e.log.Warn("background task failed, will retry", "task", what, "error", err)
+		}
+		return err == nil, nil
+	})
 }

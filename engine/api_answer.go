@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
+)
+
+// isAbsent reports whether an object does not exist. The API server says as
+// much of a whole kind that it does not serve, which tells nothing.
+func isAbsent(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+var secrets = schema.GroupKind{Kind: "Secret"}
+
+// Discreet takes the message out of an API server's answer about a Secret, which
+// may quote it. The fields that it names are kept.
+func Discreet(gk schema.GroupKind, err error) error { return discreet(gk, err) }
+
+// discreet takes the message out of an error about a Secret: the API server
+// quotes what it refuses. The fields that it names are kept.
+func discreet(gk schema.GroupKind, err error) error {
+	var status apierrors.APIStatus
+	if gk != secrets || !errors.As(err, &status) {
+		return err
+	}
+	s := status.Status()
+	var fields []string
+	if s.Details != nil {
+		details := *s.Details
+		details.Causes = make([]metav1.StatusCause, 0, len(s.Details.Causes))
+		for _, c := range s.Details.Causes {
+			fields = append(fields, c.Field)
+			details.Causes = append(details.Causes, metav1.StatusCause{Type: c.Type, Field: c.Field})
+		}
+		s.Details = &details
+	}
+	s.Message = fmt.Sprintf("the API server answered %d %s %v (its message is withheld: it may quote the Secret)", s.Code, s.Reason, fields)
+	return &apierrors.StatusError{ErrStatus: s}
+}
+
+// refused classifies what the API server answered to a write. What comes back
+// unchanged is transient and tried again with backoff.
+//
+// A body that does not fit the schema (wrong type, unknown field, duplicate
+// key) comes back from an apply as 500 without a reason: measured, and as
+// permanent as a 422.
+func refused(err error) error {
+	err = ordered(err)
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err
+	}
+	s := status.Status()
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return err
+	case s.Code == http.StatusForbidden && policyDenial.MatchString(s.Message):
+		return &terminalError{reasonRefused, forbiddenRetry, err}
+	case s.Code == http.StatusForbidden || s.Code == http.StatusUnauthorized:
+		return &terminalError{reasonForbidden, forbiddenRetry, permission(err)}
+	case s.Code == http.StatusUnprocessableEntity, s.Code == http.StatusBadRequest,
+		s.Code == http.StatusRequestEntityTooLarge, s.Code == http.StatusMethodNotAllowed,
+		s.Code == http.StatusInternalServerError && s.Reason == "":
+		return &terminalError{reasonRefused, refusedRetry, err}
+	}
+	return err
+}
+
+// IsRejection reports whether an error says that the API server rejects a write:
+// sending the same again cannot help while the cluster stays as it is.
+func IsRejection(err error) bool {
+	_, terminal := errors.AsType[*terminalError](refused(err))
+	return terminal || namespaceEnds(err) || apierrors.IsNotFound(err) // Its namespace is missing.
+}
+
+// policyDenial matches what the API server says when it answers 403 though nobody lacks
+// a permission: a quota is used up, or admission has decided.
+var policyDenial = regexp.MustCompile(`exceeded quota|admission webhook|ValidatingAdmissionPolicy|violates PodSecurity|maximum .* usage per`)
+
+// lacked matches what the API server says of a permission that is missing.
+var lacked = regexp.MustCompile(`User "([^"]+)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
+
+// permission says first who lacks which permission, and where it is to be had.
+func permission(err error) error {
+	m := lacked.FindStringSubmatch(err.Error())
+	if m == nil || strings.HasPrefix(m[2], "impersonate") {
+		return err
+	}
+	what := m[3]
+	if m[4] != "" {
+		what += "." + m[4]
+	}
+	if m[5] != "" {
+		what += " in namespace " + m[5]
+	}
+	return fmt.Errorf("%s may not %s %s; apply what `reconcel rbac` prints (%w)", m[1], m[2], what, err)
+}
+
+// ordered puts what the API server says into an order: it names causes in any, and
+// the same trouble must have the same words each time.
+func ordered(err error) error {
+	said, ok := err.(*apierrors.StatusError) //nolint:errorlint // What is around it would be lost.
+	if !ok {
+		return err
+	}
+	s := said.ErrStatus
+	if apierrors.IsInvalid(err) && s.Details != nil && len(s.Details.Causes) > 1 {
+		var words []string
+		for _, c := range s.Details.Causes {
+			words = append(words, c.Field+": "+c.Message)
+		}
+		slices.Sort(words)
+		kind := schema.GroupKind{Group: s.Details.Group, Kind: s.Details.Kind}
+		s.Message = fmt.Sprintf("%s %q is invalid: [%s]", kind, s.Details.Name, strings.Join(slices.Compact(words), ", "))
+	} else if lines := strings.Split(s.Message, "\n"); len(lines) > 2 { // A headline, and a line for each.
+		slices.Sort(lines[1:])
+		s.Message = strings.Join(lines, "\n")
+	}
+	return &apierrors.StatusError{ErrStatus: s}
+}
+
+// explained classifies what the API server answered to a change of an object
+// that exists. Where it does not accept one, the fields that it names and what
+// can be done about them come first: its own message may be long.
+func explained(d *rules.Desired, err error, remedy string) error {
+	terminal, ok := errors.AsType[*terminalError](refused(err))
+	if !ok || !apierrors.IsInvalid(err) {
+		return refused(err)
+	}
+	id, what := d.Identity, "the change"
+	if fields := causes(err); len(fields) > 0 {
+		what = "the change of " + list(fields)
+	}
+	return &terminalError{terminal.reason, terminal.retry,
+		fmt.Errorf("%s: the API server rejects %s%s (%w)", id.String(), what, remedy, err)}
+}
+
+// remedy is what the author of the rule can do about a change that an object of
+// ours does not take.
+func remedy(d *rules.Desired) string {
+	if d.Child.OnChange != rules.Apply {
+		return ""
+	}
+	return "; if it is immutable, set onChange: replace"
+}
+
+// causes returns the fields that an answer of the API server names.
+func causes(err error) (fields []string) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	for _, c := range status.Status().Details.Causes {
+		if c.Field != "" && !slices.Contains(fields, c.Field) {
+			fields = append(fields, c.Field)
+		}
+	}
+	slices.Sort(fields)
+	return fields
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/engine/managedfields"
+)
+
+// errStale says that the cache was found to be behind. Nothing is wrong: the
+// event that mends it is on its way.
+var errStale = errors.New("the cache is behind the cluster")
+
+// confirm makes sure that what this pass was rendered from is the primary as
+// it is now, once for the whole pass.
+func (p *pass) confirm(ctx context.Context) error {
+	if p.confirmed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	live, err := p.engine.resource(p.cache.kind, p.req.Namespace).Get(ctx, p.req.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return errStale
+	case err != nil:
+		return fmt.Errorf("read %s: %w", p.req, err)
+	case live.GetUID() != p.req.UID, (live.GetDeletionTimestamp() != nil) != p.self.terminating():
+		return errStale
+	case live.GetResourceVersion() != p.self.GetResourceVersion() && !sameIntent(live, &p.self.Unstructured):
+		return errStale
+	}
+	p.confirmed = true
+	return nil
+}
+
+// sameIntent reports whether two states of an object differ in nothing but
+// what rules do not follow: metadata other than labels and annotations.
+func sameIntent(a, b *unstructured.Unstructured) bool {
+	return managedfields.EqualValues(intent(a), intent(b))
+}
+
+func intent(u *unstructured.Unstructured) map[string]any {
+	rest := make(map[string]any, len(u.Object))
+	for key, value := range u.Object {
+		if key != "metadata" {
+			rest[key] = value
+		}
+	}
+	for key, value := range map[string]map[string]string{"labels": u.GetLabels(), "annotations": u.GetAnnotations()} {
+		section := map[string]any{}
+		for k, v := range value {
+			if k != "kubectl.kubernetes.io/last-applied-configuration" {
+				section[k] = v
+			}
+		}
+		rest["metadata."+key] = section
+	}
+	return rest
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
+)
+
+// remove deletes one object of a rule that the primary has no more use for.
+func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *object) error {
+	deleted, err := p.take(ctx, rule, k, o, metav1.DeletePropagationBackground)
+	if deleted != nil {
+		p.pruned(k, deleted)
+	}
+	return err
+}
+
+// take deletes one object of a rule after the primary was read live, so that no
+// stale cache decides. It returns what was deleted, if anything was.
+func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+	if err := p.confirm(ctx); err != nil {
+		return nil, err
+	}
+	deleted, err := p.engine.discard(ctx, p.engine.writer(rule, p.req, k, o.GetNamespace()), k, o, p.req, policy)
+	if err != nil {
+		return nil, err
+	}
+	version := o.GetResourceVersion()
+	if deleted != nil {
+		version = deleted.GetResourceVersion()
+	}
+	p.memory.noteDeletion(o.GetUID(), deletion{identity: o.identity(k.GVK), version: version})
+	return deleted, nil
+}
+
+// discard deletes one object that belongs to an owner. All deletes go through
+// here, and whoever calls it has read the owner live: the object is read live
+// first, and the delete holds for exactly the state that was read.
+func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	live, err := e.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
+	if isAbsent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := newObject(live, childRole)
+	if live.GetUID() != o.GetUID() || !now.belongsTo(owner) || now.rule() != o.rule() || now.orphan() != o.orphan() || now.installation() != o.installation() {
+		return nil, errStale
+	}
+	if now.terminating() {
+		return nil, nil
+	}
+	uid, version := live.GetUID(), live.GetResourceVersion()
+	err = by.Delete(ctx, o.GetName(), metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
+		PropagationPolicy: &policy,
+	})
+	switch {
+	case isAbsent(err):
+		return nil, nil
+	case apierrors.IsConflict(err):
+		return nil, errStale // It changed between the read and the delete.
+	case err != nil:
+		return nil, refused(err)
+	}
+	e.metrics.writes.WithLabelValues("delete", k.GVK.Kind).Inc()
+	return live, nil
+}
+
+// pruned tells people of a deletion.
+func (p *pass) pruned(k Kind, u *unstructured.Unstructured) {
+	subject := name(k.GVK.Kind, u.GetNamespace(), u.GetName())
+	why := whyUnrendered
+	if !p.matches() {
+		why = whyDeselected
+	}
+	p.engine.told(Deleted, p.req, subject, u.GetLabels()[rules.LabelRule], k, why)
+	p.engine.events.normal(p.self, reasonPruned, "deleted "+subject+", which is no longer rendered")
+}

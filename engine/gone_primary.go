@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"reconcel/rules"
+)
+
+// clearAfter deletes what a primary that is known to be gone has left and no
+// owner reference gives to the garbage collector.
+func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Request) error {
+	var errs []error
+	verdict := primary.verdict.Load()
+	for rule, watches := range primary.byRule {
+		if verdict.refuses(rule) {
+			continue
+		}
+		for _, w := range watches {
+			c := w.cached.Load()
+			if c == nil {
+				continue
+			}
+			for _, item := range c.ownedBy(req) {
+				if e.elsewhere(item.(*object), verdict.ownersOf(rule.Name)) {
+					continue
+				}
+				errs = append(errs, e.clearOne(ctx, c.kind, rule, item.(*object), req))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *object, gone Request) error {
+	if _, controlled := o.controller(); controlled || o.rule() != rule.Name || o.terminating() || stays(rule, o) {
+		return nil
+	}
+	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+	deleted, err := e.discard(ctx, e.writer(rule, gone, k, o.GetNamespace()), k, o, gone, metav1.DeletePropagationBackground)
+	if err != nil {
+		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
+	}
+	if deleted != nil {
+		e.told(Deleted, gone, subject, rule.Name, k, whyEnded)
+	}
+	return nil
+}
+
+// clearLeftoversAfter deletes what removed rules have left of a primary that is
+// known to be gone.
+func (e *Engine) clearLeftoversAfter(ctx context.Context, primary *primaryKind, gone Request) error {
+	var errs []error
+	for _, l := range primary.leftovers.list(gone) {
+		var why string
+		if l.object != nil {
+			by := e.writer(l.rule, gone, l.kind, l.object.GetNamespace())
+			_, err := e.discard(ctx, by, l.kind, l.object, gone, metav1.DeletePropagationBackground)
+			if err != nil && !errors.Is(err, errStale) {
+				why = err.Error()
+				errs = append(errs, fmt.Errorf("%s is gone: delete the orphaned objects of rule %q: %w", gone, l.rule.Name, err))
+			}
+		}
+		primary.leftovers.note(gone, l, why)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// eachOf visits all objects of a kind that are followed.
+func (e *Engine) eachOf(ctx context.Context, k Kind, visit func(*object) error) error {
+	return e.eachListed(ctx, k, metav1.ListOptions{}, primaryRole, visit)
+}
+
+// eachListed visits the objects of a kind that are followed and that a list has.
+// A namespace that may not be read keeps nobody from those in the others.
+func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOptions, role role, visit func(*object) error) error {
+	if err := k.CheckScope(e.options.Namespaces); err != nil {
+		return err
+	}
+	var errs []error
+	for _, namespace := range parts(e.options.Namespaces) {
+		errs = append(errs, e.eachIn(ctx, k, namespace, options, func(u *unstructured.Unstructured) error { return visit(newObject(u, role)) }))
+	}
+	return errors.Join(errs...)
+}
+
+// eachIn visits the objects that a list has in a namespace, or with "" in all of
+// them, page by page.
+func (e *Engine) eachIn(ctx context.Context, k Kind, namespace string, options metav1.ListOptions, visit func(*unstructured.Unstructured) error) error {
+	options.Limit = 500
+	for {
+		list, err := e.resource(k, namespace).List(ctx, options)
+		if err != nil {
+			return fmt.Errorf("list %s: %w", k.GVK.Kind, err)
+		}
+		for i := range list.Items {
+			if err := visit(&list.Items[i]); err != nil {
+				return err
+			}
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
+	"reconcel/rules"
+)
+
+// sweepFinalizers takes the finalizers of removed rules off, for as long as it
+// takes: nobody else would, and the objects could never be deleted. What the
+// rules have made stays.
+func (e *Engine) sweepFinalizers(ctx context.Context, stale []inventory.Finalizer) {
+	e.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) error {
+		for len(stale) > 0 {
+			if err := e.sweepFinalizer(ctx, stale[0]); err != nil {
+				return fmt.Errorf("rule %q, kind %s: %w", stale[0].Rule, stale[0].Kind, err)
+			}
+			if err := e.inventory.RemoveFinalizer(ctx, stale[0]); err != nil {
+				return err
+			}
+			stale = stale[1:]
+		}
+		return nil
+	})
+}
+
+func (e *Engine) sweepFinalizer(ctx context.Context, s inventory.Finalizer) error {
+	k, err := discover.AnyVersion(ctx, e.kinds, s.Primary())
+	if discover.IsNoKind(err) {
+		return nil // Its objects have gone with it.
+	}
+	if err != nil {
+		return err
+	}
+	return e.eachOf(ctx, k, func(o *object) error {
+		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(s.Rule)) {
+			return nil
+		}
+		if err := e.dropFinalizer(ctx, k, o, s.Rule); err != nil {
+			return err
+		}
+		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+		e.log.Info("removed the finalizer of a removed rule", "object", subject, "rule", s.Rule)
+		return nil
+	})
+}

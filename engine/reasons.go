@@ -1,0 +1,37 @@
+package engine
+
+// Reasons of conditions and Events.
+const (
+	reasonReconciled     = "Reconciled"
+	reasonProgressing    = "Progressing"
+	reasonWaiting        = "Waiting"
+	reasonRetrying       = "Retrying"
+	reasonResourceExists = "ErrResourceExists"
+	reasonForbidden      = "Forbidden"
+	reasonRefused        = "Rejected"
+	reasonContested      = "Contested"
+	reasonChildFailed    = "ChildFailed"
+	reasonSynced         = "Synced"
+	reasonRecovered      = "Recovered"
+	reasonRepaired       = "Repaired"
+	reasonKept           = "Kept"
+	reasonOrphaned       = "Orphaned"
+	reasonUndecided      = "Undecided"
+	reasonPruned         = "Pruned"
+	reasonRulesRefused   = "RulesInvalid"
+	reasonRulesMisfit    = "RulesInvalidForCluster"
+	// The objects of a rule belong to another installation.
+	reasonInstallationConflict = "InstallationConflict"
+	reasonRuleRemoved          = "RuleRemoved"
+	reasonReplaced             = "Replaced"
+	reasonAdopted              = "Adopted"
+
+	reasonFinalizing      = "Finalizing"
+	reasonFinalizeTimeout = "FinalizeTimeout"
+	reasonFinalizeSkipped = "FinalizeSkipped"
+	reasonDeleting        = "Deleting"
+	reasonNamespaceEnding = "NamespaceTerminating"
+	reasonPaused          = "Paused"
+	reasonPauseIgnored    = "PauseIgnored"
+	reasonResumed         = "Resumed"
+)
