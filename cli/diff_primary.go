@@ -132,7 +132,7 @@ func (p *primaryDiff) contest(made map[objectRef]string) {
 		}
 		if other, taken := made[c.Object]; taken {
 			*c = change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: engine.Refused,
-				Reason: "is rendered for " + other + " already"}
+				Reason: "is already rendered for " + other}
 			continue
 		}
 		made[c.Object] = refOf(p.self).String()

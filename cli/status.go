@@ -64,31 +64,10 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status [-f RULES...] [KIND[/NAME] ...]",
 		Short: "List the resources that are not ready",
 		Long:  statusText,
-		Example: `List the resources that are not ready, of all kinds that rules are for. The worst
-state comes first, and within a state the longest duration. Ready resources are
-only counted, unless you name them or give --all or --state.
-
-  stalled       nothing changes until the resource, the rules or the cluster change
-  retrying      an error occurred that may be temporary
-  waiting       for something that does not exist yet, or for a deletion
-  progressing   applied, and not ready yet
-  paused        by the annotation reconcel.dev/paused
-  unknown       reconcel has not observed the newest generation
-  unreported    the kind has no status.conditions, and no Event reports a problem
-  ready         the resource and its children are up to date and ready
-
-The kinds are those of the rules (-f). Without -f they come from the inventories of
-the installations in the cluster, so no file is needed. With -f, resources that no
-rule selects are left out. Below the list, status prints other problems: kinds that
-the API server does not serve, rules without resources, the leader, and what you
-may not read.
-
-status lists the resources of all namespaces, unless you give -n. The permissions
-get and list are enough; -w also needs watch. Nothing is written.
-
--o json and -o yaml print {resources, summary, leaders, problems}. Exit code: 0
-nothing is stalled, 1 something is stalled, 2 wrong usage, 3 the rules are invalid,
-the cluster does not answer, or a named resource does not exist.`,
+		Example: `  reconcel status
+  reconcel status -n team-a --state stalled,waiting
+  reconcel status -w foo
+  reconcel status -f examples/foo/rules.yaml -o json foo/example-foo`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.status(f, args) },
 	}
