@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"reconcel/rules"
+	"reconcel/rules/kstatus"
 )
 
 // child brings the objects of one child to where its rule wants them.
@@ -114,11 +115,11 @@ func waitsFor(what []string) string { return "waits for " + list(what) }
 
 // readiness says how the live child is doing.
 func readiness(at position, d *rules.Desired) outcome {
-	if d.Readiness == rules.Ready {
+	if d.Readiness == kstatus.Ready {
 		return outcome{}
 	}
 	object := name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
-	if d.Readiness == rules.Stalled {
+	if d.Readiness == kstatus.Stalled {
 		return at.says(stalled, reasonChildFailed, "%s: %s", object, d.Reason)
 	}
 	return at.says(progressing, reasonProgressing, "%s: %s", object, d.Reason)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reconcel/rules"
+	"reconcel/rules/kstatus"
 )
 
 // A tally sums up what becomes of the objects of one child, if it may have any
@@ -108,7 +109,7 @@ func (t *tally) summary() outcome {
 			continue
 		}
 		of++
-		if d.Readiness == rules.Ready {
+		if d.Readiness == kstatus.Ready {
 			isReady++
 		}
 		if d.Live.Applied == d.HashString() {

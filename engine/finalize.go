@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/rules"
+	"reconcel/rules/kstatus"
 )
 
 // end takes down what a rule has made for a primary that is being deleted, or
@@ -106,7 +107,7 @@ func done(c *rules.ChildResult) bool {
 		return c.State == rules.Excluded
 	}
 	for i := range c.Objects {
-		if d := &c.Objects[i]; d.State != rules.Excluded && d.Readiness != rules.Ready {
+		if d := &c.Objects[i]; d.State != rules.Excluded && d.Readiness != kstatus.Ready {
 			return false
 		}
 	}

@@ -1,6 +1,10 @@
 package rules
 
-import "testing"
+import (
+	"testing"
+
+	"reconcel/rules/kstatus"
+)
 
 func BenchmarkCompileFoo(b *testing.B) {
 	sources := rulesFile(fooRule)
@@ -20,7 +24,7 @@ func BenchmarkRenderFoo(b *testing.B) {
 	in := Input{Self: foo(), Observed: func(Identity) Live { return live }}
 	var out Rendering
 	p.Render(in, &out)
-	if r := out.Rules[0]; r.Err != nil || r.StatusErr != nil || first(&r.Children[0]).Readiness != Ready {
+	if r := out.Rules[0]; r.Err != nil || r.StatusErr != nil || first(&r.Children[0]).Readiness != kstatus.Ready {
 		b.Fatalf("%+v", r)
 	}
 	b.ReportAllocs()

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/kstatus"
 )
 
 // renderChildren decides about each child, in the order in which they depend
@@ -80,7 +81,7 @@ func (c *ChildResult) unready() string {
 	}
 	for i := range c.Objects {
 		d := &c.Objects[i]
-		if d.State == Excluded || d.Readiness == Ready {
+		if d.State == Excluded || d.Readiness == kstatus.Ready {
 			continue
 		}
 		name := d.Child.ID

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/rules/kstatus"
 )
 
 const webAndProxy = `
@@ -285,7 +287,7 @@ func TestCarriesThisRendering(t *testing.T) {
 		t.Fatal(hash)
 	}
 	r := one(t, rule, primary(), cluster{"ConfigMap c": {Object: object{}, Applied: hash}})
-	if first(&r.Children[0]).Readiness != Ready || first(&r.Children[0]).HashString() != hash {
+	if first(&r.Children[0]).Readiness != kstatus.Ready || first(&r.Children[0]).HashString() != hash {
 		t.Errorf("%+v", *first(&r.Children[0]))
 	}
 }

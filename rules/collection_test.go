@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/rules/kstatus"
 )
 
 // itemsRule reads a list in every place that can read one.
@@ -160,11 +162,11 @@ func TestReadinessThatReadsTheListItself(t *testing.T) {
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${n}"}}
 `
 	s := scene{rule: rule, observed: cluster{"ConfigMap a": exists(named("a"))}}
-	if d := &s.render(t).Children[0].Objects[0]; d.Readiness != Progressing || d.Reason != "readyWhen waits for items (1 of 2 exist)" {
+	if d := &s.render(t).Children[0].Objects[0]; d.Readiness != kstatus.Progressing || d.Reason != "readyWhen waits for items (1 of 2 exist)" {
 		t.Errorf("%v %s", d.Readiness, d.Reason)
 	}
 	s.observed["ConfigMap b"] = exists(named("b"))
-	if d := &s.render(t).Children[0].Objects[0]; d.Readiness != Ready {
+	if d := &s.render(t).Children[0].Objects[0]; d.Readiness != kstatus.Ready {
 		t.Errorf("%v %s", d.Readiness, d.Reason)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/kstatus"
 )
 
 // A claim is a child that wants to be an object.
@@ -52,7 +54,7 @@ func (c claim) lose(other claim) {
 		return // It has an error to mend first.
 	}
 	d.State, d.Waits, d.contested = Failed, d.Waits[:0], true
-	d.Readiness, d.Reason = Progressing, cannotRender
+	d.Readiness, d.Reason = kstatus.Progressing, cannotRender
 	d.Err = &Failure{Reason: RuleError, Message: fmt.Sprintf("%s: rule %q: %s: metadata.name: %s of rule %q has the same kind, namespace and name",
 		d.Child.name.pos, c.rule, d.Subject(), other.d.Subject(), other.rule)}
 }

@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 	"testing"
+
+	"reconcel/rules/kstatus"
 )
 
 func TestFoo(t *testing.T) {
@@ -19,7 +21,7 @@ func TestFoo(t *testing.T) {
 	if got := body(t, d); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if d.Readiness != Ready {
+	if d.Readiness != kstatus.Ready {
 		t.Error(d.Reason)
 	}
 	if got := string(r.Status); got != `{"availableReplicas":3}` {

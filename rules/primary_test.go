@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/rules/kstatus"
 )
 
 func TestPatch(t *testing.T) {
@@ -187,7 +189,7 @@ func TestJudgement(t *testing.T) {
     readyWhen: child.status.?succeeded.orValue(0) > 0
     template: {apiVersion: batch/v1, kind: Job, metadata: {name: job}}
 `
-	for status, want := range map[string]Readiness{"failed": Stalled, "succeeded": Ready, "active": Progressing} {
+	for status, want := range map[string]kstatus.Readiness{"failed": kstatus.Stalled, "succeeded": kstatus.Ready, "active": kstatus.Progressing} {
 		live := Live{Object: object{"status": object{status: int64(3)}}, Applied: "an older rendering"}
 		s := scene{rule: rule, observed: cluster{"Job job": live}}
 		r := s.render(t)

@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/kstatus"
 )
 
 // assess says how far the live child is. A child that is not rendered, or that
 // does not carry the rendering yet, is on its way whatever its status says:
 // that status is of something older.
 func (r *run) assess(d *Desired) {
-	d.Readiness = Progressing
+	d.Readiness = kstatus.Progressing
 	live := d.Live.Object
 	switch {
 	case d.State == Excluded:
@@ -27,59 +28,59 @@ func (r *run) assess(d *Desired) {
 		d.Reason = "not updated yet"
 		if d.Child.OnChange == Replace && d.Child.Many() {
 			is, _ := r.judge(d)
-			d.Available = is == Ready
+			d.Available = is == kstatus.Ready
 		}
 	default:
 		d.Readiness, d.Reason = r.judge(d)
-		d.Available = d.Readiness == Ready
+		d.Available = d.Readiness == kstatus.Ready
 	}
 }
 
 // judge says how the live child is doing, whichever rendering it carries.
-func (r *run) judge(d *Desired) (Readiness, string) {
+func (r *run) judge(d *Desired) (kstatus.Readiness, string) {
 	r.child = d.Live.Object
 	defer func() { r.child = nil }()
-	if is, why := r.askFailed(d); is == Stalled {
+	if is, why := r.askFailed(d); is == kstatus.Stalled {
 		return is, why
 	}
 	if d.Child.readyWhen != nil {
 		return r.askReady(d)
 	}
-	return readiness(d.Child.GVK.GroupKind(), d.Live.Object)
+	return kstatus.Judge(d.Child.GVK.GroupKind(), d.Live.Object)
 }
 
 func waitsFor(what []string) string { return "waits for " + strings.Join(what, ", ") }
 
 // askFailed evaluates failWhen. What cannot be told yet has not failed.
-func (r *run) askFailed(d *Desired) (Readiness, string) {
+func (r *run) askFailed(d *Desired) (kstatus.Readiness, string) {
 	if d.Child.failWhen == nil {
-		return Progressing, ""
+		return kstatus.Progressing, ""
 	}
 	yes, res := r.truth(d.Child.failWhen)
 	switch {
 	case res.err != nil:
-		return Stalled, r.failure(d.Subject(), "failWhen", res.err).Message
+		return kstatus.Stalled, r.failure(d.Subject(), "failWhen", res.err).Message
 	case yes:
-		return Stalled, "failWhen is true: " + d.Child.failWhen.Text()
+		return kstatus.Stalled, "failWhen is true: " + d.Child.failWhen.Text()
 	}
-	return Progressing, ""
+	return kstatus.Progressing, ""
 }
 
 const cannotRender = "cannot be rendered"
 
 // askReady evaluates readyWhen. If that fails for an object, it will fail again
 // until something changes.
-func (r *run) askReady(d *Desired) (Readiness, string) {
+func (r *run) askReady(d *Desired) (kstatus.Readiness, string) {
 	yes, res := r.truth(d.Child.readyWhen)
 	switch {
 	case res.err != nil:
-		return Stalled, r.failure(d.Subject(), "readyWhen", res.err).Message
+		return kstatus.Stalled, r.failure(d.Subject(), "readyWhen", res.err).Message
 	case res.unknown != nil:
-		return Progressing, "readyWhen waits for " + strings.Join(expr.Trails(res.unknown), ", ")
+		return kstatus.Progressing, "readyWhen waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 	case yes:
-		return Ready, ""
+		return kstatus.Ready, ""
 	}
-	return Progressing, "readyWhen is false"
+	return kstatus.Progressing, "readyWhen is false"
 }
 
 func deleted(object map[string]any) bool {

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/kstatus"
 )
 
 // An Identity names one object.
@@ -193,7 +195,7 @@ type Desired struct {
 	Live     Live     // what Input.Observed returned for Identity
 	// Readiness of the live child with respect to this rendering. An object
 	// that does not carry this rendering yet is Progressing.
-	Readiness Readiness
+	Readiness kstatus.Readiness
 	Reason    string // why it is not Ready, for people; "" when Ready
 	// Available: the live child is ready, if only with an older rendering. It is
 	// told of an older one only where objects are replaced one after another.
@@ -212,16 +214,6 @@ type Desired struct {
 	ignoring []bool
 	values   []any // of the iterators
 }
-
-// Readiness is what is known of a live child.
-type Readiness int
-
-// The degrees of readiness.
-const (
-	Progressing Readiness = iota
-	Ready
-	Stalled // it failed, and will not get ready by itself
-)
 
 // ConditionStatus is True, False or Unknown, as in metav1.ConditionStatus.
 type ConditionStatus string

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/kstatus"
 )
 
 // Replicas are interchangeable: exactly so many active objects of one template
@@ -115,9 +117,9 @@ func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, 
 			c.Finished = append(c.Finished, live)
 			continue
 		}
-		readiness, _ := readiness(c.Child.GVK.GroupKind(), live.Object)
+		readiness, _ := kstatus.Judge(c.Child.GVK.GroupKind(), live.Object)
 		active = append(active, replica{Live: live, name: id.name,
-			created: created(live.Object), ready: readiness == Ready})
+			created: created(live.Object), ready: readiness == kstatus.Ready})
 	}
 	slices.SortFunc(active, byName)
 	slices.SortFunc(c.Finished, func(a, b Live) int {

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	MaxDepth   = 100    // of maps and lists within one another
+	// MaxDepth is how deep maps and lists may be nested.
+	MaxDepth   = 100
 	maxAliased = 50_000 // nodes that the aliases of a file may stand for
 )
 

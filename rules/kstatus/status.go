@@ -1,8 +1,8 @@
-package rules
+package kstatus
 
 import "fmt"
 
-// A status is a live object, looked at for how it is doing.
+// A status holds the parts of a live object that its readiness depends on.
 type status struct {
 	metadata, specMap, status map[string]any
 	conditions                []map[string]any

@@ -1,10 +1,15 @@
-package rules
+package kstatus
 
 import (
 	"maps"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+type (
+	object = map[string]any
+	list   = []any
 )
 
 func cond(kind, state string) object {
@@ -113,7 +118,7 @@ func TestReadiness(t *testing.T) {
 			if tc.status != nil {
 				o["status"] = tc.status
 			}
-			got, reason := readiness(schema.GroupKind{Group: tc.group, Kind: tc.kind}, o)
+			got, reason := Judge(schema.GroupKind{Group: tc.group, Kind: tc.kind}, o)
 			if got != tc.want || reason != tc.reason {
 				t.Errorf("got %v %q, want %v %q", got, reason, tc.want, tc.reason)
 			}

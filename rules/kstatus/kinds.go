@@ -1,0 +1,52 @@
+package kstatus
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// judges are the kinds that have a judgement of their own.
+var judges = map[schema.GroupKind]func(o status) (Readiness, string){
+	{Group: "apps", Kind: "Deployment"}:                               deploymentReady,
+	{Group: "apps", Kind: "ReplicaSet"}:                               replicaSetReady,
+	{Group: "apps", Kind: "StatefulSet"}:                              statefulSetReady,
+	{Group: "apps", Kind: "DaemonSet"}:                                daemonSetReady,
+	{Group: "batch", Kind: "Job"}:                                     jobReady,
+	{Group: "", Kind: "Pod"}:                                          podReady,
+	{Group: "", Kind: "Service"}:                                      serviceReady,
+	{Group: "", Kind: "PersistentVolumeClaim"}:                        claimReady,
+	{Group: "policy", Kind: "PodDisruptionBudget"}:                    budgetReady,
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: definitionReady,
+}
+
+func serviceReady(o status) (Readiness, string) {
+	if ip, _ := o.specMap["clusterIP"].(string); o.specMap["type"] == "LoadBalancer" && ip == "" {
+		return Progressing, "no address yet"
+	}
+	return Ready, ""
+}
+
+func claimReady(o status) (Readiness, string) {
+	if o.status["phase"] == "Bound" {
+		return Ready, ""
+	}
+	return Progressing, "not bound yet"
+}
+
+func budgetReady(o status) (Readiness, string) {
+	want, ok := o.number(o.status, "desiredHealthy")
+	if !ok {
+		return Progressing, "its controller has not seen it yet"
+	}
+	if n := o.count("currentHealthy"); n < want {
+		return of(n, want, "healthy")
+	}
+	return Ready, ""
+}
+
+func definitionReady(o status) (Readiness, string) {
+	if state, message := o.condition("NamesAccepted"); state == "False" {
+		return Stalled, message
+	}
+	if state, message := o.condition("Established"); state != "True" {
+		return Progressing, message
+	}
+	return Ready, ""
+}

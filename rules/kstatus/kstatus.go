@@ -1,0 +1,49 @@
+// Package kstatus judges whether a live object is ready, by its status alone.
+//
+// It follows kstatus, the convention that kubectl, Argo CD and Flux share, with
+// two differences. A Job is ready when it is complete, not when it has started:
+// what depends on a Job needs its work done. And the conditions of a workload
+// count only where it has some: the stand-ins for controllers in test clusters
+// often set only the numbers.
+package kstatus
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// Readiness is how far a live object is.
+type Readiness int
+
+// The degrees of readiness.
+const (
+	Progressing Readiness = iota
+	Ready
+	Stalled // it failed, and will not get ready by itself
+)
+
+// Judge returns the readiness of an object of any kind, and why it is not ready.
+func Judge(gk schema.GroupKind, object map[string]any) (Readiness, string) {
+	o := statusOf(object)
+	if seen, ok := o.number(o.status, "observedGeneration"); ok {
+		if generation, ok := o.number(o.metadata, "generation"); ok && seen != generation {
+			return Progressing, "its controller has not seen the last change yet"
+		}
+	}
+	if state, message := o.condition("Stalled"); state == "True" {
+		return Stalled, message
+	}
+	if state, message := o.condition("Reconciling"); state == "True" {
+		return Progressing, message
+	}
+	if judge := judges[gk]; judge != nil {
+		return judge(o)
+	}
+	for _, name := range [...]string{"Ready", "Available"} {
+		switch state, message := o.condition(name); state {
+		case "":
+		case "True":
+			return Ready, ""
+		default:
+			return Progressing, message
+		}
+	}
+	return Ready, "" // There is nothing to wait for, as in a ConfigMap.
+}
