@@ -72,7 +72,7 @@ type (
 	}
 	patch struct {
 		object      *Reference
-		subresource string // status or ""
+		subresource string // status, scale or ""
 		kind        string // merge or json
 		body        any
 		pos         source.Pos

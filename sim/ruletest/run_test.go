@@ -68,6 +68,18 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// TestScaleSubresource patches a Deployment as kubectl scale does.
+func TestScaleSubresource(t *testing.T) {
+	s := setting(t)
+	text := "cases:\n- name: scaled\n  given: " + oneFoo + "\n  steps:\n  - {}\n" +
+		"  - when: {patch: Deployment/foo, subresource: scale, merge: {spec: {replicas: 7}}}\n    then: {events: Repaired}\n" +
+		"  - when: {patch: Foo/foo, subresource: scale, merge: {spec: {replicas: 7}}}\n"
+	got := report(t, s, prepare(t, s, text), ruletest.Options{})
+	if strings.Contains(got, "Repaired") || !strings.Contains(got, "patch Foo/default/foo: ") {
+		t.Errorf("a Deployment has the subresource and a Foo has not:\n%s", got)
+	}
+}
+
 // TestSnapshot writes a snapshot, compares with it, and finds what differs.
 func TestSnapshot(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "deep", "foo.yaml")

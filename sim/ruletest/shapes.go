@@ -48,7 +48,7 @@ var (
 		{Name: "patch", Value: source.FilledText, Doc: "The object that somebody patches, as `Kind/name` or `Kind/namespace/name`, with `merge` or `json`."},
 		{Name: "merge", Value: source.AnyMap, Doc: "A merge patch: `null` removes a field."},
 		{Name: "json", Value: source.AnyList, Doc: "A JSON patch: a list of operations."},
-		{Name: "subresource", Value: source.OneOf("status"), Doc: "What of the object is patched, if it is its status."},
+		{Name: "subresource", Value: source.OneOf("status", "scale"), Doc: "The subresource that is patched, instead of the object itself."},
 		{Name: "delete", Value: references, Doc: "Objects that somebody deletes: `Kind/name`, `Kind/namespace/name`, or a kind for all of it. A name may hold `*`."},
 		{Name: "ready", Value: references,
 			Doc: "Objects that get the status they have when all is well, as their own controllers would set it: a Deployment is available, a Job is complete, " +
