@@ -65,11 +65,11 @@ func (l *diffLister) Lookups(ctx context.Context, k discover.Kind) ([]*unstructu
 				if lookup.GVK != k.GVK {
 					continue
 				}
-				place := r.LookupPlace(lookup)
-				if place.Home && kind.Namespaced {
-					place.Name = l.differ.namespace
+				at := r.LookupNamespace(lookup)
+				if at.OfPrimary && kind.Namespaced {
+					at.Name = l.differ.namespace
 				}
-				namespaces = append(namespaces, place.Name)
+				namespaces = append(namespaces, at.Name)
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func (d *demands) of(r *rules.Rule, at space) {
 func (d *demands) children(r *rules.Rule, home space) {
 	for _, c := range r.Children {
 		k := d.kinds.Kind(c.GVK)
-		at := spaceOf(r.ChildPlace(c), k, home)
+		at := spaceOf(r.ChildNamespace(c), k, home)
 		need := func(verb, does string) demand {
 			return demand{verb: verb, resource: resourceOf(k), space: at, rule: r.Name, does: does}
 		}
@@ -107,7 +107,7 @@ func (d *demands) grandchildren(c *rules.Child, k *schema.Kind, home space) {
 func (d *demands) lookups(r *rules.Rule, home space) {
 	for _, l := range r.Lookups {
 		k := d.kinds.Kind(l.GVK)
-		need := demand{verb: "list", resource: resourceOf(k), space: spaceOf(r.LookupPlace(l), k, home), rule: r.Name, does: "reads"}
+		need := demand{verb: "list", resource: resourceOf(k), space: spaceOf(r.LookupNamespace(l), k, home), rule: r.Name, does: "reads"}
 		if l.One() {
 			need.verb, need.resource.name = "get", l.LiteralName()
 		}
@@ -128,13 +128,13 @@ func (d *demands) need(n demand) {
 	d.all[i].later = d.all[i].later && n.later
 }
 
-func spaceOf(p rules.Place, k *schema.Kind, home space) space {
+func spaceOf(n rules.Namespace, k *schema.Kind, home space) space {
 	switch {
 	case !k.Namespaced:
 		return nowhere
-	case p.Name != "":
-		return within(literal(p.Name))
-	case p.Home:
+	case n.Name != "":
+		return within(literal(n.Name))
+	case n.OfPrimary:
 		return home
 	}
 	return everywhere

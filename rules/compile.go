@@ -1,14 +1,11 @@
 package rules
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
@@ -174,102 +171,6 @@ func (c *compiler) complain(pos source.Pos, format string, args ...any) *source.
 // escaped returns the prefix as part of a format.
 func (c *compiler) escaped() string { return strings.ReplaceAll(c.prefix, "%", "%%") }
 
-// primary compiles the rule's for.
-func (c *compiler) primary() {
-	f := c.src.For
-	for _, n := range f.Namespaces {
-		c.rule.Namespaces = append(c.rule.Namespaces, n.Value)
-	}
-	if f.Selector != nil {
-		var s metav1.LabelSelector
-		m, _ := literal(f.Selector).(map[string]any)
-		err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, &s, true)
-		if err == nil {
-			c.rule.Selector, err = metav1.LabelSelectorAsSelector(&s)
-		}
-		if err != nil {
-			c.complain(f.Selector.Pos, "for.selector: not a label selector: %v", err)
-		}
-	}
-	if f.When != nil {
-		// Whether an object is the rule's to care for cannot hang on what the
-		// rule makes of it.
-		scope, err := expr.NewScope(self)
-		if err != nil {
-			c.complain(f.When.Pos, "for.when: %v", err)
-			return
-		}
-		c.rule.when = c.compileIn(scope, f.When, expr.Bool, "for.when")
-	}
-}
-
-// expression compiles an expression in the scope of the rule.
-func (c *compiler) expression(src *source.Expr, want expr.Type, where string) *expr.Program {
-	return c.compileIn(c.scope, src, want, where)
-}
-
-func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Program {
-	if src == nil {
-		return nil // The parser has said why.
-	}
-	checked, issues := scope.Check(src, want)
-	for _, i := range issues {
-		if i.Undeclared != "" && c.src.Nameless {
-			continue // It may be the name of something that could not be read.
-		}
-		if i.Hint = habit(i, src, where); c.elsewhere(i.Undeclared) != "" {
-			i.Hint = c.elsewhere(i.Undeclared)
-		}
-		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
-	}
-	if issues != nil {
-		return nil
-	}
-	if c.misused(checked, where) {
-		return nil
-	}
-	for _, name := range checked.Reads() {
-		if l := c.lets[name]; l != nil {
-			c.let(l, src.Pos)
-			maps.Copy(c.reads, l.reads)
-		} else if l := c.looks[name]; l != nil {
-			c.lookup(l, src.Pos)
-			maps.Copy(c.reads, l.reads)
-		} else if name != self && name != child {
-			c.reads[name] = true
-		}
-	}
-	p, err := checked.Program(c.shapes)
-	if err != nil {
-		c.complain(src.Pos, "%s: %v", where, err)
-		return nil
-	}
-	c.rule.expressions = append(c.rule.expressions, c.rule.expressionOf(p))
-	c.rule.loops = c.rule.loops || p.Loops()
-	return p
-}
-
-// elsewhere says where a name is known that is not known here, or "".
-func (c *compiler) elsewhere(name string) string {
-	switch name {
-	case "":
-		return ""
-	case child:
-		return "child is known in readyWhen and failWhen"
-	}
-	for _, s := range c.src.Children {
-		for _, it := range s.ForEach {
-			if it.Name.Value == name || it.Index.Value == name {
-				return fmt.Sprintf("%s is a name of forEach, known in the template, readyWhen and failWhen of its child: to leave elements out, filter the list", name)
-			}
-		}
-	}
-	if _, known := c.rule.vars[name]; known {
-		return "self is all that is known here"
-	}
-	return ""
-}
-
 // watched runs f and returns the children that the expressions in it read.
 func (c *compiler) watched(f func()) map[string]bool {
 	outer := c.reads
@@ -279,51 +180,4 @@ func (c *compiler) watched(f func()) map[string]bool {
 	c.reads = outer
 	maps.Copy(c.reads, inner)
 	return inner
-}
-
-// A check is one entry of validate.
-type check struct {
-	prog    *expr.Program
-	message *text // or nil
-}
-
-func (c *compiler) check(src *syntax.Check) {
-	k := check{prog: c.expression(src.Expression, expr.Bool, "expression")}
-	if src.Message != nil {
-		k.message = c.text(src.Message, "message")
-	}
-	c.rule.checks = append(c.rule.checks, k)
-}
-
-// A condition is one entry of conditions.
-type condition struct {
-	typ             string
-	when            *expr.Program
-	reason, message *text // or nil
-}
-
-func (c *compiler) condition(src *syntax.Condition) {
-	k := condition{typ: src.Type.Value, when: c.expression(src.When, expr.Bool, "when")}
-	if src.Reason != nil {
-		k.reason = c.text(src.Reason, "reason")
-	}
-	if src.Message != nil {
-		k.message = c.text(src.Message, "message")
-	}
-	c.rule.conditions = append(c.rule.conditions, k)
-	c.rule.Conditions = append(c.rule.Conditions, k.typ)
-}
-
-// status compiles the rule's status.
-func (c *compiler) status() {
-	if c.src.Status == nil {
-		return
-	}
-	b := &builder{c: c, lenient: true}
-	b.fields(sortedFields(c.src.Status), "status")
-	c.rule.status = b.template()
-	for _, f := range c.src.Status.Fields {
-		c.rule.StatusKeys = append(c.rule.StatusKeys, f.Key.Value)
-	}
-	slices.Sort(c.rule.StatusKeys)
 }

@@ -5,9 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
@@ -67,13 +64,4 @@ func inOrder(all []Expression) []Expression {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
 	return slices.Compact(all)
-}
-
-// eval evaluates an expression of the rule.
-func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
-	v, err := p.Eval(r.frame)
-	if r.in.Coverage != nil && (err != nil || !types.IsUnknown(v)) {
-		r.in.Coverage.note(r.rule.expressionOf(p))
-	}
-	return v, err
 }

@@ -4,11 +4,57 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-
 	"k8s.io/apimachinery/pkg/util/json"
+	"maps"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/kstatus"
 )
+
+// Desired is what a rule wants of one object.
+type Desired struct {
+	Child *Child
+	Index int // among the objects of the child
+	State State
+	Err   *Failure // set in state Failed
+	// Waits names what an unrendered child waits for, such as
+	// "deployment.status.availableReplicas"; in state Rendered it names the
+	// closed gates (children it comes after that are not ready): these hold
+	// back creation and a changed rendering, but not the repair of drift.
+	Waits    []string
+	Identity Identity
+	Hash     [16]byte // of the normalised rendering
+	Live     Live     // what Input.Observed returned for Identity
+	// Readiness of the live child with respect to this rendering. An object
+	// that does not carry this rendering yet is Progressing.
+	Readiness kstatus.Readiness
+	Reason    string // why it is not Ready, for people; "" when Ready
+	// Available: the live child is ready, if only with an older rendering. It is
+	// told of an older one only where objects are replaced one after another.
+	Available bool
+	// Tracked: it belongs to the primary by AnnotationOwner, because an owner
+	// reference is not possible, or would take it away too early.
+	Tracked bool
+
+	installation string // Input.Installation
+	contested    bool   // another child renders an object of the same name
+
+	body    []byte  // JSON object up to and within metadata.annotations, see AppendApply
+	span    span    // of body in Rendering.buf
+	ignored []value // of Child.ignored
+	// ignoring says which of these are ignored.
+	ignoring []bool
+	values   []any // of the iterators
+}
+
+// Subject names the object in messages: child "web", or child "web"[2] for one
+// of several.
+func (d *Desired) Subject() string {
+	if d.Child.Many() {
+		return fmt.Sprintf("child %q[%d]", d.Child.ID, d.Index)
+	}
+	return fmt.Sprintf("child %q", d.Child.ID)
+}
 
 // HashString returns the hash as it stands in AnnotationApplied.
 func (d *Desired) HashString() string { return hex.EncodeToString(d.Hash[:]) }
@@ -22,9 +68,6 @@ func (d *Desired) carried() bool {
 	hex.Encode(own[:], d.Hash[:])
 	return d.Live.Applied == string(own[:])
 }
-
-// keeps reports whether the child is left alone once it exists.
-func (c *Child) keeps() bool { return c.OnChange == Keep || c.Timeout > 0 }
 
 // AppendApply appends the body of a server-side apply of the child: the
 // rendering with labels, owner reference, AnnotationApplied and
@@ -98,4 +141,56 @@ func (d *Desired) Object() (map[string]any, error) {
 		delete(metadata, "annotations")
 	}
 	return out, nil
+}
+
+// A FieldValue is a field of an object and a value for it.
+type FieldValue struct {
+	Path  []string // the keys of the maps that lead to it
+	Value any
+}
+
+// Ignored returns the fields that the rendering leaves to others once the
+// object exists. Its values are those that the object is created with; a field
+// without one is not among them.
+func (d *Desired) Ignored() ([]FieldValue, error) {
+	var out []FieldValue
+	for i, f := range d.Child.ignored {
+		if len(d.ignored) <= i || len(d.ignored[i].json) == 0 {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal(d.ignored[i].json, &v); err != nil {
+			return nil, err
+		}
+		out = append(out, FieldValue{Path: f.keys, Value: v})
+	}
+	return out, nil
+}
+
+// IgnoredPaths returns the paths of the fields that this rendering leaves to
+// others.
+func (d *Desired) IgnoredPaths() [][]string {
+	var out [][]string
+	for i, f := range d.Child.ignored {
+		if f.when == nil || i < len(d.ignoring) && d.ignoring[i] {
+			out = append(out, f.keys)
+		}
+	}
+	return out
+}
+
+// set puts a value under a path of maps, copying what it changes.
+func set(object map[string]any, f FieldValue) map[string]any {
+	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
+	}
+	key := f.Path[0]
+	if len(f.Path) == 1 {
+		out[key] = f.Value
+		return out
+	}
+	inner, _ := out[key].(map[string]any)
+	out[key] = set(inner, FieldValue{f.Path[1:], f.Value})
+	return out
 }

@@ -18,10 +18,6 @@ const (
 	maxMessage     = 32768     // characters of a condition's message, likewise
 )
 
-// perCombination is what it takes to evaluate the list of an iterator, in values
-// looked at.
-const perCombination = 50
-
 var (
 	tooLarge            = fmt.Sprintf("the object is larger than %d MiB: make several of it", maxObject>>20)
 	tooMuch             = fmt.Sprintf("the objects of one resource are together larger than %d MiB: make fewer or smaller ones", maxRendering>>20)

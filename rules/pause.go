@@ -85,9 +85,6 @@ func misspelt(marks map[string]any) string {
 	return first
 }
 
-// ownMarks are the keys that reconcel itself sets.
-var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan}
-
 // resemblesPaused reports whether a name behind reconcel's prefix may stand for
 // "paused".
 func resemblesPaused(name string) bool {

@@ -62,6 +62,19 @@ type Rule struct {
 	loops       bool // some of its expressions have
 }
 
+// MayNeedFinalizer reports whether there can be a primary that must carry the
+// rule's finalizer.
+func (r *Rule) MayNeedFinalizer() bool {
+	return r.finalizes || r.Ordered || len(r.allow.clusterScoped) > 0 || len(r.allow.namespaces) > 0
+}
+
+// WritesPrimary reports whether the rule may write into its primary besides
+// status: a finalizer or a patch.
+func (r *Rule) WritesPrimary() bool { return r.Patches() || r.MayNeedFinalizer() }
+
+// Patches reports whether the rule has a patch for its primary.
+func (r *Rule) Patches() bool { return r.patch != nil }
+
 // A Child is one compiled entry of children or finalize.
 type Child struct {
 	ID       string
@@ -100,6 +113,9 @@ func (c *Child) Allowed() bool { return c.allowed }
 // there are does not matter, only how many.
 func (c *Child) Interchangeable() bool { return c.replicas != nil }
 
+// keeps reports whether the child is left alone once it exists.
+func (c *Child) keeps() bool { return c.OnChange == Keep || c.Timeout > 0 }
+
 // A Policy says what becomes of a child when its primary goes.
 type Policy int
 
@@ -118,21 +134,3 @@ const (
 	Replace               // the object is deleted and created anew
 	Keep                  // nothing: the object is left alone once it exists
 )
-
-// Labels, annotations and finalizers by which reconcel marks what it makes.
-const (
-	LabelRule         = "reconcel.dev/rule"
-	LabelChild        = "reconcel.dev/child"
-	AnnotationApplied = "reconcel.dev/applied" // hash of the rendering that was last applied
-	// AnnotationInstallation is the namespace/name of the installation that
-	// applied the object last.
-	AnnotationInstallation = "reconcel.dev/installation"
-	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, where no owner reference may stand
-	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary goes
-	AnnotationPaused       = "reconcel.dev/paused" // on a primary: see Paused
-	finalizerPrefix        = reserved
-)
-
-// Finalizer returns the finalizer that a primary carries for a rule that has
-// something to do before it goes.
-func Finalizer(rule string) string { return finalizerPrefix + rule }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/interpreter"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"reconcel/rules/expr"
 )
@@ -138,6 +137,18 @@ func (r *run) stop(f *Failure) {
 	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0]}
 }
 
+// impersonates reports whether there is an account as which the rule can write.
+func (r *run) impersonates() bool {
+	if r.rule.Account == nil || r.rule.Account.Namespace != "" || r.primary.namespace != "" {
+		return true
+	}
+	if _, err := r.rule.Account.In(r.primary.namespace); err != nil {
+		r.stop(r.failure("", "", &expr.Error{Pos: r.rule.accountPos, Message: err.Error()}))
+		return false
+	}
+	return true
+}
+
 // matches reports whether the rule is for the object. If that cannot be told,
 // the rule fails: not to match would tear down what exists.
 func (r *run) matches() bool {
@@ -201,51 +212,4 @@ func (r *run) complaint(k *check) string {
 		}
 	}
 	return k.prog.Text() + " is false"
-}
-
-// identify reads what names an object.
-func identify(object map[string]any) identity {
-	metadata, _ := object["metadata"].(map[string]any)
-	var id identity
-	id.name, _ = metadata["name"].(string)
-	id.namespace, _ = metadata["namespace"].(string)
-	id.uid, _ = metadata["uid"].(string)
-	id.home = id.namespace
-	return id
-}
-
-// Labels lets a selector read the labels of an object where they are.
-type Labels map[string]any
-
-var _ labels.Labels = Labels(nil)
-
-// LabelsOf returns the labels of an object, which are not copied.
-func LabelsOf(object map[string]any) Labels {
-	metadata, _ := object["metadata"].(map[string]any)
-	l, _ := metadata["labels"].(map[string]any)
-	return l
-}
-
-// Has reports whether there is such a label.
-func (l Labels) Has(key string) bool { _, ok := l[key]; return ok }
-
-// Get returns the value of a label.
-func (l Labels) Get(key string) string { s, _ := l[key].(string); return s }
-
-// Lookup returns the value of a label, and whether there is one.
-func (l Labels) Lookup(key string) (string, bool) { s, ok := l[key].(string); return s, ok }
-
-// resize returns s with n elements, in its own memory if they fit.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return append(s[:cap(s)], make([]T, n-cap(s))...)
-	}
-	return s[:n]
-}
-
-// merged adds strings to a sorted list that holds each once.
-func merged(list, more []string) []string {
-	list = append(list, more...)
-	slices.Sort(list)
-	return slices.Compact(list)
 }

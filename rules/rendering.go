@@ -6,8 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"reconcel/rules/kstatus"
 )
 
 // An Identity names one object.
@@ -129,19 +127,6 @@ func (r *RuleResult) NeedsFinalizer() bool {
 	return false
 }
 
-// MayNeedFinalizer reports whether there can be a primary that must carry the
-// rule's finalizer.
-func (r *Rule) MayNeedFinalizer() bool {
-	return r.finalizes || r.Ordered || len(r.allow.clusterScoped) > 0 || len(r.allow.namespaces) > 0
-}
-
-// WritesPrimary reports whether the rule may write into its primary besides
-// status: a finalizer or a patch.
-func (r *Rule) WritesPrimary() bool { return r.Patches() || r.MayNeedFinalizer() }
-
-// Patches reports whether the rule has a patch for its primary.
-func (r *Rule) Patches() bool { return r.patch != nil }
-
 // A span is a piece of the buffer, which moves while it grows.
 type span struct{ start, end int }
 
@@ -177,42 +162,6 @@ type ChildResult struct {
 	// something reads the child; preparing, that it is at it.
 	prepared, preparing bool
 	existing            []any // the objects that exist, by name, once somebody has asked
-}
-
-// Desired is what a rule wants of one object.
-type Desired struct {
-	Child *Child
-	Index int // among the objects of the child
-	State State
-	Err   *Failure // set in state Failed
-	// Waits names what an unrendered child waits for, such as
-	// "deployment.status.availableReplicas"; in state Rendered it names the
-	// closed gates (children it comes after that are not ready): these hold
-	// back creation and a changed rendering, but not the repair of drift.
-	Waits    []string
-	Identity Identity
-	Hash     [16]byte // of the normalised rendering
-	Live     Live     // what Input.Observed returned for Identity
-	// Readiness of the live child with respect to this rendering. An object
-	// that does not carry this rendering yet is Progressing.
-	Readiness kstatus.Readiness
-	Reason    string // why it is not Ready, for people; "" when Ready
-	// Available: the live child is ready, if only with an older rendering. It is
-	// told of an older one only where objects are replaced one after another.
-	Available bool
-	// Tracked: it belongs to the primary by AnnotationOwner, because an owner
-	// reference is not possible, or would take it away too early.
-	Tracked bool
-
-	installation string // Input.Installation
-	contested    bool   // another child renders an object of the same name
-
-	body    []byte  // JSON object up to and within metadata.annotations, see AppendApply
-	span    span    // of body in Rendering.buf
-	ignored []value // of Child.ignored
-	// ignoring says which of these are ignored.
-	ignoring []bool
-	values   []any // of the iterators
 }
 
 // ConditionStatus is True, False or Unknown, as in metav1.ConditionStatus.

@@ -33,9 +33,9 @@ func (p *judged) confinement() {
 	}
 	all := strings.Join(p.policy.Namespaces, ", ")
 	p.eachRule(func(r *rules.Rule) {
-		inside := func(what, namespace string, at source.Pos) {
-			if namespace != "" && !slices.Contains(p.policy.Namespaces, namespace) {
-				p.reject(at, r, fmt.Sprintf("%s: namespace %q is not one of those that reconcel watches: %s", what, namespace, all), "add it to --namespaced")
+		inside := func(what string, n rules.Namespace) {
+			if n.Name != "" && !slices.Contains(p.policy.Namespaces, n.Name) {
+				p.reject(n.Pos, r, fmt.Sprintf("%s: namespace %q is not one of those that reconcel watches: %s", what, n.Name, all), "add it to --namespaced")
 			}
 		}
 		namespaced := func(what string, gvk runtimeschema.GroupVersionKind, at source.Pos) {
@@ -48,14 +48,12 @@ func (p *judged) confinement() {
 		for _, c := range r.Children {
 			what := fmt.Sprintf("child %q", c.ID)
 			namespaced(what, c.GVK, c.Pos)
-			namespace, at := c.FixedNamespace()
-			inside(what, namespace, at)
+			inside(what, r.ChildNamespace(c))
 		}
 		for _, l := range r.Lookups {
 			what := fmt.Sprintf("lookup %q", l.ID)
 			namespaced(what, l.GVK, l.Pos)
-			namespace, at := l.FixedNamespace()
-			inside(what, namespace, at)
+			inside(what, r.LookupNamespace(l))
 		}
 		if !slices.ContainsFunc(p.policy.Namespaces, r.Follows) {
 			p.warnings = append(p.warnings, source.NewError(r.Pos, r.Name,

@@ -103,3 +103,91 @@ func (c *compiler) waitsAt(s *syntax.Child, id string) source.Pos {
 	}
 	return s.Pos
 }
+
+// dependencies returns, for each child, those that come before it.
+func (c *compiler) dependencies(reads, ready []map[string]bool) [][]int {
+	before := make([][]int, len(reads))
+	entries := c.entries()
+	for i, s := range entries {
+		for j, other := range entries {
+			id := other.ID.Value
+			if reads[i][id] || ready[i][id] || c.after(s, id) {
+				before[i] = append(before[i], j)
+			}
+		}
+	}
+	return before
+}
+
+func (c *compiler) after(s *syntax.Child, id string) bool {
+	return slices.ContainsFunc(s.After, func(a source.String) bool { return a.Value == id })
+}
+
+// gates sorts the children and notes whose readiness each of them waits for. What is made at the end of a primary waits for
+// nothing that was made before: that may never get ready.
+func (c *compiler) gates(reads []map[string]bool, order []int) {
+	entries := c.entries()
+	sorted := make([]*Child, len(order))
+	place := make([]int, len(order))
+	for at, i := range order {
+		sorted[at] = c.rule.Children[i]
+		place[i] = at
+		c.rule.vars[entries[i].ID.Value] = variable{childVariable, at}
+		c.rule.existing[expr.Existing(entries[i].ID.Value)] = at
+	}
+	for i, s := range entries {
+		ch := c.rule.Children[i]
+		for j, other := range entries {
+			id := other.ID.Value
+			if ch.Timeout > 0 && c.rule.Children[j].Timeout == 0 || i == j {
+				continue
+			}
+			if c.after(s, id) || reads[i][id] && other.ReadyWhen != nil {
+				ch.gates = append(ch.gates, place[j])
+			}
+		}
+	}
+	c.rule.Children = sorted
+}
+
+// early complains about children that read what only the end of their primary
+// makes.
+func (c *compiler) early(reads []map[string]bool) {
+	for i, s := range c.src.Children {
+		for _, f := range c.src.Finalize {
+			if reads[i][f.ID.Value] {
+				c.complain(s.Pos, "%s: %q is made when the resource is deleted, a child cannot wait for it", s.Entry, f.ID.Value)
+			}
+		}
+	}
+}
+
+// distinct complains about children that are surely one and the same object.
+// Of two that each have a when, only one may exist at a time.
+func (c *compiler) distinct() {
+	entries := c.entries()
+	for i, s := range entries {
+		for j, other := range entries[:i] {
+			if (s.When == nil || other.When == nil) && c.rule.Children[i].same(c.rule.Children[j]) {
+				c.complain(c.rule.Children[i].name.pos, "%s: template.metadata.name: %s has the same kind, namespace and name, at %s",
+					s.Entry, other.Entry, c.rule.Children[j].name.pos)
+				break
+			}
+		}
+	}
+}
+
+// same reports whether two children with literal names are one object.
+func (ch *Child) same(other *Child) bool {
+	name, known := ch.name.literal()
+	otherName, otherKnown := other.name.literal()
+	if !known || !otherKnown || name != otherName || ch.Interchangeable() || other.Interchangeable() || ch.GVK.GroupKind() != other.GVK.GroupKind() {
+		return false
+	}
+	if ch.namespace == nil || other.namespace == nil {
+		return ch.namespace == other.namespace
+	}
+	namespace, known := ch.namespace.literal()
+	otherNamespace, otherKnown := other.namespace.literal()
+	return known && otherKnown && namespace == otherNamespace
+}

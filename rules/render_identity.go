@@ -2,55 +2,13 @@ package rules
 
 import (
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/source"
 )
-
-// allow is what a rule may do beyond the namespace of its primary.
-type allow struct {
-	clusterScoped  []schema.GroupKind
-	namespaces     []string // names or globs
-	readNamespaces []string // likewise
-}
-
-func (c *compiler) allow() {
-	for _, k := range c.src.Allow.ClusterScoped {
-		c.rule.allow.clusterScoped = append(c.rule.allow.clusterScoped, schema.GroupKind{Group: k.Group, Kind: k.Kind})
-	}
-	c.rule.allow.namespaces = values(c.src.Allow.Namespaces)
-	c.rule.allow.readNamespaces = values(c.src.Allow.ReadNamespaces)
-}
-
-func values(list []source.String) (out []string) {
-	for _, s := range list {
-		out = append(out, s.Value)
-	}
-	return out
-}
-
-// matchesAny reports whether a name matches one of the patterns.
-func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(pattern, name)
-		return err == nil && ok
-	})
-}
-
-// Follows reports whether the rule is for resources in a namespace.
-func (r *Rule) Follows(namespace string) bool {
-	return len(r.Namespaces) == 0 || matchesAny(r.Namespaces, namespace)
-}
-
-// AllowsNamespace reports whether children of the rule may live in a namespace
-// that is not their primary's own.
-func (r *Rule) AllowsNamespace(name string) bool { return matchesAny(r.allow.namespaces, name) }
 
 // identify computes the name and namespace of an object, and looks whether it
 // exists. It does so also for one that has to wait.

@@ -9,21 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/source"
 )
-
-// A secret is the data of a Secret. The API server turns stringData into data
-// and forgets it, so the rendering does the same.
-type secret struct{ data, plain *data }
-
-// secret writes the field data from data, which may be nil, and stringData.
-func (b *builder) secret(encoded, plain *source.Node) {
-	s := &secret{plain: b.c.data(plain, "stringData")}
-	if encoded != nil {
-		s.data = b.c.data(encoded, "data")
-	}
-	b.emit(op{kind: opSecret, lit: []byte(`"data":`), secret: s, where: "stringData", pos: plain.Pos, omit: b.omit})
-}
 
 // secret computes the data of a Secret. stringData counts where both have a
 // key, as in the API server.

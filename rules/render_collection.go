@@ -107,24 +107,3 @@ func (r *run) forgetWaiting() {
 		}
 	}
 }
-
-// misused complains about calls of existing() with anything but the id of a
-// collection, and reports whether there are any.
-func (c *compiler) misused(checked *expr.Checked, where string) bool {
-	wrong := false
-	for _, call := range checked.Existing() {
-		v, known := c.rule.vars[call.ID]
-		hint := "write its id alone, like existing(pods)"
-		switch {
-		case c.many[call.ID]:
-			continue
-		case known && v.kind == childVariable:
-			hint = call.ID + " is a single object: has(" + call.ID + ".metadata) says whether it exists"
-		case known && v.kind == lookupVariable:
-			hint = call.ID + " is a lookup, whose list is always complete: write " + call.ID
-		}
-		wrong = true
-		c.complain(call.Pos, "%s: %s", where, expr.ExistingTakes).Hint = hint
-	}
-	return wrong
-}

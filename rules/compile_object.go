@@ -124,5 +124,11 @@ func (b *builder) markFields(n *source.Node, where string, ours []entryBytes) {
 	b.texts = false
 }
 
-// reserved begins the keys of all labels and annotations of ours.
-const reserved = "reconcel.dev/"
+// secret writes the field data from data, which may be nil, and stringData.
+func (b *builder) secret(encoded, plain *source.Node) {
+	s := &secret{plain: b.c.data(plain, "stringData")}
+	if encoded != nil {
+		s.data = b.c.data(encoded, "data")
+	}
+	b.emit(op{kind: opSecret, lit: []byte(`"data":`), secret: s, where: "stringData", pos: plain.Pos, omit: b.omit})
+}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
@@ -94,80 +96,84 @@ func (r *run) room(c *ChildResult, more int, where string, pos source.Pos) bool 
 	return false
 }
 
-// count evaluates an expression for a whole number that must not be less than
-// least. It fails the child otherwise.
-func (r *run) count(c *ChildResult, p *expr.Program, where string, least int64) int {
+// perCombination is what it takes to evaluate the list of an iterator, in values
+// looked at.
+const perCombination = 50
+
+// expandEach adds an object for each element, or for each combination of the
+// elements of several lists.
+func (r *run) expandEach(c *ChildResult) {
+	if c.State != Rendered {
+		return // Nothing may be removed, whatever the list says.
+	}
+	scratch := Desired{Child: c.Child}
+	r.current = &scratch
+	r.iterate(c, &scratch, 0)
+	if c.State != Rendered {
+		r.objects -= len(c.Objects)
+		c.Objects = c.Objects[:0]
+		return
+	}
+	for i := range c.Objects {
+		r.identify(&c.Objects[i])
+	}
+}
+
+// iterate runs through the lists from depth on.
+func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
+	if depth == len(c.Child.iterators) {
+		d := r.add(c)
+		d.values = append(d.values, at.values...)
+		return
+	}
+	it := &c.Child.iterators[depth]
+	list := r.elements(c, it.in)
+	if !r.Work(perCombination + len(list)) {
+		r.settleAll(c, "forEach", result{err: &expr.Error{Pos: it.in.Pos(), Message: tooManyCombinations}})
+		return
+	}
+	mark := len(at.values)
+	for i, element := range list {
+		if c.State != Rendered || !r.room(c, 1, "forEach", it.in.Pos()) {
+			return
+		}
+		at.values = append(at.values[:mark], element)
+		if it.indexed {
+			at.values = append(at.values, types.Int(i))
+		}
+		r.iterate(c, at, depth+1)
+	}
+	at.values = at.values[:mark]
+}
+
+// elements evaluates the list of an iterator. What is no list, or is not there
+// yet, settles the child.
+func (r *run) elements(c *ChildResult, p *expr.Program) []ref.Val {
 	v, err := r.eval(p)
 	if err != nil {
-		r.settleAll(c, where, result{err: err})
-		return int(least)
+		r.settleAll(c, "forEach", result{err: err})
+		return nil
 	}
-	message := "must be a whole number, but the value is absent"
+	message := "must be a list, but the value is absent: give it a default with orValue([])"
 	if v, ok := unwrap(v); ok {
-		switch v := v.(type) {
-		case *types.Unknown:
-			r.settleAll(c, where, result{unknown: v})
-			return int(least)
-		case types.Int:
-			if int64(v) >= least && v <= maxChildren {
-				return int(v)
+		if u, ok := v.(*types.Unknown); ok {
+			r.settleAll(c, "forEach", result{unknown: u})
+			return nil
+		}
+		if list, ok := v.(traits.Lister); ok {
+			var out []ref.Val
+			for it := list.Iterator(); it.HasNext() == types.True; {
+				element := it.Next()
+				if u, ok := element.(*types.Unknown); ok {
+					r.settleAll(c, "forEach", result{unknown: u})
+					return nil
+				}
+				out = append(out, element)
 			}
-			message = fmt.Sprintf("must be at least %d and at most %d", least, maxChildren)
-		default:
-			message = "must be a whole number, got " + typeName(v)
+			return out
 		}
+		message = "must be a list, got " + typeName(v)
 	}
-	r.settleAll(c, where, result{err: &expr.Error{Pos: p.Pos(), Message: message}})
-	return int(least)
-}
-
-// settleAll notes what keeps a child as a whole from being rendered.
-func (r *run) settleAll(c *ChildResult, where string, res result) {
-	switch {
-	case res.err != nil:
-		c.State, c.Waits = Failed, c.Waits[:0]
-		if c.Err == nil {
-			c.Err = r.failure(fmt.Sprintf("child %q", c.Child.ID), where, res.err)
-		}
-	case res.unknown != nil && c.State != Failed:
-		if r.excluded(res.unknown) != nil {
-			c.State, c.Waits = Excluded, c.Waits[:0]
-			return
-		}
-		if c.State != Excluded {
-			c.State = Waiting
-			c.Waits = merged(c.Waits, r.trails(res.unknown))
-		}
-	}
-}
-
-// settle notes what keeps an object from being rendered. An error is worse
-// than waiting, and what waits for an excluded child is excluded itself.
-func (r *run) settle(d *Desired, where string, res result) {
-	switch {
-	case res.err != nil:
-		d.State, d.Waits = Failed, d.Waits[:0]
-		if d.Err == nil {
-			d.Err = r.failure(d.Subject(), where, res.err)
-		}
-	case res.unknown != nil && d.State != Failed:
-		if r.excluded(res.unknown) != nil {
-			d.State = Excluded
-			d.Waits = d.Waits[:0]
-			return
-		}
-		if d.State != Excluded {
-			d.State = Waiting
-			d.Waits = merged(d.Waits, r.trails(res.unknown))
-		}
-	}
-}
-
-// Subject names the object in messages: child "web", or child "web"[2] for one
-// of several.
-func (d *Desired) Subject() string {
-	if d.Child.Many() {
-		return fmt.Sprintf("child %q[%d]", d.Child.ID, d.Index)
-	}
-	return fmt.Sprintf("child %q", d.Child.ID)
+	r.settleAll(c, "forEach", result{err: &expr.Error{Pos: p.Pos(), Message: message}})
+	return nil
 }

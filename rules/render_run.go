@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/google/cel-go/common/types"
@@ -39,11 +38,31 @@ type identity struct {
 	home                 string // the namespace where its children are by default
 }
 
+// identify reads what names an object.
+func identify(object map[string]any) identity {
+	metadata, _ := object["metadata"].(map[string]any)
+	var id identity
+	id.name, _ = metadata["name"].(string)
+	id.namespace, _ = metadata["namespace"].(string)
+	id.uid, _ = metadata["uid"].(string)
+	id.home = id.namespace
+	return id
+}
+
 // A letValue is a let or lookup once it was asked for.
 type letValue struct {
 	value any
 	done  bool
 }
+
+// Work adds up what the rule's expressions have to look at.
+func (r *run) Work(values int) bool {
+	r.work += values
+	return r.work <= expr.MaxWork
+}
+
+// Parent says that there is nothing around a rule.
+func (r *run) Parent() interpreter.Activation { return nil }
 
 // ResolveName gives expressions their variables. It is what makes lets lazy,
 // and children known in time for whoever reads them first.
@@ -73,15 +92,6 @@ func (r *run) ResolveName(name string) (any, bool) {
 	}
 	return nil, false
 }
-
-// Work adds up what the rule's expressions have to look at.
-func (r *run) Work(values int) bool {
-	r.work += values
-	return r.work <= expr.MaxWork
-}
-
-// Parent says that there is nothing around a rule.
-func (r *run) Parent() interpreter.Activation { return nil }
 
 // letValue computes a let when it is first needed.
 func (r *run) letValue(i int) any {
@@ -124,60 +134,17 @@ func (r *run) childValue(i int) any {
 	return c.Child.gone
 }
 
-// truth evaluates a condition.
-func (r *run) truth(p *expr.Program) (bool, result) {
-	v, err := r.eval(p)
-	if err != nil {
-		return false, result{err: err}
+// resize returns s with n elements, in its own memory if they fit.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return append(s[:cap(s)], make([]T, n-cap(s))...)
 	}
-	v, ok := unwrap(v)
-	if !ok {
-		return false, result{err: &expr.Error{Pos: p.Pos(), Message: "must be true or false, but the value is absent"}}
-	}
-	switch v := v.(type) {
-	case types.Bool:
-		return bool(v), result{}
-	case *types.Unknown:
-		return false, result{unknown: v}
-	}
-	return false, result{err: &expr.Error{Pos: p.Pos(), Message: "must be true or false, got " + typeName(v)}}
+	return s[:n]
 }
 
-// excluded returns the ids of the excluded children among what an unknown
-// waits for. Those will not come.
-func (r *run) excluded(u *types.Unknown) []string {
-	var out []string
-	for _, trail := range expr.Trails(u) {
-		root := expr.Root(trail)
-		if v, ok := r.rule.vars[root]; ok && v.kind == childVariable &&
-			r.result.Children[v.index].excluded() && !slices.Contains(out, root) {
-			out = append(out, root)
-		}
-	}
-	return out
-}
-
-// excludedIn is excluded for a result, which may be known.
-func (r *run) excludedIn(res result) []string {
-	if res.unknown == nil {
-		return nil
-	}
-	return r.excluded(res.unknown)
-}
-
-// excluded reports whether nothing of the child is to exist.
-func (c *ChildResult) excluded() bool {
-	return c.State == Excluded || !c.Child.Many() && len(c.Objects) > 0 && c.Objects[0].State == Excluded
-}
-
-// failure puts an expression's error into words: place, rule, what, field and
-// reason.
-func (r *run) failure(what, field string, err *expr.Error) *Failure {
-	message := err.Message
-	for _, s := range []string{field, what} {
-		if s != "" {
-			message = s + ": " + message
-		}
-	}
-	return &Failure{Reason: RuleError, Message: fmt.Sprintf("%s: rule %q: %s", err.Pos, r.rule.Name, message)}
+// merged adds strings to a sorted list that holds each once.
+func merged(list, more []string) []string {
+	list = append(list, more...)
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -249,13 +247,4 @@ func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string)
 		return e, false, "the value of " + quoted(string(name)) + " must be text, got " + typeName(v)
 	}
 	return entryBytes{string(name), string(value)}, true, ""
-}
-
-// asError returns the expression's error inside a value.
-func asError(v *types.Err, pos source.Pos) *expr.Error {
-	var e *expr.Error
-	if errors.As(v, &e) {
-		return e
-	}
-	return &expr.Error{Pos: pos, Message: "the value failed"}
 }

@@ -1,0 +1,204 @@
+package rules
+
+import (
+	"slices"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/source"
+	"reconcel/rules/syntax"
+)
+
+// children compiles the children and puts them into the order in which they
+// depend on each other.
+func (c *compiler) children() {
+	entries := c.entries()
+	reads := make([]map[string]bool, len(entries)) // by the template, when and the like
+	ready := make([]map[string]bool, len(entries)) // by readyWhen and failWhen
+	for i, s := range entries {
+		ch := &Child{ID: s.ID.Value, Rule: c.rule, Pos: s.Pos, Timeout: s.Timeout.Value, gone: expr.NewUnknown(s.ID.Value)}
+		c.rule.Children = append(c.rule.Children, ch)
+		c.prefix = s.Entry + ": "
+		reads[i] = c.watched(func() {
+			c.childBody(ch, s, c.childHead(ch, s))
+		})
+		ready[i] = c.watched(func() { c.judged(ch, s) })
+		c.prefix = ""
+		delete(ready[i], ch.ID) // Its own id is as good as child there.
+		for name := range ch.locals {
+			delete(c.shapes, name)
+			delete(reads[i], name)
+			delete(ready[i], name)
+		}
+	}
+	c.distinct()
+	c.early(reads)
+	before := c.dependencies(reads, ready)
+	order, cycle := topological(before)
+	if cycle != nil {
+		c.cycles(before, cycle)
+		return
+	}
+	c.gates(reads, order)
+}
+
+// childHead compiles what says which objects of a child there should be, and
+// returns the names of its iterators.
+func (c *compiler) childHead(ch *Child, s *syntax.Child) []string {
+	if s.When != nil {
+		ch.when = c.expression(s.When, expr.Bool, "when")
+	}
+	if s.Replicas != nil {
+		ch.replicas = c.expression(s.Replicas, expr.Int, "replicas")
+	}
+	if s.MaxUnavailable != nil {
+		ch.unavailable = c.expression(s.MaxUnavailable, expr.Int, "maxUnavailable")
+	}
+	return c.iterators(ch, s)
+}
+
+func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
+	if s.Template == nil {
+		return // The parser has said why.
+	}
+	c.manner(ch, s)
+	fields := map[string]*source.Node{}
+	for _, f := range s.Template.Fields {
+		fields[f.Key.Value] = f.Value
+	}
+	ch.GVK = gvk(literalText(fields["apiVersion"]), literalText(fields["kind"]))
+	ch.allowed = slices.Contains(c.rule.allow.clusterScoped, ch.GVK.GroupKind())
+	outerScope, outerPrefix := c.scope, c.prefix
+	c.scope = c.with(s.Template.Pos, names)
+	conditions := c.ignoredWhen(s.IgnoreFields)
+	c.prefix += "template."
+	ch.body = c.object(ch, s.Template, s.IgnoreFields, conditions)
+	c.naming(ch, fields["metadata"])
+	c.scope, c.prefix = outerScope, outerPrefix
+	c.identifying(ch, s)
+}
+
+// manner sets how a child is treated.
+func (c *compiler) manner(ch *Child, s *syntax.Child) {
+	if s.OnDelete.Value == "orphan" {
+		ch.OnDelete = Orphan
+	}
+	switch s.OnChange.Value {
+	case "replace":
+		ch.OnChange = Replace
+		if ch.OnDelete == Orphan {
+			c.complain(s.OnChange.Pos, "onChange: replace deletes what onDelete: orphan never deletes").Hint = "keep one of them"
+		}
+	case "keep":
+		ch.OnChange = Keep
+	}
+	ch.Adopt = s.IfExists.Value == "adopt"
+	ch.tracked = ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered
+}
+
+// An iterator is one entry of forEach.
+type iterator struct {
+	in      *expr.Program
+	indexed bool // it has a name for the index
+}
+
+// iterators compiles forEach and returns the names that it puts into scope.
+// The list of each may be made from the elements of those before it.
+func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
+	var names []string
+	ch.locals = map[string]int{}
+	declare := func(name string, shape *expr.Shape) {
+		ch.locals[name] = len(names)
+		names = append(names, name)
+		c.shapes[name] = shape
+	}
+	for _, it := range s.ForEach {
+		if it.Unfit {
+			continue
+		}
+		prog := c.compileIn(c.with(it.Pos, names), it.In, expr.List, "forEach")
+		var element *expr.Shape
+		if prog != nil {
+			element = prog.Shape().Any()
+		}
+		ch.iterators = append(ch.iterators, iterator{in: prog, indexed: it.Index.Value != ""})
+		declare(it.Name.Value, element)
+		if it.Index.Value != "" {
+			declare(it.Index.Value, nil)
+		}
+	}
+	return names
+}
+
+// judged compiles readyWhen and failWhen, in whose scope the child is called
+// child as well.
+func (c *compiler) judged(ch *Child, s *syntax.Child) {
+	names := []string{child}
+	for _, it := range s.ForEach {
+		if !it.Unfit {
+			names = append(names, it.Name.Value)
+		}
+		if it.Index.Value != "" && !it.Unfit {
+			names = append(names, it.Index.Value)
+		}
+	}
+	c.shapes[child] = expr.Live(child)
+	if s.ReadyWhen != nil {
+		ch.readyWhen = c.compileIn(c.with(s.Pos, names), s.ReadyWhen, expr.Bool, "readyWhen")
+	}
+	if s.FailWhen != nil {
+		ch.failWhen = c.compileIn(c.with(s.Pos, names), s.FailWhen, expr.Bool, "failWhen")
+	}
+	delete(c.shapes, child)
+}
+
+// naming checks the name and namespace of a child as far as they are literal.
+func (c *compiler) naming(ch *Child, metadata *source.Node) {
+	if metadata == nil {
+		return
+	}
+	for _, f := range metadata.Fields {
+		switch f.Key.Value {
+		case "name":
+			c.objectName(f.Value, ch.GVK.GroupKind(), "metadata.name")
+		case "generateName":
+			c.nameStart(f.Value, ch.GVK.GroupKind(), "metadata.generateName")
+		case "namespace":
+			c.namespaceName(f.Value, "metadata.namespace")
+		}
+	}
+}
+
+// identifying checks what the name and namespace of a child are made of.
+func (c *compiler) identifying(ch *Child, s *syntax.Child) {
+	mentioned := map[string]bool{}
+	for _, t := range []*text{ch.name, ch.namespace} {
+		if t == nil {
+			continue
+		}
+		for _, p := range t.parts {
+			if p.prog == nil {
+				continue
+			}
+			for _, name := range p.prog.Reads() {
+				mentioned[name] = true
+			}
+			if trail, ok := p.prog.Volatile(); ok {
+				e := c.complain(p.prog.Pos(), "template.%s: %s changes by itself, and with it the name would", t.where, trail)
+				e.Hint = "build names from what people write, such as metadata.name"
+			}
+		}
+	}
+	c.listed(s, mentioned)
+}
+
+// listed reports the iterators that a child's name and namespace do not
+// mention: two elements would be one object.
+func (c *compiler) listed(s *syntax.Child, mentioned map[string]bool) {
+	for _, it := range s.ForEach {
+		if it.Unfit || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {
+			continue
+		}
+		e := c.complain(it.Name.Pos, "forEach: %q is not part of the name: all elements would be one object", it.Name.Value)
+		e.Hint = "write ${" + it.Name.Value + "...} into template.metadata.name"
+	}
+}

@@ -1,0 +1,111 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/source"
+)
+
+// expression compiles an expression in the scope of the rule.
+func (c *compiler) expression(src *source.Expr, want expr.Type, where string) *expr.Program {
+	return c.compileIn(c.scope, src, want, where)
+}
+
+func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Program {
+	if src == nil {
+		return nil // The parser has said why.
+	}
+	checked, issues := scope.Check(src, want)
+	for _, i := range issues {
+		if i.Undeclared != "" && c.src.Nameless {
+			continue // It may be the name of something that could not be read.
+		}
+		if i.Hint = habit(i, src, where); c.elsewhere(i.Undeclared) != "" {
+			i.Hint = c.elsewhere(i.Undeclared)
+		}
+		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
+	}
+	if issues != nil {
+		return nil
+	}
+	if c.misused(checked, where) {
+		return nil
+	}
+	for _, name := range checked.Reads() {
+		if l := c.lets[name]; l != nil {
+			c.let(l, src.Pos)
+			maps.Copy(c.reads, l.reads)
+		} else if l := c.looks[name]; l != nil {
+			c.lookup(l, src.Pos)
+			maps.Copy(c.reads, l.reads)
+		} else if name != self && name != child {
+			c.reads[name] = true
+		}
+	}
+	p, err := checked.Program(c.shapes)
+	if err != nil {
+		c.complain(src.Pos, "%s: %v", where, err)
+		return nil
+	}
+	c.rule.expressions = append(c.rule.expressions, c.rule.expressionOf(p))
+	c.rule.loops = c.rule.loops || p.Loops()
+	return p
+}
+
+// with returns the rule's scope with more names.
+func (c *compiler) with(pos source.Pos, names []string) *expr.Scope {
+	if len(names) == 0 {
+		return c.scope
+	}
+	scope, err := expr.NewScope(append(slices.Clone(names), c.declared...)...)
+	if err != nil {
+		c.complain(pos, "the names cannot be used together: %v", err)
+		return c.scope
+	}
+	return scope
+}
+
+// elsewhere says where a name is known that is not known here, or "".
+func (c *compiler) elsewhere(name string) string {
+	switch name {
+	case "":
+		return ""
+	case child:
+		return "child is known in readyWhen and failWhen"
+	}
+	for _, s := range c.src.Children {
+		for _, it := range s.ForEach {
+			if it.Name.Value == name || it.Index.Value == name {
+				return fmt.Sprintf("%s is a name of forEach, known in the template, readyWhen and failWhen of its child: to leave elements out, filter the list", name)
+			}
+		}
+	}
+	if _, known := c.rule.vars[name]; known {
+		return "self is all that is known here"
+	}
+	return ""
+}
+
+// misused complains about calls of existing() with anything but the id of a
+// collection, and reports whether there are any.
+func (c *compiler) misused(checked *expr.Checked, where string) bool {
+	wrong := false
+	for _, call := range checked.Existing() {
+		v, known := c.rule.vars[call.ID]
+		hint := "write its id alone, like existing(pods)"
+		switch {
+		case c.many[call.ID]:
+			continue
+		case known && v.kind == childVariable:
+			hint = call.ID + " is a single object: has(" + call.ID + ".metadata) says whether it exists"
+		case known && v.kind == lookupVariable:
+			hint = call.ID + " is a lookup, whose list is always complete: write " + call.ID
+		}
+		wrong = true
+		c.complain(call.Pos, "%s: %s", where, expr.ExistingTakes).Hint = hint
+	}
+	return wrong
+}

@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/source"
+	"reconcel/rules/syntax"
+)
+
+// A Lookup is one compiled entry of lookups: objects that a rule reads and
+// does not own.
+type Lookup struct {
+	ID  string
+	Pos source.Pos
+	GVK schema.GroupVersionKind
+
+	namespace *text // nil: the primary's own
+	name      *text // or
+	selector  *data // with fixed, if nothing of it is computed
+	fixed     labels.Selector
+	where     source.Pos // of name or selector
+	gone      *types.Unknown
+	reads     map[string]bool
+	state     letState
+	src       *syntax.Lookup
+}
+
+// One reports whether the lookup names one object.
+func (l *Lookup) One() bool { return l.name != nil }
+
+// lookup compiles a lookup after those that it reads.
+func (c *compiler) lookup(l *Lookup, from source.Pos) {
+	switch l.state {
+	case letDone:
+		return
+	case letBusy:
+		path := append(slices.Clone(c.looking[slices.Index(c.looking, l.ID):]), l.ID)
+		c.errorf(from, c.src.Name.Value, "%s: %s is a cycle", l.src.Entry, strings.Join(path, " → "))
+		return
+	}
+	l.state = letBusy
+	c.looking = append(c.looking, l.ID)
+	defer func() { c.looking = c.looking[:len(c.looking)-1] }()
+	outer := c.prefix
+	c.prefix = l.src.Entry + ": "
+	l.reads = c.watched(func() {
+		if n := l.src.Namespace; n != nil {
+			l.namespace = c.text(n, "namespace")
+			c.namespaceName(n, "namespace")
+		}
+		switch {
+		case l.src.Name != nil:
+			l.name = c.text(l.src.Name, "name")
+			c.objectName(l.src.Name, l.GVK.GroupKind(), "name")
+			l.where = l.src.Name.Pos
+		case l.src.Selector != nil:
+			l.where = l.src.Selector.Pos
+			l.selector = c.data(l.src.Selector, "selector")
+			l.selector.beStrict() // A selector with less in it selects more.
+			if isLiteral(l.src.Selector) {
+				selector, err := selectorOf(literal(l.src.Selector))
+				if err != nil {
+					c.complain(l.where, "selector: %v", err)
+				}
+				l.fixed = selector
+			}
+		}
+	})
+	for id := range l.reads {
+		if v := c.rule.vars[id]; v.kind == childVariable {
+			c.complain(l.where, "a lookup cannot read the child %q: what is looked up does not hang on what the rule makes", id)
+		}
+	}
+	c.prefix = outer
+	l.state = letDone
+}
+
+// selectorOf turns a value into a label selector.
+func selectorOf(v any) (labels.Selector, error) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("must be a label selector with matchLabels or matchExpressions")
+	}
+	if labels, ok := m["matchLabels"].(map[string]any); ok {
+		for key, value := range labels {
+			if value == nil { // It would count as the empty text.
+				return nil, fmt.Errorf("matchLabels[%q] must be text, got null", key)
+			}
+		}
+	}
+	var s metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, &s, true); err != nil {
+		return nil, fmt.Errorf("must be a label selector with matchLabels or matchExpressions")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&s)
+	if err != nil {
+		return nil, fmt.Errorf("is no valid label selector")
+	}
+	return selector, nil
+}

@@ -1,0 +1,118 @@
+package rules
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/source"
+	"reconcel/rules/syntax"
+)
+
+// primary compiles the rule's for.
+func (c *compiler) primary() {
+	f := c.src.For
+	for _, n := range f.Namespaces {
+		c.rule.Namespaces = append(c.rule.Namespaces, n.Value)
+	}
+	if f.Selector != nil {
+		var s metav1.LabelSelector
+		m, _ := literal(f.Selector).(map[string]any)
+		err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, &s, true)
+		if err == nil {
+			c.rule.Selector, err = metav1.LabelSelectorAsSelector(&s)
+		}
+		if err != nil {
+			c.complain(f.Selector.Pos, "for.selector: not a label selector: %v", err)
+		}
+	}
+	if f.When != nil {
+		// Whether an object is the rule's to care for cannot hang on what the
+		// rule makes of it.
+		scope, err := expr.NewScope(self)
+		if err != nil {
+			c.complain(f.When.Pos, "for.when: %v", err)
+			return
+		}
+		c.rule.when = c.compileIn(scope, f.When, expr.Bool, "for.when")
+	}
+}
+
+// allow is what a rule may do beyond the namespace of its primary.
+type allow struct {
+	clusterScoped  []schema.GroupKind
+	namespaces     []string // names or globs
+	readNamespaces []string // likewise
+}
+
+func (c *compiler) allow() {
+	for _, k := range c.src.Allow.ClusterScoped {
+		c.rule.allow.clusterScoped = append(c.rule.allow.clusterScoped, schema.GroupKind{Group: k.Group, Kind: k.Kind})
+	}
+	c.rule.allow.namespaces = values(c.src.Allow.Namespaces)
+	c.rule.allow.readNamespaces = values(c.src.Allow.ReadNamespaces)
+}
+
+func values(list []source.String) (out []string) {
+	for _, s := range list {
+		out = append(out, s.Value)
+	}
+	return out
+}
+
+// account reads as whom the rule writes.
+func (c *compiler) account() {
+	if src := c.src.Account; src.Name != "" {
+		c.rule.Account, c.rule.accountPos = &Account{Namespace: src.Namespace, Name: src.Name}, src.Pos
+	}
+}
+
+// A check is one entry of validate.
+type check struct {
+	prog    *expr.Program
+	message *text // or nil
+}
+
+func (c *compiler) check(src *syntax.Check) {
+	k := check{prog: c.expression(src.Expression, expr.Bool, "expression")}
+	if src.Message != nil {
+		k.message = c.text(src.Message, "message")
+	}
+	c.rule.checks = append(c.rule.checks, k)
+}
+
+// A condition is one entry of conditions.
+type condition struct {
+	typ             string
+	when            *expr.Program
+	reason, message *text // or nil
+}
+
+func (c *compiler) condition(src *syntax.Condition) {
+	k := condition{typ: src.Type.Value, when: c.expression(src.When, expr.Bool, "when")}
+	if src.Reason != nil {
+		k.reason = c.text(src.Reason, "reason")
+	}
+	if src.Message != nil {
+		k.message = c.text(src.Message, "message")
+	}
+	c.rule.conditions = append(c.rule.conditions, k)
+	c.rule.Conditions = append(c.rule.Conditions, k.typ)
+}
+
+// status compiles the rule's status.
+func (c *compiler) status() {
+	if c.src.Status == nil {
+		return
+	}
+	b := &builder{c: c, lenient: true}
+	b.fields(sortedFields(c.src.Status), "status")
+	c.rule.status = b.template()
+	for _, f := range c.src.Status.Fields {
+		c.rule.StatusKeys = append(c.rule.StatusKeys, f.Key.Value)
+	}
+	slices.Sort(c.rule.StatusKeys)
+}

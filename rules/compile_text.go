@@ -1,0 +1,59 @@
+package rules
+
+import (
+	"reconcel/rules/expr"
+	"reconcel/rules/source"
+)
+
+// A text is a string in which expressions may stand.
+type text struct {
+	parts []textPart
+	where string
+	pos   source.Pos
+}
+
+type textPart struct {
+	literal string
+	prog    *expr.Program
+}
+
+// text compiles a node that must give text.
+func (c *compiler) text(n *source.Node, where string) *text {
+	if n == nil {
+		return nil // The parser has said why.
+	}
+	t := &text{where: where, pos: n.Pos}
+	switch n.Kind {
+	case source.Text:
+		s, _ := n.Value.(string)
+		t.parts = []textPart{{literal: s}}
+	case source.Interp:
+		for _, p := range n.Parts {
+			part := textPart{literal: p.Text}
+			if p.Expr != nil {
+				part.prog = c.expression(p.Expr, expr.Any, where)
+			}
+			t.parts = append(t.parts, part)
+		}
+	default:
+		c.complain(n.Pos, "%s: must be text", where)
+	}
+	return t
+}
+
+// literal returns the text if nothing in it is computed.
+func (t *text) literal() (string, bool) {
+	if t == nil || len(t.parts) != 1 || t.parts[0].prog != nil || t.parts[0].literal == "" {
+		return "", false
+	}
+	return t.parts[0].literal, true
+}
+
+// literalText returns the text that a node is, or "".
+func literalText(n *source.Node) string {
+	if n == nil {
+		return ""
+	}
+	s, _ := n.Value.(string)
+	return s
+}

@@ -1,0 +1,87 @@
+package rules
+
+import (
+	"strings"
+
+	"reconcel/rules/expr"
+)
+
+// A value is what an ignored field is created with.
+type value struct {
+	span span
+	json []byte // empty: it is absent
+}
+
+// decideIgnored finds out which fields an object's rendering leaves to others.
+// As long as that is not known the object stays as it is: neither answer is
+// safe. What when excludes must not exclude the object as well, only because
+// one of its fields is left to others.
+func (r *run) decideIgnored(d *Desired) bool {
+	for i := range d.Child.ignored {
+		f := &d.Child.ignored[i]
+		ignored := true
+		if f.when != nil {
+			var res result
+			ignored, res = r.truth(f.when)
+			if ids := r.excludedIn(res); ids != nil {
+				res = result{err: &expr.Error{Pos: f.when.Pos(), Message: "reads " + strings.Join(ids, ", ") + ", which when excludes: read it with .? or has()"}}
+			}
+			if !res.ok() {
+				r.settle(d, f.entry+".when", res)
+				return false
+			}
+		}
+		d.ignoring = append(d.ignoring, ignored)
+	}
+	return true
+}
+
+// writeIgnorable writes a field with a condition where the rendering has it,
+// unless it is ignored.
+func (r *run) writeIgnorable(o *op) result {
+	if r.current.ignoring[o.index] {
+		return result{}
+	}
+	mark := len(r.buf)
+	r.buf = append(r.buf, o.lit...)
+	start := len(r.buf)
+	if _, res := r.execute(o.ops); !res.ok() {
+		return res
+	}
+	end := len(r.buf)
+	if end == start || o.omit != nil && expr.Omitted(o.omit, o.key, r.buf[start:end-1]) {
+		r.buf = r.buf[:mark]
+	}
+	return result{}
+}
+
+// writeIgnored computes what the ignored fields are created with. Once the
+// object exists nobody asks for that any more.
+func (r *run) writeIgnored(d *Desired) {
+	for i := range d.Child.ignored {
+		if !d.ignoring[i] {
+			d.ignored = append(d.ignored, value{})
+			continue
+		}
+		if r.full {
+			if d.Live.Object == nil {
+				r.refuseFull(d)
+			}
+			return
+		}
+		start := len(r.buf)
+		r.limitTo(start)
+		o, res := r.execute(d.Child.ignored[i].ops)
+		if !res.ok() {
+			r.noteFull()
+			r.buf = r.buf[:start]
+			if d.Live.Object == nil {
+				r.settle(d, o.where, res)
+			}
+		}
+		if end := len(r.buf); end > start {
+			r.buf = r.buf[:end-1] // The comma of the entry.
+		}
+		d.ignored = append(d.ignored, value{span: span{start, len(r.buf)}})
+	}
+}

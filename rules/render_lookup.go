@@ -1,0 +1,129 @@
+package rules
+
+import (
+	"errors"
+	"k8s.io/apimachinery/pkg/util/json"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"reconcel/rules/expr"
+)
+
+// lookupValue is what a lookup's id stands for: the object, or the list.
+func (r *run) lookupValue(i int) any {
+	v := &r.lookups[i]
+	if v.done {
+		return v.value
+	}
+	l := r.rule.Lookups[i]
+	outer := r.current
+	r.current = nil
+	value, res := r.look(l)
+	r.current = outer
+	switch {
+	case res.err != nil:
+		v.value = types.WrapErr(&expr.Error{Pos: res.err.Pos, Message: expr.Join("lookups", l.ID) + ": " + res.err.Message})
+	case res.unknown != nil:
+		v.value = res.unknown
+	default:
+		v.value = value
+	}
+	v.done = true
+	return v.value
+}
+
+func (r *run) look(l *Lookup) (any, result) {
+	if r.in.Lookup == nil {
+		if l.One() {
+			return nil, result{unknown: l.gone}
+		}
+		return []any{}, result{}
+	}
+	q, res := r.query(l)
+	if !res.ok() {
+		return nil, res
+	}
+	found, err := r.in.Lookup(l, q)
+	switch {
+	case errors.Is(err, ErrUnwatched):
+		return nil, result{unknown: l.gone}
+	case err != nil:
+		return nil, result{err: &expr.Error{Pos: l.where, Message: err.Error()}}
+	case !l.One():
+		list := make([]any, len(found))
+		for i, o := range found {
+			list[i] = o
+		}
+		return list, result{}
+	case len(found) == 0:
+		r.missing(l, q)
+		return nil, result{unknown: l.gone}
+	}
+	return found[0], result{}
+}
+
+// query computes what a lookup asks for.
+func (r *run) query(l *Lookup) (q Query, res result) {
+	q.Namespace = r.primary.home
+	if l.namespace != nil {
+		if q.Namespace, res = r.text(l.namespace); !res.ok() {
+			return q, res
+		}
+		q.Everywhere = q.Namespace == ""
+		if why := r.unreadable(q); why != "" {
+			return q, result{err: &expr.Error{Pos: l.namespace.pos, Message: "namespace: " + why}}
+		}
+	}
+	if l.name != nil {
+		q.Name, res = r.text(l.name)
+		if res.ok() && q.Name == "" {
+			res.err = &expr.Error{Pos: l.where, Message: "name: is empty"}
+		}
+		return q, res
+	}
+	if q.Selector = l.fixed; q.Selector != nil {
+		return q, result{}
+	}
+	v := r.value(l.selector)
+	switch w := v.(type) {
+	case *types.Unknown:
+		return q, result{unknown: w}
+	case *types.Err:
+		return q, result{err: asError(w, l.where)}
+	}
+	native, err := plain(v)
+	if err == nil {
+		q.Selector, err = selectorOf(native)
+	}
+	if err != nil {
+		return q, result{err: &expr.Error{Pos: l.where, Message: "selector: " + err.Error()}}
+	}
+	return q, result{}
+}
+
+// plain returns a value as a decoder of JSON would.
+func plain(v any) (out any, err error) {
+	text, err := (&expr.Appender{Limit: maxObject}).AppendNative(nil, v)
+	if err != nil {
+		return nil, err
+	}
+	return out, json.Unmarshal(text, &out)
+}
+
+// unreadable says why a lookup may not read a namespace.
+func (r *run) unreadable(q Query) string {
+	allowed := r.rule.allow.readNamespaces
+	switch {
+	case q.Everywhere:
+		if !slices.Contains(allowed, "*") {
+			return `reading all namespaces needs allow.read.namespaces: ["*"]`
+		}
+	case len(validation.IsDNS1123Label(q.Namespace)) > 0:
+		return "it is not the name of a namespace"
+	case q.Namespace != r.primary.home && !matchesAny(allowed, q.Namespace):
+		return "it is another namespace than the primary's, and allow.read.namespaces does not name it"
+	}
+	return ""
+}
