@@ -72,12 +72,10 @@ type rule struct {
 	lets    map[string]*let
 	typed   map[*source.Expr]*typed
 	prefix  string // of complaints, as the compiler has it
-	damage  damage
 }
 
 func (c *checker) rule(src *syntax.Rule) {
 	r := &rule{checker: c, src: src, vars: map[string]*types.Type{}, lets: map[string]*let{}, typed: map[*source.Expr]*typed{}}
-	r.damage = damageOf(src, c.complaints)
 	r.names()
 	r.body()
 	if !r.unguarded() {

@@ -6,6 +6,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"reconcel/rules/expr"
 )
 
 // comparison walks a comparison. One of a default with a literal tells whether
@@ -125,9 +127,6 @@ func compare(op string, a, b ref.Val) (result, ok bool) {
 	return order >= 0, true
 }
 
-// sameElements are the functions that give some elements of their target.
-var sameElements = map[string]bool{"sort": true, "reverse": true, "distinct": true, "slice": true, "@sortByAssociatedKeys": true}
-
 // function walks all other calls.
 func (g *guard) function(c ast.CallExpr, f facts) outcome {
 	var target outcome
@@ -160,7 +159,7 @@ func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) 
 		return outcome{value: target.value}
 	case name == "orValue":
 		return g.fallback(c, target)
-	case sameElements[name]:
+	case expr.Reorders(name):
 		return outcome{value: target.value}
 	case (name == "first" || name == "last") && target.value != nil:
 		return outcome{value: g.element(target.value)}

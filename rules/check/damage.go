@@ -9,72 +9,30 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// damage is what did not load of a rule.
-type damage struct {
-	expressions map[*source.Expr]bool
-	// beyond says that there is more: a misspelt key, say, of which nobody knows
-	// what it would have guarded.
-	beyond bool
+// damaged reports whether loading has complained about an expression.
+func (r *rule) damaged(src *source.Expr) bool {
+	return slices.ContainsFunc(r.complaints, func(e *source.Error) bool { return r.isAbout(e) && src.Holds(e.Pos) })
 }
 
-func damageOf(src *syntax.Rule, complaints source.Errors) damage {
-	d := damage{expressions: map[*source.Expr]bool{}}
-	var all []*source.Expr
-	for _, e := range complaints {
-		if e.Rule != src.Name.Value {
+func (r *rule) isAbout(e *source.Error) bool { return e.Rule == r.src.Name.Value }
+
+// unguarded reports whether nobody can tell what guards the fields that the rule
+// reads: a guard is damaged, or something outside of expressions is, like a
+// misspelt key that may have been a guard. To warn then might be wrong.
+func (r *rule) unguarded() bool {
+	for _, e := range r.complaints {
+		if !r.isAbout(e) {
 			continue
 		}
-		if all == nil {
-			all = ruleExpressions(src)
+		inExpression := false
+		for src := range r.typed {
+			inExpression = inExpression || src.Holds(e.Pos)
 		}
-		within := false
-		for _, x := range all {
-			if x.Holds(e.Pos) {
-				d.expressions[x] = true
-				within = true
-			}
+		if !inExpression {
+			return true
 		}
-		d.beyond = d.beyond || !within
 	}
-	return d
-}
-
-// ruleExpressions returns all expressions of a rule.
-func ruleExpressions(src *syntax.Rule) []*source.Expr {
-	all := []*source.Expr{src.For.When}
-	data := []*source.Node{src.Patch, src.Status}
-	for _, l := range src.Let {
-		all, data = append(all, l.Expr), append(data, l.Data)
-	}
-	for _, l := range src.Lookups {
-		data = append(data, l.Namespace, l.Name, l.Selector)
-	}
-	for _, c := range src.Validate {
-		all, data = append(all, c.Expression), append(data, c.Message)
-	}
-	for _, ch := range slices.Concat(src.Children, src.Finalize) {
-		all = append(all, ch.When, ch.Replicas, ch.MaxUnavailable, ch.ReadyWhen, ch.FailWhen)
-		for _, p := range ch.IgnoreFields {
-			all = append(all, p.When)
-		}
-		for _, it := range ch.ForEach {
-			all = append(all, it.In)
-		}
-		data = append(data, ch.Template)
-	}
-	for _, c := range src.Conditions {
-		all, data = append(all, c.When), append(data, c.Reason, c.Message)
-	}
-	for _, n := range data {
-		all = append(all, expressions(nil, n)...)
-	}
-	return slices.DeleteFunc(all, func(e *source.Expr) bool { return e == nil })
-}
-
-// unguarded reports whether nobody can tell what guards the fields that the
-// rule reads. Then to say that one may be absent might be wrong.
-func (r *rule) unguarded() bool {
-	return r.damage.beyond || !r.clear(r.src.For.When) ||
+	return !r.clear(r.src.For.When) ||
 		slices.ContainsFunc(r.src.Validate, func(c *syntax.Check) bool { return !r.clear(c.Expression) })
 }
 

@@ -102,6 +102,12 @@ type outcome struct {
 	ran facts
 }
 
+// asIs returns what is known of a result that is true or false.
+func (o outcome) asIs() outcome { return outcome{yes: o.yes, no: o.no, ran: o.ran} }
+
+// negated returns what is known after !.
+func (o outcome) negated() outcome { return outcome{yes: o.no, no: o.yes, ran: o.ran} }
+
 // truly returns what is known if the expression is true.
 func (o outcome) truly() facts { return o.ran.and(o.yes) }
 

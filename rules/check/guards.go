@@ -155,15 +155,13 @@ func (g *guard) call(e ast.Expr, f facts) outcome {
 	args := c.Args()
 	switch c.FunctionName() {
 	case operators.LogicalAnd:
-		return g.both(args[0], args[1], f, yes).flip(yes)
-	case operators.LogicalOr:
-		return g.both(args[0], args[1], f, no).flip(no)
-	case operators.LogicalNot, operators.NotStrictlyFalse:
-		out := g.eval(args[0], f)
-		if c.FunctionName() == operators.LogicalNot {
-			return outcome{yes: out.no, no: out.yes, ran: out.ran}
-		}
-		return outcome{yes: out.yes, no: out.no, ran: out.ran}
+		return g.both(args[0], args[1], f, outcome.asIs)
+	case operators.LogicalOr: // a || b is !(!a && !b).
+		return g.both(args[0], args[1], f, outcome.negated).negated()
+	case operators.LogicalNot:
+		return g.eval(args[0], f).negated()
+	case operators.NotStrictlyFalse:
+		return g.eval(args[0], f).asIs()
 	case operators.Conditional:
 		return g.choice(args, f)
 	case operators.OptSelect, operators.Index, operators.OptIndex:
@@ -176,43 +174,17 @@ func (g *guard) call(e ast.Expr, f facts) outcome {
 	return g.function(c, f)
 }
 
-// A truth is one of the two results of a test.
-type truth int
-
-const (
-	yes truth = iota
-	no
-)
-
-// flip names the facts that both() gives: those of the result that needs both
-// sides come first.
-func (o outcome) flip(t truth) outcome {
-	if t == no {
-		return outcome{yes: o.no, no: o.yes, ran: o.ran}
-	}
-	return o
-}
-
-// both walks && (for yes) and || (for no). Each side is only needed if the
-// other one has not decided already, whichever stands first.
-func (g *guard) both(left, right ast.Expr, f facts, when truth) outcome {
-	pick := func(o outcome) (decides, other facts) {
-		if when == yes {
-			return o.yes, o.no
-		}
-		return o.no, o.yes
-	}
+// both walks left && right, each seen through a function. Either side is only
+// needed if the other one has not decided already, whichever stands first.
+func (g *guard) both(left, right ast.Expr, f facts, seen func(outcome) outcome) outcome {
 	hushed := *g
 	hushed.quiet = true
-	fromRight, _ := pick(hushed.eval(right, f))
-	first := g.eval(left, f.and(fromRight))
-	l, lOther := pick(first)
-	second := g.eval(right, f.and(l).and(first.ran))
-	r, rOther := pick(second)
+	l := seen(g.eval(left, f.and(seen(hushed.eval(right, f)).yes)))
+	r := seen(g.eval(right, f.and(l.yes).and(l.ran)))
 	return outcome{
-		yes: l.and(r).and(first.ran).and(second.ran), // Both have run.
-		no:  lOther.and(first.ran).both(rOther.and(second.ran)),
-		ran: first.ran.both(second.ran),
+		yes: l.truly().and(r.truly()), // Both have run.
+		no:  l.falsely().both(r.falsely()),
+		ran: l.ran.both(r.ran),
 	}
 }
 

@@ -69,7 +69,7 @@ func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 	out := &typed{src: src, t: types.DynType}
 	r.typed[src] = out
 	parsed := sc.parse(src)
-	if parsed == nil || r.damage.expressions[src] {
+	if parsed == nil || r.damaged(src) {
 		return out
 	}
 	checked, issues := sc.cel.Check(src, parsed)

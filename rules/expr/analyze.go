@@ -43,10 +43,14 @@ var passOn = map[string]bool{
 	operators.Add: true,
 }
 
-// reorder lists the methods whose result has some elements of their target, in
-// another order.
-var reorder = map[string]bool{
-	"sort": true, "reverse": true, "distinct": true, "slice": true, "@sortByAssociatedKeys": true,
+// Reorders reports whether the result of a method has some elements of its target,
+// in another order.
+func Reorders(method string) bool {
+	switch method {
+	case "sort", "reverse", "distinct", "slice", sortBy:
+		return true
+	}
+	return false
 }
 
 func (a *analyzer) shape(e ast.Expr) *Shape {
@@ -123,7 +127,7 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 		return args[0].Any()
 	case name == "flatten":
 		return join(args[0], args[0].Any())
-	case reorder[name]:
+	case Reorders(name):
 		return (&Shape{elem: args[0].Any()}).with(Computed(args[1:]...).wholes())
 	case passOn[name]:
 		var s *Shape

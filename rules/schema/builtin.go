@@ -12,7 +12,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// packed is made by internal/pack. Each line is one of
+// packed is made by pack. Each line is one of
 //
 //	kind VERSION KIND RESOURCE -FLAGS DEFINITION
 //	schema DEFINITION JSON

@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"reconcel/rules/schema/internal/openapi"
 )
 
 // A crd is what the package reads of a CustomResourceDefinition.
@@ -120,7 +118,7 @@ func customSchema(k *Kind, openAPI []byte) (*spec.Schema, error) {
 // names, nothing else.
 func metadataSchema(own *spec.Schema) spec.Schema {
 	ref := spec.Schema{SchemaProps: spec.SchemaProps{
-		AllOf:   []spec.Schema{*spec.RefSchema(openapi.Prefix + objectMeta)},
+		AllOf:   []spec.Schema{*spec.RefSchema(RefPrefix + objectMeta)},
 		Default: map[string]any{},
 	}}
 	full := builtin().definitions[objectMeta].get()

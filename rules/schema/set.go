@@ -10,8 +10,6 @@ import (
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"reconcel/rules/schema/internal/openapi"
 )
 
 // objectMeta is the definition of the metadata of every object.
@@ -112,18 +110,12 @@ func New(from Sources) (*Set, error) {
 }
 
 func (s *source) addDocument(data []byte) error {
-	doc, err := openapi.Read(data)
+	doc, err := ReadDocument(data)
 	if err != nil {
 		return err
 	}
 	for _, k := range doc.Kinds {
-		s.add(&Kind{
-			GVK:        runtimeschema.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind},
-			Resource:   k.Resource,
-			Namespaced: k.Namespaced, Status: k.Status, Scale: k.Scale,
-			Custom:     !Own(k.Model),
-			Definition: k.Model,
-		})
+		s.add(k)
 	}
 	for name, text := range doc.Definitions {
 		s.definitions[name] = fromJSON(text)
@@ -209,7 +201,7 @@ func Reference(s *spec.Schema) string {
 		return ""
 	}
 	if ref := s.Ref.String(); ref != "" {
-		return strings.TrimPrefix(ref, openapi.Prefix)
+		return strings.TrimPrefix(ref, RefPrefix)
 	}
 	if len(s.AllOf) == 1 {
 		return Reference(&s.AllOf[0])

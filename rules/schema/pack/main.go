@@ -18,7 +18,7 @@ import (
 	"slices"
 	"strings"
 
-	"reconcel/rules/schema/internal/openapi"
+	"reconcel/rules/schema"
 )
 
 func main() {
@@ -41,13 +41,13 @@ func pack(out string, files []string) error {
 		if err != nil {
 			return err
 		}
-		doc, err := openapi.Read(data)
+		doc, err := schema.ReadDocument(data)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		for _, k := range doc.Kinds {
 			lines = append(lines, kindLine(k))
-			models = append(models, k.Model)
+			models = append(models, k.Definition)
 		}
 		maps.Copy(definitions, doc.Definitions)
 	}
@@ -62,7 +62,7 @@ func pack(out string, files []string) error {
 	return write(out, strings.Join(lines, "\n")+"\n")
 }
 
-func kindLine(k openapi.Kind) string {
+func kindLine(k *schema.Kind) string {
 	flags := ""
 	if k.Namespaced {
 		flags += "n"
@@ -73,11 +73,7 @@ func kindLine(k openapi.Kind) string {
 	if k.Scale {
 		flags += "c"
 	}
-	group := k.Group
-	if group != "" {
-		group += "/"
-	}
-	return strings.Join([]string{"kind", group + k.Version, k.Kind, k.Resource, "-" + flags, k.Model}, " ")
+	return strings.Join([]string{"kind", k.GVK.GroupVersion().String(), k.GVK.Kind, k.Resource, "-" + flags, k.Definition}, " ")
 }
 
 // A selection is the definitions that are needed.
@@ -126,7 +122,7 @@ func strip(v any, refs *[]string) any {
 		delete(m, key)
 	}
 	if ref, ok := m["$ref"].(string); ok {
-		*refs = append(*refs, strings.TrimPrefix(ref, openapi.Prefix))
+		*refs = append(*refs, strings.TrimPrefix(ref, schema.RefPrefix))
 	}
 	if properties, ok := m["properties"].(map[string]any); ok {
 		for name, p := range properties {
