@@ -8,24 +8,26 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 )
 
 // listenDebug takes the address. The name localhost may stand for any.
-func listenDebug(address loopback) (*server, error) {
-	s, err := listenFor("--debug-listen", address.text)
+func listenDebug(address string) (*server, error) {
+	s, err := listen("--debug-listen", address)
 	if err != nil || s.listener == nil {
 		return s, err
 	}
 	if at, ok := s.listener.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
 		_ = s.listener.Close()
-		return nil, misused("--debug-listen=%s resolves to %s, which is not a loopback address", address.text, s.address())
+		return nil, exit.Misused("--debug-listen=%s resolves to %s, which is not a loopback address", address, s.address())
 	}
 	return s, nil
 }
 
 // debugHandler answers for debugging, with profiles if they are asked for.
-func (s *settings) debugHandler(inspect func() engine.Inspection, files *atomic.Pointer[filesState]) http.Handler {
+func (s *runFlags) debugHandler(inspect func() engine.Inspection, files *atomic.Pointer[filesState]) http.Handler {
 	mux := debugEndpoints(inspect, files)
 	if s.pprof {
 		addProfiles(mux)
@@ -63,7 +65,7 @@ func onlyLocal(handler http.Handler) http.Handler {
 		if err != nil {
 			host = strings.Trim(r.Host, "[]") // Of port 80, which is left out.
 		}
-		if !isLoopback(host) {
+		if !settings.IsLoopback(host) {
 			http.Error(w, "only requests to localhost are answered", http.StatusForbidden)
 			return
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 	"reconcel/deploy"
 	"reconcel/rules/source"
 )
@@ -18,7 +20,7 @@ type deployFlags struct {
 	offlineRules
 	options   deploy.Options
 	enforced  bool
-	replicas  count
+	replicas  *settings.Value[settings.Number]
 	admission bool
 	kustomize string
 }
@@ -58,7 +60,7 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 }
 
 func (a *app) manifestsCommand() *cobra.Command {
-	f := &deployFlags{replicas: count{n: 2, min: 1}}
+	f := &deployFlags{replicas: settings.Count(2, 1)}
 	cmd := &cobra.Command{
 		Use:   "manifests -f RULES...",
 		Short: "Print the manifests that run reconcel in a cluster",
@@ -91,7 +93,7 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 	flags := cmd.Flags()
 	f.flags(flags)
 	flags.StringVar(&f.options.Image, "image", "reconcel:dev", "container image; the default is the one that make image builds")
-	flags.Var(&f.replicas, "replicas", "number of Pods: one leads, the others stand by")
+	flags.Var(f.replicas, "replicas", "number of Pods: one leads, the others stand by")
 	flags.BoolVar(&f.admission, "admission", false, "add policies: whoever writes a resource must be allowed to do what the rules do for it")
 	flags.StringVar(&f.kustomize, "kustomize", "", "write a kustomize base into this `folder` instead of printing the objects")
 	return cmd
@@ -104,23 +106,23 @@ func (a *app) rbac(f *deployFlags) error {
 	}
 	out, err := deploy.Print(f.options.Roles(known.permissions))
 	if err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
 	return a.print(out)
 }
 
 func (a *app) manifests(f *deployFlags) error {
 	if f.options.Image == "" {
-		return misused("invalid argument \"\" for \"--image\" flag: it names no image")
+		return exit.Misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
-	f.options.Replicas = f.replicas.n
+	f.options.Replicas = int(f.replicas.Value)
 	known, err := a.needs(f)
 	if err != nil {
 		return err
 	}
 	files, err := deploy.Files(known.Sources)
 	if err != nil {
-		return no(err)
+		return exit.Wrong(err)
 	}
 	f.options.AllowedKinds = f.allowed
 	all := f.options.Manifests(known.permissions, files)
@@ -136,7 +138,7 @@ func (a *app) manifests(f *deployFlags) error {
 	}
 	out, err := deploy.Print(all)
 	if err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
 	return a.print(out)
 }
@@ -151,7 +153,7 @@ type deployable struct {
 func (a *app) needs(f *deployFlags) (*deployable, error) {
 	f.options.Namespaced = f.only
 	if err := f.options.Validate(); err != nil {
-		return nil, misused("%w", err)
+		return nil, exit.Misused("%w", err)
 	}
 	if err := once(f.paths, f.crds); err != nil {
 		return nil, err
@@ -169,10 +171,10 @@ func (a *app) needs(f *deployFlags) (*deployable, error) {
 	}
 	permissions, complaints := deploy.Needs(j.Program, j.kinds.Set, admission)
 	if len(complaints) > 0 {
-		return nil, no(source.Collect(j.Sources, complaints))
+		return nil, exit.Wrong(source.Collect(j.Sources, complaints))
 	}
 	if err := source.Errors(marked("warning: ", j.verdict.Warnings)).Report(a.stderr); err != nil {
-		return nil, failed(err)
+		return nil, exit.Failure(err)
 	}
 	return &deployable{judged: j, permissions: permissions}, nil
 }
@@ -181,13 +183,13 @@ func (a *app) needs(f *deployFlags) (*deployable, error) {
 func (a *app) writeBase(f *deployFlags, all []deploy.Manifest, rules []deploy.RulesFile) error {
 	files, err := f.options.Base(all, rules)
 	if err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
 	for name, text := range files {
 		path := filepath.Join(f.kustomize, filepath.FromSlash(name))
 		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644))
 		if err != nil {
-			return failed(fmt.Errorf("write the base: %w", err))
+			return exit.Failure(fmt.Errorf("write the base: %w", err))
 		}
 	}
 	a.say("%s written; apply it with: kubectl apply -k %s", plural(len(files), "file"), f.kustomize)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -13,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/dryrun"
+	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 	"reconcel/rules/schema"
 	"reconcel/sim"
@@ -26,16 +26,16 @@ import (
 type diffFlags struct {
 	policyFlags
 	rules      ruleFiles
-	connection settings
+	cluster    clusterFlags
 	namespace  string
 	everywhere bool
 	selector   string
 	noDryRun   bool
-	output     outputFormat
+	output     *settings.Value[settings.Text]
 }
 
 func (a *app) diffCommand() *cobra.Command {
-	f := &diffFlags{output: outputFormat{text: "unified", allowed: []string{"unified", "json"}}}
+	f := &diffFlags{output: settings.Choice("unified", "json")}
 	cmd := &cobra.Command{
 		Use:   "diff -f RULES... [KIND/NAME ...]",
 		Short: "Show what rules would change in a cluster",
@@ -71,14 +71,13 @@ not there are differences.`,
 	}
 	flags := cmd.Flags()
 	f.rules.flags(flags)
-	f.flags(flags, "compare what run does with this flag, in these namespaces alone; may be repeated (default: all)")
+	f.policyFlags.flags(flags, "compare what run does with this flag, in these namespaces alone; may be repeated (default: all)")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
 	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces (the default)")
 	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
-	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
-	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
+	f.cluster.flags(flags)
 	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "send no dry runs: permissions to read are enough")
-	f.output.flag(flags)
+	outputFlag(flags, f.output)
 	return cmd
 }
 
@@ -102,12 +101,10 @@ func (a *app) diff(f *diffFlags, args []string) error {
 
 // compare connects to the cluster and compares the primaries that were chosen.
 func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *progress) ([]*primaryDiff, error) {
-	config, namespace, err := connection(&f.connection, slog.New(slog.DiscardHandler))
+	config, namespace, err := f.cluster.connect(a.printWarnings())
 	if err != nil {
 		return nil, err
 	}
-	config.WarningHandlerWithContext = nil
-	config.WarningHandler = rest.NewWarningWriter(a.stderr, rest.WarningWriterOptions{Deduplicate: true})
 	config.Wrap(dryrun.Guard)
 	if d.live, err = newLiveCluster(config); err != nil {
 		return nil, err
@@ -143,24 +140,23 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 // interrupted prefers the signal to the failed requests that it has brought
 // about.
 func interrupted(ctx context.Context, err error) error {
-	var exit *exitError
-	switch {
-	case ctx.Err() != nil:
-		return failed(errors.New("interrupted"))
-	case err == nil, errors.As(err, &exit):
+	if ctx.Err() != nil {
+		return exit.Failure(errors.New("interrupted"))
+	}
+	if _, coded := exit.Code(err); err == nil || coded {
 		return err
 	}
-	return failed(err)
+	return exit.Failure(err)
 }
 
 // newDiffer reads what was given on the command line.
 func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	if f.everywhere && f.namespace != "" {
-		return nil, misused("-n and -A cannot be used together")
+		return nil, exit.Misused("-n and -A cannot be used together")
 	}
 	selector, err := labels.Parse(f.selector)
 	if err != nil {
-		return nil, misused("-l: %w", err)
+		return nil, exit.Misused("-l: %w", err)
 	}
 	d := &differ{policy: f.policy(), namespace: f.namespace, selector: selector}
 	for _, arg := range args {
@@ -182,8 +178,8 @@ func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 // notNo makes of the code that other commands have for wrong rules the one that
 // diff has: 1 would say that there are differences.
 func notNo(err error) error {
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitNo {
-		return failed(exit.err)
+	if code, _ := exit.Code(err); code == exit.No {
+		return exit.Failure(errors.Unwrap(err))
 	}
 	return err
 }
@@ -248,11 +244,11 @@ func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
 		}
 		changes, broken = append(changes, p.changes...), broken || len(p.errs) > 0
 	}
-	result, err := formatDiff(changes, f.output.text)
+	result, err := formatDiff(changes, string(f.output.Value))
 	if err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
-	if f.output.text == "unified" && coloured(a.stdout) {
+	if f.output.Value == "unified" && coloured(a.stdout) {
 		result = colour(result)
 	}
 	if err := a.print(result); err != nil {
@@ -260,11 +256,11 @@ func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
 	}
 	switch {
 	case broken:
-		return &exitError{code: exitFailed} // Each has been told.
+		return exit.Told(exit.Failed) // Each has been told.
 	case troubled(changes):
-		return &exitError{code: exitRefused} // Likewise.
+		return exit.Told(exit.Refused) // Likewise.
 	case differs(changes):
-		return &exitError{code: exitNo}
+		return exit.Told(exit.No)
 	}
 	return nil
 }

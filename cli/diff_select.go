@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/dryrun"
+	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
 	"reconcel/engine"
 	"reconcel/engine/discover"
@@ -51,7 +52,7 @@ type primaryName struct {
 func parsePrimaryName(arg string) (primaryName, error) {
 	kind, name, found := strings.Cut(arg, "/")
 	if !found || kind == "" || name == "" || strings.Contains(name, "/") {
-		return primaryName{}, misused("%q is not a resource: expected KIND/NAME, such as foo/example", arg)
+		return primaryName{}, exit.Misused("%q is not a resource: expected KIND/NAME, such as foo/example", arg)
 	}
 	return primaryName{arg, strings.ToLower(kind), name}, nil
 }
@@ -103,7 +104,7 @@ func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 	for _, n := range d.names {
 		switch {
 		case !known[n]:
-			return nil, misused("%q: no rule is for that kind", n.text)
+			return nil, exit.Misused("%q: no rule is for that kind", n.text)
 		case !found[n]:
 			return nil, fmt.Errorf("%s not found%s", n.text, d.where())
 		}

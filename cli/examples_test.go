@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"reconcel/cli/internal/exit"
 )
 
 // TestExamplesPass runs the tests of all examples, of which each has some, and
@@ -13,7 +15,7 @@ import (
 func TestExamplesPass(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	a := &app{stdout: &stdout, stderr: &stderr}
-	if code := a.main([]string{"test", "-R", "--coverage", "../examples"}); code != exitYes {
+	if code := a.main([]string{"test", "-R", "--coverage", "../examples"}); code != exit.Yes {
 		t.Fatalf("exit code %d\n%s%s", code, &stdout, &stderr)
 	}
 	rules, err := filepath.Glob("../examples/*/rules.yaml")

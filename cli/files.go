@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"reconcel/cli/internal/exit"
 )
 
 // stdin is the path that stands for standard input, and stdinName what
@@ -40,7 +42,7 @@ func (s search) find(path string) ([]string, error) {
 	}
 	at, err := os.Stat(path)
 	if err != nil {
-		return nil, cause(err)
+		return nil, exit.Cause(err)
 	}
 	if !at.IsDir() {
 		return []string{path}, nil
@@ -60,7 +62,7 @@ func (s search) find(path string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, cause(err)
+		return nil, exit.Cause(err)
 	}
 	if len(found) == 0 {
 		return nil, noFile{s.extensions}
@@ -91,7 +93,7 @@ func (a *app) read(path string) (name string, data []byte, err error) {
 	}
 	data, err = readFile(path)
 	if err != nil {
-		return path, nil, cause(err)
+		return path, nil, exit.Cause(err)
 	}
 	return path, data, nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 )
@@ -29,7 +30,7 @@ func (p *policyFlags) policy() judge.Policy {
 // rejected returns the errors of a verdict, or nil.
 func rejected(v judge.Verdict) error {
 	if len(v.Errors) > 0 {
-		return no(v.Errors)
+		return exit.Wrong(v.Errors)
 	}
 	return nil
 }

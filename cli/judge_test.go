@@ -14,7 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/exit"
 )
 
 // judgeCRD is the only custom kind of these tests.
@@ -125,7 +128,7 @@ func TestAllCommandsJudgeAlike(t *testing.T) {
 			rules, crd := []string{"-f", in("rules.yaml")}, []string{"--crd", in("crd.yaml")}
 			cluster := []string{"--kubeconfig", kubeconfig}
 			want, code := complaints(t, "validate", rules, crd, c.args)
-			if len(want) == 0 || code != exitNo {
+			if len(want) == 0 || code != exit.No {
 				t.Fatalf("validate accepts the rules, exit code %d", code)
 			}
 			for command, args := range map[string][][]string{
@@ -137,9 +140,9 @@ func TestAllCommandsJudgeAlike(t *testing.T) {
 				"manifests": {rules, crd},
 			} {
 				got, code := complaints(t, command, append(args, c.args)...)
-				wantCode := exitNo
+				wantCode := exit.No
 				if command == "diff" {
-					wantCode = exitFailed // 1 says that there are differences.
+					wantCode = exit.Failed // 1 says that there are differences.
 				}
 				if diff := cmp.Diff(want, got); diff != "" || code != wantCode {
 					t.Errorf("%s: exit code %d, want %d; complaints (-validate +%[1]s):\n%[4]s", command, code, wantCode, diff)
@@ -173,14 +176,14 @@ func complaints(t *testing.T, command string, args ...[]string) (lines []string,
 // a file.
 func reloadComplaints(t *testing.T, file, kubeconfig string, args []string) []string {
 	t.Helper()
-	s := &settings{}
+	s := &runFlags{}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	s.flags(flags)
 	if err := flags.Parse(append([]string{"--kubeconfig", kubeconfig}, args...)); err != nil {
 		t.Fatal(err)
 	}
 	w, _, _ := newWatch(file)
-	config, _, err := connection(s, w.log)
+	config, _, err := s.connect(rest.NoWarnings{})
 	if err != nil {
 		t.Fatal(err)
 	}

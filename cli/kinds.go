@@ -9,6 +9,7 @@ import (
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
@@ -43,13 +44,13 @@ func (a *app) crds(where search, paths []string) (kinds, error) {
 		definitions = append(definitions, o.Object)
 	}
 	if len(wrong) > 0 {
-		return all, no(errors.Join(wrong...))
+		return all, exit.Wrong(errors.Join(wrong...))
 	}
 	if len(paths) > 0 && len(definitions) == 0 {
-		return all, no(fmt.Errorf("%s: no CustomResourceDefinition there", strings.Join(paths, ", ")))
+		return all, exit.Wrong(fmt.Errorf("%s: no CustomResourceDefinition there", strings.Join(paths, ", ")))
 	}
 	if all.Set, err = schema.New(schema.Sources{CRDs: definitions}); err != nil {
-		return all, no(err)
+		return all, exit.Wrong(err)
 	}
 	return all, nil
 }

@@ -1,43 +1,75 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math"
+	"sync"
 
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"reconcel/cli/internal/exit"
 )
 
-// connection returns how to talk to the cluster, and the namespace that
-// belongs to it: by --kubeconfig, KUBECONFIG, ~/.kube/config or the Pod's own
-// account, in the order in which kubectl looks. Nothing is sent yet.
-func connection(s *settings, log *slog.Logger) (*rest.Config, string, error) {
+// clusterFlags say which cluster is meant, as kubectl is told.
+type clusterFlags struct{ kubeconfig, context string }
+
+func (c *clusterFlags) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
+	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: its current one)")
+}
+
+// connect returns how to talk to the cluster, and the namespace of its context.
+// Nothing is sent yet.
+func (c *clusterFlags) connect(warnings rest.WarningHandlerWithContext) (config *rest.Config, namespace string, err error) {
 	where := clientcmd.NewDefaultClientConfigLoadingRules()
-	where.ExplicitPath = s.kubeconfig
-	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(where, &clientcmd.ConfigOverrides{CurrentContext: s.context})
-	config, err := client.ClientConfig()
-	switch {
-	case clientcmd.IsEmptyConfig(err):
-		return nil, "", failed(errors.New("no cluster: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and this is not a Pod"))
-	case err != nil:
-		return nil, "", failed(fmt.Errorf("kubeconfig: %w", err))
+	where.ExplicitPath = c.kubeconfig
+	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(where, &clientcmd.ConfigOverrides{CurrentContext: c.context})
+	config, err = client.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, "", exit.Failure(errors.New("no cluster: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and this is not a Pod"))
 	}
-	namespace := s.namespace
-	if namespace == "" {
-		if namespace, _, err = client.Namespace(); err != nil {
-			return nil, "", failed(fmt.Errorf("kubeconfig: namespace: %w", err))
-		}
+	if err == nil {
+		namespace, _, err = client.Namespace()
+	}
+	if err != nil {
+		return nil, "", exit.Failure(fmt.Errorf("kubeconfig: %w", err))
 	}
 	config.UserAgent = "reconcel/" + builtFrom().Version
-	config.WarningHandlerWithContext = &warnings{log: log}
-	config.QPS, config.Burst = -1, 0 // No limit.
-	if s.qps > 0 {
-		config.QPS, config.Burst = float32(s.qps), s.burst.n
-		if config.Burst == 0 {
-			config.Burst = max(1, int(math.Ceil(2*float64(s.qps))))
-		}
-	}
+	config.WarningHandlerWithContext = warnings
+	config.QPS = -1 // No limit.
 	return config, namespace, nil
+}
+
+// warnings tell what the API server warns of, each text once. They forget all texts
+// when there are many, so that names in them cannot fill the memory.
+type warnings struct {
+	tell func(ctx context.Context, text string)
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// printWarnings prints what the API server warns of.
+func (a *app) printWarnings() *warnings {
+	return &warnings{tell: func(_ context.Context, text string) { a.say("Warning: %s", text) }}
+}
+
+// HandleWarningHeaderWithContext takes one Warning header of a response.
+func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
+	const miscellaneous, many = 299, 1000 // 299 is the only code that Kubernetes uses.
+	if code != miscellaneous || text == "" {
+		return
+	}
+	w.mu.Lock()
+	told := w.seen[text]
+	if len(w.seen) >= many || w.seen == nil {
+		w.seen = map[string]bool{}
+	}
+	w.seen[text] = true
+	w.mu.Unlock()
+	if !told {
+		w.tell(ctx, text)
+	}
 }

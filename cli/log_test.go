@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 )
 
@@ -17,7 +18,8 @@ func TestBodiesAreNotLogged(t *testing.T) {
 		klog.ClearLogger()
 	}()
 	var log bytes.Buffer
-	s := &settings{}
+	s := &runFlags{}
+	s.flags(pflag.NewFlagSet("run", pflag.ContinueOnError))
 	if err := s.logLevel.Set("debug"); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 	"reconcel/rules/source"
 )
 
@@ -41,7 +43,7 @@ func (a *app) say(format string, args ...any) {
 // print writes a result. One that did not arrive is a failure.
 func (a *app) print(result []byte) error {
 	if _, err := a.stdout.Write(result); err != nil {
-		return failed(fmt.Errorf("write the result: %w", err))
+		return exit.Failure(fmt.Errorf("write the result: %w", err))
 	}
 	return nil
 }
@@ -72,14 +74,14 @@ status is.`,
 func explainFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return misused("%w", err)
+		return exit.Misused("%w", err)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near := source.Nearest(unknown.GetSpecifiedName(), names); near != "" {
-		return misused("%w (did you mean --%s?)", err, near)
+		return exit.Misused("%w (did you mean --%s?)", err, near)
 	}
-	return misused("%w", err)
+	return exit.Misused("%w", err)
 }
 
 // flagsOnly refuses arguments that are no flags.
@@ -88,9 +90,9 @@ func flagsOnly(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.Flags().Lookup("rules") != nil {
-		return misused("unexpected argument %q: give rules with -f", args[0])
+		return exit.Misused("unexpected argument %q: give rules with -f", args[0])
 	}
-	return misused("unexpected argument %q", args[0])
+	return exit.Misused("unexpected argument %q", args[0])
 }
 
 // once refuses to read stdin for two things, because it can be read but once.
@@ -104,7 +106,12 @@ func once(lists ...[]string) error {
 		}
 	}
 	if n > 1 {
-		return misused("- is given %d times, but stdin can be read only once", n)
+		return exit.Misused("- is given %d times, but stdin can be read only once", n)
 	}
 	return nil
+}
+
+// outputFlag is the flag -o of commands whose result has several formats.
+func outputFlag(flags *pflag.FlagSet, format *settings.Value[settings.Text]) {
+	flags.VarP(format, "output", "o", "format of the result")
 }

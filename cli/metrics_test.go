@@ -99,7 +99,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		}
 		return string(data)
 	}
-	reasons := regexp.MustCompile(`(?m)^\s+reason\w+\s+= "(\w+)"`).FindAllStringSubmatch(read("../engine/errors.go"), -1)
+	reasons := regexp.MustCompile(`(?m)^\s+reason\w+\s+= "(\w+)"`).FindAllStringSubmatch(read("../engine/reasons.go"), -1)
 	if len(reasons) < 15 {
 		t.Fatalf("only these reasons were found: %v", reasons)
 	}

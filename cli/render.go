@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 	"reconcel/rules"
 )
 
@@ -15,11 +17,11 @@ type renderFlags struct {
 	resources []string
 	observed  []string
 	namespace string
-	output    outputFormat
+	output    *settings.Value[settings.Text]
 }
 
 func (a *app) renderCommand() *cobra.Command {
-	f := &renderFlags{output: outputFormat{text: "yaml", allowed: []string{"yaml", "json"}}}
+	f := &renderFlags{output: settings.Choice("yaml", "json")}
 	cmd := &cobra.Command{
 		Use:   "render -f RULES... -r RESOURCES...",
 		Short: "Show what rules render for resources, without a cluster",
@@ -45,13 +47,13 @@ resource have errors, 2 wrong usage, 3 a file cannot be read.`,
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin; may be repeated")
 	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist in the cluster; may be repeated")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of resources without one")
-	f.output.flag(flags)
+	outputFlag(flags, f.output)
 	return cmd
 }
 
 func (a *app) render(f *renderFlags) error {
 	if len(f.resources) == 0 {
-		return misused("no resources: give a file or folder with -r")
+		return exit.Misused("no resources: give a file or folder with -r")
 	}
 	if err := once(f.paths, f.resources, f.crds, f.observed); err != nil {
 		return err
@@ -70,7 +72,7 @@ func (a *app) render(f *renderFlags) error {
 		return err
 	}
 	if r.observed, err = newObserved(live); err != nil {
-		return no(err)
+		return exit.Wrong(err)
 	}
 	resources, err := a.placed(where, f.resources, r.place(f.namespace))
 	if err != nil {
@@ -80,15 +82,15 @@ func (a *app) render(f *renderFlags) error {
 		r.resource(o)
 	}
 	r.tellUnread()
-	result, err := r.format(f.output.text)
+	result, err := r.format(string(f.output.Value))
 	if err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
 	if err := a.print(result); err != nil {
 		return err
 	}
 	if r.failures > 0 {
-		return &exitError{code: exitNo} // Each has been told.
+		return exit.Told(exit.No) // Each has been told.
 	}
 	return nil
 }
@@ -106,7 +108,7 @@ func (a *app) placed(where search, paths []string, place func(*object)) ([]*obje
 	}
 	for _, o := range objects {
 		if err := o.check(); err != nil {
-			return nil, no(err)
+			return nil, exit.Wrong(err)
 		}
 		place(o)
 	}

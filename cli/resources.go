@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 )
 
 // An object is a Kubernetes object that was read from a file.
@@ -52,10 +55,10 @@ func (a *app) objects(where search, paths []string) ([]*object, error) {
 		}
 	}
 	if len(unread) > 0 {
-		return nil, failed(errors.Join(append(unread, wrong...)...))
+		return nil, exit.Failure(errors.Join(append(unread, wrong...)...))
 	}
 	if len(wrong) > 0 {
-		return nil, no(errors.Join(wrong...))
+		return nil, exit.Wrong(errors.Join(wrong...))
 	}
 	return all, nil
 }
@@ -81,7 +84,7 @@ func decodeObjects(file string, data []byte) ([]*object, error) {
 		}
 		entries, isMap := content.(map[string]any)
 		if !isMap {
-			return all, fmt.Errorf("%s: expected a Kubernetes object, got a %s", file, yamlType(content))
+			return all, fmt.Errorf("%s: expected a Kubernetes object, got a %s", file, settings.TypeOf(content))
 		}
 		all = appendObjects(all, file, entries)
 	}
@@ -165,7 +168,7 @@ func (o *object) check() error {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, field := range []string{"name", "namespace"} {
 		if _, isText := metadata[field].(string); metadata[field] != nil && !isText {
-			return fmt.Errorf("%s: %s: metadata.%s must be text, is the %s %v (quote it)", o.file, o.GetKind(), field, yamlType(metadata[field]), metadata[field])
+			return fmt.Errorf("%s: %s: metadata.%s must be text, is the %s %v (quote it)", o.file, o.GetKind(), field, settings.TypeOf(metadata[field]), metadata[field])
 		}
 	}
 	switch {
@@ -175,18 +178,4 @@ func (o *object) check() error {
 		return fmt.Errorf("%s: %s without metadata.name", o.file, o.GetKind())
 	}
 	return nil
-}
-
-func yamlType(value any) string {
-	switch value.(type) {
-	case []any:
-		return "list"
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case map[string]any:
-		return "map"
-	}
-	return "number"
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -10,13 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 	"reconcel/rules/source"
 )
 
 func (a *app) runCommand() *cobra.Command {
-	s := &settings{}
+	s := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run -f RULES...",
 		Short: "Run the controller",
@@ -48,25 +51,25 @@ has become the leader.`,
 		Example: `  reconcel run -f examples/foo/rules.yaml --log-level debug`,
 		Args:    flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := resolve(cmd.Flags()); err != nil {
+			if err := settings.Resolve(cmd.Flags()); err != nil {
 				return err
 			}
 			return a.run(s)
 		},
 	}
-	cmd.Flags().String(configFlag, "", "settings `file` (default: reconcel.yaml, if there is one)")
+	cmd.Flags().String(settings.ConfigFlag, "", "settings `file` (default: reconcel.yaml, if there is one)")
 	s.flags(cmd.Flags())
 	return cmd
 }
 
 // run reconciles until a signal comes. Everything that can be wrong without a
 // cluster is found before anything is sent.
-func (a *app) run(s *settings) error {
+func (a *app) run(s *runFlags) error {
 	if err := once(s.rules.paths); err != nil {
 		return err
 	}
-	if s.pprof && s.debug.text == off {
-		return misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
+	if s.pprof && s.debug.Value == settings.Off {
+		return exit.Misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
 	}
 	rules, err := a.load(s.rules)
 	if err != nil {
@@ -76,15 +79,19 @@ func (a *app) run(s *settings) error {
 		return err
 	}
 	log := newLog(a.stderr, s)
-	config, namespace, err := connection(s, log)
+	config, namespace, err := s.connect(&warnings{tell: func(ctx context.Context, text string) {
+		log.WarnContext(ctx, "warning from the API server", "warning", text)
+	}})
 	if err != nil {
 		return err
 	}
-	server, err := listen(s.listen)
+	namespace = cmp.Or(s.namespace, namespace)
+	s.limitRate(config)
+	server, err := listen("--listen", string(s.listen.Value))
 	if err != nil {
 		return err
 	}
-	debug, err := listenDebug(s.debug)
+	debug, err := listenDebug(string(s.debug.Value))
 	if err != nil {
 		return err
 	}
@@ -98,10 +105,10 @@ func (a *app) run(s *settings) error {
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
-		Workers: s.workers.n, ReapplyEvery: time.Duration(s.reapply), Metrics: metrics,
+		Workers: int(s.workers.Value), ReapplyEvery: time.Duration(s.reapply.Value), Metrics: metrics,
 	}, rules.Program)
 	if err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -130,12 +137,12 @@ func (a *app) run(s *settings) error {
 	log.Info("starting", "version", builtFrom().Version, "files", len(rules.Sources), "cluster", config.Host,
 		"namespace", namespace, "listen", server.address())
 	if err := machine.Run(ctx); err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
 	cancel(nil) // The engine stops of itself only with its context, but who waits must be sure.
 	<-told
 	log.Info("stopped")
-	if broken, ok := errors.AsType[*exitError](context.Cause(ctx)); ok {
+	if broken, ok := errors.AsType[*exit.Error](context.Cause(ctx)); ok {
 		return broken
 	}
 	return nil // A signal.

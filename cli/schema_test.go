@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/cli/internal/exit"
 )
 
 // TestSchemaIsCheckedIn compares the schemas in docs, which the examples name,
@@ -22,7 +24,7 @@ func TestSchemaIsCheckedIn(t *testing.T) {
 func schemaIsCheckedIn(t *testing.T, path string, args []string) {
 	var stdout, stderr bytes.Buffer
 	a := &app{stdout: &stdout, stderr: &stderr}
-	if code := a.main(args); code != exitYes {
+	if code := a.main(args); code != exit.Yes {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	if *update {

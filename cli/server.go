@@ -12,6 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 )
 
 // A server answers requests on one address.
@@ -21,21 +24,17 @@ type server struct {
 	serving  sync.WaitGroup
 }
 
-// listen takes the address, so that a taken one is known before anything
-// starts.
-func listen(address endpoint) (*server, error) { return listenFor("--listen", address.text) }
-
-// listenFor does so for the setting that has the address.
-func listenFor(flag, address string) (*server, error) {
-	if address == off {
+// listen listens on the address of a flag.
+func listen(flag, address string) (*server, error) {
+	if address == string(settings.Off) {
 		return &server{}, nil
 	}
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, failed(fmt.Errorf("%w: another reconcel may be running on this machine; a second installation needs --name and %s", err, flag))
+		return nil, exit.Failure(fmt.Errorf("%w: another reconcel may be running on this machine; a second installation needs --name and %s", err, flag))
 	}
 	if err != nil {
-		return nil, failed(fmt.Errorf("%w: choose another address with %s, or %s=off", err, flag, flag))
+		return nil, exit.Failure(fmt.Errorf("%w: choose another address with %s, or %s=off", err, flag, flag))
 	}
 	return &server{listener: l}, nil
 }
@@ -49,14 +48,14 @@ func (s *server) start(handler http.Handler, broken func(error)) {
 	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience, IdleTimeout: 2 * time.Minute}
 	s.serving.Go(func() {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			broken(failed(fmt.Errorf("listen on %s: %w", s.address(), err)))
+			broken(exit.Failure(fmt.Errorf("listen on %s: %w", s.address(), err)))
 		}
 	})
 }
 
 func (s *server) address() string {
 	if s.listener == nil {
-		return off
+		return string(settings.Off)
 	}
 	return s.listener.Addr().String()
 }

@@ -1,66 +1,68 @@
 package cli
 
 import (
+	"math"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"reconcel/cli/internal/settings"
 )
 
-// settings are what run needs to know besides the rules. They are bound to its
+// runFlags are what run needs to know besides the rules. They are bound to its
 // flags; resolve completes them from the environment and reconcel.yaml.
-type settings struct {
+type runFlags struct {
 	policyFlags
-	rules      ruleFiles
-	kubeconfig string
-	context    string
-	namespace  string
-	name       string
-	lead       bool
-	confirmed  []string
-	takeOver   []string
-	workers    count
-	qps        rate
-	burst      count
-	reapply    span
-	listen     endpoint
-	debug      loopback
-	pprof      bool
-	logLevel   level
-	logFormat  choice
+	clusterFlags
+	rules     ruleFiles
+	namespace string
+	name      string
+	lead      bool
+	confirmed []string
+	takeOver  []string
+	workers   *settings.Value[settings.Number]
+	qps       *settings.Value[settings.PerSecond]
+	burst     *settings.Value[settings.Number]
+	reapply   *settings.Value[settings.Span]
+	listen    *settings.Value[settings.Text]
+	debug     *settings.Value[settings.Text]
+	pprof     bool
+	logLevel  *settings.Value[settings.Text]
+	logFormat *settings.Value[settings.Text]
 }
 
 // flags declares the settings. Every flag here is also a key of reconcel.yaml
 // and, with its prefix, a variable of the environment.
-func (s *settings) flags(flags *pflag.FlagSet) {
-	s.workers = count{n: 16, min: 1}
-	s.logFormat = choice{text: "text", allowed: []string{"text", "json"}}
-	_ = s.reapply.Set("12h")
-	s.listen = endpoint{defaultListen()}
-	s.debug = loopback{off}
+func (s *runFlags) flags(flags *pflag.FlagSet) {
+	s.workers, s.qps, s.burst = settings.Count(16, 1), settings.Rate(), settings.Count(0, 0)
+	s.reapply = settings.Duration(12 * time.Hour)
+	s.listen, s.debug = settings.Address(defaultListen()), settings.Loopback()
+	s.logLevel, s.logFormat = settings.LogLevel(), settings.Choice("text", "json")
 
 	s.rules.flags(flags)
 	s.policyFlags.flags(flags, "watch only these namespaces, and send no cluster-scoped requests; may be repeated (default: all)")
-	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
-	flags.StringVar(&s.context, "context", "", "context of the kubeconfig (default: its current one)")
+	s.clusterFlags.flags(flags)
 	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
 	flags.StringVar(&s.name, "name", "reconcel", "name of reconcel's own objects; two installations need two names")
 	flags.BoolVar(&s.lead, "leader-elect", true, "reconcile only while holding the Lease of this name and namespace, and stand by otherwise")
 	flags.StringSliceVar(&s.confirmed, "confirm-removal", nil, "delete the objects of this removed `rule`, even if this process never had it in its files; may be repeated")
 	flags.StringSliceVar(&s.takeOver, "take-over", nil, "take over the objects of this stopped `installation` (namespace/name); may be repeated")
-	flags.Var(&s.workers, "workers", "number of resources that are reconciled at the same time")
-	flags.Var(&s.qps, "qps", "requests per second to the API server; 0: no limit besides API Priority and Fairness")
-	flags.Var(&s.burst, "burst", "size of bursts above qps; 0: twice qps")
-	flags.Var(&s.reapply, "reapply-every", "how often to apply an unchanged child again; 0: never")
-	flags.Var(&s.listen, "listen", "address of /metrics, /healthz and /readyz; off: none")
-	flags.Var(&s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches; off: none")
+	flags.Var(s.workers, "workers", "number of resources that are reconciled at the same time")
+	flags.Var(s.qps, "qps", "requests per second to the API server; 0: no limit besides API Priority and Fairness")
+	flags.Var(s.burst, "burst", "size of bursts above qps; 0: twice qps")
+	flags.Var(s.reapply, "reapply-every", "how often to apply an unchanged child again; 0: never")
+	flags.Var(s.listen, "listen", "address of /metrics, /healthz and /readyz; off: none")
+	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches; off: none")
 	flags.BoolVar(&s.pprof, "pprof", false, "serve profiles at /debug/pprof/ on the address of --debug-listen")
-	flags.Var(&s.logLevel, "log-level", "lowest level to log")
-	flags.Var(&s.logFormat, "log-format", "format of the log")
+	flags.Var(s.logLevel, "log-level", "lowest level to log")
+	flags.Var(s.logFormat, "log-format", "format of the log")
 }
 
 // defaultListen is loopback on somebody's machine. In a Pod it is every
 // address, because the kubelet's probes and Prometheus come from outside.
-func defaultListen() string {
+func defaultListen() settings.Text {
 	if inPod() {
 		return ":8080"
 	}
@@ -68,3 +70,13 @@ func defaultListen() string {
 }
 
 func inPod() bool { return os.Getenv("KUBERNETES_SERVICE_HOST") != "" }
+
+// limitRate bounds the requests to the API server, if a bound is set.
+func (s *runFlags) limitRate(config *rest.Config) {
+	if qps := float64(s.qps.Value); qps > 0 {
+		config.QPS, config.Burst = float32(qps), int(s.burst.Value)
+		if config.Burst == 0 {
+			config.Burst = max(1, int(math.Ceil(2*qps)))
+		}
+	}
+}

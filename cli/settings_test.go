@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"reconcel/cli/internal/settings"
 )
 
 // resolved returns the settings that a command line, an environment and a
@@ -16,7 +18,7 @@ func resolved(t *testing.T, args []string, environ map[string]string, file strin
 	t.Chdir(t.TempDir())
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	if file != "" {
-		if err := os.WriteFile(settingsFile, []byte(file), 0o600); err != nil {
+		if err := os.WriteFile("reconcel.yaml", []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -24,12 +26,12 @@ func resolved(t *testing.T, args []string, environ map[string]string, file strin
 		t.Setenv(name, value)
 	}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	flags.String(configFlag, "", "")
-	new(settings).flags(flags)
+	flags.String(settings.ConfigFlag, "", "")
+	new(runFlags).flags(flags)
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	err := resolve(flags)
+	err := settings.Resolve(flags)
 	got := map[string]string{}
 	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.Value.String() })
 	return got, err

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -21,7 +22,7 @@ func (r *ruleFiles) flags(flags *pflag.FlagSet) {
 // load compiles the rules.
 func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
 	if len(r.paths) == 0 {
-		return nil, misused("no rules: give a file or folder with -f")
+		return nil, exit.Misused("no rules: give a file or folder with -f")
 	}
 	sources, unread := a.sources(r)
 	return rules.Compile(sources, unread...), nil

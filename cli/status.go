@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -14,22 +13,23 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/rest"
 
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 	"reconcel/engine/inventory"
 )
 
 // statusFlags say what status looks at, and how it prints.
 type statusFlags struct {
 	rules        ruleFiles
-	connection   settings
+	cluster      clusterFlags
 	installation string
 	namespace    string
 	everywhere   bool
 	all          bool
 	states       []string
 	watch        bool
-	output       outputFormat
+	output       *settings.Value[settings.Text]
 }
 
 const statusText = `List the resources that are not ready, of all kinds that rules are for. The worst
@@ -59,7 +59,7 @@ nothing is stalled, 1 something is stalled, 2 wrong usage, 3 the rules are inval
 the cluster does not answer, or a named resource does not exist.`
 
 func (a *app) statusCommand() *cobra.Command {
-	f := &statusFlags{output: outputFormat{text: formatTable, allowed: []string{formatTable, formatWide, formatJSON, formatYAML}}}
+	f := &statusFlags{output: settings.Choice(formatTable, formatWide, formatJSON, formatYAML)}
 	cmd := &cobra.Command{
 		Use:   "status [-f RULES...] [KIND[/NAME] ...]",
 		Short: "List the resources that are not ready",
@@ -79,9 +79,8 @@ func (a *app) statusCommand() *cobra.Command {
 	flags.StringSliceVar(&f.states, "state", nil, "`states` to list, such as stalled,waiting (default: all but ready and unreported)")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "after the list, print changes until Ctrl-C")
 	flags.StringVar(&f.installation, "installation", "", "`namespace/name` of reconcel's own objects: run's --namespace and --name (default: all installations)")
-	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
-	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
-	f.output.flag(flags)
+	f.cluster.flags(flags)
+	outputFlag(flags, f.output)
 	return cmd
 }
 
@@ -95,13 +94,13 @@ type statusQuery struct {
 // query reads the command line.
 func (f *statusFlags) query(args []string) (q statusQuery, err error) {
 	if f.everywhere && f.namespace != "" {
-		return q, misused("-n and -A cannot be used together")
+		return q, exit.Misused("-n and -A cannot be used together")
 	}
 	if f.all && len(f.states) > 0 {
-		return q, misused("--all and --state cannot be used together")
+		return q, exit.Misused("--all and --state cannot be used together")
 	}
-	if f.watch && f.output.text != formatTable && f.output.text != formatWide {
-		return q, misused("-w prints a table and cannot be used with -o %s", f.output.text)
+	if f.watch && f.output.Value != formatTable && f.output.Value != formatWide {
+		return q, exit.Misused("-w prints a table and cannot be used with -o %s", f.output.Value)
 	}
 	for _, arg := range args {
 		target, err := parseStatusTarget(arg)
@@ -136,7 +135,7 @@ func (f *statusFlags) filter() (func(resourceState) bool, error) {
 			for _, s := range resourceStates {
 				names = append(names, string(s))
 			}
-			return nil, misused("--state %q: expected some of %s%s", text, strings.Join(names, ", "), meant(text, names))
+			return nil, exit.Misused("--state %q: expected some of %s%s", text, strings.Join(names, ", "), meant(text, names))
 		}
 		wanted = append(wanted, resourceState(text))
 	}
@@ -158,19 +157,17 @@ func (a *app) status(f *statusFlags, args []string) error {
 			return err
 		}
 		if len(loaded.Errors) > 0 {
-			return failed(loaded.Errors) // 1 would say that something is stalled.
+			return exit.Failure(loaded.Errors) // 1 would say that something is stalled.
 		}
 		kinds = kindsOfProgram(loaded.Program)
 	}
-	config, contextNamespace, err := connection(&f.connection, slog.New(slog.DiscardHandler))
+	config, contextNamespace, err := f.cluster.connect(a.printWarnings())
 	if err != nil {
 		return err
 	}
-	config.WarningHandlerWithContext = nil
-	config.WarningHandler = rest.NewWarningWriter(a.stderr, rest.WarningWriterOptions{Deduplicate: true})
 	cluster, err := newLiveCluster(config)
 	if err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -182,8 +179,8 @@ func (a *app) status(f *statusFlags, args []string) error {
 	if err = interrupted(ctx, err); err != nil {
 		return err
 	}
-	table := &statusTable{to: a.stdout, namespaces: f.namespace == "", wide: f.output.text == formatWide, coloured: coloured(a.stdout)}
-	if err := a.tellStatus(&r.statusReport, table, f.output.text); err != nil {
+	table := &statusTable{to: a.stdout, namespaces: f.namespace == "", wide: f.output.Value == formatWide, coloured: coloured(a.stdout)}
+	if err := a.tellStatus(&r.statusReport, table, string(f.output.Value)); err != nil {
 		return err
 	}
 	stalled := r.Summary.States[stateStalled] > 0
@@ -194,9 +191,9 @@ func (a *app) status(f *statusFlags, args []string) error {
 	}
 	switch {
 	case stalled:
-		return &exitError{code: exitNo} // It has been told.
+		return exit.Told(exit.No) // It has been told.
 	case r.failed != nil:
-		return &exitError{code: exitFailed} // Likewise.
+		return exit.Told(exit.Failed) // Likewise.
 	}
 	return nil
 }
@@ -272,13 +269,13 @@ func (a *app) tellStatus(report *statusReport, table *statusTable, format string
 	if format == formatJSON || format == formatYAML {
 		text, err := formatStatus(report, format)
 		if err != nil {
-			return failed(err)
+			return exit.Failure(err)
 		}
 		return a.print(text)
 	}
 	if len(report.Resources) > 0 {
 		if err := table.print(report.Resources, time.Now()); err != nil {
-			return failed(fmt.Errorf("write the result: %w", err))
+			return exit.Failure(fmt.Errorf("write the result: %w", err))
 		}
 		if err := a.print([]byte("\n")); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
@@ -133,7 +134,7 @@ func (k *statusKind) names(name string) bool {
 func parseStatusTarget(arg string) (primaryName, error) {
 	kind, name, named := strings.Cut(arg, "/")
 	if kind == "" || named && name == "" || strings.Contains(name, "/") {
-		return primaryName{}, misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
+		return primaryName{}, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
 	}
 	return primaryName{arg, strings.ToLower(kind), name}, nil
 }
@@ -156,7 +157,7 @@ func targeted(all []*statusKind, targets []primaryName) (asked []*statusKind, er
 	}
 	for _, t := range targets {
 		if !known[t] {
-			return nil, misused("%q: no rule is for that kind", t.text)
+			return nil, exit.Misused("%q: no rule is for that kind", t.text)
 		}
 	}
 	return asked, nil

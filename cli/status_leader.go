@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/engine/inventory"
 )
 
@@ -26,7 +27,7 @@ type installation struct {
 func parseInstallation(text string) (installation, error) {
 	namespace, name, found := strings.Cut(text, "/")
 	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-		return installation{}, misused("--installation %q: expected NAMESPACE/NAME, such as reconcel-system/reconcel", text)
+		return installation{}, exit.Misused("--installation %q: expected NAMESPACE/NAME, such as reconcel-system/reconcel", text)
 	}
 	return installation{namespace: namespace, name: name}, nil
 }

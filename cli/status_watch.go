@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+
+	"reconcel/cli/internal/exit"
 )
 
 // A statusFollower prints what changes after a report. It remembers of each
@@ -50,7 +52,7 @@ func (a *app) watchStatus(ctx context.Context, r *statusReader, table *statusTab
 		}
 		informer, err := f.informer(r, k)
 		if err != nil {
-			return false, failed(err)
+			return false, exit.Failure(err)
 		}
 		following.Go(func() { informer.RunWithContext(ctx) })
 	}
@@ -161,7 +163,7 @@ func (f *statusFollower) deleted(obj any) {
 // print writes one line. When nobody reads it any more, following ends.
 func (f *statusFollower) print(s resourceStatus) {
 	if err := f.table.print([]resourceStatus{s}, time.Now()); err != nil && f.failed == nil {
-		f.failed = failed(fmt.Errorf("write the result: %w", err))
+		f.failed = exit.Failure(fmt.Errorf("write the result: %w", err))
 		f.cancel()
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reconcel/rules/source"
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 	"reconcel/sim"
 	"reconcel/sim/ruletest"
 )
@@ -25,11 +26,11 @@ type testFlags struct {
 	update    bool
 	verbose   bool
 	coverage  bool
-	output    outputFormat
+	output    *settings.Value[settings.Text]
 }
 
 func (a *app) testCommand() *cobra.Command {
-	f := &testFlags{output: outputFormat{text: "text", allowed: []string{"text", "json"}}}
+	f := &testFlags{output: settings.Choice("text", "json")}
 	cmd := &cobra.Command{
 		Use:   "test [PATH...]",
 		Short: "Test rules in a simulated cluster",
@@ -62,7 +63,7 @@ usage, 3 a file cannot be read.`,
 	flags.BoolVar(&f.update, "update", false, "write the snapshots instead of comparing them")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every case, the requests and Events of failed steps, and the expressions that never ran")
 	flags.BoolVar(&f.coverage, "coverage", false, "print the expressions that never ran")
-	f.output.flag(flags)
+	outputFlag(flags, f.output)
 	return cmd
 }
 
@@ -71,7 +72,7 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 	if f.run != "" {
 		names, err := regexp.Compile(f.run)
 		if err != nil {
-			return misused("--run: %w", err)
+			return exit.Misused("--run: %w", err)
 		}
 		options.Only = func(c *ruletest.Case) bool { return names.MatchString(c.Name) }
 	}
@@ -109,7 +110,7 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 		}
 	}
 	var err error
-	if f.output.text == "json" {
+	if f.output.Value == "json" {
 		var result []byte
 		if result, err = report.JSON(); err == nil {
 			err = a.print(result)
@@ -119,23 +120,13 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 	}
 	switch {
 	case err != nil:
-		return failed(err)
+		return exit.Failure(err)
 	case unread:
-		return &exitError{code: exitFailed} // It has been told.
+		return exit.Told(exit.Failed) // It has been told.
 	case !report.Passed():
-		return &exitError{code: exitNo}
+		return exit.Told(exit.No)
 	}
 	return nil
-}
-
-// complain prints what is wrong with a file.
-func (a *app) complain(err error) {
-	var report source.Errors
-	if errors.As(err, &report) {
-		_ = report.Report(a.stderr)
-		return
-	}
-	a.say("error: %v", err)
 }
 
 // findTests returns the test files that are meant, each once.
@@ -143,19 +134,19 @@ func findTests(paths []string, recursive bool) (files []string, err error) {
 	where := search{extensions: []string{".yaml", ".yml"}, recursive: recursive, only: isTest}
 	for _, path := range paths {
 		if path == stdin {
-			return nil, misused("-: tests cannot be read from stdin, because they refer to files beside them")
+			return nil, exit.Misused("-: tests cannot be read from stdin, because they refer to files beside them")
 		}
 		found, err := where.find(path)
 		_, none := errors.AsType[noFile](err)
 		switch {
 		case none && !recursive:
-			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder; -R includes subfolders", path))
+			return nil, exit.Failure(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder; -R includes subfolders", path))
 		case none:
-			return nil, failed(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder or its subfolders", path))
+			return nil, exit.Failure(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder or its subfolders", path))
 		case err != nil && filepath.Base(path) == "...":
-			return nil, misused("%s: write -R %s to include subfolders", path, filepath.Dir(path))
+			return nil, exit.Misused("%s: write -R %s to include subfolders", path, filepath.Dir(path))
 		case err != nil:
-			return nil, failed(fmt.Errorf("%s: cannot be read: %w", path, err))
+			return nil, exit.Failure(fmt.Errorf("%s: cannot be read: %w", path, err))
 		}
 		for _, file := range found {
 			if file = filepath.Clean(file); !slices.Contains(files, file) {

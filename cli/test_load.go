@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 	"reconcel/rules/schema"
@@ -81,7 +82,7 @@ func (l *testLoader) missing(dir string, written []source.String) (wrong []*sour
 		path := from(dir, w.Value)
 		if _, err := os.Stat(path); err != nil {
 			l.unread = true
-			wrong = append(wrong, source.NewError(w.Pos, "", fmt.Sprintf("%s: cannot be read: %v", path, cause(err)), ""))
+			wrong = append(wrong, source.NewError(w.Pos, "", fmt.Sprintf("%s: cannot be read: %v", path, exit.Cause(err)), ""))
 		}
 	}
 	return wrong
@@ -176,8 +177,8 @@ func undescribed(gvks []runtimeschema.GroupVersionKind) (kinds []*schema.Kind) {
 func (l *testLoader) read(path string) (all []*unstructured.Unstructured, err error) {
 	objects, err := l.app.objects(search{}, []string{path})
 	if err != nil {
-		var exit *exitError
-		l.unread = l.unread || errors.As(err, &exit) && exit.code == exitFailed
+		code, _ := exit.Code(err)
+		l.unread = l.unread || code == exit.Failed
 		return nil, err
 	}
 	for _, o := range objects {

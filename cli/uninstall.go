@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,20 +10,24 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 )
 
 // uninstallFlags are the flags of uninstall.
 type uninstallFlags struct {
-	connection settings
-	children   choice
-	dryRun     bool
-	yes        bool
+	cluster         clusterFlags
+	namespace, name string
+	only            namespaceList
+	children        *settings.Value[settings.Text]
+	dryRun, yes     bool
 }
 
 func (a *app) uninstallCommand() *cobra.Command {
-	f := &uninstallFlags{children: choice{text: "keep", allowed: []string{"keep", "delete"}}}
+	f := &uninstallFlags{children: settings.Choice("keep", "delete")}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what an installation has left in a cluster",
@@ -49,12 +54,11 @@ not be removed: then the inventory stays, and you can repeat the command.`,
 		RunE: func(*cobra.Command, []string) error { return a.uninstall(f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.connection.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
-	flags.StringVar(&f.connection.context, "context", "", "context of the kubeconfig (default: its current one)")
-	flags.StringVarP(&f.connection.namespace, "namespace", "n", "", "namespace of the installation (default: as for run)")
-	flags.StringVar(&f.connection.name, "name", "reconcel", "name of the installation")
-	f.connection.only.flag(flags, "search only these namespaces, as for run; may be repeated (default: all)")
-	flags.Var(&f.children, "children", "what to do with the children")
+	f.cluster.flags(flags)
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the installation (default: as for run)")
+	flags.StringVar(&f.name, "name", "reconcel", "name of the installation")
+	f.only.flag(flags, "search only these namespaces, as for run; may be repeated (default: all)")
+	flags.Var(f.children, "children", "what to do with the children")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what would be removed")
 	flags.BoolVar(&f.yes, "yes", false, "confirm the removal")
 	return cmd
@@ -63,9 +67,9 @@ not be removed: then the inventory stays, and you can repeat the command.`,
 // uninstall prints each thing as it is done.
 func (a *app) uninstall(f *uninstallFlags) error {
 	if f.yes == f.dryRun {
-		return misused("use --dry-run to see what would be removed, or --yes to remove it")
+		return exit.Misused("use --dry-run to see what would be removed, or --yes to remove it")
 	}
-	config, namespace, err := connection(&f.connection, slog.New(slog.DiscardHandler))
+	config, namespace, err := f.cluster.connect(rest.NoWarnings{})
 	if err != nil {
 		return err
 	}
@@ -77,9 +81,9 @@ func (a *app) uninstall(f *uninstallFlags) error {
 	}
 	var lost error
 	err = engine.Uninstall(ctx, engine.Options{
-		Config: config, Log: slog.New(slog.DiscardHandler), Namespace: namespace, Name: f.connection.name, Namespaces: f.connection.only,
+		Config: config, Log: slog.New(slog.DiscardHandler), Namespace: cmp.Or(f.namespace, namespace), Name: f.name, Namespaces: f.only,
 	}, engine.Uninstallation{
-		DeleteChildren: f.children.text == "delete", DryRun: f.dryRun,
+		DeleteChildren: f.children.Value == "delete", DryRun: f.dryRun,
 		Tell: func(object, what string) { lost = errors.Join(lost, a.print([]byte(object+" "+what+suffix+"\n"))) },
 	})
 	if err = interrupted(ctx, err); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/rules/source"
 )
 
@@ -57,13 +58,13 @@ func (a *app) validate(f *validateFlags) error {
 		said = append(said, marked("note: ", v.Notes)...)
 	}
 	if err := source.Collect(j.Sources, said).Report(a.stderr); err != nil {
-		return failed(err)
+		return exit.Failure(err)
 	}
 	if f.verbose {
 		a.tellConditionsBlock(v.Unreported)
 	}
 	if len(v.Errors) > 0 || f.strict && len(v.Warnings) > 0 {
-		return &exitError{code: exitNo} // Each has been told.
+		return exit.Told(exit.No) // Each has been told.
 	}
 	count := map[string]int{}
 	for _, primary := range j.Program.Primaries() {

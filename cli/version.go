@@ -7,6 +7,9 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/settings"
 )
 
 // A version says what this binary was built from.
@@ -58,7 +61,7 @@ func (v version) String() string {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	format := outputFormat{text: "text", allowed: []string{"text", "json"}}
+	format := settings.Choice("text", "json")
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the versions of reconcel, Go and the Kubernetes client library",
@@ -66,16 +69,16 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
 			v := builtFrom()
-			if format.text == "text" {
+			if format.Value == "text" {
 				return a.print([]byte(v.String()))
 			}
 			data, err := json.MarshalIndent(v, "", "  ")
 			if err != nil {
-				return failed(err)
+				return exit.Failure(err)
 			}
 			return a.print(append(data, '\n'))
 		},
 	}
-	format.flag(cmd.Flags())
+	outputFlag(cmd.Flags(), format)
 	return cmd
 }

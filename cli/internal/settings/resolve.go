@@ -1,4 +1,6 @@
-package cli
+// Package settings reads the settings of run: each is a flag, a variable of the
+// environment and a key of reconcel.yaml.
+package settings
 
 import (
 	"errors"
@@ -12,12 +14,16 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/rules/source"
 )
 
 const (
 	envPrefix    = "RECONCEL_"
 	settingsFile = "reconcel.yaml"
-	configFlag   = "config" // names the settings file, and so cannot stand in it
+	// ConfigFlag names the settings file, and so cannot stand in it.
+	ConfigFlag = "config"
 )
 
 // variable returns the environment variable of a setting.
@@ -25,25 +31,25 @@ func variable(name string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// resolve completes the flags of run: what no flag says comes from the
-// environment, or else from the settings file, or else stays the default. All
-// that is wrong there is said at once.
-func resolve(flags *pflag.FlagSet) error {
+// Resolve completes the flags of run: what no flag says comes from the
+// environment, or else from the settings file, or else stays the default. Its
+// error names everything that is wrong there.
+func Resolve(flags *pflag.FlagSet) error {
 	path, file, err := readSettings(flags)
 	if err != nil {
 		return err
 	}
 	if file.GetString("kind") == "Rules" {
-		return misused("%s contains rules, but a file of that name contains settings: rename it", path)
+		return exit.Misused("%s contains rules, but a file of that name contains settings: rename it", path)
 	}
 	v := viper.New()
 	if err := v.MergeConfigMap(file.AllSettings()); err != nil {
-		return misused("%s: %w", path, err)
+		return exit.Misused("%s: %w", path, err)
 	}
 	var names []string
 	var wrong []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == configFlag {
+		if f.Name == "help" || f.Name == ConfigFlag {
 			return
 		}
 		names = append(names, f.Name)
@@ -64,7 +70,7 @@ func resolve(flags *pflag.FlagSet) error {
 	wrong = append(wrong, unknownKeys(file, path, names)...)
 	wrong = append(wrong, unknownVariables(os.Environ(), names)...)
 	if len(wrong) > 0 {
-		return misused("%w", errors.Join(wrong...))
+		return exit.Misused("%w", errors.Join(wrong...))
 	}
 	return nil
 }
@@ -72,9 +78,9 @@ func resolve(flags *pflag.FlagSet) error {
 // readSettings reads the settings file. Only one that was asked for must be
 // there.
 func readSettings(flags *pflag.FlagSet) (path string, file *viper.Viper, err error) {
-	path, _ = flags.GetString(configFlag)
+	path, _ = flags.GetString(ConfigFlag)
 	if path == "" {
-		path = os.Getenv(variable(configFlag))
+		path = os.Getenv(variable(ConfigFlag))
 	}
 	asked := path != ""
 	if !asked {
@@ -89,9 +95,9 @@ func readSettings(flags *pflag.FlagSet) (path string, file *viper.Viper, err err
 	case errors.Is(err, fs.ErrNotExist) && !asked:
 		return path, file, nil
 	case errors.As(err, &unparsed):
-		return path, nil, misused("%s: %s", path, strings.TrimPrefix(unparsed.Unwrap().Error(), "yaml: "))
+		return path, nil, exit.Misused("%s: %s", path, strings.TrimPrefix(unparsed.Unwrap().Error(), "yaml: "))
 	case err != nil:
-		return path, nil, failed(fmt.Errorf("%s: cannot be read: %w", path, cause(err)))
+		return path, nil, exit.Failure(fmt.Errorf("%s: cannot be read: %w", path, exit.Cause(err)))
 	}
 	return path, file, nil
 }
@@ -133,7 +139,7 @@ func expectation(f *pflag.Flag, err error) error {
 }
 
 func relative(base, path string) string {
-	if base == "" || path == "" || path == stdin || filepath.IsAbs(path) {
+	if base == "" || path == "" || path == "-" || filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(base, path)
@@ -161,7 +167,7 @@ func text(kind string, value any) (string, error) {
 	case "bool":
 		want = "true or false"
 	}
-	return "", fmt.Errorf("expected a %s, got the %s %v", want, yamlType(value), value)
+	return "", fmt.Errorf("expected a %s, got the %s %v", want, TypeOf(value), value)
 }
 
 // texts returns a list of strings, or the parts of one between commas.
@@ -178,13 +184,13 @@ func texts(value any) ([]string, error) {
 		for i := range v {
 			s, ok := v[i].(string)
 			if !ok {
-				return nil, fmt.Errorf("expected a list of strings, got the %s %v in it", yamlType(v[i]), v[i])
+				return nil, fmt.Errorf("expected a list of strings, got the %s %v in it", TypeOf(v[i]), v[i])
 			}
 			all[i] = s
 		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("expected a list of strings, got the %s %v", yamlType(value), value)
+	return nil, fmt.Errorf("expected a list of strings, got the %s %v", TypeOf(value), value)
 }
 
 // unknownKeys finds what stands in the settings file and means nothing.
@@ -208,7 +214,7 @@ var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+
 
 // unknownVariables finds what stands in the environment and means nothing.
 func unknownVariables(environ, names []string) (wrong []error) {
-	known := []string{variable(configFlag)}
+	known := []string{variable(ConfigFlag)}
 	for _, name := range names {
 		known = append(known, variable(name))
 	}
@@ -221,4 +227,27 @@ func unknownVariables(environ, names []string) (wrong []error) {
 		wrong = append(wrong, fmt.Errorf("unknown variable %s in the environment%s", name, meant(name, known)))
 	}
 	return wrong
+}
+
+// meant returns what a misspelt word may have meant, to go behind it.
+func meant(word string, options []string) string {
+	if near := source.Nearest(word, options); near != "" {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return ""
+}
+
+// TypeOf names the type of a decoded value for people.
+func TypeOf(value any) string {
+	switch value.(type) {
+	case []any:
+		return "list"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case map[string]any:
+		return "map"
+	}
+	return "number"
 }

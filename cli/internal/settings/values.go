@@ -1,0 +1,168 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Value is the value of a flag. It says in plain words what it expects.
+type Value[T fmt.Stringer] struct {
+	Value T
+	kind  string // what help and messages call it
+	parse func(string) (T, error)
+}
+
+// String implements pflag.Value.
+func (v *Value[T]) String() string { return v.Value.String() }
+
+// Type is what help calls the value.
+func (v *Value[T]) Type() string { return v.kind }
+
+// Set implements pflag.Value.
+func (v *Value[T]) Set(s string) error {
+	parsed, err := v.parse(s)
+	if err == nil {
+		v.Value = parsed
+	}
+	return err
+}
+
+// Values that stand in reconcel.yaml as something other than text.
+const (
+	typeNumber   = "number"
+	typeDuration = "duration"
+)
+
+// Text is a value that is text.
+type Text string
+
+func (t Text) String() string { return string(t) }
+
+// Choice is one of a few words. The first is the default.
+func Choice(words ...string) *Value[Text] {
+	return &Value[Text]{Text(words[0]), strings.Join(words, "|"), func(s string) (Text, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("expected %s", strings.Join(words, " or "))
+		}
+		return Text(s), nil
+	}}
+}
+
+// Number is a whole number.
+type Number int
+
+func (n Number) String() string { return strconv.Itoa(int(n)) }
+
+// Count is a whole number of at least least.
+func Count(initial, least Number) *Value[Number] {
+	return &Value[Number]{initial, typeNumber, func(s string) (Number, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || Number(n) < least {
+			return 0, fmt.Errorf("expected a whole number of at least %d", least)
+		}
+		return Number(n), nil
+	}}
+}
+
+// PerSecond is a rate; 0 is no limit.
+type PerSecond float32
+
+func (r PerSecond) String() string { return strconv.FormatFloat(float64(r), 'g', -1, 32) }
+
+// Rate is a number per second, 0 by default.
+func Rate() *Value[PerSecond] {
+	return &Value[PerSecond]{0, typeNumber, func(s string) (PerSecond, error) {
+		f, err := strconv.ParseFloat(s, 32)
+		if err != nil || f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+			return 0, errors.New("expected a number of at least 0")
+		}
+		return PerSecond(f), nil
+	}}
+}
+
+// Span is a duration that is not negative.
+type Span time.Duration
+
+// String writes hours as people do: 12h, not 12h0m0s.
+func (d Span) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "h0m0s") {
+		return strings.TrimSuffix(s, "0m0s")
+	}
+	return s
+}
+
+// Duration is a duration that is not negative.
+func Duration(initial time.Duration) *Value[Span] {
+	return &Value[Span]{Span(initial), typeDuration, func(s string) (Span, error) {
+		t, err := time.ParseDuration(s)
+		if err != nil || t < 0 {
+			return 0, errors.New("expected a duration such as 12h or 90s, or 0")
+		}
+		return Span(t), nil
+	}}
+}
+
+// LogLevel is a level of slog, info by default.
+func LogLevel() *Value[Text] {
+	return &Value[Text]{"info", "debug|info|warn|error", Choice("debug", "info", "warn", "error").parse}
+}
+
+// Level returns what slog calls a level.
+func Level(of *Value[Text]) (l slog.Level) {
+	_ = l.UnmarshalText([]byte(of.Value)) // It has been checked.
+	return l
+}
+
+// Off is the address on which nothing listens.
+const Off Text = "off"
+
+// Address is an address to listen on, or Off.
+func Address(initial Text) *Value[Text] {
+	return &Value[Text]{initial, "address", func(s string) (Text, error) {
+		if _, err := hostOf(s); Text(s) != Off && err != nil {
+			return "", errors.New("expected an address such as 127.0.0.1:8080 or :8080, or off")
+		}
+		return Text(s), nil
+	}}
+}
+
+// Loopback is an address that only this machine reaches, Off by default.
+func Loopback() *Value[Text] {
+	return &Value[Text]{Off, "address", func(s string) (Text, error) {
+		host, err := hostOf(s)
+		switch {
+		case Text(s) == Off:
+		case err != nil:
+			return "", errors.New("expected an address such as 127.0.0.1:6060, or off")
+		case !IsLoopback(host):
+			return "", errors.New("expected a loopback address such as 127.0.0.1:6060 (kubectl port-forward reaches it from elsewhere)")
+		}
+		return Text(s), nil
+	}}
+}
+
+// hostOf returns the host of an address whose port has a number or a known name.
+func hostOf(address string) (host string, err error) {
+	host, port, err := net.SplitHostPort(address)
+	if err == nil && port == "" {
+		err = errors.New("no port")
+	}
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	return host, err
+}
+
+// IsLoopback reports whether a host is this machine.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
