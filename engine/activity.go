@@ -128,7 +128,7 @@ func (p *pass) whyMissing(w *written) string {
 	case w.uid != "":
 		return whyGone
 	}
-	return p.why
+	return p.trigger
 }
 
 // repaired tells people that somebody else's change was undone.

@@ -33,8 +33,8 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		w.foreign = true // The next look is at what exists, and not a creation.
 		return step{}, w.refusal.note(p, d, version, explained(d, err, ""))
 	}
-	p.did(Adopted, d, p.why)
+	p.did(Adopted, d, p.trigger)
 	p.engine.events.normal(p.self, reasonAdopted, "adopted "+d.Identity.String()+", which had no controller")
-	p.findings.adopted(d)
+	p.findings.adopts(d)
 	return step{action: Adopted}, nil
 }

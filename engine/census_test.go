@@ -72,8 +72,8 @@ func look(t *testing.T, e *Engine, req Request) {
 		memory: e.memories.get(req), rendering: &rules.Rendering{},
 	}
 	p.render()
-	if o := p.rules(t.Context()); o.state != ready || p.err != nil {
-		t.Fatalf("%+v, %v", o, p.err)
+	if o := p.rules(t.Context()); o.state != ready || o.err != nil {
+		t.Fatalf("%+v", o)
 	}
 }
 

@@ -65,26 +65,27 @@ func (p *pass) became(rule *rules.Rule, d *rules.Desired, took step, err error) 
 	p.findings.decided(d, took, err)
 	switch {
 	case err != nil:
-		p.failing = append(p.failing, d.Child)
-		return p.outcomeOf(at.wrap(err))
+		o := p.outcomeOf(at.wrap(err))
+		o.failed = true
+		return o
 	case took.action == Skipped:
-		return p.skipped(at, d, took.waits)
+		return skipped(at, d, took.waits)
 	case took.action != Unchanged:
-		p.wrote = true
 		return at.says(progressing, reasonProgressing, "applied")
 	}
 	return readiness(at, d)
 }
 
 // skipped says what a skipped object waits for.
-func (p *pass) skipped(at position, d *rules.Desired, what waitFor) outcome {
+func skipped(at position, d *rules.Desired, what waitFor) outcome {
 	o := at.says(waiting, reasonWaiting, "%s", what.text(d))
 	switch what {
 	case forDeletion:
-		p.again(terminatingWait)
+		o.retry = terminatingWait
+	case forOwnDeletion:
+		o.retry = staleRetry // No event needs to be waited for: we know what it says.
 	case forNamespace:
-		p.again(terminatingWait)
-		o.reason = reasonNamespaceEnding
+		o.reason, o.retry = reasonNamespaceEnding, terminatingWait
 	case forReplacement:
 		o.state, o.reason = progressing, reasonProgressing
 	}
@@ -94,7 +95,7 @@ func (p *pass) skipped(at position, d *rules.Desired, what waitFor) outcome {
 // text says what a skipped object waits for.
 func (w waitFor) text(d *rules.Desired) string {
 	switch w {
-	case forDeletion:
+	case forDeletion, forOwnDeletion:
 		return fmt.Sprintf("waits for the deletion of the previous %s", d.Child.GVK.Kind)
 	case forNamespace:
 		return fmt.Sprintf("namespace %s is being deleted; kubectl describe namespace %[1]s shows what it waits for", d.Identity.Namespace)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"reconcel/rules"
 	"reconcel/rules/kstatus"
@@ -39,8 +40,7 @@ func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult)
 	}
 	if len(missing) > 0 {
 		if rest, why := p.backOff(c); rest > 0 {
-			p.again(rest)
-			t.add(t.position().says(waiting, reasonWaiting, "%s", why))
+			t.add(t.position().says(waiting, reasonWaiting, "%s", why).after(rest))
 		} else {
 			p.createAll(ctx, missing, t)
 		}
@@ -60,7 +60,7 @@ func (t *tally) note(d *rules.Desired, became step, err error) {
 		return
 	}
 	o := t.pass.became(t.rule, d, became, err)
-	if became.waits == forDeletion && d.Child.OnChange == rules.Replace {
+	if (became.waits == forDeletion || became.waits == forOwnDeletion) && d.Child.OnChange == rules.Replace {
 		o.state, o.reason = progressing, reasonProgressing // It goes so that it can be made anew.
 	}
 	t.add(o)
@@ -116,8 +116,11 @@ func (t *tally) summary() outcome {
 			isCurrent++
 		}
 	}
+	text := fmt.Sprintf("%d of %d ready", isReady, of)
 	if len(t.replaced) > 0 {
-		return t.position().says(progressing, t.total.reason, "%d of %d replaced", isCurrent, of)
+		text = fmt.Sprintf("%d of %d replaced", isCurrent, of)
 	}
-	return t.position().says(progressing, t.total.reason, "%d of %d ready", isReady, of)
+	sum := t.total
+	sum.at, sum.text = t.position(), text
+	return sum
 }

@@ -21,12 +21,12 @@ const (
 
 // conditions returns all that we say of the primary: the built-in ones, then
 // those of its rules.
-func (p *pass) conditions(list discover.ConditionList, total outcome) []rules.Condition {
-	if list == discover.NoConditions {
+func (s *statusDraft) conditions() []rules.Condition {
+	if s.list == discover.NoConditions {
 		return nil
 	}
 	all := make([]rules.Condition, 0, 4)
-	status := rules.False
+	status, total := rules.False, s.total
 	switch total.state {
 	case paused:
 		status = rules.Unknown
@@ -42,11 +42,11 @@ func (p *pass) conditions(list discover.ConditionList, total outcome) []rules.Co
 	case stalled:
 		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: total.reason, Message: message})
 	}
-	if kept, ok := p.keptCondition(); ok {
+	if kept, ok := keptCondition(s.total.kept); ok {
 		all = append(all, kept)
 	}
-	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; !p.silent(r) {
+	for i := range s.rendering.Rules {
+		if r := &s.rendering.Rules[i]; !s.silent(r) {
 			all = append(all, r.Conditions...)
 		}
 	}
@@ -55,25 +55,25 @@ func (p *pass) conditions(list discover.ConditionList, total outcome) []rules.Co
 
 // conditionList turns conditions into the list that is applied. Where the list
 // is one value for the API server, the conditions of others are repeated.
-func (p *pass) conditionList(list discover.ConditionList, conditions []rules.Condition, owned managedfields.Set, now time.Time) []any {
-	live := liveConditions(p.self.Object)
+func (s *statusDraft) conditionList(conditions []rules.Condition, owned managedfields.Set, now time.Time) []any {
+	live := liveConditions(s.self.Object)
 	ours := map[string]bool{}
 	result := make([]any, 0, len(conditions))
 	for i := range conditions {
 		ours[conditions[i].Type] = true
-		result = append(result, p.condition(&conditions[i], live[conditions[i].Type], now))
+		result = append(result, s.condition(&conditions[i], live[conditions[i].Type], now))
 	}
-	for _, kept := range p.keptConditions() {
-		if entry := live[kept]; entry != nil && !ours[kept] && (list == discover.AtomicConditions || ownsCondition(owned, kept)) {
+	for _, kept := range s.keptConditions() {
+		if entry := live[kept]; entry != nil && !ours[kept] && (s.list == discover.AtomicConditions || ownsCondition(owned, kept)) {
 			ours[kept] = true
 			result = append(result, entry)
 		}
 	}
-	if list == discover.KeyedConditions {
+	if s.list == discover.KeyedConditions {
 		return result
 	}
 	var others []any
-	status, _ := p.self.Object["status"].(map[string]any)
+	status, _ := s.self.Object["status"].(map[string]any)
 	all, _ := status["conditions"].([]any)
 	for _, c := range all {
 		entry, _ := c.(map[string]any)
@@ -91,10 +91,10 @@ func ownsCondition(owned managedfields.Set, kind string) bool {
 }
 
 // keptConditions names the conditions of rules that could not be evaluated.
-func (p *pass) keptConditions() []string {
+func (s *statusDraft) keptConditions() []string {
 	var kept []string
-	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; p.keepsStatus(r) {
+	for i := range s.rendering.Rules {
+		if r := &s.rendering.Rules[i]; s.keepsStatus(r) {
 			kept = append(kept, r.Rule.Conditions...)
 		}
 	}

@@ -17,6 +17,7 @@ type waitFor int
 const (
 	forValues      waitFor = iota + 1 // Desired.Waits names them
 	forDeletion                       // of the object that has the name now
+	forOwnDeletion                    // likewise, and we have just deleted it
 	forNamespace                      // it is being deleted, and accepts no new objects
 	forReplacement                    // the child cannot spare the object yet
 	forOthers                         // others of the child could not be created

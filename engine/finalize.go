@@ -20,8 +20,8 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 		return outcome{} // Its children go by their owner references.
 	}
 	if kind, why := p.unlisted(ctx, r.Rule); why != "" {
-		p.again(forbiddenRetry) // No watch may show the primary any more.
-		return position{rule: r.Rule.Name}.says(waiting, reasonDeleting, "waits for kind %s: %s", kind, why)
+		// Perhaps no watch shows the primary any more.
+		return position{rule: r.Rule.Name}.says(waiting, reasonDeleting, "waits for kind %s: %s", kind, why).after(forbiddenRetry)
 	}
 	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.finalize, p.tearDown, p.letGo} {
 		if o := step(ctx, r); o.state != ready {
@@ -34,10 +34,11 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 // leave takes down what a rule without a finalizer has made for a primary that
 // goes on to live.
 func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
-	if err := p.prune(ctx, r, leaving); err != nil {
-		return p.outcomeOf(err)
+	o := p.prune(ctx, r, nil)
+	if o.state != ready {
+		return o
 	}
-	return p.outcomeOf(p.unpatch(ctx, r.Rule))
+	return worse(o, p.outcomeOf(p.unpatch(ctx, r.Rule)))
 }
 
 // letGo is the last step: the primary is as it was before the rule.
@@ -93,12 +94,12 @@ func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.Child
 		return outcome{}
 	case o.reason == reasonNamespaceEnding:
 		p.skip(c, fmt.Sprintf("rule %q continues without %s, which cannot be created in a namespace that is being deleted", rule.Name, subject(c)))
-		return outcome{}
+		return o.quietly()
 	}
-	p.again(rest)
 	// The end of the wait and not its rest, which would be news every second.
-	return position{rule: rule.Name}.says(waiting, reasonFinalizing, "waits for %s until %s: %s",
+	waits := position{rule: rule.Name}.says(waiting, reasonFinalizing, "waits for %s until %s: %s",
 		subject(c), since.Add(c.Child.Timeout).UTC().Format(time.RFC3339), o.text)
+	return worse(waits, o.quietly()).after(rest)
 }
 
 // done reports whether nothing of an entry of finalize is to be waited for.

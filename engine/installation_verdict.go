@@ -113,7 +113,6 @@ func (p *pass) unjudged(r *rules.RuleResult) (outcome, bool) {
 		return outcome{}, false
 	}
 	p.primary.askCheck()
-	p.again(staleRetry)
 	return position{rule: r.Rule.Name}.says(waiting, reasonWaiting,
-		"waits for the check whether its objects belong to another installation"), true
+		"waits for the check whether its objects belong to another installation").after(staleRetry), true
 }

@@ -9,21 +9,21 @@ import (
 
 // keptCondition says which objects stay though no rule renders them. ok is false
 // if there are none.
-func (p *pass) keptCondition() (c rules.Condition, ok bool) {
-	if len(p.kept) == 0 {
+func keptCondition(kept []keptObject) (c rules.Condition, ok bool) {
+	if len(kept) == 0 {
 		return c, false
 	}
 	c = rules.Condition{Type: conditionKept, Status: rules.True, Reason: reasonOrphaned}
 	var order []string
 	objects := map[string][]string{}
-	for _, s := range p.kept {
+	for _, s := range kept {
 		if !s.orphan {
 			c.Reason = reasonUndecided
 		}
 		if objects[s.why] == nil {
 			order = append(order, s.why)
 		}
-		objects[s.why] = append(objects[s.why], s.object)
+		objects[s.why] = append(objects[s.why], s.id.String())
 	}
 	slices.Sort(order)
 	var words []string
@@ -37,8 +37,8 @@ func (p *pass) keptCondition() (c rules.Condition, ok bool) {
 
 // reportKept tells people of objects that stay, once for each set of them. What
 // stayed already when this process came is no news.
-func (p *pass) reportKept() {
-	c, _ := p.keptCondition()
+func (p *pass) reportKept(kept []keptObject) {
+	c, _ := keptCondition(kept)
 	m := p.memory
 	known := m.looked
 	m.looked = true

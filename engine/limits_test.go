@@ -11,12 +11,12 @@ import (
 
 func TestTimedOutIsTriedAgain(t *testing.T) {
 	p := &pass{engine: &Engine{random: rand.Float64}, rendering: &rules.Rendering{Rules: []rules.RuleResult{{}, {}}}}
-	if p.retryTimedOut(); p.retry != 0 {
-		t.Errorf("without a timeout it is tried again after %v", p.retry)
+	if wait := p.retryTimedOut(); wait != 0 {
+		t.Errorf("without a timeout it is tried again after %v", wait)
 	}
 	p.rendering.Rules[1].TimedOut = true
-	if p.retryTimedOut(); p.retry < refusedRetry/2 || p.retry > 2*refusedRetry {
-		t.Errorf("it is tried again after %v, not in about %v", p.retry, refusedRetry)
+	if wait := p.retryTimedOut(); wait < refusedRetry/2 || wait > 2*refusedRetry {
+		t.Errorf("it is tried again after %v, not in about %v", wait, refusedRetry)
 	}
 }
 

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -18,7 +20,27 @@ type outcome struct {
 	at     position
 	text   string // what is so there
 	named  bool   // the text names the position
+
+	retry  time.Duration // until the next reconciliation; 0: when something changes
+	err    error         // the first error that is retried with backoff
+	failed bool          // an object could not be written
+	kept   []keptObject
 }
+
+// after asks for the next reconciliation after at most d; 0 asks for none.
+func (o outcome) after(d time.Duration) outcome {
+	if d > 0 && (o.retry == 0 || d < o.retry) {
+		o.retry = d
+	}
+	return o
+}
+
+// quietly returns an outcome that tells people nothing.
+func (o outcome) quietly() outcome {
+	return outcome{retry: o.retry, err: o.err, kept: o.kept}
+}
+
+func (o outcome) result() (Result, error) { return Result{RequeueAfter: o.retry}, o.err }
 
 // message says what is so, and where.
 func (o outcome) message() string {
@@ -101,12 +123,15 @@ func (s state) String() string {
 // moving reports whether a state is on its way to another one.
 func (s state) moving() bool { return s == progressing || s == waiting || s == retrying }
 
-// worse returns the outcome that people should hear of; the first of equals.
+// worse merges two outcomes. People hear of the worse one, and of the first of
+// equals.
 func worse(a, b outcome) outcome {
+	worst := a
 	if b.state > a.state {
-		return b
+		worst = b
 	}
-	return a
+	worst.err, worst.failed, worst.kept = cmp.Or(a.err, b.err), a.failed || b.failed, append(a.kept, b.kept...)
+	return worst.after(a.retry).after(b.retry)
 }
 
 // both is worse, with the words of both where nothing can be done about either.
@@ -146,32 +171,29 @@ func (p *pass) classified(err error, at position, said string) outcome {
 	switch {
 	case errors.Is(err, errStale):
 		p.engine.metrics.setback("Stale")
-		p.again(staleRetry)
-		return became(progressing, reasonProgressing, said)
+		return became(progressing, reasonProgressing, said).after(staleRetry)
 	case errors.As(err, &conflict):
 		p.engine.metrics.setback(reasonResourceExists)
-		p.again(conflictRetry)
-		return became(stalled, reasonResourceExists, said)
+		return became(stalled, reasonResourceExists, said).after(conflictRetry)
 	case errors.As(err, &contested):
 		p.engine.metrics.setback(reasonContested)
-		p.again(contested.wait)
-		return became(stalled, reasonContested, said)
+		return became(stalled, reasonContested, said).after(contested.wait)
 	case errors.As(err, &terminal):
 		p.engine.metrics.setback(terminal.reason)
-		p.again(jitter(terminal.retry, p.engine.random))
+		s := stalled
 		if terminal.reason == reasonRetrying {
-			return became(retrying, reasonRetrying, shorten(said))
+			s = retrying
 		}
-		return became(stalled, terminal.reason, shorten(said))
+		return became(s, terminal.reason, shorten(said)).after(jitter(terminal.retry, p.engine.random))
 	case isForbidden(err): // A read: writes are classified where they are made.
-		p.again(jitter(forbiddenRetry, p.engine.random))
-		return became(stalled, reasonForbidden, shorten(said))
+		return became(stalled, reasonForbidden, shorten(said)).after(jitter(forbiddenRetry, p.engine.random))
 	}
 	if apierrors.IsConflict(err) {
 		p.engine.metrics.setback("Conflict")
 	} else {
 		p.engine.metrics.setback(reasonRetrying)
 	}
-	p.fail(err)
-	return became(retrying, reasonRetrying, shorten(said))
+	o := became(retrying, reasonRetrying, shorten(said))
+	o.err = err
+	return o
 }

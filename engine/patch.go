@@ -43,7 +43,6 @@ func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	case err != nil:
 		return p.outcomeOf(position{rule: r.Rule.Name, subject: "patch"}.wrap(err))
 	case did == Configured:
-		p.wrote = true
 		return position{rule: r.Rule.Name, subject: "patch"}.says(progressing, reasonProgressing, "applied")
 	}
 	return outcome{}
@@ -131,7 +130,6 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	o := newObject(response, primaryRole)
 	*w = writtenPatch{fields: o.patches[managedfields.PatchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
-	p.patched = true
 	return nil
 }
 
@@ -146,8 +144,11 @@ func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, er
 	if p.self.patches[managedfields.PatchManager(rule.Name)] == (managedfields.Entry{}) {
 		return "", nil
 	}
-	p.patched = true
-	return "", p.engine.takePatchBack(ctx, p.cache.kind, p.self, rule)
+	if err := p.unpatch(ctx, rule); err != nil {
+		return "", err
+	}
+	p.engine.log.Info("reverted the patch of a removed rule", "object", p.req.String(), "rule", rule.Name)
+	return "", nil
 }
 
 // takePatchBack gives up what a removed rule has written into a primary.

@@ -30,11 +30,11 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 		p.engine.events.normal(p.self, reasonPaused, pausedMessage)
 	}
 	p.memory.pause = resting
+	total := outcome{state: paused, reason: reasonPaused, text: pausedMessage}
 	if p.primary.watch.key.selector != "" {
-		p.again(forbiddenRetry) // The end of the pause may be out of the watch's sight.
+		total.retry = forbiddenRetry // The watch may not show the end of the pause.
 	}
-	p.status(ctx, outcome{state: paused, reason: reasonPaused, text: pausedMessage}, now)
-	return p.result(), p.err
+	return p.status(ctx, total, now).result()
 }
 
 // resume tells people that a pause is over.

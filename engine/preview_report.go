@@ -31,8 +31,9 @@ type Finding struct {
 
 // findings collects what is found in a pass. A nil one collects nothing.
 type findings struct {
-	all   []Finding
-	taken []rules.Identity
+	all     []Finding
+	kept    []Finding // come last
+	adopted []rules.Identity
 }
 
 // decided notes why nothing was written for an object.
@@ -50,9 +51,9 @@ func (f *findings) decided(d *rules.Desired, took step, err error) {
 }
 
 // adopted notes that an object was taken over.
-func (f *findings) adopted(d *rules.Desired) {
+func (f *findings) adopts(d *rules.Desired) {
 	if f != nil {
-		f.taken = append(f.taken, d.Identity)
+		f.adopted = append(f.adopted, d.Identity)
 	}
 }
 
@@ -77,7 +78,7 @@ func actionOf(err error) Action {
 
 // previewed returns the report of a pass that has ended.
 func (p *pass) previewed() Report {
-	report := Report{Adopted: p.findings.taken, Paused: p.self.paused()}
+	report := Report{Adopted: p.findings.adopted, Paused: p.self.paused()}
 	if report.Paused {
 		return report
 	}
@@ -92,6 +93,7 @@ func (p *pass) previewed() Report {
 	for i := range p.rendering.Rules {
 		report.Findings = append(report.Findings, p.undeleted(&p.rendering.Rules[i])...)
 	}
+	report.Findings = append(report.Findings, p.findings.kept...)
 	return report
 }
 
@@ -145,10 +147,9 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 	return found
 }
 
-// undeleted returns the objects that a rule has made, that no rule renders, and
-// that this pass has left for a later one.
+// undeleted returns the objects that a rule deletes in a later step of a teardown.
 func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
-	if r.Err != nil || r.Leaving && !p.self.hasFinalizer(r.Rule) {
+	if r.Err != nil || !r.Leaving || !p.self.hasFinalizer(r.Rule) {
 		return nil
 	}
 	for _, c := range p.remains(r.Rule) {
@@ -156,11 +157,15 @@ func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
 		if p.wants(id) || c.object.terminating() || p.memory.hasDeleted(c.object.GetUID()) {
 			continue
 		}
-		why := "to be deleted in a later step"
-		if !r.Leaving {
-			why = "kept although no rule renders it: " + p.staying(r, c.object, id, rendering).why
-		}
-		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.child(), Object: id, Action: Skipped, Message: why})
+		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.child(), Object: id, Action: Skipped, Message: "to be deleted in a later step"})
 	}
 	return found
+}
+
+// keeps notes that an object is not deleted though no rule renders it.
+func (f *findings) keeps(k keptObject) {
+	if f != nil && !k.orphan {
+		f.kept = append(f.kept, Finding{Rule: k.rule, Child: k.child, Object: k.id, Action: Skipped,
+			Message: "kept although no rule renders it: " + k.why})
+	}
 }

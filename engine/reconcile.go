@@ -54,7 +54,7 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 	}
 	return &pass{
 		engine: e, primary: primary, cache: cache, req: req, self: self,
-		memory: memory, verdict: verdict, why: memory.seen.see(pl.program, self, e.started), rendering: renderings.Get().(*rules.Rendering),
+		memory: memory, verdict: verdict, trigger: memory.seen.see(pl.program, self, e.started), rendering: renderings.Get().(*rules.Rendering),
 	}, nil
 }
 
@@ -96,22 +96,14 @@ type pass struct {
 	memory    *memory
 	rendering *rules.Rendering
 	verdict   *verdict
-	wanted    map[objectKey]bool      // what is rendered, where it is much; see wants
-	unread    map[*rules.Lookup]error // why what they read is not known
-	unsaid    map[*rules.Rule]bool    // whose status the API server refuses; nil: it has not been asked, or takes all
-
-	why     string         // what has changed since the last pass
-	failing []*rules.Child // of which an object could not be written
-	kept    []stay         // what no rule renders, and that is not deleted
-
-	confirmed bool // the cached primary was found to be up to date by a live read
-	wrote     bool
-	patched   bool      // the primary was written to since this pass has seen it
-	gone      bool      // the primary was found not to exist any more
 	findings  *findings // of a Preview; nil: nobody asks
-	reapply   bool      // apply every child again, whether it has drifted or not
-	retry     time.Duration
-	err       error // the first error that is worth a retry with backoff
+	trigger   string    // what has changed since the last reconciliation
+	reapply   bool      // apply every child, whether it has drifted or not
+
+	wanted    map[objectKey]bool      // what is rendered, if it is many objects; see wants
+	unread    map[*rules.Lookup]error // why what lookups read is not known
+	confirmed bool                    // a live read has shown that the cached primary is up to date
+	gone      bool                    // the primary was found not to exist any more
 }
 
 func (p *pass) run(ctx context.Context) (Result, error) {
@@ -125,20 +117,20 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	p.resume()
 	p.tellPauseIgnored()
 
-	total := p.rules(ctx)
-	p.clearLeftovers(ctx)
+	total := p.rules(ctx).after(p.retryTimedOut())
+	total = worse(total, p.clearLeftovers(ctx))
 	p.forget()
 	if !p.matches() || p.gone || p.self.terminating() && !p.primary.held(p.self) {
-		p.dismiss()
-		return p.result(), p.err // It is no business of ours any more, and keeps its last status.
+		p.dismiss(total)
+		return total.result() // It is no business of ours any more, and keeps its last status.
 	}
 	total = p.status(ctx, total, now)
-	p.report(total)
-	p.scheduleReapply(now)
+	total = total.after(p.report(total))
+	total = total.after(p.scheduleReapply(total, now))
 	if p.engine.log.Enabled(ctx, slog.LevelDebug) { // The arguments cost more than the rest.
-		p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "trigger", p.why, "message", total.message())
+		p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "trigger", p.trigger, "message", total.message())
 	}
-	return p.result(), p.err
+	return total.result()
 }
 
 // rules does what each rule wants, and counts it.
@@ -179,17 +171,20 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
 	}
 	total := outcome{}
+	var failed []*rules.Child
 	for i := range r.Children {
-		total = worse(total, p.child(ctx, r.Rule, &r.Children[i]))
+		o := p.child(ctx, r.Rule, &r.Children[i])
+		if o.failed {
+			failed = append(failed, r.Children[i].Child)
+		}
+		total = worse(total, o)
 	}
 	total = worse(total, p.patch(ctx, r))
 	if r.StatusErr != nil {
 		total = worse(total, position{rule: r.Rule.Name, subject: "status"}.failed(r.StatusErr))
 	}
 	// Only now: what takes the place of an object comes before that goes.
-	total = worse(total, p.outcomeOf(p.prune(ctx, r, rendering)))
-	p.again(r.Rule.RequeueAfter)
-	return total
+	return worse(total, p.prune(ctx, r, failed)).after(r.Rule.RequeueAfter)
 }
 
 // matches reports whether any rule is for the object.
@@ -204,43 +199,27 @@ func (p *pass) matches() bool {
 
 // dismiss forgets a primary of which nothing is left to do and that the watch
 // does not show: its end will not be told.
-func (p *pass) dismiss() {
+func (p *pass) dismiss(total outcome) {
 	shown := p.cache.get(p.req.Namespace, p.req.Name)
-	if p.err == nil && p.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req) {
+	if total.err == nil && total.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req) {
 		p.engine.memories.forget(p.req)
 	}
 }
 
-// again asks for another look after at most d; 0 asks for none.
-func (p *pass) again(d time.Duration) {
-	if d > 0 && (p.retry == 0 || d < p.retry) {
-		p.retry = d
-	}
-}
-
-// fail notes an error that is worth a retry with backoff.
-func (p *pass) fail(err error) {
-	if p.err == nil {
-		p.err = err
-	}
-}
-
-func (p *pass) result() Result { return Result{RequeueAfter: p.retry} }
-
 // scheduleReapply plans the slow periodic apply that mends what ownership
 // cannot show. The first one comes half an interval to one and a half after the
 // start, so that a restart brings neither all of them at once nor any soon.
-func (p *pass) scheduleReapply(now time.Time) {
+func (p *pass) scheduleReapply(total outcome, now time.Time) (wait time.Duration) {
 	every := p.engine.options.ReapplyEvery
 	if every <= 0 {
-		return
+		return 0
 	}
 	switch {
 	case p.memory.reapplyAt.IsZero():
 		p.memory.reapplyAt = now.Add(every/2 + time.Duration(float64(every)*p.engine.random()))
-	case p.reapply && p.err == nil:
+	case p.reapply && total.err == nil:
 		p.memory.reapplyAt = now.Add(jitter(every, p.engine.random))
 	}
 	// In every pass: the queue keeps only the earliest delay of a request.
-	p.again(p.memory.reapplyAt.Sub(now))
+	return p.memory.reapplyAt.Sub(now)
 }

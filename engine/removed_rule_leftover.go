@@ -88,20 +88,21 @@ func (ls *leftovers) has(req Request) bool {
 
 // clearLeftovers takes away what removed rules have left of the primary, as far
 // as it is known that no rule wants it.
-func (p *pass) clearLeftovers(ctx context.Context) {
+func (p *pass) clearLeftovers(ctx context.Context) (total outcome) {
 	for _, l := range p.primary.leftovers.list(p.req) {
 		why, err := p.clearLeftover(ctx, &l)
 		switch {
 		case errors.Is(err, errStale) && !p.confirmed:
-			p.again(staleRetry) // The primary is not what this pass has seen.
+			total = total.after(staleRetry) // The primary is not what this pass has seen.
 			continue
 		case errors.Is(err, errStale): // It is found anew, unless it has another rule by now.
 		case err != nil:
-			p.outcomeOf(err)
+			total = worse(total, p.outcomeOf(err).quietly())
 			why = err.Error()
 		}
 		p.primary.leftovers.note(p.req, l, why)
 	}
+	return total
 }
 
 func (p *pass) clearLeftover(ctx context.Context, l *leftover) (why string, err error) {

@@ -20,15 +20,16 @@ func (p *pass) render() {
 		Self: p.self.Object, Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
 		Coverage: p.engine.coverage,
 	}, p.rendering)
-	p.retryTimedOut()
 }
 
-func (p *pass) retryTimedOut() {
+// retryTimedOut returns when rules that ran out of time are rendered again.
+func (p *pass) retryTimedOut() time.Duration {
 	for i := range p.rendering.Rules {
 		if p.rendering.Rules[i].TimedOut {
-			p.again(jitter(refusedRetry, p.engine.random))
+			return jitter(refusedRetry, p.engine.random)
 		}
 	}
+	return 0
 }
 
 // What a pass sees of the children is the cache, with our own writes and

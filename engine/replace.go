@@ -48,15 +48,13 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	if deleted != nil {
-		p.again(staleRetry) // No event needs to be waited for: we know what it says.
-		p.wrote = true
-		subject := name(c.kind.GVK.Kind, o.GetNamespace(), o.GetName())
-		w.replaced = true
-		p.did(Replaced, d, p.why)
-		p.engine.events.normal(p.self, reasonReplaced, "deleted "+subject+", to create it again from its template")
+	if deleted == nil {
+		return skip(forDeletion), nil
 	}
-	return skip(forDeletion), nil
+	w.replaced = true
+	p.did(Replaced, d, p.trigger)
+	p.engine.events.normal(p.self, reasonReplaced, "deleted "+d.Identity.String()+", to create it again from its template")
+	return skip(forOwnDeletion), nil
 }
 
 // rehearse asks the API server, by a dry run under another name, whether it would

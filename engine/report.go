@@ -22,12 +22,12 @@ const waitingPatience = 30 * time.Second
 // report tells people when something has changed for good or for bad. Events
 // are for transitions only, and the same trouble is told once, also by the next
 // process.
-func (p *pass) report(total outcome) {
+func (p *pass) report(total outcome) (wait time.Duration) {
 	m := p.memory
 	if !m.looked {
 		m.trouble = p.inherited()
 	}
-	if total.state != ready || p.wrote {
+	if total.state != ready {
 		m.dirty = true
 	}
 	switch total.state {
@@ -38,11 +38,12 @@ func (p *pass) report(total outcome) {
 		}
 		m.told, m.waitingSince = nil, time.Time{}
 	case waiting:
-		p.reportWaiting(total)
+		wait = p.reportWaiting(total)
 	case stalled:
 		p.reportTrouble(total, "resource stalled")
 	}
-	p.reportKept()
+	p.reportKept(total.kept)
+	return wait
 }
 
 // inherited returns the trouble of which the status tells, and so of which an
@@ -89,16 +90,16 @@ func (p *pass) reportTrouble(total outcome, what string) {
 	}
 }
 
-func (p *pass) reportWaiting(total outcome) {
+func (p *pass) reportWaiting(total outcome) (wait time.Duration) {
 	m, now := p.memory, p.engine.clock.Now()
 	if m.waitingSince.IsZero() {
 		m.waitingSince = now
 	}
 	if rest := waitingPatience - now.Sub(m.waitingSince); rest > 0 {
-		p.again(rest)
-		return
+		return rest
 	}
 	p.reportTrouble(total, "resource waiting")
+	return 0
 }
 
 // reportRecovered tells of the end of a trouble that people were told of.

@@ -37,62 +37,75 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 	if list == nil {
 		return total // The kind's schema is not known yet; asked again when it is.
 	}
-	err := p.say(ctx, *list, total, now)
+	draft := statusDraft{pass: p, list: *list, total: total}
+	wait, err := draft.write(ctx, now)
+	total = total.after(wait)
 	if contested, ok := errors.AsType[*contestedError](err); ok && total.state == stalled {
-		p.again(contested.wait)
-		return total // What is wrong already says more, and does not come and go.
+		return total.after(contested.wait) // What is wrong already says more, and does not come and go.
 	}
-	total = both(total, p.outcomeOf(err))
+	draft.total = both(total, p.outcomeOf(err))
 	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && *list != discover.NoConditions {
-		p.unsay(terminal)
-		p.outcomeOf(p.say(ctx, *list, total, now))
+		draft.silence(terminal)
+		wait, err = draft.write(ctx, now)
+		draft.total = worse(draft.total, p.outcomeOf(err).quietly()).after(wait)
 	}
-	return total
+	return draft.total
 }
 
-// say writes the status once.
-func (p *pass) say(ctx context.Context, list discover.ConditionList, total outcome, now time.Time) error {
-	conditions := p.conditions(list, total)
-	digest := p.digest(conditions)
-	last := &p.memory.status
-	if last.known && last.digest == digest && p.statusStands() {
-		p.memory.unsettled = time.Time{}
-		return nil
+// A statusDraft is the status that a pass writes.
+type statusDraft struct {
+	*pass
+	list     discover.ConditionList
+	total    outcome
+	silenced map[*rules.Rule]bool // whose status the API server rejects; nil: it rejects none
+}
+
+// write writes the status unless it stands there already. It returns how long a
+// status that still changes has to wait.
+func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Duration, err error) {
+	conditions := s.conditions()
+	digest := s.digest(conditions)
+	last := &s.memory.status
+	if last.known && last.digest == digest && s.statusStands() {
+		s.memory.unsettled = time.Time{}
+		return 0, nil
 	}
-	refusal := &last.refusal
-	if p.unsaid != nil {
+	rejected := &last.refusal
+	if s.silenced != nil {
 		if last.refusal.hash == digest {
-			return nil // Nothing of it came from the rules.
+			return 0, nil // Nothing of it came from the rules.
 		}
-		refusal = &last.unsaid
+		rejected = &last.unsaid
 	}
-	if err := refusal.ofBody(p, digest, ""); err != nil {
-		return err
+	if err := rejected.ofBody(s.pass, digest, ""); err != nil {
+		return 0, err
 	}
-	owned := p.self.fields.Set()
-	desired, err := p.desiredStatus(list, conditions, owned, now)
+	owned := s.self.fields.Set()
+	desired, err := s.desired(conditions, owned, now)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	// What is there already is not written only because there are other rules now,
 	// or a new generation. A cache that is older than our last write does not tell.
-	if !older(p.self.GetResourceVersion(), last.version) && p.statusMatches(desired, owned.Under("status")) {
-		last.is(digest, p.self)
-		return nil
+	if !older(s.self.GetResourceVersion(), last.version) && s.statusMatches(desired, owned.Under("status")) {
+		last.is(digest, s.self)
+		return 0, nil
 	}
-	if total.state.moving() && !p.moved(now) {
-		return nil
-	}
-	if list == discover.AtomicConditions && p.patched {
-		return nil // The list was merged from an older state. The patch brings us back.
-	}
-	if last.known && last.digest == digest {
-		if err := p.dampStatus(last); err != nil {
-			return err
+	if s.total.state.moving() {
+		if wait := s.unsettled(now); wait > 0 {
+			return wait, nil
 		}
 	}
-	p.memory.unsettled = time.Time{}
-	return refusal.noteBody(p, digest, "", p.writeStatus(ctx, list, desired, digest))
+	if s.list == discover.AtomicConditions && s.patched() {
+		return 0, nil // The list was merged from an older state. The event of the patch comes.
+	}
+	if last.known && last.digest == digest {
+		if err := s.dampStatus(last); err != nil {
+			return 0, err
+		}
+	}
+	s.memory.unsettled = time.Time{}
+	return 0, rejected.noteBody(s.pass, digest, "", s.apply(ctx, desired, digest))
 }
 
 // statusStands reports whether nobody has touched our status fields since we
@@ -102,33 +115,39 @@ func (p *pass) statusStands() bool {
 	return p.self.fields == last.fields || older(p.self.GetResourceVersion(), last.version)
 }
 
-// moved reports whether the primary has been moving for long enough to say
-// so, and asks for another look when it has not.
-func (p *pass) moved(now time.Time) bool {
+// unsettled returns how long a primary that is still moving has to wait for its
+// status.
+func (p *pass) unsettled(now time.Time) time.Duration {
 	if p.memory.unsettled.IsZero() {
 		p.memory.unsettled = now
 	}
-	if rest := settle - now.Sub(p.memory.unsettled); rest > 0 {
-		p.again(rest)
-		return false
+	return settle - now.Sub(p.memory.unsettled)
+}
+
+// patched reports whether a rule has patched the primary since this state of it.
+func (p *pass) patched() bool {
+	for _, w := range p.memory.patches {
+		if older(p.self.GetResourceVersion(), w.version) {
+			return true
+		}
 	}
-	return true
+	return false
 }
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // digest sums up what the status should say, apart from times.
-func (p *pass) digest(conditions []rules.Condition) [16]byte {
+func (s *statusDraft) digest(conditions []rules.Condition) [16]byte {
 	buf := scratch.Get().(*[]byte)
 	defer scratch.Put(buf)
-	b := binary.AppendVarint((*buf)[:0], p.generation())
-	for i := range p.rendering.Rules {
-		r := &p.rendering.Rules[i]
-		if !p.silent(r) {
+	b := binary.AppendVarint((*buf)[:0], s.generation())
+	for i := range s.rendering.Rules {
+		r := &s.rendering.Rules[i]
+		if !s.silent(r) {
 			b = append(b, r.Status...)
 		}
 		b = append(b, 0)
-		if p.keepsStatus(r) {
+		if s.keepsStatus(r) {
 			b = append(b, 1)
 		}
 	}
@@ -156,24 +175,24 @@ func (p *pass) generation() int64 {
 
 // keepsStatus reports whether the rule could not say all of its status: what
 // it said before is then repeated, for an error is not absence.
-func (p *pass) keepsStatus(r *rules.RuleResult) bool {
-	if r.Err != nil || r.StatusErr != nil || p.silent(r) {
+func (s *statusDraft) keepsStatus(r *rules.RuleResult) bool {
+	if r.Err != nil || r.StatusErr != nil || s.silent(r) {
 		return true
 	}
 	if !r.Matches {
 		return false
 	}
-	_, why := p.unwatched(r)
+	_, why := s.unwatched(r)
 	return why != ""
 }
 
-// desiredStatus returns the whole status that we want to own.
-func (p *pass) desiredStatus(list discover.ConditionList, conditions []rules.Condition, owned managedfields.Set, now time.Time) (map[string]any, error) {
+// desired returns the whole status that we want to own.
+func (s *statusDraft) desired(conditions []rules.Condition, owned managedfields.Set, now time.Time) (map[string]any, error) {
 	desired := map[string]any{}
-	live, _ := p.self.Object["status"].(map[string]any)
-	for i := range p.rendering.Rules {
-		r := &p.rendering.Rules[i]
-		if len(r.Status) > 0 && !p.silent(r) {
+	live, _ := s.self.Object["status"].(map[string]any)
+	for i := range s.rendering.Rules {
+		r := &s.rendering.Rules[i]
+		if len(r.Status) > 0 && !s.silent(r) {
 			said := map[string]any{}
 			err := utiljson.Unmarshal(r.Status, &said) // Keeps integers.
 			if err != nil {
@@ -181,7 +200,7 @@ func (p *pass) desiredStatus(list discover.ConditionList, conditions []rules.Con
 			}
 			merge(desired, said)
 		}
-		if !p.keepsStatus(r) {
+		if !s.keepsStatus(r) {
 			continue
 		}
 		for _, key := range r.Rule.StatusKeys {
@@ -193,8 +212,8 @@ func (p *pass) desiredStatus(list discover.ConditionList, conditions []rules.Con
 			}
 		}
 	}
-	if list != discover.NoConditions && len(conditions) > 0 {
-		desired["conditions"] = p.conditionList(list, conditions, owned, now)
+	if s.list != discover.NoConditions && len(conditions) > 0 {
+		desired["conditions"] = s.conditionList(conditions, owned, now)
 	}
 	return desired, nil
 }
@@ -226,31 +245,31 @@ func (p *pass) statusMatches(desired map[string]any, owned managedfields.Set) bo
 	return owned.Covers(desired) && !owned.Exceeds(desired) && owned.Agrees(live, rest) && containsConditions(live, desired)
 }
 
-// writeStatus applies the status, and remembers the response.
-func (p *pass) writeStatus(ctx context.Context, list discover.ConditionList, desired map[string]any, digest [16]byte) error {
+// apply applies the status, and remembers the response.
+func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	metadata := map[string]any{"name": p.req.Name}
-	if p.req.Namespace != "" {
-		metadata["namespace"] = p.req.Namespace
+	metadata := map[string]any{"name": s.req.Name}
+	if s.req.Namespace != "" {
+		metadata["namespace"] = s.req.Namespace
 	}
 	manager, subresources := managedfields.Manager, []string{"status"}
-	if !p.cache.kind.Status {
+	if !s.cache.kind.Status {
 		manager, subresources = managedfields.StatusManager, nil
-		metadata["uid"] = string(p.req.UID) // Never make the object anew.
+		metadata["uid"] = string(s.req.UID) // Never make the object anew.
 	}
-	if list == discover.AtomicConditions {
-		metadata["resourceVersion"] = p.self.GetResourceVersion() // The list was merged from this state.
+	if s.list == discover.AtomicConditions {
+		metadata["resourceVersion"] = s.self.GetResourceVersion() // The list was merged from this state.
 	}
 	body, err := json.Marshal(map[string]any{
-		"apiVersion": p.cache.kind.GVK.GroupVersion().String(), "kind": p.cache.kind.GVK.Kind,
+		"apiVersion": s.cache.kind.GVK.GroupVersion().String(), "kind": s.cache.kind.GVK.Kind,
 		"metadata": metadata, "status": desired,
 	})
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
 	force := true
-	response, err := p.engine.own(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
+	response, err := s.engine.own(s.cache.kind, s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: manager, Force: &force}, subresources...)
 	if apierrors.IsNotFound(err) {
 		return nil // The primary has gone.
@@ -258,10 +277,10 @@ func (p *pass) writeStatus(ctx context.Context, list discover.ConditionList, des
 	if err != nil {
 		return refused(fmt.Errorf("write status: %w", ordered(err)))
 	}
-	p.engine.metrics.writes.WithLabelValues("status", p.req.Kind.Kind).Inc()
+	s.engine.metrics.writes.WithLabelValues("status", s.req.Kind.Kind).Inc()
 	o := newObject(response, primaryRole)
-	p.memory.status.is(digest, o)
-	p.memory.self = o // What is repeated of it next must not be from before.
+	s.memory.status.is(digest, o)
+	s.memory.self = o // What is repeated of it next must not be from before.
 	return nil
 }
 

@@ -7,26 +7,26 @@ import (
 	"reconcel/rules"
 )
 
-// unsay notes which rules say what the API server refuses in the status: those
+// silence notes which rules say what the API server refuses in the status: those
 // whose fields it names, or all of them.
-func (p *pass) unsay(err error) {
-	p.unsaid = map[*rules.Rule]bool{}
+func (s *statusDraft) silence(err error) {
+	s.silenced = map[*rules.Rule]bool{}
 	named := causes(err)
-	for i := range p.rendering.Rules {
-		rule := p.rendering.Rules[i].Rule
+	for i := range s.rendering.Rules {
+		rule := s.rendering.Rules[i].Rule
 		named = slices.DeleteFunc(named, func(field string) bool {
 			its := slices.ContainsFunc(rule.StatusKeys, func(key string) bool { return isWithin(field, key) })
 			if its {
-				p.unsaid[rule] = true
+				s.silenced[rule] = true
 			}
 			return its
 		})
 	}
-	if len(p.unsaid) > 0 && len(named) == 0 {
+	if len(s.silenced) > 0 && len(named) == 0 {
 		return
 	}
-	for i := range p.rendering.Rules {
-		p.unsaid[p.rendering.Rules[i].Rule] = true
+	for i := range s.rendering.Rules {
+		s.silenced[s.rendering.Rules[i].Rule] = true
 	}
 }
 
@@ -39,6 +39,6 @@ func isWithin(field, key string) bool {
 
 // silent reports whether nothing new is said of what a rule says of the primary:
 // what it said before is repeated.
-func (p *pass) silent(r *rules.RuleResult) bool {
-	return p.frozen(r) || r.Matches && p.unsaid[r.Rule]
+func (s *statusDraft) silent(r *rules.RuleResult) bool {
+	return s.frozen(r) || r.Matches && s.silenced[r.Rule]
 }

@@ -42,8 +42,7 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 			total = worse(total, p.outcomeOf(at.wrap(fmt.Errorf("delete %s: %w", subject, err))))
 		}
 	}
-	p.again(terminatingWait)
-	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", list(names)), total)
+	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", list(names)), total).after(terminatingWait)
 }
 
 // bringDown asks for the deletion of one object. In order, it is gone only when

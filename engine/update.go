@@ -69,7 +69,7 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		by = w.contest.by.String()
 	default:
 		if wait = w.churn.change(now); wait == 0 {
-			return func() { p.did(Configured, d, p.why) }, nil
+			return func() { p.did(Configured, d, p.trigger) }, nil
 		}
 	}
 	return nil, &contestedError{object: id.String(), by: by, wait: wait}
