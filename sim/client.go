@@ -63,9 +63,9 @@ func (r resource) request(ctx context.Context, call call) (*request, error) {
 	k := r.cluster.kinds.byResource[r.gvr]
 	subresource := strings.Join(call.subresources, "/")
 	switch {
-	case k == nil, r.namespace != "" && !k.Namespaced, !has(k, subresource) && !k.Custom:
-		return nil, notServed(r.gvr, call.verb)
-	case !has(k, subresource):
+	case k == nil, r.namespace != "" && !k.Namespaced, !hasSubresource(k, subresource) && !k.Custom:
+		return nil, errNotServed(r.gvr, call.verb)
+	case !hasSubresource(k, subresource):
 		return nil, apierrors.NewNotFound(r.gvr.GroupResource(), call.name)
 	}
 	if call.manager == "" && call.verb != "apply" {
@@ -77,7 +77,7 @@ func (r resource) request(ctx context.Context, call call) (*request, error) {
 	}, nil
 }
 
-func has(k *schema.Kind, subresource string) bool {
+func hasSubresource(k *schema.Kind, subresource string) bool {
 	switch subresource {
 	case "":
 		return true
@@ -108,11 +108,11 @@ func (r resource) write(ctx context.Context, call call, serve func(*request) (*u
 // Create implements dynamic.ResourceInterface.
 func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	if len(subresources) > 0 {
-		return nil, notServed(r.gvr, "create")
+		return nil, errNotServed(r.gvr, "create")
 	}
 	return r.write(ctx, call{verb: "create", manager: options.FieldManager, dryRun: options.DryRun},
 		func(req *request) (*unstructured.Unstructured, error) {
-			body, err := sent(obj)
+			body, err := decodeBody(obj)
 			if err != nil {
 				return nil, err
 			}
@@ -124,7 +124,7 @@ func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, op
 func (r resource) Update(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	return r.write(ctx, call{verb: "update", name: obj.GetName(), manager: options.FieldManager, dryRun: options.DryRun, subresources: subresources},
 		func(req *request) (*unstructured.Unstructured, error) {
-			body, err := sent(obj)
+			body, err := decodeBody(obj)
 			switch {
 			case err != nil:
 				return nil, err
@@ -135,9 +135,9 @@ func (r resource) Update(ctx context.Context, obj *unstructured.Unstructured, op
 		})
 }
 
-// sent returns an object as it arrives: a copy in which numbers are what their
+// decodeBody returns an object as it arrives: a copy in which numbers are what their
 // JSON says.
-func sent(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func decodeBody(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	data, err := u.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (r resource) ApplyStatus(ctx context.Context, name string, obj *unstructure
 // Delete implements dynamic.ResourceInterface.
 func (r resource) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
 	if len(subresources) > 0 {
-		return notServed(r.gvr, "delete")
+		return errNotServed(r.gvr, "delete")
 	}
 	_, err := r.write(ctx, call{verb: "delete", name: name, dryRun: options.DryRun},
 		func(req *request) (*unstructured.Unstructured, error) { return nil, req.delete(options) })

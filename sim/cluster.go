@@ -230,7 +230,7 @@ func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured,
 			return nil, err
 		}
 	}
-	u, err := sent(u)
+	u, err := decodeBody(u)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (c *Cluster) createNamespace(name string) error {
 	if k == nil {
 		return errors.New("there is no kind Namespace")
 	}
-	u := empty(k.GVK)
+	u := newObject(k.GVK)
 	u.SetName(name)
 	u.SetUID(c.newUID(u))
 	u.SetCreationTimestamp(c.now())

@@ -238,5 +238,5 @@ func (c *Cluster) emptied(namespace *unstructured.Unstructured) bool {
 	return true
 }
 
-// same reports whether two states of an object are equal.
-func same(a, b *unstructured.Unstructured) bool { return reflect.DeepEqual(a.Object, b.Object) }
+// sameObject reports whether two states of an object are equal.
+func sameObject(a, b *unstructured.Unstructured) bool { return reflect.DeepEqual(a.Object, b.Object) }

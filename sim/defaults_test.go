@@ -30,9 +30,9 @@ var unset = regexp.MustCompile(`^(` + strings.Join([]string{
 	`Scale\.status\.selector`,
 }, "|") + `)$`)
 
-// lacking returns the fields that the control plane has set and the cluster in
+// missingPaths returns the fields that the control plane has set and the cluster in
 // memory has not, apart from those that are unset on purpose.
-func lacking(at string, theirs, ours any) (paths []string) {
+func missingPaths(at string, theirs, ours any) (paths []string) {
 	switch t := theirs.(type) {
 	case map[string]any:
 		o, ok := ours.(map[string]any)
@@ -42,7 +42,7 @@ func lacking(at string, theirs, ours any) (paths []string) {
 		for _, key := range slices.Sorted(maps.Keys(t)) {
 			path := at + "." + key
 			if value, there := o[key]; there {
-				paths = append(paths, lacking(path, t[key], value)...)
+				paths = append(paths, missingPaths(path, t[key], value)...)
 			} else if !unset.MatchString(path) {
 				paths = append(paths, path)
 			}
@@ -53,7 +53,7 @@ func lacking(at string, theirs, ours any) (paths []string) {
 			return nil
 		}
 		for i := range t {
-			paths = append(paths, lacking(at, t[i], o[i])...)
+			paths = append(paths, missingPaths(at, t[i], o[i])...)
 		}
 	}
 	return paths

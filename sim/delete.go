@@ -45,7 +45,7 @@ func (r *request) delete(options metav1.DeleteOptions) error {
 			next.SetDeletionGracePeriodSeconds(new(int64))
 		}
 	}
-	if !same(next, old) {
+	if !sameObject(next, old) {
 		c.store(next)
 	}
 	return nil

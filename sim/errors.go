@@ -26,25 +26,25 @@ func asStatus(err error) error {
 	}}
 }
 
-// notServed is the answer to a request for a kind that there is not.
-func notServed(gvr runtimeschema.GroupVersionResource, verb string) error {
+// errNotServed is the answer to a request for a kind that there is not.
+func errNotServed(gvr runtimeschema.GroupVersionResource, verb string) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, gvr.GroupResource(), "", "404 page not found", 0, true)
 }
 
-// modified is the answer to a write of an object that is not the latest.
-func modified(r *request) error {
+// errModified is the answer to a write of an object that is not the latest.
+func errModified(r *request) error {
 	return apierrors.NewConflict(r.groupResource(), r.name,
 		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 }
 
-// otherUID is the answer to a PUT of another incarnation of an object.
-func otherUID(r *request, want, have any) error {
+// errOtherUID is the answer to a PUT of another incarnation of an object.
+func errOtherUID(r *request, want, have any) error {
 	return apierrors.NewConflict(r.groupResource(), r.name,
 		fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", want, have))
 }
 
-// unversioned is the answer to a PUT that does not say what it is to replace.
-func unversioned(r *request) error {
+// errUnversioned is the answer to a PUT that does not say what it is to replace.
+func errUnversioned(r *request) error {
 	kind := runtimeschema.GroupKind{Group: r.kind.GVK.Group, Kind: r.kind.Resource}
 	return apierrors.NewInvalid(kind, r.name, field.ErrorList{
 		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),

@@ -75,7 +75,7 @@ func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, 
 // track writes into the managedFields of an object what a write other than an
 // apply has changed. Where the object makes no sense to its schema they stay
 // what they were, since it is about to be refused for better reasons.
-func track(fm *fieldManager, old, u *unstructured.Unstructured, manager string) *unstructured.Unstructured {
+func trackUpdate(fm *fieldManager, old, u *unstructured.Unstructured, manager string) *unstructured.Unstructured {
 	next, err := fm.Update(old.DeepCopy(), u.DeepCopy(), manager)
 	if err != nil {
 		u.SetManagedFields(old.GetManagedFields())
@@ -129,18 +129,20 @@ func (nothing) Default(runtime.Object) {}
 type blank struct{}
 
 // New implements runtime.ObjectCreater.
-func (blank) New(gvk runtimeschema.GroupVersionKind) (runtime.Object, error) { return empty(gvk), nil }
+func (blank) New(gvk runtimeschema.GroupVersionKind) (runtime.Object, error) {
+	return newObject(gvk), nil
+}
 
-func empty(gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
+func newObject(gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(gvk)
 	return u
 }
 
-// stamp puts the cluster's time on the entries of managedFields that a write
+// stampTime puts the cluster's time on the entries of managedFields that a write
 // has changed: the field manager puts the real one on each that it has looked
 // at. Without that, a write that changes nothing would change the time.
-func stamp(obj, old *unstructured.Unstructured, now metav1.Time) {
+func stampTime(obj, old *unstructured.Unstructured, now metav1.Time) {
 	var before []metav1.ManagedFieldsEntry
 	if old != nil {
 		before = old.GetManagedFields()

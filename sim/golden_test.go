@@ -89,7 +89,7 @@ func compare(t *testing.T, mine []chapter, theirs []record) {
 		}
 		have, want := masked(m.object), any(other.Object)
 		if !custom(m.object) {
-			for _, path := range lacking(m.object.GetKind(), want, have) {
+			for _, path := range missingPaths(m.object.GetKind(), want, have) {
 				t.Errorf("%s: a real one has a default for %s", m.title, path)
 			}
 			want = common(want, have)

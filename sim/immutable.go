@@ -45,7 +45,7 @@ func changedFixed(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured)
 			errs = append(errs, field.Invalid(field.NewPath(path[0], path[1:]...), "", cannotChange))
 		}
 	}
-	if free, ok := loose[gk]; ok && !equality.Semantic.DeepEqual(rigid(gk, u, free), rigid(gk, old, free)) {
+	if free, ok := loose[gk]; ok && !equality.Semantic.DeepEqual(immutableSpec(gk, u, free), immutableSpec(gk, old, free)) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates may not change fields other than some"))
 	}
 	if frozen, _ := old.Object["immutable"].(bool); frozen {
@@ -54,12 +54,12 @@ func changedFixed(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured)
 	if gk == serviceKind {
 		errs = append(errs, changedAddress(u, old)...)
 	}
-	return append(errs, leftOver(gk, u)...)
+	return append(errs, leftoverStrategy(gk, u)...)
 }
 
-// leftOver is for a strategy that has changed while the details of the one
+// leftoverStrategy is for a strategy that has changed while the details of the one
 // before, which are defaults, were not taken away.
-func leftOver(gk runtimeschema.GroupKind, u *unstructured.Unstructured) field.ErrorList {
+func leftoverStrategy(gk runtimeschema.GroupKind, u *unstructured.Unstructured) field.ErrorList {
 	name := "updateStrategy"
 	if gk == deploymentKind {
 		name = "strategy"
@@ -76,8 +76,8 @@ func leftOver(gk runtimeschema.GroupKind, u *unstructured.Unstructured) field.Er
 	return nil
 }
 
-// rigid returns the spec without what can be changed.
-func rigid(gk runtimeschema.GroupKind, u *unstructured.Unstructured, free []string) map[string]any {
+// immutableSpec returns the spec without what can be changed.
+func immutableSpec(gk runtimeschema.GroupKind, u *unstructured.Unstructured, free []string) map[string]any {
 	spec, _ := u.Object["spec"].(map[string]any)
 	out := maps.Clone(spec)
 	maps.DeleteFunc(out, func(name string, _ any) bool { return slices.Contains(free, name) })

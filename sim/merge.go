@@ -29,5 +29,5 @@ func (ks *Kinds) Merge(live, applied *unstructured.Unstructured, subresource, ma
 // Patched returns what a JSON or merge patch makes of an object, which is not
 // changed.
 func Patched(live *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
-	return patched(live, kind, body)
+	return applyPatch(live, kind, body)
 }

@@ -30,7 +30,7 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 	if old == nil {
 		return nil, r.notFound()
 	}
-	next, err := patched(old, kind, body)
+	next, err := applyPatch(old, kind, body)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 	}
 	u, err := r.cluster.decoded(r.kind, next)
 	if err != nil {
-		return nil, senseless(err)
+		return nil, invalidPatch(err)
 	}
 	if err := r.placed(u); err != nil {
 		return nil, err
@@ -48,11 +48,11 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 	if err != nil {
 		return nil, err
 	}
-	return r.replace(track(fm, old, u, r.manager), old)
+	return r.replace(trackUpdate(fm, old, u, r.manager), old)
 }
 
-// senseless is the answer to a patch that makes something else of an object.
-func senseless(err error) error {
+// invalidPatch is the answer to a patch that makes something else of an object.
+func invalidPatch(err error) error {
 	return apierrors.NewInvalid(runtimeschema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), "", err.Error())})
 }
 
@@ -63,7 +63,7 @@ func (r *request) sameKind(u *unstructured.Unstructured) error {
 		return nil
 	}
 	if !r.kind.Custom {
-		return senseless(fmt.Errorf("%s cannot become %s", r.kind.GVK, gvk))
+		return invalidPatch(fmt.Errorf("%s cannot become %s", r.kind.GVK, gvk))
 	}
 	var errs field.ErrorList
 	if gvk.Kind != r.kind.GVK.Kind {
@@ -75,8 +75,8 @@ func (r *request) sameKind(u *unstructured.Unstructured) error {
 	return apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
 }
 
-// patched returns what a JSON or merge patch makes of an object.
-func patched(old *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
+// applyPatch returns what a JSON or merge patch makes of an object.
+func applyPatch(old *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
 	before, err := old.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (r *request) apply(body []byte) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	old := r.live()
-	before := empty(r.kind.GVK)
+	before := newObject(r.kind.GVK)
 	if old != nil {
 		before = old.DeepCopy()
 	}

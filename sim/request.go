@@ -64,7 +64,7 @@ func (r *request) create(body *unstructured.Unstructured) (*unstructured.Unstruc
 	if err != nil {
 		return nil, err
 	}
-	u = track(fm, empty(r.kind.GVK), u, r.manager)
+	u = trackUpdate(fm, newObject(r.kind.GVK), u, r.manager)
 	if u.GetResourceVersion() != "" && u.GetResourceVersion() != "0" {
 		return nil, fmt.Errorf("resourceVersion should not be set on objects to be created")
 	}
@@ -105,7 +105,7 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 	if err := r.admit(); err != nil {
 		return nil, err
 	}
-	stamp(u, nil, c.now())
+	stampTime(u, nil, c.now())
 	u, err := c.canonical(r.kind, u)
 	if err != nil {
 		return nil, err
@@ -169,13 +169,13 @@ func (r *request) update(body *unstructured.Unstructured) (*unstructured.Unstruc
 		return nil, err
 	}
 	if uid := u.GetUID(); uid != "" && uid != old.GetUID() {
-		return nil, otherUID(r, uid, old.GetUID())
+		return nil, errOtherUID(r, uid, old.GetUID())
 	}
 	fm, err := r.fields()
 	if err != nil {
 		return nil, err
 	}
-	return r.replace(track(fm, old, u, r.manager), old)
+	return r.replace(trackUpdate(fm, old, u, r.manager), old)
 }
 
 // replace stores the new state of an object whose managedFields have been
@@ -185,10 +185,10 @@ func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unst
 	switch version := u.GetResourceVersion(); {
 	case version != "" && version != "0":
 		if version != old.GetResourceVersion() {
-			return nil, modified(r)
+			return nil, errModified(r)
 		}
 	case r.kind.Custom:
-		return nil, unversioned(r)
+		return nil, errUnversioned(r)
 	}
 	u.SetResourceVersion(old.GetResourceVersion())
 	u.SetGeneration(old.GetGeneration())
@@ -204,13 +204,13 @@ func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unst
 		prepareUpdate(r.kind, u, old)
 	}
 	r.inherit(u, old)
-	stamp(u, old, c.now())
+	stampTime(u, old, c.now())
 	if errs := c.validateUpdate(r.kind, r.subresource, u, old); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
 	}
 	switch {
-	case same(u, old), r.dryRun:
-	case released(u):
+	case sameObject(u, old), r.dryRun:
+	case canBeErased(u):
 		c.erase(u)
 	default:
 		c.store(u)
@@ -230,9 +230,9 @@ func (r *request) inherit(u, old *unstructured.Unstructured) {
 	}
 }
 
-// released reports whether an object on its way out has nothing left that holds
+// canBeErased reports whether an object on its way out has nothing left that holds
 // it.
-func released(u *unstructured.Unstructured) bool {
+func canBeErased(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() == nil || len(u.GetFinalizers()) > 0 {
 		return false
 	}

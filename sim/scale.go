@@ -20,7 +20,7 @@ var replicasPath = fieldpath.MakePathOrDie("spec", "replicas")
 
 // scaleOf shows an object as its scale subresource does.
 func scaleOf(u *unstructured.Unstructured) *unstructured.Unstructured {
-	out := empty(scaleKind)
+	out := newObject(scaleKind)
 	metadata := map[string]any{}
 	own, _ := u.Object["metadata"].(map[string]any)
 	for _, name := range []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp"} {
@@ -46,7 +46,7 @@ type scaleWrite func(fm *fieldManager, now *unstructured.Unstructured) (*unstruc
 // scale changes an object through its scale subresource.
 func (r *request) scale(write scaleWrite) (*unstructured.Unstructured, error) {
 	if !r.kind.Scale {
-		return nil, notServed(resourceOf(r.kind), "scale")
+		return nil, errNotServed(resourceOf(r.kind), "scale")
 	}
 	old := r.live()
 	if old == nil {
@@ -99,7 +99,7 @@ func (r *request) putScale(body *unstructured.Unstructured) (*unstructured.Unstr
 func (r *request) patchScale(kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
 	return r.scale(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if kind != types.ApplyPatchType {
-			next, err := patched(now, kind, body)
+			next, err := applyPatch(now, kind, body)
 			if err != nil {
 				return nil, err
 			}
@@ -119,12 +119,12 @@ func (r *request) patchScale(kind types.PatchType, body []byte) (*unstructured.U
 
 func (r *request) changedScale(fm *fieldManager, now, next *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if uid := next.GetUID(); uid != "" && uid != now.GetUID() {
-		return nil, otherUID(r, uid, now.GetUID())
+		return nil, errOtherUID(r, uid, now.GetUID())
 	}
 	if next.GetResourceVersion() == "" {
 		next.SetResourceVersion(now.GetResourceVersion())
 	}
 	next.SetCreationTimestamp(now.GetCreationTimestamp())
 	next.SetManagedFields(now.GetManagedFields())
-	return track(fm, now, next, r.manager), nil
+	return trackUpdate(fm, now, next, r.manager), nil
 }

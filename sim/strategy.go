@@ -36,25 +36,25 @@ func hasGeneration(k *schema.Kind) bool {
 // and counts the generation.
 func prepareUpdate(k *schema.Kind, u, old *unstructured.Unstructured) {
 	if k.Status {
-		restore(u, old, "status")
+		restoreField(u, old, "status")
 	}
 	switch k.GVK.GroupKind() {
 	case serviceKind:
 		keepAddress(u, old)
 	case namespaceKind:
-		restore(u, old, "spec") // It has finalizers and nothing else.
+		restoreField(u, old, "spec") // It has finalizers and nothing else.
 	}
 	switch {
 	case !hasGeneration(k):
 	case k.GVK.GroupKind() == podKind && equality.Semantic.DeepEqual(u.Object["spec"], old.Object["spec"]):
 	case k.GVK.GroupKind() == deploymentKind && !equality.Semantic.DeepEqual(u.GetAnnotations(), old.GetAnnotations()),
-		differs(u, old):
+		differsOutsideMetadata(u, old):
 		u.SetGeneration(old.GetGeneration() + 1)
 	}
 }
 
-// restore gives a field the value that it had.
-func restore(u, old *unstructured.Unstructured, name string) {
+// restoreField gives a field the value that it had.
+func restoreField(u, old *unstructured.Unstructured, name string) {
 	if value, had := old.Object[name]; had {
 		u.Object[name] = value
 	} else {
@@ -62,8 +62,8 @@ func restore(u, old *unstructured.Unstructured, name string) {
 	}
 }
 
-// differs reports whether objects differ in more than metadata.
-func differs(a, b *unstructured.Unstructured) bool {
+// differsOutsideMetadata reports whether objects differ in more than metadata.
+func differsOutsideMetadata(a, b *unstructured.Unstructured) bool {
 	for _, pair := range [][2]*unstructured.Unstructured{{a, b}, {b, a}} {
 		for name, value := range pair[0].Object {
 			if name != "metadata" && name != "apiVersion" && !equality.Semantic.DeepEqual(value, pair[1].Object[name]) {
@@ -79,12 +79,12 @@ func differs(a, b *unstructured.Unstructured) bool {
 func prepareStatus(k *schema.Kind, u, old *unstructured.Unstructured) {
 	for name := range u.Object {
 		if name != "status" && name != "metadata" {
-			restore(u, old, name)
+			restoreField(u, old, name)
 		}
 	}
 	for name := range old.Object {
 		if name != "status" && name != "metadata" {
-			restore(u, old, name)
+			restoreField(u, old, name)
 		}
 	}
 	managed, _ := managedFields(u)
@@ -118,12 +118,12 @@ func (c *Cluster) validateNew(k *schema.Kind, u *unstructured.Unstructured) fiel
 	if k.Custom {
 		return append(errs, c.kinds.custom(k).validate(u)...)
 	}
-	return append(errs, unqualified(u)...)
+	return append(errs, invalidFinalizers(u)...)
 }
 
-// unqualified returns the finalizers that built-in kinds do not take: whose
+// invalidFinalizers returns the finalizers that built-in kinds do not take: whose
 // they are must be said.
-func unqualified(u *unstructured.Unstructured) (errs field.ErrorList) {
+func invalidFinalizers(u *unstructured.Unstructured) (errs field.ErrorList) {
 	for i, f := range u.GetFinalizers() {
 		if !strings.Contains(f, "/") && f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents && f != "kubernetes" {
 			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), f,
@@ -144,7 +144,7 @@ func (c *Cluster) validateUpdate(k *schema.Kind, subresource string, u, old *uns
 	case k.Custom:
 		errs = append(errs, c.kinds.custom(k).validate(u)...)
 	default:
-		errs = append(errs, unqualified(u)...)
+		errs = append(errs, invalidFinalizers(u)...)
 		errs = append(errs, changedFixed(k.GVK.GroupKind(), u, old)...)
 	}
 	return errs

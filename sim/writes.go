@@ -66,12 +66,12 @@ func (c *Cluster) Pending() (left []Failure) {
 }
 
 func (f *Failure) matches(r *request, verb string) bool {
-	return matches(f.By, r.by) && matches(f.Verb, verb) && matches(f.Namespace, r.namespace) && matches(f.Name, r.name) &&
-		matches(f.Subresource, r.subresource) && matches(f.Kind, r.kind.GVK.GroupKind())
+	return matchesFilter(f.By, r.by) && matchesFilter(f.Verb, verb) && matchesFilter(f.Namespace, r.namespace) && matchesFilter(f.Name, r.name) &&
+		matchesFilter(f.Subresource, r.subresource) && matchesFilter(f.Kind, r.kind.GVK.GroupKind())
 }
 
-// matches reports whether a value is the wanted one, or nothing is wanted.
-func matches[T comparable](want, have T) bool {
+// matchesFilter reports whether a value is the wanted one, or nothing is wanted.
+func matchesFilter[T comparable](want, have T) bool {
 	var anything T
 	return want == anything || want == have
 }

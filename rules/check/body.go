@@ -54,7 +54,7 @@ func (r *rule) lookup(l *syntax.Lookup, sc *scope) {
 	r.text(l.Name, sc, "name")
 	if l.Selector != nil {
 		w := walker{rule: r, sc: sc}
-		s := &place{Schema: r.set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
+		s := &fieldSchema{Schema: r.set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
 		w.value(l.Selector, s, "selector")
 	}
 }
@@ -100,7 +100,7 @@ func (r *rule) child(ch *syntax.Child, sc *scope) {
 }
 
 func gvkOf(template *source.Node) runtimeschema.GroupVersionKind {
-	return runtimeschema.FromAPIVersionAndKind(literal(field(template, "apiVersion")).Value, literal(field(template, "kind")).Value)
+	return runtimeschema.FromAPIVersionAndKind(literalOf(fieldNode(template, "apiVersion")).Value, literalOf(fieldNode(template, "kind")).Value)
 }
 
 // template checks the object that a child is made from.
@@ -108,7 +108,7 @@ func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
 	if ch.Template == nil {
 		return
 	}
-	var p *place
+	var p *fieldSchema
 	if k != nil {
 		p = r.all.root(k)
 	}
@@ -117,7 +117,7 @@ func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
 	r.prefix += "template"
 	w.object(ch.Template, p)
 	r.prefix += "."
-	metadata := field(ch.Template, "metadata")
+	metadata := fieldNode(ch.Template, "metadata")
 	r.marks(metadata, "metadata.")
 	r.scoped(ch, k, metadata)
 	r.prefix = outer
@@ -130,7 +130,7 @@ func (r *rule) patch(sc *scope) {
 	}
 	w := walker{rule: r, sc: sc, partial: partOfObject}
 	w.value(r.src.Patch, r.primary, "patch")
-	r.marks(field(r.src.Patch, "metadata"), "patch.metadata.")
+	r.marks(fieldNode(r.src.Patch, "metadata"), "patch.metadata.")
 }
 
 // status checks what is written to the status of the primary.
@@ -140,7 +140,7 @@ func (r *rule) status(sc *scope) {
 		return
 	}
 	w := walker{rule: r, sc: sc, partial: statusFields}
-	var p *place
+	var p *fieldSchema
 	if r.primary != nil {
 		p = r.all.field(r.primary, "status")
 	}
@@ -181,7 +181,7 @@ func (r *rule) conditions() {
 			w.text(c.Type.Value, c.Type.Pos, p, "type")
 		}
 		if p := r.all.field(item, "reason"); p != nil && c.Reason != nil && c.Reason.Kind == source.Text {
-			w.text(literal(c.Reason).Value, c.Reason.Pos, p, "reason")
+			w.text(literalOf(c.Reason).Value, c.Reason.Pos, p, "reason")
 		}
 	}
 	r.prefix = ""

@@ -67,7 +67,7 @@ type rule struct {
 	*checker
 	src     *syntax.Rule
 	kind    *schema.Kind // of the primary, or nil
-	primary *place       // likewise
+	primary *fieldSchema // likewise
 	vars    map[string]*types.Type
 	lets    map[string]*let
 	typed   map[*source.Expr]*typed
@@ -131,8 +131,8 @@ func (r *rule) entries() []*syntax.Child {
 	return append(r.src.Children[:len(r.src.Children):len(r.src.Children)], r.src.Finalize...)
 }
 
-// field returns the value of a field of a map, or nil.
-func field(n *source.Node, key string) *source.Node {
+// fieldNode returns the value of a field of a map, or nil.
+func fieldNode(n *source.Node, key string) *source.Node {
 	if n == nil {
 		return nil
 	}
@@ -144,8 +144,8 @@ func field(n *source.Node, key string) *source.Node {
 	return nil
 }
 
-// literal returns the text that a node is, and its place.
-func literal(n *source.Node) source.String {
+// literalOf returns the text that a node is, and its place.
+func literalOf(n *source.Node) source.String {
 	if n == nil {
 		return source.String{}
 	}
@@ -154,7 +154,7 @@ func literal(n *source.Node) source.String {
 }
 
 func (r *rule) childKind(ch *syntax.Child) *schema.Kind {
-	return r.known(literal(field(ch.Template, "apiVersion")), literal(field(ch.Template, "kind")), "template.")
+	return r.known(literalOf(fieldNode(ch.Template, "apiVersion")), literalOf(fieldNode(ch.Template, "kind")), "template.")
 }
 
 // typeNames finds the names of our types in CEL's messages.
@@ -186,8 +186,8 @@ func (r *rule) say(to *[]*source.Error, e *source.Error) *source.Error {
 	return e
 }
 
-// meant returns what to write instead of a name that does not exist.
-func meant(name string, known []string) string {
+// didYouMean returns what to write instead of a name that does not exist.
+func didYouMean(name string, known []string) string {
 	if near := source.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean '%s'?", near)
 	}

@@ -27,7 +27,7 @@ func (g *guard) comparison(c ast.CallExpr, f facts) outcome {
 		out.yes, out.no = boolComparison(c.FunctionName(), args, left, right)
 		return out
 	}
-	switch result, ok := compare(c.FunctionName(), a, b); {
+	switch result, ok := compareLiterals(c.FunctionName(), a, b); {
 	case !ok:
 	case result:
 		out.no = present
@@ -101,7 +101,7 @@ func literalValue(e ast.Expr) ref.Val {
 }
 
 // compare compares two values.
-func compare(op string, a, b ref.Val) (result, ok bool) {
+func compareLiterals(op string, a, b ref.Val) (result, ok bool) {
 	switch op {
 	case operators.Equals:
 		return a.Equal(b) == types.True, true
@@ -226,7 +226,7 @@ func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 	g.vars = append(g.vars, named{c.AccuVar(), nil}, named{name, item})
 	f = f.and(known)
 	g.eval(c.AccuInit(), f)
-	if element, condition := collected(c); element != nil {
+	if element, condition := collectedElement(c); element != nil {
 		out := g.collect(element, condition, over.value, item, f)
 		out.ran = over.ran
 		return out

@@ -98,7 +98,7 @@ func (r *rule) dataType(n *source.Node, sc *scope, at site) *types.Type {
 		for _, item := range n.Items {
 			items = append(items, r.dataType(item, sc, site{at.where, at.name + "[]"}))
 		}
-		return types.NewListType(common(items))
+		return types.NewListType(commonType(items))
 	case source.Map:
 		if t := r.mapType(n, sc, at); !n.Lacking {
 			return t
@@ -129,7 +129,7 @@ func (r *rule) mapType(n *source.Node, sc *scope, at site) *types.Type {
 		}
 		all = []*types.Type{shared}
 	}
-	o.entry = common(all)
+	o.entry = commonType(all)
 	r.all.objects[o.name] = o
 	return types.NewObjectType(o.name)
 }
@@ -159,16 +159,16 @@ func (r *rule) alike(n *source.Node, name string) *types.Type {
 		for _, f := range n.Fields {
 			each = append(each, r.all.objects[mark+name+"."+f.Key.Value].fields[key])
 		}
-		o.fields[key] = common(each)
+		o.fields[key] = commonType(each)
 		all = append(all, o.fields[key])
 	}
-	o.entry = common(all)
+	o.entry = commonType(all)
 	r.all.objects[o.name] = o
 	return types.NewObjectType(o.name)
 }
 
-// common returns the type that all have, or dyn.
-func common(all []*types.Type) *types.Type {
+// commonType returns the type that all have, or dyn.
+func commonType(all []*types.Type) *types.Type {
 	if len(all) == 0 {
 		return types.DynType
 	}

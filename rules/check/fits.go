@@ -14,9 +14,9 @@ import (
 
 // fits reports whether a value of a type can stand at a place. Of what is not
 // known, it is assumed.
-func (w walker) fits(t *types.Type, p *place) bool { return w.fitsWithin(t, p, 0) }
+func (w walker) fits(t *types.Type, p *fieldSchema) bool { return w.fitsWithin(t, p, 0) }
 
-func (w walker) fitsWithin(t *types.Type, p *place, depth int) bool {
+func (w walker) fitsWithin(t *types.Type, p *fieldSchema, depth int) bool {
 	t, _ = unwrapped(t)
 	if p == nil || p.Schema == nil || p.is == anything || depth > maxDepth {
 		return true
@@ -45,14 +45,14 @@ func (w walker) fitsWithin(t *types.Type, p *place, depth int) bool {
 }
 
 // objectFits compares the fields that both have.
-func (w walker) objectFits(t *types.Type, p *place, depth int) bool {
+func (w walker) objectFits(t *types.Type, p *fieldSchema, depth int) bool {
 	o := w.all.object(t)
 	switch {
 	case o == nil:
 		return true
 	case p.is != fielded && p.is != mapping:
 		return false
-	case o.place != nil && o.place.Schema == p.Schema:
+	case o.schema != nil && o.schema.Schema == p.Schema:
 		return true
 	}
 	for _, name := range o.names() {
@@ -69,7 +69,7 @@ func (w walker) objectFits(t *types.Type, p *place, depth int) bool {
 
 // expression holds an expression against the schema of its place. What it is
 // made from is looked at piece by piece, so that complaints are about pieces.
-func (w walker) expression(t *typed, e ast.Expr, p *place, where string) {
+func (w walker) expression(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if p == nil || p.Schema == nil || w.depth > maxDepth {
 		return
 	}
@@ -78,7 +78,7 @@ func (w walker) expression(t *typed, e ast.Expr, p *place, where string) {
 	case ast.LiteralKind:
 		w.literal(t, e, p, where)
 	case ast.IdentKind:
-		if l := w.lets[e.AsIdent()]; l != nil && !bound(t, e.AsIdent()) {
+		if l := w.lets[e.AsIdent()]; l != nil && !bindsName(t, e.AsIdent()) {
 			w.letValue(l, t, e, p, where)
 			return
 		}
@@ -104,17 +104,17 @@ func (w walker) expression(t *typed, e ast.Expr, p *place, where string) {
 
 // byType goes by the type of an expression alone. The fields of a map of let
 // are known all the same.
-func (w walker) byType(t *typed, e ast.Expr, p *place, where string) {
+func (w walker) byType(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if !w.wants(t.pos(e), p, t.ast.GetType(e.ID()), where) {
 		return
 	}
 	o := w.all.object(t.ast.GetType(e.ID()))
-	if o == nil || o.place != nil || p.is != fielded || p.open {
+	if o == nil || o.schema != nil || p.is != fielded || p.open {
 		return
 	}
 	for _, name := range o.names() {
 		if w.all.field(p, name) == nil {
-			w.unknownField(t.pos(e), name, p, join(where, name))
+			w.unknownField(t.pos(e), name, p, joinPath(where, name))
 		}
 	}
 }
@@ -123,17 +123,17 @@ func (w walker) byType(t *typed, e ast.Expr, p *place, where string) {
 func (w walker) dataAt(t *typed, e ast.Expr) *source.Node {
 	switch e.Kind() {
 	case ast.IdentKind:
-		if l := w.lets[e.AsIdent()]; l != nil && !bound(t, e.AsIdent()) {
+		if l := w.lets[e.AsIdent()]; l != nil && !bindsName(t, e.AsIdent()) {
 			return l.src.Data
 		}
 	case ast.SelectKind:
-		return field(w.dataAt(t, e.AsSelect().Operand()), e.AsSelect().FieldName())
+		return fieldNode(w.dataAt(t, e.AsSelect().Operand()), e.AsSelect().FieldName())
 	}
 	return nil
 }
 
-// bound reports whether an expression gives a name to something itself.
-func bound(t *typed, name string) bool {
+// bindsName reports whether an expression gives a name to something itself.
+func bindsName(t *typed, name string) bool {
 	found := false
 	ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.ComprehensionKind {
@@ -146,7 +146,7 @@ func bound(t *typed, name string) bool {
 
 // letValue holds the value of a let against a schema, if its own parts tell
 // more than its type. Otherwise the complaint belongs where it is used.
-func (w walker) letValue(l *let, t *typed, e ast.Expr, p *place, where string) {
+func (w walker) letValue(l *let, t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if l.src.Data != nil {
 		w.value(l.src.Data, p, where)
 		return
@@ -158,7 +158,7 @@ func (w walker) letValue(l *let, t *typed, e ast.Expr, p *place, where string) {
 	w.expression(own, own.ast.Expr(), p, where)
 }
 
-func (w walker) literal(t *typed, e ast.Expr, p *place, where string) {
+func (w walker) literal(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	pos := t.pos(e)
 	switch v := e.AsLiteral().(type) {
 	case types.String:
@@ -173,7 +173,7 @@ func (w walker) literal(t *typed, e ast.Expr, p *place, where string) {
 }
 
 // mapLiteral checks the entries of a map that an expression writes out.
-func (w walker) mapLiteral(t *typed, e ast.Expr, p *place, where string) {
+func (w walker) mapLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if p.is != fielded && p.is != mapping {
 		w.wants(t.pos(e), p, types.NewMapType(types.StringType, types.DynType), where)
 		return
@@ -190,7 +190,7 @@ func (w walker) mapLiteral(t *typed, e ast.Expr, p *place, where string) {
 			}
 			continue
 		}
-		at := join(where, key)
+		at := joinPath(where, key)
 		given.Fields = append(given.Fields, source.Field{Key: source.String{Value: key}, Value: given})
 		if f := w.below(p, source.String{Value: key, Pos: t.pos(entry.Key())}, at); f != nil {
 			w.expression(t, entry.Value(), f, at)
@@ -209,7 +209,7 @@ func literalString(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-func (w walker) listLiteral(t *typed, e ast.Expr, p *place, where string) {
+func (w walker) listLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if p.is != list {
 		w.wants(t.pos(e), p, types.NewListType(types.DynType), where)
 		return
@@ -220,7 +220,7 @@ func (w walker) listLiteral(t *typed, e ast.Expr, p *place, where string) {
 }
 
 // call follows the calls that pass a value on.
-func (w walker) call(t *typed, e ast.Expr, p *place, where string) {
+func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	c := e.AsCall()
 	args := c.Args()
 	switch name := c.FunctionName(); {
@@ -253,13 +253,13 @@ func (w walker) call(t *typed, e ast.Expr, p *place, where string) {
 
 // comprehension follows map() and filter() to their elements, and bind() and
 // optMap() to their results.
-func (w walker) comprehension(t *typed, e ast.Expr, p *place, where string) {
+func (w walker) comprehension(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	c := e.AsComprehension()
 	if isBind(c) {
 		w.expression(t, c.Result(), p, where)
 		return
 	}
-	if element, _ := collected(c); element != nil && p.is == list {
+	if element, _ := collectedElement(c); element != nil && p.is == list {
 		w.expression(t, element, w.all.items(p), where+"[]")
 		return
 	}
@@ -271,9 +271,9 @@ func isBind(c ast.ComprehensionExpr) bool {
 	return c.IterRange().Kind() == ast.ListKind && c.IterRange().AsList().Size() == 0
 }
 
-// collected returns what a comprehension appends for each element to a list,
+// collectedElement returns what a comprehension appends for each element to a list,
 // and the condition under which it does, or nil.
-func collected(c ast.ComprehensionExpr) (element, condition ast.Expr) {
+func collectedElement(c ast.ComprehensionExpr) (element, condition ast.Expr) {
 	step := c.LoopStep()
 	if isCall(step, operators.Conditional) {
 		condition = step.AsCall().Args()[0]

@@ -63,10 +63,10 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 		g.vars = append(g.vars, named{it.Name.Value, item}, named{it.Index.Value, nil})
 		f = f.and(known)
 	}
-	metadata := field(ch.Template, "metadata")
-	g.at("template.metadata.name").text(field(metadata, "name"), f)
-	g.at("template.metadata.generateName").text(field(metadata, "generateName"), f)
-	g.at("template.metadata.namespace").text(field(metadata, "namespace"), f)
+	metadata := fieldNode(ch.Template, "metadata")
+	g.at("template.metadata.name").text(fieldNode(metadata, "name"), f)
+	g.at("template.metadata.generateName").text(fieldNode(metadata, "generateName"), f)
+	g.at("template.metadata.namespace").text(fieldNode(metadata, "namespace"), f)
 	g.at("template").node(ch.Template, f)
 	for _, p := range ch.IgnoreFields {
 		g.at(p.Entry+".when").expression(p.When, f)
@@ -105,7 +105,7 @@ func (g *guard) node(n *source.Node, f facts) {
 		g.at(fmt.Sprintf("%s[%d]", g.where, i)).node(item, f)
 	}
 	for _, field := range n.Fields {
-		g.at(join(g.where, field.Key.Value)).node(field.Value, f)
+		g.at(joinPath(g.where, field.Key.Value)).node(field.Value, f)
 	}
 }
 

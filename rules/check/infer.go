@@ -99,14 +99,14 @@ func mayBeLoose(i expr.TypeIssue) bool { return i.Field == "" }
 // issue complains about one issue of an expression.
 func (r *rule) issue(i expr.TypeIssue, checked *ast.AST, where string) {
 	if i.Field == "" {
-		r.errorf(i.Pos, "%s: %s", where, plainly(i.Message)).Hint = i.Hint
+		r.errorf(i.Pos, "%s: %s", where, inPlainWords(i.Message)).Hint = i.Hint
 		return
 	}
 	hint := i.Hint
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.ID() == i.Node {
 			if o := r.all.object(checked.GetType(operandOf(e).ID())); o != nil {
-				hint = meant(i.Field, o.names())
+				hint = didYouMean(i.Field, o.names())
 				if hint == "" && o.whole && slices.Contains(ofMetadata, i.Field) {
 					hint = "write metadata." + i.Field
 				}
@@ -129,7 +129,7 @@ var saidPlainly = []struct {
 	{regexp.MustCompile(`^(\w+\(\)) does not take (.*)\.\((.*)\)$`), "$1 of $2 does not take ($3)"},
 }
 
-func plainly(message string) string {
+func inPlainWords(message string) string {
 	for _, m := range saidPlainly {
 		message = m.message.ReplaceAllString(message, m.plain)
 	}

@@ -18,13 +18,13 @@ import (
 )
 
 // words are what people call what a place wants.
-var words = map[kindOf]string{
+var words = map[valueKind]string{
 	text: "string", integer: "integer", number: "number", boolean: "boolean", list: "list", mapping: "map", fielded: "map",
 	quantity: "quantity", portLike: "integer or string",
 }
 
 // expected returns the words for what a place wants.
-func (w walker) expected(p *place) string {
+func (w walker) expected(p *fieldSchema) string {
 	switch p.is {
 	case list:
 		if items := w.all.items(p); items.is != anything {
@@ -39,14 +39,14 @@ func (w walker) expected(p *place) string {
 }
 
 // wants complains unless a value of a type can stand at a place.
-func (w walker) wants(pos source.Pos, p *place, t *types.Type, where string) bool {
+func (w walker) wants(pos source.Pos, p *fieldSchema, t *types.Type, where string) bool {
 	if w.fits(t, p) {
 		return true
 	}
 	e := w.errorf(pos, "%s: expected %s, got %s", where, w.expected(p), typeName(t))
 	switch {
 	case p.is == text:
-		e.Hint = asText(t)
+		e.Hint = asTextHint(t)
 	case p.is == integer && t.Kind() == types.DoubleKind:
 		e.Hint = "write int(...)"
 	case p.is == integer && t.Kind() == types.StringKind:
@@ -57,7 +57,7 @@ func (w walker) wants(pos source.Pos, p *place, t *types.Type, where string) boo
 
 // scalar checks a literal, and reports whether it is of a type that can stand
 // there.
-func (w walker) scalar(n *source.Node, p *place, where string) bool {
+func (w walker) scalar(n *source.Node, p *fieldSchema, where string) bool {
 	switch v := n.Value.(type) {
 	case string:
 		return w.text(v, n.Pos, p, where)
@@ -77,7 +77,7 @@ func (w walker) scalar(n *source.Node, p *place, where string) bool {
 }
 
 // literalWants is wants for a literal that can be written otherwise.
-func (w walker) literalWants(n *source.Node, p *place, t *types.Type, where string) bool {
+func (w walker) literalWants(n *source.Node, p *fieldSchema, t *types.Type, where string) bool {
 	if w.fits(t, p) {
 		return true
 	}
@@ -88,7 +88,7 @@ func (w walker) literalWants(n *source.Node, p *place, t *types.Type, where stri
 	return false
 }
 
-func (w walker) integer(v int64, pos source.Pos, p *place, where string) {
+func (w walker) integer(v int64, pos source.Pos, p *fieldSchema, where string) {
 	if !w.literalWants(&source.Node{Pos: pos, Value: v}, p, types.IntType, where) || p.is == quantity || p.is == portLike || p.is == anything {
 		return
 	}
@@ -101,7 +101,7 @@ func (w walker) integer(v int64, pos source.Pos, p *place, where string) {
 }
 
 // bounds checks a number that is known.
-func (w walker) bounds(v float64, pos source.Pos, p *place, where string) {
+func (w walker) bounds(v float64, pos source.Pos, p *fieldSchema, where string) {
 	switch {
 	case p.Minimum != nil && p.ExclusiveMinimum && v <= *p.Minimum:
 		w.errorf(pos, "%s: %v must be greater than %v", where, v, *p.Minimum)
@@ -115,7 +115,7 @@ func (w walker) bounds(v float64, pos source.Pos, p *place, where string) {
 }
 
 // oneOf checks a value against an enum.
-func (w walker) oneOf(v any, shown string, pos source.Pos, p *place, where string) {
+func (w walker) oneOf(v any, shown string, pos source.Pos, p *fieldSchema, where string) {
 	if len(p.Enum) == 0 {
 		return
 	}
@@ -127,11 +127,11 @@ func (w walker) oneOf(v any, shown string, pos source.Pos, p *place, where strin
 		return // Kubernetes takes "" as not given.
 	}
 	e := w.errorf(pos, "%s: %q is none of %s", where, shown, strings.Join(known, ", "))
-	e.Hint = meant(shown, known)
+	e.Hint = didYouMean(shown, known)
 }
 
 // text checks a text that is known, and reports whether text can stand there.
-func (w walker) text(v string, pos source.Pos, p *place, where string) bool {
+func (w walker) text(v string, pos source.Pos, p *fieldSchema, where string) bool {
 	meant := source.Forgotten(v, w.objects()...)
 	switch p.is {
 	case quantity:
@@ -152,7 +152,7 @@ func (w walker) text(v string, pos source.Pos, p *place, where string) bool {
 		if meant != "" {
 			e.Hint = "write " + meant
 		} else if p.is == integer || p.is == number || p.is == boolean {
-			e.Hint = unquoted(v)
+			e.Hint = unquotedHint(v)
 		}
 		return false
 	}
@@ -166,7 +166,7 @@ func (w walker) text(v string, pos source.Pos, p *place, where string) bool {
 		w.errorf(pos, "%s: %q has %d characters, at least %d are needed", where, v, length, *p.MinLength)
 	case p.MaxLength != nil && length > *p.MaxLength:
 		w.errorf(pos, "%s: has %d characters, at most %d are allowed", where, length, *p.MaxLength)
-	case p.Pattern != "" && !matches(p.Pattern, v):
+	case p.Pattern != "" && !matchesPattern(p.Pattern, v):
 		w.errorf(pos, "%s: %q does not match %s", where, v, p.Pattern)
 	}
 	w.format(v, pos, p, where)
@@ -174,22 +174,22 @@ func (w walker) text(v string, pos source.Pos, p *place, where string) bool {
 }
 
 // unquoted says how to write a number or a truth value that is in quotes.
-func unquoted(v string) string {
+func unquotedHint(v string) string {
 	if _, err := strconv.ParseFloat(v, 64); err == nil || v == "true" || v == "false" {
 		return "write " + v + " without quotes"
 	}
 	return ""
 }
 
-// matches reports whether a text matches a pattern, also one that makes no
+// matchesPattern reports whether a text matches a pattern, also one that makes no
 // sense.
-func matches(pattern, v string) bool {
+func matchesPattern(pattern, v string) bool {
 	re, err := regexp.Compile(pattern)
 	return err != nil || re.MatchString(v)
 }
 
 // format checks the formats that the API server checks.
-func (w walker) format(v string, pos source.Pos, p *place, where string) {
+func (w walker) format(v string, pos source.Pos, p *fieldSchema, where string) {
 	switch p.Format {
 	case "date-time":
 		if _, err := time.Parse(time.RFC3339, v); err != nil {

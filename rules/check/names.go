@@ -70,18 +70,18 @@ var stable = regexp.MustCompile(`^v[0-9]+$`)
 func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind source.String, where string) bool {
 	kin := r.kinship(gvk)
 	switch {
-	case meant(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
+	case didYouMean(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
 		complain := r.errorf
 		if r.set.Grows() && kin.custom {
 			complain = r.warnf // It may come.
 		}
-		complain(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = meant(kind.Value, kin.sameVersion)
+		complain(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = didYouMean(kind.Value, kin.sameVersion)
 	case len(kin.versions) > 0:
 		r.warnf(apiVersion.Pos, "%sapiVersion: no such version of %s is known, only %s", where, kind.Value, strings.Join(kin.versions, ", "))
 	case slices.Contains(kin.sameGroup, gvk.Kind):
 		return false
-	case meant(apiVersion.Value, kin.elsewhere) != "":
-		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = meant(apiVersion.Value, kin.elsewhere)
+	case didYouMean(apiVersion.Value, kin.elsewhere) != "":
+		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = didYouMean(apiVersion.Value, kin.elsewhere)
 	case len(kin.sameVersion) > 0 && len(kin.elsewhere) > 0:
 		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint =
 			"there is one in " + strings.Join(kin.elsewhere, ", ")
@@ -119,7 +119,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	}
 	gk := k.GVK.GroupKind()
 	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.Group == gk.Group && a.Kind == gk.Kind })
-	namespace := field(metadata, "namespace")
+	namespace := fieldNode(metadata, "namespace")
 	switch {
 	case k.Namespaced && namespace == nil && metadata != nil && !metadata.Lacking && r.homeless():
 		r.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and the primary has no namespace of its own", gk.Kind)
@@ -127,7 +127,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	case namespace != nil:
 		r.errorf(namespace.Pos, "metadata.namespace: %s is cluster-scoped, its objects have no namespace", gk.Kind).Hint = "remove it"
 	case !allowed:
-		r.errorf(field(ch.Template, "kind").Pos, "kind: %s is cluster-scoped, and allow.clusterScoped does not name it", gk.Kind).Hint =
+		r.errorf(fieldNode(ch.Template, "kind").Pos, "kind: %s is cluster-scoped, and allow.clusterScoped does not name it", gk.Kind).Hint =
 			fmt.Sprintf(`add {group: %q, kind: %s}`, gk.Group, gk.Kind)
 	}
 }
@@ -141,7 +141,7 @@ func (r *rule) homeless() bool {
 // labels.
 func (r *rule) marks(metadata *source.Node, prefix string) {
 	for _, which := range []string{"labels", "annotations"} {
-		n := field(metadata, which)
+		n := fieldNode(metadata, which)
 		if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
 			if l := r.lets[strings.TrimSpace(n.Parts[0].Expr.Text)]; l != nil && l.src.Data != nil {
 				n = l.src.Data
@@ -151,13 +151,13 @@ func (r *rule) marks(metadata *source.Node, prefix string) {
 			continue
 		}
 		for _, f := range n.Fields {
-			where := join(prefix+which, f.Key.Value)
+			where := joinPath(prefix+which, f.Key.Value)
 			if len(validation.IsQualifiedName(strings.ToLower(f.Key.Value))) > 0 {
 				r.errorf(f.Key.Pos, "%s: %q cannot be a key: write a name of at most 63 letters, digits, -, _ and ., or domain/name",
 					where, f.Key.Value)
 			}
-			if v := f.Value; which == "labels" && v.Kind == source.Text && len(validation.IsValidLabelValue(literal(v).Value)) > 0 {
-				r.errorf(v.Pos, "%s: %q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .", where, literal(v).Value)
+			if v := f.Value; which == "labels" && v.Kind == source.Text && len(validation.IsValidLabelValue(literalOf(v).Value)) > 0 {
+				r.errorf(v.Pos, "%s: %q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .", where, literalOf(v).Value)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ var scaled = []runtimeschema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Gro
 // replicas warns about spec.replicas that may be absent. A rule that leaves it
 // out for an autoscaler takes down all Pods but one.
 func (r *rule) replicas(ch *syntax.Child) {
-	n := field(field(ch.Template, "spec"), "replicas")
+	n := fieldNode(fieldNode(ch.Template, "spec"), "replicas")
 	if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 || !slices.Contains(scaled, gvkOf(ch.Template).GroupKind()) {
 		return
 	}
@@ -45,7 +45,7 @@ func (r *rule) mayBeAbsent(t *typed, e ast.Expr, depth int) bool {
 	case ast.LiteralKind:
 		return e.AsLiteral() == types.NullValue
 	case ast.IdentKind:
-		if l := r.lets[e.AsIdent()]; l != nil && l.src.Expr != nil && !bound(t, e.AsIdent()) {
+		if l := r.lets[e.AsIdent()]; l != nil && l.src.Expr != nil && !bindsName(t, e.AsIdent()) {
 			own := r.typed[l.src.Expr]
 			return own != nil && own.ast != nil && r.mayBeAbsent(own, own.ast.Expr(), depth+1)
 		}

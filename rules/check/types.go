@@ -32,7 +32,7 @@ func newUniverse(set *schema.Set) *universe {
 // part of one, or a map of let.
 type object struct {
 	name   string
-	place  *place // or nil
+	schema *fieldSchema // or nil
 	fields map[string]*types.Type
 	data   *source.Node // of let
 	// whole says that it is an object of the API, not a part of one.
@@ -41,11 +41,11 @@ type object struct {
 	entry *types.Type
 }
 
-// kindOf is what a schema describes.
-type kindOf int
+// valueKind is what a schema describes.
+type valueKind int
 
 const (
-	anything kindOf = iota
+	anything valueKind = iota
 	text
 	integer
 	number
@@ -58,9 +58,9 @@ const (
 )
 
 // A place is a schema with its reference followed.
-type place struct {
+type fieldSchema struct {
 	*spec.Schema
-	is       kindOf
+	is       valueKind
 	nullable bool
 	// own says that it belongs to Kubernetes itself, and name what it is
 	// called, if it has a name.
@@ -71,8 +71,8 @@ type place struct {
 }
 
 // at follows a schema. The parent tells whose it is, where it has no name.
-func (u *universe) at(s *spec.Schema, parent *place) *place {
-	p := &place{Schema: u.set.Resolve(s), name: schema.Reference(s), set: u.set}
+func (u *universe) at(s *spec.Schema, parent *fieldSchema) *fieldSchema {
+	p := &fieldSchema{Schema: u.set.Resolve(s), name: schema.Reference(s), set: u.set}
 	if p.name != "" {
 		p.own = schema.Own(p.name)
 	} else if parent != nil {
@@ -88,7 +88,7 @@ func (u *universe) at(s *spec.Schema, parent *place) *place {
 }
 
 // root returns the place of a whole object.
-func (u *universe) root(k *schema.Kind) *place {
+func (u *universe) root(k *schema.Kind) *fieldSchema {
 	s := u.set.Schema(k.GVK)
 	if s == nil {
 		return nil
@@ -98,7 +98,7 @@ func (u *universe) root(k *schema.Kind) *place {
 	return p
 }
 
-func (p *place) classify() kindOf {
+func (p *fieldSchema) classify() valueKind {
 	intOrString, _ := p.Extensions.GetBool("x-kubernetes-int-or-string")
 	preserve, _ := p.Extensions.GetBool("x-kubernetes-preserve-unknown-fields")
 	embedded, _ := p.Extensions.GetBool("x-kubernetes-embedded-resource")
@@ -128,7 +128,7 @@ func (p *place) classify() kindOf {
 	return anything
 }
 
-func (p *place) classifyObject() kindOf {
+func (p *fieldSchema) classifyObject() valueKind {
 	switch extra := p.AdditionalProperties; {
 	case len(p.Properties) > 0:
 		return fielded
@@ -141,7 +141,7 @@ func (p *place) classifyObject() kindOf {
 }
 
 // field returns the schema of a field, which is nil if it is unknown.
-func (u *universe) field(p *place, name string) *place {
+func (u *universe) field(p *fieldSchema, name string) *fieldSchema {
 	if s, ok := p.Properties[name]; ok {
 		return u.at(&s, p)
 	}
@@ -149,24 +149,24 @@ func (u *universe) field(p *place, name string) *place {
 }
 
 // items returns the schema of the elements of a list.
-func (u *universe) items(p *place) *place {
+func (u *universe) items(p *fieldSchema) *fieldSchema {
 	if p.Items == nil || p.Items.Schema == nil {
-		return &place{Schema: &spec.Schema{}, set: u.set}
+		return &fieldSchema{Schema: &spec.Schema{}, set: u.set}
 	}
 	return u.at(p.Items.Schema, p)
 }
 
 // values returns the schema of the values of a mapping.
-func (u *universe) values(p *place) *place {
+func (u *universe) values(p *fieldSchema) *fieldSchema {
 	if p.AdditionalProperties == nil || p.AdditionalProperties.Schema == nil {
-		return &place{Schema: &spec.Schema{}, set: u.set}
+		return &fieldSchema{Schema: &spec.Schema{}, set: u.set}
 	}
 	return u.at(p.AdditionalProperties.Schema, p)
 }
 
 // typeOf returns the type of what stands at a place. The path names it if the
 // schema has no name.
-func (u *universe) typeOf(p *place, path string) *types.Type {
+func (u *universe) typeOf(p *fieldSchema, path string) *types.Type {
 	switch p.is {
 	case text, quantity:
 		return p.orNull(types.StringType)
@@ -186,7 +186,7 @@ func (u *universe) typeOf(p *place, path string) *types.Type {
 	return types.DynType
 }
 
-func (p *place) orNull(t *types.Type) *types.Type {
+func (p *fieldSchema) orNull(t *types.Type) *types.Type {
 	if p.nullable {
 		return types.NewNullableType(t)
 	}
@@ -194,21 +194,21 @@ func (p *place) orNull(t *types.Type) *types.Type {
 }
 
 // orDyn is for what CEL cannot compare with null.
-func (p *place) orDyn(t *types.Type) *types.Type {
+func (p *fieldSchema) orDyn(t *types.Type) *types.Type {
 	if p.nullable {
 		return types.DynType
 	}
 	return t
 }
 
-func (u *universe) objectType(p *place, path string) *types.Type {
+func (u *universe) objectType(p *fieldSchema, path string) *types.Type {
 	name := p.name
 	if name == "" {
 		name = path
 	}
 	name = mark + name
 	if u.objects[name] == nil {
-		u.objects[name] = &object{name: name, place: p, fields: map[string]*types.Type{}}
+		u.objects[name] = &object{name: name, schema: p, fields: map[string]*types.Type{}}
 	}
 	return types.NewObjectType(name)
 }
@@ -231,13 +231,13 @@ func (u *universe) kindType(k *schema.Kind) *types.Type {
 
 // fieldType returns the type of a field, or nil if there is no such field.
 func (u *universe) fieldType(o *object, field string) *types.Type {
-	if t := o.fields[field]; t != nil || o.place == nil {
+	if t := o.fields[field]; t != nil || o.schema == nil {
 		return t
 	}
 	t := types.DynType
-	if p := u.field(o.place, field); p != nil {
+	if p := u.field(o.schema, field); p != nil {
 		t = u.typeOf(p, strings.TrimPrefix(o.name, mark)+"."+field)
-	} else if !o.place.open {
+	} else if !o.schema.open {
 		return nil
 	}
 	o.fields[field] = t
@@ -265,17 +265,17 @@ func unwrapped(t *types.Type) (inner *types.Type, optional bool) {
 // optional reports whether an object may lack a field. Where there is no
 // schema, nothing is said about that.
 func (o *object) optional(field string) bool {
-	if o.place == nil || slices.Contains(o.place.Required, field) || o.surelyHas(field) {
+	if o.schema == nil || slices.Contains(o.schema.Required, field) || o.surelyHas(field) {
 		return false
 	}
-	s, known := o.place.Properties[field]
+	s, known := o.schema.Properties[field]
 	return known && s.Default == nil
 }
 
 // names returns the fields of an object, sorted.
 func (o *object) names() []string {
-	if o.place != nil {
-		return slices.Sorted(maps.Keys(o.place.Properties))
+	if o.schema != nil {
+		return slices.Sorted(maps.Keys(o.schema.Properties))
 	}
 	return slices.Sorted(maps.Keys(o.fields))
 }

@@ -30,9 +30,9 @@ type walker struct {
 }
 
 // object checks the template of an object.
-func (w walker) object(n *source.Node, p *place) {
+func (w walker) object(n *source.Node, p *fieldSchema) {
 	for _, f := range n.Fields {
-		at := join("", f.Key.Value)
+		at := joinPath("", f.Key.Value)
 		w.value(f.Value, w.below(p, f.Key, at), at)
 	}
 	if p != nil {
@@ -41,7 +41,7 @@ func (w walker) object(n *source.Node, p *place) {
 }
 
 // value checks what stands at a place, of which nothing is known if it is nil.
-func (w walker) value(n *source.Node, p *place, where string) {
+func (w walker) value(n *source.Node, p *fieldSchema, where string) {
 	if n == nil {
 		return // The parser has said why.
 	}
@@ -68,9 +68,9 @@ func (r *rule) forgotten(n *source.Node, where string) {
 	if n == nil || n.Kind != source.Text || r.said[finding{n.Pos, ""}] {
 		return
 	}
-	if meant := source.Forgotten(literal(n).Value, r.objects()...); meant != "" {
+	if meant := source.Forgotten(literalOf(n).Value, r.objects()...); meant != "" {
 		r.said[finding{n.Pos, ""}] = true // Data of let is looked at wherever it is used.
-		r.warnf(n.Pos, "%s: %q is text as it stands, no expression", where, literal(n).Value).Hint = "write " + meant
+		r.warnf(n.Pos, "%s: %q is text as it stands, no expression", where, literalOf(n).Value).Hint = "write " + meant
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *rule) objects() []string {
 // maxDepth bounds how far lets are followed that contain each other.
 const maxDepth = 20
 
-func (w walker) interp(n *source.Node, p *place, where string) {
+func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
 	if len(n.Parts) > 1 {
 		w.textParts(n, w.sc, where)
 		if p != nil {
@@ -110,7 +110,7 @@ func (w walker) interp(n *source.Node, p *place, where string) {
 }
 
 // below returns the place of a field, and complains if there is none.
-func (w walker) below(p *place, key source.String, where string) *place {
+func (w walker) below(p *fieldSchema, key source.String, where string) *fieldSchema {
 	if p == nil {
 		return nil
 	}
@@ -128,26 +128,26 @@ func (w walker) below(p *place, key source.String, where string) *place {
 	return nil
 }
 
-func (w walker) unknownField(pos source.Pos, key string, p *place, where string) {
+func (w walker) unknownField(pos source.Pos, key string, p *fieldSchema, where string) {
 	text := "%s: unknown field"
 	if w.partial == statusFields {
 		text = "%s: unknown field, which the API server drops"
 	}
 	e := w.errorf(pos, text, where)
-	e.Hint = meant(key, slices.Collect(maps.Keys(p.Properties)))
+	e.Hint = didYouMean(key, slices.Collect(maps.Keys(p.Properties)))
 	first, _, _ := strings.Cut(key, ".")
 	if _, known := p.Properties[first]; known && source.Nested(key) != "" {
 		e.Hint = "write " + source.Nested(key)
 	}
 }
 
-func (w walker) fields(n *source.Node, p *place, where string) {
+func (w walker) fields(n *source.Node, p *fieldSchema, where string) {
 	if p != nil && p.is != mapping && p.is != fielded && p.is != anything {
 		w.wants(n.Pos, p, types.NewMapType(types.StringType, types.DynType), where)
 		p = nil
 	}
 	for _, f := range n.Fields {
-		at := join(where, f.Key.Value)
+		at := joinPath(where, f.Key.Value)
 		inner := w
 		if w.partial == statusFields {
 			inner.partial = wholeValue
@@ -159,8 +159,8 @@ func (w walker) fields(n *source.Node, p *place, where string) {
 	}
 }
 
-// join appends a key to a path.
-func join(where, key string) string {
+// joinPath appends a key to a path.
+func joinPath(where, key string) string {
 	if strings.ContainsAny(key, "./") {
 		return fmt.Sprintf("%s[%q]", where, key)
 	}
@@ -168,13 +168,13 @@ func join(where, key string) string {
 }
 
 // required complains about fields that must be there.
-func (w walker) required(n *source.Node, p *place, where string) {
+func (w walker) required(n *source.Node, p *fieldSchema, where string) {
 	if p.is != fielded || n.Lacking {
 		return
 	}
 	var missing []string
 	for key, s := range p.Properties {
-		if !given(n, key) && !(where == "" && givenAnyway[key]) && w.needs(p, key, w.all.at(&s, p)) {
+		if !isGiven(n, key) && !(where == "" && givenAnyway[key]) && w.needs(p, key, w.all.at(&s, p)) {
 			missing = append(missing, key)
 		}
 	}
@@ -183,9 +183,9 @@ func (w walker) required(n *source.Node, p *place, where string) {
 	}
 }
 
-// given reports whether a map has an entry: null leaves one out.
-func given(n *source.Node, key string) bool {
-	f := field(n, key)
+// isGiven reports whether a map has an entry: null leaves one out.
+func isGiven(n *source.Node, key string) bool {
+	f := fieldNode(n, key)
 	return f != nil && f.Kind != source.Null
 }
 
@@ -196,7 +196,7 @@ var givenAnyway = map[string]bool{"apiVersion": true, "kind": true, "metadata": 
 // needs reports whether a field must be given. The schemas of Kubernetes' own
 // kinds call Go's zero values defaults; a struct is then needed if something in
 // it is.
-func (w walker) needs(p *place, key string, f *place) bool {
+func (w walker) needs(p *fieldSchema, key string, f *fieldSchema) bool {
 	required := slices.Contains(p.Required, key)
 	s := p.Properties[key]
 	switch {
@@ -212,7 +212,7 @@ func (w walker) needs(p *place, key string, f *place) bool {
 	return f.is == fielded && p.own && key != "status" && w.hasNeeds(f)
 }
 
-func (w walker) hasNeeds(p *place) bool {
+func (w walker) hasNeeds(p *fieldSchema) bool {
 	for key, s := range p.Properties {
 		if w.needs(p, key, w.all.at(&s, p)) {
 			return true
@@ -228,12 +228,12 @@ func isZero(v any) bool {
 	return reflect.ValueOf(v).IsZero()
 }
 
-func (w walker) elements(n *source.Node, p *place, where string) {
+func (w walker) elements(n *source.Node, p *fieldSchema, where string) {
 	if p != nil && p.is != list && p.is != anything {
 		w.wants(n.Pos, p, types.NewListType(types.DynType), where)
 		p = nil
 	}
-	var items *place
+	var items *fieldSchema
 	if p != nil && p.is == list {
 		items = w.all.items(p)
 		w.count(n, p, where)
@@ -251,7 +251,7 @@ func (w walker) elements(n *source.Node, p *place, where string) {
 }
 
 // count checks how many elements a list has, if that is known.
-func (w walker) count(n *source.Node, p *place, where string) {
+func (w walker) count(n *source.Node, p *fieldSchema, where string) {
 	size := int64(len(n.Items))
 	if p.MaxItems != nil && size > *p.MaxItems && !slices.ContainsFunc(n.Items, mayVanish) {
 		w.errorf(n.Pos, "%s: has %d elements, at most %d are allowed", where, size, *p.MaxItems)
@@ -277,7 +277,7 @@ func (r *rule) text(n *source.Node, sc *scope, where string) {
 	t := r.infer(n.Parts[0].Expr, sc, where)
 	inner, _ := unwrapped(t.t)
 	if k := inner.Kind(); k != types.DynKind && k != types.StringKind {
-		r.errorf(n.Parts[0].Expr.Pos, "%s: must be text, got %s", where, typeName(inner)).Hint = asText(inner)
+		r.errorf(n.Parts[0].Expr.Pos, "%s: must be text, got %s", where, typeName(inner)).Hint = asTextHint(inner)
 	}
 }
 
@@ -291,13 +291,13 @@ func (r *rule) textParts(n *source.Node, sc *scope, where string) {
 		inner, _ := unwrapped(t.t)
 		switch inner.Kind() {
 		case types.ListKind, types.MapKind, types.StructKind, types.NullTypeKind, types.BytesKind, types.TypeKind, types.OpaqueKind:
-			r.errorf(p.Expr.Pos, "%s: %s cannot be part of text", where, article(typeName(inner)))
+			r.errorf(p.Expr.Pos, "%s: %s cannot be part of text", where, withArticle(typeName(inner)))
 		}
 	}
 }
 
-// article puts one before a type that can be counted.
-func article(name string) string {
+// withArticle puts one before a type that can be counted.
+func withArticle(name string) string {
 	if name == "null" {
 		return name
 	}
@@ -305,7 +305,7 @@ func article(name string) string {
 }
 
 // asText says how to make text of a value.
-func asText(t *types.Type) string {
+func asTextHint(t *types.Type) string {
 	switch t.Kind() {
 	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind:
 		return "write string(...)"

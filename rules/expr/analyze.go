@@ -114,25 +114,25 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 	case name == operators.Index || name == operators.OptIndex || name == operators.OptSelect:
 		return a.index(e, args[0], args[1])
 	case name == operators.Conditional:
-		return join(args[1], args[2]).with(args[0].wholes())
+		return joinShapes(args[1], args[2]).with(args[0].wholes())
 	case name == "cel.@mapInsert": // (map, key, value) or (map, map)
 		if len(args) == 2 {
-			return join(args[0], args[1])
+			return joinShapes(args[0], args[1])
 		}
-		return join(args[0], &Shape{elem: args[2], from: args[1].wholes()})
+		return joinShapes(args[0], &Shape{elem: args[2], from: args[1].wholes()})
 	case name == existingFunction:
 		a.noteExisting(e.ID(), c.Args()[0])
 		return args[0]
 	case name == "first" || name == "last":
 		return args[0].Any()
 	case name == "flatten":
-		return join(args[0], args[0].Any())
+		return joinShapes(args[0], args[0].Any())
 	case Reorders(name):
 		return (&Shape{elem: args[0].Any()}).with(Computed(args[1:]...).wholes())
 	case passOn[name]:
 		var s *Shape
 		for _, arg := range args {
-			s = join(s, arg)
+			s = joinShapes(s, arg)
 		}
 		return s
 	case name == overloads.Size || name == "hasValue":
@@ -162,7 +162,7 @@ func (a *analyzer) note(id int64, st *step, operand, place *Shape) {
 	st.id = id
 	st.rooted = len(place.liveTrails()) > 0
 	if operand != nil {
-		place = join(place, operand.elem)
+		place = joinShapes(place, operand.elem)
 	}
 	st.trails = place.liveTrails()
 	a.steps[id] = st
@@ -172,7 +172,7 @@ func (a *analyzer) listLiteral(l ast.ListExpr) *Shape {
 	s := &Shape{}
 	for i, item := range l.Elements() {
 		element := a.shape(item)
-		s.elem = join(s.elem, element)
+		s.elem = joinShapes(s.elem, element)
 		if l.IsOptional(int32(i)) {
 			s = s.with(element.extent())
 		}
@@ -185,18 +185,18 @@ func (a *analyzer) mapLiteral(e ast.Expr) *Shape {
 	seen := map[any]bool{}
 	for _, item := range e.AsMap().Entries() {
 		entry := item.AsMapEntry()
-		s.from = union(s.from, a.shape(entry.Key()).wholes())
+		s.from = unionReads(s.from, a.shape(entry.Key()).wholes())
 		value := a.shape(entry.Value())
 		if entry.IsOptional() {
-			s.from = union(s.from, value.extent())
+			s.from = unionReads(s.from, value.extent())
 		}
 		if entry.Key().Kind() != ast.LiteralKind {
-			s.elem = join(s.elem, value)
+			s.elem = joinShapes(s.elem, value)
 			continue
 		}
 		key := entry.Key().AsLiteral()
 		if name, ok := key.(types.String); ok {
-			s.fields[string(name)] = join(s.fields[string(name)], value)
+			s.fields[string(name)] = joinShapes(s.fields[string(name)], value)
 			if seen[string(name)] {
 				a.twice = append(a.twice, duplicateKey{entry.Key().ID(), string(name)})
 			}
@@ -223,8 +223,8 @@ func (a *analyzer) comprehension(c ast.ComprehensionExpr) *Shape {
 	} else {
 		a.locals = append(a.locals, local{c.IterVar(), over.Any()})
 	}
-	decides := union(over.extent(), a.shape(c.LoopCondition()).wholes())
-	accu = join(accu, a.shape(c.LoopStep()))
+	decides := unionReads(over.extent(), a.shape(c.LoopCondition()).wholes())
+	accu = joinShapes(accu, a.shape(c.LoopStep()))
 	a.locals = append(a.locals[:mark], local{c.AccuVar(), accu})
 	result := a.shape(c.Result())
 	a.locals = a.locals[:mark]

@@ -106,11 +106,11 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	slices.Sort(c.reads)
 	var out []Issue
 	for _, d := range a.twice {
-		out = append(out, Issue{Pos: position(src, c.ast.SourceInfo(), d.id),
+		out = append(out, Issue{Pos: positionOf(src, c.ast.SourceInfo(), d.id),
 			Message: fmt.Sprintf("key %q is given twice", d.key)})
 	}
 	for _, id := range a.misused {
-		out = append(out, Issue{Pos: position(src, c.ast.SourceInfo(), id), Message: ExistingTakes, Hint: "write its id alone, like existing(pods)"})
+		out = append(out, Issue{Pos: positionOf(src, c.ast.SourceInfo(), id), Message: ExistingTakes, Hint: "write its id alone, like existing(pods)"})
 	}
 	if out != nil {
 		return nil, out

@@ -65,7 +65,7 @@ type Call struct {
 func (c *Checked) Existing() []Call {
 	var out []Call
 	for _, call := range c.existing {
-		out = append(out, Call{position(c.src, c.ast.SourceInfo(), call.arg), call.id})
+		out = append(out, Call{positionOf(c.src, c.ast.SourceInfo(), call.arg), call.id})
 	}
 	return out
 }

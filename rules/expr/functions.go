@@ -29,30 +29,30 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
 	anyMap := cel.MapType(str, dyn)
 	opts := []cel.EnvOption{
-		unary("json.marshal", dyn, str, marshalJSON),
-		unary("json.unmarshal", str, dyn, unmarshalJSON),
-		unary("yaml.marshal", dyn, str, marshalYAML),
-		unary("hash.sha256", str, str, func(v ref.Val) ref.Val {
+		unaryFunction("json.marshal", dyn, str, marshalJSON),
+		unaryFunction("json.unmarshal", str, dyn, unmarshalJSON),
+		unaryFunction("yaml.marshal", dyn, str, marshalYAML),
+		unaryFunction("hash.sha256", str, str, func(v ref.Val) ref.Val {
 			sum := sha256.Sum256([]byte(textOf(v)))
 			return types.String(hex.EncodeToString(sum[:]))
 		}),
-		unary("hash.md5", str, str, func(v ref.Val) ref.Val {
+		unaryFunction("hash.md5", str, str, func(v ref.Val) ref.Val {
 			sum := md5.Sum([]byte(textOf(v)))
 			return types.String(hex.EncodeToString(sum[:]))
 		}),
-		unary("hash.fnv64a", str, str, func(v ref.Val) ref.Val {
+		unaryFunction("hash.fnv64a", str, str, func(v ref.Val) ref.Val {
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(textOf(v))) // A hash's Write never fails.
 			return types.String(hex.EncodeToString(h.Sum(nil)))
 		}),
-		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return merge(a, b, shallow) }),
-		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return merge(a, b, deep) }),
+		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, shallow) }),
+		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, deep) }),
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
 	}
 	return append(opts, shortNameFunction(), existingDeclaration())
 }
 
-func unary(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {
+func unaryFunction(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {
 	id := strings.ReplaceAll(name, ".", "_")
 	return cel.Function(name, cel.Overload(id, []*cel.Type{arg}, result, cel.UnaryBinding(f)))
 }
@@ -106,9 +106,9 @@ const (
 	deep
 )
 
-// merge returns the entries of both maps; where both have a key, b's counts.
+// mergeMaps returns the entries of both maps; where both have a key, b's counts.
 // Merging deeply, maps under the same key are merged in turn.
-func merge(a, b ref.Val, d depth) ref.Val {
+func mergeMaps(a, b ref.Val, d depth) ref.Val {
 	left, ok1 := a.(traits.Mapper)
 	right, ok2 := b.(traits.Mapper)
 	if !ok1 || !ok2 {
@@ -137,7 +137,7 @@ func mergeDown(old, value ref.Val) ref.Val {
 	_, ok1 := old.(traits.Mapper)
 	_, ok2 := value.(traits.Mapper)
 	if ok1 && ok2 {
-		return merge(old, value, deep)
+		return mergeMaps(old, value, deep)
 	}
 	return value
 }
@@ -155,10 +155,10 @@ func randomString(seed, n ref.Val) ref.Val {
 	if !ok || length < 0 || length > maxRandom {
 		return failf("randomString(): the length must be between 0 and %d", maxRandom)
 	}
-	return types.String(hashed(textOf(seed), int(length)))
+	return types.String(hashText(textOf(seed), int(length)))
 }
 
-func hashed(seed string, n int) string {
+func hashText(seed string, n int) string {
 	out := make([]byte, 0, n)
 	for block := uint64(0); len(out) < n; block++ {
 		sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(seed), block))
@@ -227,5 +227,5 @@ func shortName(parts []ref.Val) ref.Val {
 	}
 	// The parts are hashed with their borders: ("a-b","c") is not ("a","b-c").
 	head := strings.TrimRight(name[:maxName-nameSuffix-1], "-._")
-	return types.String(head + "-" + hashed(strings.Join(texts, "\x00"), nameSuffix))
+	return types.String(head + "-" + hashText(strings.Join(texts, "\x00"), nameSuffix))
 }

@@ -53,7 +53,7 @@ func readFunctionsPage(t *testing.T) ([]row, variables) {
 			t.Errorf("functions.md:%d: has %d cells", i+1, len(cells))
 			continue
 		}
-		rows = append(rows, row{i + 1, cells[0], code(cells[2]), code(cells[3])})
+		rows = append(rows, row{i + 1, cells[0], codeSpan(cells[2]), codeSpan(cells[3])})
 	}
 	return rows, variables(objects)
 }
@@ -71,9 +71,9 @@ func cellsOf(line string) []string {
 	}
 }
 
-// code returns what stands between a cell's backticks. Two of them hold code
+// codeSpan returns what stands between a cell's backticks. Two of them hold code
 // with backticks in it.
-func code(cell string) string {
+func codeSpan(cell string) string {
 	if inner, ok := strings.CutPrefix(cell, "``"); ok {
 		return strings.TrimSpace(strings.TrimSuffix(inner, "``"))
 	}
@@ -135,7 +135,7 @@ func TestFunctionsPageIsComplete(t *testing.T) {
 
 	var namespaces []string
 	for c := range declared {
-		if ns := namespace(c.name); ns != "" && !slices.Contains(namespaces, ns) {
+		if ns := namespaceOf(c.name); ns != "" && !slices.Contains(namespaces, ns) {
 			namespaces = append(namespaces, ns)
 		}
 	}

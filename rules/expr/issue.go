@@ -34,7 +34,7 @@ func (s *Scope) issues(src *source.Expr, found *cel.Issues) []Issue {
 			if s.isNamespace(name) && len(found.Errors()) > 1 {
 				continue // It is the call of an unknown lists.f() that was meant.
 			}
-			s.undeclared(&i, name, before(src.Text, e))
+			s.undeclared(&i, name, lineUpTo(src.Text, e))
 		} else {
 			explain(&i)
 		}
@@ -57,16 +57,16 @@ var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 func (s *Scope) undeclared(i *Issue, name, text string) {
 	if call, ok := strings.CutSuffix(text, "("); ok {
 		// A call. CEL splits lists.f into a variable and a method.
-		if start := strings.LastIndexFunc(call, notInName); s.isNamespace(namespace(call[start+1:])) {
+		if start := strings.LastIndexFunc(call, notInName); s.isNamespace(namespaceOf(call[start+1:])) {
 			name = call[start+1:]
 		}
 		i.Message = fmt.Sprintf("undeclared function '%s'", name)
-		i.Hint = meant(name, s.functions())
+		i.Hint = didYouMean(name, s.functions())
 		return
 	}
 	i.Undeclared = name
 	i.Message = fmt.Sprintf("undeclared name '%s'", name)
-	i.Hint = meant(name, s.names)
+	i.Hint = didYouMean(name, s.names)
 }
 
 func explain(i *Issue) {
@@ -116,7 +116,7 @@ func explainChoice(i *Issue, types string) {
 	}
 }
 
-func meant(name string, known []string) string {
+func didYouMean(name string, known []string) string {
 	if near := source.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean '%s'?", near)
 	}
@@ -136,19 +136,19 @@ func (s *Scope) functions() []string {
 
 // isNamespace reports whether functions are called name.something.
 func (s *Scope) isNamespace(name string) bool {
-	return name != "" && slices.ContainsFunc(s.functions(), func(f string) bool { return namespace(f) == name })
+	return name != "" && slices.ContainsFunc(s.functions(), func(f string) bool { return namespaceOf(f) == name })
 }
 
-// namespace returns what stands before the last dot.
-func namespace(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
+// namespaceOf returns what stands before the last dot.
+func namespaceOf(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
 
 func notInName(c rune) bool {
 	return c != '.' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
 }
 
-// before returns the line of an error up to and with the character that it is
+// lineUpTo returns the line of an error up to and with the character that it is
 // about.
-func before(text string, e *common.Error) string {
+func lineUpTo(text string, e *common.Error) string {
 	lines := strings.Split(text, "\n")
 	if n := e.Location.Line(); n >= 1 && n <= len(lines) {
 		line := []rune(lines[n-1])

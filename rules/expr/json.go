@@ -94,7 +94,7 @@ func (a *Appender) lister(dst []byte, v traits.Lister, nesting int) ([]byte, err
 	var err error
 	for it := v.Iterator(); it.HasNext() == types.True; {
 		item := it.Next()
-		if absent(item) {
+		if isAbsent(item) {
 			continue
 		}
 		if dst, err = a.value(dst, item, nesting); err != nil {
@@ -124,7 +124,7 @@ func (a *Appender) mapper(dst []byte, v traits.Mapper, nesting int) ([]byte, err
 	dst = append(dst, '{')
 	for _, key := range keys {
 		value := v.Get(types.String(key))
-		if absent(value) {
+		if isAbsent(value) {
 			continue
 		}
 		mark := len(dst)
@@ -139,7 +139,7 @@ func (a *Appender) mapper(dst []byte, v traits.Mapper, nesting int) ([]byte, err
 	return Close(dst, '}'), nil
 }
 
-func absent(v ref.Val) bool {
+func isAbsent(v ref.Val) bool {
 	o, ok := v.(*types.Optional)
 	return ok && !o.HasValue()
 }
@@ -187,7 +187,7 @@ func (a *Appender) native(dst []byte, v any, nesting int) ([]byte, error) {
 	case map[string]any:
 		dst = append(dst, '{')
 		for _, key := range sortedKeys(v) {
-			if value, ok := v[key].(ref.Val); ok && absent(value) {
+			if value, ok := v[key].(ref.Val); ok && isAbsent(value) {
 				continue
 			}
 			mark := len(dst)
@@ -202,7 +202,7 @@ func (a *Appender) native(dst []byte, v any, nesting int) ([]byte, error) {
 	case []any:
 		dst = append(dst, '[')
 		for _, item := range v {
-			if value, ok := item.(ref.Val); ok && absent(value) {
+			if value, ok := item.(ref.Val); ok && isAbsent(value) {
 				continue
 			}
 			if dst, err = a.native(dst, item, nesting+1); err != nil {

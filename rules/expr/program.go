@@ -101,7 +101,7 @@ func (p *Program) failed(err error) *Error {
 		ast.PreOrderVisit(p.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) { nodes[e.ID()] = e }))
 		node := nodes[celErr.NodeID()]
 		if node != nil {
-			out.Pos = position(p.src, p.ast.SourceInfo(), node.ID())
+			out.Pos = positionOf(p.src, p.ast.SourceInfo(), node.ID())
 		}
 		out.Message = describe(celErr.Unwrap(), node)
 	}
@@ -180,8 +180,8 @@ func isIndex(node ast.Expr) bool {
 	return false
 }
 
-// position returns the place of a node in the file.
-func position(src *source.Expr, info *ast.SourceInfo, id int64) source.Pos {
+// positionOf returns the place of a node in the file.
+func positionOf(src *source.Expr, info *ast.SourceInfo, id int64) source.Pos {
 	at := info.GetStartLocation(id)
 	if at.Line() < 1 {
 		return src.At(1, 0)

@@ -34,7 +34,7 @@ func (s *Shape) with(reads []read) *Shape {
 		return &Shape{from: reads}
 	}
 	out := *s
-	out.from = union(s.from, reads)
+	out.from = unionReads(s.from, reads)
 	return &out
 }
 
@@ -92,7 +92,7 @@ func (g *gathering) add(r read) {
 	}
 }
 
-func union(a, b []read) []read {
+func unionReads(a, b []read) []read {
 	if len(a) == 0 {
 		return b
 	}

@@ -42,7 +42,7 @@ func Fields(fields map[string]*Shape) *Shape { return &Shape{fields: fields} }
 func Elements(items []*Shape) *Shape {
 	s := &Shape{}
 	for _, i := range items {
-		s.elem = join(s.elem, i)
+		s.elem = joinShapes(s.elem, i)
 	}
 	return s
 }
@@ -52,7 +52,7 @@ func (s *Shape) field(name string) *Shape {
 	if s == nil {
 		return nil
 	}
-	return join(join(s.named(name), s.fields[name]), s.elem).with(s.from)
+	return joinShapes(joinShapes(s.named(name), s.fields[name]), s.elem).with(s.from)
 }
 
 // index returns the shape of s[i].
@@ -60,7 +60,7 @@ func (s *Shape) index(i int64) *Shape {
 	if s == nil {
 		return nil
 	}
-	return join(s.at(i), s.elem).with(s.from)
+	return joinShapes(s.at(i), s.elem).with(s.from)
 }
 
 // Any returns the shape of whichever element or field of s.
@@ -68,9 +68,9 @@ func (s *Shape) Any() *Shape {
 	if s == nil {
 		return nil
 	}
-	out := join(s.somewhere(), s.elem)
+	out := joinShapes(s.somewhere(), s.elem)
 	for _, key := range slices.Sorted(maps.Keys(s.fields)) {
-		out = join(out, s.fields[key])
+		out = joinShapes(out, s.fields[key])
 	}
 	return out.with(s.from)
 }
@@ -113,29 +113,29 @@ func Join(where, field string) string {
 // conditionals stays small; what is beyond is still found by its variables.
 const maxPaths = 16
 
-// join returns the shape of a value that is a or b.
-func join(a, b *Shape) *Shape {
+// joinShapes returns the shape of a value that is a or b.
+func joinShapes(a, b *Shape) *Shape {
 	if a == nil {
 		return b
 	}
 	if b == nil || a == b {
 		return a
 	}
-	out := &Shape{paths: a.paths, from: union(a.from, b.from), elem: join(a.elem, b.elem)}
+	out := &Shape{paths: a.paths, from: unionReads(a.from, b.from), elem: joinShapes(a.elem, b.elem)}
 	for _, p := range b.paths {
 		switch {
 		case out.has(p):
 		case len(out.paths) < maxPaths:
 			out.paths = append(out.paths[:len(out.paths):len(out.paths)], p)
 		default:
-			out.from = union(out.from, []read{{p.trail, p.role != ordinary}})
+			out.from = unionReads(out.from, []read{{p.trail, p.role != ordinary}})
 		}
 	}
 	if len(a.fields)+len(b.fields) > 0 {
 		out.fields = make(map[string]*Shape, len(a.fields)+len(b.fields))
 		maps.Copy(out.fields, a.fields)
 		for k, f := range b.fields {
-			out.fields[k] = join(out.fields[k], f)
+			out.fields[k] = joinShapes(out.fields[k], f)
 		}
 	}
 	return out

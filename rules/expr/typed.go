@@ -107,7 +107,7 @@ func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []TypeI
 
 // Place returns where a node of a checked expression stands in the file.
 func Place(src *source.Expr, a *ast.AST, node int64) source.Pos {
-	return position(src, a.SourceInfo(), node)
+	return positionOf(src, a.SourceInfo(), node)
 }
 
 // Start returns where an expression below a node begins: for a.b that is a,
@@ -122,7 +122,7 @@ func Start(src *source.Expr, a *ast.AST, e ast.Expr) source.Pos {
 		case isIndex(e):
 			e = e.AsCall().Args()[0]
 		default:
-			return position(src, a.SourceInfo(), e.ID())
+			return positionOf(src, a.SourceInfo(), e.ID())
 		}
 	}
 }

@@ -22,14 +22,14 @@ var packed []byte
 
 // builtin is the contents of packed, which all sets share.
 var builtin = sync.OnceValue(func() *source {
-	s, err := unpack(packed)
+	s, err := unpackSchemas(packed)
 	if err != nil {
 		panic(fmt.Sprintf("schema: the embedded schemas cannot be read: %v", err)) // The tests read them.
 	}
 	return s
 })
 
-func unpack(data []byte) (*source, error) {
+func unpackSchemas(data []byte) (*source, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestReferencesLeadSomewhere(t *testing.T) {
 		if set.Resolve(s) == nil {
 			t.Errorf("%s refers to nothing", name)
 		}
-		for _, sub := range children(s) {
+		for _, sub := range subschemas(s) {
 			if set.Resolve(sub) == nil {
 				t.Errorf("%s refers to %s, which is not there", name, Reference(sub))
 			}
@@ -172,7 +172,7 @@ func TestModelsMakeATypeConverter(t *testing.T) {
 // BenchmarkCold is what the first look at a kind costs.
 func BenchmarkCold(b *testing.B) {
 	for b.Loop() {
-		s, err := unpack(packed)
+		s, err := unpackSchemas(packed)
 		if err != nil {
 			b.Fatal(err)
 		}

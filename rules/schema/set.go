@@ -247,7 +247,7 @@ func (s *Set) Models(kinds ...*Kind) map[string]*spec.Schema {
 	}
 	visit = func(at *spec.Schema) {
 		need(Reference(at))
-		for _, sub := range children(at) {
+		for _, sub := range subschemas(at) {
 			visit(sub)
 		}
 	}
@@ -257,8 +257,8 @@ func (s *Set) Models(kinds ...*Kind) map[string]*spec.Schema {
 	return out
 }
 
-// children returns the schemas that stand in a schema.
-func children(s *spec.Schema) []*spec.Schema {
+// subschemas returns the schemas that stand in a schema.
+func subschemas(s *spec.Schema) []*spec.Schema {
 	var out []*spec.Schema
 	for _, p := range s.Properties {
 		out = append(out, &p)

@@ -52,7 +52,7 @@ func (w walk) value(path string, at *spec.Schema, value any) {
 			switch {
 			case known:
 				w.value(below, f, value[name])
-			case !extension(at, preserveUnknown):
+			case !hasExtension(at, preserveUnknown):
 				w.unknown(at, value, UnknownField{below, name, slices.Sorted(maps.Keys(at.Properties))})
 			}
 		}
@@ -68,7 +68,7 @@ const (
 	embeddedResource = "x-kubernetes-embedded-resource"
 )
 
-func extension(s *spec.Schema, name string) bool {
+func hasExtension(s *spec.Schema, name string) bool {
 	yes, _ := s.Extensions.GetBool(name)
 	return yes
 }
@@ -82,7 +82,7 @@ var fieldless = &spec.Schema{SchemaProps: spec.SchemaProps{Nullable: true}}
 // fieldOf returns the schema of a field, nil if anything may stand there, and
 // whether the schema of its parent knows it.
 func fieldOf(at *spec.Schema, name string) (field *spec.Schema, known bool) {
-	if at == nil || commonFields[name] && extension(at, embeddedResource) {
+	if at == nil || commonFields[name] && hasExtension(at, embeddedResource) {
 		return nil, true
 	}
 	if p, ok := at.Properties[name]; ok {
@@ -102,7 +102,7 @@ func fieldOf(at *spec.Schema, name string) (field *spec.Schema, known bool) {
 // there.
 func itemOf(at *spec.Schema) *spec.Schema {
 	switch {
-	case at == nil || extension(at, preserveUnknown):
+	case at == nil || hasExtension(at, preserveUnknown):
 		return nil
 	case at.Items == nil || at.Items.Schema == nil:
 		return fieldless
