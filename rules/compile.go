@@ -41,9 +41,9 @@ type compiler struct {
 	many   map[string]bool        // the ids of children with forEach or replicas
 	lets   map[string]*let
 	looks  map[string]*Lookup
-	// looking are the ids of the lookups that are being compiled, each for the
-	// one before it.
-	looking []string
+	// compiling are the names of the lets and lookups that are being compiled,
+	// each for the one before it.
+	compiling []string
 	// declared are the names in scope.
 	declared []string
 	// reads collects the ids of the children that the expressions compiled

@@ -15,8 +15,7 @@ type data struct {
 	constant any           // the value, if nothing in it is computed
 	prog     *expr.Program // or an expression
 	text     *text         // or text with expressions in it
-	items    []*data       // or a list
-	fields   []dataField   // or a map
+	entries  []dataEntry   // or a map or list
 	isMap    bool
 	// strict: an absent value, or null, is an error and does not leave its entry
 	// out.
@@ -28,11 +27,8 @@ type data struct {
 // beStrict makes absent values in the data an error.
 func (d *data) beStrict() {
 	d.strict = true
-	for _, item := range d.items {
-		item.beStrict()
-	}
-	for _, f := range d.fields {
-		f.value.beStrict()
+	for _, e := range d.entries {
+		e.value.beStrict()
 	}
 }
 
@@ -41,8 +37,8 @@ func (d *data) absent() any {
 	return types.WrapErr(&expr.Error{Pos: d.pos, Message: d.where + ": the value is absent: give it a default with orValue()"})
 }
 
-type dataField struct {
-	key   string
+type dataEntry struct {
+	key   string // of a map
 	value *data
 }
 
@@ -60,13 +56,13 @@ func (c *compiler) data(n *source.Node, where string) *data {
 	case source.List:
 		d := &data{}
 		for i, item := range n.Items {
-			d.items = append(d.items, c.data(item, fmt.Sprintf("%s[%d]", where, i)))
+			d.entries = append(d.entries, dataEntry{value: c.data(item, fmt.Sprintf("%s[%d]", where, i))})
 		}
 		return d
 	default:
 		d := &data{isMap: true}
 		for _, f := range n.Fields {
-			d.fields = append(d.fields, dataField{f.Key.Value, c.data(f.Value, expr.Join(where, f.Key.Value))})
+			d.entries = append(d.entries, dataEntry{f.Key.Value, c.data(f.Value, expr.Join(where, f.Key.Value))})
 		}
 		return d
 	}
@@ -86,15 +82,15 @@ func (d *data) shape() *expr.Shape {
 		}
 		return expr.Computed(parts...)
 	case d.isMap:
-		fields := make(map[string]*expr.Shape, len(d.fields))
-		for _, f := range d.fields {
-			fields[f.key] = f.value.shape()
+		fields := make(map[string]*expr.Shape, len(d.entries))
+		for _, e := range d.entries {
+			fields[e.key] = e.value.shape()
 		}
 		return expr.Fields(fields)
-	case d.items != nil:
-		items := make([]*expr.Shape, len(d.items))
-		for i, item := range d.items {
-			items[i] = item.shape()
+	case d.entries != nil:
+		items := make([]*expr.Shape, len(d.entries))
+		for i, e := range d.entries {
+			items[i] = e.value.shape()
 		}
 		return expr.Elements(items)
 	}
@@ -142,23 +138,4 @@ func isLiteral(n *source.Node) bool {
 		}
 	}
 	return true
-}
-
-// literal returns the native value of a literal node.
-func literal(n *source.Node) any {
-	switch n.Kind {
-	case source.List:
-		out := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			out[i] = literal(item)
-		}
-		return out
-	case source.Map:
-		out := make(map[string]any, len(n.Fields))
-		for _, f := range n.Fields {
-			out[f.Key.Value] = literal(f.Value)
-		}
-		return out
-	}
-	return n.Value
 }

@@ -11,37 +11,18 @@ import (
 
 // A let is a named value of a rule.
 type let struct {
+	dependency
 	src   *syntax.Let
 	index int
 	prog  *expr.Program // or
 	data  *data
-	reads map[string]bool // children that it reads
-	state letState
 }
-
-type letState int
-
-const (
-	letNew letState = iota
-	letBusy
-	letDone
-)
 
 // let compiles a let after those that it mentions.
 func (c *compiler) let(l *let, from source.Pos) {
 	name := l.src.Name.Value
-	switch l.state {
-	case letDone:
-		return
-	case letBusy:
-		c.complain(from, "%s: %s", expr.Join("let", name), c.cycle(name))
-		return
-	}
-	l.state = letBusy
-	outer := c.prefix
-	c.prefix = ""
-	l.reads = c.watched(func() {
-		where := expr.Join("let", name)
+	where := expr.Join("let", name)
+	c.once(&l.dependency, name, c.prefix+where, from, func() {
 		var shape *expr.Shape
 		switch {
 		case l.src.Expr != nil:
@@ -56,59 +37,39 @@ func (c *compiler) let(l *let, from source.Pos) {
 			c.shapes[name] = shape
 		}
 	})
-	c.prefix = outer
-	l.state = letDone
 }
 
-// cycle prints the lets that lead from name back to it.
-func (c *compiler) cycle(name string) string {
-	var busy []string
-	for _, l := range c.rule.lets {
-		if l.state == letBusy && l.src.Name.Value != name {
-			busy = append(busy, l.src.Name.Value)
-		}
-	}
-	slices.Sort(busy)
-	path := c.pathBack(name, name, map[string]bool{}, busy)
-	if path == nil {
-		return "it reads itself, through a lookup"
-	}
-	return strings.Join(append([]string{name}, path...), " → ") + " is a cycle"
+// A dependency is a let or a lookup, which is compiled before what reads it.
+type dependency struct {
+	reads map[string]bool // ids of the children that it reads
+	state compileState
 }
 
-// pathBack finds a way from one let to another over those being compiled.
-func (c *compiler) pathBack(at, goal string, seen map[string]bool, busy []string) []string {
-	seen[at] = true
-	for _, next := range c.mentions(c.lets[at].src) {
-		if next == goal {
-			return []string{goal}
-		}
-		if !seen[next] && slices.Contains(busy, next) {
-			if rest := c.pathBack(next, goal, seen, busy); rest != nil {
-				return append([]string{next}, rest...)
-			}
-		}
-	}
-	return nil
-}
+type compileState int
 
-// mentions returns the names that a let's expressions read.
-func (c *compiler) mentions(l *syntax.Let) []string {
-	var out []string
-	for _, e := range expressions(l) {
-		if checked, _ := c.scope.Check(e, expr.Any); checked != nil {
-			out = append(out, checked.Reads()...)
-		}
-	}
-	return out
-}
+const (
+	notCompiled compileState = iota
+	compiling
+	compiled
+)
 
-// expressions returns all expressions of a let.
-func expressions(l *syntax.Let) []*source.Expr {
-	if l.Expr != nil {
-		return []*source.Expr{l.Expr}
+// once runs compile if it has not run for a dependency. Subject names the
+// dependency in the error about a cycle, whose last expression stands at from.
+func (c *compiler) once(d *dependency, id, subject string, from source.Pos, compile func()) {
+	switch d.state {
+	case compiled:
+		return
+	case compiling:
+		path := append(slices.Clone(c.compiling[slices.Index(c.compiling, id):]), id)
+		c.errorf(from, c.src.Name.Value, "%s: %s is a cycle", subject, strings.Join(path, " → "))
+		return
 	}
-	return nodeExpressions(l.Data)
+	d.state = compiling
+	outer := c.prefix
+	c.prefix, c.compiling = "", append(c.compiling, id)
+	d.reads = c.watched(compile)
+	c.prefix, c.compiling = outer, c.compiling[:len(c.compiling)-1]
+	d.state = compiled
 }
 
 // nodeExpressions returns all expressions of data.

@@ -2,8 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/google/cel-go/common/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +16,7 @@ import (
 // A Lookup is one compiled entry of lookups: objects that a rule reads and
 // does not own.
 type Lookup struct {
+	dependency
 	ID  string
 	Pos source.Pos
 	GVK schema.GroupVersionKind
@@ -28,8 +27,6 @@ type Lookup struct {
 	fixed     labels.Selector
 	where     source.Pos // of name or selector
 	gone      *types.Unknown
-	reads     map[string]bool
-	state     letState
 	src       *syntax.Lookup
 }
 
@@ -38,20 +35,8 @@ func (l *Lookup) One() bool { return l.name != nil }
 
 // lookup compiles a lookup after those that it reads.
 func (c *compiler) lookup(l *Lookup, from source.Pos) {
-	switch l.state {
-	case letDone:
-		return
-	case letBusy:
-		path := append(slices.Clone(c.looking[slices.Index(c.looking, l.ID):]), l.ID)
-		c.errorf(from, c.src.Name.Value, "%s: %s is a cycle", l.src.Entry, strings.Join(path, " → "))
-		return
-	}
-	l.state = letBusy
-	c.looking = append(c.looking, l.ID)
-	defer func() { c.looking = c.looking[:len(c.looking)-1] }()
-	outer := c.prefix
-	c.prefix = l.src.Entry + ": "
-	l.reads = c.watched(func() {
+	c.once(&l.dependency, l.ID, l.src.Entry, from, func() {
+		c.prefix = l.src.Entry + ": "
 		if n := l.src.Namespace; n != nil {
 			l.namespace = c.text(n, "namespace")
 			c.namespaceName(n, "namespace")
@@ -62,25 +47,27 @@ func (c *compiler) lookup(l *Lookup, from source.Pos) {
 			c.objectName(l.src.Name, l.GVK.GroupKind(), "name")
 			l.where = l.src.Name.Pos
 		case l.src.Selector != nil:
-			l.where = l.src.Selector.Pos
-			l.selector = c.data(l.src.Selector, "selector")
-			l.selector.beStrict() // A selector with less in it selects more.
-			if isLiteral(l.src.Selector) {
-				selector, err := selectorOf(literal(l.src.Selector))
-				if err != nil {
-					c.complain(l.where, "selector: %v", err)
-				}
-				l.fixed = selector
+			c.lookupSelector(l)
+		}
+		for id := range c.reads {
+			if v := c.rule.vars[id]; v.kind == childVariable {
+				c.complain(l.where, "a lookup cannot read the child %q: what is looked up does not hang on what the rule makes", id)
 			}
 		}
 	})
-	for id := range l.reads {
-		if v := c.rule.vars[id]; v.kind == childVariable {
-			c.complain(l.where, "a lookup cannot read the child %q: what is looked up does not hang on what the rule makes", id)
+}
+
+func (c *compiler) lookupSelector(l *Lookup) {
+	l.where = l.src.Selector.Pos
+	l.selector = c.data(l.src.Selector, "selector")
+	l.selector.beStrict() // A selector with less in it selects more.
+	if isLiteral(l.src.Selector) {
+		selector, err := selectorOf(l.src.Selector.Plain())
+		if err != nil {
+			c.complain(l.where, "selector: %v", err)
 		}
+		l.fixed = selector
 	}
-	c.prefix = outer
-	l.state = letDone
 }
 
 // selectorOf turns a value into a label selector.

@@ -20,7 +20,7 @@ func (c *compiler) primary() {
 	}
 	if f.Selector != nil {
 		var s metav1.LabelSelector
-		m, _ := literal(f.Selector).(map[string]any)
+		m, _ := f.Selector.Plain().(map[string]any)
 		err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, &s, true)
 		if err == nil {
 			c.rule.Selector, err = metav1.LabelSelectorAsSelector(&s)

@@ -129,7 +129,7 @@ func (b *builder) interp(e entry, n *source.Node) {
 // a let that has to wait is left out as a whole.
 func (b *builder) inlines(src *source.Expr) *source.Node {
 	l := b.c.lets[strings.TrimSpace(src.Text)]
-	if l == nil || l.src.Data == nil || b.lenient || l.state == letBusy || b.inlined+size(l.src.Data) > maxInlined {
+	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+size(l.src.Data) > maxInlined {
 		return nil
 	}
 	return l.src.Data

@@ -21,68 +21,52 @@ func (r *run) value(d *data) any {
 			return types.WrapErr(res.err)
 		}
 		return types.String(s)
-	case d.isMap:
-		return r.mapValue(d)
-	case d.items != nil:
-		return r.listValue(d)
+	case d.entries != nil:
+		return r.containerValue(d)
 	}
 	return d.constant
 }
 
-func (r *run) mapValue(d *data) any {
-	out := make(map[string]any, len(d.fields))
+// containerValue computes a map or list. An absent entry is left out, and so is
+// null in a map.
+func (r *run) containerValue(d *data) any {
+	var m map[string]any
+	var list []any
+	if d.isMap {
+		m = make(map[string]any, len(d.entries))
+	} else {
+		list = make([]any, 0, len(d.entries))
+	}
 	var unknown *types.Unknown
-	for _, f := range d.fields {
-		v := r.value(f.value)
+	for _, e := range d.entries {
+		v, present := r.value(e.value), true
 		switch w := v.(type) {
 		case *types.Err:
 			return w
 		case *types.Unknown:
 			unknown = types.MergeUnknowns(w, unknown)
+			continue
 		case *types.Optional:
-			if !w.HasValue() && d.strict {
-				return f.value.absent()
-			}
-			if w.HasValue() {
-				out[f.key] = w.GetValue()
+			if present = w.HasValue(); present {
+				v = w.GetValue()
 			}
 		case nil, types.Null:
-			if d.strict {
-				return f.value.absent()
-			}
-		default:
-			out[f.key] = v
+			present = !d.isMap
+		}
+		switch {
+		case !present && d.strict:
+			return e.value.absent()
+		case present && d.isMap:
+			m[e.key] = v
+		case present:
+			list = append(list, v)
 		}
 	}
-	if unknown != nil {
+	switch {
+	case unknown != nil:
 		return unknown
+	case d.isMap:
+		return m
 	}
-	return out
-}
-
-func (r *run) listValue(d *data) any {
-	out := make([]any, 0, len(d.items))
-	var unknown *types.Unknown
-	for _, item := range d.items {
-		v := r.value(item)
-		switch w := v.(type) {
-		case *types.Err:
-			return w
-		case *types.Unknown:
-			unknown = types.MergeUnknowns(w, unknown)
-		case *types.Optional:
-			if !w.HasValue() && d.strict {
-				return item.absent()
-			}
-			if w.HasValue() {
-				out = append(out, w.GetValue())
-			}
-		default:
-			out = append(out, v)
-		}
-	}
-	if unknown != nil {
-		return unknown
-	}
-	return out
+	return list
 }

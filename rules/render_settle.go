@@ -9,46 +9,34 @@ import (
 	"reconcel/rules/expr"
 )
 
-// settleAll notes what keeps a child as a whole from being rendered.
+// settleAll records what keeps a child as a whole from being rendered.
 func (r *run) settleAll(c *ChildResult, where string, res result) {
-	switch {
-	case res.err != nil:
-		c.State, c.Waits = Failed, c.Waits[:0]
-		if c.Err == nil {
-			c.Err = r.failure(fmt.Sprintf("child %q", c.Child.ID), where, res.err)
-		}
-	case res.unknown != nil && c.State != Failed:
-		if r.excluded(res.unknown) != nil {
-			c.State, c.Waits = Excluded, c.Waits[:0]
-			return
-		}
-		if c.State != Excluded {
-			c.State = Waiting
-			c.Waits = merged(c.Waits, r.trails(res.unknown))
-		}
+	if res.err != nil && c.Err == nil {
+		c.Err = r.failure(fmt.Sprintf("child %q", c.Child.ID), where, res.err)
 	}
+	c.State, c.Waits = r.settled(c.State, c.Waits, res)
 }
 
-// settle notes what keeps an object from being rendered. An error is worse
-// than waiting, and what waits for an excluded child is excluded itself.
+// settle records what keeps an object from being rendered.
 func (r *run) settle(d *Desired, where string, res result) {
+	if res.err != nil && d.Err == nil {
+		d.Err = r.failure(d.Subject(), where, res.err)
+	}
+	d.State, d.Waits = r.settled(d.State, d.Waits, res)
+}
+
+// settled returns the state after one more result. Failed prevails over Waiting,
+// and what waits for an excluded child is excluded itself.
+func (r *run) settled(state State, waits []string, res result) (State, []string) {
 	switch {
 	case res.err != nil:
-		d.State, d.Waits = Failed, d.Waits[:0]
-		if d.Err == nil {
-			d.Err = r.failure(d.Subject(), where, res.err)
-		}
-	case res.unknown != nil && d.State != Failed:
-		if r.excluded(res.unknown) != nil {
-			d.State = Excluded
-			d.Waits = d.Waits[:0]
-			return
-		}
-		if d.State != Excluded {
-			d.State = Waiting
-			d.Waits = merged(d.Waits, r.trails(res.unknown))
-		}
+		return Failed, waits[:0]
+	case res.unknown == nil || state == Failed || state == Excluded:
+		return state, waits
+	case r.excluded(res.unknown) != nil:
+		return Excluded, waits[:0]
 	}
+	return Waiting, merged(waits, r.trails(res.unknown))
 }
 
 // failure puts an expression's error into words: place, rule, what, field and

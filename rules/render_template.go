@@ -125,34 +125,20 @@ func (r *run) wrong(o *op, message string) *expr.Error {
 func (r *run) appendText(o *op) result {
 	mark := len(r.buf)
 	r.buf = append(append(r.buf, o.lit...), '"')
-	var unknown *types.Unknown
-	for _, p := range o.text.parts {
-		if p.prog == nil {
-			r.buf = expr.AppendText(r.buf, p.literal)
-			continue
-		}
-		v, err := r.eval(p.prog)
-		if err != nil {
-			return result{err: err}
-		}
-		if u, ok := v.(*types.Unknown); ok {
-			unknown = types.MergeUnknowns(u, unknown)
-			continue
-		}
-		s, why := printed(v)
-		if why != "" {
-			return result{err: &expr.Error{Pos: p.prog.Pos(), Message: why}}
-		}
+	res := r.eachPart(o.text, func(s string) *expr.Error {
 		if r.buf = expr.AppendText(r.buf, s); len(r.buf) > r.limit {
-			return result{err: r.wrong(o, r.tooLarge())}
+			return r.wrong(o, r.tooLarge())
 		}
-	}
-	if unknown != nil {
+		return nil
+	})
+	switch {
+	case res.err != nil:
+	case res.unknown != nil:
 		r.buf = r.buf[:mark]
-		return result{unknown: unknown}
+	default:
+		r.buf = append(r.buf, '"', ',')
 	}
-	r.buf = append(r.buf, '"', ',')
-	return result{}
+	return res
 }
 
 func (r *run) closeMarked(bracket byte) {

@@ -13,30 +13,39 @@ func (r *run) text(t *text) (string, result) {
 		return r.onlyPart(t)
 	}
 	var out []byte
-	var unknown *types.Unknown
+	res := r.eachPart(t, func(s string) *expr.Error {
+		if out = append(out, s...); len(out) > maxObject {
+			return &expr.Error{Pos: t.pos, Message: tooLarge}
+		}
+		return nil
+	})
+	return string(out), res
+}
+
+// eachPart computes the parts of a text and adds them. It goes on after one that
+// has to wait, to know all that the text waits for.
+func (r *run) eachPart(t *text, add func(string) *expr.Error) (res result) {
 	for _, p := range t.parts {
-		if p.prog == nil {
-			out = append(out, p.literal...)
-			continue
+		s := p.literal
+		if p.prog != nil {
+			v, err := r.eval(p.prog)
+			if err != nil {
+				return result{err: err}
+			}
+			if u, ok := v.(*types.Unknown); ok {
+				res.unknown = types.MergeUnknowns(u, res.unknown)
+				continue
+			}
+			var why string
+			if s, why = printed(v); why != "" {
+				return result{err: &expr.Error{Pos: p.prog.Pos(), Message: why}}
+			}
 		}
-		v, err := r.eval(p.prog)
-		if err != nil {
-			return "", result{err: err}
-		}
-		if u, ok := v.(*types.Unknown); ok {
-			unknown = types.MergeUnknowns(u, unknown)
-			continue
-		}
-		s, why := printed(v)
-		if why != "" {
-			return "", result{err: &expr.Error{Pos: p.prog.Pos(), Message: why}}
-		}
-		out = append(out, s...)
-		if len(out) > maxObject {
-			return "", result{err: &expr.Error{Pos: t.pos, Message: tooLarge}}
+		if err := add(s); err != nil {
+			return result{err: err}
 		}
 	}
-	return string(out), result{unknown: unknown}
+	return res
 }
 
 func (r *run) onlyPart(t *text) (string, result) {
