@@ -372,7 +372,7 @@ func TestAccountInNoNamespace(t *testing.T) {
 	w.Create(strings.Replace(widget(name, "value: x"), "kind: Widget\nmetadata: {", "kind: Global\nmetadata: {labels: {lone: NAMESPACE}, ", 1))
 	t.Cleanup(func() { _ = w.Resource(globals).Delete(context.Background(), name, deleteNow) })
 	w.Is(globals, name, "Stalled", "True")
-	w.says(globals, name, "Stalled", "True", `serviceAccountName: "deployer" is in the namespace of the primary, and that is in none: write namespace/deployer`)
+	w.says(globals, name, "Stalled", "True", `serviceAccountName: "deployer" needs the namespace of the primary, which has none: write namespace/deployer`)
 	if labels := w.Get(globals, name).GetLabels(); labels["touched"] != "" {
 		t.Errorf("it was patched: %v", labels)
 	}

@@ -51,8 +51,8 @@ func TestBadInput(t *testing.T) {
 		{"nolist", `{"spec":{"workers":{"a":1}}}`, `child "workers": forEach: must be a list, got a map`},
 		{"nothing", `{"spec":{"workers":null}}`, `child "workers": forEach: no such key: workers`},
 		{"twice", `{"spec":{"workers":["a","a"]}}`, `child "workers"[0]: metadata.name: child "workers"[1] of rule "pool-NAMESPACE" has the same kind, namespace and name`},
-		{"noname", `{"spec":{"workers":["a","B_"]}}`, `child "workers"[1]: metadata.name: the name may hold only lower-case letters`},
-		{"elsewhere", `{"spec":{"place":"kube-system"}}`, `child "placed": metadata.namespace: it is another namespace than the primary's, and allow.namespaces does not name it`},
+		{"noname", `{"spec":{"workers":["a","B_"]}}`, `child "workers"[1]: metadata.name: the name may contain only lower-case letters`},
+		{"elsewhere", `{"spec":{"place":"kube-system"}}`, `child "placed": metadata.namespace: it is not the primary's namespace, and allow.namespaces does not include it`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &world{World: w.Within(t)}

@@ -268,7 +268,7 @@ func TestLookupInAnotherNamespace(t *testing.T) {
 	w.Create(widget("one", "settings: blue, from: "+other.Namespace))
 
 	in := w.run(lookupRules(elsewhere, copyOfSettings))
-	w.says(widgets, "one", "Stalled", "True", "allow.read.namespaces does not name it")
+	w.says(widgets, "one", "Stalled", "True", "allow.read.namespaces does not include it")
 	w.settles()
 	if w.Get(configs, "one-copy") != nil {
 		t.Error("it was read without leave")

@@ -35,7 +35,7 @@ func TestAccountIsNoPartOfARendering(t *testing.T) {
 func TestAccountOfAPrimaryInNoNamespace(t *testing.T) {
 	self := object{"metadata": object{"name": "p", "uid": "u1"}}
 	r := one(t, withAccount("deployer"), self, nil)
-	const want = `rules.yaml:6:23: rule "r": serviceAccountName: "deployer" is in the namespace of the primary, and that is in none: write namespace/deployer`
+	const want = `rules.yaml:6:23: rule "r": serviceAccountName: "deployer" needs the namespace of the primary, which has none: write namespace/deployer`
 	if r.Err == nil || r.Err.Reason != RuleError || r.Err.Message != want {
 		t.Errorf("got %+v, want %s", r.Err, want)
 	}

@@ -84,7 +84,7 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 	reads := c.watched(c.patch)
 	for _, f := range src.Finalize {
 		if reads[f.ID.Value] {
-			c.complain(src.Patch.Pos, "patch: %q is made when the resource is deleted, a patch cannot wait for it", f.ID.Value)
+			c.complain(src.Patch.Pos, "patch: %q is created when the resource is deleted, so a patch cannot wait for it", f.ID.Value)
 		}
 	}
 	c.status()

@@ -183,8 +183,8 @@ func (c *compiler) identifying(ch *Child, s *syntax.Child) {
 				mentioned[name] = true
 			}
 			if trail, ok := p.prog.Volatile(); ok {
-				e := c.complain(p.prog.Pos(), "template.%s: %s changes by itself, and with it the name would", t.where, trail)
-				e.Hint = "build names from what people write, such as metadata.name"
+				e := c.complain(p.prog.Pos(), "template.%s: %s changes with every write, so the name would change, too", t.where, trail)
+				e.Hint = "build names from stable fields, such as metadata.name"
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func (c *compiler) listed(s *syntax.Child, mentioned map[string]bool) {
 		if it.Unfit || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {
 			continue
 		}
-		e := c.complain(it.Name.Pos, "forEach: %q is not part of the name: all elements would be one object", it.Name.Value)
+		e := c.complain(it.Name.Pos, "forEach: %q is not part of the name: all elements would render the same object", it.Name.Value)
 		e.Hint = "write ${" + it.Name.Value + "...} into template.metadata.name"
 	}
 }

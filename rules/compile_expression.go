@@ -74,17 +74,17 @@ func (c *compiler) elsewhere(name string) string {
 	case "":
 		return ""
 	case child:
-		return "child is known in readyWhen and failWhen"
+		return "child is available only in readyWhen and failWhen"
 	}
 	for _, s := range c.src.Children {
 		for _, it := range s.ForEach {
 			if it.Name.Value == name || it.Index.Value == name {
-				return fmt.Sprintf("%s is a name of forEach, known in the template, readyWhen and failWhen of its child: to leave elements out, filter the list", name)
+				return fmt.Sprintf("%s is a name of forEach, available only in the template, readyWhen and failWhen of its child: to omit elements, filter the list", name)
 			}
 		}
 	}
 	if _, known := c.rule.vars[name]; known {
-		return "self is all that is known here"
+		return "only self is available here"
 	}
 	return ""
 }

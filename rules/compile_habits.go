@@ -23,7 +23,7 @@ var otherOperators = []struct {
 	hint    string
 }{
 	{regexp.MustCompile(`\w\?\.\w`), "write .? for a field that may be absent"},
-	{regexp.MustCompile(`\?\?`), "write .orValue(...) behind a field with .?"},
+	{regexp.MustCompile(`\?\?`), "append .orValue(...) to a field with .?"},
 	{regexp.MustCompile(`=~`), "write .matches(...)"},
 	{regexp.MustCompile(`[^=!<>]=[^=~>]`), "write == to compare"},
 	{regexp.MustCompile(`\band\b`), "write && for and"},

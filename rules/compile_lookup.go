@@ -51,7 +51,7 @@ func (c *compiler) lookup(l *Lookup, from source.Pos) {
 		}
 		for id := range c.reads {
 			if v := c.rule.vars[id]; v.kind == childVariable {
-				c.complain(l.where, "a lookup cannot read the child %q: what is looked up does not hang on what the rule makes", id)
+				c.complain(l.where, "a lookup cannot read the child %q: lookups do not depend on children", id)
 			}
 		}
 	})
@@ -89,7 +89,7 @@ func selectorOf(v any) (labels.Selector, error) {
 	}
 	selector, err := metav1.LabelSelectorAsSelector(&s)
 	if err != nil {
-		return nil, fmt.Errorf("is no valid label selector")
+		return nil, fmt.Errorf("is not a valid label selector")
 	}
 	return selector, nil
 }

@@ -49,7 +49,7 @@ func (c *compiler) objectName(n *source.Node, gk schema.GroupKind, where string)
 func (c *compiler) nameStart(n *source.Node, gk schema.GroupKind, where string) {
 	rule := namingOf(gk)
 	if name := c.literalName(n, rule, where); len(rule.check(name+"x")) > 0 {
-		c.complain(n.Pos, "%s: %q cannot be how the name of a %s begins: %s", where, name, gk.Kind, rule.says).Hint = rule.instead(name)
+		c.complain(n.Pos, "%s: %q cannot be the prefix of the name of a %s: %s", where, name, gk.Kind, rule.says).Hint = rule.instead(name)
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *compiler) literalName(n *source.Node, rule naming, where string) string
 		return fine
 	}
 	if meant := source.Forgotten(name, c.declared...); meant != "" {
-		c.complain(n.Pos, "%s: %q is text as it stands, no expression", where, name).Hint = "write " + meant
+		c.complain(n.Pos, "%s: %q is literal text, not an expression", where, name).Hint = "write " + meant
 		return fine
 	}
 	return name

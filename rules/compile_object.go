@@ -113,7 +113,7 @@ func (b *builder) markFields(n *source.Node, where string, ours []entryBytes) {
 	}
 	for _, f := range fields {
 		if syntax.IsOwn(f.Key.Value) {
-			b.c.complain(f.Key.Pos, "%s: %q cannot be set: %s is reconcel's own", where, f.Key.Value, reserved)
+			b.c.complain(f.Key.Pos, "%s: %q cannot be set: %s is reserved for reconcel", where, f.Key.Value, reserved)
 		}
 	}
 	for _, o := range ours {

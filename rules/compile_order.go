@@ -156,7 +156,7 @@ func (c *compiler) early(reads []map[string]bool) {
 	for i, s := range c.src.Children {
 		for _, f := range c.src.Finalize {
 			if reads[i][f.ID.Value] {
-				c.complain(s.Pos, "%s: %q is made when the resource is deleted, a child cannot wait for it", s.Entry, f.ID.Value)
+				c.complain(s.Pos, "%s: %q is created when the resource is deleted, so a child cannot wait for it", s.Entry, f.ID.Value)
 			}
 		}
 	}

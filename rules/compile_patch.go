@@ -50,7 +50,7 @@ func (c *compiler) restless(ops []op) {
 			}
 			own, _ := strings.CutPrefix(o.where, "patch.")
 			if trail, ok := p.Volatile(); ok {
-				c.complain(p.Pos(), "%s: %s changes with each write, and with it the patch would", o.where, trail)
+				c.complain(p.Pos(), "%s: %s changes with every write, so the patch would change, too", o.where, trail)
 			} else if slices.Contains(p.Paths(), self+"."+own) {
 				c.complain(p.Pos(), "%s: is computed from itself, and would change each time", o.where)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestRulesThatReachTooFar has rules that would let a resource decide what only
-// rules may, or that write what is reconcel's own. They are refused when they are
+// rules may, or that write what is reserved for reconcel. They are refused when they are
 // loaded: no resource ever meets them.
 func TestRulesThatReachTooFar(t *testing.T) {
 	template := func(text string) string { return "  children:\n  - id: part\n    template: {" + text + "}\n" }
@@ -34,13 +34,13 @@ func TestRulesThatReachTooFar(t *testing.T) {
 		{metadata(`deletionTimestamp: "${self.spec.v}"`), "deletionTimestamp cannot be set"},
 		{metadata(`generateName: "${self.spec.v}"`), "generateName cannot be set"},
 		{metadata(`selfLink: "${self.spec.v}"`), "selfLink cannot be set"},
-		{metadata(`labels: {reconcel.dev/rule: "${self.spec.v}"}`), "reconcel's own"},
-		{metadata(`labels: {reconcel.dev/child: other}`), "reconcel's own"},
-		{metadata(`labels: {x.reconcel.dev/y: other}`), "reconcel's own"},
+		{metadata(`labels: {reconcel.dev/rule: "${self.spec.v}"}`), "reserved for reconcel"},
+		{metadata(`labels: {reconcel.dev/child: other}`), "reserved for reconcel"},
+		{metadata(`labels: {x.reconcel.dev/y: other}`), "reserved for reconcel"},
 		{metadata(`labels: {"${self.spec.v}": x}`), "key"},
-		{metadata(`annotations: {reconcel.dev/owner: "${self.spec.v}"}`), "reconcel's own"},
-		{metadata(`annotations: {reconcel.dev/applied: "${self.spec.v}"}`), "reconcel's own"},
-		{metadata(`annotations: {reconcel.dev/orphan: "true"}`), "reconcel's own"},
+		{metadata(`annotations: {reconcel.dev/owner: "${self.spec.v}"}`), "reserved for reconcel"},
+		{metadata(`annotations: {reconcel.dev/applied: "${self.spec.v}"}`), "reserved for reconcel"},
+		{metadata(`annotations: {reconcel.dev/orphan: "true"}`), "reserved for reconcel"},
 		{metadata(`namespace: ["${self.spec.v}"]`), "text"},
 		{metadata(`namespace: ../kube-system`), "cannot be the name of a namespace"},
 		{metadata(`namespace: kube%2dsystem`), "cannot be the name of a namespace"},
@@ -54,7 +54,7 @@ func TestRulesThatReachTooFar(t *testing.T) {
 		{"  patch: {metadata: {namespace: \"${self.spec.v}\"}}\n", "namespace"},
 		{"  patch: {metadata: {name: \"${self.spec.v}\"}}\n", "name"},
 		{"  patch: {metadata: \"${self.spec.v}\"}\n", "map"},
-		{"  patch: {metadata: {annotations: {reconcel.dev/paused: \"true\"}}}\n", "reconcel's own"},
+		{"  patch: {metadata: {annotations: {reconcel.dev/paused: \"true\"}}}\n", "reserved for reconcel"},
 		{"  patch: {kind: \"${self.spec.v}\"}\n", "kind cannot be patched"},
 		{"  patch: {status: \"${self.spec.v}\"}\n", "status cannot be patched"},
 		{"  patch: \"${self.spec.v}\"\n", "map"},

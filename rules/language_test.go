@@ -165,7 +165,7 @@ func TestForEach(t *testing.T) {
 	})
 	t.Run("leaves the other elements alone when one has an illegal name", func(t *testing.T) {
 		(&scene{rule: workers, self: object{"spec": object{"workers": list{object{"name": "A_"}, object{"name": "b"}}}}}).check(t,
-			`workers: failed rules.yaml:11:69: rule "r": child "workers"[0]: metadata.name: the name may hold only lower-case letters, digits, - and ., with a letter or digit at both ends`,
+			`workers: failed rules.yaml:11:69: rule "r": child "workers"[0]: metadata.name: the name may contain only lower-case letters, digits, - and ., with a letter or digit at both ends`,
 			"workers: p-b", "reader: reader waiting waits for workers (0 of 2 exist)", `status {"workers":0}`)
 	})
 	t.Run("has an end", func(t *testing.T) {
@@ -403,7 +403,7 @@ func TestLookupNamespaces(t *testing.T) {
 	spec := object{"spec": object{"ns": "team-a"}}
 	(&scene{rule: rule("allow: {}"), self: spec}).check(t, "status {}",
 		`error rules.yaml:10:59: rule "r": status.all: lookups.all: namespace: reading all namespaces needs allow.read.namespaces: ["*"]; `+
-			`rules.yaml:11:61: rule "r": status.other: lookups.other: namespace: it is another namespace than the primary's, and allow.read.namespaces does not name it`)
+			`rules.yaml:11:61: rule "r": status.other: lookups.other: namespace: it is not the primary's namespace, and allow.read.namespaces does not include it`)
 	(&scene{rule: rule("allow: {read: {namespaces: [team-*]}}"), self: spec}).check(t, `status {"other":0}`,
 		`error rules.yaml:10:59: rule "r": status.all: lookups.all: namespace: reading all namespaces needs allow.read.namespaces: ["*"]`)
 	(&scene{rule: rule(`allow: {read: {namespaces: ["*"]}}`), self: spec}).check(t, `status {"all":0,"other":0}`)

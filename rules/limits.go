@@ -19,9 +19,9 @@ const (
 )
 
 var (
-	tooLarge            = fmt.Sprintf("the object is larger than %d MiB: make several of it", maxObject>>20)
+	tooLarge            = fmt.Sprintf("the object is larger than %d MiB: split it into several", maxObject>>20)
 	tooMuch             = fmt.Sprintf("the objects of one resource are together larger than %d MiB: make fewer or smaller ones", maxRendering>>20)
-	tooManyCombinations = fmt.Sprintf("the lists have too many combinations: the expressions of a rule may look at %d values, make the lists shorter", expr.MaxWork)
+	tooManyCombinations = fmt.Sprintf("the lists have too many combinations: the expressions of a rule may process %d values, shorten the lists", expr.MaxWork)
 )
 
 // limitTo sets how far the buffer may grow for an object that begins at start.

@@ -59,7 +59,7 @@ func hostile() object {
 
 const (
 	overBudget   = `the loops of the rule cost more than their budget of 400000 units`
-	tooMuchToSee = ` has too much to look at: the expressions of a rule may look at 2000000 values`
+	tooMuchToSee = ` has too much to process: the expressions of a rule may process 2000000 values`
 )
 
 var attacks = map[string]struct{ rule, want string }{

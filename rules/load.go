@@ -73,7 +73,7 @@ func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
 		if other.GVK == rule.GVK {
 			same = other
 		} else if other.GVK.GroupKind() == rule.GVK.GroupKind() {
-			l.errorf(src.For.APIVersion.Pos, rule.Name, "for.apiVersion: %s is version %s in rule %q: one kind can be watched in one version",
+			l.errorf(src.For.APIVersion.Pos, rule.Name, "for.apiVersion: %s is version %s in rule %q: a kind can be watched in only one version",
 				rule.GVK.Kind, other.GVK.Version, other.Rules[0].Name)
 			return
 		}
@@ -99,13 +99,13 @@ func (l *loader) shared(rule, other *Rule, src *syntax.Rule) {
 	if src.Status != nil {
 		for _, f := range src.Status.Fields {
 			if taken[f.Key.Value] {
-				l.errorf(f.Key.Pos, rule.Name, "status.%s: rule %q writes this field already", f.Key.Value, other.Name)
+				l.errorf(f.Key.Pos, rule.Name, "status.%s: rule %q already writes this field", f.Key.Value, other.Name)
 			}
 		}
 	}
 	for _, f := range rule.patched {
 		if i := slices.IndexFunc(other.patched, f.overlaps); i >= 0 {
-			l.errorf(f.pos, rule.Name, "%s: rule %q patches %s already", f.where, other.Name, other.patched[i].where)
+			l.errorf(f.pos, rule.Name, "%s: rule %q already patches %s", f.where, other.Name, other.patched[i].where)
 		}
 	}
 	clear(taken)
@@ -114,7 +114,7 @@ func (l *loader) shared(rule, other *Rule, src *syntax.Rule) {
 	}
 	for _, c := range src.Conditions {
 		if taken[c.Type.Value] {
-			l.errorf(c.Type.Pos, rule.Name, "condition %q: rule %q writes this condition already", c.Type.Value, other.Name)
+			l.errorf(c.Type.Pos, rule.Name, "condition %q: rule %q already writes this condition", c.Type.Value, other.Name)
 		}
 	}
 }

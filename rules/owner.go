@@ -78,7 +78,7 @@ func HolderOf(object map[string]any, managedFields []any) string {
 		return fmt.Sprintf("owned by %s %s", owner.Kind.Kind, strings.TrimPrefix(owner.Namespace+"/"+owner.Name, "/"))
 	}
 	if len(managers) == 0 {
-		return "not made for this resource"
+		return "not created for this resource"
 	}
 	return fmt.Sprintf("managed by %q", strings.Join(managers, ", "))
 }

@@ -156,7 +156,7 @@ func TestTracking(t *testing.T) {
 	}
 	s.self = object{"spec": object{"ns": "kube-system"}}
 	s.check(t, "here: here", "space: /kube-system",
-		`there: failed rules.yaml:17:87: rule "r": child "there": metadata.namespace: it is another namespace than the primary's, and allow.namespaces does not name it`)
+		`there: failed rules.yaml:17:87: rule "r": child "there": metadata.namespace: it is not the primary's namespace, and allow.namespaces does not include it`)
 	s.self = object{"metadata": object{"name": "p", "uid": "u1"}, "spec": object{"ns": "team-a"}}
 	r = s.render(t)
 	for i := range r.Children {

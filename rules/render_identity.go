@@ -49,7 +49,7 @@ func (r *run) namespaceOf(d *Desired) (string, bool) {
 	switch {
 	case d.Child.allowed:
 		if t != nil {
-			r.refuse(d, t, "the kind is in allow.clusterScoped, so that its objects have no namespace")
+			r.refuse(d, t, "the kind is in allow.clusterScoped, so its objects have no namespace")
 			return "", false
 		}
 		return "", true
@@ -77,9 +77,9 @@ func (r *run) illegalNamespace(ns string) string {
 	case ns == r.primary.home || matchesAny(r.rule.allow.namespaces, ns):
 		return ""
 	case r.primary.home == "":
-		return "the rule may not write there: allow.namespaces does not name it"
+		return "the rule may not write there: allow.namespaces does not include it"
 	}
-	return "it is another namespace than the primary's, and allow.namespaces does not name it"
+	return "it is not the primary's namespace, and allow.namespaces does not include it"
 }
 
 // illegalName says why no object can have a name. Some kinds allow less.
@@ -92,7 +92,7 @@ func illegalName(gk schema.GroupKind, name string) string {
 	case freelyNamed(gk):
 		return illegalSegment(name)
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		return "the name may hold only lower-case letters, digits, - and ., with a letter or digit at both ends"
+		return "the name may contain only lower-case letters, digits, - and ., with a letter or digit at both ends"
 	}
 	return ""
 }
@@ -108,11 +108,11 @@ func illegalSegment(name string) string {
 	case name == "." || name == "..":
 		return "the name is . or .."
 	case strings.ContainsAny(name, "/%"):
-		return "the name holds / or %"
+		return "the name contains / or %"
 	}
 	for _, c := range name {
 		if c < ' ' || c == 0x7f || c == '\ufffd' {
-			return "the name holds characters that do not print"
+			return "the name contains non-printable characters"
 		}
 	}
 	return ""

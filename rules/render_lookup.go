@@ -123,7 +123,7 @@ func (r *run) unreadable(q Query) string {
 	case len(validation.IsDNS1123Label(q.Namespace)) > 0:
 		return "it is not the name of a namespace"
 	case q.Namespace != r.primary.home && !matchesAny(allowed, q.Namespace):
-		return "it is another namespace than the primary's, and allow.read.namespaces does not name it"
+		return "it is not the primary's namespace, and allow.read.namespaces does not include it"
 	}
 	return ""
 }

@@ -222,7 +222,7 @@ func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string)
 		return e, false, "the keys of a map must be text"
 	}
 	if syntax.IsOwn(string(name)) {
-		return e, false, quoted(string(name)) + " cannot be set: " + reserved + " is reconcel's own"
+		return e, false, quoted(string(name)) + " cannot be set: " + reserved + " is reserved for reconcel"
 	}
 	v, ok := unwrap(m.Get(key))
 	if !ok || v == types.NullValue {

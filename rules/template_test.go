@@ -93,12 +93,12 @@ func TestTemplates(t *testing.T) {
 			`rules.yaml:19:18: rule "r": child "c": x.a: an absent value cannot be part of text: give it a default with orValue()`},
 		{"a map in text", `{a: "b${self.spec.map}"}`, `rules.yaml:19:18: rule "r": child "c": x.a: a map cannot be part of text`},
 		{"null in text", `{a: "b${self.spec.nothing}"}`, `rules.yaml:19:18: rule "r": child "c": x.a: null cannot be part of text`},
-		{"bytes", `{a: "${b'x'}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a value of type bytes cannot stand in an object`},
-		{"an endless number", `{a: "${1.0/0.0}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a number that is infinite or none cannot stand in an object`},
-		{"too large a number", `{a: "${18446744073709551615u}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a number this large cannot stand in an object`},
+		{"bytes", `{a: "${b'x'}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a value of type bytes cannot be stored in an object`},
+		{"an endless number", `{a: "${1.0/0.0}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: an infinite number or NaN cannot be stored in an object`},
+		{"too large a number", `{a: "${18446744073709551615u}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a number this large cannot be stored in an object`},
 		{"keys that are no text", `{a: "${{1: 2}}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: the keys of a map must be text`},
-		{"a type", `{a: "${int}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a value of type type cannot stand in an object`},
-		{"a quantity", `{a: "${quantity('1Gi')}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a value of type kubernetes.Quantity cannot stand in an object`},
+		{"a type", `{a: "${int}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a value of type type cannot be stored in an object`},
+		{"a quantity", `{a: "${quantity('1Gi')}"}`, `rules.yaml:19:17: rule "r": child "c": x.a: a value of type kubernetes.Quantity cannot be stored in an object`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			fields := tc.fields
@@ -207,15 +207,15 @@ func TestMetadata(t *testing.T) {
 		{"the primary's own namespace", "", `{name: x, namespace: "${self.metadata.namespace}"}`, primary(),
 			`{` + labels + `"name":"x","namespace":"ns",` + owner + `"annotations":{}}`},
 		{"another namespace", "", `{name: x, namespace: kube-system}`, primary(),
-			`rules.yaml:14:38: rule "r": child "c": metadata.namespace: it is another namespace than the primary's, and allow.namespaces does not name it`},
+			`rules.yaml:14:38: rule "r": child "c": metadata.namespace: it is not the primary's namespace, and allow.namespaces does not include it`},
 		{"no namespace at all", "", `{name: x, namespace: "${'A b'}"}`, primary(),
 			`rules.yaml:14:41: rule "r": child "c": metadata.namespace: it is not the name of a namespace`},
 		{"an empty name", "", `{name: "${''}"}`, primary(), `rules.yaml:14:27: rule "r": child "c": metadata.name: the name is empty`},
-		{"a name with a slash", "", `{name: "a${'/'}"}`, primary(), `rules.yaml:14:28: rule "r": child "c": metadata.name: the name may hold only lower-case letters, digits, - and ., with a letter or digit at both ends`},
+		{"a name with a slash", "", `{name: "a${'/'}"}`, primary(), `rules.yaml:14:28: rule "r": child "c": metadata.name: the name may contain only lower-case letters, digits, - and ., with a letter or digit at both ends`},
 		{"a name that is too long", "", `{name: "${lists.range(254).map(i, 'x').join()}"}`, primary(),
 			`rules.yaml:14:27: rule "r": child "c": metadata.name: the name is longer than 253 characters`},
 		{"a name with a new line", "", `{name: "${'a\\nb'}"}`, primary(),
-			`rules.yaml:14:27: rule "r": child "c": metadata.name: the name may hold only lower-case letters, digits, - and ., with a letter or digit at both ends`},
+			`rules.yaml:14:27: rule "r": child "c": metadata.name: the name may contain only lower-case letters, digits, - and ., with a letter or digit at both ends`},
 		{"a name that is a number", "", `{name: "${self.spec.replicas}"}`, primary(), `rules.yaml:14:27: rule "r": child "c": metadata.name: must be text, got int`},
 		{"a name that is absent", "", `{name: "${self.spec.?nope}"}`, primary(),
 			`rules.yaml:14:27: rule "r": child "c": metadata.name: must be text, but the value is absent`},
@@ -224,9 +224,9 @@ func TestMetadata(t *testing.T) {
 		{"labels with a number", "", `{name: x, labels: "${self.spec.mixed}"}`, primary(),
 			`rules.yaml:14:38: rule "r": child "c": metadata.labels: the value of "n" must be text, got int`},
 		{"labels that are ours", "", `{name: x, labels: "${{'reconcel.dev/rule': 'y'}}"}`, primary(),
-			`rules.yaml:14:38: rule "r": child "c": metadata.labels: "reconcel.dev/rule" cannot be set: reconcel.dev/ is reconcel's own`},
+			`rules.yaml:14:38: rule "r": child "c": metadata.labels: "reconcel.dev/rule" cannot be set: reconcel.dev/ is reserved for reconcel`},
 		{"annotations that are ours", "", `{name: x, annotations: "${{'reconcel.dev/applied': 'y'}}"}`, primary(),
-			`rules.yaml:14:43: rule "r": child "c": metadata.annotations: "reconcel.dev/applied" cannot be set: reconcel.dev/ is reconcel's own`},
+			`rules.yaml:14:43: rule "r": child "c": metadata.annotations: "reconcel.dev/applied" cannot be set: reconcel.dev/ is reserved for reconcel`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := renderMetadata(t, tc.child, tc.metadata, tc.self); got != tc.want {

@@ -147,11 +147,11 @@ func (r *rule) status(sc *scope) {
 	switch {
 	case r.primary == nil:
 	case !r.kind.Status:
-		r.errorf(n.Pos, "status: %s has no status subresource, so that no status can be written", r.kind.GVK.Kind).Hint =
+		r.errorf(n.Pos, "status: %s has no status subresource, so its status cannot be written", r.kind.GVK.Kind).Hint =
 			"add subresources: {status: {}} to its CRD"
 	case p == nil && r.primary.open:
 	case p == nil:
-		r.errorf(n.Pos, "status: the schema of %s has no status, so that the API server drops it", r.kind.GVK.Kind)
+		r.errorf(n.Pos, "status: the schema of %s has no status, so the API server drops it", r.kind.GVK.Kind)
 	}
 	w.value(n, p, "status")
 }
@@ -165,12 +165,12 @@ func (r *rule) conditions() {
 	status := r.all.field(r.primary, "status")
 	switch {
 	case !r.kind.Status:
-		r.errorf(pos, "conditions: %s has no status subresource, so that no condition can be written", r.kind.GVK.Kind)
+		r.errorf(pos, "conditions: %s has no status subresource, so conditions cannot be written", r.kind.GVK.Kind)
 		return
 	case status == nil && r.primary.open, status != nil && (status.open || status.is != fielded):
 		return
 	case status == nil || r.all.field(status, "conditions") == nil:
-		r.errorf(pos, "conditions: the schema of %s has no status.conditions, so that the API server drops them", r.kind.GVK.Kind)
+		r.errorf(pos, "conditions: the schema of %s has no status.conditions, so the API server drops them", r.kind.GVK.Kind)
 		return
 	}
 	item := r.all.items(r.all.field(status, "conditions"))

@@ -127,9 +127,9 @@ func (g *guard) text(n *source.Node, f facts) {
 			continue
 		}
 		if out.value != nil && out.shown != "" {
-			g.rule.warnf(t.pos(t.ast.Expr()), "%s: %s may be absent, and text cannot do without it: write .orValue(...) behind it", g.where, out.shown)
+			g.rule.warnf(t.pos(t.ast.Expr()), "%s: %s may be absent, and text needs a value: append .orValue(...)", g.where, out.shown)
 			continue
 		}
-		g.rule.warnf(t.pos(t.ast.Expr()), "%s: the value may be absent, and text cannot do without it: write .orValue(...) behind it", g.where)
+		g.rule.warnf(t.pos(t.ast.Expr()), "%s: the value may be absent, and text needs a value: append .orValue(...)", g.where)
 	}
 }

@@ -125,7 +125,7 @@ var saidPlainly = []struct {
 	plain   string
 }{
 	{regexp.MustCompile(`^type '(.*)' does not support field selection$`), "a value of type $1 has no fields"},
-	{regexp.MustCompile(`^expression of type '(.*)' cannot be range of a comprehension.*`), "a value of type $1 is nothing to loop over"},
+	{regexp.MustCompile(`^expression of type '(.*)' cannot be range of a comprehension.*`), "a value of type $1 cannot be iterated"},
 	{regexp.MustCompile(`^(\w+\(\)) does not take (.*)\.\((.*)\)$`), "$1 of $2 does not take ($3)"},
 }
 

@@ -126,7 +126,7 @@ func (w walker) oneOf(v any, shown string, pos source.Pos, p *fieldSchema, where
 	if slices.Contains(known, fmt.Sprint(v)) || shown == "" && p.own {
 		return // Kubernetes takes "" as not given.
 	}
-	e := w.errorf(pos, "%s: %q is none of %s", where, shown, strings.Join(known, ", "))
+	e := w.errorf(pos, "%s: %q is not one of %s", where, shown, strings.Join(known, ", "))
 	e.Hint = didYouMean(shown, known)
 }
 
@@ -138,7 +138,7 @@ func (w walker) text(v string, pos source.Pos, p *fieldSchema, where string) boo
 		if _, err := resource.ParseQuantity(v); err == nil {
 			return true
 		}
-		e := w.errorf(pos, "%s: %q is no quantity", where, v)
+		e := w.errorf(pos, "%s: %q is not a quantity", where, v)
 		if e.Hint = "such as 500m, 2 or 64Mi"; meant != "" {
 			e.Hint = "write " + meant
 		}
@@ -193,7 +193,7 @@ func (w walker) format(v string, pos source.Pos, p *fieldSchema, where string) {
 	switch p.Format {
 	case "date-time":
 		if _, err := time.Parse(time.RFC3339, v); err != nil {
-			w.errorf(pos, "%s: %q is no time", where, v).Hint = "such as 2006-01-02T15:04:05Z"
+			w.errorf(pos, "%s: %q is not a time", where, v).Hint = "such as 2006-01-02T15:04:05Z"
 		}
 	case "byte":
 		if _, err := base64.StdEncoding.DecodeString(v); err != nil {

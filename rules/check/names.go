@@ -27,7 +27,7 @@ func (r *rule) known(apiVersion, kind source.String, where string) *schema.Kind 
 	}
 	r.noted[gvk] = true
 	if k != nil || !r.mistaken(gvk, apiVersion, kind, where) {
-		r.say(&r.found.Notes, r.complaint(kind.Pos, "%skind: there is no schema of %s %s: what has to do with it is not checked",
+		r.say(&r.found.Notes, r.complaint(kind.Pos, "%skind: there is no schema of %s %s, so its fields are not checked",
 			where, apiVersion.Value, kind.Value))
 	}
 	return nil
@@ -97,7 +97,7 @@ func (r *rule) allowed() {
 		versions := r.set.Versions(runtimeschema.GroupKind{Group: gk.Group, Kind: gk.Kind})
 		if len(versions) > 0 && versions[0].Namespaced {
 			r.errorf(gk.Pos, "allow.clusterScoped[%d]: %s is namespaced", i, gk.Kind).Hint =
-				"remove it; where objects may be is said by allow.namespaces"
+				"remove it; allow.namespaces lists the namespaces of children"
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (r *rule) allowed() {
 func (r *rule) account() {
 	a := r.src.Account
 	if a.Name != "" && a.Namespace == "" && r.kind != nil && !r.kind.Namespaced {
-		r.errorf(a.Pos, "serviceAccountName: %q is in the namespace of the primary, and %s is cluster-scoped", a.Name, r.kind.GVK.Kind).Hint =
+		r.errorf(a.Pos, "serviceAccountName: %q needs the namespace of the primary, and %s is cluster-scoped", a.Name, r.kind.GVK.Kind).Hint =
 			"write it with its namespace, like team-a/" + a.Name
 	}
 }
@@ -127,7 +127,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	case namespace != nil:
 		r.errorf(namespace.Pos, "metadata.namespace: %s is cluster-scoped, its objects have no namespace", gk.Kind).Hint = "remove it"
 	case !allowed:
-		r.errorf(fieldNode(ch.Template, "kind").Pos, "kind: %s is cluster-scoped, and allow.clusterScoped does not name it", gk.Kind).Hint =
+		r.errorf(fieldNode(ch.Template, "kind").Pos, "kind: %s is cluster-scoped, and allow.clusterScoped does not include it", gk.Kind).Hint =
 			fmt.Sprintf(`add {group: %q, kind: %s}`, gk.Group, gk.Kind)
 	}
 }

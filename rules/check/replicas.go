@@ -30,8 +30,8 @@ func (r *rule) replicas(ch *syntax.Child) {
 	}
 	src := n.Parts[0].Expr
 	if t := r.typed[src]; t != nil && t.ast != nil && r.mayBeAbsent(t, t.ast.Expr(), 0) {
-		r.warnf(src.Pos, "template.spec.replicas may be absent: when it goes, the API server sets it to 1").Hint =
-			"to leave it to an autoscaler, name it in ignoreFields with a when"
+		r.warnf(src.Pos, "template.spec.replicas may be absent: the API server then sets it to 1").Hint =
+			"to leave it to an autoscaler, add it to ignoreFields with a when"
 	}
 }
 

@@ -70,7 +70,7 @@ func (r *rule) forgotten(n *source.Node, where string) {
 	}
 	if meant := source.Forgotten(literalOf(n).Value, r.objects()...); meant != "" {
 		r.said[finding{n.Pos, ""}] = true // Data of let is looked at wherever it is used.
-		r.warnf(n.Pos, "%s: %q is text as it stands, no expression", where, literalOf(n).Value).Hint = "write " + meant
+		r.warnf(n.Pos, "%s: %q is literal text, not an expression", where, literalOf(n).Value).Hint = "write " + meant
 	}
 }
 

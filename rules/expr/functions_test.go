@@ -13,7 +13,7 @@ func TestFunctions(t *testing.T) {
 		`json.unmarshal('{"a": [1, 2.5, "x", null]}')`:  `{"a":[1,2.5,"x",null]}`,
 		`json.unmarshal('{"a": {"b": 3}}').a.b + 1`:     `4`,
 		`json.unmarshal("{")`:                           `error rules.yaml:1:15 json.unmarshal(): the text is not JSON`,
-		`json.marshal(b"x")`:                            `error rules.yaml:1:13 json.marshal(): a value of type bytes cannot stand in an object`,
+		`json.marshal(b"x")`:                            `error rules.yaml:1:13 json.marshal(): a value of type bytes cannot be stored in an object`,
 		`yaml.marshal({"b": ["x"], "a": {"c": true}})`:  `"a:\n  c: true\nb:\n- x\n"`,
 		`hash.sha256("x").size()`:                       `64`,
 		`hash.sha256("")`:                               `"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`,

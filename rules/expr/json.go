@@ -61,7 +61,7 @@ func (a *Appender) value(dst []byte, v ref.Val, nesting int) ([]byte, error) {
 		return strconv.AppendInt(dst, int64(v), 10), nil
 	case types.Uint:
 		if v > math.MaxInt64 {
-			return dst, failure("a number this large cannot stand in an object")
+			return dst, failure("a number this large cannot be stored in an object")
 		}
 		return strconv.AppendUint(dst, uint64(v), 10), nil
 	case types.Double:
@@ -74,13 +74,13 @@ func (a *Appender) value(dst []byte, v ref.Val, nesting int) ([]byte, error) {
 		if v.HasValue() {
 			return a.value(dst, v.GetValue(), nesting)
 		}
-		return dst, failure("an absent value cannot stand here")
+		return dst, failure("an absent value is not allowed here")
 	case traits.Mapper:
 		return a.mapper(dst, v, nesting+1)
 	case traits.Lister:
 		return a.lister(dst, v, nesting+1)
 	}
-	return dst, failure("a value of type " + v.Type().TypeName() + " cannot stand in an object")
+	return dst, failure("a value of type " + v.Type().TypeName() + " cannot be stored in an object")
 }
 
 func (a *Appender) lister(dst []byte, v traits.Lister, nesting int) ([]byte, error) {
@@ -235,7 +235,7 @@ func Close(dst []byte, end byte) []byte {
 
 func appendFloat(dst []byte, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return dst, failure("a number that is infinite or none cannot stand in an object")
+		return dst, failure("an infinite number or NaN cannot be stored in an object")
 	}
 	// As encoding/json does: whole numbers without a point.
 	format := byte('f')

@@ -21,7 +21,7 @@ const (
 const perValue = 32
 
 func tooMuchWork(name string) ref.Val {
-	return failf("%s has too much to look at: the expressions of a rule may look at %d values, give it less", name, MaxWork)
+	return failf("%s has too much to process: the expressions of a rule may process %d values, reduce its input", name, MaxWork)
 }
 
 func sortWork(a operands) int { return 20 * sizeOf(a[0]) }

@@ -33,7 +33,7 @@ func claimReady(o status) (Readiness, string) {
 func budgetReady(o status) (Readiness, string) {
 	want, ok := o.number(o.status, "desiredHealthy")
 	if !ok {
-		return Progressing, "its controller has not seen it yet"
+		return Progressing, "its controller has not observed it yet"
 	}
 	if n := o.count("currentHealthy"); n < want {
 		return of(n, want, "healthy")

@@ -24,7 +24,7 @@ func Judge(gk schema.GroupKind, object map[string]any) (Readiness, string) {
 	o := statusOf(object)
 	if seen, ok := o.number(o.status, "observedGeneration"); ok {
 		if generation, ok := o.number(o.metadata, "generation"); ok && seen != generation {
-			return Progressing, "its controller has not seen the last change yet"
+			return Progressing, "its controller has not observed the last change yet"
 		}
 	}
 	if state, message := o.condition("Stalled"); state == "True" {

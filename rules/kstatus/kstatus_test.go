@@ -44,7 +44,7 @@ func TestReadiness(t *testing.T) {
 		{"nothing to wait for", "", "ConfigMap", nil, nil, Ready, ""},
 		{"a custom resource without status", "example.com", "X", nil, nil, Ready, ""},
 		{"seen by its controller", "example.com", "X", nil, object{"observedGeneration": int64(2)}, Ready, ""},
-		{"not seen yet", "example.com", "X", nil, object{"observedGeneration": int64(1)}, Progressing, "its controller has not seen the last change yet"},
+		{"not seen yet", "example.com", "X", nil, object{"observedGeneration": int64(1)}, Progressing, "its controller has not observed the last change yet"},
 		{"stalled", "example.com", "X", nil, object{"conditions": list{cond("Stalled", "True")}}, Stalled, "Stalled says True"},
 		{"reconciling", "example.com", "X", nil, object{"conditions": list{cond("Reconciling", "True"), cond("Ready", "True")}}, Progressing, "Reconciling says True"},
 		{"ready", "example.com", "X", nil, object{"conditions": list{cond("Ready", "True"), cond("Available", "False")}}, Ready, ""},
@@ -54,7 +54,7 @@ func TestReadiness(t *testing.T) {
 		{"a new deployment", "apps", "Deployment", nil, nil, Progressing, "0 of 1 updated"},
 		{"none wanted", "apps", "Deployment", object{"replicas": int64(0)}, nil, Ready, ""},
 		{"some available", "apps", "Deployment", three, with(done, "availableReplicas", int64(1)), Progressing, "1 of 3 available"},
-		{"old ones", "apps", "Deployment", three, with(done, "replicas", int64(4)), Progressing, "1 old ones still there"},
+		{"old ones", "apps", "Deployment", three, with(done, "replicas", int64(4)), Progressing, "1 old replicas still exist"},
 		{"all available", "apps", "Deployment", three, done, Ready, ""},
 		{"not available", "apps", "Deployment", three, with(done, "conditions", list{cond("Available", "False")}), Progressing, "Available says False"},
 		{"deadline", "apps", "Deployment", three, object{"conditions": list{object{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}}},
@@ -64,7 +64,7 @@ func TestReadiness(t *testing.T) {
 		{"replica set", "apps", "ReplicaSet", three, done, Ready, ""},
 		{"replica set labelling", "apps", "ReplicaSet", three, with(done, "fullyLabeledReplicas", int64(2)), Progressing, "2 of 3 labelled"},
 		{"replica set failing", "apps", "ReplicaSet", three, object{"conditions": list{cond("ReplicaFailure", "True")}}, Progressing, "ReplicaFailure says True"},
-		{"replica set shrinking", "apps", "ReplicaSet", three, with(done, "replicas", int64(5)), Progressing, "2 too many still there"},
+		{"replica set shrinking", "apps", "ReplicaSet", three, with(done, "replicas", int64(5)), Progressing, "2 surplus replicas still exist"},
 
 		{"stateful set", "apps", "StatefulSet", three, with(done, "currentRevision", "a", "updateRevision", "a"), Ready, ""},
 		{"stateful set updating", "apps", "StatefulSet", three, with(done, "updatedReplicas", int64(1), "currentRevision", "a", "updateRevision", "b"), Progressing, "1 of 3 updated"},
@@ -75,7 +75,7 @@ func TestReadiness(t *testing.T) {
 		{"stateful set by hand", "apps", "StatefulSet", with(three, "updateStrategy", object{"type": "OnDelete"}), nil, Ready, ""},
 
 		{"daemon set", "apps", "DaemonSet", nil, daemons, Ready, ""},
-		{"a new daemon set", "apps", "DaemonSet", nil, nil, Progressing, "its controller has not seen it yet"},
+		{"a new daemon set", "apps", "DaemonSet", nil, nil, Progressing, "its controller has not observed it yet"},
 		{"daemon set starting", "apps", "DaemonSet", nil, with(daemons, "numberAvailable", int64(1)), Progressing, "1 of 2 available"},
 
 		{"a new job", "batch", "Job", nil, nil, Progressing, "not started"},
@@ -96,7 +96,7 @@ func TestReadiness(t *testing.T) {
 		{"a pod that runs", "", "Pod", nil, object{"phase": "Running", "conditions": list{cond("Ready", "False")}}, Progressing, "Ready says False"},
 		{"a pod that is ready", "", "Pod", nil, object{"phase": "Running", "conditions": list{cond("Ready", "True")}}, Ready, ""},
 		{"a pod that crashes", "", "Pod", nil, object{"phase": "Running", "containerStatuses": list{object{"state": object{"waiting": object{"reason": "CrashLoopBackOff"}}}}},
-			Stalled, "a container crashes again and again"},
+			Stalled, "a container keeps crashing"},
 		{"a pod that is done", "", "Pod", nil, object{"phase": "Succeeded"}, Ready, ""},
 		{"a pod that failed", "", "Pod", nil, object{"phase": "Failed"}, Stalled, "it failed"},
 

@@ -14,7 +14,7 @@ func podReady(o status) (Readiness, string) {
 	case "Running":
 		if state, message := o.condition("Ready"); state != "True" {
 			if o.crashLoops() {
-				return Stalled, "a container crashes again and again"
+				return Stalled, "a container keeps crashing"
 			}
 			return Progressing, message
 		}

@@ -33,7 +33,7 @@ func deploymentReady(o status) (Readiness, string) {
 	case updated < want:
 		return o.because(of(updated, want, "updated"))
 	case have > want:
-		return Progressing, fmt.Sprintf("%d old ones still there", have-want)
+		return Progressing, fmt.Sprintf("%d old replicas still exist", have-want)
 	case available < want:
 		return o.because(of(available, want, "available"))
 	}
@@ -66,7 +66,7 @@ func replicaSetReady(o status) (Readiness, string) {
 		}
 	}
 	if have > want {
-		return Progressing, fmt.Sprintf("%d too many still there", have-want)
+		return Progressing, fmt.Sprintf("%d surplus replicas still exist", have-want)
 	}
 	return Ready, ""
 }
@@ -83,7 +83,7 @@ func statefulSetReady(o status) (Readiness, string) {
 	case o.count("readyReplicas") < want:
 		return of(o.count("readyReplicas"), want, "ready")
 	case have > want:
-		return Progressing, fmt.Sprintf("%d too many still there", have-want)
+		return Progressing, fmt.Sprintf("%d surplus replicas still exist", have-want)
 	}
 	rolling, _ := strategy["rollingUpdate"].(map[string]any)
 	if partition, ok := o.number(rolling, "partition"); ok && partition > 0 {
@@ -101,7 +101,7 @@ func statefulSetReady(o status) (Readiness, string) {
 func daemonSetReady(o status) (Readiness, string) {
 	want, ok := o.number(o.status, "desiredNumberScheduled")
 	if _, seen := o.number(o.status, "observedGeneration"); !ok || !seen {
-		return Progressing, "its controller has not seen it yet"
+		return Progressing, "its controller has not observed it yet"
 	}
 	strategy, _ := o.specMap["updateStrategy"].(map[string]any)
 	for _, field := range [...]struct{ name, word string }{

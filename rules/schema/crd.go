@@ -30,7 +30,7 @@ type crd struct {
 func readCRD(object map[string]any) (*crd, error) {
 	u := &unstructured.Unstructured{Object: object}
 	if u.GetAPIVersion() != "apiextensions.k8s.io/v1" || u.GetKind() != "CustomResourceDefinition" {
-		return nil, fmt.Errorf("%s %s is no CustomResourceDefinition of apiextensions.k8s.io/v1", u.GetAPIVersion(), u.GetKind())
+		return nil, fmt.Errorf("%s %s is not a CustomResourceDefinition of apiextensions.k8s.io/v1", u.GetAPIVersion(), u.GetKind())
 	}
 	text, err := json.Marshal(object)
 	if err != nil {

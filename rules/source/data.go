@@ -98,7 +98,7 @@ func (v Value) number() *Node {
 	case err == nil && digits.MatchString(v.node.Value):
 		v.Errorf("%s does not fit into 64 bits", v.node.Value).Hint = "if it is text, quote it"
 	case err != nil || math.IsInf(f, 0) || math.IsNaN(f):
-		v.Errorf("%s has no place in Kubernetes' JSON", v.node.Value).Hint = "if it is text, quote it"
+		v.Errorf("%s is not valid in JSON", v.node.Value).Hint = "if it is text, quote it"
 	default:
 		d.Kind, d.Value = Float, f
 		return d

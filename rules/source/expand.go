@@ -78,7 +78,7 @@ func (x *expander) expand(n *yaml.Node) int {
 func (x *expander) follow(alias *yaml.Node) *yaml.Node {
 	target := alias.Alias
 	if x.active[target] {
-		x.complain(alias, fmt.Sprintf("alias *%s stands inside what it names", alias.Value), "")
+		x.complain(alias, fmt.Sprintf("alias *%s refers to itself", alias.Value), "")
 		return alias
 	}
 	// Sizes count what is inside in full, so the sum bounds the work of
@@ -89,7 +89,7 @@ func (x *expander) follow(alias *yaml.Node) *yaml.Node {
 	case before > maxAliased:
 		*alias = yaml.Node{} // Complained about already.
 	case x.aliased > maxAliased:
-		x.complain(alias, fmt.Sprintf("aliases stand for more than %d values", maxAliased), "")
+		x.complain(alias, fmt.Sprintf("aliases expand to more than %d values", maxAliased), "")
 	default:
 		return target
 	}

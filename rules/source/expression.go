@@ -20,7 +20,7 @@ func (v Value) Expr() *Expr {
 		return nil
 	}
 	if n.Tag == "!!int" && !celInt.MatchString(n.Value) {
-		v.Errorf("%s is no number in CEL", n.Value).Hint = "write it in decimal"
+		v.Errorf("%s is not a number in CEL", n.Value).Hint = "write it in decimal"
 		return nil
 	}
 	sc := v.text.scalar(n)
@@ -59,7 +59,7 @@ func (v Value) bounded(e *Expr) bool {
 	case e.Text == "":
 		v.ErrorAt(e.Pos, "expression is empty")
 	case len(e.Text) > maxExpression:
-		v.ErrorAt(e.Pos, "expression has %d bytes, the most is %d", len(e.Text), maxExpression).Hint = "split it with let"
+		v.ErrorAt(e.Pos, "expression has %d bytes, at most %d are allowed", len(e.Text), maxExpression).Hint = "split it with let"
 	default:
 		return true
 	}
@@ -75,13 +75,13 @@ func (v Value) wrapped(sc *scalar, e *Expr) bool {
 			i = after
 			continue
 		}
-		hint := "drop the ${ }"
+		hint := "remove the ${ }"
 		if end, _ := closing(r, i+2); strings.HasPrefix(e.Text, "${") && end >= 0 && strings.TrimSpace(string(r[end+1:])) == "" {
 			if inner := sc.expr(i+2, end).Text; len(inner) <= 60 && !strings.Contains(inner, "\n") {
 				hint = "write " + inner
 			}
 		}
-		v.ErrorAt(sc.at(i), "is an expression already, without ${...}").Hint = hint
+		v.ErrorAt(sc.at(i), "is already an expression, without ${...}").Hint = hint
 		return true
 	}
 	return false
@@ -185,7 +185,7 @@ func (v Value) unclosed(sc *scalar, start, hidden int) {
 	case hidden < 0:
 		v.ErrorAt(sc.at(start), "${ is never closed").Hint = hint
 	case sc.runes[hidden] == '/':
-		v.ErrorAt(sc.at(hidden), "${ is never closed: the comment reaches over its }").Hint = "remove the comment"
+		v.ErrorAt(sc.at(hidden), "${ is never closed: the comment extends over its }").Hint = "remove the comment"
 	default:
 		e := v.ErrorAt(sc.at(hidden), "a string inside ${...} is never closed")
 		e.Hint = "close its quote"

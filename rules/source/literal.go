@@ -35,7 +35,7 @@ func (v Value) Literal() (String, bool) {
 	case !v.IsText():
 		v.Errorf("expected a string, got %s", v.Describe()).Hint = "write " + Quoted(v.node.Value)
 	case strings.Contains(v.node.Value, "${"):
-		v.Errorf("must be a literal, ${...} is not possible here")
+		v.Errorf("must be a literal, ${...} is not allowed here")
 	case v.node.Value == "":
 		v.Errorf("is empty")
 	default:

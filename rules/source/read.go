@@ -13,7 +13,7 @@ func (sh *Shape) ReadFile(file File) (*Node, error) {
 	}
 	if len(docs) == 0 {
 		if len(r.errs) == 0 {
-			r.Add(NewError(Pos{file.Name, 1, 1}, "", "file holds nothing", ""))
+			r.Add(NewError(Pos{file.Name, 1, 1}, "", "file is empty", ""))
 		}
 		return nil, r.Err(file)
 	}

@@ -79,7 +79,7 @@ func TestShapeRefuses(t *testing.T) {
 		{"many: {Pod: -1}", "x.yaml:1:13: many.Pod: must be at least 0, got -1"},
 		{"items: []\nitems: []", "x.yaml:2:1: duplicate key \"items\", first at x.yaml:1:1"},
 		{"items: []\n---\nitems: []", "x.yaml:3:1: a second document (write it into a file of its own)"},
-		{"# nothing", "x.yaml:1:1: file holds nothing"},
+		{"# nothing", "x.yaml:1:1: file is empty"},
 		{"object: !a {}", "x.yaml:1:9: YAML reads \"!a\" as a tag, and tags have no meaning here (write '!a {}')"},
 		{"\tobject: a", "x.yaml:1:1: not valid YAML: found character that cannot start any token (indent with spaces, YAML forbids tabs)"},
 	} {

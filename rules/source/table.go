@@ -190,7 +190,7 @@ func (v Value) PeekEntries() []Entry {
 func (v Value) badKey(key *yaml.Node, p Pos) {
 	e := v.ErrorAt(p, "%s cannot be a key", describe(key))
 	if line := []rune(v.text.line(p.Line)); key.Kind == yaml.MappingNode && p.Column > 1 && line[p.Column-2] == '{' {
-		e.Hint = "there are no {{ }} templates here: a value is written ${...}"
+		e.Hint = "{{ }} is not supported: write ${...} for a value"
 	}
 }
 

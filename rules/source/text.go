@@ -81,7 +81,7 @@ func (t *text) check() *Error {
 	switch {
 	case len(t.data) > maxFile:
 		return NewError(Pos{t.name, 1, 1}, "",
-			fmt.Sprintf("file has %d bytes, one may have %d", len(t.data), maxFile), "split it")
+			fmt.Sprintf("file has %d bytes, at most %d are allowed", len(t.data), maxFile), "split it")
 	case strings.HasPrefix(t.data, "\xff\xfe"), strings.HasPrefix(t.data, "\xfe\xff"):
 		return NewError(Pos{t.name, 1, 1}, "", "file is UTF-16", "save it as UTF-8")
 	}

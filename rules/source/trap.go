@@ -26,7 +26,7 @@ func (t *text) trap(p Pos, problem string) trap {
 	case strings.HasPrefix(line, "%"):
 		return trap{"remove this line", 1}
 	case strings.HasPrefix(value, "{{"):
-		return trap{"there are no {{ }} templates here: a value is written ${...}", column}
+		return trap{"{{ }} is not supported: write ${...} for a value", column}
 	case first == '!':
 		return trap{"YAML reads ! as a tag: " + quoteIt(value), column}
 	case first == '*':

@@ -43,16 +43,16 @@ type follower struct {
 
 // mayFollow reports whether the entry can come after the one with an id.
 func (f *follower) mayFollow(id source.String, v source.Value) bool {
-	what, elsewhere := "child", "it is made when the resource is deleted: no child can wait for it"
+	what, elsewhere := "child", "it is created when the resource is deleted, so no child can wait for it"
 	if f.shape == &finalizeShape {
-		what, elsewhere = "entry of finalize", "it is a child: after names others of finalize here"
+		what, elsewhere = "entry of finalize", "it is a child: here, after lists ids of other entries of finalize"
 	}
 	switch {
 	case id.Value == f.own:
 		v.Errorf("%q cannot come after itself", id.Value)
 	case slices.Contains(f.ids, id.Value):
 		if f.named[id.Value] {
-			v.Errorf("%q is named twice", id.Value)
+			v.Errorf("%q is listed twice", id.Value)
 			return false
 		}
 		f.named[id.Value] = true

@@ -45,7 +45,7 @@ func readAllow(v source.Value) Allow {
 		}
 		name := GroupKind{Group: gk.Group, Kind: gk.Kind}
 		if first[name] {
-			item.Errorf("%s is named twice", gk.Kind)
+			item.Errorf("%s is listed twice", gk.Kind)
 			continue
 		}
 		first[name] = true

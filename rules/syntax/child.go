@@ -57,7 +57,7 @@ var (
 			"metadata":   inTemplate,
 			"spec":       inTemplate,
 			"index":      inForEach,
-			"name":       {Hint: "write id; the object's name is template.metadata.name, that of an iterator stands in forEach", Means: "id"},
+			"name":       {Hint: "write id; the object's name is template.metadata.name, the name of an iterator belongs into forEach", Means: "id"},
 		},
 	}
 	finalizeShape = source.Shape{
@@ -82,9 +82,9 @@ var (
 			"ignoreFields":   onlyChildren,
 		},
 	}
-	inTemplate   = source.WrongKey{Hint: "the object stands under template", Means: "template"}
+	inTemplate   = source.WrongKey{Hint: "put the object under template", Means: "template"}
 	inForEach    = source.WrongKey{Hint: "write forEach: [{name: item, in: self.spec.items}]", Means: "forEach"}
-	onlyChildren = source.WrongKey{Hint: "only children have it: an object of finalize is created once, then left alone"}
+	onlyChildren = source.WrongKey{Hint: "only children have it: an object of finalize is created once and not changed"}
 )
 
 // What may be done about an object that somebody else has made, about one that
@@ -174,11 +174,11 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	}
 	c.IgnoreFields = readIgnoreFields(t.Key("ignoreFields"), template, c.Template)
 	if p, _ := t.Written("ignoreFields"); c.OnChange.Value == keep && len(c.IgnoreFields) > 0 {
-		v.ErrorAt(p, "ignoreFields has no use beside onChange: keep, which leaves every field alone").Hint = "remove it"
+		v.ErrorAt(p, "ignoreFields has no effect together with onChange: keep, which ignores every field").Hint = "remove it"
 	}
 	for _, p := range c.IgnoreFields {
 		if c.OnChange.Value == replace && p.When != nil {
-			v.ErrorAt(p.Pos, "%s: a condition cannot stand beside onChange: replace: each time it changes, the object would be deleted and created anew",
+			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: replace: each time it changes, the object would be deleted and created anew",
 				p.Entry).Hint = "ignore the field without a condition, or write onChange: apply"
 		}
 	}
@@ -204,6 +204,6 @@ func checkPod(v, template source.Value) {
 		return
 	}
 	if kind := template.Peek("kind"); kind.Scalar() == "Pod" {
-		v.ErrorAt(kind.Pos(), "a Pod cannot be changed in place: say what is to happen").Hint = "write onChange: replace, or keep"
+		v.ErrorAt(kind.Pos(), "a Pod cannot be changed in place: say what to do").Hint = "write onChange: replace, or keep"
 	}
 }

@@ -51,12 +51,12 @@ func distinctPaths(v source.Value, paths []*FieldPath) []*FieldPath {
 	}
 	return slices.DeleteFunc(paths, func(p *FieldPath) bool {
 		if first[source.PathOf(p.Keys)] != p {
-			v.ErrorAt(p.Pos, "%s is named twice", p.Text)
+			v.ErrorAt(p.Pos, "%s is listed twice", p.Text)
 			return true
 		}
 		for i := 1; i < len(p.Keys); i++ {
 			if whole := source.PathOf(p.Keys[:i]); first[whole] != nil {
-				v.ErrorAt(p.Pos, "%s is ignored already, with all of %s", p.Text, whole)
+				v.ErrorAt(p.Pos, "%s is already ignored, as part of %s", p.Text, whole)
 				return true
 			}
 		}
@@ -90,7 +90,7 @@ func readPath(v, template source.Value) *FieldPath {
 		v.Errorf("%s: %s", text.Value, noItems).Hint = "ignore the list as a whole"
 		return nil
 	case len(keys) > source.MaxDepth:
-		v.Errorf("leads more than %d levels deep", source.MaxDepth)
+		v.Errorf("is more than %d levels deep", source.MaxDepth)
 		return nil
 	case wrong != "":
 		v.Errorf("%q is not the path of a field", text.Value).Hint = wrong
@@ -171,13 +171,13 @@ func isIgnorable(v source.Value, p *FieldPath) bool {
 	why, hint := "", ""
 	switch field := source.PathOf(p.Keys[:min(len(p.Keys), 2)]); {
 	case p.Keys[0] == "apiVersion", p.Keys[0] == "kind":
-		why = "it says what the object is"
+		why = "it identifies the object"
 	case p.Keys[0] == "status":
 		why = "a template does not set it"
 	case field == "metadata":
-		why = "the object is found by its name"
+		why = "its name identifies the object"
 	case field == "metadata.name", field == "metadata.namespace", field == "metadata.generateName":
-		why = "the object is found by it"
+		why = "it identifies the object"
 	case len(p.Keys) == 2 && (field == "metadata.labels" || field == "metadata.annotations"):
 		why, hint = "reconcel's own are among them", "name each one, like "+field+`["example.com/x"]`
 	default:

@@ -117,7 +117,7 @@ func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, n
 		return name, false
 	}
 	if at, taken := own[name.Value]; taken {
-		v.Errorf("%q is taken, at %s", name.Value, at)
+		v.Errorf("%q is already used, at %s", name.Value, at)
 		return name, false
 	}
 	own[name.Value] = name.Pos
@@ -130,7 +130,7 @@ func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, n
 func (names *names) settle() {
 	for _, n := range names.iterators {
 		if at, taken := names.taken[n.name.Value]; taken {
-			n.value.Errorf("%q is taken, at %s", n.name.Value, at)
+			n.value.Errorf("%q is already used, at %s", n.name.Value, at)
 			n.iterator.Unfit = true
 			names.lost = append(names.lost, n.iterator.Name.Value, n.iterator.Index.Value)
 		}
@@ -165,8 +165,8 @@ func checkCollection(v source.Value, c *Child, t source.Table) {
 	_, forEach := t.Written("forEach")
 	p, replicas := t.Written("replicas")
 	if forEach && replicas {
-		v.ErrorAt(p, "replicas cannot stand beside forEach").Hint =
-			"forEach makes a child for each element, replicas as many as a number says: choose one"
+		v.ErrorAt(p, "replicas cannot be used together with forEach").Hint =
+			"forEach creates an object for each element, replicas a number of objects: choose one"
 		c.Replicas = nil
 	}
 	p, unavailable := t.Written("maxUnavailable")
@@ -182,7 +182,7 @@ func checkCollection(v source.Value, c *Child, t source.Table) {
 	}
 	if len(needs) > 0 {
 		v.ErrorAt(p, "maxUnavailable needs %s", strings.Join(needs, ", and ")).Hint =
-			"it says how many of several objects may be replaced at a time"
+			"it limits how many objects are replaced at a time"
 		c.MaxUnavailable = nil
 	}
 }

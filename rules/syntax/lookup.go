@@ -31,7 +31,7 @@ var lookupShape = source.Shape{
 		"matchExpressions": {Hint: "write selector: {matchExpressions: ...}", Means: "selector"},
 		"labelSelector":    {Hint: "write selector", Means: "selector"},
 		"labels":           {Hint: "write selector: {matchLabels: ...}", Means: "selector"},
-		"when":             {Hint: "a lookup is always made: put the condition where it is read"},
+		"when":             {Hint: "a lookup is unconditional: put the condition where it is read"},
 	},
 }
 
@@ -83,9 +83,9 @@ func checkNameOrSelector(v source.Value, t source.Table, l *Lookup) {
 	case !name && !selector:
 		v.Errorf("missing name or selector").Hint = "name looks up one object, selector a list: {} is all of them"
 	case name && selector:
-		v.ErrorAt(p, "selector cannot stand beside name").Hint = "name looks up one object, selector a list: choose one"
+		v.ErrorAt(p, "selector cannot be used together with name").Hint = "name looks up one object, selector a list: choose one"
 	case name && l.Namespace != nil && l.Namespace.Kind == source.Text && l.Namespace.Value == "":
-		t.Key("namespace").Errorf("\"\" means all namespaces, but name is that of one object").Hint =
+		t.Key("namespace").Errorf("\"\" means all namespaces, but name selects one object").Hint =
 			"name its namespace, or write a selector instead of name"
 	}
 }

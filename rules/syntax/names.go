@@ -33,7 +33,7 @@ func (names *names) reserve(name source.String, v source.Value) bool {
 		return false
 	}
 	if at, taken := names.taken[name.Value]; taken {
-		v.ErrorAt(name.Pos, "%q is taken, at %s", name.Value, at)
+		v.ErrorAt(name.Pos, "%q is already used, at %s", name.Value, at)
 		return false
 	}
 	names.taken[name.Value] = name.Pos
@@ -75,7 +75,7 @@ var reserved = func() map[string]string {
 			"package namespace return var void while",
 		"the name of a CEL type": "int uint double bool string bytes list map type dyn null_type timestamp duration " +
 			"optional_type google",
-		"a name of reconcel's own": "self child each",
+		"a name reserved for reconcel": "self child each",
 	} {
 		for word := range strings.FieldsSeq(list) {
 			words[word] = why
@@ -98,7 +98,7 @@ func invalidName(name string) string {
 	}
 	for _, r := range name {
 		if !source.IsIdent(r) {
-			return "may hold only a-z, A-Z, 0-9 and _"
+			return "may contain only a-z, A-Z, 0-9 and _"
 		}
 	}
 	return ""

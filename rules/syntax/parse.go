@@ -45,7 +45,7 @@ func Parse(files []source.File) (*File, error) {
 			p.readDocument(doc)
 		}
 		if len(docs) == 0 && p.Count() == before {
-			p.Add(source.NewError(source.Pos{File: file.Name, Line: 1, Column: 1}, "", "file holds no rules",
+			p.Add(source.NewError(source.Pos{File: file.Name, Line: 1, Column: 1}, "", "file has no rules",
 				fmt.Sprintf("write a document with apiVersion: %s, kind: %s and rules:", APIVersion, Kind)))
 		}
 	}
@@ -72,7 +72,7 @@ func (p *parser) readDocument(v source.Value) {
 	if !rules.Missing() && rules.IsNull() {
 		// It may be the beginning of a file, or what is left of a template. An empty
 		// list has consequences: some rules delete all their objects when they go.
-		rules.Errorf("is empty").Hint = "write rules: [] if there are to be none"
+		rules.Errorf("is empty").Hint = "write rules: [] for no rules"
 	}
 	for _, item := range rules.Items() {
 		if len(p.file.Rules) == maxRules {

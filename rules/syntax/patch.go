@@ -46,7 +46,7 @@ func readPatch(v source.Value) *source.Node {
 func isPatchable(v source.Value, key source.String) bool {
 	switch key.Value {
 	case "apiVersion", "kind":
-		v.ErrorAt(key.Pos, "%s cannot be patched: it says what the object is", key.Value).Hint = "remove it"
+		v.ErrorAt(key.Pos, "%s cannot be patched: it identifies the object", key.Value).Hint = "remove it"
 	case "status":
 		v.ErrorAt(key.Pos, "status cannot be patched").Hint = "use status: of the rule"
 	case "labels", "annotations":

@@ -109,7 +109,7 @@ func (p *parser) readName(rule, v source.Value) source.String {
 		return name
 	}
 	if at, taken := p.names[name.Value]; taken {
-		rule.ErrorAt(name.Pos, "name is taken by the rule at %s", at)
+		rule.ErrorAt(name.Pos, "name is already used by the rule at %s", at)
 		return name
 	}
 	p.names[name.Value] = name.Pos

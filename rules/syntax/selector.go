@@ -70,8 +70,8 @@ func readLiteralSelector(v source.Value) *source.Node {
 // checkLiteral records an error for every ${...} in data.
 func checkLiteral(v source.Value) {
 	const (
-		message = "must be a literal, ${...} is not possible here"
-		hint    = "it goes to the API server before there is an object: what depends on the object belongs into for.when"
+		message = "must be a literal, ${...} is not allowed here"
+		hint    = "the API server evaluates it: put a condition on the object into for.when"
 	)
 	for _, e := range v.PeekEntries() {
 		if strings.Contains(e.Key.Value, "${") {

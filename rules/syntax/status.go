@@ -32,7 +32,7 @@ func readStatus(v source.Value) *source.Node {
 var conditionShape = source.Shape{
 	Doc: "A condition of the primary.",
 	Keys: []source.Key{
-		{Name: "type", Required: true, Value: conditionName, Doc: "Its name, like `Available`. `Ready`, `Reconciling` and `Stalled` are reconcel's own."},
+		{Name: "type", Required: true, Value: conditionName, Doc: "Its name, like `Available`. `Ready`, `Reconciling` and `Stalled` are reserved for reconcel."},
 		{Name: "when", Required: true, Value: boolExpr, Doc: "Whether it is `True` or `False`. While that is not known, it is `Unknown`."},
 		{Name: "reason", Value: reasonData, Doc: "One word for programs, like `Enough`, or data. By default the type, or `Not` and the type."},
 		{Name: "message", Value: textData, Doc: "A sentence for people, with `${...}` for values. Empty by default."},
@@ -70,11 +70,11 @@ func readConditionType(condition, v source.Value, types map[string]source.Pos) s
 	}
 	switch at, taken := types[s.Value]; {
 	case slices.Contains(ownConditions, s.Value):
-		condition.ErrorAt(s.Pos, "type %s is reconcel's own", s.Value).Hint = "choose another name"
+		condition.ErrorAt(s.Pos, "type %s is reserved for reconcel", s.Value).Hint = "choose another name"
 	case len(validation.IsQualifiedName(s.Value)) > 0:
 		condition.ErrorAt(s.Pos, "type must be letters, digits, -, _ and ., with a letter or digit at both ends")
 	case taken:
-		condition.ErrorAt(s.Pos, "type is taken, at %s", at)
+		condition.ErrorAt(s.Pos, "type is already used, at %s", at)
 	default:
 		types[s.Value] = s.Pos
 		return s

@@ -173,7 +173,7 @@ func TestAtBehindTheEnd(t *testing.T) {
 
 func TestRefusesTooLargeFiles(t *testing.T) {
 	_, err := Parse([]source.File{{Name: "rules.yaml", Data: []byte(head + strings.Repeat("# x\n", (1<<20)/4))}})
-	want := "rules.yaml:1:1: file has 1048676 bytes, one may have 1048576 (split it)"
+	want := "rules.yaml:1:1: file has 1048676 bytes, at most 1048576 are allowed (split it)"
 	if err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}

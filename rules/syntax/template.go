@@ -90,10 +90,10 @@ func readTemplate(v source.Value, nm naming) *source.Node {
 	}
 	for _, e := range v.PeekEntries() {
 		if e.Key.Value == "status" {
-			v.ErrorAt(e.Key.Pos, "status is a controller's to write, not a template's").Hint = "remove it"
+			v.ErrorAt(e.Key.Pos, "a template cannot set status").Hint = "remove it"
 		}
 		if slices.Contains(besideTemplate, e.Key.Value) {
-			v.ErrorAt(e.Key.Pos, "%s stands beside template, not in it", e.Key.Value).Hint = "indent it like template"
+			v.ErrorAt(e.Key.Pos, "%s belongs beside template, not inside it", e.Key.Value).Hint = "indent it like template"
 		}
 	}
 	for _, key := range []string{"apiVersion", "kind", "metadata"} {
@@ -149,7 +149,7 @@ func checkName(metadata source.Value, e source.Entry, nm naming) {
 		metadata.ErrorAt(e.Key.Pos, "generateName cannot be set: the name must be known beforehand").Hint =
 			"write name; generateName is for children with replicas"
 	case e.Key.Value != nm.key() && nm == numbered:
-		metadata.ErrorAt(e.Key.Pos, "name cannot be set: each of the replicas gets its own").Hint = "write generateName, how the names begin"
+		metadata.ErrorAt(e.Key.Pos, "name cannot be set: each of the replicas gets its own").Hint = "write generateName, the prefix of the names"
 	case !v.IsScalar() || v.IsNull():
 		v.WrongShape("a string")
 	case !v.IsText():
@@ -159,7 +159,7 @@ func checkName(metadata source.Value, e source.Entry, nm naming) {
 	}
 }
 
-// checkMarks refuses labels and annotations that are reconcel's own, and
+// checkMarks refuses labels and annotations that are reserved for reconcel, and
 // values that the API server would refuse.
 func checkMarks(v source.Value) {
 	if !v.IsMap() {
@@ -170,7 +170,7 @@ func checkMarks(v source.Value) {
 	}
 	for _, e := range v.PeekEntries() {
 		if IsOwn(e.Key.Value) {
-			v.ErrorAt(e.Key.Pos, "%q cannot be set: %s is reconcel's own", e.Key.Value, ownPrefix)
+			v.ErrorAt(e.Key.Pos, "%q cannot be set: %s is reserved for reconcel", e.Key.Value, ownPrefix)
 			continue
 		}
 		if e.Value.IsScalar() && !e.Value.IsText() && !e.Value.IsNull() {
