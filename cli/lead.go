@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"reconcel/cli/internal/exit"
-	"reconcel/engine"
+	"reconcel/engine/leader"
 )
 
 // leadership returns how this process stands for the lead, or nil if it is the
 // only one.
-func leadership(s *runFlags, log *slog.Logger) *engine.Leadership {
+func leadership(s *runFlags, log *slog.Logger) *leader.Options {
 	if !s.lead {
 		return nil
 	}
-	return &engine.Leadership{
+	return &leader.Options{
 		Identity: hostname() + "_" + string(uuid.NewUUID()), // Nobody can guess it, and take the Lease in its name.
 		Lost: func(err error) {
 			log.Error("lost the Lease, exiting", "error", err)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/engine"
+	"reconcel/engine/events"
 )
 
 // statusEvents are the newest Events of reconcel on the resources of one kind.
@@ -33,7 +33,7 @@ func (e *statusEvents) read(ctx context.Context, cluster *liveCluster, k *status
 		namespace = metav1.NamespaceDefault
 	}
 	e.newest = map[string]statusEvent{}
-	selector := fields.Set{"reportingController": engine.EventReporter, "regarding.kind": k.gk.Kind}.AsSelector().String()
+	selector := fields.Set{"reportingController": events.Reporter, "regarding.kind": k.gk.Kind}.AsSelector().String()
 	return eachListed(ctx, cluster.client.Resource(eventResource).Namespace(namespace), metav1.ListOptions{FieldSelector: selector},
 		func(u *unstructured.Unstructured) { e.add(u.Object) })
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/events"
 	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
 	"reconcel/rules"
@@ -34,7 +35,7 @@ type Surroundings struct {
 
 // inCluster returns the surroundings of a process that works on a real cluster,
 // and what writes its Events.
-func inCluster(config *rest.Config, options Options) (Surroundings, *broadcaster, error) {
+func inCluster(config *rest.Config, options Options) (Surroundings, *events.Broadcaster, error) {
 	client, err := dynamic.NewForConfig(impersonating(config))
 	if err != nil {
 		return Surroundings{}, nil, err
@@ -43,7 +44,7 @@ func inCluster(config *rest.Config, options Options) (Surroundings, *broadcaster
 	if err != nil {
 		return Surroundings{}, nil, err
 	}
-	b, err := newBroadcaster(config, options.Log, options.Metrics)
+	b, err := events.NewBroadcaster(config, options.Log, options.Metrics)
 	if err != nil {
 		return Surroundings{}, nil, err
 	}

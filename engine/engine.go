@@ -9,12 +9,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/events"
 	"reconcel/engine/inventory"
+	"reconcel/engine/leader"
 	"reconcel/rules"
 )
 
@@ -46,10 +49,10 @@ type Engine struct {
 	toldRefused map[string]string    // what people know of refused rules: the key of each, by name
 	toldKept    []inventory.KeptRule // that people know of; written by whoever makes a plan
 
-	candidate   *candidate   // nil: this is the only process
-	leading     bool         // it may write
-	broadcaster *broadcaster // of Events; nil where nothing runs by itself
-	watches     *watches     // likewise
+	candidate   *leader.Candidate   // nil: this is the only process
+	leading     bool                // it may write
+	broadcaster *events.Broadcaster // of Events; nil where nothing runs by itself
+	watches     *watches            // likewise
 
 	plan          atomic.Pointer[plan] // set before the first request is served
 	reloads       chan reload
@@ -65,14 +68,14 @@ type Engine struct {
 // sent yet.
 func New(options Options, program *rules.Program) (*Engine, error) {
 	options = options.withDefaults()
-	var candidate *candidate
+	var candidate *leader.Candidate
 	config := options.Config
 	if options.Leadership != nil {
 		var err error
-		if candidate, err = newCandidate(options); err != nil {
+		if candidate, err = leader.NewCandidate(config, types.NamespacedName{Namespace: options.Namespace, Name: options.Name}, options.Log, *options.Leadership); err != nil {
 			return nil, fmt.Errorf("leader election: %w", err)
 		}
-		config = candidate.term.guard(config)
+		config = candidate.Guard(config)
 	}
 	surroundings, broadcaster, err := inCluster(config, options)
 	if err != nil {
@@ -96,12 +99,12 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
 	resign := func() {}
 	defer func() { resign() }() // When nothing can write any more.
-	e.broadcaster.start(ctx)
-	defer e.broadcaster.stop()
+	e.broadcaster.Start(ctx)
+	defer e.broadcaster.Stop()
 	defer e.watches.wait()
 	defer cancel()
 	if e.candidate != nil {
-		e.watches.running.Go(func() { e.candidate.look(ctx) })
+		e.watches.running.Go(func() { e.candidate.LogHolder(ctx) })
 	}
 	orphaned, read := e.readInventory(ctx)
 	if !read {
@@ -121,7 +124,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.follow(pl)
 	if e.candidate != nil {
-		resign = e.candidate.stand(ctx)
+		resign = e.candidate.Stand(ctx)
 		if !e.standBy(ctx) {
 			return nil
 		}
@@ -146,7 +149,7 @@ func (e *Engine) standBy(ctx context.Context) bool {
 			r.done <- e.reload(ctx, r.program)
 		case <-ctx.Done():
 			return false
-		case <-e.candidate.won:
+		case <-e.candidate.Elected():
 			return e.lead(ctx)
 		}
 	}
@@ -166,7 +169,7 @@ func (e *Engine) Ready() error {
 		return errors.New(s)
 	}
 	if e.candidate != nil {
-		return e.candidate.trouble.standing()
+		return e.candidate.Trouble()
 	}
 	return nil
 }

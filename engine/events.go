@@ -8,9 +8,6 @@ import (
 	"reconcel/engine/inventory"
 )
 
-// EventReporter is the reportingController of all Events of an engine.
-const EventReporter = "reconcel.dev/reconcel"
-
 // An EventRecorder is told what people should hear of an object. The note has at
 // most 1024 bytes.
 type EventRecorder interface {

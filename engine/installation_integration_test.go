@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"reconcel/engine"
+	"reconcel/engine/leader"
 	"reconcel/internal/devcluster"
 )
 
 // installed returns options of an installation of a name, which holds its Lease.
 func installed(name string, more ...func(*engine.Options)) engine.Options {
-	o := engine.Options{Name: name, Leadership: &engine.Leadership{Identity: name + "-1", Lost: func(error) {}}}
+	o := engine.Options{Name: name, Leadership: &leader.Options{Identity: name + "-1", Lost: func(error) {}}}
 	for _, f := range more {
 		f(&o)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
+
+	"reconcel/engine/leader"
 )
 
 // Options are the settings of an Engine. Config is required; the zero value of
@@ -25,7 +27,7 @@ type Options struct {
 	// cannot be followed, and nothing is read or written in other namespaces.
 	Namespaces []string
 
-	Leadership *Leadership // nil: this is the only process
+	Leadership *leader.Options // nil: this is the only process
 
 	// Source says where the rules come from. What a removed rule has made is
 	// deleted only by a process of the same source as the last one that had the

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine"
+	"reconcel/engine/leader"
 	"reconcel/internal/e2e"
 )
 
@@ -227,7 +228,7 @@ func TestMissingPermissions(t *testing.T) {
 				if test.withheld.resource != "leases" {
 					return engine.Options{}
 				}
-				return engine.Options{Leadership: &engine.Leadership{Identity: fmt.Sprint(time.Now().UnixNano()), Lost: func(error) {}}}
+				return engine.Options{Leadership: &leader.Options{Identity: fmt.Sprint(time.Now().UnixNano()), Lost: func(error) {}}}
 			}
 			before := w.runWith(options(), guardedRules)
 			w.Create(guarded("one", "a"))

@@ -1,4 +1,4 @@
-package engine
+package events
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // deliver sends Events until ctx ends.
-func (b *broadcaster) deliver(ctx context.Context) {
+func (b *Broadcaster) deliver(ctx context.Context) {
 	for {
 		select {
 		case s := <-b.unsent:
@@ -26,13 +26,13 @@ func (b *broadcaster) deliver(ctx context.Context) {
 	}
 }
 
-// mostTries is how often an Event is sent, within half a minute: that is longer
-// than another process takes to lead.
+// mostTries is how often an Event is sent, within half a minute. Another process
+// takes less than that to become the leader.
 const mostTries = 6
 
-// deliverOne sends one Event. What may pass is tried again later, so that it holds
-// up no other.
-func (b *broadcaster) deliverOne(ctx context.Context, s *series) {
+// deliverOne sends one Event. After a temporary error it is queued again later, so
+// that it delays no other Event.
+func (b *Broadcaster) deliverOne(ctx context.Context, s *series) {
 	err := b.write(ctx, s)
 	if err == nil {
 		return
@@ -40,12 +40,12 @@ func (b *broadcaster) deliverOne(ctx context.Context, s *series) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.tries++
-	if s.tries >= mostTries || isFinal(err) || !b.laterLocked(s, time.Second<<(s.tries-1)) {
-		b.loseLocked(s, err)
+	if s.tries >= mostTries || isFinal(err) || !b.delayLocked(s, time.Second<<(s.tries-1)) {
+		b.dropLocked(s, err)
 	}
 }
 
-// isFinal reports whether an error is the API server's word on the Event itself.
+// isFinal reports whether the API server rejected the Event itself.
 func isFinal(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -59,39 +59,37 @@ func isFinal(err error) bool {
 	}
 }
 
-// write sends what there is to say of a series: the Event, or how often it has
-// happened if the API server has it.
-func (b *broadcaster) write(ctx context.Context, s *series) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+// write sends a series: the Event, or its count if the API server has the Event.
+func (b *Broadcaster) write(ctx context.Context, s *series) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	b.mu.Lock()
-	event, known, count := s.next, s.known, s.count
+	event, name, count := s.next, s.name, s.count
 	if count > 1 {
 		event.Series = &eventsv1.EventSeries{Count: count, LastObservedTime: metav1.NewMicroTime(s.last)}
 	}
 	b.mu.Unlock()
-	if known != "" {
-		err := b.count(ctx, event, known)
+	if name != "" {
+		err := b.writeCount(ctx, event, name)
 		if err == nil {
-			b.wrote(s, known, count)
+			b.written(s, name, count)
 		}
 		if !apierrors.IsNotFound(err) {
 			return err
 		}
-		// The API server keeps Events for an hour or so. It is told anew.
+		// The API server keeps Events for about an hour. Create it again.
 	}
 	_, err := b.client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) { // By a try of which no answer came.
-		err = b.count(ctx, event, event.Name)
+	if apierrors.IsAlreadyExists(err) { // The answer to an earlier try was lost.
+		err = b.writeCount(ctx, event, event.Name)
 	}
 	if err == nil {
-		b.wrote(s, event.Name, count)
+		b.written(s, event.Name, count)
 	}
 	return err
 }
 
-// count writes how often an Event has happened.
-func (b *broadcaster) count(ctx context.Context, event *eventsv1.Event, name string) error {
+func (b *Broadcaster) writeCount(ctx context.Context, event *eventsv1.Event, name string) error {
 	body, err := json.Marshal(map[string]any{"series": event.Series})
 	if err != nil {
 		return err
@@ -100,12 +98,11 @@ func (b *broadcaster) count(ctx context.Context, event *eventsv1.Event, name str
 	return err
 }
 
-// wrote notes what the API server knows. What has happened meanwhile is still to be
-// said.
-func (b *broadcaster) wrote(s *series, known string, count int32) {
+// written notes what the API server has. What happened meanwhile is sent next.
+func (b *Broadcaster) written(s *series, name string, count int32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.known, s.sent, s.tries = known, time.Now(), 0
+	s.name, s.sent, s.tries = name, time.Now(), 0
 	if s.count == count {
 		s.next = nil
 		return

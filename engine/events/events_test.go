@@ -1,4 +1,4 @@
-package engine
+package events
 
 import (
 	"bytes"
@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
+
+	"reconcel/engine/leader"
 )
 
 // TestLastEventsAreSent records an Event and stops: it is with the API server by
@@ -39,15 +41,15 @@ func TestLastEventsAreSent(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest) // It is not to be tried again.
 	}))
 	defer server.Close()
-	b, err := newBroadcaster(&rest.Config{Host: server.URL}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	b, err := NewBroadcaster(&rest.Config{Host: server.URL}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	b.start(ctx)
+	b.Start(ctx)
 	cancel() // As SIGTERM does.
 	tell(b, "a", "the last one")
-	b.stop()
+	b.Stop()
 	select {
 	case <-sent:
 	default:
@@ -55,14 +57,14 @@ func TestLastEventsAreSent(t *testing.T) {
 	}
 }
 
-func tell(b *broadcaster, object, note string) {
+func tell(b *Broadcaster, object, note string) {
 	about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: object}
 	b.Record(about, corev1.EventTypeNormal, "Tested", "Test", note)
 }
 
 // A bulletin is an API server that takes Events.
 type bulletin struct {
-	*broadcaster
+	*Broadcaster
 	eventsclient.EventsV1Interface
 	eventsclient.EventInterface
 	log     bytes.Buffer
@@ -78,12 +80,12 @@ type bulletin struct {
 func newBulletin(t *testing.T) *bulletin {
 	t.Helper()
 	l := &bulletin{counts: map[string]int32{}, metrics: prometheus.NewRegistry()}
-	b, err := newBroadcaster(&rest.Config{}, slog.New(slog.NewTextHandler(&l.log, nil)), l.metrics)
+	b, err := NewBroadcaster(&rest.Config{}, slog.New(slog.NewTextHandler(&l.log, nil)), l.metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.client = l
-	l.broadcaster = b
+	l.Broadcaster = b
 	return l
 }
 
@@ -180,14 +182,14 @@ func (l *bulletin) is(t *testing.T, verbs string, counts ...int32) {
 func TestWhatIsToldAgainIsOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
-		l.start(t.Context())
-		defer l.stop()
-		tell(l.broadcaster, "a", "same")
+		l.Start(t.Context())
+		defer l.Stop()
+		tell(l.Broadcaster, "a", "same")
 		l.is(t, "create", 1)
-		tell(l.broadcaster, "a", "same")
+		tell(l.Broadcaster, "a", "same")
 		l.is(t, "create patch", 2)
 		for range 8 {
-			tell(l.broadcaster, "a", "same")
+			tell(l.Broadcaster, "a", "same")
 		}
 		l.is(t, "create patch", 2)
 		time.Sleep(recount)
@@ -196,7 +198,7 @@ func TestWhatIsToldAgainIsOneEvent(t *testing.T) {
 		// Nobody has it any more.
 		clear(l.counts)
 		time.Sleep(time.Hour)
-		tell(l.broadcaster, "a", "same")
+		tell(l.Broadcaster, "a", "same")
 		l.is(t, "create patch patch patch create", 11)
 		if n := l.losses(t); n != 0 {
 			t.Errorf("%v were lost", n)
@@ -208,8 +210,8 @@ func TestWhatIsToldAgainIsOneEvent(t *testing.T) {
 func TestEventsWaitForTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
-		l.start(t.Context())
-		defer l.stop()
+		l.Start(t.Context())
+		defer l.Stop()
 		tries := 0
 		l.answers(func() error {
 			if tries++; tries < 4 {
@@ -217,9 +219,9 @@ func TestEventsWaitForTheServer(t *testing.T) {
 			}
 			return nil
 		})
-		tell(l.broadcaster, "a", "same")
+		tell(l.Broadcaster, "a", "same")
 		time.Sleep(3 * time.Second)
-		tell(l.broadcaster, "a", "same") // While the first one is on its way.
+		tell(l.Broadcaster, "a", "same") // While the first one is on its way.
 		time.Sleep(5 * time.Second)
 		l.is(t, "create", 2)
 	})
@@ -229,15 +231,15 @@ func TestEventsWaitForTheServer(t *testing.T) {
 func TestUnsentEventsHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
-		l.start(t.Context())
-		defer l.stop()
+		l.Start(t.Context())
+		defer l.Stop()
 		l.answers(func() error { return apierrors.NewInternalError(errors.New("a webhook is down")) })
-		for i := range 2 * eventSenders {
-			tell(l.broadcaster, fmt.Sprint(i), "one of many")
+		for i := range 2 * senders {
+			tell(l.Broadcaster, fmt.Sprint(i), "one of many")
 		}
 		synctest.Wait()
 		l.answers(nil)
-		tell(l.broadcaster, "good", "another")
+		tell(l.Broadcaster, "good", "another")
 		l.is(t, "create", 1)
 	})
 }
@@ -247,12 +249,12 @@ func TestUnsentEventsHoldUpNobody(t *testing.T) {
 func TestStandbysTellInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
-		l.start(t.Context())
-		defer l.stop()
-		l.answers(func() error { return fmt.Errorf("send: %w", errNotLeading) })
-		tell(l.broadcaster, "a", "told by others")
+		l.Start(t.Context())
+		defer l.Stop()
+		l.answers(func() error { return fmt.Errorf("send: %w", leader.ErrNotLeading) })
+		tell(l.Broadcaster, "a", "told by others")
 		time.Sleep(time.Hour)
-		tell(l.broadcaster, "a", "told by nobody")
+		tell(l.Broadcaster, "a", "told by nobody")
 		time.Sleep(18 * time.Second)
 		l.answers(nil)
 		time.Sleep(18 * time.Second)
@@ -267,12 +269,12 @@ func TestStandbysTellInTime(t *testing.T) {
 func TestAnswerThatIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
-		l.start(t.Context())
-		defer l.stop()
+		l.Start(t.Context())
+		defer l.Stop()
 		l.answersLost(errors.New("connection reset"))
-		tell(l.broadcaster, "a", "same")
+		tell(l.Broadcaster, "a", "same")
 		synctest.Wait()
-		tell(l.broadcaster, "a", "same")
+		tell(l.Broadcaster, "a", "same")
 		l.answersLost(nil)
 		time.Sleep(2 * time.Second)
 		l.is(t, "create create patch", 2)
@@ -283,13 +285,13 @@ func TestAnswerThatIsLost(t *testing.T) {
 func TestRefusedEventsAreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
-		l.start(t.Context())
-		defer l.stop()
+		l.Start(t.Context())
+		defer l.Stop()
 		l.answers(func() error {
 			return apierrors.NewForbidden(events, "", errors.New("no role"))
 		})
 		for i := range 5 {
-			tell(l.broadcaster, fmt.Sprint(i), "one of many")
+			tell(l.Broadcaster, fmt.Sprint(i), "one of many")
 		}
 		l.is(t, "")
 		if n := l.losses(t); n != 5 {
@@ -300,7 +302,7 @@ func TestRefusedEventsAreLost(t *testing.T) {
 		}
 		// It was never there: the next one is not counted up.
 		l.answers(nil)
-		tell(l.broadcaster, "0", "one of many")
+		tell(l.Broadcaster, "0", "one of many")
 		l.is(t, "create", 2)
 	})
 }
@@ -309,8 +311,8 @@ func TestRefusedEventsAreLost(t *testing.T) {
 func TestEventsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
-		l.start(t.Context())
-		defer l.stop()
+		l.Start(t.Context())
+		defer l.Stop()
 		back := make(chan struct{})
 		l.answers(func() error {
 			<-back
@@ -318,21 +320,21 @@ func TestEventsAreBounded(t *testing.T) {
 		})
 		const many = 3 * mostSeries
 		for i := range many {
-			tell(l.broadcaster, fmt.Sprint(i), "one of many")
-			if i < eventSenders {
+			tell(l.Broadcaster, fmt.Sprint(i), "one of many")
+			if i < senders {
 				synctest.Wait() // Each sender has one.
 			}
 		}
-		if got := l.losses(t); got != many-mostUnsent-eventSenders {
-			t.Errorf("%v were lost, want %d", got, many-mostUnsent-eventSenders)
+		if got := l.losses(t); got != many-mostUnsent-senders {
+			t.Errorf("%v were lost, want %d", got, many-mostUnsent-senders)
 		}
 		if n := l.series.Len(); n > mostSeries {
 			t.Errorf("%d are remembered", n)
 		}
 		close(back)
 		synctest.Wait()
-		if got := len(l.sent); got != mostUnsent+eventSenders {
-			t.Errorf("%d were sent, want %d", got, mostUnsent+eventSenders)
+		if got := len(l.sent); got != mostUnsent+senders {
+			t.Errorf("%d were sent, want %d", got, mostUnsent+senders)
 		}
 	})
 }
@@ -342,20 +344,20 @@ func TestEventsAreBounded(t *testing.T) {
 func TestCountsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
-		l.start(t.Context())
+		l.Start(t.Context())
 		for i := range 2 * mostSeries {
 			for range 3 {
-				tell(l.broadcaster, fmt.Sprint(i), "one of many")
+				tell(l.Broadcaster, fmt.Sprint(i), "one of many")
 				synctest.Wait()
 			}
 		}
-		if n := len(l.waiting); n != mostCounts {
+		if n := len(l.delayed); n != mostCounts {
 			t.Errorf("%d wait, want %d", n, mostCounts)
 		}
 		if n := l.losses(t); n != 0 {
 			t.Errorf("%v were lost", n)
 		}
-		l.stop()
+		l.Stop()
 		thrice := 0
 		for _, n := range l.counts {
 			if n == 3 {

@@ -1,4 +1,4 @@
-package engine
+package leader
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func TestOnlyALeaderWrites(t *testing.T) {
 				if err == nil {
 					_ = response.Body.Close()
 				}
-				if want != (err == nil) || !want && !errors.Is(err, errNotLeading) {
+				if want != (err == nil) || !want && !errors.Is(err, ErrNotLeading) {
 					t.Errorf("%s: error %v", method, err)
 				}
 			}
@@ -69,11 +69,11 @@ func (l *openLock) Update(context.Context, resourcelock.LeaderElectionRecord) er
 
 func TestLeadingFollowsTheLease(t *testing.T) {
 	term := &term{lost: func(error) {}}
-	l := lease{&openLock{}, term, &leaseTrouble{}, &leaseNotice{}}
-	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"}); err != nil || !term.holds() {
+	l := lease{&openLock{}, term, &leaseTrouble{}, &holderLog{}}
+	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"}); err != nil || !term.mayWrite() {
 		t.Errorf("after a renewal it does not lead: %v", err)
 	}
-	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil || term.holds() {
+	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil || term.mayWrite() {
 		t.Errorf("after the Lease was given back it leads: %v", err)
 	}
 }
@@ -85,7 +85,7 @@ func TestNobodyElsesLeaseIsGivenBack(t *testing.T) {
 	lock, slept := &openLock{}, time.Now().Add(-leaseDuration)
 	term := &term{lost: func(err error) { lost = err }}
 	term.renew(slept)
-	l := lease{lock, term, &leaseTrouble{}, &leaseNotice{}}
+	l := lease{lock, term, &leaseTrouble{}, &holderLog{}}
 	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err == nil || lock.changes > 0 {
 		t.Errorf("a Lease that another may hold was changed %d times, error %v", lock.changes, err)
 	}
@@ -100,7 +100,7 @@ func TestResigningIsTriedAgain(t *testing.T) {
 	lock := &openLock{}
 	term := &term{lost: func(error) { t.Error("it was told as a loss") }}
 	term.renew(time.Now())
-	l := lease{lock, term, &leaseTrouble{}, &leaseNotice{}}
+	l := lease{lock, term, &leaseTrouble{}, &holderLog{}}
 	for range 2 {
 		if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil {
 			t.Error(err)

@@ -1,0 +1,210 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"log/slog"
+	"os"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record/util"
+	"k8s.io/utils/lru"
+
+	"reconcel/engine/leader"
+)
+
+// Reporter is the reportingController of all Events.
+const Reporter = "reconcel.dev/reconcel"
+
+const (
+	senders        = 4
+	mostUnsent     = 1000        // Events that are queued, and as many that are delayed
+	mostCounts     = 500         // delayed Events that were sent before
+	mostSeries     = 4096        // Events that are remembered, to count repetitions
+	recount        = time.Minute // between two counts of one Event, from the third on
+	requestTimeout = 10 * time.Second
+)
+
+// A Broadcaster sends Events to the API server.
+type Broadcaster struct {
+	client   eventsclient.EventsV1Interface
+	log      *slog.Logger
+	dropped  prometheus.Counter
+	instance string
+	unsent   chan *series
+	open     atomic.Int64 // series that are queued or being sent
+	running  sync.WaitGroup
+	cancel   context.CancelFunc
+
+	mu      sync.Mutex
+	seed    maphash.Seed
+	series  *lru.Cache              // *series by the hash of their content
+	delayed map[*series]*time.Timer // nil after Stop
+	logged  time.Time               // when a dropped Event was last logged
+}
+
+// A series is one Event, and how often it has happened.
+type series struct {
+	name  string // of the Event; "" until the API server has it
+	count int32
+	last  time.Time       // when it happened
+	sent  time.Time       // when the API server was last told
+	next  *eventsv1.Event // is to be sent; nil: nothing is
+	tries int             // of sending next
+}
+
+// NewBroadcaster makes a Broadcaster that writes from Start until Stop.
+func NewBroadcaster(config *rest.Config, log *slog.Logger, metrics prometheus.Registerer) (*Broadcaster, error) {
+	client, err := eventsclient.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname() // An instance without a name is still a valid one.
+	b := &Broadcaster{
+		client: client, log: log, instance: Reporter + "-" + host, unsent: make(chan *series, mostUnsent),
+		seed: maphash.MakeSeed(), series: lru.New(mostSeries), delayed: map[*series]*time.Timer{},
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "reconcel_events_dropped_total", Help: "Events that the API server rejected, or that exceeded the queue.",
+		}),
+	}
+	metrics.MustRegister(b.dropped)
+	return b, nil
+}
+
+// Start begins to write. It outlasts ctx, until Stop: the last reconciliations
+// record Events too.
+func (b *Broadcaster) Start(ctx context.Context) {
+	ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	for range senders {
+		b.running.Go(func() { b.deliver(ctx) })
+	}
+}
+
+// Stop sends what was recorded before, for at most a second, and nothing more.
+func (b *Broadcaster) Stop() {
+	const patience, poll = time.Second, 5 * time.Millisecond
+	b.mu.Lock()
+	for s, timer := range b.delayed {
+		timer.Stop()
+		b.queueLocked(s)
+	}
+	b.delayed = nil
+	b.mu.Unlock()
+	_ = wait.PollUntilContextTimeout(context.Background(), poll, patience, true, func(context.Context) (bool, error) {
+		return b.open.Load() == 0, nil
+	})
+	b.cancel()
+	b.running.Wait()
+}
+
+// content is what makes two Events the same.
+type content struct {
+	about                           corev1.ObjectReference
+	eventType, reason, action, note string
+}
+
+// Record records an Event about an object. Repeated Events increment the count of
+// the first one. The note has at most 1024 bytes.
+func (b *Broadcaster) Record(about corev1.ObjectReference, eventType, reason, action, note string) {
+	now := time.Now()
+	same := content{about, eventType, reason, action, note}
+	same.about.ResourceVersion = ""
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := maphash.Comparable(b.seed, same)
+	var s *series
+	if seen, ok := b.series.Get(key); ok {
+		s = seen.(*series)
+	} else {
+		s = &series{}
+		b.series.Add(key, s)
+	}
+	s.count, s.last = s.count+1, now
+	if s.next == nil { // Otherwise it is queued or delayed.
+		s.next = b.newEvent(about, eventType, reason, action, note, now)
+		b.scheduleLocked(s)
+	}
+}
+
+func (b *Broadcaster) newEvent(about corev1.ObjectReference, eventType, reason, action, note string, now time.Time) *eventsv1.Event {
+	e := &eventsv1.Event{
+		EventTime: metav1.NewMicroTime(now), ReportingController: Reporter, ReportingInstance: b.instance,
+		Regarding: about, Type: eventType, Reason: reason, Action: action, Note: note,
+	}
+	e.Name, e.Namespace = util.GenerateEventName(about.Name, now.UnixNano()), about.Namespace
+	if e.Namespace == "" {
+		e.Namespace = metav1.NamespaceDefault
+	}
+	return e
+}
+
+// scheduleLocked sends a series: a new one at once, a growing count from time to
+// time.
+func (b *Broadcaster) scheduleLocked(s *series) {
+	rest := recount - time.Since(s.sent)
+	if s.count <= 2 || rest <= 0 {
+		b.queueLocked(s)
+	} else if len(b.delayed) >= mostCounts || !b.delayLocked(s, rest) {
+		s.next = nil // The next one takes the count along.
+	}
+}
+
+// delayLocked sends a series after a while. It returns false if too many are
+// delayed already.
+func (b *Broadcaster) delayLocked(s *series, d time.Duration) bool {
+	if b.delayed == nil || len(b.delayed) >= mostUnsent {
+		return false
+	}
+	b.delayed[s] = time.AfterFunc(d, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.delayed[s] != nil {
+			delete(b.delayed, s)
+			b.queueLocked(s)
+		}
+	})
+	return true
+}
+
+var errQueueFull = errors.New("the queue of Events is full")
+
+func (b *Broadcaster) queueLocked(s *series) {
+	b.open.Add(1)
+	select {
+	case b.unsent <- s:
+	default:
+		b.open.Add(-1)
+		b.dropLocked(s, errQueueFull)
+	}
+}
+
+// dropLocked gives up what was to be sent. It logs from time to time, as the next
+// Event probably fails for the same reason.
+func (b *Broadcaster) dropLocked(s *series, err error) {
+	e, exists := s.next, s.name != ""
+	s.next, s.tries = nil, 0
+	switch {
+	case exists && errors.Is(err, errQueueFull): // The next one takes the count along.
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err): // The namespace is being deleted, or was.
+	case errors.Is(err, leader.ErrNotLeading): // The leader records the same.
+	default:
+		b.dropped.Inc()
+		if now := time.Now(); now.Sub(b.logged) > recount {
+			b.logged = now
+			about := e.Regarding
+			b.log.Warn("Event dropped", "object", path.Join(about.Kind, about.Namespace, about.Name), "reason", e.Reason, "error", err)
+		}
+	}
+}

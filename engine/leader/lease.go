@@ -1,0 +1,54 @@
+package leader
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// A lease is the lock of an election. It notes renewals with the time before the
+// request: other processes count from when the request is served.
+type lease struct {
+	resourcelock.Interface
+	term    *term
+	trouble *leaseTrouble
+	holder  *holderLog
+}
+
+// Get implements resourcelock.Interface.
+func (l lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if l.trouble.note(reading, err); err == nil {
+		l.holder.note(record)
+	}
+	return record, raw, err
+}
+
+// Create implements resourcelock.Interface.
+func (l lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	at := time.Now()
+	return l.note(at, r, l.Interface.Create(ctx, r))
+}
+
+// Update implements resourcelock.Interface.
+func (l lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	if r.HolderIdentity != l.Identity() { // client-go is about to release it.
+		// client-go would do so even if another process holds the Lease by now. That
+		// one would lose it without noticing.
+		if !l.term.excludesOthers() {
+			return ErrNotLeading
+		}
+		l.term.resigned.Store(true)
+	}
+	at := time.Now()
+	return l.note(at, r, l.Interface.Update(ctx, r))
+}
+
+func (l lease) note(at time.Time, r resourcelock.LeaderElectionRecord, err error) error {
+	l.trouble.note(writing, err)
+	if err == nil && r.HolderIdentity == l.Identity() {
+		l.term.renew(at)
+	}
+	return err
+}
