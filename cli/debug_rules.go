@@ -73,7 +73,10 @@ func debugRules(i engine.Inspection, files *filesState) debugAnswer {
 	for _, w := range i.Watches {
 		d := debugWatch{
 			Kind: w.Kind, Role: w.Role, Selector: w.Selector, Namespace: w.Namespace,
-			Synced: w.Synced, Why: w.Why, Objects: w.Objects, Version: w.Version,
+			Synced: w.Problem == nil, Objects: w.Objects, Version: w.Version,
+		}
+		if w.Problem != nil {
+			d.Why = w.Problem.Error()
 		}
 		if !w.Since.IsZero() {
 			d.Since = &w.Since

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // adopt takes over an object in exactly the state that was read.
-func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (step, error) {
+func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *watch.Object) (step, error) {
 	if err := p.confirm(ctx); err != nil {
 		return step{}, err
 	}

@@ -2,22 +2,18 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"os"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
-	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -25,6 +21,9 @@ import (
 const convergedFoo = `{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo",
 "metadata":{"name":"example","namespace":"default","uid":"u1","generation":2,"resourceVersion":"10"},
 "spec":{"deploymentName":"web","replicas":3},"status":{"availableReplicas":3}}`
+
+// ownedOfFoo is what we own of the status of convergedFoo.
+const ownedOfFoo = `{"f:status":{"f:availableReplicas":{}}}`
 
 const deploymentStatus = `{"observedGeneration":1,"replicas":3,"updatedReplicas":3,"readyReplicas":3,"availableReplicas":3,
 "conditions":[{"type":"Available","status":"True"},{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"}]}`
@@ -47,8 +46,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 	}
 	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
 	e.plan.Store(e.route(newPlan(program, inventory.Orphaned{}, nil)))
-	foo := decodeObject(tb, []byte(convergedFoo))
-	foo.fields = managedfields.NewEntry(`{"f:status":{"f:availableReplicas":{}}}`)
+	foo := owning(tb, decode(tb, []byte(convergedFoo)), watch.Primary, ownedOfFoo)
 
 	var r rules.Rendering
 	primary := program.Primaries()[0]
@@ -57,47 +55,19 @@ func converged(tb testing.TB) (*Engine, Request) {
 	if d.State != rules.Rendered {
 		tb.Fatalf("the Deployment is not rendered: %v", d.Err)
 	}
-	deployment := decodeObject(tb, d.AppendApply(nil, "u2", "11"))
-	deployment.Object["metadata"].(map[string]any)["generation"] = int64(1)
+	deployment := decode(tb, d.AppendApply(nil, "u2", "11"))
 	fieldsV1, err := fieldpath.SetFromValue(value.NewValueInterface(deployment.Object)).ToJSON()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	deployment.fields = managedfields.NewEntry(string(fieldsV1))
-	var status map[string]any
-	if err := utiljson.Unmarshal([]byte(deploymentStatus), &status); err != nil {
-		tb.Fatal(err)
-	}
-	deployment.Object["status"] = status
+	deployment.SetGeneration(1)
+	deployment.Object["status"] = decode(tb, []byte(deploymentStatus)).Object
+	owning(tb, deployment, watch.Child, string(fieldsV1))
 
 	for _, w := range e.plan.Load().watches {
-		store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})
-		c := &cached{parts: []*part{newFilledPart("", store)}}
-		c.kind = Kind{GVK: w.key.gvk, Namespaced: true, Status: true}
-		none := discover.NoConditions
-		c.conditions.Store(&none)
-		o := deployment
-		if w.key.role == primaryRole {
-			o = foo
-		}
-		if err := store.Add(o); err != nil {
-			tb.Fatal(err)
-		}
-		w.cached.Store(c)
+		show(tb, w, Kind{GVK: w.GVK, Namespaced: true, Status: true}, map[watch.Role]*unstructured.Unstructured{watch.Primary: foo, watch.Child: deployment}[w.Role])
 	}
 	return e, Request{Kind: primary.GVK.GroupKind(), Namespace: "default", Name: "example", UID: "u1"}
-}
-
-func decodeObject(tb testing.TB, data []byte) *object {
-	tb.Helper()
-	u := unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
-		tb.Fatalf("%v in %s", err, data)
-	}
-	if _, err := json.Marshal(u.Object); err != nil {
-		tb.Fatal(err)
-	}
-	return &object{Unstructured: u}
 }
 
 // TestConvergedSendsNothing would panic on any request: the engine has no

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -8,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -65,10 +68,10 @@ func swap(t *testing.T, e *Engine, change func(string) string) {
 // look does what the rules want of a primary, apart from its status.
 func look(t *testing.T, e *Engine, req Request) {
 	t.Helper()
-	primary := e.plan.Load().primaries[req.Kind]
-	cache := primary.watch.cached.Load()
+	primary, cache := e.plan.Load().primaries[req.Kind], cacheOf(t, e, req)
+	self, _ := cache.Get(req.Namespace, req.Name)
 	p := &pass{
-		engine: e, primary: primary, cache: cache, req: req, self: cache.get(req.Namespace, req.Name),
+		engine: e, primary: primary, cache: cache, req: req, self: self,
 		memory: e.memories.get(req), rendering: &rules.Rendering{},
 	}
 	p.render()
@@ -136,8 +139,7 @@ func TestRemovedRulesOfPausedPrimariesAreNotCounted(t *testing.T) {
 	})
 	look(t, e, req)
 	swap(t, e, func(s string) string { return s })
-	self := e.plan.Load().primaries[req.Kind].watch.cached.Load().get(req.Namespace, req.Name)
-	self.SetAnnotations(map[string]string{rules.AnnotationPaused: "true"})
+	annotate(t, e, req, map[string]string{rules.AnnotationPaused: "true"})
 	e.memories.get(req).pause = resting
 	if _, err := e.reconcile(t.Context(), req); err != nil {
 		t.Fatal(err)
@@ -173,13 +175,13 @@ func TestInspect(t *testing.T) {
 		i.Rules[0].Primary != "samplecontroller.k8s.io/v1alpha1/Foo" || i.Rules[0].Primaries["ready"] != 1 || i.Rules[0].Children != 1 {
 		t.Errorf("rules: %+v", i.Rules)
 	}
-	if len(i.Watches) != 2 || i.Watches[0].Kind != "apps/v1/Deployment" || i.Watches[0].Role != "child" || !i.Watches[0].Synced || i.Watches[0].Objects != 1 {
+	if len(i.Watches) != 2 || i.Watches[0].Kind != "apps/v1/Deployment" || i.Watches[0].Role != "child" || i.Watches[0].Problem != nil || i.Watches[0].Objects != 1 {
 		t.Errorf("watches: %+v", i.Watches)
 	}
-	e.plan.Load().watches[0].cached.Store(nil)
+	e.plan.Load().watches[0] = watch.New(e.plan.Load().watches[0].Key)
 	for _, w := range e.Inspect().Watches {
-		if !w.Synced && w.Why != errStarting.Error() {
-			t.Errorf("not synced, and why: %q", w.Why)
+		if w.Problem != nil && !errors.Is(w.Problem, watch.ErrNotListed) {
+			t.Errorf("not synced, and why: %q", w.Problem)
 		}
 	}
 }
@@ -187,17 +189,22 @@ func TestInspect(t *testing.T) {
 func BenchmarkCensusOfManyObjects(b *testing.B) {
 	e, _ := converged(b)
 	for _, w := range e.plan.Load().watches {
-		if w.key.role != childRole {
+		if w.Role != watch.Child {
 			continue
 		}
-		o := w.list()[0]
-		for i := range 100_000 {
-			u := o.DeepCopy()
-			u.SetName(fmt.Sprint(i))
-			if err := w.cached.Load().parts[0].objects().Add(&object{Unstructured: *u}); err != nil {
-				b.Fatal(err)
+		c, err := w.Cache()
+		if err != nil {
+			b.Fatal(err)
+		}
+		var many []*unstructured.Unstructured
+		for o := range c.All() {
+			for i := range 100_000 {
+				u := o.DeepCopy()
+				u.SetName(fmt.Sprint(i))
+				many = append(many, u)
 			}
 		}
+		show(b, w, c.Kind(), many...)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

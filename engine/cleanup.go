@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -32,7 +33,7 @@ func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
 	pl.stop = func() { cancel(); house.Wait() }
 	do := func(f func()) {
 		house.Add(1)
-		e.watches.running.Go(func() { defer house.Done(); f() })
+		e.background.Go(func() { defer house.Done(); f() })
 	}
 	do(func() {
 		// Not at once: the caches may not show yet what the last pass by other
@@ -69,13 +70,13 @@ func (e *Engine) clearKinds(ctx context.Context, pl *plan) {
 	}
 }
 
-func (e *Engine) clearKind(ctx context.Context, orphaned map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch) {
-	cache := w.cached.Load()
-	if cache == nil || !cache.complete() {
+func (e *Engine) clearKind(ctx context.Context, orphaned map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch.Watch) {
+	cache, err := w.Cache()
+	if err != nil || cache.Unlisted() != nil {
 		return
 	}
 	for i, gvk := range orphaned[r.Name] {
-		if gvk != w.key.gvk || cache.holds(r.Name) {
+		if gvk != w.GVK || hasObjectsOf(cache, r) {
 			continue
 		}
 		if err := e.inventory.RemoveKind(ctx, r.Name, gvk); err != nil {
@@ -86,6 +87,16 @@ func (e *Engine) clearKind(ctx context.Context, orphaned map[string][]schema.Gro
 		orphaned[r.Name] = append(orphaned[r.Name][:i:i], orphaned[r.Name][i+1:]...)
 		return
 	}
+}
+
+// hasObjectsOf reports whether a cache has any object that a rule made.
+func hasObjectsOf(c *watch.Cache, r *rules.Rule) bool {
+	for o := range c.All() {
+		if o.Rule() == r.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // tellKept says once of each rule that it is kept, and how to have it removed.
@@ -107,7 +118,7 @@ func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Co
 		err := try(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:
-		case errors.Is(err, errStarting):
+		case errors.Is(err, watch.ErrNotListed):
 			e.log.Debug("background task failed, will retry", "task", what, "error", err)
 		default:
 			e.log.Warn("background task failed, will retry", "task", what, "error", err)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -129,7 +130,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	if response, err = p.releaseOrphanedFields(ctx, writer, response); err != nil {
 		return err
 	}
-	o := newObject(response, childRole)
+	o := watch.NewObject(response, watch.Child)
 	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, contest: w.contest, churn: w.churn}
 	return nil
 }

@@ -56,7 +56,7 @@ func (s *statusDraft) conditions() []rules.Condition {
 // conditionList turns conditions into the list that is applied. Where the list
 // is one value for the API server, the conditions of others are repeated.
 func (s *statusDraft) conditionList(conditions []rules.Condition, owned managedfields.Set, now time.Time) []any {
-	live := liveConditions(s.self.Object)
+	live := liveConditions(s.self.Content())
 	ours := map[string]bool{}
 	result := make([]any, 0, len(conditions))
 	for i := range conditions {
@@ -73,7 +73,7 @@ func (s *statusDraft) conditionList(conditions []rules.Condition, owned managedf
 		return result
 	}
 	var others []any
-	status, _ := s.self.Object["status"].(map[string]any)
+	status, _ := s.self.Content()["status"].(map[string]any)
 	all, _ := status["conditions"].([]any)
 	for _, c := range all {
 		entry, _ := c.(map[string]any)
@@ -111,7 +111,7 @@ func (p *pass) condition(c *rules.Condition, live map[string]any, now time.Time)
 	entry := map[string]any{
 		"type": c.Type, "status": string(c.Status), "reason": c.Reason, "message": c.Message, "lastTransitionTime": since,
 	}
-	if p.cache.kind.Status {
+	if p.cache.Kind().Status {
 		entry["observedGeneration"] = p.generation()
 	}
 	return entry

@@ -24,15 +24,15 @@ func (p *pass) confirm(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	live, err := p.engine.resource(p.cache.kind, p.req.Namespace).Get(ctx, p.req.Name, metav1.GetOptions{})
+	live, err := p.engine.resource(p.cache.Kind(), p.req.Namespace).Get(ctx, p.req.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return errStale
 	case err != nil:
 		return fmt.Errorf("read %s: %w", p.req, err)
-	case live.GetUID() != p.req.UID, (live.GetDeletionTimestamp() != nil) != p.self.terminating():
+	case live.GetUID() != p.req.UID, (live.GetDeletionTimestamp() != nil) != p.self.Terminating():
 		return errStale
-	case live.GetResourceVersion() != p.self.GetResourceVersion() && !sameIntent(live, &p.self.Unstructured):
+	case live.GetResourceVersion() != p.self.GetResourceVersion() && !sameIntent(live.Object, p.self.Content()):
 		return errStale
 	}
 	p.confirmed = true
@@ -41,13 +41,14 @@ func (p *pass) confirm(ctx context.Context) error {
 
 // sameIntent reports whether two states of an object differ in nothing but
 // what rules do not follow: metadata other than labels and annotations.
-func sameIntent(a, b *unstructured.Unstructured) bool {
+func sameIntent(a, b map[string]any) bool {
 	return managedfields.EqualValues(intent(a), intent(b))
 }
 
-func intent(u *unstructured.Unstructured) map[string]any {
-	rest := make(map[string]any, len(u.Object))
-	for key, value := range u.Object {
+func intent(object map[string]any) map[string]any {
+	u := unstructured.Unstructured{Object: object}
+	rest := make(map[string]any, len(object))
+	for key, value := range object {
 		if key != "metadata" {
 			rest[key] = value
 		}

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -68,20 +69,20 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *tally
 func (p *pass) creation(ctx context.Context, d *rules.Desired) (*creation, step, error) {
 	c := p.primary.cacheOf(d.Identity.GVK)
 	if c == nil {
-		return nil, step{}, errStarting
+		return nil, step{}, watch.ErrNotListed
 	}
-	if err := p.inScope(c.kind, d); err != nil {
+	if err := p.inScope(c.Kind(), d); err != nil {
 		return nil, step{}, err
 	}
 	w := p.memory.child(d.Identity)
-	if free, became, err := p.free(ctx, c.kind, d, w); !free {
+	if free, became, err := p.free(ctx, c.Kind(), d, w); !free {
 		return nil, became, err
 	}
 	body, err := creationBody(d)
 	if err != nil {
 		return nil, step{}, err
 	}
-	return &creation{kind: c.kind, d: d, w: w, why: p.whyMissing(w), body: body}, step{}, nil
+	return &creation{kind: c.Kind(), d: d, w: w, why: p.whyMissing(w), body: body}, step{}, nil
 }
 
 // send makes the requests of one batch, and returns when all are answered.

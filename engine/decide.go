@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -39,13 +40,13 @@ type known struct {
 // decide returns the next step for one object of a child. It does no I/O, and so
 // decides alike about an object from the cache (nil: there is none), one that was
 // read after a conflict, and one of somebody else.
-func decide(d *rules.Desired, live *object, k known) step {
+func decide(d *rules.Desired, live *watch.Object, k known) step {
 	switch {
 	case live == nil && len(d.Waits) > 0:
 		return skip(forValues)
 	case live == nil:
 		return step{action: Created}
-	case live.terminating() || k.deleted:
+	case live.Terminating() || k.deleted:
 		return skip(forDeletion) // Whosever it is: the name will be free.
 	case !k.owns(d, live):
 		return k.decideForeign(d, live)
@@ -64,8 +65,8 @@ func decide(d *rules.Desired, live *object, k known) step {
 // decideForeign decides about an object that does not belong to the primary. If
 // a former primary of the same name controls it, the garbage collector deletes it
 // soon.
-func (k *known) decideForeign(d *rules.Desired, live *object) step {
-	former, controlled := live.controller()
+func (k *known) decideForeign(d *rules.Desired, live *watch.Object) step {
+	former, controlled := live.Controller()
 	switch adoptable := d.Child.Adopt && k.adoptable(live) || k.takesBack(d, live); {
 	case adoptable && len(d.Waits) > 0:
 		return skip(forValues)
@@ -81,11 +82,11 @@ func (k *known) decideForeign(d *rules.Desired, live *object) step {
 // reference, or by the tracking annotation that we have written. If somebody
 // has removed both, our own write is the proof: remembered by UID, or else the
 // hash on the object, which covers the owner's UID.
-func (k *known) owns(d *rules.Desired, o *object) bool {
-	if o.belongsTo(k.primary) {
+func (k *known) owns(d *rules.Desired, o *watch.Object) bool {
+	if o.BelongsTo(k.primary) {
 		return true
 	}
-	by := o.trackedBy()
+	by := o.OwnerUID()
 	if by != "" && by != k.primary.UID {
 		return false
 	}
@@ -94,11 +95,11 @@ func (k *known) owns(d *rules.Desired, o *object) bool {
 
 // adoptable reports whether nobody owns the object. One that is tracked by a
 // former primary of the same name was left behind by it.
-func (k *known) adoptable(o *object) bool {
-	if _, controlled := o.controller(); controlled || o.terminating() {
+func (k *known) adoptable(o *watch.Object) bool {
+	if _, controlled := o.Controller(); controlled || o.Terminating() {
 		return false
 	}
-	former, tracked := o.owner()
+	former, tracked := o.Owner()
 	if !tracked {
 		_, marked := o.GetAnnotations()[rules.AnnotationOwner]
 		return !marked // A mark that cannot be read may be somebody's.
@@ -110,9 +111,9 @@ func (k *known) adoptable(o *object) bool {
 // takesBack reports whether a former primary of the same name has orphaned the
 // object, which the same rule and child had made. It is adopted without being
 // asked for, as a StatefulSet adopts its PersistentVolumeClaims again.
-func (k *known) takesBack(d *rules.Desired, o *object) bool {
-	former, tracked := o.owner()
-	return tracked && o.orphan() && o.belongsTo(former) && o.rule() == d.Child.Rule.Name && o.child() == d.Child.ID && k.adoptable(o)
+func (k *known) takesBack(d *rules.Desired, o *watch.Object) bool {
+	former, tracked := o.Owner()
+	return tracked && o.Orphan() && o.BelongsTo(former) && o.Rule() == d.Child.Rule.Name && o.Child() == d.Child.ID && k.adoptable(o)
 }
 
 // isFormer reports whether a controller was a primary of the same name. A
@@ -125,13 +126,13 @@ func (k *known) isFormer(controller Request) bool {
 // abandoned reports whether an object without an owner was made from a child that
 // is left alone once it exists: somebody has removed the owner, and nobody
 // restores it.
-func abandoned(all []*rules.Rule, o *object) bool {
+func abandoned(all []*rules.Rule, o *watch.Object) bool {
 	for _, r := range all {
-		if r.Name != o.rule() {
+		if r.Name != o.Rule() {
 			continue
 		}
 		for _, c := range r.Children {
-			if c.ID == o.child() {
+			if c.ID == o.Child() {
 				return keeps(c)
 			}
 		}
@@ -145,8 +146,8 @@ func keeps(c *rules.Child) bool { return c.OnChange == rules.Keep || c.Timeout >
 // replaces reports whether an object is deleted and created again, because it was
 // made from another rendering. An object without the mark of a rendering is not
 // known to have another one, and is not deleted on suspicion.
-func replaces(d *rules.Desired, live *object, w *written) bool {
-	if d.Child.OnChange != rules.Replace || carries(live, d) || live.applied() == unmarked {
+func replaces(d *rules.Desired, live *watch.Object, w *written) bool {
+	if d.Child.OnChange != rules.Replace || carries(live, d) || live.Applied() == watch.NoHash {
 		return false
 	}
 	return w.uid != live.GetUID() || w.hash != d.Hash

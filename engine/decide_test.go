@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/hex"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -32,7 +34,8 @@ func TestDecide(t *testing.T) {
 	keep := func(c *rules.Child) { c.OnChange = rules.Keep }
 	replace := func(c *rules.Child) { c.OnChange = rules.Replace }
 	adopt := func(c *rules.Child) { c.Adopt = true }
-	last := written{uid: "u2", hash: [16]byte{1}, fields: managedfields.NewEntry(`{"f:spec":{}}`)}
+	const appliedFields = `{"f:spec":{}}`
+	last := written{uid: "u2", hash: [16]byte{1}, fields: managedfields.NewEntry(appliedFields)}
 	for _, c := range []struct {
 		name     string
 		child    func(*rules.Child)
@@ -82,13 +85,10 @@ func TestDecide(t *testing.T) {
 			if c.change != nil {
 				c.change(&k)
 			}
-			var live *object
+			var live *watch.Object
 			if c.metadata != "" {
-				live = decodeObject(t, []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"default","uid":"u2",`+c.metadata+`}}`))
-				live.fields = last.fields
-				if c.fields != "" {
-					live.fields = managedfields.NewEntry(c.fields)
-				}
+				u := decode(t, []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"namespace":"default","uid":"u2",`+c.metadata+`}}`))
+				live = watch.NewObject(owning(t, u, watch.Child, cmp.Or(c.fields, appliedFields)), watch.Child)
 			}
 			if got := decide(d, live, k); got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)

@@ -7,11 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // remove deletes one object of a rule that the primary has no more use for.
-func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *object) error {
+func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object) error {
 	deleted, err := p.take(ctx, rule, k, o, metav1.DeletePropagationBackground)
 	if deleted != nil {
 		p.pruned(k, deleted)
@@ -21,7 +22,7 @@ func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *object) 
 
 // take deletes one object of a rule after the primary was read live, so that no
 // stale cache decides. It returns what was deleted, if anything was.
-func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	if err := p.confirm(ctx); err != nil {
 		return nil, err
 	}
@@ -33,14 +34,14 @@ func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *object, po
 	if deleted != nil {
 		version = deleted.GetResourceVersion()
 	}
-	p.memory.noteDeletion(o.GetUID(), deletion{identity: o.identity(k.GVK), version: version})
+	p.memory.noteDeletion(o.GetUID(), deletion{identity: o.Identity(k.GVK), version: version})
 	return deleted, nil
 }
 
 // discard deletes one object that belongs to an owner. All deletes go through
 // here, and whoever calls it has read the owner live: the object is read live
 // first, and the delete holds for exactly the state that was read.
-func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *watch.Object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	live, err := e.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
@@ -50,11 +51,11 @@ func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *object, own
 	if err != nil {
 		return nil, err
 	}
-	now := newObject(live, childRole)
-	if live.GetUID() != o.GetUID() || !now.belongsTo(owner) || now.rule() != o.rule() || now.orphan() != o.orphan() || now.installation() != o.installation() {
+	now := watch.NewObject(live, watch.Child)
+	if live.GetUID() != o.GetUID() || !now.BelongsTo(owner) || now.Rule() != o.Rule() || now.Orphan() != o.Orphan() || now.Installation() != o.Installation() {
 		return nil, errStale
 	}
-	if now.terminating() {
+	if now.Terminating() {
 		return nil, nil
 	}
 	uid, version := live.GetUID(), live.GetResourceVersion()

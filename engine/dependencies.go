@@ -13,6 +13,7 @@ import (
 	"reconcel/engine/events"
 	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -73,4 +74,18 @@ func newEngine(s Surroundings, options Options, program *rules.Program) *Engine 
 	options.Metrics.MustRegister(census{e.plan.Load})
 	e.say("starting")
 	return e
+}
+
+// newWatcher returns what runs the watches of an engine on the cluster of a
+// configuration.
+func newWatcher(config *rest.Config, e *Engine) (*watch.Watcher, error) {
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	waiter, err := discover.NewWaiter(d)
+	if err != nil {
+		return nil, err
+	}
+	return &watch.Watcher{Client: e.client, Kinds: e.kinds, Waiter: waiter, Discovery: d, Scope: e.scope(), Log: e.log}, nil
 }

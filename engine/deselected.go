@@ -6,6 +6,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -18,22 +19,22 @@ func (e *Engine) lookForLeavers(ctx context.Context, primary *primaryKind) {
 // mayHaveLeavers reports whether the rules write into objects of the kind, and
 // the watch does not show all of them.
 func (pk *primaryKind) mayHaveLeavers() bool {
-	return pk.watch.key.selector != "" && slices.ContainsFunc(pk.Rules, (*rules.Rule).WritesPrimary)
+	return pk.watch.Selector != "" && slices.ContainsFunc(pk.Rules, (*rules.Rule).WritesPrimary)
 }
 
 func (e *Engine) enqueueLeavers(ctx context.Context, primary *primaryKind) error {
-	c := primary.watch.cached.Load()
+	c, err := primary.watch.Cache()
 	switch {
-	case c == nil && discover.IsNoKind(primary.watch.trouble()):
+	case discover.IsNoKind(err):
 		return nil // It has no objects.
-	case c == nil:
-		return primary.watch.trouble()
+	case err != nil:
+		return err
 	}
-	return e.eachOf(ctx, c.kind, func(o *object) error {
+	return e.eachOf(ctx, c.Kind(), func(o *watch.Object) error {
 		patched := func(r *rules.Rule) bool {
-			return o.patches[managedfields.PatchManager(r.Name)] != (managedfields.Entry{})
+			return o.PatchFields(r.Name) != (managedfields.Entry{})
 		}
-		if c.get(o.GetNamespace(), o.GetName()) == nil && (primary.held(o) || slices.ContainsFunc(primary.Rules, patched)) {
+		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.held(o) || slices.ContainsFunc(primary.Rules, patched)) {
 			e.enqueuePrimary(o)
 		}
 		return nil

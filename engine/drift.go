@@ -6,37 +6,38 @@ import (
 	"encoding/hex"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // carries reports whether the object was last applied from this rendering.
-func carries(o *object, d *rules.Desired) bool {
+func carries(o *watch.Object, d *rules.Desired) bool {
 	var text [2 * len(d.Hash)]byte
 	hex.Encode(text[:], d.Hash[:])
-	return o.applied() == string(text[:])
+	return o.Applied() == string(text[:])
 }
 
 // drifted reports whether somebody has changed what we own since our last
 // write. Values are not compared, so that nothing fights with defaults.
-func drifted(d *rules.Desired, live *object, w *written) bool {
-	if live.fields == (managedfields.Entry{}) || !carries(live, d) {
+func drifted(d *rules.Desired, live *watch.Object, w *written) bool {
+	if live.Fields() == (managedfields.Entry{}) || !carries(live, d) {
 		return true
 	}
 	if w.uid != live.GetUID() && !recognise(d, live, w) {
 		return true
 	}
-	return live.fields != w.fields && !onlyIgnored(d, live, w) || secretDiffers(d, live, w)
+	return live.Fields() != w.fields && !onlyIgnored(d, live, w) || secretDiffers(d, live, w)
 }
 
 // recognise compares an object that this process has not written with the
 // rendering. If every field of it is ours, then nobody has changed any, and
 // the entry is what our last write has left.
-func recognise(d *rules.Desired, live *object, w *written) bool {
+func recognise(d *rules.Desired, live *watch.Object, w *written) bool {
 	desired, err := d.Object()
-	if err != nil || !live.fields.Set().Covers(withoutIgnored(d, identifying(desired))) {
+	if err != nil || !live.Fields().Set().Covers(withoutIgnored(d, identifying(desired))) {
 		return false
 	}
-	w.uid, w.fields, w.version = live.GetUID(), live.fields, live.GetResourceVersion()
+	w.uid, w.fields, w.version = live.GetUID(), live.Fields(), live.GetResourceVersion()
 	return true
 }
 
@@ -63,7 +64,7 @@ func identifying(desired map[string]any) map[string]any {
 
 // secretDiffers compares the data of a Secret, whose ownership does not show a
 // change made through stringData. It does so once for each state of the object.
-func secretDiffers(d *rules.Desired, live *object, w *written) bool {
+func secretDiffers(d *rules.Desired, live *watch.Object, w *written) bool {
 	if d.Identity.GVK.GroupKind() != secrets || w.checked == live.GetResourceVersion() {
 		return false
 	}
@@ -72,7 +73,7 @@ func secretDiffers(d *rules.Desired, live *object, w *written) bool {
 		return true
 	}
 	want, _ := desired["data"].(map[string]any)
-	have, _ := live.Object["data"].(map[string]any)
+	have, _ := live.Content()["data"].(map[string]any)
 	for key := range want {
 		if !sameBytes(want[key], have[key]) {
 			return true

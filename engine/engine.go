@@ -18,6 +18,7 @@ import (
 	"reconcel/engine/events"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -52,7 +53,8 @@ type Engine struct {
 	candidate   *leader.Candidate   // nil: this is the only process
 	leading     bool                // it may write
 	broadcaster *events.Broadcaster // of Events; nil where nothing runs by itself
-	watches     *watches            // likewise
+	watcher     *watch.Watcher      // likewise
+	background  sync.WaitGroup      // what runs besides the workers and the watches
 
 	plan          atomic.Pointer[plan] // set before the first request is served
 	reloads       chan reload
@@ -83,7 +85,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	}
 	e := newEngine(surroundings, options, program)
 	e.broadcaster, e.candidate, e.leading = broadcaster, candidate, candidate == nil
-	if e.watches, err = newWatches(config, e); err != nil {
+	if e.watcher, err = newWatcher(config, e); err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
 	e.reloads, e.ended, e.schemas = make(chan reload), make(chan struct{}), make(chan discover.Schemas, 1)
@@ -101,10 +103,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer func() { resign() }() // When nothing can write any more.
 	e.broadcaster.Start(ctx)
 	defer e.broadcaster.Stop()
-	defer e.watches.wait()
+	defer e.watcher.Wait()
+	defer e.background.Wait() // Before that: a reload starts watches.
 	defer cancel()
 	if e.candidate != nil {
-		e.watches.running.Go(func() { e.candidate.LogHolder(ctx) })
+		e.background.Go(func() { e.candidate.LogHolder(ctx) })
 	}
 	orphaned, read := e.readInventory(ctx)
 	if !read {
@@ -112,10 +115,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	pl := e.route(newPlan(e.program, orphaned, nil))
 	for _, w := range pl.watches {
-		e.watches.start(ctx, w)
+		e.watcher.Start(ctx, w)
 	}
-	e.watches.running.Go(func() { e.followSchemas(ctx) })
-	e.watches.running.Go(func() { e.activity.run(ctx) })
+	e.background.Go(func() { e.followSchemas(ctx) })
+	e.background.Go(func() { e.activity.run(ctx) })
 	if !e.awaitCaches(ctx, pl.watches) {
 		return nil
 	}
@@ -130,7 +133,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	}
 	e.keepHouse(ctx, e.plan.Load())
-	e.watches.running.Go(func() { e.reloadWhenAsked(ctx) })
+	e.background.Go(func() { e.reloadWhenAsked(ctx) })
 	e.metrics.leader.Set(1)
 	e.working.Store(true)
 	e.say("")

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 )
 
 // An EventRecorder is told what people should hear of an object. The note has at
@@ -17,15 +18,15 @@ type EventRecorder interface {
 // A recorder records Events about primaries.
 type recorder struct{ EventRecorder }
 
-func (r recorder) normal(about *object, reason, note string) {
+func (r recorder) normal(about *watch.Object, reason, note string) {
 	r.event(about, corev1.EventTypeNormal, reason, note)
 }
 
-func (r recorder) warning(about *object, reason, note string) {
+func (r recorder) warning(about *watch.Object, reason, note string) {
 	r.event(about, corev1.EventTypeWarning, reason, note)
 }
 
-func (r recorder) event(about *object, eventType, reason, note string) {
+func (r recorder) event(about *watch.Object, eventType, reason, note string) {
 	r.Record(reference(about), eventType, reason, "Reconcile", bounded(note))
 }
 
@@ -51,7 +52,7 @@ func bounded(note string) string {
 	return note
 }
 
-func reference(o *object) corev1.ObjectReference {
+func reference(o *watch.Object) corev1.ObjectReference {
 	return corev1.ObjectReference{
 		APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(),
 		UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),

@@ -16,7 +16,7 @@ import (
 // that is done. Each step is derived from what exists: it may be left off
 // anywhere, and be gone on with by another process.
 func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
-	if !p.self.hasFinalizer(r.Rule) {
+	if !p.self.HasFinalizer(r.Rule) {
 		return outcome{} // Its children go by their owner references.
 	}
 	if kind, why := p.unlisted(ctx, r.Rule); why != "" {
@@ -43,7 +43,7 @@ func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
 
 // letGo is the last step: the primary is as it was before the rule.
 func (p *pass) letGo(ctx context.Context, r *rules.RuleResult) outcome {
-	if !p.self.terminating() {
+	if !p.self.Terminating() {
 		if err := p.unpatch(ctx, r.Rule); err != nil {
 			return p.outcomeOf(err)
 		}

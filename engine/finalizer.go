@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -30,7 +31,7 @@ const FinalizedPrefix = finalizedPrefix
 // it needs none any more.
 func (p *pass) hold(ctx context.Context, r *rules.RuleResult) error {
 	delete(p.memory.left, r.Rule.Name)
-	has := p.self.hasFinalizer(r.Rule)
+	has := p.self.HasFinalizer(r.Rule)
 	switch needs := r.NeedsFinalizer(); {
 	case needs && !has, has && p.finalized(r.Rule):
 		// A mark may be left where the primary was about to leave, and came back.
@@ -50,20 +51,20 @@ func (p *pass) dispensable(r *rules.RuleResult) bool {
 		}
 	}
 	return !slices.ContainsFunc(p.remains(r.Rule), func(c remaining) bool {
-		_, controlled := c.object.controller()
+		_, controlled := c.object.Controller()
 		return !controlled
 	})
 }
 
 // held reports whether an object carries the finalizer of any rule for its
 // kind.
-func (pk *primaryKind) held(self *object) bool {
-	return slices.ContainsFunc(pk.Rules, self.hasFinalizer)
+func (pk *primaryKind) held(self *watch.Object) bool {
+	return slices.ContainsFunc(pk.Rules, self.HasFinalizer)
 }
 
 // finalized reports whether the rule's entries of finalize are done.
 func (p *pass) finalized(rule *rules.Rule) bool {
-	metadata, _ := p.self.Object["metadata"].(map[string]any)
+	metadata, _ := p.self.Content()["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	return len(annotations) > 0 && annotations[finalizedPrefix+rule.Name] == string(p.req.UID)
 }
@@ -100,7 +101,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	response, err := p.engine.own(p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.MergePatchType, body,
+	response, err := p.engine.own(p.cache.Kind(), p.req.Namespace).Patch(ctx, p.req.Name, types.MergePatchType, body,
 		metav1.PatchOptions{FieldManager: managedfields.Manager})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -112,13 +113,13 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 		return fmt.Errorf("write metadata of %s: %w", p.req, refused(err))
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
-	p.self = newObject(response, primaryRole)
+	p.self = watch.NewObject(response, watch.Primary)
 	p.memory.self = p.self
 	return nil
 }
 
 // metadataPatch returns a merge patch that holds for one state of an object.
-func metadataPatch(o *object, finalizers []string, annotations map[string]any) ([]byte, error) {
+func metadataPatch(o *watch.Object, finalizers []string, annotations map[string]any) ([]byte, error) {
 	if finalizers == nil {
 		finalizers = []string{}
 	}
@@ -129,7 +130,7 @@ func metadataPatch(o *object, finalizers []string, annotations map[string]any) (
 
 // dropFinalizer takes the finalizer of a rule, and its mark, off a primary in the
 // state that was read.
-func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *object, rule string) error {
+func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
 	rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule) })
 	body, err := metadataPatch(o, rest, map[string]any{finalizedPrefix + rule: nil})
 	if err != nil {

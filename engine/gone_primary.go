@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -20,23 +21,22 @@ func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Reque
 			continue
 		}
 		for _, w := range watches {
-			c := w.cached.Load()
-			if c == nil {
+			c, err := w.Cache()
+			if err != nil {
 				continue
 			}
-			for _, item := range c.ownedBy(req) {
-				if e.elsewhere(item.(*object), verdict.ownersOf(rule.Name)) {
-					continue
+			for o := range c.OwnedBy(req) {
+				if !e.elsewhere(o, verdict.ownersOf(rule.Name)) {
+					errs = append(errs, e.clearOne(ctx, c.Kind(), rule, o, req))
 				}
-				errs = append(errs, e.clearOne(ctx, c.kind, rule, item.(*object), req))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *object, gone Request) error {
-	if _, controlled := o.controller(); controlled || o.rule() != rule.Name || o.terminating() || stays(rule, o) {
+func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *watch.Object, gone Request) error {
+	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.Terminating() || stays(rule, o) {
 		return nil
 	}
 	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -14,15 +15,15 @@ import (
 
 // onlyIgnored reports whether ownership changed in ignored fields alone since our
 // last write.
-func onlyIgnored(d *rules.Desired, live *object, w *written) bool {
+func onlyIgnored(d *rules.Desired, live *watch.Object, w *written) bool {
 	paths := d.IgnoredPaths()
 	if len(paths) == 0 || w.fields == (managedfields.Entry{}) {
 		return false
 	}
-	if !w.fields.Set().Without(paths).Equals(live.fields.Set().Without(paths)) {
+	if !w.fields.Set().Without(paths).Equals(live.Fields().Set().Without(paths)) {
 		return false
 	}
-	w.fields = live.fields // Next time it takes no decoding.
+	w.fields = live.Fields() // Next time it takes no decoding.
 	return true
 }
 
@@ -42,18 +43,18 @@ func withoutIgnored(d *rules.Desired, desired map[string]any) map[string]any {
 }
 
 // ownedIgnored returns the ignored fields that we still own, with their values.
-func ownedIgnored(d *rules.Desired, live *object) []rules.FieldValue {
+func ownedIgnored(d *rules.Desired, live *watch.Object) []rules.FieldValue {
 	paths := d.IgnoredPaths()
 	if len(paths) == 0 {
 		return nil
 	}
-	owned := live.fields.Set()
+	owned := live.Fields().Set()
 	var out []rules.FieldValue
 	for _, path := range paths {
 		if !owned.Has(path...) {
 			continue
 		}
-		if value, found, err := unstructured.NestedFieldNoCopy(live.Object, path...); found && err == nil {
+		if value, found, err := unstructured.NestedFieldNoCopy(live.Content(), path...); found && err == nil {
 			out = append(out, rules.FieldValue{Path: path, Value: value})
 		}
 	}

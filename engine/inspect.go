@@ -3,10 +3,10 @@ package engine
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/watch"
 	"reconcel/rules/source"
 )
 
@@ -32,17 +32,12 @@ type RuleInspection struct {
 }
 
 // A WatchInspection says what one watch shows, of one namespace if only some are
-// followed.
+// watched.
 type WatchInspection struct {
-	Kind      string
-	Role      string // primary, child or lookup
-	Selector  string
-	Namespace string // "": all
-	Synced    bool
-	Why       string // it is not synced
-	Objects   int
-	Version   string    // resourceVersion up to which the objects are known
-	Since     time.Time // when the objects were listed
+	Kind     string
+	Role     string // primary, child or lookup
+	Selector string
+	watch.State
 }
 
 // Inspect returns what the engine is about now. It may be called at any time.
@@ -63,7 +58,9 @@ func (e *Engine) Inspect() Inspection {
 		}
 	}
 	for _, w := range pl.watches {
-		i.Watches = append(i.Watches, w.inspect()...)
+		for _, state := range w.States() {
+			i.Watches = append(i.Watches, WatchInspection{Kind: formatKind(w.GVK), Role: w.Role.String(), Selector: w.Selector, State: state})
+		}
 	}
 	slices.SortFunc(i.Rules, func(a, b RuleInspection) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(i.Watches, func(a, b WatchInspection) int {
@@ -82,29 +79,6 @@ func (m *meter) inspect(r RuleInspection) RuleInspection {
 		}
 	}
 	return r
-}
-
-func (w *watch) inspect() (all []WatchInspection) {
-	i := WatchInspection{Kind: formatKind(w.key.gvk), Role: w.key.role.String(), Selector: w.key.selector}
-	c := w.cached.Load()
-	if c == nil {
-		i.Why = w.trouble().Error()
-		return []WatchInspection{i}
-	}
-	for _, p := range c.parts {
-		part := i
-		part.Namespace = p.namespace
-		if why := p.stale(); why != nil {
-			part.Why = why.Error()
-		}
-		part.Synced = part.Why == ""
-		if p.filled() {
-			listed := p.listed.Load()
-			part.Objects, part.Version, part.Since = p.size(), listed.objects.LastStoreSyncResourceVersion(), listed.since
-		}
-		all = append(all, part)
-	}
-	return all
 }
 
 func formatKind(gvk schema.GroupVersionKind) string {

@@ -12,13 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"reconcel/engine/watch"
 )
 
 // elsewhere reports whether the object belongs to an installation that is
 // neither this one nor one of those that it has taken over. Nothing of it is
 // deleted then.
-func (e *Engine) elsewhere(o *object, takenOver []string) bool {
-	mark := o.installation()
+func (e *Engine) elsewhere(o *watch.Object, takenOver []string) bool {
+	mark := o.Installation()
 	return mark != "" && mark != e.installation && !slices.Contains(takenOver, mark)
 }
 

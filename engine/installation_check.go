@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -49,7 +50,7 @@ type ruleOf struct {
 // applied. A rule that was not refused before, and whose objects were checked,
 // is not refused now: two processes that start at once would stop each other.
 func (e *Engine) judge(ctx context.Context, pl *plan, before *verdict) *verdict {
-	v := &verdict{refused: map[*rules.Rule]refusedRule{}, takenOver: maps.Clone(pl.orphaned.TakenOver), checked: map[*watch]extent{}}
+	v := &verdict{refused: map[*rules.Rule]refusedRule{}, takenOver: maps.Clone(pl.orphaned.TakenOver), checked: map[*watch.Watch]extent{}}
 	if v.takenOver == nil {
 		v.takenOver = map[string][]string{}
 	}
@@ -75,28 +76,27 @@ func (e *Engine) judge(ctx context.Context, pl *plan, before *verdict) *verdict 
 
 // foreign counts the objects that other installations have applied, by rule and
 // installation, and notes which caches it has looked at.
-func (e *Engine) foreign(pl *plan, checked map[*watch]extent) map[ruleOf]map[string]int {
+func (e *Engine) foreign(pl *plan, checked map[*watch.Watch]extent) map[ruleOf]map[string]int {
 	found := map[ruleOf]map[string]int{}
 	for _, w := range pl.watches {
-		l, ok := w.extent()
-		if !ok || w.key.role != childRole {
+		l, ok := extentOf(w)
+		if !ok || w.Role != watch.Child {
 			continue
 		}
 		checked[w] = l
-		for _, item := range l.cache.list() {
-			o := item.(*object)
+		for o := range l.cache.All() {
 			if !e.elsewhere(o, nil) {
 				continue
 			}
-			owner, ok := o.owner()
-			if !ok || o.orphan() && !pl.showsOwner(owner) {
+			owner, ok := o.Owner()
+			if !ok || o.Orphan() && !pl.showsOwner(owner) {
 				continue // It stays whatever happens.
 			}
-			key := ruleOf{o.rule(), owner.Kind}
+			key := ruleOf{o.Rule(), owner.Kind}
 			if found[key] == nil {
 				found[key] = map[string]int{}
 			}
-			found[key][o.installation()]++
+			found[key][o.Installation()]++
 		}
 	}
 	return found
@@ -108,14 +108,14 @@ func (pl *plan) showsOwner(owner Request) bool {
 	if pk == nil {
 		return false
 	}
-	c := pk.watch.cached.Load()
-	if c == nil {
+	c, err := pk.watch.Cache()
+	if err != nil {
 		return false
 	}
-	if !c.kind.Namespaced {
+	if !c.Kind().Namespaced {
 		owner.Namespace = ""
 	}
-	self := c.get(owner.Namespace, owner.Name)
+	self, _ := c.Get(owner.Namespace, owner.Name)
 	return self != nil && self.GetUID() == owner.UID
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -14,29 +15,23 @@ type verdict struct {
 	refused map[*rules.Rule]refusedRule
 	// takenOver are the installations, by rule, whose objects belong to this one now.
 	takenOver map[string][]string
-	checked   map[*watch]extent // the objects that were looked at
+	checked   map[*watch.Watch]extent // the objects that were looked at
 }
 
 // An extent is what a watch had listed at a time: a cache, and how many of its
 // namespaces were listed.
 type extent struct {
-	cache *cached
-	parts int
+	cache      *watch.Cache
+	namespaces int
 }
 
-// extent returns what the watch has listed, and false if that is nothing.
-func (w *watch) extent() (extent, bool) {
-	c := w.cached.Load()
-	if c == nil {
+// extentOf returns what a watch has listed, and false if that is nothing.
+func extentOf(w *watch.Watch) (extent, bool) {
+	c, err := w.Cache()
+	if err != nil {
 		return extent{}, false
 	}
-	l := extent{cache: c}
-	for _, p := range c.parts {
-		if p.filled() {
-			l.parts++
-		}
-	}
-	return l, true
+	return extent{cache: c, namespaces: c.Listed()}, true
 }
 
 // A refusedRule says why nothing is done for a rule.
@@ -69,7 +64,7 @@ func (v *verdict) unchecked(pk *primaryKind, r *rules.Rule) bool {
 		return false
 	}
 	for _, w := range pk.byRule[r] {
-		if l, ok := w.extent(); ok && v.checked[w] != l {
+		if l, ok := extentOf(w); ok && v.checked[w] != l {
 			return true
 		}
 	}
@@ -78,8 +73,8 @@ func (v *verdict) unchecked(pk *primaryKind, r *rules.Rule) bool {
 
 // inherits reports whether an object of a rule has the mark of an installation
 // that was taken over.
-func (v *verdict) inherits(o *object) bool {
-	return v != nil && len(v.takenOver) > 0 && slices.Contains(v.takenOver[o.rule()], o.installation())
+func (v *verdict) inherits(o *watch.Object) bool {
+	return v != nil && len(v.takenOver) > 0 && slices.Contains(v.takenOver[o.Rule()], o.Installation())
 }
 
 // ownersOf returns the installations, besides this one, whose objects of a rule

@@ -46,7 +46,7 @@ func (p *pass) reportKept(kept []keptObject) {
 		return
 	}
 	m.kept = c.Message
-	if c.Message == "" || !known || liveConditions(p.self.Object)[conditionKept]["message"] == c.Message {
+	if c.Message == "" || !known || liveConditions(p.self.Content())[conditionKept]["message"] == c.Message {
 		return
 	}
 	p.engine.log.Info("objects kept", "object", p.req.String(), "message", c.Message)

@@ -7,22 +7,24 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/engine/watch"
 )
 
 // eachOf visits all objects of a kind that are followed.
-func (e *Engine) eachOf(ctx context.Context, k Kind, visit func(*object) error) error {
-	return e.eachListed(ctx, k, metav1.ListOptions{}, primaryRole, visit)
+func (e *Engine) eachOf(ctx context.Context, k Kind, visit func(*watch.Object) error) error {
+	return e.eachListed(ctx, k, metav1.ListOptions{}, watch.Primary, visit)
 }
 
 // eachListed visits the objects of a kind that are followed and that a list has.
 // A namespace that may not be read keeps nobody from those in the others.
-func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOptions, role role, visit func(*object) error) error {
+func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOptions, role watch.Role, visit func(*watch.Object) error) error {
 	if err := k.CheckScope(e.options.Namespaces); err != nil {
 		return err
 	}
 	var errs []error
-	for _, namespace := range parts(e.options.Namespaces) {
-		errs = append(errs, e.eachIn(ctx, k, namespace, options, func(u *unstructured.Unstructured) error { return visit(newObject(u, role)) }))
+	for _, namespace := range e.scope().Namespaces() {
+		errs = append(errs, e.eachIn(ctx, k, namespace, options, func(u *unstructured.Unstructured) error { return visit(watch.NewObject(u, role)) }))
 	}
 	return errors.Join(errs...)
 }

@@ -3,23 +3,25 @@ package engine
 import (
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // live returns the child of that identity, whoever owns it: from the cache, or
 // from the response to our own last write while the cache is behind it.
-func (p *pass) live(id rules.Identity) *object {
+func (p *pass) live(id rules.Identity) *watch.Object {
 	c := p.primary.cacheOf(id.GVK)
 	if c == nil {
 		return nil
 	}
 	w := p.memory.find(id)
 	if w == nil || w.object == nil {
-		return c.get(id.Namespace, id.Name)
+		o, _ := c.Get(id.Namespace, id.Name)
+		return o
 	}
-	seen := c.seen(id.Namespace, w.version) // Before the object: what it then lacks is gone.
-	o := c.get(id.Namespace, id.Name)
-	if seen || o != nil && !older(o.GetResourceVersion(), w.version) {
+	seen := c.CaughtUp(id.Namespace, w.version) // Before the object: what it then lacks is gone.
+	o, _ := c.Get(id.Namespace, id.Name)
+	if seen || o != nil && !o.OlderThan(w.version) {
 		w.object = nil
 		return o
 	}
@@ -28,15 +30,15 @@ func (p *pass) live(id rules.Identity) *object {
 
 // ahead returns the responses to our own writes that a cache has not caught up
 // with.
-func (p *pass) ahead(c *cached) map[types.NamespacedName]*object {
-	var out map[types.NamespacedName]*object
+func (p *pass) ahead(c *watch.Cache) map[types.NamespacedName]*watch.Object {
+	var out map[types.NamespacedName]*watch.Object
 	for _, w := range p.memory.children {
-		if w.object == nil || w.identity.GVK != c.kind.GVK {
+		if w.object == nil || w.identity.GVK != c.Kind().GVK {
 			continue
 		}
 		if o := p.live(w.identity); o != nil && w.object != nil {
 			if out == nil {
-				out = map[types.NamespacedName]*object{}
+				out = map[types.NamespacedName]*watch.Object{}
 			}
 			out[types.NamespacedName{Namespace: w.identity.Namespace, Name: w.identity.Name}] = o
 		}
@@ -59,10 +61,10 @@ func (p *pass) forget() {
 		if c == nil {
 			return true
 		}
-		if !c.seen(d.identity.Namespace, d.version) {
+		if !c.CaughtUp(d.identity.Namespace, d.version) {
 			return false
 		}
-		o := c.get(d.identity.Namespace, d.identity.Name)
+		o, _ := c.Get(d.identity.Namespace, d.identity.Name)
 		return o == nil || o.GetUID() != uid
 	})
 }

@@ -11,38 +11,37 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/tools/cache"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 var deployment = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 
-// cacheWith returns a pass that looks at one cache of Deployments.
-func cacheWith(t *testing.T, versions ...string) (*pass, cache.Indexer) {
+// cacheWith returns a pass with one cache of Deployments, which has one of them in
+// these versions.
+func cacheWith(t *testing.T, versions ...string) (*pass, *watch.Feed) {
 	t.Helper()
-	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: indexOwner})
+	w := watch.New(watch.Key{GVK: deployment, Role: watch.Child})
+	f := show(t, w, Kind{GVK: deployment, Namespaced: true})
 	for _, v := range versions {
-		if err := store.Add(deploymentAt(t, v)); err != nil {
-			t.Fatal(err)
-		}
+		observe(t, f, nil, deploymentAt(t, v))
 	}
-	w := &watch{}
-	w.cached.Store(&cached{parts: []*part{newFilledPart("", store)}})
-	return &pass{memory: &memory{}, primary: &primaryKind{children: map[schema.GroupVersionKind]*watch{deployment: w}}}, store
+	return &pass{memory: &memory{}, primary: &primaryKind{children: map[schema.GroupVersionKind]*watch.Watch{deployment: w}}}, f
 }
 
-func deploymentAt(t *testing.T, version string) *object {
-	return decodeObject(t, []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","uid":"u","resourceVersion":"`+version+`"}}`))
+func deploymentAt(t *testing.T, version string) *unstructured.Unstructured {
+	return decode(t, []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","uid":"u","resourceVersion":"`+version+`"}}`))
 }
 
 func TestOwnWritesAreReadBack(t *testing.T) {
 	id := rules.Identity{GVK: deployment, Namespace: "default", Name: "web"}
 	written := func(p *pass, version string) {
 		w := p.memory.child(id)
-		w.version, w.object = version, deploymentAt(t, version)
+		w.version, w.object = version, watch.NewObject(deploymentAt(t, version), watch.Child)
 	}
 	version := func(p *pass) string {
 		if o := p.live(id); o != nil {
@@ -65,21 +64,17 @@ func TestOwnWritesAreReadBack(t *testing.T) {
 		}
 	})
 	t.Run("a cache that has caught up", func(t *testing.T) {
-		p, store := cacheWith(t, "5")
+		p, f := cacheWith(t, "5")
 		written(p, "7")
-		if err := store.Update(deploymentAt(t, "9")); err != nil {
-			t.Fatal(err)
-		}
+		observe(t, f, deploymentAt(t, "5"), deploymentAt(t, "9"))
 		if got := version(p); got != "9" {
 			t.Errorf("live is %s", got)
 		}
 	})
 	t.Run("an object that was deleted after our write", func(t *testing.T) {
-		p, store := cacheWith(t, "5")
+		p, f := cacheWith(t, "5")
 		written(p, "7")
-		if err := store.Delete(deploymentAt(t, "8")); err != nil {
-			t.Fatal(err)
-		}
+		observe(t, f, deploymentAt(t, "8"), nil)
 		if got := version(p); got != "none" {
 			t.Errorf("live is %s", got)
 		}

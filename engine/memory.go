@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -23,8 +24,8 @@ type memory struct {
 	byID     map[rules.Identity]*written // of children, where they are many
 	deleted  map[types.UID]deletion
 	status   writtenStatus
-	reads    reads
-	self     *object                  // the primary after our last write of its metadata or status, until the cache has caught up
+	reads    watch.Reads
+	self     *watch.Object            // the primary after our last write of its metadata or status, until the cache has caught up
 	patches  map[string]*writtenPatch // by rule
 	left     map[string]time.Time     // when a rule was first seen to leave the primary, by its name
 
@@ -52,13 +53,13 @@ type written struct {
 	uid      types.UID
 	hash     [16]byte // of the rendering that was applied
 	fields   managedfields.Entry
-	version  string   // resourceVersion of the response
-	object   *object  // the response, until the cache has caught up with it
-	checked  string   // resourceVersion at which a Secret's data was last compared
-	foreign  bool     // the name was last seen held by somebody else
-	refusal  refusal  // of the last write, unless it was accepted
-	unfit    refusal  // of what is to stand in its place
-	contest  *contest // nil: it never had to be restored
+	version  string        // resourceVersion of the response
+	object   *watch.Object // the response, until the cache has caught up with it
+	checked  string        // resourceVersion at which a Secret's data was last compared
+	foreign  bool          // the name was last seen held by somebody else
+	refusal  refusal       // of the last write, unless it was accepted
+	unfit    refusal       // of what is to stand in its place
+	contest  *contest      // nil: it never had to be restored
 	churn    churn
 	replaced bool // it was deleted to be created again
 }
@@ -76,8 +77,8 @@ type writtenStatus struct {
 }
 
 // is notes that an object has the status of a digest.
-func (s *writtenStatus) is(digest [16]byte, o *object) {
-	s.known, s.digest, s.fields, s.version = true, digest, o.fields, o.GetResourceVersion()
+func (s *writtenStatus) is(digest [16]byte, o *watch.Object) {
+	s.known, s.digest, s.fields, s.version = true, digest, o.Fields(), o.GetResourceVersion()
 }
 
 // A deletion is one that we have asked for. The cache may not show it yet, nor
@@ -172,8 +173,8 @@ func (m *memory) tell(reason, message string) bool {
 
 // newest returns the later of the cached primary and the response to our own
 // last write, if that is in the version that rules now read.
-func (m *memory) newest(cached *object) *object {
-	if m.self == nil || m.self.GetUID() != cached.GetUID() || m.self.GetAPIVersion() != cached.GetAPIVersion() || !older(cached.GetResourceVersion(), m.self.GetResourceVersion()) {
+func (m *memory) newest(cached *watch.Object) *watch.Object {
+	if m.self == nil || m.self.GetUID() != cached.GetUID() || m.self.GetAPIVersion() != cached.GetAPIVersion() || !cached.OlderThan(m.self.GetResourceVersion()) {
 		m.self = nil
 		return cached
 	}
@@ -232,6 +233,6 @@ func (ms *memories) forget(req Request) {
 	ms.mu.Unlock()
 	if m != nil {
 		m.withdraw(0)
-		m.reads.end()
+		m.reads.End()
 	}
 }

@@ -56,3 +56,11 @@ func brief(s string) string {
 	}
 	return limited(s, mostBrief-len("…"))
 }
+
+// name prints an object as Kind/namespace/name.
+func name(kind, namespace, name string) string {
+	if namespace == "" {
+		return kind + "/" + name
+	}
+	return kind + "/" + namespace + "/" + name
+}

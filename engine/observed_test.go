@@ -6,16 +6,18 @@ import (
 	"strconv"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 func TestOwnedObjects(t *testing.T) {
 	rule, child := &rules.Rule{Name: "r"}, &rules.Child{ID: "web", GVK: deployment}
-	replica := func(name, version, marks string) *object {
-		return decodeObject(t, fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%q,"namespace":"default","uid":"uid-%s","resourceVersion":%q,`+
+	replica := func(name, version, marks string) *unstructured.Unstructured {
+		return decode(t, fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%q,"namespace":"default","uid":"uid-%s","resourceVersion":%q,`+
 			`"labels":{"reconcel.dev/rule":"r","reconcel.dev/child":%q},"ownerReferences":[{"controller":true,"kind":"Foo","name":"example","uid":"u1"}]}}`, name, name, version, marks))
 	}
 	id := func(name string) rules.Identity {
@@ -39,23 +41,18 @@ func TestOwnedObjects(t *testing.T) {
 			t.Errorf("all are %v, of which %v are deleted; want %v and %v", gotAll, gotDeleted, all, deleted)
 		}
 	}
-	p, store := cacheWith(t)
+	p, f := cacheWith(t)
 	p.req = Request{Kind: schema.GroupKind{Kind: "Foo"}, Namespace: "default", Name: "example", UID: "u1"}
 	p.rendering = &rules.Rendering{}
 	w := p.primary.children[deployment]
-	w.key.gvk, w.cached.Load().kind.GVK = deployment, deployment
-	p.primary.byRule = map[*rules.Rule][]*watch{rule: {w}}
-	add := func(o *object) {
-		if err := store.Add(o); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p.primary.byRule = map[*rules.Rule][]*watch.Watch{rule: {w}}
+	add := func(u *unstructured.Unstructured) { observe(t, f, nil, u) }
 	add(replica("seen", "5", "web"))
 	add(replica("other", "5", "another child"))
 	expect(p, []string{"seen"}, nil)
 
 	made := p.memory.child(id("made"))
-	made.version, made.object = "7", replica("made", "7", "web")
+	made.version, made.object = "7", watch.NewObject(replica("made", "7", "web"), watch.Child)
 	expect(p, []string{"made", "seen"}, nil)
 	p.forget()
 	expect(p, []string{"made", "seen"}, nil)
@@ -66,9 +63,7 @@ func TestOwnedObjects(t *testing.T) {
 	add(replica("made", "7", "web"))
 	p.forget()
 	expect(p, []string{"made", "seen"}, []string{"made"})
-	if err := store.Delete(replica("made", "9", "web")); err != nil {
-		t.Fatal(err)
-	}
+	observe(t, f, replica("made", "9", "web"), nil)
 	add(replica("late", "10", "web"))
 	p.forget()
 	expect(p, []string{"late", "seen"}, nil)

@@ -7,6 +7,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -36,7 +37,7 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s inventory.Finalizer) erro
 	if err != nil {
 		return err
 	}
-	return e.eachOf(ctx, k, func(o *object) error {
+	return e.eachOf(ctx, k, func(o *watch.Object) error {
 		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(s.Rule)) {
 			return nil
 		}

@@ -10,13 +10,14 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // takeOwnership makes us the owner of the fields that made the API server refuse
 // an apply and that the rendering does not have, see managedfields.RejectedApply.
 // It returns the object to try again with, or nil and the error that stands.
-func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desired, live *object, rejection error) (*object, error) {
+func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desired, live *watch.Object, rejection error) (*watch.Object, error) {
 	desired, err := d.Object()
 	if err != nil {
 		return nil, rejection
@@ -26,7 +27,7 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 		return nil, rejection
 	}
 	patch, err := managedfields.RejectedApply{
-		Live: u, Desired: desired, Causes: causes(rejection), AcceptedBefore: carries(&object{Unstructured: *u}, d),
+		Live: u, Desired: desired, Causes: causes(rejection), AcceptedBefore: carries(watch.NewUntrimmed(u), d),
 	}.TakeOwnership()
 	if patch == nil || err != nil {
 		return nil, rejection
@@ -42,7 +43,7 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 		return nil, err
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
-	return newObject(patched, childRole), nil
+	return watch.NewObject(patched, watch.Child), nil
 }
 
 // releaseOrphanedFields removes the managedFields entry of a manager that no

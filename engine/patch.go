@@ -13,6 +13,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -52,15 +53,15 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	sum := sha256.Sum256(r.Patch)
 	hash := [16]byte(sum[:16])
 	w := p.memory.patch(r.Rule.Name)
-	own := p.self.patches[managedfields.PatchManager(r.Rule.Name)]
-	if w.hash == hash && (own == w.fields || older(p.self.GetResourceVersion(), w.version)) {
+	own := p.self.PatchFields(r.Rule.Name)
+	if w.hash == hash && (own == w.fields || p.self.OlderThan(w.version)) {
 		return Unchanged, nil // Nobody has touched what we wrote.
 	}
 	var desired map[string]any
 	if err := utiljson.Unmarshal(r.Patch, &desired); err != nil {
 		return Unchanged, err
 	}
-	if owned := own.Set(); owned.Agrees(p.self.Object, desired) && !owned.Exceeds(desired) {
+	if owned := own.Set(); owned.Agrees(p.self.Content(), desired) && !owned.Exceeds(desired) {
 		return Unchanged, nil
 	}
 	body := &rules.Desired{Hash: hash}
@@ -87,11 +88,11 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 
 // unpatch takes back what a rule has written into the primary.
 func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
-	if len(p.self.patches) == 0 || p.self.patches[managedfields.PatchManager(rule.Name)] == (managedfields.Entry{}) {
+	if p.self.PatchFields(rule.Name) == (managedfields.Entry{}) {
 		return nil
 	}
 	w := p.memory.patch(rule.Name)
-	if w.hash == [16]byte{} && older(p.self.GetResourceVersion(), w.version) {
+	if w.hash == [16]byte{} && p.self.OlderThan(w.version) {
 		return nil // Taken back already, which the cache does not show yet.
 	}
 	if err := p.applyPatch(ctx, rule, w, map[string]any{}); err != nil {
@@ -111,7 +112,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	if p.req.Namespace != "" {
 		metadata["namespace"] = p.req.Namespace
 	}
-	desired["apiVersion"], desired["kind"], desired["metadata"] = p.cache.kind.GVK.GroupVersion().String(), p.cache.kind.GVK.Kind, metadata
+	desired["apiVersion"], desired["kind"], desired["metadata"] = p.cache.Kind().GVK.GroupVersion().String(), p.cache.Kind().GVK.Kind, metadata
 	body, err := json.Marshal(desired)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	force := true
-	response, err := p.engine.writer(rule, p.req, p.cache.kind, p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
+	response, err := p.engine.writer(rule, p.req, p.cache.Kind(), p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
@@ -128,8 +129,8 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 		return refused(err)
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
-	o := newObject(response, primaryRole)
-	*w = writtenPatch{fields: o.patches[managedfields.PatchManager(rule.Name)], version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
+	o := watch.NewObject(response, watch.Primary)
+	*w = writtenPatch{fields: o.PatchFields(rule.Name), version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
 	return nil
 }
 
@@ -141,7 +142,7 @@ func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, er
 			return "another rule also patches it, and that patch is not known yet", nil
 		}
 	}
-	if p.self.patches[managedfields.PatchManager(rule.Name)] == (managedfields.Entry{}) {
+	if p.self.PatchFields(rule.Name) == (managedfields.Entry{}) {
 		return "", nil
 	}
 	if err := p.unpatch(ctx, rule); err != nil {
@@ -152,7 +153,7 @@ func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, er
 }
 
 // takePatchBack gives up what a removed rule has written into a primary.
-func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *object, rule *rules.Rule) error {
+func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule) error {
 	metadata := map[string]any{"name": o.GetName(), "uid": o.GetUID()}
 	if k.Namespaced {
 		metadata["namespace"] = o.GetNamespace()

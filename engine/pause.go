@@ -31,7 +31,7 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 	}
 	p.memory.pause = resting
 	total := outcome{state: paused, reason: reasonPaused, text: pausedMessage}
-	if p.primary.watch.key.selector != "" {
+	if p.primary.watch.Selector != "" {
 		total.retry = forbiddenRetry // The watch may not show the end of the pause.
 	}
 	return p.status(ctx, total, now).result()
@@ -49,7 +49,7 @@ func (p *pass) resume() {
 // tellPauseIgnored tells people, once for each message, that what they have
 // written to pause the primary has no effect. At 3 am that is the button.
 func (p *pass) tellPauseIgnored() {
-	mistake := rules.PauseMistake(p.self.Object)
+	mistake := rules.PauseMistake(p.self.Content())
 	if mistake != "" && mistake != p.memory.pauseMistake && (p.matches() || p.primary.held(p.self)) {
 		p.engine.log.Warn("pause ignored", "object", p.req.String(), "reason", reasonPauseIgnored, "message", mistake)
 		p.engine.events.warning(p.self, reasonPauseIgnored, mistake)
@@ -60,8 +60,8 @@ func (p *pass) tellPauseIgnored() {
 // saysPaused reports whether the primary's status, written by this process or
 // an earlier one, says that it is paused.
 func (p *pass) saysPaused() bool {
-	return liveConditions(p.self.Object)[conditionReady]["reason"] == reasonPaused
+	return liveConditions(p.self.Content())[conditionReady]["reason"] == reasonPaused
 }
 
 // frozen reports whether a rule has nothing to say of the primary now.
-func (p *pass) frozen(r *rules.RuleResult) bool { return r.Leaving || p.self.paused() }
+func (p *pass) frozen(r *rules.RuleResult) bool { return r.Leaving || p.self.Paused() }

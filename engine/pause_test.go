@@ -25,7 +25,6 @@ func TestPauseWithoutEffectIsTold(t *testing.T) {
 	e, req := converged(t)
 	told, log := &heard{}, &bytes.Buffer{}
 	e.events, e.log = recorder{told}, slog.New(slog.NewTextHandler(log, nil))
-	self := e.plan.Load().primaries[req.Kind].watch.cached.Load().get(req.Namespace, req.Name)
 	const misspelt = "Warning PauseIgnored: annotation reconcel.dev/pause has no meaning: the resource is not paused (did you mean reconcel.dev/paused?)"
 	const unclear = `Warning PauseIgnored: annotation reconcel.dev/paused has the value "maybe", which is neither true nor false: the resource is not paused (write true)`
 	var want []string
@@ -39,7 +38,7 @@ func TestPauseWithoutEffectIsTold(t *testing.T) {
 		{nil, ""},
 		{map[string]string{rules.AnnotationPaused: "maybe"}, unclear},
 	} {
-		self.SetAnnotations(step.annotations)
+		annotate(t, e, req, step.annotations)
 		if _, err := e.reconcile(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}

@@ -1,13 +1,13 @@
 package engine
 
 import (
-	"errors"
 	"slices"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -21,7 +21,7 @@ type plan struct {
 	program   *rules.Program
 	orphaned  inventory.Orphaned // what its rules have made once, and make no more
 	primaries map[schema.GroupKind]*primaryKind
-	watches   []*watch
+	watches   []*watch.Watch
 
 	passes     atomic.Int64 // that follow it and are under way
 	verdict    atomic.Pointer[verdict]
@@ -33,11 +33,11 @@ type plan struct {
 // A primaryKind is one primary kind with its watches.
 type primaryKind struct {
 	*rules.Primary
-	watch    *watch
-	children map[schema.GroupVersionKind]*watch // every kind that its rules render
-	byRule   map[*rules.Rule][]*watch           // likewise, with the kinds that the rule rendered once
-	meters   []*meter                           // one for each of Rules, in that order
-	lookups  map[*rules.Lookup]*watch           // what its rules read and do not own: none of these is ever written
+	watch    *watch.Watch
+	children map[schema.GroupVersionKind]*watch.Watch // every kind that its rules render
+	byRule   map[*rules.Rule][]*watch.Watch           // likewise, with the kinds that the rule rendered once
+	meters   []*meter                                 // one for each of Rules, in that order
+	lookups  map[*rules.Lookup]*watch.Watch           // what its rules read and do not own: none of these is ever written
 
 	leftovers leftovers // of removed rules
 
@@ -48,17 +48,17 @@ type primaryKind struct {
 // newPlan lays out the watches of a program: those that there are already, as
 // far as it needs them, and new ones. former is what its rules have done once
 // and do not do any more.
-func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*watch) *plan {
+func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*watch.Watch) *plan {
 	pl := &plan{program: program, orphaned: orphaned, primaries: map[schema.GroupKind]*primaryKind{}, unchecked: make(chan struct{}, 1), stop: func() {}}
-	there, byKey := map[watchKey]*watch{}, map[watchKey]*watch{}
+	there, byKey := map[watch.Key]*watch.Watch{}, map[watch.Key]*watch.Watch{}
 	for _, w := range running {
-		there[w.key] = w
+		there[w.Key] = w
 	}
-	share := func(key watchKey) *watch {
+	share := func(key watch.Key) *watch.Watch {
 		w := byKey[key]
 		if w == nil {
 			if w = there[key]; w == nil {
-				w = &watch{key: key}
+				w = watch.New(key)
 			}
 			byKey[key] = w
 			pl.watches = append(pl.watches, w)
@@ -68,25 +68,25 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 	for _, p := range program.Primaries() {
 		pk := &primaryKind{
 			Primary:  p,
-			watch:    share(watchKey{p.GVK, commonSelector(p), primaryRole}),
-			children: map[schema.GroupVersionKind]*watch{},
-			byRule:   map[*rules.Rule][]*watch{},
-			lookups:  map[*rules.Lookup]*watch{},
+			watch:    share(watch.Key{GVK: p.GVK, Selector: commonSelector(p), Role: watch.Primary}),
+			children: map[schema.GroupVersionKind]*watch.Watch{},
+			byRule:   map[*rules.Rule][]*watch.Watch{},
+			lookups:  map[*rules.Lookup]*watch.Watch{},
 			askCheck: pl.askCheck,
 		}
 		for _, r := range p.Rules {
 			for _, c := range r.Children {
-				w := share(watchKey{c.GVK, childSelector, childRole})
+				w := share(watch.Key{GVK: c.GVK, Selector: childSelector, Role: watch.Child})
 				if pk.children[c.GVK] == nil {
 					pk.children[c.GVK] = w
 				}
 				pk.addWatch(r, w)
 			}
 			for _, gvk := range orphaned.Kinds[r.Name] {
-				pk.addWatch(r, share(watchKey{gvk, childSelector, childRole}))
+				pk.addWatch(r, share(watch.Key{GVK: gvk, Selector: childSelector, Role: watch.Child}))
 			}
 			for _, l := range r.Lookups {
-				pk.lookups[l] = share(watchKey{l.GVK, "", lookupRole})
+				pk.lookups[l] = share(watch.Key{GVK: l.GVK, Role: watch.Lookup})
 			}
 		}
 		pl.primaries[p.GVK.GroupKind()] = pk
@@ -102,7 +102,7 @@ func (pl *plan) rules() (n int) {
 	return n
 }
 
-func (pk *primaryKind) addWatch(r *rules.Rule, w *watch) {
+func (pk *primaryKind) addWatch(r *rules.Rule, w *watch.Watch) {
 	if !slices.Contains(pk.byRule[r], w) {
 		pk.byRule[r] = append(pk.byRule[r], w)
 	}
@@ -121,20 +121,22 @@ func commonSelector(p *rules.Primary) string {
 }
 
 // cacheOf returns the cache of a child kind, or nil.
-func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *cached {
+func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *watch.Cache {
 	if w := pk.children[gvk]; w != nil {
-		return w.cached.Load()
+		c, _ := w.Cache()
+		return c
 	}
 	return nil
 }
 
 // anyCacheOf returns the cache of a kind that a rule renders or has rendered
 // once, or nil.
-func (pk *primaryKind) anyCacheOf(gvk schema.GroupVersionKind) *cached {
+func (pk *primaryKind) anyCacheOf(gvk schema.GroupVersionKind) *watch.Cache {
 	for _, watches := range pk.byRule {
 		for _, w := range watches {
-			if w.key.gvk == gvk {
-				return w.cached.Load()
+			if w.GVK == gvk {
+				c, _ := w.Cache()
+				return c
 			}
 		}
 	}
@@ -143,7 +145,7 @@ func (pk *primaryKind) anyCacheOf(gvk schema.GroupVersionKind) *cached {
 
 // watchesOf returns the watches of the kinds that a rule renders or has
 // rendered.
-func (pk *primaryKind) watchesOf(r *rules.Rule) []*watch { return pk.byRule[r] }
+func (pk *primaryKind) watchesOf(r *rules.Rule) []*watch.Watch { return pk.byRule[r] }
 
 // unwatched names the first kind that a rule for a primary in a namespace renders
 // or reads and that has no cache, and why; both are "" when all have. A rule that
@@ -151,12 +153,11 @@ func (pk *primaryKind) watchesOf(r *rules.Rule) []*watch { return pk.byRule[r] }
 // from going.
 func (pk *primaryKind) unwatched(r *rules.RuleResult, namespace string) (kind, why string) {
 	for _, child := range r.Rule.Children {
-		w := pk.children[child.GVK]
-		c := w.cached.Load()
-		if c == nil {
-			return child.GVK.Kind, permission(w.trouble()).Error()
+		c, err := pk.children[child.GVK].Cache()
+		if err == nil {
+			err = c.UnlistedFor(r.Rule, namespace)
 		}
-		if err := c.blindSpot(r.Rule, namespace); err != nil {
+		if err != nil {
 			return child.GVK.Kind, permission(err).Error()
 		}
 	}
@@ -164,8 +165,8 @@ func (pk *primaryKind) unwatched(r *rules.RuleResult, namespace string) (kind, w
 		return "", ""
 	}
 	for _, l := range r.Rule.Lookups {
-		if w := pk.lookups[l]; w.cached.Load() == nil {
-			return l.GVK.Kind, permission(w.trouble()).Error()
+		if _, err := pk.lookups[l].Cache(); err != nil {
+			return l.GVK.Kind, permission(err).Error()
 		}
 	}
 	return "", ""
@@ -175,7 +176,11 @@ func (pk *primaryKind) unwatched(r *rules.RuleResult, namespace string) (kind, w
 func (pk *primaryKind) hasChildren(req Request) bool {
 	for _, watches := range pk.byRule {
 		for _, w := range watches {
-			if c := w.cached.Load(); c != nil && len(c.ownedBy(req)) > 0 {
+			c, err := w.Cache()
+			if err != nil {
+				continue
+			}
+			for range c.OwnedBy(req) {
 				return true
 			}
 		}
@@ -184,7 +189,7 @@ func (pk *primaryKind) hasChildren(req Request) bool {
 }
 
 // uses reports whether a watch has to do with the kind.
-func (pk *primaryKind) uses(w *watch) bool {
+func (pk *primaryKind) uses(w *watch.Watch) bool {
 	if pk.watch == w {
 		return true
 	}
@@ -215,33 +220,3 @@ func (e *Engine) enter() *plan {
 }
 
 func (pl *plan) leave() { pl.passes.Add(-1) }
-
-// trouble says why a watch has no cache.
-func (w *watch) trouble() error {
-	if all := w.troubles(); len(all) > 0 {
-		return all[0]
-	}
-	return errStarting
-}
-
-// troubles say why a watch does not have all that it is to have.
-func (w *watch) troubles() (all []error) {
-	if err := w.problem.Load(); err != nil {
-		return []error{*err}
-	}
-	c := w.following.Load()
-	if c == nil {
-		c = w.cached.Load()
-	}
-	if c == nil {
-		return []error{errStarting}
-	}
-	for _, p := range c.parts {
-		if err := p.problem.Load(); err != nil {
-			all = append(all, *err)
-		}
-	}
-	return all
-}
-
-var errStarting = errors.New("not listed yet")

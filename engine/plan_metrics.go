@@ -2,6 +2,8 @@ package engine
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+
+	"reconcel/engine/watch"
 )
 
 // A census tells Prometheus of the rules and watches of the plan that is
@@ -71,7 +73,7 @@ func gauge[N int | int64](d *prometheus.Desc, value N, labels ...string) prometh
 // selectors.
 type watchedKind struct {
 	kind string
-	role role
+	role watch.Role
 }
 
 type watchTotal struct{ synced, objects int }
@@ -80,19 +82,14 @@ type watchTotal struct{ synced, objects int }
 func (pl *plan) totals() map[watchedKind]watchTotal {
 	all := map[watchedKind]watchTotal{}
 	for _, w := range pl.watches {
-		key := watchedKind{w.key.gvk.GroupKind().String(), w.key.role}
+		key := watchedKind{w.GVK.GroupKind().String(), w.Role}
 		total, known := all[key]
 		if !known {
 			total.synced = 1
 		}
-		c := w.cached.Load()
-		if c == nil {
-			total.synced = 0
-			c = &cached{}
-		}
-		for _, p := range c.parts {
-			total.objects += p.size()
-			if p.stale() != nil {
+		for _, s := range w.States() {
+			total.objects += s.Objects
+			if s.Problem != nil {
 				total.synced = 0
 			}
 		}

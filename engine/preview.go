@@ -13,6 +13,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -64,10 +65,10 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	}
 	pl := s.engine.route(newPlan(of.Program, orphaned, nil))
 	for _, w := range pl.watches {
-		list := map[role]func(context.Context, Kind) ([]*unstructured.Unstructured, error){
-			primaryRole: of.List.Primaries, childRole: of.List.Children, lookupRole: of.List.Lookups,
-		}[w.key.role]
-		err := s.view(ctx, w, func(ctx context.Context, k Kind) (Snapshot, error) {
+		list := map[watch.Role]func(context.Context, Kind) ([]*unstructured.Unstructured, error){
+			watch.Primary: of.List.Primaries, watch.Child: of.List.Children, watch.Lookup: of.List.Lookups,
+		}[w.Role]
+		err := s.feed(ctx, w, func(ctx context.Context, k Kind) (Snapshot, error) {
 			objects, err := list(ctx, k)
 			return Snapshot{Objects: objects}, err
 		})

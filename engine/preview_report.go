@@ -78,7 +78,7 @@ func actionOf(err error) Action {
 
 // previewed returns the report of a pass that has ended.
 func (p *pass) previewed() Report {
-	report := Report{Adopted: p.findings.adopted, Paused: p.self.paused()}
+	report := Report{Adopted: p.findings.adopted, Paused: p.self.Paused()}
 	if report.Paused {
 		return report
 	}
@@ -113,7 +113,7 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 		note("", none, nil, r.Err)
 		return found
 	}
-	if r.Leaving && !p.self.hasFinalizer(r.Rule) || !r.Matches && !r.Leaving {
+	if r.Leaving && !p.self.HasFinalizer(r.Rule) || !r.Matches && !r.Leaving {
 		return nil
 	}
 	if kind, why := p.unwatched(r); why != "" {
@@ -149,15 +149,15 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 
 // undeleted returns the objects that a rule deletes in a later step of a teardown.
 func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
-	if r.Err != nil || !r.Leaving || !p.self.hasFinalizer(r.Rule) {
+	if r.Err != nil || !r.Leaving || !p.self.HasFinalizer(r.Rule) {
 		return nil
 	}
 	for _, c := range p.remains(r.Rule) {
-		id := c.object.identity(c.kind.GVK)
-		if p.wants(id) || c.object.terminating() || p.memory.hasDeleted(c.object.GetUID()) {
+		id := c.object.Identity(c.kind.GVK)
+		if p.wants(id) || c.object.Terminating() || p.memory.hasDeleted(c.object.GetUID()) {
 			continue
 		}
-		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.child(), Object: id, Action: Skipped, Message: "to be deleted in a later step"})
+		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.Child(), Object: id, Action: Skipped, Message: "to be deleted in a later step"})
 	}
 	return found
 }

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -21,14 +20,13 @@ func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.C
 	var kept []keptObject
 	var problem error
 	for _, w := range p.primary.watchesOf(r.Rule) {
-		c := w.cached.Load()
-		if c == nil {
+		c, err := w.Cache()
+		if err != nil {
 			continue // A kind of former rules that the API server does not know.
 		}
-		for _, item := range p.objectsOf(c) {
-			o := item.(*object)
-			id := o.identity(c.kind.GVK)
-			if o.rule() != r.Rule.Name || o.terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) || p.engine.elsewhere(o, p.verdict.ownersOf(r.Rule.Name)) {
+		for o := range p.objectsOf(c) {
+			id := o.Identity(c.Kind().GVK)
+			if o.Rule() != r.Rule.Name || o.Terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) || p.engine.elsewhere(o, p.verdict.ownersOf(r.Rule.Name)) {
 				continue
 			}
 			if k := p.keeping(r, o, id, failed); k.why != "" {
@@ -36,7 +34,7 @@ func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.C
 				p.findings.keeps(k)
 				continue
 			}
-			if err := p.remove(ctx, r.Rule, c.kind, o); err != nil {
+			if err := p.remove(ctx, r.Rule, c.Kind(), o); err != nil {
 				problem = cmp.Or(problem, fmt.Errorf("rule %q: prune %s: %w", r.Rule.Name, id.String(), err))
 			}
 		}
@@ -57,13 +55,13 @@ type keptObject struct {
 // keeping says why an object that no rule renders is kept; without a reason it
 // is deleted. What the rule orphans is never deleted. What may still be rendered, or
 // has no successor yet, is kept for now.
-func (p *pass) keeping(r *rules.RuleResult, o *object, id rules.Identity, failed []*rules.Child) keptObject {
-	k := keptObject{rule: r.Rule.Name, child: o.child(), id: id}
+func (p *pass) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity, failed []*rules.Child) keptObject {
+	k := keptObject{rule: r.Rule.Name, child: o.Child(), id: id}
 	if stays(r.Rule, o) {
 		k.why, k.orphan = "onDelete: orphan", true
 		return k
 	}
-	if k.why = p.rendering.MayRender(r.Rule, o.child(), id); k.why == "" && r.Matches {
+	if k.why = p.rendering.MayRender(r.Rule, o.Child(), id); k.why == "" && r.Matches {
 		k.why = p.awaited(r, o, id, failed)
 	}
 	return k
@@ -73,14 +71,14 @@ func (p *pass) keeping(r *rules.RuleResult, o *object, id rules.Identity, failed
 // exists yet: a failure must never leave less than there was before. That child
 // is the object's own, if its names have changed. Where the rule has no such child
 // any more, it may have been renamed into any of the kind that fails.
-func (p *pass) awaited(r *rules.RuleResult, o *object, id rules.Identity, failed []*rules.Child) (why string) {
-	own := slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.ID == o.child() })
+func (p *pass) awaited(r *rules.RuleResult, o *watch.Object, id rules.Identity, failed []*rules.Child) (why string) {
+	own := slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.ID == o.Child() })
 	for i := range r.Children {
 		c := &r.Children[i]
-		if own && c.Child.ID != o.child() || !own && !fails(c, failed) || c.Child.Interchangeable() || !c.Renders(id.GVK.GroupKind()) {
+		if own && c.Child.ID != o.Child() || !own && !fails(c, failed) || c.Child.Interchangeable() || !c.Renders(id.GVK.GroupKind()) {
 			continue
 		}
-		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child.ID, o.child()) }) {
+		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child.ID, o.Child()) }) {
 			return fmt.Sprintf("child %q may replace it and does not exist yet", c.Child.ID)
 		}
 	}
@@ -90,7 +88,7 @@ func (p *pass) awaited(r *rules.RuleResult, o *object, id rules.Identity, failed
 // made reports whether an object exists that was made from one of some children.
 func (p *pass) made(id rules.Identity, children ...string) bool {
 	live := p.observed(id).Object
-	return live != nil && slices.Contains(children, (&object{Unstructured: unstructured.Unstructured{Object: live}}).child())
+	return live != nil && slices.Contains(children, rules.LabelsOf(live).Get(rules.LabelChild))
 }
 
 // fails reports whether a child could not be rendered, or is among those that

@@ -10,26 +10,17 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+
+	"reconcel/engine/watch"
+	"reconcel/rules"
 )
 
 // A Request asks to look at one primary object. It says nothing of what
 // happened to it. The UID is part of its identity: a primary that is deleted
 // and made again under the same name is another one, and what is left of the
 // first is cleaned up without a glance at the second.
-type Request struct {
-	Kind      schema.GroupKind
-	Namespace string // "" for cluster-scoped kinds
-	Name      string
-	UID       types.UID
-}
-
-// String prints kind, namespace and name as messages show them.
-func (r Request) String() string {
-	return name(r.Kind.Kind, r.Namespace, r.Name)
-}
+type Request = rules.Owner
 
 // A Result is what the queue should do with a request after it was served.
 type Result struct {
@@ -128,7 +119,7 @@ func (e *Engine) requeue(ctx context.Context, req Request, result Result, err er
 // That a cache is being filled, or has just ended with its kind or the process,
 // is no trouble.
 func retryLevel(err error) slog.Level {
-	if errors.Is(err, errStarting) {
+	if errors.Is(err, watch.ErrNotListed) {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -33,23 +34,28 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 	if primary == nil {
 		return nil, nil // No rule is for this kind.
 	}
-	cache := primary.watch.cached.Load()
-	if cache == nil || !cache.shows(req.Namespace) {
+	cache, err := primary.watch.Cache()
+	if err != nil {
 		e.memories.forget(req) // It may have gone with its kind.
 		return nil, nil        // Asked again as soon as there is a cache.
+	}
+	cached, listed := cache.Get(req.Namespace, req.Name)
+	if !listed {
+		e.memories.forget(req)
+		return nil, nil // Asked again as soon as it is listed.
 	}
 	verdict := primary.verdict.Load()
 	if verdict.refusesAll(primary) {
 		e.memories.forget(req)
 		return nil, nil // Another installation has it.
 	}
-	self, err := e.find(ctx, primary, cache, req)
+	self, err := e.find(ctx, primary, cache, cached, req)
 	if self == nil || err != nil {
 		return nil, err
 	}
 	memory := e.memories.get(req)
 	self = memory.newest(self)
-	if self.terminating() && !primary.held(self) {
+	if self.Terminating() && !primary.held(self) {
 		return nil, nil // Its children go by their owner references.
 	}
 	return &pass{
@@ -63,17 +69,17 @@ var renderings = sync.Pool{New: func() any { return new(rules.Rendering) }}
 // find returns the primary, or nil when it is gone. One that is not in the
 // cache but has children has been deleted, or has stopped matching the watch's
 // selector, or the cache lags behind: only a live read can tell.
-func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, req Request) (*object, error) {
-	if self := cache.get(req.Namespace, req.Name); self != nil && self.GetUID() == req.UID {
-		return self, nil
+func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Cache, cached *watch.Object, req Request) (*watch.Object, error) {
+	if cached != nil && cached.GetUID() == req.UID {
+		return cached, nil
 	}
-	if !primary.hasChildren(req) && !primary.leftovers.has(req) && primary.watch.key.selector == "" {
+	if !primary.hasChildren(req) && !primary.leftovers.has(req) && primary.watch.Selector == "" {
 		e.memories.forget(req)
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	live, err := e.resource(cache.kind, req.Namespace).Get(ctx, req.Name, metav1.GetOptions{})
+	live, err := e.resource(cache.Kind(), req.Namespace).Get(ctx, req.Name, metav1.GetOptions{})
 	switch {
 	case isAbsent(err), err == nil && live.GetUID() != req.UID:
 		e.memories.forget(req)
@@ -83,16 +89,16 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *cached, 
 	case err != nil:
 		return nil, fmt.Errorf("%s: read: %w", req, err)
 	}
-	return newObject(live, primaryRole), nil
+	return watch.NewObject(live, watch.Primary), nil
 }
 
 // A pass is one look at one primary.
 type pass struct {
 	engine    *Engine
 	primary   *primaryKind
-	cache     *cached
+	cache     *watch.Cache
 	req       Request
-	self      *object
+	self      *watch.Object
 	memory    *memory
 	rendering *rules.Rendering
 	verdict   *verdict
@@ -110,8 +116,8 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	now := p.engine.clock.Now()
 	p.reapply = !p.memory.reapplyAt.IsZero() && !now.Before(p.memory.reapplyAt)
 	p.render()
-	p.memory.reads.retain()
-	if p.self.paused() {
+	p.memory.reads.Retain()
+	if p.self.Paused() {
 		return p.leaveAlone(ctx, now)
 	}
 	p.resume()
@@ -120,7 +126,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	total := p.rules(ctx).after(p.retryTimedOut())
 	total = worse(total, p.clearLeftovers(ctx))
 	p.forget()
-	if !p.matches() || p.gone || p.self.terminating() && !p.primary.held(p.self) {
+	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.held(p.self) {
 		p.dismiss(total)
 		return total.result() // It is no business of ours any more, and keeps its last status.
 	}
@@ -190,7 +196,7 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 // matches reports whether any rule is for the object.
 func (p *pass) matches() bool {
 	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Leaving && p.self.terminating() {
+		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Leaving && p.self.Terminating() {
 			return true
 		}
 	}
@@ -200,7 +206,7 @@ func (p *pass) matches() bool {
 // dismiss forgets a primary of which nothing is left to do and that the watch
 // does not show: its end will not be told.
 func (p *pass) dismiss(total outcome) {
-	shown := p.cache.get(p.req.Namespace, p.req.Name)
+	shown, _ := p.cache.Get(p.req.Namespace, p.req.Name)
 	if total.err == nil && total.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req) {
 		p.engine.memories.forget(p.req)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -72,7 +73,7 @@ func (p *pass) denied(err *terminalError, since *time.Time, now time.Time) *term
 	if since.IsZero() {
 		*since = now
 	}
-	if now.Sub(*since) < deniedPatience && now.Sub(p.engine.started) > deniedPatience {
+	if now.Sub(*since) < watch.DeniedPatience && now.Sub(p.engine.started) > watch.DeniedPatience {
 		return &terminalError{reasonRetrying, deniedRetry, err.err}
 	}
 	return err

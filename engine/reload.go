@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -83,11 +84,11 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 	}
 	old := e.plan.Load()
 	next := e.route(newPlan(program, orphaned, old.watches))
-	var fresh []*watch
+	var fresh []*watch.Watch
 	for _, w := range next.watches {
 		if !slices.Contains(old.watches, w) {
 			fresh = append(fresh, w)
-			e.watches.start(ctx, w)
+			e.watcher.Start(ctx, w)
 		}
 	}
 	if err := e.awaitFresh(ctx, fresh); err != nil {
@@ -96,7 +97,7 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 	if e.leading {
 		if err := e.settle(ctx, next, old); err != nil {
 			for _, w := range fresh {
-				w.stop()
+				w.Stop()
 			}
 			return err
 		}
@@ -111,8 +112,8 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 
 // awaitFresh gives new watches time to be listed. A kind that may not be read is
 // not waited for: that takes somebody to change it.
-func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch) error {
-	listed := func(context.Context) (bool, error) { return !slices.ContainsFunc(fresh, (*watch).pending), nil }
+func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch.Watch) error {
+	listed := func(context.Context) (bool, error) { return !slices.ContainsFunc(fresh, (*watch.Watch).Pending), nil }
 	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, reloadPatience, true, listed)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -143,7 +144,7 @@ func (e *Engine) retire(ctx context.Context, old *plan) bool {
 	next := e.plan.Load()
 	for _, w := range old.watches {
 		if !slices.Contains(next.watches, w) {
-			w.stop()
+			w.Stop()
 		}
 	}
 	e.forgetOthers(next)

@@ -2,18 +2,40 @@ package engine
 
 import (
 	"context"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine/discover"
+	"reconcel/engine/watch"
 )
+
+// endless are kinds that are looked for until the watch is stopped.
+type endless struct {
+	discover.Kinds
+	began   chan struct{}
+	stopped *atomic.Bool
+}
+
+func (k endless) Find(ctx context.Context, _ schema.GroupVersionKind) (discover.Kind, error) {
+	close(k.began)
+	<-ctx.Done()
+	k.stopped.Store(true)
+	return discover.Kind{}, ctx.Err()
+}
 
 // TestStoppedReloadLetsGoOfNothing stops while a pass by the old rules is under
 // way: that goes on to use what it began with.
 func TestStoppedReloadLetsGoOfNothing(t *testing.T) {
 	gk := schema.GroupKind{Group: "g", Kind: "Widget"}
 	e := &Engine{memories: memories{of: map[Request]*memory{}}}
-	stopped := false
-	old := &plan{watches: []*watch{{stop: func() { stopped = true }}}}
+	w, kinds := watch.New(watch.Key{}), endless{began: make(chan struct{}), stopped: new(atomic.Bool)}
+	watcher := &watch.Watcher{Kinds: kinds, Waiter: &discover.Waiter{}, Log: slog.New(slog.DiscardHandler)}
+	watcher.Start(t.Context(), w)
+	<-kinds.began
+	old := &plan{watches: []*watch.Watch{w}}
 	e.plan.Store(old)
 	e.memories.get(Request{Kind: gk, Name: "one"})
 	pass := e.enter()
@@ -24,22 +46,23 @@ func TestStoppedReloadLetsGoOfNothing(t *testing.T) {
 	if e.retire(ctx, old) {
 		t.Error("the old plan was retired while a pass was under way")
 	}
-	if stopped || len(e.memories.of) != 1 {
-		t.Errorf("stopped is %v, and %d memories are left", stopped, len(e.memories.of))
+	if kinds.stopped.Load() || len(e.memories.of) != 1 {
+		t.Errorf("stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.memories.of))
 	}
 	pass.leave()
 	if !e.retire(t.Context(), old) {
 		t.Error("the old plan was not retired after the pass")
 	}
-	if !stopped || len(e.memories.of) != 0 {
-		t.Errorf("after the pass stopped is %v, and %d memories are left", stopped, len(e.memories.of))
+	watcher.Wait()
+	if !kinds.stopped.Load() || len(e.memories.of) != 0 {
+		t.Errorf("after the pass stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.memories.of))
 	}
 }
 
 // TestOwnWriteInAnotherVersion reloads from one version of the primary to
 // another: what was read in the first does not have the fields of the second.
 func TestOwnWriteInAnotherVersion(t *testing.T) {
-	at := func(apiVersion, resourceVersion string) *object {
+	at := func(apiVersion, resourceVersion string) *watch.Object {
 		return decodeObject(t, []byte(`{"apiVersion":"`+apiVersion+`","kind":"Widget","metadata":{"name":"one","uid":"u","resourceVersion":"`+resourceVersion+`"}}`))
 	}
 	m := &memory{self: at("g/v1", "7")}

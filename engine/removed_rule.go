@@ -15,6 +15,7 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -115,11 +116,11 @@ func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error
 		return err
 	}
 	s.global = !k.Namespaced
-	return s.engine.eachOf(ctx, k, func(o *object) error {
-		if o.paused() {
+	return s.engine.eachOf(ctx, k, func(o *watch.Object) error {
+		if o.Paused() {
 			s.paused[o.GetUID()] = true
 		}
-		if o.patches[managedfields.PatchManager(s.rule.Name)] == (managedfields.Entry{}) {
+		if o.PatchFields(s.rule.Name) == (managedfields.Entry{}) {
 			return nil
 		}
 		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
@@ -132,20 +133,19 @@ func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error
 
 // clearKind deletes the rule's children of one kind.
 func (s *removal) clearKind(ctx context.Context, gvk schema.GroupVersionKind) error {
-	return s.eachChild(ctx, gvk, func(k Kind, o *object, owner Request) {
-		if o.terminating() {
+	return s.eachChild(ctx, gvk, func(k Kind, o *watch.Object, owner Request) {
+		if o.Terminating() {
 			s.left++
 			return
 		}
-		o.bare()
-		s.clear(owner, leftover{rule: s.writes(), kind: k, object: o}, func() error {
+		s.clear(owner, leftover{rule: s.writes(), kind: k, object: o.WithoutBody()}, func() error {
 			return s.delete(ctx, k, o, owner)
 		})
 	})
 }
 
 // eachChild visits the objects of one kind that the rule has made.
-func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, visit func(Kind, *object, Request)) error {
+func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, visit func(Kind, *watch.Object, Request)) error {
 	k, err := s.engine.kinds.Find(ctx, gvk)
 	if discover.IsNoKind(err) {
 		k, err = discover.AnyVersion(ctx, s.engine.kinds, gvk.GroupKind())
@@ -157,7 +157,7 @@ func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, vi
 		return err
 	}
 	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.rule.Name})
-	return s.engine.eachListed(ctx, k, metav1.ListOptions{LabelSelector: selector.String()}, childRole, func(o *object) error {
+	return s.engine.eachListed(ctx, k, metav1.ListOptions{LabelSelector: selector.String()}, watch.Child, func(o *watch.Object) error {
 		if owner, ok := s.owner(o); ok {
 			visit(k, o, owner)
 		}
@@ -167,35 +167,21 @@ func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, vi
 
 // owner returns the primary of an object, if the rule has made it and it is not
 // to stay. A label is not enough: anybody can write one.
-func (s *removal) owner(o *object) (Request, bool) {
-	owner, ok := o.owner()
-	if !ok || o.rule() != s.rule.Name || owner.Kind.String() != s.rule.For || !o.belongsTo(owner) || !o.labelled() {
+func (s *removal) owner(o *watch.Object) (Request, bool) {
+	owner, ok := o.Owner()
+	if !ok || o.Rule() != s.rule.Name || owner.Kind.String() != s.rule.For || !o.BelongsTo(owner) || !o.HasOwnLabel() {
 		return Request{}, false
 	}
 	if s.engine.elsewhere(o, s.rule.TakenOver) {
 		return Request{}, false
 	}
-	if o.orphan() || slices.Contains(s.rule.Orphans, o.child()) {
+	if o.Orphan() || slices.Contains(s.rule.Orphans, o.Child()) {
 		return Request{}, false
 	}
 	if s.global {
 		owner.Namespace = ""
 	}
 	return owner, true
-}
-
-// labelled reports whether the object has its rule's label by our own write.
-func (o *object) labelled() bool {
-	return o.fields.Names(rules.LabelRule)
-}
-
-// bare drops what is not needed to delete the object: there may be many.
-func (o *object) bare() {
-	for key := range o.Object {
-		if key != "metadata" && key != "apiVersion" && key != "kind" {
-			delete(o.Object, key)
-		}
-	}
 }
 
 // clear takes one leftover away at once if no rule is for its primary, and else
@@ -226,7 +212,7 @@ func (s *removal) clear(req Request, l leftover, atOnce func() error) {
 	}
 }
 
-func (s *removal) delete(ctx context.Context, k Kind, o *object, owner Request) error {
+func (s *removal) delete(ctx context.Context, k Kind, o *watch.Object, owner Request) error {
 	by := s.engine.writer(s.writes(), owner, k, o.GetNamespace())
 	deleted, err := s.engine.discard(ctx, by, k, o, owner, metav1.DeletePropagationBackground)
 	if deleted != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 )
 
 // removalSettle is how long a rule must be gone before the deletion of its
@@ -83,7 +84,7 @@ func (e *Engine) countRemoved(ctx context.Context, r inventory.RemovedRule) stri
 	var counts []string
 	for _, gvk := range r.Kinds() {
 		n := 0
-		err := s.eachChild(ctx, gvk, func(Kind, *object, Request) { n++ })
+		err := s.eachChild(ctx, gvk, func(Kind, *watch.Object, Request) { n++ })
 		switch {
 		case err != nil:
 			counts = append(counts, "an unknown number of "+gvk.Kind)

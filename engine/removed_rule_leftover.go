@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -19,8 +20,8 @@ import (
 type leftover struct {
 	rule   *rules.Rule // no more than its name, and as whom it writes
 	kind   Kind
-	object *object // nil: what the rule has patched into the primary
-	why    string  // it was still there after the last look
+	object *watch.Object // nil: what the rule has patched into the primary
+	why    string        // it was still there after the last look
 }
 
 // leftovers are those of the primaries of one kind.
@@ -109,13 +110,13 @@ func (p *pass) clearLeftover(ctx context.Context, l *leftover) (why string, err 
 	if l.object == nil {
 		return p.clearPatch(ctx, l.rule)
 	}
-	id := l.object.identity(l.kind.GVK)
+	id := l.object.Identity(l.kind.GVK)
 	switch kept, wanted := p.keptOrWanted(id); {
 	case kept:
 		return keptByAnother, nil
 	case wanted:
 		return "another rule renders it", nil
-	case p.rendering.MayRender(l.rule, l.object.child(), id) != "", p.incomplete(l.object.child(), id.GVK.GroupKind()):
+	case p.rendering.MayRender(l.rule, l.object.Child(), id) != "", p.incomplete(l.object.Child(), id.GVK.GroupKind()):
 		return "another rule may render it, which is not known yet", nil
 	}
 	return "", p.remove(ctx, l.rule, l.kind, l.object)

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"iter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -17,7 +19,7 @@ const renderTimeout = 2 * time.Second
 // may heal by itself.
 func (p *pass) render() {
 	p.primary.Render(rules.Input{
-		Self: p.self.Object, Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
+		Self: p.self.Content(), Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
 		Coverage: p.engine.coverage,
 	}, p.rendering)
 }
@@ -42,14 +44,14 @@ func (p *pass) observed(id rules.Identity) rules.Live {
 	if o == nil {
 		return rules.Live{}
 	}
-	if !o.belongsTo(p.req) && (o.trackedBy() != "" || !abandoned(p.primary.Rules, o)) {
+	if !o.BelongsTo(p.req) && (o.OwnerUID() != "" || !abandoned(p.primary.Rules, o)) {
 		return rules.Live{}
 	}
 	return p.liveOf(o)
 }
 
-func (p *pass) liveOf(o *object) rules.Live {
-	return rules.Live{Object: o.Object, Applied: o.applied(), Deleted: p.memory.hasDeleted(o.GetUID())}
+func (p *pass) liveOf(o *watch.Object) rules.Live {
+	return rules.Live{Object: o.Content(), Applied: o.Applied(), Deleted: p.memory.hasDeleted(o.GetUID())}
 }
 
 // owned gives the renderer all live objects that were made from a child.
@@ -59,35 +61,28 @@ func (p *pass) owned(r *rules.Rule, child *rules.Child) []rules.Live {
 		return nil
 	}
 	var out []rules.Live
-	for _, item := range p.objectsOf(c) {
-		o := item.(*object)
-		if o.rule() == r.Name && o.child() == child.ID {
+	for o := range p.objectsOf(c) {
+		if o.Rule() == r.Name && o.Child() == child.ID {
 			out = append(out, p.liveOf(o))
 		}
 	}
 	return out
 }
 
-// objectsOf returns the objects of one kind that belong to the primary, each an
-// *object, those that only the response to our own write has shown so far among
-// them.
-func (p *pass) objectsOf(c *cached) []any {
-	ahead := p.ahead(c) // Before the cache is read: what it shows by now is not missed then.
-	items := c.ownedBy(p.req)
-	if len(ahead) == 0 {
-		return items
-	}
-	var out []any
-	for _, item := range items {
-		o := item.(*object)
-		if ahead[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] == nil {
-			out = append(out, o)
+// objectsOf returns the objects of one kind that belong to the primary, including
+// those that only the response to our own write has shown so far.
+func (p *pass) objectsOf(c *watch.Cache) iter.Seq[*watch.Object] {
+	return func(yield func(*watch.Object) bool) {
+		ahead := p.ahead(c) // Before the cache is read, which then misses none of them.
+		for o := range c.OwnedBy(p.req) {
+			if ahead[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] == nil && !yield(o) {
+				return
+			}
+		}
+		for _, o := range ahead {
+			if o.BelongsTo(p.req) && !yield(o) {
+				return
+			}
 		}
 	}
-	for _, o := range ahead {
-		if o.belongsTo(p.req) {
-			out = append(out, o)
-		}
-	}
-	return out
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -19,21 +20,21 @@ import (
 func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	c := p.primary.cacheOf(d.Identity.GVK)
 	if c == nil {
-		return step{}, errStarting
+		return step{}, watch.ErrNotListed
 	}
 	o := p.live(d.Identity)
 	if o == nil {
 		// It was found under its name only.
-		u, err := p.get(ctx, c.kind, d.Identity)
+		u, err := p.get(ctx, c.Kind(), d.Identity)
 		if apierrors.IsNotFound(err) {
 			return skip(forDeletion), nil
 		}
 		if err != nil {
 			return step{}, err
 		}
-		o = newObject(u, childRole)
+		o = watch.NewObject(u, watch.Child)
 	}
-	if o.trackedBy() == "" {
+	if o.OwnerUID() == "" {
 		// Somebody has taken the owner away, and wants to keep it.
 		return p.foreign(d, o, p.memory.child(d.Identity))
 	}
@@ -41,10 +42,10 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	if err := w.unfit.of(p, d, o.GetResourceVersion()); err != nil {
 		return step{}, err
 	}
-	if err := p.rehearse(ctx, c.kind, d); err != nil {
+	if err := p.rehearse(ctx, c.Kind(), d); err != nil {
 		return step{}, w.unfit.note(p, d, o.GetResourceVersion(), err)
 	}
-	deleted, err := p.take(ctx, d.Child.Rule, c.kind, o, metav1.DeletePropagationBackground)
+	deleted, err := p.take(ctx, d.Child.Rule, c.Kind(), o, metav1.DeletePropagationBackground)
 	if err != nil {
 		return step{}, err
 	}

@@ -19,7 +19,7 @@ func TestFinishedPodsDelayNewOnes(t *testing.T) {
 	p := &pass{engine: &Engine{clock: testclock.NewFakeClock(now)}}
 	ended := func(ago time.Duration) rules.Live {
 		at := now.Add(-ago).Format(time.RFC3339)
-		return rules.Live{Object: decodeObject(t, []byte(`{"kind":"Pod","status":{"containerStatuses":[{"state":{"terminated":{"finishedAt":"`+at+`"}}}]}}`)).Object}
+		return rules.Live{Object: decode(t, []byte(`{"kind":"Pod","status":{"containerStatuses":[{"state":{"terminated":{"finishedAt":"`+at+`"}}}]}}`)).Object}
 	}
 	for _, c := range []struct {
 		name string
@@ -55,7 +55,7 @@ func TestWhenAPodHasFinished(t *testing.T) {
 		{"its creation", `{"metadata":{"creationTimestamp":"2030-01-01T01:00:00Z"},"status":{"phase":"Failed"}}`, "01:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := finishedAt(decodeObject(t, []byte(c.pod)).Object).Format("15:04"); got != c.want {
+			if got := finishedAt(decode(t, []byte(c.pod)).Object).Format("15:04"); got != c.want {
 				t.Errorf("it is %s", got)
 			}
 		})

@@ -52,7 +52,7 @@ func (p *pass) inherited() trouble {
 	if p.verdict.refusesAny(p.primary) {
 		return trouble{} // Another installation writes the status.
 	}
-	live := liveConditions(p.self.Object)
+	live := liveConditions(p.self.Content())
 	c, patience := live[conditionStalled], time.Duration(0)
 	if c["status"] != string(metav1.ConditionTrue) {
 		c, patience = live[conditionReconciling], waitingPatience
@@ -134,7 +134,7 @@ func (p *pass) reportSynced() {
 // saysReady reports whether the cached status already calls the generation
 // ready, written by an earlier process.
 func (p *pass) saysReady(generation int64) bool {
-	c := liveConditions(p.self.Object)[conditionReady]
+	c := liveConditions(p.self.Content())[conditionReady]
 	observed, _ := c["observedGeneration"].(int64)
 	return c["status"] == string(metav1.ConditionTrue) && observed == generation
 }

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -34,7 +35,7 @@ func TestAbsence(t *testing.T) {
 
 func TestStagesOfTheEnd(t *testing.T) {
 	rule := &rules.Rule{Name: "r", Ordered: true, Children: []*rules.Child{{ID: "db"}, {ID: "app"}, {ID: "backup", Timeout: 1}, {ID: "kept", OnDelete: rules.Orphan}}}
-	child := func(id, annotations string) *object {
+	child := func(id, annotations string) *watch.Object {
 		return decodeObject(t, []byte(`{"metadata":{"name":"x","labels":{"reconcel.dev/child":"`+id+`"},"annotations":{`+annotations+`}}}`))
 	}
 	former, app, db, backup := stageOf(rule, child("former", "")), stageOf(rule, child("app", "")), stageOf(rule, child("db", "")), stageOf(rule, child("backup", ""))
@@ -42,13 +43,13 @@ func TestStagesOfTheEnd(t *testing.T) {
 		t.Errorf("former %d, app %d, db %d, backup %d", former, app, db, backup)
 	}
 	for _, c := range []struct {
-		child *object
+		child *watch.Object
 		want  bool
 	}{
 		{child("db", ""), false}, {child("kept", ""), true}, {child("former", ""), false}, {child("former", `"reconcel.dev/orphan":"true"`), true},
 	} {
 		if got := stays(rule, c.child); got != c.want {
-			t.Errorf("%v stays: %t", c.child.Object, got)
+			t.Errorf("%v stays: %t", c.child.Content(), got)
 		}
 	}
 }

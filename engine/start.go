@@ -13,6 +13,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
 )
 
 // readInventory reads the inventory for as long as it takes: without it nothing
@@ -43,7 +44,7 @@ func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bo
 // awaitCaches waits until every kind that exists and may be read has been
 // listed. A kind that cannot be listed holds back its own rules only, so that
 // after a while work begins without it.
-func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
+func (e *Engine) awaitCaches(ctx context.Context, watches []*watch.Watch) bool {
 	const patience = 30 * time.Second
 	deadline := e.clock.Now().Add(patience)
 	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -52,7 +53,7 @@ func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
 			return true, nil
 		}
 		e.say("waiting for " + strings.Join(missing, "; "))
-		if !slices.ContainsFunc(watches, (*watch).pending) || e.clock.Now().After(deadline) {
+		if !slices.ContainsFunc(watches, (*watch.Watch).Pending) || e.clock.Now().After(deadline) {
 			e.log.Log(ctx, missingLevel(watches), "starting, some kinds are unavailable", "missing", missing)
 			return true, nil
 		}
@@ -63,9 +64,9 @@ func (e *Engine) awaitCaches(ctx context.Context, watches []*watch) bool {
 
 // missingLevel is how much people need to hear of kinds without a cache. One that
 // is being listed needs nobody: it comes by itself.
-func missingLevel(watches []*watch) slog.Level {
+func missingLevel(watches []*watch.Watch) slog.Level {
 	for _, w := range watches {
-		if slices.ContainsFunc(w.troubles(), func(err error) bool { return !discover.IsUnwatchable(err) && !errors.Is(err, errStarting) }) {
+		if slices.ContainsFunc(w.Problems(), func(err error) bool { return !discover.IsUnwatchable(err) && !errors.Is(err, watch.ErrNotListed) }) {
 			return slog.LevelWarn
 		}
 	}
@@ -73,11 +74,11 @@ func missingLevel(watches []*watch) slog.Level {
 }
 
 // unsettled names the kinds that have no cache yet.
-func unsettled(watches []*watch) (missing []string) {
+func unsettled(watches []*watch.Watch) (missing []string) {
 	for _, w := range watches {
-		for _, err := range w.troubles() {
+		for _, err := range w.Problems() {
 			if !discover.IsUnwatchable(err) {
-				missing = append(missing, fmt.Sprintf("%s: %s", w.key.gvk.Kind, err))
+				missing = append(missing, fmt.Sprintf("%s: %s", w.GVK.Kind, err))
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -33,18 +34,18 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 	if p.verdict.refusesAny(p.primary) {
 		return total // It would drop what the other installation says there.
 	}
-	list := p.cache.conditions.Load()
-	if list == nil {
+	list, known := p.cache.Conditions()
+	if !known {
 		return total // The kind's schema is not known yet; asked again when it is.
 	}
-	draft := statusDraft{pass: p, list: *list, total: total}
+	draft := statusDraft{pass: p, list: list, total: total}
 	wait, err := draft.write(ctx, now)
 	total = total.after(wait)
 	if contested, ok := errors.AsType[*contestedError](err); ok && total.state == stalled {
 		return total.after(contested.wait) // What is wrong already says more, and does not come and go.
 	}
 	draft.total = both(total, p.outcomeOf(err))
-	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && *list != discover.NoConditions {
+	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && list != discover.NoConditions {
 		draft.silence(terminal)
 		wait, err = draft.write(ctx, now)
 		draft.total = worse(draft.total, p.outcomeOf(err).quietly()).after(wait)
@@ -80,14 +81,14 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	if err := rejected.ofBody(s.pass, digest, ""); err != nil {
 		return 0, err
 	}
-	owned := s.self.fields.Set()
+	owned := s.self.Fields().Set()
 	desired, err := s.desired(conditions, owned, now)
 	if err != nil {
 		return 0, err
 	}
 	// What is there already is not written only because there are other rules now,
 	// or a new generation. A cache that is older than our last write does not tell.
-	if !older(s.self.GetResourceVersion(), last.version) && s.statusMatches(desired, owned.Under("status")) {
+	if !s.self.OlderThan(last.version) && s.statusMatches(desired, owned.Under("status")) {
 		last.is(digest, s.self)
 		return 0, nil
 	}
@@ -112,7 +113,7 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 // last wrote them. A cache that is older than that write says nothing.
 func (p *pass) statusStands() bool {
 	last := &p.memory.status
-	return p.self.fields == last.fields || older(p.self.GetResourceVersion(), last.version)
+	return p.self.Fields() == last.fields || p.self.OlderThan(last.version)
 }
 
 // unsettled returns how long a primary that is still moving has to wait for its
@@ -127,7 +128,7 @@ func (p *pass) unsettled(now time.Time) time.Duration {
 // patched reports whether a rule has patched the primary since this state of it.
 func (p *pass) patched() bool {
 	for _, w := range p.memory.patches {
-		if older(p.self.GetResourceVersion(), w.version) {
+		if p.self.OlderThan(w.version) {
 			return true
 		}
 	}
@@ -167,7 +168,7 @@ func (s *statusDraft) digest(conditions []rules.Condition) [16]byte {
 // the status subresource: there a write of status is a new generation, and to
 // observe it would be another write, for ever.
 func (p *pass) generation() int64 {
-	if !p.cache.kind.Status {
+	if !p.cache.Kind().Status {
 		return 0
 	}
 	return p.self.GetGeneration()
@@ -189,7 +190,7 @@ func (s *statusDraft) keepsStatus(r *rules.RuleResult) bool {
 // desired returns the whole status that we want to own.
 func (s *statusDraft) desired(conditions []rules.Condition, owned managedfields.Set, now time.Time) (map[string]any, error) {
 	desired := map[string]any{}
-	live, _ := s.self.Object["status"].(map[string]any)
+	live, _ := s.self.Content()["status"].(map[string]any)
 	for i := range s.rendering.Rules {
 		r := &s.rendering.Rules[i]
 		if len(r.Status) > 0 && !s.silent(r) {
@@ -239,7 +240,7 @@ func (p *pass) statusMatches(desired map[string]any, owned managedfields.Set) bo
 	if owned.Empty() || len(desired) == 0 {
 		return owned.Empty() && len(desired) == 0
 	}
-	live, _ := p.self.Object["status"].(map[string]any)
+	live, _ := p.self.Content()["status"].(map[string]any)
 	rest := maps.Clone(desired)
 	delete(rest, "conditions")
 	return owned.Covers(desired) && !owned.Exceeds(desired) && owned.Agrees(live, rest) && containsConditions(live, desired)
@@ -254,7 +255,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		metadata["namespace"] = s.req.Namespace
 	}
 	manager, subresources := managedfields.Manager, []string{"status"}
-	if !s.cache.kind.Status {
+	if !s.cache.Kind().Status {
 		manager, subresources = managedfields.StatusManager, nil
 		metadata["uid"] = string(s.req.UID) // Never make the object anew.
 	}
@@ -262,14 +263,14 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		metadata["resourceVersion"] = s.self.GetResourceVersion() // The list was merged from this state.
 	}
 	body, err := json.Marshal(map[string]any{
-		"apiVersion": s.cache.kind.GVK.GroupVersion().String(), "kind": s.cache.kind.GVK.Kind,
+		"apiVersion": s.cache.Kind().GVK.GroupVersion().String(), "kind": s.cache.Kind().GVK.Kind,
 		"metadata": metadata, "status": desired,
 	})
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
 	force := true
-	response, err := s.engine.own(s.cache.kind, s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
+	response, err := s.engine.own(s.cache.Kind(), s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: manager, Force: &force}, subresources...)
 	if apierrors.IsNotFound(err) {
 		return nil // The primary has gone.
@@ -278,7 +279,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		return refused(fmt.Errorf("write status: %w", ordered(err)))
 	}
 	s.engine.metrics.writes.WithLabelValues("status", s.req.Kind.Kind).Inc()
-	o := newObject(response, primaryRole)
+	o := watch.NewObject(response, watch.Primary)
 	s.memory.status.is(digest, o)
 	s.memory.self = o // What is repeated of it next must not be from before.
 	return nil

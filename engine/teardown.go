@@ -10,13 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // A remaining is an object that has to go before its primary may.
 type remaining struct {
 	kind   Kind
-	object *object
+	object *watch.Object
 	stage  int // those of a lower stage go first
 }
 
@@ -48,7 +49,7 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 // bringDown asks for the deletion of one object. In order, it is gone only when
 // all that belongs to it is.
 func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) error {
-	if c.object.terminating() || p.memory.hasDeleted(c.object.GetUID()) {
+	if c.object.Terminating() || p.memory.hasDeleted(c.object.GetUID()) {
 		return nil
 	}
 	policy := metav1.DeletePropagationBackground
@@ -59,7 +60,7 @@ func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) err
 	if deleted == nil {
 		return err
 	}
-	if p.self.terminating() {
+	if p.self.Terminating() {
 		p.engine.told(Deleted, p.req, name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), rule.Name, c.kind, whyEnded)
 	} else {
 		p.pruned(c.kind, deleted)
@@ -72,17 +73,16 @@ func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) err
 func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 	seen := map[types.UID]bool{}
 	for _, w := range p.primary.watchesOf(rule) {
-		c := w.cached.Load()
-		if c == nil {
+		c, err := w.Cache()
+		if err != nil {
 			continue
 		}
-		for _, item := range p.objectsOf(c) {
-			o := item.(*object)
-			if o.rule() != rule.Name || seen[o.GetUID()] || stays(rule, o) || p.engine.elsewhere(o, p.verdict.ownersOf(rule.Name)) || p.elsewhere(rule, o.identity(c.kind.GVK)) {
+		for o := range p.objectsOf(c) {
+			if o.Rule() != rule.Name || seen[o.GetUID()] || stays(rule, o) || p.engine.elsewhere(o, p.verdict.ownersOf(rule.Name)) || p.elsewhere(rule, o.Identity(c.Kind().GVK)) {
 				continue
 			}
 			seen[o.GetUID()] = true
-			all = append(all, remaining{c.kind, o, stageOf(rule, o)})
+			all = append(all, remaining{c.Kind(), o, stageOf(rule, o)})
 		}
 	}
 	return all
@@ -104,8 +104,8 @@ func (p *pass) elsewhere(rule *rules.Rule, id rules.Identity) bool {
 // stageOf returns the stage in which an object is taken down: what the rule
 // does not know any more first, what depends on others before those, and the
 // entries of finalize last.
-func stageOf(rule *rules.Rule, o *object) int {
-	i := slices.IndexFunc(rule.Children, func(c *rules.Child) bool { return c.ID == o.child() })
+func stageOf(rule *rules.Rule, o *watch.Object) int {
+	i := slices.IndexFunc(rule.Children, func(c *rules.Child) bool { return c.ID == o.Child() })
 	switch {
 	case i >= 0 && rule.Children[i].Timeout > 0:
 		return len(rule.Children) + 1
@@ -116,9 +116,9 @@ func stageOf(rule *rules.Rule, o *object) int {
 }
 
 // stays reports whether an object outlives its primary.
-func stays(rule *rules.Rule, o *object) bool {
-	return o.orphan() || slices.ContainsFunc(rule.Children, func(c *rules.Child) bool {
-		return c.OnDelete == rules.Orphan && c.ID == o.child()
+func stays(rule *rules.Rule, o *watch.Object) bool {
+	return o.Orphan() || slices.ContainsFunc(rule.Children, func(c *rules.Child) bool {
+		return c.OnDelete == rules.Orphan && c.ID == o.Child()
 	})
 }
 
@@ -127,19 +127,19 @@ func stays(rule *rules.Rule, o *object) bool {
 // version has no objects.
 func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 	for _, w := range p.primary.watchesOf(r) {
-		if c := w.cached.Load(); c != nil {
-			if err := c.blindSpot(r, p.req.Namespace); err != nil {
-				return w.key.gvk.Kind, err.Error()
-			}
+		c, err := w.Cache()
+		if err == nil {
+			err = c.UnlistedFor(r, p.req.Namespace)
+		}
+		if err == nil {
 			continue
 		}
-		err := w.trouble()
 		if discover.IsNoKind(err) {
-			if _, other := discover.AnyVersion(ctx, p.engine.kinds, w.key.gvk.GroupKind()); discover.IsNoKind(other) {
+			if _, other := discover.AnyVersion(ctx, p.engine.kinds, w.GVK.GroupKind()); discover.IsNoKind(other) {
 				continue
 			}
 		}
-		return w.key.gvk.Kind, err.Error()
+		return w.GVK.Kind, err.Error()
 	}
 	return "", ""
 }

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"time"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -35,7 +36,7 @@ var markSeed = maphash.MakeSeed()
 
 // see compares what there is with what the last pass saw, and returns what has
 // changed. Labels and annotations are looked at only if the primary has changed.
-func (s *sight) see(program *rules.Program, self *object, started time.Time) (why string) {
+func (s *sight) see(program *rules.Program, self *watch.Object, started time.Time) (why string) {
 	first, reloaded := s.program == nil, s.program != program
 	s.program = program
 	changed := false
@@ -58,8 +59,8 @@ func (s *sight) see(program *rules.Program, self *object, started time.Time) (wh
 }
 
 // marksOf returns a hash of the labels and annotations of an object.
-func marksOf(o *object) (sum uint64) {
-	metadata, _ := o.Object["metadata"].(map[string]any)
+func marksOf(o *watch.Object) (sum uint64) {
+	metadata, _ := o.Content()["metadata"].(map[string]any)
 	for _, section := range [...]string{"labels", "annotations"} {
 		marks, _ := metadata[section].(map[string]any)
 		for key, value := range marks {

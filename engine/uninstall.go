@@ -17,6 +17,7 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -100,8 +101,8 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	var errs []error
 	paused := map[types.UID]bool{}
 	if u.DeleteChildren {
-		errs = append(errs, u.eachPrimary(ctx, r.Primary(), func(k Kind, o *object) error {
-			paused[o.GetUID()] = o.paused()
+		errs = append(errs, u.eachPrimary(ctx, r.Primary(), func(k Kind, o *watch.Object) error {
+			paused[o.GetUID()] = o.Paused()
 			return u.unpatch(ctx, r.Name, k, o)
 		}))
 		for _, gvk := range r.Kinds() {
@@ -112,7 +113,7 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
 	for _, gk := range append([]schema.GroupKind{r.Primary()}, r.FormerPrimaries()...) {
-		errs = append(errs, u.eachPrimary(ctx, gk, func(k Kind, o *object) error { return u.release(ctx, r.Name, k, o) }))
+		errs = append(errs, u.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error { return u.release(ctx, r.Name, k, o) }))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rule %q: %w", r.Name, err)
@@ -121,7 +122,7 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 }
 
 // eachPrimary visits all objects of a kind. A kind that is gone has none.
-func (u *uninstaller) eachPrimary(ctx context.Context, gk schema.GroupKind, visit func(Kind, *object) error) error {
+func (u *uninstaller) eachPrimary(ctx context.Context, gk schema.GroupKind, visit func(Kind, *watch.Object) error) error {
 	k, err := discover.AnyVersion(ctx, u.engine.kinds, gk)
 	if discover.IsNoKind(err) {
 		return nil
@@ -129,11 +130,11 @@ func (u *uninstaller) eachPrimary(ctx context.Context, gk schema.GroupKind, visi
 	if err != nil {
 		return err
 	}
-	return u.engine.eachOf(ctx, k, func(o *object) error { return visit(k, o) })
+	return u.engine.eachOf(ctx, k, func(o *watch.Object) error { return visit(k, o) })
 }
 
 // release takes a rule's finalizer off a primary.
-func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *object) error {
+func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch.Object) error {
 	if !slices.Contains(o.GetFinalizers(), rules.Finalizer(rule)) {
 		return nil
 	}
@@ -143,7 +144,7 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *objec
 			err := u.engine.dropFinalizer(ctx, k, o, rule)
 			if apierrors.IsConflict(err) {
 				if live, readErr := u.engine.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{}); readErr == nil {
-					o = newObject(live, primaryRole)
+					o = watch.NewObject(live, watch.Primary)
 				}
 			}
 			return err
@@ -157,12 +158,12 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *objec
 }
 
 // unpatch takes back what a rule has patched into a primary.
-func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *object) error {
-	if o.patches[managedfields.PatchManager(rule)] == (managedfields.Entry{}) {
+func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch.Object) error {
+	if o.PatchFields(rule) == (managedfields.Entry{}) {
 		return nil
 	}
 	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
-	if o.paused() {
+	if o.Paused() {
 		u.Tell(subject, "patch kept: it is paused")
 		return nil
 	}
@@ -180,12 +181,12 @@ func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *objec
 func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRule, gvk schema.GroupVersionKind, paused map[types.UID]bool) error {
 	var errs []error
 	s := &removal{engine: u.engine, rule: r}
-	err := s.eachChild(ctx, gvk, func(k Kind, o *object, owner Request) {
+	err := s.eachChild(ctx, gvk, func(k Kind, o *watch.Object, owner Request) {
 		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
 		switch {
-		case o.terminating():
+		case o.Terminating():
 			return
-		case o.installation() != u.engine.installation:
+		case o.Installation() != u.engine.installation:
 			u.Tell(subject, "kept: it has no mark of this installation")
 			return
 		case paused[owner.UID]:

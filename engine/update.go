@@ -6,13 +6,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // update applies the rendering to an object of ours. It is forced, since every
 // field that somebody else has changed is a conflict.
-func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (step, error) {
-	if live.trackedBy() == "" {
+func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) (step, error) {
+	if live.OwnerUID() == "" {
 		// Somebody has taken the owner away. It may be the garbage collector, as
 		// the primary goes and its children are to stay: then they are left alone.
 		if err := p.confirm(ctx); err != nil {
@@ -29,7 +30,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	}
 	err = p.write(ctx, k, d, w, live)
 	if apierrors.IsInvalid(err) {
-		var mended *object
+		var mended *watch.Object
 		if mended, err = p.takeOwnership(ctx, k, d, live, err); mended != nil {
 			err = p.write(ctx, k, d, w, mended)
 		}
@@ -50,7 +51,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 // Every one counts, whoever's mark the object bears: if our last write was the
 // same then somebody has undone it. tell is to be called when the update has
 // changed something.
-func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) (tell func(), err error) {
+func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) (tell func(), err error) {
 	id, now := d.Identity, p.engine.clock.Now()
 	wait, by := time.Duration(0), ""
 	switch {
@@ -103,7 +104,7 @@ func (p *pass) unchangeable(d *rules.Desired, err error) (step, error) {
 // late, must not undo what another has written since. Where that state has
 // passed, it is read anew and tried once more: others may write often what is
 // none of our concern, such as a status.
-func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, live *object) error {
+func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) error {
 	err := p.writeOver(ctx, k, d, w, live)
 	if !apierrors.IsConflict(err) {
 		return err
@@ -115,8 +116,8 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	if err != nil {
 		return err
 	}
-	now := newObject(existing, childRole)
-	if now.GetUID() != live.GetUID() || now.terminating() || now.trackedBy() != live.trackedBy() {
+	now := watch.NewObject(existing, watch.Child)
+	if now.GetUID() != live.GetUID() || now.Terminating() || now.OwnerUID() != live.OwnerUID() {
 		return errStale // That is to be decided anew.
 	}
 	if err := p.writeOver(ctx, k, d, w, now); !apierrors.IsConflict(err) {
@@ -126,7 +127,7 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 }
 
 // writeOver applies the rendering to one state of an object.
-func (p *pass) writeOver(ctx context.Context, k Kind, d *rules.Desired, w *written, state *object) error {
+func (p *pass) writeOver(ctx context.Context, k Kind, d *rules.Desired, w *written, state *watch.Object) error {
 	body, err := d.Complete(string(state.GetUID()), state.GetResourceVersion(), ownedIgnored(d, state))
 	if err != nil {
 		return err

@@ -64,8 +64,8 @@ func eachWanted(c *rules.ChildResult, f func(rules.Identity) bool) {
 		}
 	}
 	for i := range min(len(c.Finished), mostFinished) {
-		o := object{Unstructured: unstructured.Unstructured{Object: c.Finished[i].Object}}
-		if !f(o.identity(c.Child.GVK)) {
+		u := unstructured.Unstructured{Object: c.Finished[i].Object}
+		if !f(rules.Identity{GVK: c.Child.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}) {
 			return
 		}
 	}

@@ -17,6 +17,11 @@ type Owner struct {
 	UID       types.UID
 }
 
+// String returns Kind/namespace/name, as messages show it.
+func (o Owner) String() string {
+	return Identity{GVK: o.Kind.WithVersion(""), Namespace: o.Namespace, Name: o.Name}.String()
+}
+
 // ControllerOf returns what controls an object by an owner reference. That it is
 // in the namespace of the object is taken for granted: a reference names none.
 func ControllerOf(object map[string]any) (Owner, bool) {

@@ -1,4 +1,4 @@
-package engine
+package watch
 
 import (
 	"bytes"
@@ -67,9 +67,9 @@ func denied(t *testing.T, during time.Duration) *lockedLog {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+during)
 	defer cancel()
-	ws := &watches{client: client, log: slog.New(slog.NewTextHandler(log, nil)), kinds: oneKind{kind: k}, waiter: &discover.Waiter{}}
-	ws.start(ctx, &watch{key: watchKey{k.GVK, "", primaryRole}, onEvent: func(*object) {}, onReady: func() {}})
-	ws.wait()
+	ws := &Watcher{Client: client, Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}}
+	ws.Start(ctx, silent(Key{GVK: k.GVK}))
+	ws.Wait()
 	return log
 }
 
@@ -99,30 +99,4 @@ func TestLostPermissionIsToldSoon(t *testing.T) {
 			t.Errorf("it is not told within 50 s:\n%s", &log.text)
 		}
 	})
-}
-
-// A kind that is still being listed comes by itself; one that is denied does not.
-func TestSlowStartIsNoWarning(t *testing.T) {
-	slow, barred := &watch{}, &watch{}
-	var err error = apierrors.NewForbidden(services.GVR.GroupResource(), "", nil)
-	barred.problem.Store(&err)
-	if got := missingLevel([]*watch{slow}); got != slog.LevelInfo {
-		t.Errorf("a slow start is told at level %s", got)
-	}
-	if got := missingLevel([]*watch{slow, barred}); got != slog.LevelWarn {
-		t.Errorf("a missing permission is told at level %s", got)
-	}
-}
-
-// A process that stops does not say that it will try again.
-func TestStopSaysNothingOfRetries(t *testing.T) {
-	e, req := converged(t)
-	log := &lockedLog{}
-	e.log = slog.New(slog.NewTextHandler(log, nil))
-	e.requeue(t.Context(), req, Result{}, errStarting)
-	e.queue.ShutDown()
-	e.requeue(t.Context(), req, Result{}, apierrors.NewInternalError(context.Canceled))
-	if log.count("will retry") > 0 {
-		t.Errorf("it says so:\n%s", &log.text)
-	}
 }

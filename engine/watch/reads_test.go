@@ -1,4 +1,4 @@
-package engine
+package watch
 
 import (
 	"fmt"
@@ -7,13 +7,16 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/rules"
 )
 
 // thing returns an object in a namespace, or with "" a cluster-scoped one,
 // with labels such as app=web,tier=front.
-func thing(namespace, name, set string) *object {
+func thing(namespace, name, set string) *Object {
 	found := map[string]any{}
 	if set != "" {
 		for pair := range strings.SplitSeq(set, ",") {
@@ -21,15 +24,14 @@ func thing(namespace, name, set string) *object {
 			found[key] = value
 		}
 	}
-	o := &object{}
-	o.Object = map[string]any{"metadata": map[string]any{"name": name, "labels": found}}
+	metadata := map[string]any{"name": name, "labels": found}
 	if namespace != "" {
-		o.SetNamespace(namespace)
+		metadata["namespace"] = namespace
 	}
-	return o
+	return NewObject(&unstructured.Unstructured{Object: map[string]any{"metadata": metadata}}, Lookup)
 }
 
-func reader(name string) Request { return Request{Name: name, UID: types.UID(name)} }
+func primary(name string) rules.Owner { return rules.Owner{Name: name, UID: types.UID(name)} }
 
 func byName(namespace, name string) query { return query{namespace: namespace, name: name} }
 
@@ -43,22 +45,22 @@ func bySelector(tb testing.TB, namespace, selector string) query {
 }
 
 // told returns the names of those who are told of an object, sorted.
-func told(in *interests, o *object) string {
+func told(in *readers, o *Object) string {
 	var names []string
-	in.tell(o, func(r Request) { names = append(names, r.Name) })
+	in.each(o, func(r rules.Owner) { names = append(names, r.Name) })
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), " ")
 }
 
-func TestInterests(t *testing.T) {
-	in := &interests{}
-	var readers []*reads
+func TestReaders(t *testing.T) {
+	in := &readers{}
+	var all []*Reads
 	note := func(who string, queries ...query) {
-		rs := &reads{}
+		rs := &Reads{}
 		for _, q := range queries {
-			rs.note(in, reader(who), q)
+			rs.register(in, primary(who), q)
 		}
-		readers = append(readers, rs)
+		all = append(all, rs)
 	}
 	note("named", byName("a", "x"))
 	note("both", byName("a", "x"), byName("b", "x"))
@@ -71,7 +73,7 @@ func TestInterests(t *testing.T) {
 	note("all", bySelector(t, "", ""))
 
 	for _, test := range []struct {
-		object *object
+		object *Object
 		want   string
 	}{
 		{thing("a", "x", ""), "all both named not"},
@@ -90,31 +92,31 @@ func TestInterests(t *testing.T) {
 			}
 		})
 	}
-	for _, rs := range readers {
-		rs.end()
+	for _, rs := range all {
+		rs.End()
 	}
 	if len(in.names)+len(in.lists) > 0 {
 		t.Errorf("left behind: %v, %v", in.names, in.lists)
 	}
 }
 
-func TestInterestsFollowThePasses(t *testing.T) {
-	in, other := &interests{}, &interests{}
-	var rs reads
+func TestReadersFollowReconciliations(t *testing.T) {
+	in, other := &readers{}, &readers{}
+	var rs Reads
 	pass := func(queries ...query) {
 		for _, q := range queries {
-			rs.note(in, reader("one"), q)
+			rs.register(in, primary("one"), q)
 		}
-		rs.retain()
+		rs.Retain()
 	}
 	pass(byName("a", "x"), bySelector(t, "a", "app=web"))
 	pass(byName("a", "y"), bySelector(t, "a", "app=api"))
-	for _, gone := range []*object{thing("a", "x", ""), thing("a", "z", "app=web")} {
+	for _, gone := range []*Object{thing("a", "x", ""), thing("a", "z", "app=web")} {
 		if got := told(in, gone); got != "" {
 			t.Errorf("%q is told of %s, which it does not read any more", got, gone.GetName())
 		}
 	}
-	for _, read := range []*object{thing("a", "y", ""), thing("a", "z", "app=api")} {
+	for _, read := range []*Object{thing("a", "y", ""), thing("a", "z", "app=api")} {
 		if got := told(in, read); got != "one" {
 			t.Errorf("%q is told of %s", got, read.GetName())
 		}
@@ -124,36 +126,24 @@ func TestInterestsFollowThePasses(t *testing.T) {
 	if !slices.Equal(before, rs) {
 		t.Errorf("the same queries made other interests: %v, then %v", before, rs)
 	}
-	rs.note(other, reader("one"), byName("a", "y"))
+	rs.register(other, primary("one"), byName("a", "y"))
 	if got := told(other, thing("a", "y", "")); got != "one" {
 		t.Errorf("%q is told of the same name of another kind", got)
 	}
-	rs.retain() // That was a pass as well.
+	rs.Retain() // That was a pass as well.
 	pass()
 	if len(rs) > 0 || len(in.names)+len(in.lists) > 0 {
 		t.Errorf("left behind: %v, %v, %v", rs, in.names, in.lists)
 	}
 }
 
-func TestForgottenPrimariesReadNothing(t *testing.T) {
-	in := &interests{}
-	ms := memories{of: map[Request]*memory{}}
-	ms.get(reader("one")).reads.note(in, reader("one"), byName("a", "x"))
-	ms.get(reader("two")).reads.note(in, reader("two"), byName("a", "x"))
-	ms.forget(reader("one"))
-	ms.forget(reader("three"))
-	if got := told(in, thing("a", "x", "")); got != "two" {
-		t.Errorf("told %q, want two", got)
-	}
-}
-
-// TestInterestsOfMany has many primaries change what they read while objects
+// TestReadersOfManyPrimaries has many primaries change what they read while objects
 // change: at the end everyone is told of what it read last, and of nothing
 // else.
-func TestInterestsOfMany(t *testing.T) {
+func TestReadersOfManyPrimaries(t *testing.T) {
 	const primaries, passes, names = 20, 200, 5
-	in := &interests{}
-	all := make([]reads, primaries)
+	in := &readers{}
+	all := make([]Reads, primaries)
 	selectors := make([]query, names)
 	for i := range selectors {
 		selectors[i] = bySelector(t, "a", fmt.Sprintf("app=app-%d", i))
@@ -166,7 +156,7 @@ func TestInterestsOfMany(t *testing.T) {
 			case <-done:
 				return
 			default:
-				in.tell(thing("a", fmt.Sprintf("name-%d", i%names), fmt.Sprintf("app=app-%d", i%names)), func(Request) {})
+				in.each(thing("a", fmt.Sprintf("name-%d", i%names), fmt.Sprintf("app=app-%d", i%names)), func(rules.Owner) {})
 			}
 		}
 	})
@@ -174,9 +164,9 @@ func TestInterestsOfMany(t *testing.T) {
 		working.Go(func() {
 			for pass := range passes {
 				n := (p + pass) % names
-				all[p].note(in, reader(fmt.Sprint(p)), byName("a", fmt.Sprintf("name-%d", n)))
-				all[p].note(in, reader(fmt.Sprint(p)), selectors[n])
-				all[p].retain()
+				all[p].register(in, primary(fmt.Sprint(p)), byName("a", fmt.Sprintf("name-%d", n)))
+				all[p].register(in, primary(fmt.Sprint(p)), selectors[n])
+				all[p].Retain()
 			}
 		})
 	}
@@ -192,7 +182,7 @@ func TestInterestsOfMany(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		for _, o := range []*object{thing("a", fmt.Sprintf("name-%d", n), ""), thing("a", "other", fmt.Sprintf("app=app-%d", n))} {
+		for _, o := range []*Object{thing("a", fmt.Sprintf("name-%d", n), ""), thing("a", "other", fmt.Sprintf("app=app-%d", n))} {
 			if got := told(in, o); got != strings.Join(want, " ") {
 				t.Errorf("%s %v: told %q, want %q", o.GetName(), o.GetLabels(), got, want)
 			}

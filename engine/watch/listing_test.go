@@ -1,4 +1,4 @@
-package engine
+package watch
 
 import (
 	"context"
@@ -12,15 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"reconcel/engine/discover"
 )
 
-var services = Kind{
+var services = discover.Kind{
 	GVK: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "services"}, Namespaced: true,
+}
+
+// silent returns a watch whose events nobody needs.
+func silent(key Key) *Watch {
+	w := New(key)
+	w.Notify(func(*Object) {}, func() {})
+	return w
 }
 
 // TestConditionsOfBuiltInKindsAreKnownFromTheStart looks at what is known when
@@ -29,52 +35,17 @@ func TestConditionsOfBuiltInKindsAreKnownFromTheStart(t *testing.T) {
 	k := services
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"},
 		&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a", "namespace": "b"}}})
-	ws := &watches{client: client, log: slog.New(slog.DiscardHandler)}
+	ws := &Watcher{Client: client, Log: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &watch{key: watchKey{k.GVK, "", primaryRole}, onEvent: func(*object) {}}
+	w := New(Key{GVK: k.GVK})
 	known := false
-	w.onReady = func() {
-		known = w.cached.Load().conditions.Load() != nil
+	w.Notify(func(*Object) {}, func() {
+		_, known = w.cache.Load().Conditions()
 		cancel()
-	}
-	ws.follow(ctx, w, k)
+	})
+	ws.keep(ctx, w, k)
 	if !known {
 		t.Error("they are not known when the cache is filled")
-	}
-}
-
-// TestPrimariesAreForgottenWithTheirKind removes a kind without a word on its
-// objects.
-func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
-	e, req := converged(t)
-	look(t, e, req)
-	primary := e.plan.Load().primaries[req.Kind]
-	k := primary.watch.cached.Load().kind
-	k.GVR = k.GVK.GroupVersion().WithResource("foos")
-	self := primary.watch.cached.Load().get(req.Namespace, req.Name)
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "FooList"}, &self.Unstructured)
-	var gone atomic.Bool
-	follows := apiwatch.NewFake()
-	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
-		if gone.Load() {
-			return true, nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
-		}
-		return true, follows, nil
-	})
-	ws := &watches{client: client, log: slog.New(slog.DiscardHandler), kinds: unpublished{}}
-	primary.watch.onReady = func() {
-		gone.Store(true)
-		follows.Stop()
-	}
-	ws.follow(t.Context(), primary.watch, k)
-	if e.queue.Len() == 0 {
-		t.Fatal("nobody is told")
-	}
-	for e.queue.Len() > 0 {
-		e.serveNext(t.Context())
-	}
-	if len(e.memories.of) > 0 || counted(t, e)["rule_primaries foo ready"] != 0 {
-		t.Errorf("%d memories are left, and there is counted %v", len(e.memories.of), counted(t, e))
 	}
 }
 
@@ -88,10 +59,12 @@ func (unpublished) Conditions(_ context.Context, gvk schema.GroupVersionKind) (d
 // oneKind is the kind that an API server tells of.
 type oneKind struct {
 	unpublished
-	kind Kind
+	kind discover.Kind
 }
 
-func (o oneKind) Find(context.Context, schema.GroupVersionKind) (Kind, error) { return o.kind, nil }
+func (o oneKind) Find(context.Context, schema.GroupVersionKind) (discover.Kind, error) {
+	return o.kind, nil
+}
 
 // TestKindThatIsToldOfAndNotServed has one part of an API server still tell of a
 // kind that another one does not serve any more.
@@ -109,9 +82,9 @@ func TestKindThatIsToldOfAndNotServed(t *testing.T) {
 			}
 			return true, nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
 		})
-		ws := &watches{client: client, log: slog.New(slog.DiscardHandler), kinds: oneKind{kind: k}, waiter: &discover.Waiter{}}
-		ws.start(ctx, &watch{key: watchKey{k.GVK, "", primaryRole}, onEvent: func(*object) {}, onReady: func() {}})
-		ws.wait()
+		ws := &Watcher{Client: client, Log: slog.New(slog.DiscardHandler), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}}
+		ws.Start(ctx, silent(Key{GVK: k.GVK}))
+		ws.Wait()
 		if n := lists.Load(); n > most {
 			t.Errorf("it was listed %d times within 10 s", n)
 		}
@@ -122,11 +95,11 @@ func TestKindThatIsToldOfAndNotServed(t *testing.T) {
 func TestChangedKindIsFollowedAnew(t *testing.T) {
 	changed := services
 	changed.Status = true
-	for _, now := range []Kind{services, changed} {
+	for _, now := range []discover.Kind{services, changed} {
 		over := false
-		w := &watch{key: watchKey{services.GVK, "", primaryRole}}
-		w.cached.Store(&cached{kind: services, over: func() { over = true }})
-		ws := &watches{log: slog.New(slog.DiscardHandler), kinds: oneKind{kind: now}}
+		w := New(Key{GVK: services.GVK})
+		w.cache.Store(&Cache{kind: services, end: func() { over = true }})
+		ws := &Watcher{Log: slog.New(slog.DiscardHandler), Kinds: oneKind{kind: now}}
 		if err := ws.relearnConditions(t.Context(), w); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"reconcel/engine/discover"
+	"reconcel/engine/watch"
+)
+
+// decode returns the object of a JSON text.
+func decode(tb testing.TB, data []byte) *unstructured.Unstructured {
+	tb.Helper()
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
+		tb.Fatalf("%v in %s", err, data)
+	}
+	return u
+}
+
+// decodeObject returns the child of a JSON text.
+func decodeObject(tb testing.TB, data []byte) *watch.Object {
+	tb.Helper()
+	return watch.NewObject(decode(tb, data), watch.Child)
+}
+
+// owning has us own these fields of an object, or of its status where it is a
+// primary.
+func owning(tb testing.TB, u *unstructured.Unstructured, role watch.Role, fieldsV1 string) *unstructured.Unstructured {
+	tb.Helper()
+	subresource := map[watch.Role]string{watch.Primary: "status"}[role]
+	entry := decode(tb, fmt.Appendf(nil, `{"manager":"reconcel","operation":"Apply","subresource":%q,"fieldsV1":%s}`, subresource, fieldsV1))
+	if err := unstructured.SetNestedSlice(u.Object, []any{entry.Object}, "metadata", "managedFields"); err != nil {
+		tb.Fatal(err)
+	}
+	return u
+}
+
+// show fills the cache of a watch with objects, the last of which is the newest.
+func show(tb testing.TB, w *watch.Watch, k discover.Kind, objects ...*unstructured.Unstructured) *watch.Feed {
+	tb.Helper()
+	version := "1"
+	if len(objects) > 0 {
+		version = objects[len(objects)-1].GetResourceVersion()
+	}
+	w.Notify(func(*watch.Object) {}, func() {})
+	f, err := watch.NewFeed(w, k, discover.NoConditions, nil, objects, version)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+// observe shows a change to a watch.
+func observe(tb testing.TB, f *watch.Feed, old, now *unstructured.Unstructured) {
+	tb.Helper()
+	newest := now
+	if now == nil {
+		newest = old
+	}
+	if err := f.Observe(old, now, newest.GetResourceVersion()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// cacheOf returns the cache of the primaries of a kind.
+func cacheOf(tb testing.TB, e *Engine, req Request) *watch.Cache {
+	tb.Helper()
+	c, err := e.plan.Load().primaries[req.Kind].watch.Cache()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// annotate replaces the annotations of the primary of a converged engine.
+func annotate(tb testing.TB, e *Engine, req Request, annotations map[string]string) {
+	tb.Helper()
+	c := cacheOf(tb, e, req)
+	cached, _ := c.Get(req.Namespace, req.Name)
+	self := owning(tb, cached.DeepCopy(), watch.Primary, ownedOfFoo)
+	self.SetAnnotations(annotations)
+	show(tb, e.plan.Load().primaries[req.Kind].watch, c.Kind(), self)
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine/inventory"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+	"reconcel/rules/source"
+)
+
+const lookupRules = `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: reads
+  for: {apiVersion: test.reconcel.dev/v1, kind: Widget}
+  lookups:
+  - {id: settings, apiVersion: v1, kind: ConfigMap, name: "${self.spec.settings}"}
+  - {id: more, apiVersion: v1, kind: ConfigMap, name: "${self.spec.more}"}
+  - {id: pods, apiVersion: v1, kind: Pod, selector: {}}
+  children:
+  - id: copy
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {color: "${settings.data.color}"}}
+- name: writes
+  for: {apiVersion: test.reconcel.dev/v1, kind: Widget}
+  children:
+  - id: other
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}, data: {color: blue}}
+- name: elsewhere
+  for: {apiVersion: v1, kind: Namespace}
+  children:
+  - id: other
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}, data: {color: blue}}
+`
+
+func TestPlanOfLookups(t *testing.T) {
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(lookupRules)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl := newPlan(program, inventory.Orphaned{}, nil)
+	widgets := pl.primaries[schema.GroupKind{Group: "test.reconcel.dev", Kind: "Widget"}]
+	namespaces := pl.primaries[schema.GroupKind{Kind: "Namespace"}]
+	reads, writes := widgets.Rules[0], widgets.Rules[1]
+	configs, pods := widgets.lookups[reads.Lookups[0]], widgets.lookups[reads.Lookups[2]]
+
+	if widgets.lookups[reads.Lookups[1]] != configs {
+		t.Error("two lookups of one kind do not share their watch")
+	}
+	if configs == widgets.children[configs.GVK] || configs.Selector != "" {
+		t.Errorf("children are not told from what is looked up, by %v", configs.Key)
+	}
+	for _, w := range widgets.watchesOf(reads) {
+		if w.Role == watch.Lookup {
+			t.Errorf("%v is among what is pruned", w.Key)
+		}
+	}
+	if !widgets.uses(pods) || namespaces.uses(pods) {
+		t.Error("not exactly the primaries of the rule with the lookup are asked for when its kind becomes known")
+	}
+
+	for _, w := range pl.watches {
+		if w != pods {
+			show(t, w, Kind{GVK: w.GVK, Namespaced: true})
+		}
+	}
+	pods.Fail(errors.New("pods is forbidden"))
+	for _, test := range []struct {
+		result rules.RuleResult
+		want   string
+	}{
+		{rules.RuleResult{Rule: reads}, "Pod: pods is forbidden"},
+		{rules.RuleResult{Rule: reads, Leaving: true}, ": "},
+		{rules.RuleResult{Rule: writes}, ": "},
+	} {
+		kind, why := widgets.unwatched(&test.result, "default")
+		if got := kind + ": " + why; got != test.want {
+			t.Errorf("rule %s, leaving %t: it waits for %q, want %q", test.result.Rule.Name, test.result.Leaving, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package watch
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	"reconcel/engine/discover"
+	"reconcel/rules"
+)
+
+// A Feed fills the cache of a watch by hand.
+type Feed struct {
+	Watch    *Watch
+	cache    *Cache
+	selector labels.Selector
+}
+
+// NewFeed gives a watch a cache that lists these objects, as far as the watch
+// selects them. version is the resourceVersion of the list. The objects are
+// copied.
+func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope Scope, objects []*unstructured.Unstructured, version string) (*Feed, error) {
+	selector, err := labels.Parse(w.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("selector of %s: %w", k.GVK.Kind, err)
+	}
+	f := &Feed{Watch: w, cache: &Cache{kind: k, end: func() {}}, selector: selector}
+	for _, namespace := range scope.Namespaces() {
+		n := newNamespaced(namespace, w.indexers())
+		n.fill(n.objects())
+		f.cache.namespaces = append(f.cache.namespaces, n)
+	}
+	f.cache.conditions.Store(&conditions)
+	for _, u := range objects {
+		if o := f.shown(u); o != nil {
+			if err := f.store(o).Add(o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	f.bookmark(version)
+	w.cache.Store(f.cache)
+	return f, nil
+}
+
+// Observe shows one change to the watch: old is nil if the object was added, now
+// if it was deleted. version is the present resourceVersion of the cluster. The
+// objects are copied.
+func (f *Feed) Observe(old, now *unstructured.Unstructured, version string) error {
+	if err := f.observe(f.shown(old), f.shown(now)); err != nil {
+		return err
+	}
+	f.bookmark(version)
+	return nil
+}
+
+func (f *Feed) observe(old, now *Object) error {
+	switch {
+	case now != nil:
+		before, known, err := f.store(now).Get(now)
+		if err != nil {
+			return err
+		}
+		if err := f.store(now).Update(now); err != nil {
+			return err
+		}
+		if known {
+			f.Watch.updated(before.(*Object), now)
+		} else {
+			f.Watch.onChange(now)
+		}
+	case old != nil:
+		if err := f.store(old).Delete(old); err != nil {
+			return err
+		}
+		f.Watch.onChange(old)
+	}
+	return nil
+}
+
+// shown returns an object as the watch shows it, or nil if it does not.
+func (f *Feed) shown(u *unstructured.Unstructured) *Object {
+	gvk := f.cache.kind.GVK
+	if u == nil || u.GroupVersionKind().GroupKind() != gvk.GroupKind() || !f.selector.Matches(rules.LabelsOf(u.Object)) ||
+		f.cache.namespace(u.GetNamespace()) == nil {
+		return nil
+	}
+	u = u.DeepCopy()
+	u.SetGroupVersionKind(gvk)
+	return NewObject(u, f.Watch.Role)
+}
+
+func (f *Feed) store(o *Object) cache.Indexer { return f.cache.namespace(o.GetNamespace()).objects() }
+
+func (f *Feed) bookmark(version string) {
+	for _, n := range f.cache.namespaces {
+		n.objects().Bookmark(version)
+	}
+}

@@ -1,0 +1,161 @@
+package watch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"reconcel/engine/discover"
+)
+
+// A listing fills the cache of a watch while the API server serves its kind.
+type listing struct {
+	*Watcher
+	watch *Watch
+	cache *Cache
+	began chan struct{} // closed when the first namespace is listed
+	begin func()        // closes it
+}
+
+// keep fills the cache until ctx ends or the kind is removed.
+func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
+	served, end := context.WithCancel(ctx)
+	defer end()
+	l := &listing{Watcher: ws, watch: w, cache: &Cache{kind: k, end: end}, began: make(chan struct{})}
+	l.begin = sync.OnceFunc(func() { close(l.began) })
+	for _, namespace := range ws.Scope.Namespaces() {
+		l.cache.namespaces = append(l.cache.namespaces, newNamespaced(namespace, w.indexers()))
+	}
+	if !w.GetsConditions() {
+		none := discover.NoConditions // At once: nobody asks again for a reconciliation that came too soon.
+		l.cache.conditions.Store(&none)
+	}
+	w.listing.Store(l.cache)
+	var running sync.WaitGroup
+	for _, n := range l.cache.namespaces {
+		running.Go(func() { l.keepNamespace(served, n) })
+	}
+	running.Go(func() {
+		select {
+		case <-served.Done():
+		case <-l.began:
+			ws.learnConditions(served, w, l.cache)
+		}
+	})
+	running.Wait()
+	w.listing.Store(nil)
+	w.cache.Store(nil)
+	if ctx.Err() == nil && w.Role == Primary {
+		for o := range l.cache.All() { // They have gone with their kind.
+			w.onChange(o)
+		}
+	}
+}
+
+// How long a denied list is not repeated: 10 s ± 20 %. The backoff of client-go's
+// reflector would grow to a minute.
+const (
+	deniedRetry  = 8 * time.Second
+	deniedJitter = 0.5
+)
+
+// keepNamespace fills a namespaced cache until ctx ends. While it is denied, it
+// keeps what it holds.
+func (l *listing) keepNamespace(ctx context.Context, n *namespaced) {
+	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
+		l.fillNamespace(ctx, n)
+		if ctx.Err() != nil {
+			return
+		}
+		// Who may not read a kind does not hear of its removal either.
+		k, err := l.Kinds.Find(ctx, l.watch.GVK)
+		if discover.IsNoKind(err) || err == nil && k != l.cache.kind {
+			l.cache.end()
+		}
+	}, deniedRetry, deniedJitter, true)
+}
+
+// fillNamespace lists and watches a namespace until ctx ends or it is denied.
+func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := l.watch
+	informer := dynamicinformer.NewFilteredDynamicInformer(l.Client, l.cache.kind.GVR, n.namespace, 0, w.indexers(), w.tweakList).Informer()
+	if err := l.configure(informer, n, cancel); err != nil {
+		l.unlisted(w, n, err)
+		return
+	}
+	var helpers sync.WaitGroup
+	helpers.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			l.listed(n, informer.GetIndexer())
+			l.confirmWatch(ctx, n)
+		}
+	})
+	informer.RunWithContext(ctx)
+	cancel()
+	helpers.Wait()
+}
+
+// listed publishes a completed list. It notifies of objects that have gone since
+// an earlier one; onListed takes care of those that exist.
+func (l *listing) listed(n *namespaced, objects cache.Indexer) {
+	n.denied.Store(nil)
+	before := n.fill(objects)
+	l.watch.cache.Store(l.cache)
+	n.logger(l.Log).Debug("watching", "kind", l.cache.kind.GVK.String(), "selector", l.watch.Selector, "objects", len(objects.ListKeys()))
+	if before != nil {
+		for _, item := range before.List() {
+			old := item.(*Object)
+			if now, _ := l.cache.Get(old.GetNamespace(), old.GetName()); now == nil || now.GetUID() != old.GetUID() {
+				l.watch.onChange(old)
+			}
+		}
+	}
+	l.watch.onListed()
+	l.begin()
+}
+
+// configure sets the handlers of an informer. denied ends the informer.
+func (l *listing) configure(informer cache.SharedIndexInformer, n *namespaced, denied func()) error {
+	w := l.watch
+	if err := informer.SetTransform(w.transform); err != nil {
+		return err
+	}
+	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
+		switch {
+		case ctx.Err() != nil:
+		case apierrors.IsNotFound(err):
+			l.notServed(w, discover.NoKindError{GVK: w.GVK})
+			l.cache.end()
+		case apierrors.IsForbidden(err):
+			l.denied(n, err)
+			denied()
+		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+			l.Log.Debug("watch expired, listing again", "kind", w.GVK.String())
+		case !n.listed():
+			l.unlisted(w, n, err)
+		default:
+			n.logger(l.Log).Warn("watch interrupted, will retry", "kind", w.GVK.String(), "error", err)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    w.changed,
+		UpdateFunc: func(old, now any) { w.updated(old.(*Object), now.(*Object)) },
+		DeleteFunc: func(item any) {
+			if last, ok := item.(cache.DeletedFinalStateUnknown); ok {
+				item = last.Obj
+			}
+			w.changed(item)
+		},
+	})
+	return err
+}

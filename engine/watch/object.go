@@ -1,0 +1,209 @@
+package watch
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"reconcel/engine/managedfields"
+	"reconcel/rules"
+)
+
+// An Object is one state of an object. All readers of a cache share it, and none
+// can change it.
+//
+// Of managedFields it keeps only the entries of reconcel's managers. They are
+// interned, since most objects of a kind have the same ones.
+type Object struct {
+	reader
+	content map[string]any
+	fields  managedfields.Entry
+	patches map[string]managedfields.Entry // of a primary: what our patches own, by manager
+}
+
+// A reader has the methods of an unstructured object that do not change it.
+type reader interface {
+	GroupVersionKind() schema.GroupVersionKind
+	GetAPIVersion() string
+	GetKind() string
+	GetNamespace() string
+	GetName() string
+	GetUID() types.UID
+	GetResourceVersion() string
+	GetGeneration() int64
+	GetCreationTimestamp() metav1.Time
+	GetDeletionTimestamp() *metav1.Time
+	GetLabels() map[string]string
+	GetAnnotations() map[string]string
+	GetFinalizers() []string
+	DeepCopy() *unstructured.Unstructured
+}
+
+// NewObject returns the Object of what the API server has sent, for a role. It
+// takes u over, and removes managedFields and kubectl's copy of the object.
+func NewObject(u *unstructured.Unstructured, role Role) *Object {
+	o := &Object{reader: u, content: u.Object}
+	switch role {
+	case Primary:
+		o.fields, o.patches = managedfields.StatusEntry(u.Object), managedfields.PatchEntries(u.Object)
+	case Child:
+		// Without the entry the object counts as drifted: orphaned fields are still to
+		// be dropped.
+		if !managedfields.HasOrphanedFields(u.Object) {
+			o.fields = managedfields.ChildEntry(u.Object)
+		}
+	case Lookup:
+	}
+	metadata := o.metadata()
+	delete(metadata, "managedFields")
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	}
+	return o
+}
+
+// NewUntrimmed returns the Object of a child that keeps the entries of all
+// managers.
+func NewUntrimmed(u *unstructured.Unstructured) *Object {
+	return &Object{reader: u, content: u.Object, fields: managedfields.ChildEntry(u.Object)}
+}
+
+// Content returns the fields of the object, for those who read them only: they
+// are those of the cache. DeepCopy returns fields that may be changed.
+func (o *Object) Content() map[string]any { return o.content }
+
+// WithoutBody returns the object with its metadata alone.
+func (o *Object) WithoutBody() *Object {
+	bare := map[string]any{"apiVersion": o.content["apiVersion"], "kind": o.content["kind"], "metadata": o.content["metadata"]}
+	return &Object{reader: &unstructured.Unstructured{Object: bare}, content: bare, fields: o.fields, patches: o.patches}
+}
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor, by which client-go's stores
+// identify an object. It returns a copy.
+func (o *Object) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
+}
+
+// Fields returns the managedFields entry of our last apply: of the whole object
+// if it is a child, of the status if it is a primary.
+func (o *Object) Fields() managedfields.Entry { return o.fields }
+
+// PatchFields returns the managedFields entry of a rule's patch of the primary.
+func (o *Object) PatchFields(rule string) managedfields.Entry {
+	if len(o.patches) == 0 {
+		return managedfields.Entry{}
+	}
+	return o.patches[managedfields.PatchManager(rule)]
+}
+
+// NoHash is what Applied returns for an object that carries no hash.
+const NoHash = "none"
+
+// Applied returns the hash of the rendering that was applied last, never "".
+func (o *Object) Applied() string {
+	if hash := o.annotation(rules.AnnotationApplied); hash != "" {
+		return hash
+	}
+	return NoHash
+}
+
+// Rule returns the name of the rule that made the object, or "".
+func (o *Object) Rule() string { return rules.LabelsOf(o.content).Get(rules.LabelRule) }
+
+// Child returns the id of the child that the object was made from, or "".
+func (o *Object) Child() string { return rules.LabelsOf(o.content).Get(rules.LabelChild) }
+
+// Orphan reports whether the object stays when its primary is deleted.
+func (o *Object) Orphan() bool { return o.annotation(rules.AnnotationOrphan) == "true" }
+
+// Installation returns the installation that applied the object last, as
+// namespace/name, or "". A mark that somebody else wrote, in a copy or a restored
+// backup, does not count.
+func (o *Object) Installation() string {
+	if mark := o.annotation(rules.AnnotationInstallation); mark != "" && o.fields.Names(rules.AnnotationInstallation) {
+		return mark
+	}
+	return ""
+}
+
+// Paused reports whether the object, a primary, is paused.
+func (o *Object) Paused() bool { return rules.Paused(o.content) }
+
+// HasFinalizer reports whether the object, a primary, has the finalizer of a
+// rule.
+func (o *Object) HasFinalizer(rule *rules.Rule) bool {
+	finalizers, _ := o.metadata()["finalizers"].([]any)
+	return len(finalizers) > 0 && slices.Contains(finalizers, any(rules.Finalizer(rule.Name)))
+}
+
+// Identity returns the identity of the object, as one of a kind.
+func (o *Object) Identity(gvk schema.GroupVersionKind) rules.Identity {
+	return rules.Identity{GVK: gvk, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// Terminating reports whether the object is being deleted.
+func (o *Object) Terminating() bool {
+	deleted, _ := o.metadata()["deletionTimestamp"].(string)
+	return deleted != ""
+}
+
+// Controller returns what controls the object by an owner reference.
+func (o *Object) Controller() (rules.Owner, bool) { return rules.ControllerOf(o.content) }
+
+// Owner returns the primary that the object names as its owner.
+func (o *Object) Owner() (rules.Owner, bool) { return rules.OwnerOf(o.content) }
+
+// OwnerUID returns the UID of the owner, or "".
+func (o *Object) OwnerUID() types.UID {
+	owner, _ := o.Owner()
+	return owner.UID
+}
+
+// BelongsTo reports whether the object belongs to a primary: the primary is its
+// controller, or the owner that our own write has named. A mark that somebody
+// else wrote, in a copy, a restored backup or on purpose, does not count.
+func (o *Object) BelongsTo(primary rules.Owner) bool {
+	owner, ok := o.Owner()
+	if !ok || owner.UID != primary.UID || owner.Kind != primary.Kind || owner.Name != primary.Name {
+		return false
+	}
+	if primary.Namespace != "" && owner.Namespace != primary.Namespace {
+		return false
+	}
+	_, controlled := o.Controller()
+	return controlled || o.fields.Names(rules.AnnotationOwner)
+}
+
+// Holder describes who has the object, for a message. Of an untrimmed object it
+// knows all managers.
+func (o *Object) Holder() string {
+	managed, _ := o.metadata()["managedFields"].([]any)
+	return rules.HolderOf(o.content, managed)
+}
+
+// HasOwnLabel reports whether our own write has put the rule's label on the
+// object.
+func (o *Object) HasOwnLabel() bool { return o.fields.Names(rules.LabelRule) }
+
+// OlderThan reports whether the object is known to precede a resourceVersion.
+func (o *Object) OlderThan(version string) bool { return olderVersion(o.GetResourceVersion(), version) }
+
+func olderVersion(a, b string) bool {
+	c, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && c < 0
+}
+
+func (o *Object) metadata() map[string]any {
+	metadata, _ := o.content["metadata"].(map[string]any)
+	return metadata
+}
+
+func (o *Object) annotation(name string) string {
+	annotations, _ := o.metadata()["annotations"].(map[string]any)
+	value, _ := annotations[name].(string)
+	return value
+}

@@ -1,0 +1,136 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"reconcel/engine/discover"
+	"reconcel/rules/schema"
+)
+
+// How often, and how many times, a Watcher asks for the schema of a new kind. The
+// API server publishes it a moment later, and an aggregated API may have none.
+const (
+	schemaRetry   = time.Second
+	schemaRetries = 30
+)
+
+// schemaPoll is how often a Watcher asks whether schemas have changed: one request
+// of about 10 KB, for which the API server has no ETag.
+const schemaPoll = 10 * time.Second
+
+// GetsConditions reports whether reconcel writes conditions into the objects:
+// primaries of a custom kind.
+func (w *Watch) GetsConditions() bool { return w.Role == Primary && !schema.BuiltInGroup(w.GVK.Group) }
+
+// learnConditions reads the list type of the kind's conditions, if it gets any.
+func (ws *Watcher) learnConditions(ctx context.Context, w *Watch, c *Cache) {
+	if !w.GetsConditions() {
+		return
+	}
+	found, tries := discover.NoConditions, 0
+	_ = wait.PollUntilContextCancel(ctx, schemaRetry, true, func(ctx context.Context) (bool, error) {
+		var err error
+		if found, err = ws.Kinds.Conditions(ctx, c.kind.GVK); err == nil {
+			return true, nil
+		}
+		tries++
+		if tries == schemaRetries {
+			ws.Log.Warn("schema not published, conditions are not written", "kind", c.kind.GVK.String(), "error", err)
+		}
+		return tries >= schemaRetries, nil
+	})
+	if ctx.Err() == nil {
+		c.conditions.Store(&found)
+		w.onListed()
+	}
+}
+
+// FollowSchemas polls the cluster's schemas until ctx ends. It calls published
+// with each new state, and changed when schemas of watched kinds have changed,
+// before their watches notify: a write that was rejected may be accepted now.
+func (ws *Watcher) FollowSchemas(ctx context.Context, watches func() []*Watch, changed func(), published func(discover.Schemas)) {
+	var last discover.Schemas
+	learned := discover.Schemas{} // the states from which conditions were learned
+	_ = wait.PollUntilContextCancel(ctx, schemaPoll, false, func(ctx context.Context) (bool, error) {
+		now, err := discover.ReadSchemas(ctx, ws.Discovery)
+		if err != nil {
+			ws.Log.Debug("schemas unavailable, will retry", "error", err)
+			return false, nil
+		}
+		if affected := ws.relearnAll(ctx, watches(), learned, now); len(affected) > 0 {
+			changed()
+			for _, w := range affected {
+				w.onListed()
+			}
+		}
+		if !maps.Equal(last, now) {
+			last = now
+			published(now)
+		}
+		return false, nil
+	})
+}
+
+// relearnAll learns conditions again where a schema differs from the learned one,
+// and updates learned. It returns the watches whose schemas have changed.
+func (ws *Watcher) relearnAll(ctx context.Context, watches []*Watch, learned, now discover.Schemas) (affected []*Watch) {
+	read, failed := discover.Schemas{}, discover.Schemas{}
+	for _, w := range watches {
+		gv := w.GVK.GroupVersion()
+		url, served := now[gv]
+		if !served || learned[gv] == url {
+			continue
+		}
+		read[gv] = url
+		if err := ws.relearnConditions(ctx, w); err != nil {
+			ws.Log.Debug("schema unavailable, will retry", "kind", w.GVK.String(), "error", err)
+			failed[gv] = url
+		} else if learned[gv] != "" {
+			affected = append(affected, w)
+		}
+	}
+	for gv, url := range read {
+		if _, again := failed[gv]; !again {
+			learned[gv] = url
+		}
+	}
+	return affected
+}
+
+// relearnConditions notifies of every primary of a kind if the list type of its
+// conditions has changed. If the kind itself has changed, such as by the status
+// subresource, it is listed anew.
+func (ws *Watcher) relearnConditions(ctx context.Context, w *Watch) error {
+	c := w.cache.Load()
+	if c == nil {
+		return nil // They are learned after the first list.
+	}
+	if k, err := ws.Kinds.Find(ctx, w.GVK); err == nil && k != c.kind {
+		ws.Log.Info("kind changed, restarting its watch", "kind", w.GVK.String())
+		c.end()
+		return nil
+	}
+	if !w.GetsConditions() {
+		return nil
+	}
+	before := c.conditions.Load()
+	if before == nil {
+		return fmt.Errorf("the schema of %s is not known yet", w.GVK.Kind)
+	}
+	now, err := ws.Kinds.Conditions(ctx, c.kind.GVK)
+	if err != nil {
+		return err
+	}
+	if now == *before {
+		return nil
+	}
+	ws.Log.Info("schema of conditions changed", "kind", w.GVK.String())
+	c.conditions.Store(&now)
+	w.onListed()
+	return nil
+}

@@ -1,0 +1,86 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/engine/discover"
+)
+
+// A Watcher runs watches on a cluster.
+type Watcher struct {
+	Client    dynamic.Interface
+	Kinds     discover.Kinds
+	Waiter    *discover.Waiter
+	Discovery discovery.DiscoveryInterfaceWithContext
+	Scope     Scope
+	Log       *slog.Logger
+
+	running sync.WaitGroup
+}
+
+// Start runs a watch until ctx ends or the watch is stopped.
+func (ws *Watcher) Start(ctx context.Context, w *Watch) {
+	ctx, w.stop = context.WithCancel(ctx)
+	ws.running.Go(func() {
+		// The pause is for a kind that the API server lists and does not serve.
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			if k, ok := ws.awaitKind(ctx, w); ok {
+				ws.keep(ctx, w, k)
+			}
+		}, discover.PollInterval)
+	})
+}
+
+// Wait returns when all watches have ended.
+func (ws *Watcher) Wait() { ws.running.Wait() }
+
+// awaitKind returns the kind when the API server serves it, and false if ctx ends
+// before.
+func (ws *Watcher) awaitKind(ctx context.Context, w *Watch) (discover.Kind, bool) {
+	for {
+		mark := ws.Waiter.Mark()
+		k, err := ws.Kinds.Find(ctx, w.GVK)
+		if err == nil {
+			err = k.CheckScope(ws.Scope)
+		}
+		if err == nil {
+			w.problem.Store(nil) // It is known now, and not listed yet.
+			return k, true
+		}
+		ws.notServed(w, err)
+		if !ws.Waiter.Wait(ctx, mark, err) {
+			return discover.Kind{}, false
+		}
+	}
+}
+
+// isNews stores a problem, and reports whether it differs from the last one.
+func isNews(problem *atomic.Pointer[error], err error) bool {
+	old := problem.Swap(&err)
+	return old == nil || (*old).Error() != err.Error()
+}
+
+// notServed notes why a kind cannot be watched.
+func (ws *Watcher) notServed(w *Watch, err error) {
+	if isNews(&w.problem, err) {
+		ws.Log.Warn("cannot watch, will retry", "kind", w.GVK.String(), "error", err)
+	}
+}
+
+// unlisted notes why a namespaced cache is not listed.
+func (ws *Watcher) unlisted(w *Watch, n *namespaced, err error) {
+	if n.namespace != "" {
+		err = fmt.Errorf("namespace %s: %w", n.namespace, err)
+	}
+	if isNews(&n.problem, err) {
+		n.logger(ws.Log).Warn("cannot watch, will retry", "kind", w.GVK.String(), "reason", err)
+	}
+}

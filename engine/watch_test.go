@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"reconcel/engine/discover"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+)
+
+// A lockedLog is a log that is written and read at once.
+type lockedLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+// oneKind is the kind that an API server tells of. Its schema is not published.
+type oneKind struct {
+	discover.Kinds
+	kind discover.Kind
+}
+
+func (o oneKind) Find(context.Context, schema.GroupVersionKind) (discover.Kind, error) {
+	return o.kind, nil
+}
+
+func (o oneKind) Conditions(context.Context, schema.GroupVersionKind) (discover.ConditionList, error) {
+	return discover.NoConditions, discover.NoKindError{GVK: o.kind.GVK}
+}
+
+// TestPrimariesAreForgottenWithTheirKind removes a kind without a word on its
+// objects.
+func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
+	e, req := converged(t)
+	look(t, e, req)
+	c := cacheOf(t, e, req)
+	k := c.Kind()
+	k.GVR = k.GVK.GroupVersion().WithResource("foos")
+	self, _ := c.Get(req.Namespace, req.Name)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "FooList"}, self.DeepCopy())
+	var gone atomic.Bool
+	follows := apiwatch.NewFake()
+	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
+		if gone.Load() {
+			return true, nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
+		}
+		return true, follows, nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w := watch.New(watch.Key{GVK: k.GVK, Role: watch.Primary})
+	told := make(chan struct{}, 1)
+	w.Notify(func(o *watch.Object) {
+		e.enqueuePrimary(o)
+		if gone.Load() {
+			told <- struct{}{}
+		}
+	}, func() {
+		gone.Store(true)
+		follows.Stop()
+	})
+	e.plan.Load().primaries[req.Kind].watch = w
+	watcher := &watch.Watcher{Client: client, Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}, Log: slog.New(slog.DiscardHandler)}
+	watcher.Start(ctx, w)
+	<-told
+	cancel()
+	watcher.Wait()
+	for e.queue.Len() > 0 {
+		e.serveNext(t.Context())
+	}
+	if len(e.memories.of) > 0 || counted(t, e)["rule_primaries foo ready"] != 0 {
+		t.Errorf("%d memories are left, and there is counted %v", len(e.memories.of), counted(t, e))
+	}
+}
+
+// TestNothingIsForgottenUnread would panic if the inventory, which there is not,
+// were changed: of two namespaces one may not be read.
+func TestNothingIsForgottenUnread(t *testing.T) {
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	k := discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource("configmaps"), Namespaced: true}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ConfigMapList"})
+	client.PrependReactor("list", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetNamespace() == "b" {
+			return true, nil, apierrors.NewForbidden(k.GVR.GroupResource(), "", nil)
+		}
+		return false, nil, nil
+	})
+	w := watch.New(watch.Key{GVK: gvk, Role: watch.Child})
+	listed := make(chan struct{}, 1)
+	w.Notify(func(*watch.Object) {}, func() { listed <- struct{}{} })
+	watcher := &watch.Watcher{
+		Client: client, Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}, Scope: watch.Scope{"a", "b"}, Log: slog.New(slog.DiscardHandler),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	watcher.Start(ctx, w)
+	defer watcher.Wait()
+	defer cancel()
+	<-listed
+	kinds := map[string][]schema.GroupVersionKind{"r": {gvk}}
+	new(Engine).clearKind(t.Context(), kinds, &rules.Rule{Name: "r"}, w)
+	if len(kinds["r"]) != 1 {
+		t.Error("the kind is forgotten, and something of it may be left")
+	}
+}
+
+func TestForgottenPrimariesReadNothing(t *testing.T) {
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Thing"}
+	w := watch.New(watch.Key{GVK: gvk, Role: watch.Lookup})
+	show(t, w, discover.Kind{GVK: gvk, Namespaced: true})
+	ms := memories{of: map[Request]*memory{}}
+	one, two, three := Request{Name: "one"}, Request{Name: "two"}, Request{Name: "three"}
+	for _, req := range []Request{one, two} {
+		if _, err := w.Lookup(&ms.get(req).reads, req, rules.Query{Namespace: "a", Name: "x"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ms.forget(one)
+	ms.forget(three)
+	var told []string
+	thing := decodeObject(t, fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Thing","metadata":{"namespace":"a","name":"x"}}`))
+	w.EachReader(thing, func(req Request) { told = append(told, req.Name) })
+	if got := strings.Join(told, " "); got != "two" {
+		t.Errorf("told %q, want two", got)
+	}
+}
+
+// A kind that is still being listed comes by itself; one that is denied does not.
+func TestSlowStartIsNoWarning(t *testing.T) {
+	slow, barred := watch.New(watch.Key{}), watch.New(watch.Key{})
+	barred.Fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
+	if got := missingLevel([]*watch.Watch{slow}); got != slog.LevelInfo {
+		t.Errorf("a slow start is told at level %s", got)
+	}
+	if got := missingLevel([]*watch.Watch{slow, barred}); got != slog.LevelWarn {
+		t.Errorf("a missing permission is told at level %s", got)
+	}
+}
+
+// A process that stops does not say that it will try again.
+func TestStopSaysNothingOfRetries(t *testing.T) {
+	e, req := converged(t)
+	log := &lockedLog{}
+	e.log = slog.New(slog.NewTextHandler(log, nil))
+	e.requeue(t.Context(), req, Result{}, watch.ErrNotListed)
+	e.queue.ShutDown()
+	e.requeue(t.Context(), req, Result{}, apierrors.NewInternalError(context.Canceled))
+	if log.count("will retry") > 0 {
+		t.Errorf("it says so:\n%s", &log.text)
+	}
+}
