@@ -1,0 +1,215 @@
+package docs
+
+import (
+	"cmp"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"reconcel/cli"
+)
+
+var update = flag.Bool("update", false, "write into the pages what their commands print")
+
+// varying is what may differ between a page and a run.
+var varying = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`[\w.-]+_[0-9a-f]{8}-[0-9a-f-]{27}`), "PROCESS"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)`), "TIME"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d( |\t)[\d:.]+( [+-]\d{4})?`), "TIME"},
+	{regexp.MustCompile(`/tmp/[\w./-]+`), "FOLDER"},
+	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},
+	{regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+(:\d+)?\b`), "ADDRESS"},
+	{regexp.MustCompile(`\b(\d+[dhm])?(\d+[hm])?\d+(\.\d+)?( ?ms|[dhmsµ]s?)\b`), "AGE"},
+	{regexp.MustCompile(`\(x\d+ over AGE\)`), ""},
+	{regexp.MustCompile(`-[a-z0-9]{7,10}-[a-z0-9]{5}\b`), "-POD"},
+	{regexp.MustCompile(`\b[0-9a-f]{12}\b`), "HASH"},
+	{regexp.MustCompile(`[ \t]+`), " "},
+}
+
+// invariable returns the part of a line that is the same in each run.
+func invariable(line string) string {
+	for _, v := range varying {
+		line = v.pattern.ReplaceAllString(line, v.by)
+	}
+	return strings.TrimSpace(line)
+}
+
+// reading are the commands that are repeated until they print what is expected: the
+// cluster may need a moment.
+var reading = regexp.MustCompile(`^(kubectl (get|events|describe|logs)|reconcel (status|diff)|grep|tail|curl)\b`)
+
+// A command is a command of a block of console, with the output that the page shows.
+type command struct {
+	text   string
+	output []string
+	line   int // number of its first line of output, from 0
+}
+
+// commands reads a block of console.
+func (b block) commands() (all []command) {
+	for i, line := range b.lines {
+		text, isCommand := strings.CutPrefix(line, "$ ")
+		switch {
+		case isCommand:
+			all = append(all, command{text: text, line: b.first + i + 1})
+		case len(all) == 0:
+		case strings.HasSuffix(all[len(all)-1].text, "\\"):
+			last := &all[len(all)-1]
+			last.text += "\n" + line
+			last.line++
+		default:
+			last := &all[len(all)-1]
+			last.output = append(last.output, line)
+		}
+	}
+	for i := range all {
+		for n := len(all[i].output); n > 0 && all[i].output[n-1] == ""; n-- {
+			all[i].output = all[i].output[:n-1]
+		}
+	}
+	return all
+}
+
+// agrees reports whether a command has printed what a page shows. A line "..." of the
+// page stands for any number of lines.
+func agrees(shown, printed []string) bool {
+	switch {
+	case len(shown) == 0:
+		return len(printed) == 0
+	case shown[0] == "...":
+		return agrees(shown[1:], printed) || len(printed) > 0 && agrees(shown, printed[1:])
+	default:
+		return len(printed) > 0 && invariable(shown[0]) == invariable(printed[0]) && agrees(shown[1:], printed[1:])
+	}
+}
+
+// A repair replaces lines of a page by what a command prints.
+type repair struct {
+	from, to int
+	indent   string
+	by       []string
+}
+
+// follow runs what a page shows, in order. Blocks for a cluster are left out without one.
+func (p page) follow(t *testing.T, s *shell) {
+	t.Helper()
+	var repairs []repair
+	for _, b := range p.blocks() {
+		if file, ok := b.argument("file"); ok {
+			text := strings.Join(b.lines, "\n") + "\n"
+			if err := os.WriteFile(filepath.Join(s.folder, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		_, skipped := b.argument("not run")
+		if b.language != "console" || skipped || b.marker == "cluster" && !s.cluster {
+			continue
+		}
+		for _, c := range b.commands() {
+			printed, ok := s.shows(t, c)
+			if !ok && len(c.output) == 0 {
+				t.Errorf("%s:%d: $ %s fails:\n%s", p.path, c.line, c.text, strings.Join(printed, "\n"))
+			} else if !ok && *update {
+				repairs = append(repairs, repair{c.line, c.line + len(c.output), b.indent, printed})
+			} else if !ok {
+				t.Errorf("%s:%d: $ %s\nprints\n%s\nand the page shows\n%s", p.path, c.line, c.text, strings.Join(printed, "\n"), strings.Join(c.output, "\n"))
+			}
+		}
+	}
+	p.repair(t, repairs)
+}
+
+// shows runs a command, and reports whether it prints what the page shows. A command of
+// which the page shows no output has to succeed.
+func (s *shell) shows(t *testing.T, c command) (printed []string, ok bool) {
+	t.Helper()
+	for began := time.Now(); ; pause(t, 200*time.Millisecond) {
+		text, exitCode := s.run(t, c.text)
+		if len(c.output) == 0 {
+			return strings.Split(text, "\n"), exitCode == 0
+		}
+		printed = strings.Split(strings.TrimRight(text, "\n"), "\n")
+		if agrees(c.output, printed) {
+			return printed, true
+		}
+		if !s.cluster || !reading.MatchString(c.text) || time.Since(began) > 20*time.Second {
+			return printed, false
+		}
+	}
+}
+
+// repair rewrites lines of a page.
+func (p page) repair(t *testing.T, repairs []repair) {
+	t.Helper()
+	if len(repairs) == 0 {
+		return
+	}
+	slices.SortFunc(repairs, func(a, b repair) int { return cmp.Compare(b.from, a.from) })
+	for _, r := range repairs {
+		for i, line := range r.by {
+			if line != "" {
+				r.by[i] = strings.TrimRight(r.indent+line, " ")
+			}
+		}
+		p.lines = slices.Replace(p.lines, r.from, r.to, r.by...)
+	}
+	if err := os.WriteFile(filepath.Join(root, p.path), []byte(strings.Join(p.lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(cli.Main()) }})
+}
+
+// TestConsole runs what pages show and what needs no cluster.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	for _, p := range pages(t) {
+		t.Run(p.path, func(t *testing.T) {
+			if p.runBy() == "" {
+				p.follow(t, newShell(t, os.Getenv("PATH"), ""))
+			}
+		})
+	}
+}
+
+// TestBlocksAreMarkedRight refuses markers that mean nothing, and blocks of console that
+// would not be run without anybody having said so.
+func TestBlocksAreMarkedRight(t *testing.T) {
+	known := regexp.MustCompile(`^(cluster|file: [\w./-]+|not run: .{10,}|run by: .+)?$`)
+	ran := 0
+	for _, p := range pages(t) {
+		if file := p.runBy(); file != "" {
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+				t.Errorf("%s: its test %s does not exist", p.path, file)
+			}
+		}
+		for _, b := range p.blocks() {
+			if !known.MatchString(b.marker) {
+				t.Errorf("%s:%d: nobody knows the marker %q", p.path, b.first, b.marker)
+			}
+			if b.language != "console" {
+				continue
+			}
+			ran++
+			if len(b.commands()) == 0 {
+				t.Errorf("%s:%d: a block of console without a command", p.path, b.first)
+			}
+		}
+	}
+	if ran < 20 {
+		t.Errorf("only %d blocks of console were found", ran)
+	}
+}
