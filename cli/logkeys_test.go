@@ -24,8 +24,8 @@ var levels = map[string]int{
 func keysLogged(t *testing.T) map[string]string {
 	t.Helper()
 	keys, files := map[string]string{}, token.NewFileSet()
-	for _, folder := range []string{".", "../engine"} {
-		paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	for _, pattern := range []string{"*.go", "internal/*/*.go", "../engine/*.go", "../engine/*/*.go"} {
+		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,13 +71,16 @@ func keysOf(n ast.Node) (keys []ast.Expr) {
 	return keys
 }
 
-// logs reports whether an expression is a log: log, x.log and so on.
+// logs reports whether an expression is a log: log, x.log, x.logger(log) and so on.
 func logs(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.Ident:
 		return x.Name == "log" || x.Name == "slog"
 	case *ast.SelectorExpr:
-		return x.Sel.Name == "log"
+		return strings.EqualFold(x.Sel.Name, "log")
+	case *ast.CallExpr: // of a method that adds keys
+		method, ok := x.Fun.(*ast.SelectorExpr)
+		return ok && method.Sel.Name == "logger"
 	}
 	return false
 }

@@ -170,7 +170,7 @@ func (p page) repair(t *testing.T, repairs []repair) {
 }
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(cli.Main()) }})
+	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(cli.Main()) }}) //nolint:forbidigo // It is the command itself.
 }
 
 // TestConsole runs what pages show and what needs no cluster.
