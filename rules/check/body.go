@@ -11,10 +11,10 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// labelSelector is the definition of what a lookup's selector is.
+// labelSelector is the definition of a lookup's selector.
 const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 
-// body checks everything of a rule but the names that it gives.
+// body checks everything in a rule except the names that it declares.
 func (r *rule) body() {
 	if w := r.src.For.When; w != nil {
 		r.want(w, r.alone("self"), types.BoolKind, "for.when")
@@ -103,7 +103,6 @@ func gvkOf(template *source.Node) runtimeschema.GroupVersionKind {
 	return runtimeschema.FromAPIVersionAndKind(literalOf(fieldNode(template, "apiVersion")).Value, literalOf(fieldNode(template, "kind")).Value)
 }
 
-// template checks the object that a child is made from.
 func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
 	if ch.Template == nil {
 		return
@@ -123,7 +122,7 @@ func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
 	r.prefix = outer
 }
 
-// patch checks what is merged into the primary. What it must have, it has.
+// patch checks what is merged into the primary, which has its required fields already.
 func (r *rule) patch(sc *scope) {
 	if r.src.Patch == nil {
 		return
@@ -133,7 +132,6 @@ func (r *rule) patch(sc *scope) {
 	r.marks(fieldNode(r.src.Patch, "metadata"), "patch.metadata.")
 }
 
-// status checks what is written to the status of the primary.
 func (r *rule) status(sc *scope) {
 	n := r.src.Status
 	if n == nil {
@@ -156,7 +154,7 @@ func (r *rule) status(sc *scope) {
 	w.value(n, p, "status")
 }
 
-// conditions looks whether conditions have a place in the status.
+// conditions checks that the status of the primary has conditions.
 func (r *rule) conditions() {
 	if len(r.src.Conditions) == 0 || r.primary == nil {
 		return

@@ -12,21 +12,19 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// Found is what there is to say about rules. Everything has its place, and
-// source.Collect puts it into order.
+// Found is what a check finds, in no order: source.Collect sorts it.
 type Found struct {
 	Errors   []*source.Error // what cannot work
 	Warnings []*source.Error // what fails for some objects
 	Notes    []*source.Error // what could not be checked
 
-	// Unreported are the kinds of primaries that have no status.conditions, of
-	// which a warning tells.
+	// Unreported are the kinds of primaries without status.conditions, which a
+	// warning names.
 	Unreported []runtimeschema.GroupVersionKind
 }
 
-// Check holds rules against the schemas of the kinds they mention. Complaints
-// are those about loading the same rules, if there are any: what they are about
-// is not looked at again.
+// Check checks rules against the schemas of the kinds that they mention.
+// Complaints are the errors of loading the same rules. Check does not repeat them.
 func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
 	c := &checker{
 		set: set, all: newUniverse(set), complaints: complaints,
@@ -42,27 +40,26 @@ func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
 	return c.found
 }
 
-// A checker gathers what is found.
 type checker struct {
 	set   *schema.Set
 	all   *universe
 	found Found
-	noted map[runtimeschema.GroupVersionKind]bool // kinds without schema
+	noted map[runtimeschema.GroupVersionKind]bool // kinds without a schema
 	said  map[finding]bool
 
 	unreported map[runtimeschema.GroupVersionKind]bool // kinds of primaries without conditions
 
-	complaints source.Errors // about loading the rules
+	complaints source.Errors // errors of loading the rules
 	spoilt     map[source.Pos]bool
 }
 
-// A finding tells one from another.
+// A finding identifies what was found.
 type finding struct {
 	pos     source.Pos
 	message string
 }
 
-// A rule is one rule while it is checked.
+// A rule is the state of checking one rule.
 type rule struct {
 	*checker
 	src     *syntax.Rule
@@ -71,7 +68,7 @@ type rule struct {
 	vars    map[string]*types.Type
 	lets    map[string]*let
 	typed   map[*source.Expr]*typed
-	prefix  string // of complaints, as the compiler has it
+	prefix  string // of complaints, as the compiler writes it
 }
 
 func (c *checker) rule(src *syntax.Rule) {
@@ -83,7 +80,7 @@ func (c *checker) rule(src *syntax.Rule) {
 	}
 }
 
-// names finds out the types of all that expressions may mention.
+// names finds the types of all variables of the rule.
 func (r *rule) names() {
 	f := r.src.For
 	r.kind = r.known(f.APIVersion, f.Kind, "for.")
@@ -131,7 +128,7 @@ func (r *rule) entries() []*syntax.Child {
 	return append(r.src.Children[:len(r.src.Children):len(r.src.Children)], r.src.Finalize...)
 }
 
-// fieldNode returns the value of a field of a map, or nil.
+// fieldNode returns the value of a map's field, or nil.
 func fieldNode(n *source.Node, key string) *source.Node {
 	if n == nil {
 		return nil
@@ -144,7 +141,7 @@ func fieldNode(n *source.Node, key string) *source.Node {
 	return nil
 }
 
-// literalOf returns the text that a node is, and its place.
+// literalOf returns a literal text and its position.
 func literalOf(n *source.Node) source.String {
 	if n == nil {
 		return source.String{}
@@ -157,7 +154,7 @@ func (r *rule) childKind(ch *syntax.Child) *schema.Kind {
 	return r.known(literalOf(fieldNode(ch.Template, "apiVersion")), literalOf(fieldNode(ch.Template, "kind")), "template.")
 }
 
-// typeNames finds the names of our types in CEL's messages.
+// typeNames matches the names of our types in CEL's messages.
 var typeNames = regexp.MustCompile(regexp.QuoteMeta(mark) + `[^,)' ]*`)
 
 func (r *rule) complaint(pos source.Pos, format string, args ...any) *source.Error {
@@ -165,8 +162,7 @@ func (r *rule) complaint(pos source.Pos, format string, args ...any) *source.Err
 	return source.NewError(pos, r.src.Name.Value, r.prefix+message, "")
 }
 
-// errorf complains. Things that are looked at from several sides are said
-// once.
+// errorf adds an error. One that several paths find is added once.
 func (r *rule) errorf(pos source.Pos, format string, args ...any) *source.Error {
 	e := r.complaint(pos, format, args...)
 	return r.say(&r.found.Errors, e)
@@ -186,7 +182,7 @@ func (r *rule) say(to *[]*source.Error, e *source.Error) *source.Error {
 	return e
 }
 
-// didYouMean returns what to write instead of a name that does not exist.
+// didYouMean returns a hint with the known name that is nearest to a misspelt one.
 func didYouMean(name string, known []string) string {
 	if near := source.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean '%s'?", near)

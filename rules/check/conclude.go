@@ -10,8 +10,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// comparison walks a comparison. One of a default with a literal tells whether
-// the default was used: x.orValue("") != "" is false for it.
+// comparison handles a comparison. Comparing a default with a literal tells whether
+// the default was used: if x is absent, x.orValue("") != "" is false.
 func (g *guard) comparison(c ast.CallExpr, f facts) outcome {
 	args := c.Args()
 	left, right := g.eval(args[0], f), g.eval(args[1], f)
@@ -37,7 +37,7 @@ func (g *guard) comparison(c ast.CallExpr, f facts) outcome {
 	return out
 }
 
-// boolComparison looks through == true and the like.
+// boolComparison handles == true and the like.
 func boolComparison(op string, args []ast.Expr, left, right outcome) (yes, no facts) {
 	tested, literal := left, args[1]
 	if literal.Kind() != ast.LiteralKind {
@@ -52,7 +52,7 @@ func boolComparison(op string, args []ast.Expr, left, right outcome) (yes, no fa
 	return tested.no, tested.yes
 }
 
-// absentValue returns what an expression gives if the field that it reads is
+// absentValue returns the value of an expression if the field that it reads is
 // absent, and the facts that hold otherwise.
 func (g *guard) absentValue(e ast.Expr, f facts) (ref.Val, facts) {
 	if e.Kind() != ast.CallKind {
@@ -84,8 +84,8 @@ func (g *guard) absentValue(e ast.Expr, f facts) (ref.Val, facts) {
 	return nil, nil
 }
 
-// literalValue returns the value of a literal, or nil. Of maps and lists only
-// the empty ones matter.
+// literalValue returns the value of a literal, or nil. Of maps and lists, it
+// returns only empty ones.
 func literalValue(e ast.Expr) ref.Val {
 	switch {
 	case e.Kind() == ast.LiteralKind:
@@ -100,7 +100,6 @@ func literalValue(e ast.Expr) ref.Val {
 	return nil
 }
 
-// compare compares two values.
 func compareLiterals(op string, a, b ref.Val) (result, ok bool) {
 	switch op {
 	case operators.Equals:
@@ -127,7 +126,7 @@ func compareLiterals(op string, a, b ref.Val) (result, ok bool) {
 	return order >= 0, true
 }
 
-// function walks all other calls.
+// function handles all other calls.
 func (g *guard) function(c ast.CallExpr, f facts) outcome {
 	var target outcome
 	if c.IsMemberFunction() {
@@ -142,12 +141,12 @@ func (g *guard) function(c ast.CallExpr, f facts) outcome {
 	out := g.result(c, target, args, f)
 	out.ran = ran
 	if c.FunctionName() == "orValue" || c.FunctionName() == "or" {
-		out.ran = target.ran // The other side may not be needed.
+		out.ran = target.ran // The argument may not be evaluated.
 	}
 	return out
 }
 
-// result returns what is known of the result of a call.
+// result returns what is known about the result of a call.
 func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) outcome {
 	switch name := c.FunctionName(); {
 	case name == "dyn" || name == entriesFunction || name == "optional.of":
@@ -171,7 +170,7 @@ func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) 
 	return outcome{}
 }
 
-// taken warns about the value() of something that may be absent.
+// taken warns about the value() of an optional that may be absent.
 func (g *guard) taken(e ast.Expr, v *value, f facts) {
 	if g.quiet || v == nil || v.key == "" || f[v.key] {
 		return
@@ -179,8 +178,8 @@ func (g *guard) taken(e ast.Expr, v *value, f facts) {
 	g.rule.warnf(g.t.pos(e), "%s: %s may be absent: write orValue(...) instead of value()", g.where, v.shown)
 }
 
-// fallback walks orValue(). What it gives cannot be told from its default any
-// more, except that an empty list has no elements, and an empty map no keys.
+// fallback handles orValue(). Its result does not tell whether the default was
+// used, except that an empty list has no elements and an empty map no keys.
 func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
 	if target.value == nil || !target.own {
 		return outcome{}
@@ -202,7 +201,7 @@ func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
 	return out
 }
 
-// comprehension walks loops, and the names that bind() and optMap() give.
+// comprehension handles loops, and the names that bind() and optMap() declare.
 func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 	mark := len(g.vars)
 	defer func() { g.vars = g.vars[:mark] }()
@@ -238,7 +237,7 @@ func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 	return out
 }
 
-// collect walks map() and filter().
+// collect handles map() and filter().
 func (g *guard) collect(element, condition ast.Expr, over, item *value, f facts) outcome {
 	var when facts
 	if condition != nil {
@@ -256,8 +255,8 @@ func (g *guard) collect(element, condition ast.Expr, over, item *value, f facts)
 	return outcome{value: &value{own: true, elem: &inner}}
 }
 
-// found says what the result of exists() and all() tells about the list: an
-// empty one has nothing of which anything is true.
+// found returns what the result of exists() and all() tells about the list: for an
+// empty list, exists() is false and all() is true.
 func (g *guard) found(c ast.ComprehensionExpr, over *value) outcome {
 	switch {
 	case isBool(c.AccuInit(), types.False):

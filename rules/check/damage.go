@@ -9,16 +9,16 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// damaged reports whether loading has complained about an expression.
+// damaged reports whether loading the rules found an error in an expression.
 func (r *rule) damaged(src *source.Expr) bool {
 	return slices.ContainsFunc(r.complaints, func(e *source.Error) bool { return r.isAbout(e) && src.Holds(e.Pos) })
 }
 
 func (r *rule) isAbout(e *source.Error) bool { return e.Rule == r.src.Name.Value }
 
-// unguarded reports whether nobody can tell what guards the fields that the rule
-// reads: a guard is damaged, or something outside of expressions is, like a
-// misspelt key that may have been a guard. To warn then might be wrong.
+// unguarded reports whether the guards of the fields that the rule reads cannot be
+// known: a guard is damaged, or something outside of expressions is, like a
+// misspelt key that may hold a guard. Warnings about absent fields could be wrong.
 func (r *rule) unguarded() bool {
 	for _, e := range r.complaints {
 		if !r.isAbout(e) {
@@ -36,7 +36,7 @@ func (r *rule) unguarded() bool {
 		slices.ContainsFunc(r.src.Validate, func(c *syntax.Check) bool { return !r.clear(c.Expression) })
 }
 
-// clear reports whether an expression and the lets that it mentions make sense.
+// clear reports whether an expression and the lets that it mentions have types.
 func (r *rule) clear(e *source.Expr) bool {
 	return r.clearOf(map[*source.Expr]bool{}, e)
 }

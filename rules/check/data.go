@@ -15,18 +15,18 @@ import (
 // A let is a named value.
 type let struct {
 	src    *syntax.Let
-	begun  bool // its type is known, or being found out
-	walked bool // its guards are being looked at
+	begun  bool // its type is known or being inferred
+	walked bool // its guards are being evaluated
 }
 
-// let finds out the type of a let after those that it mentions.
+// let infers the type of a let after the types of those that it mentions.
 func (r *rule) let(name string) {
 	l := r.lets[name]
 	if l == nil || l.begun {
 		return
 	}
 	l.begun = true
-	reader := r.alone("self") // Names do not matter to read an expression.
+	reader := r.alone("self") // Parsing needs no names.
 	for _, e := range expressions(l.src.Expr, l.src.Data) {
 		if parsed := reader.parse(e); parsed != nil {
 			ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -44,7 +44,6 @@ func (r *rule) let(name string) {
 	}
 }
 
-// expressions returns all expressions of a value.
 func expressions(e *source.Expr, n *source.Node) []*source.Expr {
 	if e != nil {
 		return []*source.Expr{e}
@@ -67,12 +66,12 @@ func expressions(e *source.Expr, n *source.Node) []*source.Expr {
 	return out
 }
 
-// A site says where data stands, for people and as the name of a type.
+// A site is a position in data: its path for messages, and the name of its type.
 type site struct{ where, name string }
 
 func (p site) under(key string) site { return site{p.where + "." + key, p.name + "." + key} }
 
-// dataType returns the type of data, whose expressions it checks.
+// dataType returns the type of data. It checks the expressions in it.
 func (r *rule) dataType(n *source.Node, sc *scope, at site) *types.Type {
 	if n == nil {
 		return types.DynType
@@ -107,8 +106,8 @@ func (r *rule) dataType(n *source.Node, sc *scope, at site) *types.Type {
 	return types.DynType
 }
 
-// mapType returns the type of a map with these fields. Those of a map whose
-// entries all look alike have one type.
+// mapType returns the type of a map with these fields. If all entries have the
+// same keys, they share one type.
 func (r *rule) mapType(n *source.Node, sc *scope, at site) *types.Type {
 	if len(n.Fields) == 0 {
 		return types.NewMapType(types.StringType, types.DynType)
@@ -117,7 +116,7 @@ func (r *rule) mapType(n *source.Node, sc *scope, at site) *types.Type {
 	var all []*types.Type
 	for _, f := range n.Fields {
 		if f.Value.Kind == source.Null {
-			continue // It is left out.
+			continue // Null leaves the entry out.
 		}
 		t := r.dataType(f.Value, sc, at.under(f.Key.Value))
 		o.fields[f.Key.Value] = t
@@ -134,8 +133,8 @@ func (r *rule) mapType(n *source.Node, sc *scope, at site) *types.Type {
 	return types.NewObjectType(o.name)
 }
 
-// alike returns the type that the entries of a map share if all of them are
-// maps with the same keys, or nil.
+// alike returns the type that the entries of a map share if all of them are maps
+// with the same keys, or nil.
 func (r *rule) alike(n *source.Node, name string) *types.Type {
 	var keys []string
 	for i, f := range n.Fields {
@@ -180,11 +179,10 @@ func commonType(all []*types.Type) *types.Type {
 	return all[0]
 }
 
-// entriesFunction is the name of a function that no author can call, and that
-// makes of an object of let what it is at run time: a map.
+// entriesFunction converts an object of let into a map, which it is at run time.
+// Its name cannot be written in an expression.
 const entriesFunction = "@entries"
 
-// entriesOf declares that function for the objects of this rule's lets.
 func (r *rule) entriesOf() []*decls.FunctionDecl {
 	var overloads []decls.FunctionOpt
 	for name, o := range r.all.objects {

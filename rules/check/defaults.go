@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// metadataThere are the fields of metadata that every stored object has. That
-// objects of cluster-scoped kinds have no namespace is no mistake that anybody
-// makes.
+// metadataThere are the fields of metadata that every stored object has. Rules do
+// not read the namespace of a cluster-scoped object by mistake.
 var metadataThere = map[string]bool{
 	"name": true, "namespace": true, "uid": true, "resourceVersion": true, "generation": true, "creationTimestamp": true,
 }
 
-// filledIn are the fields of Kubernetes' own kinds that its schemas call
-// optional and the API server fills in.
+// filledIn are the optional fields of Kubernetes' own kinds that the API server
+// defaults. The schemas do not show these defaults, which are set by Go code.
 var filledIn = map[string]string{
 	"apps.v1.DeploymentSpec":  "replicas strategy revisionHistoryLimit progressDeadlineSeconds",
 	"apps.v1.StatefulSetSpec": "replicas podManagementPolicy updateStrategy revisionHistoryLimit",
@@ -40,8 +39,8 @@ var filledIn = map[string]string{
 	"apps.v1.RollingUpdateStatefulSetStrategy": "partition",
 }
 
-// zeroes are the fields of Kubernetes' own kinds that its schemas call required
-// and the API server does not miss: what Go's zero value says is good enough.
+// zeroes are the required fields of Kubernetes' own kinds that may be missing,
+// because Go's zero value is valid.
 var zeroes = map[string]string{
 	"apps.v1.ControllerRevision":            "revision",
 	"batch.v1.PodFailurePolicy":             "rules",
@@ -61,13 +60,12 @@ var zeroes = map[string]string{
 	"storage.v1.TokenRequest":               "audience",
 }
 
-// mayBeZero reports whether a required field of Kubernetes' own may be missing.
 func mayBeZero(definition, field string) bool {
 	return zeroes[strings.TrimPrefix(definition, "io.k8s.api.")] == field
 }
 
-// surelyHas reports whether an object that was stored has a field, although
-// its schema does not require it.
+// surelyHas reports whether every stored object has a field although its schema
+// does not require it.
 func (o *object) surelyHas(field string) bool {
 	if o.whole && (field == "metadata" || field == "apiVersion" || field == "kind") {
 		return true

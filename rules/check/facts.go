@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// step separates the keys of a path to a field; no key has it.
+// step separates the keys of a path. No key contains it.
 const step = "\x00"
 
-// Facts are the paths to fields of the primary that are surely there.
+// Facts are the paths of fields of the primary that are present.
 type facts map[string]bool
 
-// with returns the facts and, if one knows that a field is there, that it is,
-// and so is all that it is part of.
+// with returns the facts and that a field is present, with all its parents.
 func (f facts) with(v *value) facts {
 	if v == nil || v.key == "" {
 		return f
@@ -26,7 +25,7 @@ func (f facts) with(v *value) facts {
 	return f.and(out)
 }
 
-// and returns what either says.
+// and returns the facts of both.
 func (f facts) and(other facts) facts {
 	switch {
 	case len(other) == 0:
@@ -39,7 +38,7 @@ func (f facts) and(other facts) facts {
 	return out
 }
 
-// both returns what f and other agree on.
+// both returns the facts that f and other have in common.
 func (f facts) both(other facts) facts {
 	out := facts{}
 	for key := range f {
@@ -50,7 +49,7 @@ func (f facts) both(other facts) facts {
 	return out
 }
 
-// below returns what is known of the parts of a place, as paths from there.
+// below returns the facts about the fields below a path, as paths from there.
 func (f facts) below(key string) []string {
 	var out []string
 	for k := range f {
@@ -61,20 +60,20 @@ func (f facts) below(key string) []string {
 	return out
 }
 
-// A value is what is known of the value of an expression. Nil is a value of
-// which nothing can be said.
+// A value is what is known about the value of an expression. Nothing is known
+// about a nil value.
 type value struct {
-	// own says that it is part of the primary as its author wrote it.
+	// own: it is part of the primary, outside its status.
 	own bool
-	// key is the path that facts know it by, or "".
+	// key is its path among the facts, or "".
 	key string
-	// shown is how people write it.
+	// shown is the path that messages show.
 	shown string
-	// elem is an element of a list, if it is none of this place.
+	// elem is an element of a list that has no path.
 	elem *value
-	// each is what is known of every element.
+	// each are the facts about every element.
 	each []string
-	// flawed says that a step on the way has been complained about.
+	// flawed: a warning was given about a field on its path.
 	flawed bool
 }
 
@@ -84,7 +83,7 @@ func (v *value) below(name string, shown string) *value {
 	case v == nil || !v.own:
 		return nil
 	case v.key == "self" && name == "status":
-		return nil // What is not there yet will be.
+		return nil // Expressions wait for a missing status.
 	}
 	out := &value{own: true, shown: v.shown + shown, flawed: v.flawed}
 	if v.key != "" {
@@ -93,23 +92,23 @@ func (v *value) below(name string, shown string) *value {
 	return out
 }
 
-// An outcome is what is known after an expression.
+// An outcome is what is known after an expression was evaluated.
 type outcome struct {
 	*value
 	yes, no facts // if it is true, or false
-	// ran are the fields that must have been there for it to be anything at
-	// all: without them it fails. That is no guard for what is read before.
+	// ran are the fields without which the expression fails. They do not guard
+	// what is read before.
 	ran facts
 }
 
-// asIs returns what is known of a result that is true or false.
+// asIs returns what is known about a boolean result.
 func (o outcome) asIs() outcome { return outcome{yes: o.yes, no: o.no, ran: o.ran} }
 
-// negated returns what is known after !.
+// negated returns what is known about !result.
 func (o outcome) negated() outcome { return outcome{yes: o.no, no: o.yes, ran: o.ran} }
 
-// truly returns what is known if the expression is true.
+// truly returns the facts if the expression is true.
 func (o outcome) truly() facts { return o.ran.and(o.yes) }
 
-// falsely returns what is known if the expression is false.
+// falsely returns the facts if the expression is false.
 func (o outcome) falsely() facts { return o.ran.and(o.no) }

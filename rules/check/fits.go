@@ -12,8 +12,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// fits reports whether a value of a type can stand at a place. Of what is not
-// known, it is assumed.
+// fits reports whether a field can hold a value of a type. What is not known fits.
 func (w walker) fits(t *types.Type, p *fieldSchema) bool { return w.fitsWithin(t, p, 0) }
 
 func (w walker) fitsWithin(t *types.Type, p *fieldSchema, depth int) bool {
@@ -25,7 +24,7 @@ func (w walker) fitsWithin(t *types.Type, p *fieldSchema, depth int) bool {
 	case types.DynKind, types.AnyKind, types.TypeParamKind, types.ErrorKind:
 		return true
 	case types.NullTypeKind:
-		return depth == 0 || p.own || p.nullable || p.Default != nil // It leaves its entry out.
+		return depth == 0 || p.own || p.nullable || p.Default != nil // Null leaves the entry out.
 	case types.BoolKind:
 		return p.is == boolean
 	case types.IntKind, types.UintKind:
@@ -41,7 +40,7 @@ func (w walker) fitsWithin(t *types.Type, p *fieldSchema, depth int) bool {
 	case types.StructKind:
 		return w.objectFits(t, p, depth)
 	}
-	return false // Types, bytes and the objects of functions.
+	return false // Types, bytes and the values of special functions.
 }
 
 // objectFits compares the fields that both have.
@@ -67,8 +66,8 @@ func (w walker) objectFits(t *types.Type, p *fieldSchema, depth int) bool {
 	return true
 }
 
-// expression holds an expression against the schema of its place. What it is
-// made from is looked at piece by piece, so that complaints are about pieces.
+// expression compares an expression with the schema of its field, part by part, so
+// that complaints are about parts.
 func (w walker) expression(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if p == nil || p.Schema == nil || w.depth > maxDepth {
 		return
@@ -102,8 +101,7 @@ func (w walker) expression(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	}
 }
 
-// byType goes by the type of an expression alone. The fields of a map of let
-// are known all the same.
+// byType compares the type of an expression, and the fields of a map of let.
 func (w walker) byType(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if !w.wants(t.pos(e), p, t.ast.GetType(e.ID()), where) {
 		return
@@ -119,7 +117,7 @@ func (w walker) byType(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	}
 }
 
-// dataAt returns the data of a let that an expression leads to, or nil.
+// dataAt returns the data of a let that an expression selects, or nil.
 func (w walker) dataAt(t *typed, e ast.Expr) *source.Node {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -132,7 +130,7 @@ func (w walker) dataAt(t *typed, e ast.Expr) *source.Node {
 	return nil
 }
 
-// bindsName reports whether an expression gives a name to something itself.
+// bindsName reports whether an expression declares a variable of that name.
 func bindsName(t *typed, name string) bool {
 	found := false
 	ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -144,8 +142,8 @@ func bindsName(t *typed, name string) bool {
 	return found
 }
 
-// letValue holds the value of a let against a schema, if its own parts tell
-// more than its type. Otherwise the complaint belongs where it is used.
+// letValue compares the value of a let with a schema, part by part. If its type
+// does not fit, the complaint belongs to where the let is used.
 func (w walker) letValue(l *let, t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if l.src.Data != nil {
 		w.value(l.src.Data, p, where)
@@ -172,7 +170,6 @@ func (w walker) literal(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	}
 }
 
-// mapLiteral checks the entries of a map that an expression writes out.
 func (w walker) mapLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if p.is != fielded && p.is != mapping {
 		w.wants(t.pos(e), p, types.NewMapType(types.StringType, types.DynType), where)
@@ -219,7 +216,7 @@ func (w walker) listLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) 
 	}
 }
 
-// call follows the calls that pass a value on.
+// call follows the calls whose result is an argument.
 func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	c := e.AsCall()
 	args := c.Args()
@@ -266,13 +263,13 @@ func (w walker) comprehension(t *typed, e ast.Expr, p *fieldSchema, where string
 	w.byType(t, e, p, where)
 }
 
-// isBind reports whether a comprehension only names a value.
+// isBind reports whether a comprehension only declares a variable.
 func isBind(c ast.ComprehensionExpr) bool {
 	return c.IterRange().Kind() == ast.ListKind && c.IterRange().AsList().Size() == 0
 }
 
-// collectedElement returns what a comprehension appends for each element to a list,
-// and the condition under which it does, or nil.
+// collectedElement returns what a comprehension appends to a list for each element,
+// and under which condition, or nil.
 func collectedElement(c ast.ComprehensionExpr) (element, condition ast.Expr) {
 	step := c.LoopStep()
 	if isCall(step, operators.Conditional) {

@@ -7,7 +7,7 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// guard walks all expressions of the rule with what is known where they stand.
+// guard evaluates all expressions of the rule with the facts at their positions.
 func (r *rule) guard() {
 	g := &guard{rule: r, work: &work{}}
 	known := g.at("for.when").expression(r.src.For.When, nil).truly()
@@ -27,7 +27,7 @@ func (r *rule) guard() {
 		g.child(ch, known)
 	}
 	for _, ch := range r.src.Finalize {
-		g.child(ch, nil) // Neither for.when nor validate count while the primary goes.
+		g.child(ch, nil) // During deletion, for.when and validate are not evaluated.
 	}
 	r.prefix = ""
 	g.at("patch").node(r.src.Patch, known)
@@ -41,7 +41,6 @@ func (r *rule) guard() {
 	r.prefix = ""
 }
 
-// at returns a guard for what stands at a place.
 func (g *guard) at(where string) *guard {
 	out := *g
 	out.where = where
@@ -75,7 +74,7 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	g.at("failWhen").expression(ch.FailWhen, f)
 }
 
-// expression walks an expression, if it makes sense.
+// expression evaluates an expression, if it has a type.
 func (g *guard) expression(src *source.Expr, f facts) outcome {
 	if src == nil {
 		return outcome{}
@@ -89,7 +88,7 @@ func (g *guard) expression(src *source.Expr, f facts) outcome {
 	return inner.eval(t.ast.Expr(), f)
 }
 
-// node walks data.
+// node evaluates the expressions in data.
 func (g *guard) node(n *source.Node, f facts) {
 	switch {
 	case n == nil:
@@ -109,7 +108,7 @@ func (g *guard) node(n *source.Node, f facts) {
 	}
 }
 
-// text walks what must be text: nothing in it may be absent.
+// text evaluates the expressions in a text, in which nothing may be absent.
 func (g *guard) text(n *source.Node, f facts) {
 	if n == nil {
 		return

@@ -11,28 +11,28 @@ import (
 	"reconcel/rules/expr"
 )
 
-// A guard walks expressions to find steps to fields that may be absent.
+// A guard evaluates expressions to find fields that may be absent.
 type guard struct {
 	rule  *rule
 	t     *typed
 	vars  []named
-	quiet bool // only what is known counts
+	quiet bool // it gives no warnings
 	work  *work
 	where string
 }
 
-// A named value is a variable of a loop, or an iterator.
+// A named value is a variable of a loop or an iterator.
 type named struct {
 	name  string
 	value *value
 }
 
-// work bounds what lets that use lets can cost, and numbers loops.
+// work bounds the cost of lets that use lets, and numbers loops.
 type work struct{ steps, loops int }
 
 const maxSteps = 50_000
 
-// eval walks an expression, of which these facts hold.
+// eval evaluates an expression under these facts.
 func (g *guard) eval(e ast.Expr, f facts) outcome {
 	if g.work.steps++; g.work.steps > maxSteps {
 		return outcome{}
@@ -72,9 +72,9 @@ func (g *guard) ident(name string, f facts) outcome {
 	return outcome{}
 }
 
-// let walks a let where it is used: what is known there guards it.
+// let evaluates a let where it is used: the facts there guard it.
 func (g *guard) let(l *let, f facts) outcome {
-	if l.walked { // Lets cannot read themselves, but nothing here relies on it.
+	if l.walked { // Lets cannot form a cycle. This is a second line of defence.
 		return outcome{}
 	}
 	l.walked = true
@@ -101,8 +101,8 @@ func (g *guard) selectField(e ast.Expr, f facts) outcome {
 	return outcome{value: field, ran: operand.ran.with(g.read(sel.Operand(), field))}
 }
 
-// read returns the field that a plain step reads, unless it is taken from an
-// optional, which makes it one.
+// read returns the field that a selection reads. Selecting from an optional reads
+// nothing: the result is an optional.
 func (g *guard) read(from ast.Expr, field *value) *value {
 	if _, optional := unwrapped(g.typeOf(from)); optional {
 		return nil
@@ -110,7 +110,7 @@ func (g *guard) read(from ast.Expr, field *value) *value {
 	return field
 }
 
-// plain warns about a plain step to something that may be absent.
+// plain warns about a selection of a field that may be absent.
 func (g *guard) plain(e, from ast.Expr, operand *value, name string, field *value, f facts) {
 	t := g.typeOf(from)
 	if _, optional := unwrapped(t); g.quiet || field == nil || field.flawed || optional || f[field.key] {
@@ -127,7 +127,7 @@ func (g *guard) plain(e, from ast.Expr, operand *value, name string, field *valu
 		g.where, field.shown, operand.shown+".?"+strings.TrimPrefix(shownStep(name), "."))
 }
 
-// shownStep is how people write a step to a field.
+// shownStep returns a selection as it is written.
 func shownStep(name string) string {
 	for i, c := range name {
 		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
@@ -174,8 +174,8 @@ func (g *guard) call(e ast.Expr, f facts) outcome {
 	return g.function(c, f)
 }
 
-// both walks left && right, each seen through a function. Either side is only
-// needed if the other one has not decided already, whichever stands first.
+// both handles left && right, each seen through a function. CEL evaluates a side
+// only if the other one does not decide, in any order.
 func (g *guard) both(left, right ast.Expr, f facts, seen func(outcome) outcome) outcome {
 	hushed := *g
 	hushed.quiet = true
@@ -197,7 +197,7 @@ func (g *guard) choice(args []ast.Expr, f facts) outcome {
 		no:  c.yes.and(a.no).both(c.no.and(b.no)),
 		ran: c.ran.and(a.ran.both(b.ran)),
 	}
-	// A branch that can only be false tells by being left.
+	// If one branch is false, a true result comes from the other.
 	if isBool(args[2], types.False) {
 		out.yes = c.yes.and(a.yes)
 	}
@@ -214,7 +214,7 @@ func isBool(e ast.Expr, v types.Bool) bool {
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == v
 }
 
-// index walks a[b], a[?b] and a.?b.
+// index handles a[b], a[?b] and a.?b.
 func (g *guard) index(e ast.Expr, f facts) outcome {
 	c := e.AsCall()
 	from, key := c.Args()[0], c.Args()[1]
@@ -255,7 +255,6 @@ func indexText(e ast.Expr) string {
 	return fmt.Sprint(e.AsLiteral().Value())
 }
 
-// element returns an element of a list.
 func (g *guard) element(list *value) *value {
 	if list == nil || !list.own {
 		return nil
@@ -268,7 +267,7 @@ func (g *guard) element(list *value) *value {
 	return out
 }
 
-// bind returns an element as a variable is it, and what is known of it.
+// bind returns an element as the value of a variable, and the facts about it.
 func (g *guard) bind(list *value, name string) (*value, facts) {
 	v := g.element(list)
 	if v == nil {
@@ -284,7 +283,7 @@ func (g *guard) bind(list *value, name string) (*value, facts) {
 	return v, known
 }
 
-// membership walks "key" in map.
+// membership handles "key" in map.
 func (g *guard) membership(args []ast.Expr, f facts) outcome {
 	key := g.eval(args[0], f)
 	m := g.eval(args[1], f)

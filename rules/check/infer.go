@@ -14,8 +14,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// A typed expression is one that was checked. Without an ast it makes no
-// sense, and somebody has said so.
+// A typed expression has been checked. Its ast is nil if there were errors.
 type typed struct {
 	src *source.Expr
 	ast *ast.AST
@@ -24,27 +23,27 @@ type typed struct {
 
 func (t *typed) pos(e ast.Expr) source.Pos { return expr.Start(t.src, t.ast, e) }
 
-// A scope is a set of names and their types.
+// A scope is a set of variables and their types.
 type scope struct {
 	r     *rule
 	names map[string]*types.Type
 	cel   *expr.TypedScope
 }
 
-// scope returns what is in scope in all of the rule by now, and these names.
+// scope returns the variables of the rule so far, and more.
 func (r *rule) scope(more map[string]*types.Type) *scope {
 	names := maps.Clone(r.vars)
 	maps.Copy(names, more)
 	return &scope{r: r, names: names}
 }
 
-// alone returns a scope of one name.
+// alone returns a scope of one variable.
 func (r *rule) alone(name string) *scope {
 	return &scope{r: r, names: map[string]*types.Type{name: r.vars[name]}}
 }
 
-// view returns CEL's view of the scope, or nil if there cannot be one, which
-// loading the rules has complained about.
+// view returns the scope for CEL. It is nil if CEL rejects a name, which is a
+// loading error.
 func (s *scope) view() *expr.TypedScope {
 	if s.cel == nil {
 		provide := func(cel types.Provider) types.Provider { return provider{cel, s.r.all} }
@@ -60,8 +59,7 @@ func (s *scope) parse(src *source.Expr) *ast.AST {
 	return nil
 }
 
-// infer checks an expression and returns its type, which is dyn after a
-// complaint. An expression is checked once.
+// infer checks an expression once and returns its type: dyn after an error.
 func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 	if t := r.typed[src]; t != nil {
 		return t
@@ -80,7 +78,7 @@ func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 		checked, issues = sc.cel.Check(src, again)
 	}
 	if slices.ContainsFunc(issues, func(i expr.TypeIssue) bool { return i.Undeclared != "" }) {
-		return out // It may be the name of something that did not load.
+		return out // The name may belong to something that did not load.
 	}
 	for _, i := range issues {
 		r.issue(i, checked, where)
@@ -92,11 +90,10 @@ func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 	return out
 }
 
-// mayBeLoose reports whether an issue may be about maps that CEL does not take
-// for maps.
+// mayBeLoose reports whether an issue may be about objects that CEL does not accept
+// as maps.
 func mayBeLoose(i expr.TypeIssue) bool { return i.Field == "" }
 
-// issue complains about one issue of an expression.
 func (r *rule) issue(i expr.TypeIssue, checked *ast.AST, where string) {
 	if i.Field == "" {
 		r.errorf(i.Pos, "%s: %s", where, inPlainWords(i.Message)).Hint = i.Hint
@@ -119,7 +116,7 @@ func (r *rule) issue(i expr.TypeIssue, checked *ast.AST, where string) {
 // ofMetadata are fields that people look for one level too high.
 var ofMetadata = []string{"name", "namespace", "labels", "annotations", "uid", "generation", "ownerReferences"}
 
-// saidPlainly are some of CEL's messages in other words.
+// saidPlainly rewrites some of CEL's messages.
 var saidPlainly = []struct {
 	message *regexp.Regexp
 	plain   string
@@ -136,7 +133,7 @@ func inPlainWords(message string) string {
 	return message
 }
 
-// operandOf returns what a step is taken from.
+// operandOf returns the operand of a selection.
 func operandOf(e ast.Expr) ast.Expr {
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -149,7 +146,7 @@ func operandOf(e ast.Expr) ast.Expr {
 	return e
 }
 
-// phrases are what an expression must give, in words.
+// phrases name the kinds of values that fields of rules hold.
 var phrases = map[types.Kind]string{
 	types.BoolKind: "true or false", types.IntKind: "a whole number", types.ListKind: "a list",
 }
@@ -171,7 +168,7 @@ func (r *rule) want(src *source.Expr, sc *scope, kind types.Kind, where string) 
 	return t
 }
 
-// typeName is what people call a type.
+// typeName returns a type as messages show it.
 func typeName(t *types.Type) string {
 	if inner, optional := unwrapped(t); optional {
 		return "optional " + typeName(inner)

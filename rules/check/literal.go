@@ -17,13 +17,12 @@ import (
 	"reconcel/rules/source"
 )
 
-// words are what people call what a place wants.
+// words name the values that a field holds.
 var words = map[valueKind]string{
 	text: "string", integer: "integer", number: "number", boolean: "boolean", list: "list", mapping: "map", fielded: "map",
 	quantity: "quantity", portLike: "integer or string",
 }
 
-// expected returns the words for what a place wants.
 func (w walker) expected(p *fieldSchema) string {
 	switch p.is {
 	case list:
@@ -38,7 +37,7 @@ func (w walker) expected(p *fieldSchema) string {
 	return words[p.is]
 }
 
-// wants complains unless a value of a type can stand at a place.
+// wants complains unless a field can hold a value of a type.
 func (w walker) wants(pos source.Pos, p *fieldSchema, t *types.Type, where string) bool {
 	if w.fits(t, p) {
 		return true
@@ -55,8 +54,7 @@ func (w walker) wants(pos source.Pos, p *fieldSchema, t *types.Type, where strin
 	return false
 }
 
-// scalar checks a literal, and reports whether it is of a type that can stand
-// there.
+// scalar checks a literal, and reports whether its type fits.
 func (w walker) scalar(n *source.Node, p *fieldSchema, where string) bool {
 	switch v := n.Value.(type) {
 	case string:
@@ -65,7 +63,7 @@ func (w walker) scalar(n *source.Node, p *fieldSchema, where string) bool {
 		w.integer(v, n.Pos, p, where)
 	case float64:
 		if p.is == integer && v == math.Trunc(v) {
-			return true // 3.0 is written as 3.
+			return true // 3.0 is stored as 3.
 		}
 		if w.literalWants(n, p, types.DoubleType, where) {
 			w.bounds(v, n.Pos, p, where)
@@ -76,7 +74,7 @@ func (w walker) scalar(n *source.Node, p *fieldSchema, where string) bool {
 	return true
 }
 
-// literalWants is wants for a literal that can be written otherwise.
+// literalWants is wants for a literal that can be written in another way.
 func (w walker) literalWants(n *source.Node, p *fieldSchema, t *types.Type, where string) bool {
 	if w.fits(t, p) {
 		return true
@@ -100,7 +98,6 @@ func (w walker) integer(v int64, pos source.Pos, p *fieldSchema, where string) {
 	w.oneOf(v, strconv.FormatInt(v, 10), pos, p, where)
 }
 
-// bounds checks a number that is known.
 func (w walker) bounds(v float64, pos source.Pos, p *fieldSchema, where string) {
 	switch {
 	case p.Minimum != nil && p.ExclusiveMinimum && v <= *p.Minimum:
@@ -114,7 +111,6 @@ func (w walker) bounds(v float64, pos source.Pos, p *fieldSchema, where string) 
 	}
 }
 
-// oneOf checks a value against an enum.
 func (w walker) oneOf(v any, shown string, pos source.Pos, p *fieldSchema, where string) {
 	if len(p.Enum) == 0 {
 		return
@@ -124,13 +120,13 @@ func (w walker) oneOf(v any, shown string, pos source.Pos, p *fieldSchema, where
 		known = append(known, fmt.Sprint(e))
 	}
 	if slices.Contains(known, fmt.Sprint(v)) || shown == "" && p.own {
-		return // Kubernetes takes "" as not given.
+		return // Kubernetes treats "" as absent.
 	}
 	e := w.errorf(pos, "%s: %q is not one of %s", where, shown, strings.Join(known, ", "))
 	e.Hint = didYouMean(shown, known)
 }
 
-// text checks a text that is known, and reports whether text can stand there.
+// text checks a literal text, and reports whether a text fits.
 func (w walker) text(v string, pos source.Pos, p *fieldSchema, where string) bool {
 	meant := source.Forgotten(v, w.objects()...)
 	switch p.is {
@@ -157,7 +153,7 @@ func (w walker) text(v string, pos source.Pos, p *fieldSchema, where string) boo
 		return false
 	}
 	if meant != "" {
-		return true // Nobody knows what comes out of it.
+		return true // Its value is not what is written.
 	}
 	w.oneOf(v, v, pos, p, where)
 	length := int64(utf8.RuneCountInString(v))
@@ -173,7 +169,7 @@ func (w walker) text(v string, pos source.Pos, p *fieldSchema, where string) boo
 	return true
 }
 
-// unquoted says how to write a number or a truth value that is in quotes.
+// unquotedHint suggests to write a quoted number or boolean without quotes.
 func unquotedHint(v string) string {
 	if _, err := strconv.ParseFloat(v, 64); err == nil || v == "true" || v == "false" {
 		return "write " + v + " without quotes"
@@ -181,14 +177,13 @@ func unquotedHint(v string) string {
 	return ""
 }
 
-// matchesPattern reports whether a text matches a pattern, also one that makes no
-// sense.
+// matchesPattern reports whether a text matches a pattern. An invalid pattern
+// matches everything.
 func matchesPattern(pattern, v string) bool {
 	re, err := regexp.Compile(pattern)
 	return err != nil || re.MatchString(v)
 }
 
-// format checks the formats that the API server checks.
 func (w walker) format(v string, pos source.Pos, p *fieldSchema, where string) {
 	switch p.Format {
 	case "date-time":

@@ -14,8 +14,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// known returns what is known of a kind. Of one without a schema it says once
-// that nothing about it is checked, or what was meant.
+// known returns a kind that has a schema. For any other, it complains about a
+// misspelt kind, or notes once that the kind is not checked.
 func (r *rule) known(apiVersion, kind source.String, where string) *schema.Kind {
 	gvk := runtimeschema.FromAPIVersionAndKind(apiVersion.Value, kind.Value)
 	k := r.set.Kind(gvk)
@@ -33,12 +33,12 @@ func (r *rule) known(apiVersion, kind source.String, where string) *schema.Kind 
 	return nil
 }
 
-// A kinship is what is known of kinds that resemble one that is not known.
+// A kinship is the set of known kinds that resemble an unknown one.
 type kinship struct {
-	sameGroup, sameVersion []string // the kinds there
+	sameGroup, sameVersion []string // the kinds in them
 	versions               []string // of the kind in its group
-	elsewhere              []string // the versions of all groups with such a kind
-	custom                 bool     // there are custom kinds in its group
+	elsewhere              []string // the versions of all groups with a kind of that name
+	custom                 bool     // its group has custom kinds
 }
 
 func (r *rule) kinship(gvk runtimeschema.GroupVersionKind) kinship {
@@ -55,7 +55,7 @@ func (r *rule) kinship(gvk runtimeschema.GroupVersionKind) kinship {
 			continue
 		}
 		out.elsewhere = append(out.elsewhere, k.GVK.GroupVersion().String())
-		// Of Kubernetes' own kinds only what is generally available is known.
+		// Of Kubernetes' own kinds only stable versions are known.
 		if k.GVK.Group == gvk.Group && (k.Custom || stable.MatchString(gvk.Version)) {
 			out.versions = append(out.versions, k.GVK.GroupVersion().String())
 		}
@@ -65,15 +65,14 @@ func (r *rule) kinship(gvk runtimeschema.GroupVersionKind) kinship {
 
 var stable = regexp.MustCompile(`^v[0-9]+$`)
 
-// mistaken complains about a kind that is not known, if another one must have
-// been meant.
+// mistaken complains about an unknown kind if it looks like a misspelt one.
 func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind source.String, where string) bool {
 	kin := r.kinship(gvk)
 	switch {
 	case didYouMean(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
 		complain := r.errorf
 		if r.set.Grows() && kin.custom {
-			complain = r.warnf // It may come.
+			complain = r.warnf // It may be created later.
 		}
 		complain(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = didYouMean(kind.Value, kin.sameVersion)
 	case len(kin.versions) > 0:
@@ -91,7 +90,7 @@ func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind sou
 	return true
 }
 
-// allowed looks whether allow.clusterScoped names cluster-scoped kinds.
+// allowed checks that allow.clusterScoped names cluster-scoped kinds.
 func (r *rule) allowed() {
 	for i, gk := range r.src.Allow.ClusterScoped {
 		versions := r.set.Versions(runtimeschema.GroupKind{Group: gk.Group, Kind: gk.Kind})
@@ -102,8 +101,7 @@ func (r *rule) allowed() {
 	}
 }
 
-// account looks whether there can be a ServiceAccount in the namespace of the
-// primary.
+// account checks that a ServiceAccount without a namespace can get the primary's.
 func (r *rule) account() {
 	a := r.src.Account
 	if a.Name != "" && a.Namespace == "" && r.kind != nil && !r.kind.Namespaced {
@@ -112,7 +110,7 @@ func (r *rule) account() {
 	}
 }
 
-// scoped looks whether an object may be where it is to be.
+// scoped checks the namespace of a child by the scope of its kind.
 func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	if k == nil {
 		return
@@ -132,13 +130,12 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	}
 }
 
-// homeless reports whether the primary is in no namespace, and is none.
+// homeless reports whether the primary has no namespace and is none.
 func (r *rule) homeless() bool {
 	return r.kind != nil && !r.kind.Namespaced && r.kind.GVK.GroupKind() != runtimeschema.GroupKind{Kind: "Namespace"}
 }
 
-// marks checks the keys of labels and annotations, and the literal values of
-// labels.
+// marks checks the keys of labels and annotations, and literal values of labels.
 func (r *rule) marks(metadata *source.Node, prefix string) {
 	for _, which := range []string{"labels", "annotations"} {
 		n := fieldNode(metadata, which)

@@ -16,8 +16,8 @@ import (
 // removed.
 var scaled = []runtimeschema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "StatefulSet"}}
 
-// replicas warns about spec.replicas that may be absent. A rule that leaves it
-// out for an autoscaler takes down all Pods but one.
+// replicas warns about spec.replicas that may be absent. A rule that leaves it out
+// for an autoscaler scales the workload down to one Pod.
 func (r *rule) replicas(ch *syntax.Child) {
 	n := fieldNode(fieldNode(ch.Template, "spec"), "replicas")
 	if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 || !slices.Contains(scaled, gvkOf(ch.Template).GroupKind()) {
@@ -35,8 +35,7 @@ func (r *rule) replicas(ch *syntax.Child) {
 	}
 }
 
-// mayBeAbsent reports whether an expression may give an optional value that is
-// absent, or null.
+// mayBeAbsent reports whether an expression may give an absent optional, or null.
 func (r *rule) mayBeAbsent(t *typed, e ast.Expr, depth int) bool {
 	if depth > maxDepth {
 		return false
@@ -67,8 +66,8 @@ func (r *rule) mayBeAbsent(t *typed, e ast.Expr, depth int) bool {
 	return optional
 }
 
-// stepMayBeAbsent is mayBeAbsent for a step with .?, which finds a field for sure
-// if the schema requires it or gives it a default.
+// stepMayBeAbsent is mayBeAbsent for a selection with .?, which always finds a
+// field that the schema requires or defaults.
 func (r *rule) stepMayBeAbsent(t *typed, args []ast.Expr, depth int) bool {
 	from, optional := unwrapped(t.ast.GetType(args[0].ID()))
 	key, literal := literalString(args[1])

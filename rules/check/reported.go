@@ -2,10 +2,9 @@ package check
 
 import "fmt"
 
-// reported warns, once for each kind, where reconcel has no place to say how the
-// primary is doing: its conditions would be dropped by the API server, so that
-// nobody sees a failure but in Events. Where the rule has conditions of its own
-// that is an error already.
+// reported warns, once for each kind, if the primary has no status.conditions: the
+// API server would prune the conditions, so that only Events show a failure. If the
+// rule itself has conditions, that is an error already.
 func (r *rule) reported() {
 	if r.kind == nil || !r.kind.Custom || len(r.src.Conditions) > 0 || r.unreported[r.kind.GVK] || r.set.Conditions(r.kind.GVK) != nil {
 		return

@@ -6,25 +6,25 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// A looseness says which values of an expression may be of any type in another
-// try to check it.
+// A looseness says which values of an expression are declared as dyn when it is
+// checked again.
 type looseness int
 
 const (
-	literals   looseness = iota // map literals and null; objects where maps are wanted
-	everything                  // all objects that something is done with
+	literals   looseness = iota // map literals and null; objects where a map is wanted
+	everything                  // all objects that are arguments
 )
 
-// A loosener declares values to be of any type.
+// A loosener declares values of an expression as dyn.
 type loosener struct {
 	ast   *ast.AST
 	make  ast.ExprFactory
-	types map[int64]*types.Type // from the try before
+	types map[int64]*types.Type // from the last attempt
 	all   *universe
 	next  int64
 }
 
-// loosen changes a parsed expression.
+// loosen rewrites a parsed expression.
 func loosen(a *ast.AST, known map[int64]*types.Type, all *universe, level looseness) {
 	l := &loosener{ast: a, make: ast.NewExprFactory(), types: known, all: all, next: ast.MaxID(a) + 1}
 	var nodes []ast.Expr
@@ -45,8 +45,7 @@ func loosen(a *ast.AST, known map[int64]*types.Type, all *universe, level loosen
 	}
 }
 
-// takesObjects are the operators and functions that do not care whether an
-// object is a map.
+// takesObjects are the operators and functions that take objects as well as maps.
 var takesObjects = map[string]bool{
 	operators.Conditional: true, operators.Equals: true, operators.NotEquals: true, operators.Add: true,
 	"orValue": true, "or": true, "optional.of": true, "optional.ofNonZeroValue": true, "value": true, "hasValue": true,
@@ -80,8 +79,8 @@ func (l *loosener) call(c ast.CallExpr, level looseness) {
 	}
 }
 
-// step makes a step to a field of an index with a literal, so that CEL looks
-// whether there is such a field.
+// step turns an index with a literal key into a selection, so that CEL checks that
+// the field exists.
 func (l *loosener) step(e ast.Expr) {
 	c := e.AsCall()
 	name := c.FunctionName()
@@ -99,13 +98,13 @@ func (l *loosener) step(e ast.Expr) {
 	e.SetKindCase(l.make.NewSelect(e.ID(), c.Args()[0], key))
 }
 
-// isObject reports whether a node is an object, and no optional one.
+// isObject reports whether a node is an object, and not an optional one.
 func (l *loosener) isObject(e ast.Expr) bool {
 	t := l.types[e.ID()]
 	return t != nil && t.Kind() == types.StructKind
 }
 
-// asMap makes a map of a node that is an object.
+// asMap converts an object into a map.
 func (l *loosener) asMap(e ast.Expr) {
 	if !l.isObject(e) {
 		return
@@ -117,8 +116,8 @@ func (l *loosener) asMap(e ast.Expr) {
 	l.wrap(e, "dyn")
 }
 
-// wrap puts a call around a node. The node keeps its place, and what it was
-// gets a number of its own.
+// wrap puts a call around a node. The call gets the node's id, and the node a new
+// one.
 func (l *loosener) wrap(e ast.Expr, function string) {
 	id := l.next
 	var inner ast.Expr

@@ -13,12 +13,11 @@ import (
 	"reconcel/rules/source"
 )
 
-// mark begins the names of our types. It cannot stand in an expression: a type
-// that is called like a variable would hide it.
+// mark begins the names of our types. It cannot be part of an expression: a type
+// with the name of a variable would hide it.
 const mark = "schema:"
 
-// A universe knows all object types. They come into being when something
-// first mentions them.
+// A universe holds all object types. A type is created when it is first mentioned.
 type universe struct {
 	set     *schema.Set
 	objects map[string]*object
@@ -28,20 +27,20 @@ func newUniverse(set *schema.Set) *universe {
 	return &universe{set: set, objects: map[string]*object{}}
 }
 
-// An object is the type of a map with known fields: an object of the API, a
-// part of one, or a map of let.
+// An object is the type of a map with known fields: an object of the API, a part of
+// one, or a map of let.
 type object struct {
 	name   string
 	schema *fieldSchema // or nil
 	fields map[string]*types.Type
 	data   *source.Node // of let
-	// whole says that it is an object of the API, not a part of one.
+	// whole: it is an object of the API, not a part of one.
 	whole bool
-	// entry is what all entries of a map of let have in common.
+	// entry is the common type of the entries of a map of let.
 	entry *types.Type
 }
 
-// valueKind is what a schema describes.
+// A valueKind is the kind of values that a schema allows.
 type valueKind int
 
 const (
@@ -57,20 +56,19 @@ const (
 	portLike // an integer or text
 )
 
-// A place is a schema with its reference followed.
+// A fieldSchema is a schema with its reference resolved.
 type fieldSchema struct {
 	*spec.Schema
 	is       valueKind
 	nullable bool
-	// own says that it belongs to Kubernetes itself, and name what it is
-	// called, if it has a name.
+	// own: it belongs to Kubernetes itself. The name of its definition may be "".
 	own  bool
 	name string
 	open bool
 	set  *schema.Set
 }
 
-// at follows a schema. The parent tells whose it is, where it has no name.
+// at resolves a schema. One without a name belongs to whom its parent belongs.
 func (u *universe) at(s *spec.Schema, parent *fieldSchema) *fieldSchema {
 	p := &fieldSchema{Schema: u.set.Resolve(s), name: schema.Reference(s), set: u.set}
 	if p.name != "" {
@@ -87,7 +85,7 @@ func (u *universe) at(s *spec.Schema, parent *fieldSchema) *fieldSchema {
 	return p
 }
 
-// root returns the place of a whole object.
+// root returns the schema of a whole object.
 func (u *universe) root(k *schema.Kind) *fieldSchema {
 	s := u.set.Schema(k.GVK)
 	if s == nil {
@@ -140,7 +138,7 @@ func (p *fieldSchema) classifyObject() valueKind {
 	return fielded
 }
 
-// field returns the schema of a field, which is nil if it is unknown.
+// field returns the schema of a field, nil if it is unknown.
 func (u *universe) field(p *fieldSchema, name string) *fieldSchema {
 	if s, ok := p.Properties[name]; ok {
 		return u.at(&s, p)
@@ -148,7 +146,6 @@ func (u *universe) field(p *fieldSchema, name string) *fieldSchema {
 	return nil
 }
 
-// items returns the schema of the elements of a list.
 func (u *universe) items(p *fieldSchema) *fieldSchema {
 	if p.Items == nil || p.Items.Schema == nil {
 		return &fieldSchema{Schema: &spec.Schema{}, set: u.set}
@@ -156,7 +153,6 @@ func (u *universe) items(p *fieldSchema) *fieldSchema {
 	return u.at(p.Items.Schema, p)
 }
 
-// values returns the schema of the values of a mapping.
 func (u *universe) values(p *fieldSchema) *fieldSchema {
 	if p.AdditionalProperties == nil || p.AdditionalProperties.Schema == nil {
 		return &fieldSchema{Schema: &spec.Schema{}, set: u.set}
@@ -164,8 +160,8 @@ func (u *universe) values(p *fieldSchema) *fieldSchema {
 	return u.at(p.AdditionalProperties.Schema, p)
 }
 
-// typeOf returns the type of what stands at a place. The path names it if the
-// schema has no name.
+// typeOf returns the type of a schema's values. A schema without a name has the
+// path as its name.
 func (u *universe) typeOf(p *fieldSchema, path string) *types.Type {
 	switch p.is {
 	case text, quantity:
@@ -193,7 +189,7 @@ func (p *fieldSchema) orNull(t *types.Type) *types.Type {
 	return t
 }
 
-// orDyn is for what CEL cannot compare with null.
+// orDyn is for types that CEL cannot compare with null.
 func (p *fieldSchema) orDyn(t *types.Type) *types.Type {
 	if p.nullable {
 		return types.DynType
@@ -213,7 +209,7 @@ func (u *universe) objectType(p *fieldSchema, path string) *types.Type {
 	return types.NewObjectType(name)
 }
 
-// kindType returns the type of the objects of a kind, or dyn.
+// kindType returns the type of a kind's objects, or dyn.
 func (u *universe) kindType(k *schema.Kind) *types.Type {
 	if k == nil {
 		return types.DynType
@@ -229,7 +225,7 @@ func (u *universe) kindType(k *schema.Kind) *types.Type {
 	return t
 }
 
-// fieldType returns the type of a field, or nil if there is no such field.
+// fieldType returns the type of a field, nil if it is unknown.
 func (u *universe) fieldType(o *object, field string) *types.Type {
 	if t := o.fields[field]; t != nil || o.schema == nil {
 		return t
@@ -244,7 +240,7 @@ func (u *universe) fieldType(o *object, field string) *types.Type {
 	return t
 }
 
-// object returns what is known of a type, or nil.
+// object returns the object type of that name, or nil.
 func (u *universe) object(t *types.Type) *object {
 	t, _ = unwrapped(t)
 	if t == nil || t.Kind() != types.StructKind {
@@ -253,7 +249,7 @@ func (u *universe) object(t *types.Type) *object {
 	return u.objects[t.TypeName()]
 }
 
-// unwrapped returns what an optional holds.
+// unwrapped returns the type of an optional's value.
 func unwrapped(t *types.Type) (inner *types.Type, optional bool) {
 	for t != nil && t.Kind() == types.OpaqueKind && t.TypeName() == types.OptionalType.TypeName() {
 		t = t.Parameters()[0]
@@ -262,8 +258,7 @@ func unwrapped(t *types.Type) (inner *types.Type, optional bool) {
 	return t, optional
 }
 
-// optional reports whether an object may lack a field. Where there is no
-// schema, nothing is said about that.
+// optional reports whether an object may lack a field. Without a schema, it may not.
 func (o *object) optional(field string) bool {
 	if o.schema == nil || slices.Contains(o.schema.Required, field) || o.surelyHas(field) {
 		return false
@@ -272,7 +267,6 @@ func (o *object) optional(field string) bool {
 	return known && s.Default == nil
 }
 
-// names returns the fields of an object, sorted.
 func (o *object) names() []string {
 	if o.schema != nil {
 		return slices.Sorted(maps.Keys(o.schema.Properties))
@@ -280,7 +274,7 @@ func (o *object) names() []string {
 	return slices.Sorted(maps.Keys(o.fields))
 }
 
-// A provider adds a universe to CEL's own types.
+// A provider adds the types of a universe to CEL's own.
 type provider struct {
 	types.Provider
 	all *universe
@@ -312,7 +306,7 @@ func (p provider) FindStructFieldType(name, field string) (*types.FieldType, boo
 	return &types.FieldType{Type: t}, t != nil
 }
 
-// NewValue makes no values: nothing runs.
+// NewValue creates nothing: expressions are only checked.
 func (p provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
 	return p.Provider.NewValue(name, fields)
 }

@@ -12,16 +12,16 @@ import (
 	"reconcel/rules/source"
 )
 
-// A completeness says whether a value must have all that its schema requires.
+// A completeness says which fields that the schema requires a value must have.
 type completeness int
 
 const (
 	wholeValue   completeness = iota
-	statusFields              // the fields of status come one by one; what is in them is whole
-	partOfObject              // it is merged into something
+	statusFields              // each field is applied alone, with all that it requires
+	partOfObject              // it is merged into an object
 )
 
-// A walker holds data against a schema.
+// A walker compares data with a schema.
 type walker struct {
 	*rule
 	sc      *scope
@@ -29,7 +29,6 @@ type walker struct {
 	depth   int
 }
 
-// object checks the template of an object.
 func (w walker) object(n *source.Node, p *fieldSchema) {
 	for _, f := range n.Fields {
 		at := joinPath("", f.Key.Value)
@@ -40,10 +39,11 @@ func (w walker) object(n *source.Node, p *fieldSchema) {
 	}
 }
 
-// value checks what stands at a place, of which nothing is known if it is nil.
+// value compares a value with the schema of its field. Nothing is known of a nil
+// schema.
 func (w walker) value(n *source.Node, p *fieldSchema, where string) {
 	if n == nil {
-		return // The parser has said why.
+		return // The parser has complained.
 	}
 	if p != nil && p.Schema == nil {
 		p = nil
@@ -63,18 +63,18 @@ func (w walker) value(n *source.Node, p *fieldSchema, where string) {
 	}
 }
 
-// forgotten warns about text that must have been meant as an expression.
+// forgotten warns about text that looks like an expression.
 func (r *rule) forgotten(n *source.Node, where string) {
 	if n == nil || n.Kind != source.Text || r.said[finding{n.Pos, ""}] {
 		return
 	}
 	if meant := source.Forgotten(literalOf(n).Value, r.objects()...); meant != "" {
-		r.said[finding{n.Pos, ""}] = true // Data of let is looked at wherever it is used.
+		r.said[finding{n.Pos, ""}] = true // The data of a let is checked wherever it is used.
 		r.warnf(n.Pos, "%s: %q is literal text, not an expression", where, literalOf(n).Value).Hint = "write " + meant
 	}
 }
 
-// objects returns the names of the rule's lookups and children.
+// objects returns the ids of the rule's lookups and children.
 func (r *rule) objects() []string {
 	var out []string
 	for _, l := range r.src.Lookups {
@@ -86,7 +86,7 @@ func (r *rule) objects() []string {
 	return out
 }
 
-// maxDepth bounds how far lets are followed that contain each other.
+// maxDepth bounds how far lets are followed.
 const maxDepth = 20
 
 func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
@@ -101,7 +101,7 @@ func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
 	t := w.infer(src, w.sc, where)
 	if l := w.lets[strings.TrimSpace(src.Text)]; l != nil && l.src.Data != nil && w.depth < maxDepth {
 		w.depth++
-		w.value(l.src.Data, p, where) // It is written into the template as it stands.
+		w.value(l.src.Data, p, where) // It is copied into the template.
 		return
 	}
 	if p != nil && t.ast != nil {
@@ -109,7 +109,7 @@ func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
 	}
 }
 
-// below returns the place of a field, and complains if there is none.
+// below returns the schema of a field, and complains if there is none.
 func (w walker) below(p *fieldSchema, key source.String, where string) *fieldSchema {
 	if p == nil {
 		return nil
@@ -159,7 +159,6 @@ func (w walker) fields(n *source.Node, p *fieldSchema, where string) {
 	}
 }
 
-// joinPath appends a key to a path.
 func joinPath(where, key string) string {
 	if strings.ContainsAny(key, "./") {
 		return fmt.Sprintf("%s[%q]", where, key)
@@ -167,7 +166,7 @@ func joinPath(where, key string) string {
 	return where + "." + key
 }
 
-// required complains about fields that must be there.
+// required complains about missing required fields.
 func (w walker) required(n *source.Node, p *fieldSchema, where string) {
 	if p.is != fielded || n.Lacking {
 		return
@@ -183,19 +182,19 @@ func (w walker) required(n *source.Node, p *fieldSchema, where string) {
 	}
 }
 
-// isGiven reports whether a map has an entry: null leaves one out.
+// isGiven reports whether a map has a field. Null leaves one out.
 func isGiven(n *source.Node, key string) bool {
 	f := fieldNode(n, key)
 	return f != nil && f.Kind != source.Null
 }
 
-// givenAnyway are the fields of a whole object that the parser requires, or
-// that are not for templates.
+// givenAnyway are the fields of an object that the parser requires, or that
+// templates do not have.
 var givenAnyway = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "status": true}
 
-// needs reports whether a field must be given. The schemas of Kubernetes' own
-// kinds call Go's zero values defaults; a struct is then needed if something in
-// it is.
+// needs reports whether a field must be given. In the schemas of Kubernetes' own
+// kinds, Go's zero values are defaults: such a struct is needed if one of its fields
+// is.
 func (w walker) needs(p *fieldSchema, key string, f *fieldSchema) bool {
 	required := slices.Contains(p.Required, key)
 	s := p.Properties[key]
@@ -250,7 +249,6 @@ func (w walker) elements(n *source.Node, p *fieldSchema, where string) {
 	}
 }
 
-// count checks how many elements a list has, if that is known.
 func (w walker) count(n *source.Node, p *fieldSchema, where string) {
 	size := int64(len(n.Items))
 	if p.MaxItems != nil && size > *p.MaxItems && !slices.ContainsFunc(n.Items, mayVanish) {
@@ -261,10 +259,10 @@ func (w walker) count(n *source.Node, p *fieldSchema, where string) {
 	}
 }
 
-// mayVanish reports whether an element may be absent when it is computed.
+// mayVanish reports whether an element may be absent at run time.
 func mayVanish(n *source.Node) bool { return n.Kind == source.Interp && len(n.Parts) == 1 }
 
-// text checks a value that must be text, whatever is in it.
+// text checks a value that must be text.
 func (r *rule) text(n *source.Node, sc *scope, where string) {
 	if n == nil || n.Kind != source.Interp {
 		r.forgotten(n, where)
@@ -281,7 +279,7 @@ func (r *rule) text(n *source.Node, sc *scope, where string) {
 	}
 }
 
-// textParts checks the expressions among text.
+// textParts checks the expressions that are parts of a text.
 func (r *rule) textParts(n *source.Node, sc *scope, where string) {
 	for _, p := range n.Parts {
 		if p.Expr == nil {
@@ -296,7 +294,6 @@ func (r *rule) textParts(n *source.Node, sc *scope, where string) {
 	}
 }
 
-// withArticle puts one before a type that can be counted.
 func withArticle(name string) string {
 	if name == "null" {
 		return name
@@ -304,7 +301,7 @@ func withArticle(name string) string {
 	return "a " + name
 }
 
-// asText says how to make text of a value.
+// asTextHint suggests how to convert a value into text.
 func asTextHint(t *types.Type) string {
 	switch t.Kind() {
 	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind:
