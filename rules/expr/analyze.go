@@ -7,17 +7,17 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// An analyzer walks an expression once and finds out, for every value in it,
-// where in the variables that value may come from.
+// An analyzer walks an expression once. For every value in it, it finds the paths in
+// variables from which that value may come.
 type analyzer struct {
 	vars   map[string]*Shape
 	locals []local
-	steps  map[int64]*step // by the id of the select or index expression
+	steps  map[int64]*step // by the id of the selection or index
 	reads  map[string]bool // variables that the expression mentions
 	ranges map[int64]loopRange
 	twice  []duplicateKey
-	// existing are the calls of existing(), by id, and misused those of
-	// something else than a name.
+	// existing are the calls of existing(), by id, and misused those whose argument
+	// is not a name.
 	existing map[int64]existingCall
 	misused  []int64
 	result   *Shape // of the whole expression
@@ -29,22 +29,22 @@ type local struct {
 	shape *Shape
 }
 
-// A duplicateKey is a key that a map literal says twice.
+// A duplicateKey is a key that a map literal has twice.
 type duplicateKey struct {
 	id  int64
 	key string
 }
 
-// passOn lists the methods and functions whose result is, or is made of parts
-// of, their target and arguments.
+// passOn lists the functions whose result is one of their arguments, or consists of
+// parts of them.
 var passOn = map[string]bool{
 	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.ofNonZeroValue": true,
 	"optional.unwrap": true, "unwrapOpt": true, "dyn": true, "merge": true, "deepMerge": true,
 	operators.Add: true,
 }
 
-// Reorders reports whether the result of a method has some elements of its target,
-// in another order.
+// Reorders reports whether the result of a method is a list of some elements of its
+// target.
 func Reorders(method string) bool {
 	switch method {
 	case "sort", "reverse", "distinct", "slice", sortBy:
@@ -87,7 +87,7 @@ func (a *analyzer) ident(name string) *Shape {
 		a.reads[name] = true
 		return s
 	}
-	return nil // A type, or a name that the checker has complained about.
+	return nil // A type, or an undeclared name.
 }
 
 func (a *analyzer) selectField(e ast.Expr) *Shape {
@@ -157,7 +157,7 @@ func (a *analyzer) index(e ast.Expr, operand, keys *Shape) *Shape {
 	return operand.Any().with(keys.wholes())
 }
 
-// note remembers a step from the operand to the place that it leads to.
+// note records a step from the operand to a path.
 func (a *analyzer) note(id int64, st *step, operand, place *Shape) {
 	st.id = id
 	st.rooted = len(place.liveTrails()) > 0
@@ -206,13 +206,13 @@ func (a *analyzer) mapLiteral(e ast.Expr) *Shape {
 	return s
 }
 
-// comprehension binds the variables of a loop and walks its parts. One walk of
-// the step is enough: the accumulator cannot be named by an author, so what a
-// second round would add is already joined in.
+// comprehension declares the variables of a loop and walks its parts. One walk of
+// the loop step is enough: expressions cannot name the accumulator, so that a second
+// walk would add nothing.
 func (a *analyzer) comprehension(c ast.ComprehensionExpr) *Shape {
 	over := a.shape(c.IterRange())
 	accu := a.shape(c.AccuInit())
-	// cel.bind is a loop over nothing.
+	// cel.bind is a loop over an empty list.
 	if over := c.IterRange(); over.Kind() != ast.ListKind || over.AsList().Size() > 0 {
 		a.ranges[over.ID()] = rangeOf(over)
 	}

@@ -13,10 +13,10 @@ import (
 	"reconcel/rules/source"
 )
 
-// A Type is what an expression must give.
+// A Type is the type that a field of a rule requires of an expression.
 type Type int
 
-// The types that places of a rule ask for.
+// The types that fields of rules require.
 const (
 	Any Type = iota
 	Bool
@@ -24,7 +24,7 @@ const (
 	List
 )
 
-// wanted says of each type but Any what CEL calls it and what people do.
+// wanted maps each type but Any to CEL's type and to its name in messages.
 var wanted = map[Type]struct {
 	kind   types.Kind
 	phrase string
@@ -34,15 +34,15 @@ var wanted = map[Type]struct {
 	List: {types.ListKind, "a list"},
 }
 
-// A Scope is the set of names that an expression may use.
+// A Scope is the set of variables that an expression may use.
 type Scope struct {
 	base  *environment
 	env   *cel.Env
 	names []string
 }
 
-// NewScope returns the scope of these variables. It fails on a name that
-// means something in CEL itself.
+// NewScope returns the scope of these variables. It fails on a name that CEL
+// reserves.
 func NewScope(names ...string) (*Scope, error) {
 	b, err := base()
 	if err != nil {
@@ -59,8 +59,7 @@ func NewScope(names ...string) (*Scope, error) {
 	return &Scope{base: b, env: env, names: names}, nil
 }
 
-// IsType reports whether CEL has a type of that name, which a variable would
-// hide.
+// IsType reports whether CEL has a type of that name, which a variable would hide.
 func IsType(name string) bool {
 	b, err := base()
 	if err != nil {
@@ -70,8 +69,8 @@ func IsType(name string) bool {
 	return ok
 }
 
-// A Checked is an expression that is known to make sense, but not yet what
-// its variables look like.
+// A Checked is an expression that CEL accepts. The shapes of its variables are not
+// known yet.
 type Checked struct {
 	src   *source.Expr
 	scope *Scope
@@ -82,12 +81,11 @@ type Checked struct {
 	existing []existingCall
 }
 
-// Check parses and checks one expression. Either there are issues, or there is
-// a result.
+// Check parses and checks one expression. It returns either issues or a result.
 func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	parsed, issues := s.env.Parse(src.Text)
 	if issues.Err() != nil {
-		return nil, s.issues(src, issues)[:1] // One mistake confuses the parser several times.
+		return nil, s.issues(src, issues)[:1] // One mistake causes several syntax errors.
 	}
 	looseNulls(parsed.NativeRep())
 	checked, issues := s.env.Check(parsed)
@@ -119,8 +117,8 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	return c, nil
 }
 
-// unfit complains about an expression that surely gives another type. Of most,
-// only the run can tell.
+// unfit complains about an expression that always gives another type. The type of
+// most expressions is known only at run time.
 func unfit(t *cel.Type, want Type) *Issue {
 	w, ok := wanted[want]
 	if !ok || t.Kind() == types.DynKind || t.Kind() == w.kind {
@@ -146,8 +144,7 @@ func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
 	return a
 }
 
-// Program makes the expression ready to run, given the shapes of the variables
-// that it reads.
+// Program compiles the expression for variables of these shapes.
 func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 	a := c.analyze(shapes)
 	for _, s := range a.steps {

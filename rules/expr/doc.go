@@ -1,68 +1,62 @@
-// Package expr is the expression language of rules: CEL with Kubernetes'
-// functions, in which things may be missing because they are not there yet.
+// Package expr is the expression language of rules: CEL with Kubernetes' functions
+// and with values that may not exist yet.
 //
 // # Waiting is not failing
 //
-// Rules read live objects: children, and the status of the primary. Those do
-// not exist from the start, and their fields appear one after the other. An
-// expression that reads what is not there yet must neither fail nor invent a
-// value, so it gives CEL's unknown value, together with the trail of what is
-// missing: deployment.status.availableReplicas. Then:
+// Rules read live objects: children, and the status of the primary. These objects
+// and their fields appear one after the other. An expression that reads a field
+// before it exists must neither fail nor invent a value. It gives CEL's unknown
+// value with the path of the missing field: deployment.status.availableReplicas.
 //
-//   - Functions, operators, and map and list literals over an unknown are
-//     unknown. An error beside an unknown is an error.
-//   - &&, || and ?: decide without it where they can.
+//   - Functions, operators, and map and list literals with an unknown argument are
+//     unknown. With an error as well, they are an error.
+//   - &&, || and ?: give a value if they can decide without the unknown.
 //   - deployment.?status is none, and has(deployment.status) is false: they ask
-//     whether something is there, and that has an answer.
-//   - A list literal or computed list with an unknown in it is unknown as a
-//     whole, and so are .? and has() on it. What they look for may well be
-//     there. The same goes for the list of a child's objects as long as one of
-//     them is missing; existing(pods) has those that exist.
-//   - A missing field of self, outside its status, is an error: nobody will
-//     ever put it there.
+//     whether the field exists.
+//   - A list with an unknown element is unknown as a whole, and so are .? and has()
+//     on it: the unknown element may have the field. The list of a child's objects is
+//     unknown until all of them exist. existing(pods) is the list of those that do.
+//   - A missing field of self, outside its status, is an error: nobody will set it.
 //
 // # How
 //
-// CEL's own means for this, attribute patterns, do not fit: with them .? and
-// has() are unknown too, one unknown element makes a list unknown, and a value
-// that went through a let is not recognised. Wrapping the values fails on the
-// many places that look for plain maps. What fits is wrapping the steps.
+// CEL's own attribute patterns do not fit: with them .? and has() are unknown too,
+// one unknown element makes a list unknown, and values that pass through a let are
+// lost. Wrapping the values does not work either, because CEL looks for plain maps
+// in many functions. So this package wraps the steps (.field, [key], .?field).
 //
-// At load, a walk over the expression (analyze.go) follows where each value in
-// it may come from: variables, their fields, elements of lists, through
-// conditionals, comprehensions, cel.bind, lets and the functions that pass
-// values on. So it is known of every step (.field, [key], .?field) whether it
-// is taken from a place in a live object, and what that place is called. When
-// CEL plans the program, a decorator (unknown.go) puts each of these steps
-// around the qualifier that CEL made for it:
+// At load time, a walk over the expression (analyze.go) finds for every value the
+// paths from which it may come: through variables, fields, list elements,
+// conditionals, comprehensions, cel.bind, lets, and functions that return their
+// arguments. It thereby knows for each step whether it reads a live object, and at
+// which path. When CEL plans the program, a decorator (unknown.go) wraps each of
+// these steps around the qualifier that CEL made for it:
 //
-//	plain   object unknown → the step's own unknown, whose trail is longer
-//	        field there    → its value
-//	        field missing  → the step's own unknown
+//	plain   object unknown → the unknown of the step, with the longer path
+//	        field exists   → its value
+//	        field missing  → the unknown of the step
 //	.?      object unknown → none
-//	        otherwise      → as CEL does
+//	        otherwise      → as in CEL
 //	has()   object unknown → false
-//	        otherwise      → as CEL does
+//	        otherwise      → as in CEL
 //
-// A missing variable is a variable whose value is an unknown. The unknowns are
-// made at load, so that waiting costs nothing either. Steps that are not live
-// are wrapped as well, for the sake of errors: CEL puts the place of an error
-// at the end of a chain, the step knows better.
+// A missing variable has an unknown value. Unknowns are allocated at load time, so
+// that waiting allocates nothing. Other steps are wrapped as well, to get the position
+// of errors right: CEL reports the end of a chain.
 //
-// # What a value was made from
+// # Which paths a value depends on
 //
-// The same walk follows what has a say in each value (reads.go): what it is,
-// what it was computed from, and what decided about it. Names of objects must
-// not be built from what changes with every write, a resourceVersion for
-// instance, not even through a let and a hash. To look whether something is
-// there, or to count it, is not to read all that is in it.
+// The same walk finds the paths that each value depends on (reads.go): where it comes
+// from, what it is computed from, and which conditions decide about it. Names of
+// objects must not depend on a field that changes with every write, such as the
+// resourceVersion, not even through a let and a hash. Testing whether a value exists
+// and counting its elements do not read all of it.
 //
 // # Determinism and limits
 //
-// There is no clock and no randomness among the functions, and loops over maps
-// run in the order of the keys (order.go). Functions whose result may be much
-// larger than their arguments are bounded before they run (limits.go);
-// expressions with loops share a budget, which counts work and not time, so
-// that it ends on every machine at the same point. Messages of errors never
+// No function reads a clock or a random number, and loops over maps run in the order
+// of the keys (order.go). Calls that may take long or make large values are measured
+// before they run (limits.go). Expressions with loops share a budget. It counts work
+// and not time, and so ends at the same point on every machine. Error messages never
 // show values, which may be secrets.
 package expr

@@ -13,7 +13,7 @@ import (
 const (
 	// Expressions longer than this are a mistake, or an attack on the parser.
 	maxExpression = 4096
-	// One call of lists.range allocates its result before any budget sees it.
+	// One call of lists.range allocates its result before the budget counts it.
 	maxRange = 500
 )
 
@@ -21,11 +21,11 @@ const (
 // and the implementations of those that are guarded.
 type environment struct {
 	env       *cel.Env
-	overloads map[string]*functions.Overload // of guarded functions, by overload id and by function name
+	overloads map[string]*functions.Overload // of guarded functions, by overload id and function name
 }
 
-// base is built once in a process. Building takes milliseconds, extending it
-// by the names of a rule takes microseconds.
+// base is built once in a process. Building takes milliseconds, and adding the
+// variables of a rule microseconds.
 var base = sync.OnceValues(newEnvironment)
 
 func newEnvironment() (*environment, error) {
@@ -33,7 +33,7 @@ func newEnvironment() (*environment, error) {
 		cel.EagerlyValidateDeclarations(true),
 		cel.EnableIdentifierEscapeSyntax(),
 		cel.CrossTypeNumericComparisons(true),
-		// Without it timestamps would print in the local zone of the machine.
+		// Otherwise timestamps print in the machine's time zone.
 		cel.DefaultUTCTimeZone(true),
 		cel.ParserExpressionSizeLimit(maxExpression),
 		cel.OptionalTypes(),
@@ -51,7 +51,7 @@ func newEnvironment() (*environment, error) {
 	for name := range limits {
 		declared := env.Functions()[name]
 		if declared == nil {
-			continue // An operator that is none of the environment's.
+			continue // An operator that CEL plans itself.
 		}
 		overloads, err := declared.Bindings()
 		if err != nil {
@@ -64,7 +64,7 @@ func newEnvironment() (*environment, error) {
 	return e, nil
 }
 
-// This error is one value in the whole process, on which CEL notes the place
-// of whichever expression meets it first, from any goroutine. A place noted
-// before anything runs ends the race, and is no place in any expression.
+// CEL has a single NoSuchOverloadErr in the process, and records on it the position
+// of the first expression that meets it, from any goroutine. Recording a position
+// that no expression has, before anything runs, prevents the data race.
 func init() { types.LabelErrNode(-1, types.NoSuchOverloadErr()) }

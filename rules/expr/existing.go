@@ -11,17 +11,16 @@ import (
 )
 
 // A child with forEach or replicas is unknown until all of its objects exist.
-// existing(id) is the list of those that exist now, which is always known. It is
-// not computed from the value of the child, which may be unknown: it has a
+// existing(id) is the list of those that exist. It is always known: it reads a
 // variable of its own.
 
 const existingFunction = "existing"
 
-// ExistingTakes is the complaint about any other argument.
+// ExistingTakes is the error for any other argument.
 const ExistingTakes = "existing() takes the id of a child with forEach or replicas"
 
-// Existing returns the name of the variable that existing(id) reads. No author
-// can write it.
+// Existing returns the name of the variable that existing(id) reads. Expressions
+// cannot name it.
 func Existing(id string) string { return existingFunction + "(" + id + ")" }
 
 func existingDeclaration() cel.EnvOption {
@@ -36,8 +35,8 @@ type existingCall struct {
 	variable string
 }
 
-// noteExisting remembers a call of existing(), whose argument must be the name of
-// a variable, and none that a loop gives.
+// noteExisting records a call of existing(). Its argument must be a variable of the
+// scope.
 func (a *analyzer) noteExisting(call int64, arg ast.Expr) {
 	if arg.Kind() != ast.IdentKind || a.isLocal(arg.AsIdent()) {
 		a.misused = append(a.misused, arg.ID())
@@ -55,7 +54,7 @@ func (a *analyzer) isLocal(name string) bool {
 	return false
 }
 
-// A Call is the place where an expression asks for what exists of a child.
+// A Call is a call of existing() in an expression.
 type Call struct {
 	Pos source.Pos // of the id
 	ID  string
@@ -76,7 +75,7 @@ type existingList struct {
 	variable string
 }
 
-// Exec reads the variable that stands for the objects that exist.
+// Exec returns the value of the variable.
 func (e *existingList) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v, ok := frame.ResolveName(e.variable)
 	if !ok {

@@ -17,8 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// functionLibrary holds reconcel's own functions. All are pure: no clock, no
-// input, no randomness.
+// functionLibrary declares reconcel's own functions. All are pure.
 type functionLibrary struct{}
 
 // ProgramOptions is empty.
@@ -42,7 +41,7 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		}),
 		unaryFunction("hash.fnv64a", str, str, func(v ref.Val) ref.Val {
 			h := fnv.New64a()
-			_, _ = h.Write([]byte(textOf(v))) // A hash's Write never fails.
+			_, _ = h.Write([]byte(textOf(v))) // Write never fails.
 			return types.String(hex.EncodeToString(h.Sum(nil)))
 		}),
 		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, shallow) }),
@@ -89,7 +88,7 @@ func appendLimited(v ref.Val) ([]byte, error) {
 	return out, err
 }
 
-// unmarshalJSON keeps whole numbers whole.
+// unmarshalJSON keeps whole numbers as integers.
 func unmarshalJSON(v ref.Val) ref.Val {
 	var out any
 	if err := utiljson.Unmarshal([]byte(textOf(v)), &out); err != nil {
@@ -98,7 +97,7 @@ func unmarshalJSON(v ref.Val) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(out)
 }
 
-// A depth says how far a merge goes down.
+// A depth says whether a merge descends into nested maps.
 type depth int
 
 const (
@@ -106,8 +105,8 @@ const (
 	deep
 )
 
-// mergeMaps returns the entries of both maps; where both have a key, b's counts.
-// Merging deeply, maps under the same key are merged in turn.
+// mergeMaps returns the entries of both maps. If both have a key, b's value counts,
+// or the merged maps if the merge is deep.
 func mergeMaps(a, b ref.Val, d depth) ref.Val {
 	left, ok1 := a.(traits.Mapper)
 	right, ok2 := b.(traits.Mapper)
@@ -142,14 +141,13 @@ func mergeDown(old, value ref.Val) ref.Val {
 	return value
 }
 
-// The alphabet of Kubernetes' own generated names: no vowels, so no words,
-// and nothing that is mistaken for something else.
+// alphabet is that of Kubernetes' generated names: without vowels, so that names
+// form no words, and without characters that look alike.
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
 const maxRandom = 253
 
-// randomString returns n characters that look random and depend on the seed
-// alone.
+// randomString returns n characters that depend on the seed alone.
 func randomString(seed, n ref.Val) ref.Val {
 	length, ok := n.(types.Int)
 	if !ok || length < 0 || length > maxRandom {
@@ -163,7 +161,7 @@ func hashText(seed string, n int) string {
 	for block := uint64(0); len(out) < n; block++ {
 		sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(seed), block))
 		for _, b := range sum {
-			// Dropping the rest keeps all characters equally likely.
+			// Skipping the remaining values keeps all characters equally likely.
 			if int(b) < 256/len(alphabet)*len(alphabet) && len(out) < n {
 				out = append(out, alphabet[int(b)%len(alphabet)])
 			}
@@ -175,7 +173,7 @@ func hashText(seed string, n int) string {
 const (
 	maxName    = 63
 	nameSuffix = 8
-	// CEL functions have fixed numbers of arguments; more parts go in a list.
+	// CEL functions have a fixed number of arguments. shortName takes more as a list.
 	maxParts = 6
 )
 
@@ -209,9 +207,8 @@ func shortNameOf(v ref.Val) ref.Val {
 	return shortName(parts)
 }
 
-// shortName joins its parts with dashes. A name longer than a label may be is
-// cut, and ends in a hash of the whole, so that different names stay
-// different.
+// shortName joins its parts with dashes. It cuts a name that is too long for a label,
+// and appends a hash of all parts, so that different parts give different names.
 func shortName(parts []ref.Val) ref.Val {
 	texts := make([]string, len(parts))
 	for i, p := range parts {
@@ -225,7 +222,7 @@ func shortName(parts []ref.Val) ref.Val {
 	if len(name) <= maxName {
 		return types.String(name)
 	}
-	// The parts are hashed with their borders: ("a-b","c") is not ("a","b-c").
+	// The hash includes the borders of parts: ("a-b","c") is not ("a","b-c").
 	head := strings.TrimRight(name[:maxName-nameSuffix-1], "-._")
 	return types.String(head + "-" + hashText(strings.Join(texts, "\x00"), nameSuffix))
 }

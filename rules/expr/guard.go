@@ -11,13 +11,12 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// operands are the arguments of a call, its target first. They are passed by
-// value, so that a guarded call allocates nothing of its own. No guarded
-// function takes more than four.
+// operands are the arguments of a call, its target first. Passing them by value
+// saves an allocation. No guarded function takes more than four.
 type operands [4]ref.Val
 
-// A guardedCall evaluates its arguments, measures the call, and makes it if it
-// stays within its limit.
+// A guardedCall evaluates its arguments, measures the call, and makes it if it is
+// within its limit.
 type guardedCall struct {
 	interpreter.InterpretableCall
 	args  []interpreter.InterpretableV2
@@ -25,7 +24,7 @@ type guardedCall struct {
 	run   func(operands) ref.Val
 }
 
-// guard puts the limit of its function around a call.
+// guard wraps a call in the limit of its function.
 func (e *environment) guard(call interpreter.InterpretableCall) (interpreter.InterpretableV2, error) {
 	l, ok := limits[call.Function()]
 	if !ok {
@@ -43,7 +42,7 @@ func (e *environment) guard(call interpreter.InterpretableCall) (interpreter.Int
 	return g, nil
 }
 
-// runner returns what makes a call, or nil if nothing is known to.
+// runner returns what makes a call, or nil if no implementation is known.
 func (e *environment) runner(call interpreter.InterpretableCall) func(operands) ref.Val {
 	switch call.Function() {
 	case operators.Add:
@@ -71,8 +70,8 @@ func add(a operands) ref.Val {
 	return noOverload()
 }
 
-// noOverload returns CEL's complaint about the types of arguments. CEL's own
-// value is shared by the whole process, so that no position can be noted on it.
+// noOverload returns CEL's error for arguments of the wrong types. CEL's own value is
+// shared by the whole process and cannot record a position.
 func noOverload() ref.Val { return types.NewErr("no such overload") }
 
 func callOverload(o *functions.Overload, a operands, n int) ref.Val {
@@ -87,8 +86,7 @@ func callOverload(o *functions.Overload, a operands, n int) ref.Val {
 	return failf("no such overload")
 }
 
-// Exec treats errors and unknowns among the arguments as every strict function
-// does.
+// Exec handles errors and unknowns among the arguments like every strict function.
 func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	var a operands
 	var unknown *types.Unknown
@@ -118,7 +116,7 @@ func (c *guardedCall) Eval(vars interpreter.Activation) ref.Val {
 	return c.Exec(interpreter.AsFrame(vars))
 }
 
-// label returns what people call the function.
+// label returns the function as messages show it.
 func (c *guardedCall) label() string {
 	switch name := c.Function(); name {
 	case operators.NotEquals:

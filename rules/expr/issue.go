@@ -12,17 +12,16 @@ import (
 	"reconcel/rules/source"
 )
 
-// An Issue is a complaint about an expression.
+// An Issue is an error in an expression.
 type Issue struct {
 	Pos        source.Pos
 	Message    string
 	Hint       string
-	Undeclared string // the name that is used and not in scope, if that is it
+	Undeclared string // the undeclared name, if that is the issue
 }
 
-// issues rewrites CEL's complaints for somebody who writes rules, and drops
-// those that only follow from others. It decides nothing: a complaint that it
-// does not know is shown as it is.
+// issues rewrites CEL's errors for authors of rules, and leaves out those that only
+// follow from others. It passes on an error that it does not know.
 func (s *Scope) issues(src *source.Expr, found *cel.Issues) []Issue {
 	var out []Issue
 	for _, e := range found.Errors() {
@@ -32,7 +31,7 @@ func (s *Scope) issues(src *source.Expr, found *cel.Issues) []Issue {
 		i := Issue{Pos: src.At(max(1, e.Location.Line()), max(0, e.Location.Column())), Message: e.Message}
 		if name, ok := quotedAfter(e.Message, "undeclared reference to '"); ok {
 			if s.isNamespace(name) && len(found.Errors()) > 1 {
-				continue // It is the call of an unknown lists.f() that was meant.
+				continue // It is part of a call of an unknown lists.f().
 			}
 			s.undeclared(&i, name, lineUpTo(src.Text, e))
 		} else {
@@ -49,11 +48,11 @@ func (s *Scope) issues(src *source.Expr, found *cel.Issues) []Issue {
 	return out
 }
 
-// oneLine keeps a complaint that quotes the expression on the line of its place.
+// oneLine keeps an error that quotes the expression on one line.
 var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// undeclared explains a name that nothing has; text is the line up to and with
-// the character at which CEL complains.
+// undeclared explains an undeclared name. text is the line up to the character that
+// CEL reports.
 func (s *Scope) undeclared(i *Issue, name, text string) {
 	if call, ok := strings.CutSuffix(text, "("); ok {
 		// A call. CEL splits lists.f into a variable and a method.
@@ -90,7 +89,7 @@ func explain(i *Issue) {
 	}
 }
 
-// explainChoice explains a choice whose sides have different types, given as
+// explainChoice explains a conditional whose branches have different types, given as
 // (bool, string, int).
 func explainChoice(i *Issue, types string) {
 	var parts []string
@@ -123,7 +122,7 @@ func didYouMean(name string, known []string) string {
 	return ""
 }
 
-// functions returns the names that an author can call.
+// functions returns the names of functions that expressions can call.
 func (s *Scope) functions() []string {
 	var out []string
 	for name := range s.base.env.Functions() {
@@ -139,15 +138,14 @@ func (s *Scope) isNamespace(name string) bool {
 	return name != "" && slices.ContainsFunc(s.functions(), func(f string) bool { return namespaceOf(f) == name })
 }
 
-// namespaceOf returns what stands before the last dot.
+// namespaceOf returns the part before the last dot.
 func namespaceOf(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
 
 func notInName(c rune) bool {
 	return c != '.' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
 }
 
-// lineUpTo returns the line of an error up to and with the character that it is
-// about.
+// lineUpTo returns the line of an error up to the reported character.
 func lineUpTo(text string, e *common.Error) string {
 	lines := strings.Split(text, "\n")
 	if n := e.Location.Line(); n >= 1 && n <= len(lines) {
@@ -159,8 +157,8 @@ func lineUpTo(text string, e *common.Error) string {
 	return ""
 }
 
-// quotedAfter returns what CEL puts in single quotes after a text that ends
-// with the opening quote.
+// quotedAfter returns the text in single quotes after a prefix, which ends with the
+// opening quote.
 func quotedAfter(s, before string) (string, bool) {
 	_, rest, ok := strings.Cut(s, before)
 	if !ok {

@@ -12,21 +12,21 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// An Empty is a value that says nothing.
+// An Empty is an empty value.
 type Empty int
 
-// The values that say nothing.
+// The empty values.
 const (
 	Null Empty = iota
 	EmptyList
 	EmptyMap
 )
 
-// An Omit reports whether a field with such a value is left out of a map.
+// An Omit reports whether a map field with an empty value is left out.
 type Omit func(field string, value Empty) bool
 
-// An Appender writes values as JSON: maps sorted by key, so that equal values
-// give equal bytes.
+// An Appender writes values as JSON, with the keys of maps sorted, so that equal
+// values give equal bytes.
 type Appender struct {
 	Omit  Omit // nil: nothing is left out
 	Limit int  // on the size of the destination; 0: none
@@ -35,13 +35,13 @@ type Appender struct {
 // maxNesting is far beyond any object's depth and well within a stack.
 const maxNesting = 200
 
-// Append appends v. An optional without a value inside a map or list is left
-// out; v itself must not be one.
+// Append appends v. It leaves out absent optionals in maps and lists. v itself must
+// not be one.
 func (a *Appender) Append(dst []byte, v ref.Val) ([]byte, error) {
 	return a.value(dst, v, 0)
 }
 
-// AppendNative appends a value as the informers' JSON decoder makes it.
+// AppendNative appends a value that the JSON decoder of informers made.
 func (a *Appender) AppendNative(dst []byte, v any) ([]byte, error) {
 	return a.native(dst, v, 0)
 }
@@ -145,7 +145,7 @@ func isAbsent(v ref.Val) bool {
 }
 
 // finish ends an entry that begins at mark and whose value begins at start, or
-// takes it back.
+// removes it.
 func (a *Appender) finish(dst []byte, key string, mark, start int) []byte {
 	if a.Omit != nil && Omitted(a.Omit, key, dst[start:]) {
 		return dst[:mark]
@@ -153,8 +153,7 @@ func (a *Appender) finish(dst []byte, key string, mark, start int) []byte {
 	return append(dst, ',')
 }
 
-// Omitted reports whether a field whose value was written as data is to be
-// left out.
+// Omitted reports whether a field with this JSON value is left out.
 func Omitted(omit Omit, key string, data []byte) bool {
 	switch string(data) {
 	case "null":
@@ -167,7 +166,7 @@ func Omitted(omit Omit, key string, data []byte) bool {
 	return false
 }
 
-// native appends what a decoder of JSON makes, without a detour over CEL.
+// native appends a decoded JSON value without converting it to CEL values.
 func (a *Appender) native(dst []byte, v any, nesting int) ([]byte, error) {
 	if a.Limit > 0 && len(dst) > a.Limit || nesting > maxNesting {
 		return dst, failure("the result is too large")
@@ -224,7 +223,7 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// Close ends a map or list each of whose entries ends in a comma.
+// Close ends a map or list whose entries each end in a comma.
 func Close(dst []byte, end byte) []byte {
 	if dst[len(dst)-1] == ',' {
 		dst[len(dst)-1] = end
@@ -237,7 +236,7 @@ func appendFloat(dst []byte, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, failure("an infinite number or NaN cannot be stored in an object")
 	}
-	// As encoding/json does: whole numbers without a point.
+	// As in encoding/json, whole numbers have no point.
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
@@ -252,7 +251,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// AppendText appends what stands between the quotes of a JSON string.
+// AppendText appends the content of a JSON string, without quotes.
 func AppendText(dst []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	start := 0

@@ -7,42 +7,41 @@ import (
 )
 
 const (
-	// budget is what the loops of one rule may cost for one object, in CEL's
-	// units: about a fifth of a second of work.
+	// budget is the cost of one rule's loops for one object, in CEL's units. It takes
+	// about a fifth of a second.
 	budget = 400_000
-	// MaxWork is how many values all expressions of a rule may look at for one
-	// object: about a fifth of a second of work.
+	// MaxWork is how many values all expressions of one rule may look at for one
+	// object. It takes about a fifth of a second.
 	MaxWork = 2_000_000
-	// freeWork is not worth being added up.
+	// Up to freeWork, work is not added up.
 	freeWork = 20
-	// maxOutput bounds the text that one function call may make. CEL charges
-	// a call after it was made, when the memory is gone already.
+	// maxOutput bounds the text that one call makes. CEL charges a call only after
+	// it has allocated the memory.
 	maxOutput = 256 << 10
-	// maxLoop bounds what one loop runs over. CEL's count of the cost takes a time
-	// that grows with the square of it: a tenth of a second for so many, and
-	// many seconds before the budget stops ten times as many. So the square
-	// divided by perSquare counts as values looked at.
+	// maxLoop bounds the elements of one loop. CEL's own cost tracking takes time
+	// that grows with their square: a tenth of a second for maxLoop, and seconds
+	// before the budget stops ten times as many. So the square, divided by
+	// perSquare, counts as work.
 	maxLoop   = 10_000
 	perSquare = 100
-	// maxElements bounds a list that is put together from lists.
+	// maxElements bounds a list that '+' makes.
 	maxElements = 100_000
 )
 
-// A limit measures a call by its arguments, before it is made. A nil function
+// A limit measures a call by its arguments, before the call is made. A nil function
 // measures nothing.
 type limit struct {
-	// work is how many values the call has to look at. It is added up over all
-	// expressions of a rule.
+	// work is how many values the call looks at. All expressions of a rule share
+	// one sum.
 	work func(operands) int
 	// output describes a result that would be too large, like "more than 256 KiB
-	// of text", and is "" otherwise.
+	// of text". It is "" otherwise.
 	output func(operands) string
 }
 
-// limits are those of the functions that have no loop of their own and take long
-// all the same, or much memory: they compare every element with every other, make
-// new lists, repeat their arguments, or walk values in which lets have put the
-// same part many times.
+// limits are those of functions without a loop that may take long or much memory: they
+// compare all pairs of elements, make new lists, repeat their arguments, or walk values
+// in which lets repeat the same part many times.
 var limits = map[string]limit{
 	operators.Add:       {output: sumOutput},
 	operators.Equals:    {work: equalWork},
@@ -79,11 +78,11 @@ var limits = map[string]limit{
 	"hash.fnv64a":       {work: hashWork},
 }
 
-// sortBy is what the macro sortBy() calls.
+// sortBy is the function that the macro sortBy() calls.
 const sortBy = "@sortByAssociatedKeys"
 
-// A Worker is an activation that adds up the work of a rule's expressions. It
-// reports whether that is still within bounds.
+// A Worker is an activation that adds up the work of a rule's expressions. Work
+// reports whether the sum is within MaxWork.
 type Worker interface{ Work(values int) bool }
 
 // exceedsWork reports whether n values are more than the rule may still look at.
@@ -91,7 +90,7 @@ func exceedsWork(frame *interpreter.ExecutionFrame, n int) bool {
 	return n > freeWork && (n > MaxWork || !charge(frame, n))
 }
 
-// charge adds work to that of the rule, and reports whether it may be done.
+// charge adds n values to the work of the rule, and reports whether it may go on.
 func charge(frame *interpreter.ExecutionFrame, n int) bool {
 	for a := interpreter.Activation(frame); a != nil; a = a.Parent() {
 		if f, ok := a.(*interpreter.ExecutionFrame); ok {

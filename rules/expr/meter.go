@@ -9,11 +9,11 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
-// A meter charges calls that CEL would charge one unit, however much text they
-// copy: those whose types only evaluation shows, and those that are not its own.
+// A meter charges by length the calls that CEL charges one unit: those whose types are
+// known only at run time, and those of other libraries.
 type meter struct{ library library.CostEstimator }
 
-// CallCost returns the cost of a call, or nil for CEL's own judgement.
+// CallCost returns the cost of a call, or nil for CEL's own estimate.
 func (m *meter) CallCost(function, overloadID string, args []ref.Val, result ref.Val) *uint64 {
 	if cost := m.library.CallCost(function, overloadID, args, result); cost != nil {
 		return cost

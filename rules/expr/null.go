@@ -6,9 +6,9 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// null leaves a field out, so a choice between null and a value makes sense:
-// c ? null : "x". To CEL the two sides have different types. looseNulls declares
-// a null on one side of a choice to be of any type.
+// looseNulls converts a null branch of a conditional to dyn. To CEL the branches of
+// c ? null : "x" have different types, but null leaves a field out, so that this
+// makes sense.
 func looseNulls(a *ast.AST) {
 	next := ast.MaxID(a) + 1
 	factory := ast.NewExprFactory()

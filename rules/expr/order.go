@@ -12,14 +12,14 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// CEL leaves open in which order a loop sees the entries of a map, and cel-go
-// takes Go's, which is another one each time. The same input would then not
-// give the same object. So what a loop runs over is sorted first.
+// CEL does not define the order of a map's entries in loops, and cel-go takes Go's
+// random order. To give the same object for the same input, loops over maps run in
+// the order of the keys.
 
-// A loopRange is the expression that a loop runs over.
+// A loopRange is what a loop runs over.
 type loopRange struct {
-	// chained says that the planner adds to the expression step by step, and
-	// offers it for decoration before it is complete.
+	// chained: the planner extends the expression step by step, and offers it for
+	// decoration before it is complete.
 	chained bool
 }
 
@@ -34,10 +34,9 @@ func rangeOf(e ast.Expr) loopRange {
 	return loopRange{}
 }
 
-// A sortedRange gives maps an order, and loops an end.
+// A sortedRange sorts the keys of maps, and bounds loops.
 type sortedRange struct{ interpreter.InterpretableV2 }
 
-// Exec evaluates the range.
 func (s *sortedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v := s.InterpretableV2.Exec(frame)
 	n := 0
@@ -61,13 +60,12 @@ func (s *sortedRange) Eval(vars interpreter.Activation) ref.Val {
 	return s.Exec(interpreter.AsFrame(vars))
 }
 
-// A sortedMap is iterated over in the order of its keys.
+// A sortedMap iterates in the order of its keys.
 type sortedMap struct{ traits.Mapper }
 
 // Keys returns the keys of a map, sorted.
 func Keys(m traits.Mapper) traits.Iterator { return sortedMap{m}.Iterator() }
 
-// Iterator returns the keys, sorted.
 func (m sortedMap) Iterator() traits.Iterator {
 	var keys []ref.Val
 	for it := m.Mapper.Iterator(); it.HasNext() == types.True; {

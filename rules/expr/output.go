@@ -9,9 +9,9 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// How large a result can be, by the arguments alone.
+// These functions measure how large a result can be, by the arguments alone.
 
-// excess describes more text than a call may make, and is "" up to that.
+// excess describes a length beyond maxOutput.
 func excess(length int, of string) string {
 	if length <= maxOutput {
 		return ""
@@ -19,7 +19,7 @@ func excess(length int, of string) string {
 	return fmt.Sprintf("more than %d KiB of %s", maxOutput>>10, of)
 }
 
-// sumOutput is for '+', which doubles what a let or cel.bind adds to itself.
+// sumOutput is for '+', which can double a let or a cel.bind.
 func sumOutput(a operands) string {
 	switch l := a[0].(type) {
 	case types.String:
@@ -56,7 +56,7 @@ func joinOutput(a operands) string {
 	return excess(total, "text")
 }
 
-// formatOutput adds up the text of the arguments. No verb makes more than four
+// formatOutput adds up the length of the arguments. A verb makes at most four
 // characters of one.
 func formatOutput(a operands) string {
 	return excess(len(textOf(a[0]))+formattedLength(a[1], maxOutput), "text")
@@ -79,7 +79,7 @@ func formattedLength(v ref.Val, left int) int {
 			total += 2 + formattedLength(it.Next(), left-total)
 		}
 	case types.Double:
-		return 512 // Hundreds of digits, and the hundred of the largest precision.
+		return 512 // hundreds of digits, and the largest precision, which is 100
 	default:
 		return 64
 	}

@@ -1,15 +1,15 @@
 package expr
 
-// A path is one place in a variable.
+// A path leads to a value in a variable.
 type path struct {
-	trail string // as people write it: deployment.status.conditions[0]
-	live  bool   // it may be missing because it is not there yet
-	// liveField names the field below which self is live.
+	trail string // as written: deployment.status.conditions[0]
+	live  bool   // the value may not exist yet
+	// liveField is the field of self below which values may not exist yet.
 	liveField string
 	role      role
 }
 
-// A role is what a place is to the object that it belongs to.
+// A role is the part of an object that a path leads to.
 type role int
 
 const (
@@ -17,14 +17,14 @@ const (
 	objectList          // a list of live objects
 	wholeObject         // an object
 	objectMetadata      // its metadata
-	changing            // what the API server changes there with every write
+	changing            // fields that every write changes
 )
 
-// anyKey stands for a key that only the run shows, and for an index.
+// anyKey stands for a key that is known only at run time, and for an index.
 const anyKey = ""
 
-// step returns the place one step below p. The text is what the step looks
-// like, the key its field or anyKey.
+// step returns the path of a field or element. text is the step as written, key the
+// name of the field or anyKey.
 func (p path) step(text, key string) path {
 	return path{
 		trail: p.trail + text,
@@ -33,8 +33,7 @@ func (p path) step(text, key string) path {
 	}
 }
 
-// step follows an object down to what changes by itself. An unknown key may
-// be the one that leads there.
+// step returns the role of a field. An unknown key counts as the field that changes.
 func (r role) step(key string) role {
 	switch r {
 	case objectList:

@@ -15,8 +15,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// A Program is an expression that is ready to run, any number of times and
-// from any goroutine.
+// A Program is a compiled expression. It can run any number of times and in any
+// goroutine.
 type Program struct {
 	src   *source.Expr
 	ast   *ast.AST
@@ -26,33 +26,30 @@ type Program struct {
 	loops bool
 }
 
-// Loops reports whether the program has loops, which end when its frame's
-// context does.
+// Loops reports whether the program has loops. They end when the context of the frame
+// does.
 func (p *Program) Loops() bool { return p.loops }
 
-// Shape returns what is known of the program's result.
+// Shape returns what is known about the program's result.
 func (p *Program) Shape() *Shape { return p.shape }
 
-// Pos returns the place of the expression.
+// Pos returns the position of the expression.
 func (p *Program) Pos() source.Pos { return p.src.At(1, 0) }
 
 // Text returns the expression as it was written.
 func (p *Program) Text() string { return p.src.Text }
 
-// An Error is an expression that failed. Its message names fields and
-// functions but never shows a value, which could be a secret.
+// An Error is a failed evaluation. Its message names fields and functions but never
+// shows a value, which may be a secret.
 type Error struct {
 	Pos     source.Pos
 	Message string
 }
 
-// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Eval runs the program. A result that needs something that is not there yet
-// is a *types.Unknown.
-//
-// The programs of one rule share a frame and with it a budget.
+// Eval runs the program. A result that needs a value that does not exist yet is a
+// *types.Unknown. The programs of one rule share a frame and with it a budget.
 func (p *Program) Eval(frame *interpreter.ExecutionFrame) (ref.Val, *Error) {
 	v, _, err := p.prog.Eval(frame)
 	if err != nil {
@@ -61,9 +58,9 @@ func (p *Program) Eval(frame *interpreter.ExecutionFrame) (ref.Val, *Error) {
 	return v, nil
 }
 
-// metered returns what programs with loops need: their cost is counted, and
-// they stop when the frame's context ends. Without a loop a program takes no
-// more steps than it has words, and needs neither.
+// metered returns the options of programs with loops: their cost is counted, and they
+// stop when the context of the frame ends. A program without loops takes no more steps
+// than its text has words.
 func metered() []cel.ProgramOption {
 	return []cel.ProgramOption{
 		cel.CostTracking(&meter{}),
@@ -72,21 +69,21 @@ func metered() []cel.ProgramOption {
 	}
 }
 
-// failure is the message of an error that holds no values.
+// A failure is an error message that contains no values.
 type failure string
 
 func (f failure) Error() string { return string(f) }
 
-// failf returns an error value. Its arguments must not hold data.
+// failf returns an error value. Its arguments must not contain data.
 func failf(format string, args ...any) ref.Val {
 	return types.WrapErr(failure(fmt.Sprintf(format, args...)))
 }
 
-// failed turns an evaluation's error into one for people.
+// failed converts an evaluation error.
 func (p *Program) failed(err error) *Error {
 	var placed *Error
 	if errors.As(err, &placed) {
-		return placed // It happened in a let, and knows its own place.
+		return placed // It happened in a let.
 	}
 	out := &Error{Pos: p.Pos(), Message: "the expression failed"}
 	var cancelled interpreter.EvalCancelledError
@@ -108,8 +105,8 @@ func (p *Program) failed(err error) *Error {
 	return out
 }
 
-// describe says what went wrong at a node without showing values: CEL's own
-// messages quote them freely.
+// describe explains an error at a node. It does not use CEL's messages, which quote
+// values.
 func describe(err error, node ast.Expr) string {
 	var f failure
 	if errors.As(err, &f) {
@@ -148,7 +145,7 @@ func describe(err error, node ast.Expr) string {
 	return "the expression failed"
 }
 
-// nodeName is how people would call a node: the field, or the function.
+// nodeName returns the field or function that a node names.
 func nodeName(node ast.Expr) string {
 	switch node.Kind() {
 	case ast.SelectKind:
@@ -180,7 +177,7 @@ func isIndex(node ast.Expr) bool {
 	return false
 }
 
-// positionOf returns the place of a node in the file.
+// positionOf returns the position of a node in the file.
 func positionOf(src *source.Expr, info *ast.SourceInfo, id int64) source.Pos {
 	at := info.GetStartLocation(id)
 	if at.Line() < 1 {

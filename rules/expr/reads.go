@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// A read is a place that a value was computed from.
+// A read is a path that a value depends on.
 type read struct {
 	trail string
-	// volatile says that what was read there changes by itself.
+	// volatile: every write changes the value at the path.
 	volatile bool
 }
 
-// maxReads bounds what a value remembers of where it was computed from. Of
-// what changes by itself, something is always remembered.
+// maxReads bounds the reads of a value. At least one volatile read is always kept.
 const maxReads = 64
 
-// Computed is the shape of a value that is made from others, such as text.
+// Computed is the shape of a value that is computed from others.
 func Computed(parts ...*Shape) *Shape {
 	g := gathering{seen: map[*Shape]bool{}}
 	for _, p := range parts {
@@ -25,7 +24,7 @@ func Computed(parts ...*Shape) *Shape {
 	return (*Shape)(nil).with(g.reads)
 }
 
-// with returns the shape of a value like s, on which these reads have a say.
+// with returns the shape of a value like s that depends on these reads as well.
 func (s *Shape) with(reads []read) *Shape {
 	switch {
 	case len(reads) == 0:
@@ -38,16 +37,16 @@ func (s *Shape) with(reads []read) *Shape {
 	return &out
 }
 
-// wholes returns what is read by whoever uses all of the value.
+// wholes returns the reads of an expression that uses the whole value.
 func (s *Shape) wholes() []read {
 	g := gathering{seen: map[*Shape]bool{}}
 	g.whole(s)
 	return g.reads
 }
 
-// extent returns what is read by whoever only looks whether the value is
-// there, or how many elements it has. To read an object so is not to read its
-// generation.
+// extent returns the reads of an expression that only tests whether the value exists,
+// or counts its elements. Such an expression does not depend on the generation of an
+// object.
 func (s *Shape) extent() []read {
 	if s == nil {
 		return nil
@@ -59,7 +58,7 @@ func (s *Shape) extent() []read {
 	return g.reads
 }
 
-// A gathering collects reads without repeats.
+// A gathering collects reads without duplicates.
 type gathering struct {
 	reads []read
 	seen  map[*Shape]bool // lets may share parts, and double them each time
@@ -106,12 +105,10 @@ func unionReads(a, b []read) []read {
 // Reads returns the variables that the expression mentions, sorted.
 func (p *Program) Reads() []string { return p.reads }
 
-// Paths returns the places in variables that have a say in the result, as
-// trails such as self.metadata.name, sorted and without repeats: those that it
-// is, those that it is computed from, and those that decide about it, also
-// through lets. (That takes the shapes of the lets, which a Checked does not
-// know yet.) What is read and then dropped is not among them, and of very many
-// places some may be missing: it does not tell which fields can be forgotten.
+// Paths returns the paths that the result depends on, such as self.metadata.name,
+// sorted and without duplicates. It follows lets, whose shapes a Checked does not
+// know. Values that do not influence the result are not among them, and of very many
+// paths some are left out: Paths does not tell which fields an expression ignores.
 func (p *Program) Paths() []string {
 	var out []string
 	for _, r := range p.shape.wholes() {
@@ -121,8 +118,8 @@ func (p *Program) Paths() []string {
 	return slices.Compact(out)
 }
 
-// Volatile returns the first place that has a say in the result and changes by
-// itself: the resourceVersion, generation or managedFields of an object, or
+// Volatile returns the first path that the result depends on and that changes with
+// every write: the resourceVersion, generation or managedFields of an object, or
 // anything that contains them.
 func (p *Program) Volatile() (trail string, ok bool) {
 	for _, r := range p.shape.wholes() {

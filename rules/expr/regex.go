@@ -12,13 +12,13 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// A regular expression may have to follow as many ways at once as it has
+// A regular expression may follow as many alternatives at once as it has
 // instructions, for each character of the text. The product of both is bounded.
 
-// maxPattern bounds a pattern that is computed, before it is compiled.
+// maxPattern bounds a computed pattern before it is compiled.
 const maxPattern = maxExpression
 
-// matchWork is the work of looking for a pattern in a text.
+// matchWork is the work of searching a text for a pattern.
 func matchWork(a operands) int {
 	pattern := textOf(a[1])
 	if len(pattern) > maxPattern {
@@ -27,21 +27,21 @@ func matchWork(a operands) int {
 	return scanWork(textOf(a[0]), instructions(pattern))
 }
 
-// findAllWork is that of finding all matches, each of which takes memory.
+// findAllWork includes the memory of the matches.
 func findAllWork(a operands) int { return matchWork(a) + 4*len(textOf(a[0])) }
 
-// scanWork counts steps like values: eight take as long as looking at one.
+// scanWork counts eight steps like looking at one value.
 func scanWork(text string, instructions int) int { return (len(text) + 8) * instructions / 8 }
 
-// instructions returns how large a pattern is when it is compiled. Only
-// repeating makes it much larger than it is written.
+// instructions returns the size of a compiled pattern. Only repetitions make it much
+// larger than its text.
 func instructions(pattern string) int {
 	if !strings.Contains(pattern, "{") {
 		return 2 + len(pattern)
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return 2 // It will be rejected, and takes no time.
+		return 2 // Compiling it fails at once.
 	}
 	compiled, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -50,19 +50,18 @@ func instructions(pattern string) int {
 	return len(compiled.Inst)
 }
 
-// matchers are the functions that look for one match.
+// matchers are the functions that search for one match.
 var matchers = map[string]func(pattern *regexp.Regexp, text string) ref.Val{
 	overloads.Matches: func(pattern *regexp.Regexp, text string) ref.Val { return types.Bool(pattern.MatchString(text)) },
 	"find":            func(pattern *regexp.Regexp, text string) ref.Val { return types.String(pattern.FindString(text)) },
 }
 
-// takesPattern reports whether a call is one of those with a pattern.
 func takesPattern(call interpreter.InterpretableCall) bool {
 	return len(call.Args()) > 1 && (matchers[call.Function()] != nil || call.Function() == "findAll")
 }
 
-// An opaque hides from CEL that an expression is a call: CEL would replace one
-// with a constant pattern by an unguarded call.
+// An opaque hides from CEL that an expression is a call. CEL replaces calls with a
+// constant pattern by unguarded ones.
 type opaque struct{ interpreter.InterpretableV2 }
 
 // withPattern returns a call whose pattern is constant.

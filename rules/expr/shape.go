@@ -7,18 +7,16 @@ import (
 	"strings"
 )
 
-// A Shape is what is known of a value before it is computed: where in the
-// variables it may come from, and what its parts are. It is the abstract
-// value of the walk in analyze.go.
+// A Shape is what is known about a value before evaluation: the paths from which it
+// may come, and its parts. It is the abstract value of the walk in analyze.go.
 type Shape struct {
 	paths  []path
-	from   []read            // what it was computed from, which is not what it is
-	elem   *Shape            // of a list, or of a map whose keys are computed
+	from   []read            // what it was computed from
+	elem   *Shape            // of a list, or of a map with computed keys
 	fields map[string]*Shape // of a map with known keys
 }
 
-// Self is the shape of the primary object: it is all there, except for its
-// status, which somebody still has to write.
+// Self is the shape of the primary. All of it exists, except fields of its status.
 func Self(name string) *Shape {
 	return &Shape{paths: []path{{trail: name, liveField: "status", role: wholeObject}}}
 }
@@ -28,9 +26,8 @@ func Live(name string) *Shape {
 	return &Shape{paths: []path{{trail: name, live: true, role: wholeObject}}}
 }
 
-// Items is the shape of a list of objects. What is read from its elements may
-// not be there yet. The list itself has no field to wait for: if it is not
-// complete, its value says so (NewIncomplete).
+// Items is the shape of a list of objects, whose fields may not exist yet. The value
+// of an incomplete list tells that itself (NewIncomplete).
 func Items(name string) *Shape {
 	return &Shape{paths: []path{{trail: name, role: objectList}}}
 }
@@ -63,7 +60,7 @@ func (s *Shape) index(i int64) *Shape {
 	return joinShapes(s.at(i), s.elem).with(s.from)
 }
 
-// Any returns the shape of whichever element or field of s.
+// Any returns the shape of any element or field of s.
 func (s *Shape) Any() *Shape {
 	if s == nil {
 		return nil
@@ -109,11 +106,11 @@ func Join(where, field string) string {
 	return strings.TrimPrefix(where+fieldStep(field), ".")
 }
 
-// maxPaths bounds what a value may come from, so that a conditional of
-// conditionals stays small; what is beyond is still found by its variables.
+// maxPaths bounds the paths of a value, so that a conditional of conditionals stays
+// small. What exceeds it is added to the reads.
 const maxPaths = 16
 
-// joinShapes returns the shape of a value that is a or b.
+// joinShapes returns the shape of a value that is either a or b.
 func joinShapes(a, b *Shape) *Shape {
 	if a == nil {
 		return b
@@ -145,7 +142,7 @@ func (s *Shape) has(p path) bool {
 	return slices.Contains(s.paths, p)
 }
 
-// liveTrails returns the trails of those places that may not be there yet.
+// liveTrails returns the trails of the paths whose values may not exist yet.
 func (s *Shape) liveTrails() []string {
 	if s == nil {
 		return nil

@@ -14,23 +14,22 @@ import (
 	"reconcel/rules/source"
 )
 
-// A TypedScope is a set of names whose types are known, for those who check
-// expressions more closely than running them needs.
+// A TypedScope is a set of variables with types, for checks that are stricter than
+// what evaluation needs.
 type TypedScope struct {
 	scope *Scope
 	check *checker.Env
 }
 
-// A TypeIssue is a complaint about an expression, and the node that it is about.
+// A TypeIssue is an Issue with the node that it is about.
 type TypeIssue struct {
 	Issue
 	Node int64
-	// Field is the name of a field that is not there, or "".
+	// Field is the name of a field that does not exist, or "".
 	Field string
 }
 
-// declarations are the functions of the language for the type checker, made
-// once.
+// declarations are the functions of the language for the type checker.
 var declarations = sync.OnceValues(func() (*checker.Env, error) {
 	b, err := base()
 	if err != nil {
@@ -51,8 +50,8 @@ var declarations = sync.OnceValues(func() (*checker.Env, error) {
 	return env, nil
 })
 
-// NewTypedScope returns the scope of these variables and functions. The
-// provider is asked about types that CEL itself does not know.
+// NewTypedScope returns the scope of these variables and functions. The provider
+// returns types that CEL does not have.
 func NewTypedScope(provider func(cel types.Provider) types.Provider, vars map[string]*types.Type, functions ...*decls.FunctionDecl) (*TypedScope, error) {
 	b, err := base()
 	if err != nil {
@@ -77,7 +76,7 @@ func NewTypedScope(provider func(cel types.Provider) types.Provider, vars map[st
 	return s, env.AddFunctions(functions...)
 }
 
-// Parse parses an expression. It is nil if that is not possible.
+// Parse parses an expression. It returns nil on an error.
 func (s *TypedScope) Parse(src *source.Expr) *ast.AST {
 	parsed, issues := s.scope.env.Parse(src.Text)
 	if issues.Err() != nil {
@@ -87,14 +86,14 @@ func (s *TypedScope) Parse(src *source.Expr) *ast.AST {
 	return parsed.NativeRep()
 }
 
-// Check finds the types of all nodes of a parsed expression, as far as it can
-// where there are issues. It changes what it is given.
+// Check infers the types of all nodes of a parsed expression, as far as it can if
+// there are issues. It changes the parsed expression.
 func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []TypeIssue) {
 	checked, found := checker.Check(parsed, common.NewTextSource(src.Text), s.check)
 	var out []TypeIssue
 	for _, e := range found.GetErrors() {
 		if strings.Contains(e.Message, "!error!") {
-			continue // It follows from another one.
+			continue // It follows from another error.
 		}
 		alone := common.NewErrors(common.NewTextSource(src.Text)).Append([]*common.Error{e})
 		for _, issue := range s.scope.issues(src, cel.NewIssues(alone)) {
@@ -105,13 +104,13 @@ func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []TypeI
 	return checked, out
 }
 
-// Place returns where a node of a checked expression stands in the file.
+// Place returns the position of a node in the file.
 func Place(src *source.Expr, a *ast.AST, node int64) source.Pos {
 	return positionOf(src, a.SourceInfo(), node)
 }
 
-// Start returns where an expression below a node begins: for a.b that is a,
-// while Place is the dot.
+// Start returns the position at which the text of a node begins: for a.b that of a,
+// where Place is that of the dot.
 func Start(src *source.Expr, a *ast.AST, e ast.Expr) source.Pos {
 	for {
 		switch {

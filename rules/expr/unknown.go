@@ -9,23 +9,23 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// A step is one select or index of an expression: `.field`, `[key]`, `.?field`.
+// A step is one selection or index of an expression: `.field`, `[key]`, `.?field`.
 type step struct {
 	id     int64
-	key    string   // if it is constant text
+	key    string   // if it is constant
 	test   bool     // inside has()
-	trails []string // where it leads, as far as that may not be there yet
-	// rooted says that the step is taken from a place in a live object. Taken
-	// from a literal or a computed list, a step cannot say what is missing if
-	// all of that is unknown: it may not be what the step is after.
+	trails []string // the paths to which it leads and that may not exist yet
+	// rooted: the step starts at a path in a live object. A step into a literal or a
+	// computed list that is unknown as a whole cannot tell what is missing: that
+	// may not be what it selects.
 	rooted bool
-	// unknown is what the step gives when there is nothing: nil for a step
-	// into something that must be there.
+	// unknown is the value if nothing exists at the path. It is nil if something
+	// always does.
 	unknown *types.Unknown
 }
 
-// unknownIDs keeps the ids of unknowns apart. CEL merges unknowns by id, and
-// here values of several expressions meet.
+// unknownIDs makes the ids of unknowns unique. CEL merges unknowns by id, also those
+// of different expressions.
 var unknownIDs atomic.Int64
 
 // NewUnknown returns the unknown value that waits for a trail.
@@ -36,14 +36,14 @@ func NewUnknown(trail string) *types.Unknown {
 // incomplete marks the trail of a list that is not complete.
 const incomplete = true
 
-// NewIncomplete returns the unknown value of a list of which some elements do
-// not exist yet. No step leads past it, not even .? and has(): what they look
-// for may be among those.
+// NewIncomplete returns the unknown value of a list of which some elements do not
+// exist yet. Every step from it is unknown too, also .? and has(): the missing
+// elements may have what they look for.
 func NewIncomplete(trail string) *types.Unknown {
 	return types.NewUnknown(unknownIDs.Add(1), types.QualifyAttribute(types.NewAttributeTrail(trail), incomplete))
 }
 
-// isIncomplete reports whether an unknown value is, or waits for, such a list.
+// isIncomplete reports whether an unknown value comes from an incomplete list.
 func isIncomplete(u *types.Unknown) bool {
 	for _, id := range u.IDs() {
 		trails, _ := u.GetAttributeTrails(id)
@@ -56,7 +56,7 @@ func isIncomplete(u *types.Unknown) bool {
 	return false
 }
 
-// Trails returns what an unknown value waits for, sorted and without repeats.
+// Trails returns the trails of an unknown value, sorted and without duplicates.
 func Trails(u *types.Unknown) []string {
 	var out []string
 	for _, id := range u.IDs() {
@@ -69,20 +69,18 @@ func Trails(u *types.Unknown) []string {
 	return slices.Compact(out)
 }
 
-// prepare makes the step's unknown, once for all evaluations.
+// prepare allocates the step's unknown once for all evaluations.
 func (s *step) prepare() {
 	for _, t := range s.trails {
 		s.unknown = types.MergeUnknowns(NewUnknown(t), s.unknown)
 	}
 }
 
-// decorate returns a decorator that puts the steps of one expression around
-// the qualifiers that CEL plans for them, an order into its loops and bounds
-// around its calls.
+// decorate returns a decorator for the plan of one expression. It wraps the steps
+// around the qualifiers, sorts loops, and guards calls.
 //
-// The planner hands out an attribute several times while it grows, each time
-// inside whatever wrappers were put around it, so an attribute is recognised
-// by the thing at its core.
+// The planner offers an attribute several times while it grows, each time inside the
+// wrappers that it got before. So an attribute is recognised by its innermost value.
 func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV2 {
 	seen := map[interpreter.Attribute]bool{}
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
@@ -111,13 +109,14 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 	}
 }
 
-// An attribute is a chain of steps that wraps each one it is given.
+// An attribute is a chain that wraps each step that is added.
 type attribute struct {
 	interpreter.InterpretableAttribute
 	steps map[int64]*step
 }
 
-// AddQualifier appends a step. A constant one must stay one: CEL looks for it.
+// AddQualifier appends a step. CEL looks for constant qualifiers, so that the wrapper
+// of one must be one as well.
 func (a *attribute) AddQualifier(q interpreter.Qualifier) (interpreter.Attribute, error) {
 	s := a.steps[q.ID()]
 	if s == nil {
@@ -155,7 +154,7 @@ func (q *computedQualifier) QualifyIfPresent(vars interpreter.Activation, obj an
 	return q.step.ifPresent(q.Qualifier, vars, obj, presenceOnly)
 }
 
-// qualify takes the step as `.field` does, and as has(.field) does.
+// qualify evaluates `.field` and has(.field).
 func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj any) (any, error) {
 	u, gone := obj.(*types.Unknown)
 	if s.unknown == nil || gone && (!s.rooted || isIncomplete(u)) {
@@ -180,14 +179,14 @@ func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj
 		return v, nil
 	}
 	if !holdsFields(obj) {
-		// A field of a number will never be there: let CEL say so.
+		// A number never gets fields: let CEL fail.
 		v, err := q.Qualify(vars, obj)
 		return v, s.locate(err)
 	}
 	return s.unknown, nil
 }
 
-// ifPresent takes the step as `.?field` does.
+// ifPresent evaluates `.?field`.
 func (s *step) ifPresent(q interpreter.Qualifier, vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
 	if u, gone := obj.(*types.Unknown); gone && s.rooted && !isIncomplete(u) {
 		return nil, false, nil
@@ -196,8 +195,8 @@ func (s *step) ifPresent(q interpreter.Qualifier, vars interpreter.Activation, o
 	return v, ok, s.locate(err)
 }
 
-// locate notes the step at which an error happened. CEL would note the last
-// one of the chain.
+// locate records the step at which an error happened. CEL would record the last one
+// of the chain.
 func (s *step) locate(err error) error {
 	if err == nil {
 		return nil
@@ -205,8 +204,7 @@ func (s *step) locate(err error) error {
 	return types.LabelErrNode(s.id, types.WrapErr(err)).(*types.Err)
 }
 
-// holdsFields reports whether obj is something that could have the missing
-// field one day.
+// holdsFields reports whether a value could get the missing field.
 func holdsFields(obj any) bool {
 	switch obj.(type) {
 	case map[string]any, []any, nil, types.Null, traits.Mapper, traits.Lister:

@@ -9,15 +9,15 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// How many values a call looks at, by its arguments alone.
+// These functions measure how many values a call looks at, by its arguments alone.
 
-// What is copied takes as much memory as so many values.
+// A copy takes as much memory as so many values.
 const (
 	copiedEntry   = 8 // of a map
 	copiedElement = 4 // of a list
 )
 
-// perValue is how many bytes of text take as long as a value.
+// perValue is how many bytes of text count as one value.
 const perValue = 32
 
 func tooMuchWork(name string) ref.Val {
@@ -30,11 +30,10 @@ func copyWork(a operands) int { return copiedElement * sizeOf(a[0]) }
 
 func hashWork(a operands) int { return len(textOf(a[0])) / perValue }
 
-// splitWork counts the parts of a text.
 func splitWork(a operands) int { return hashWork(a) + strings.Count(textOf(a[0]), textOf(a[1])) }
 
-// quantityWork is the work of reading a number. An exponent adds digits: 1e9999
-// has so many.
+// quantityWork is the work of reading a number with all digits of its exponent: 1e9999
+// has ten thousand.
 func quantityWork(a operands) int {
 	s := textOf(a[0])
 	digits := len(s)
@@ -47,7 +46,7 @@ func quantityWork(a operands) int {
 	return digits * digits / 64
 }
 
-// equalWork is the work of going through two values at once.
+// equalWork is the work of comparing two values.
 func equalWork(a operands) int {
 	if !isContainer(a[0]) || !isContainer(a[1]) {
 		return 0
@@ -62,11 +61,11 @@ func inWork(a operands) int {
 	return sizeOf(a[1]) * countValues(a[0], MaxWork+1)
 }
 
-// searchWork is the work of comparing the elements of a list with a value, which
-// is not larger than they are.
+// searchWork is the work of comparing the elements of a list with a value that is as
+// large as one of them.
 func searchWork(a operands) int { return comparisons(a[0], a[0]) / max(1, sizeOf(a[0])) }
 
-// comparisons is the work of comparing each element of a list with each of another.
+// comparisons is the work of comparing all elements of a list with all of another.
 func comparisons(a, b ref.Val) int {
 	return min(sizeOf(a)*countValues(b, MaxWork+1), sizeOf(b)*countValues(a, MaxWork+1))
 }
