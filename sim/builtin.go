@@ -14,10 +14,9 @@ import (
 	"reconcel/rules/schema"
 )
 
-// canonical returns the object as the API server stores it: through Go's types
-// for built-in kinds, which makes quantities and base64 canonical, drops what
-// the types do not have and sets defaults, and by its schema for custom ones. managedFields are
-// kept as they are.
+// canonical returns an object as the API server stores it. Built-in kinds are converted to
+// Go's types and back, which makes quantities and base64 canonical, prunes unknown fields
+// and sets defaults. managedFields are kept as they are.
 func (c *Cluster) canonical(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	managed, hasManaged := managedFields(u)
 	out := withGVK(u, k.GVK)
@@ -43,8 +42,8 @@ func (c *Cluster) canonical(k *schema.Kind, u *unstructured.Unstructured) (*unst
 	return out, nil
 }
 
-// decoded returns what the API server makes of the body of a request other than
-// an apply, whose nulls it keeps.
+// decoded returns the object in the body of a request. The body of an apply is not
+// decoded like this: its nulls stay.
 func (c *Cluster) decoded(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u, err := c.canonical(k, u)
 	if err == nil && k.Custom {
@@ -76,7 +75,7 @@ func throughTypes(u *unstructured.Unstructured, typed runtime.Object) (*unstruct
 	}
 	for name, value := range object {
 		if list, ok := value.([]any); ok && len(list) == 0 {
-			object[name] = nil // As it comes out of the storage, which knows no empty lists.
+			object[name] = nil // The storage does not keep empty lists.
 		}
 	}
 	return &unstructured.Unstructured{Object: object}, nil
@@ -92,7 +91,7 @@ func mergeStringData(s *corev1.Secret) {
 	s.StringData = nil
 }
 
-// withoutManagedFields returns the object without them. It shares the rest.
+// withoutManagedFields returns a shallow copy without managedFields.
 func withoutManagedFields(u *unstructured.Unstructured) *unstructured.Unstructured {
 	metadata, ok := u.Object["metadata"].(map[string]any)
 	if !ok || metadata["managedFields"] == nil {
@@ -105,8 +104,7 @@ func withoutManagedFields(u *unstructured.Unstructured) *unstructured.Unstructur
 	return out
 }
 
-// canonicalMetadata returns the metadata of an object of a kind without a Go
-// type.
+// canonicalMetadata returns the metadata of an object whose kind has no Go type.
 func canonicalMetadata(u *unstructured.Unstructured) (map[string]any, error) {
 	metadata, _ := withoutManagedFields(u).Object["metadata"].(map[string]any)
 	var typed metav1.ObjectMeta
@@ -116,12 +114,11 @@ func canonicalMetadata(u *unstructured.Unstructured) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(&typed)
 }
 
-// kindName is short for a built-in kind.
 func kindName(group, kind string) runtimeschema.GroupKind {
 	return runtimeschema.GroupKind{Group: group, Kind: kind}
 }
 
-// Kinds that are more than a form to be filled in.
+// These are the kinds with behaviour of their own.
 var (
 	namespaceKind  = kindName("", "Namespace")
 	serviceKind    = kindName("", "Service")
@@ -132,7 +129,8 @@ var (
 	jobKind        = kindName("batch", "Job")
 )
 
-// generations are the built-in kinds whose objects have a generation.
+// generations are the built-in kinds whose objects have a generation. The schemas do not
+// tell: metadata.generation is part of every kind, and Go code sets it.
 var generations = map[runtimeschema.GroupKind]bool{
 	deploymentKind: true, kindName("apps", "ReplicaSet"): true, kindName("apps", "StatefulSet"): true, kindName("apps", "DaemonSet"): true,
 	jobKind: true, kindName("batch", "CronJob"): true, podKind: true, kindName("", "PodTemplate"): true,
@@ -151,14 +149,14 @@ var generations = map[runtimeschema.GroupKind]bool{
 	kindName("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"):   true,
 }
 
-// orphaners are the kinds whose dependents stay when a delete does not say
-// otherwise, for the sake of clients from before there was garbage collection.
+// orphaners are the kinds whose dependents are orphaned by default, for compatibility
+// with clients from before garbage collection. The schemas do not tell.
 var orphaners = map[runtimeschema.GroupVersionKind]bool{
 	{Group: "batch", Version: "v1", Kind: "Job"}:   true,
 	{Version: "v1", Kind: "ReplicationController"}: true,
 }
 
-// initialise gives a new built-in object what every one is born with.
+// initialise sets the fields of a new built-in object.
 func (c *Cluster) initialise(k *schema.Kind, u *unstructured.Unstructured) {
 	switch k.GVK.GroupKind() {
 	case serviceKind:
@@ -169,7 +167,7 @@ func (c *Cluster) initialise(k *schema.Kind, u *unstructured.Unstructured) {
 		u.Object["status"] = map[string]any{"phase": "Pending"}
 	case namespaceKind:
 		u.Object["status"] = map[string]any{"phase": "Active"}
-		_ = unstructured.SetNestedStringSlice(u.Object, []string{"kubernetes"}, "spec", "finalizers") // spec is a map: the object is canonical.
+		_ = unstructured.SetNestedStringSlice(u.Object, []string{"kubernetes"}, "spec", "finalizers") // The object is canonical, so that spec is a map.
 		labels := u.GetLabels()
 		if labels == nil {
 			labels = map[string]string{}
@@ -179,7 +177,6 @@ func (c *Cluster) initialise(k *schema.Kind, u *unstructured.Unstructured) {
 	}
 }
 
-// allocateAddress gives a Service its cluster IP.
 func (c *Cluster) allocateAddress(u *unstructured.Unstructured) {
 	spec, ok := u.Object["spec"].(map[string]any)
 	if !ok || spec["type"] == "ExternalName" {
@@ -196,7 +193,7 @@ func (c *Cluster) allocateAddress(u *unstructured.Unstructured) {
 	}
 }
 
-// keepAddress keeps what was allocated to a Service and is not said again.
+// keepAddress keeps the cluster IP of a Service that an update does not mention.
 func keepAddress(u, old *unstructured.Unstructured) {
 	spec, _ := u.Object["spec"].(map[string]any)
 	before, _ := old.Object["spec"].(map[string]any)

@@ -19,8 +19,8 @@ import (
 	"reconcel/rules/schema"
 )
 
-// Client returns a client of the cluster. The name is whose it is, in the list
-// of writes and, for what does not name a manager, in managedFields.
+// Client returns a client of the cluster. The name identifies it in the list of writes,
+// and in managedFields if a request names no manager.
 func (c *Cluster) Client(by string) dynamic.Interface { return client{c, by} }
 
 type client struct {
@@ -46,7 +46,7 @@ func (r resource) Namespace(namespace string) dynamic.ResourceInterface {
 	return r
 }
 
-// A call is what the methods of a resource have in common.
+// A call holds what the methods of a resource have in common.
 type call struct {
 	verb, name   string
 	manager      string
@@ -55,7 +55,7 @@ type call struct {
 	subresources []string
 }
 
-// request checks a call as far as a path can be wrong.
+// request checks the path of a call.
 func (r resource) request(ctx context.Context, call call) (*request, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func hasSubresource(k *schema.Kind, subresource string) bool {
 
 var errUnnamed = errors.New("name is required")
 
-// write serves a write with the cluster locked.
+// write serves a write while the cluster is locked.
 func (r resource) write(ctx context.Context, call call, serve func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	req, err := r.request(ctx, call)
 	if err != nil {
@@ -135,8 +135,8 @@ func (r resource) Update(ctx context.Context, obj *unstructured.Unstructured, op
 		})
 }
 
-// decodeBody returns an object as it arrives: a copy in which numbers are what their
-// JSON says.
+// decodeBody returns an object as the API server decodes it: a copy in which numbers have
+// the types of their JSON.
 func decodeBody(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	data, err := u.MarshalJSON()
 	if err != nil {
@@ -230,8 +230,8 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, sub
 	return u.DeepCopy(), nil
 }
 
-// List implements dynamic.ResourceInterface. Of fields it selects
-// metadata.name and metadata.namespace only.
+// List implements dynamic.ResourceInterface. Field selectors can name metadata.name and
+// metadata.namespace only.
 func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	req, err := r.request(ctx, call{verb: "list"})
 	if err != nil {
@@ -264,7 +264,7 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 	return list, nil
 }
 
-// Watch implements dynamic.ResourceInterface. There are no watches: see Changes.
+// Watch implements dynamic.ResourceInterface. It is not supported: see Changes.
 func (r resource) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
 	return nil, apierrors.NewMethodNotSupported(r.gvr.GroupResource(), "watch")
 }

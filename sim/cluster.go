@@ -20,23 +20,23 @@ import (
 	"reconcel/rules/schema"
 )
 
-// Options say what a Cluster is like. Kinds is required.
+// Options configure a Cluster. Kinds is required.
 type Options struct {
 	Kinds *Kinds
-	Clock clock.PassiveClock // default: one that stands still
+	Clock clock.PassiveClock // default: one that shows a fixed time
 }
 
-// A Cluster is a cluster in memory. It may be used by several goroutines; all
-// requests are served one after the other.
+// A Cluster is a cluster in memory. Several goroutines may use it. It serves one request
+// at a time.
 type Cluster struct {
 	kinds *Kinds
 	clock clock.PassiveClock
 
 	mu        sync.Mutex
-	objects   map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured // never changed in place
+	objects   map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured // objects in it are never changed
 	version   int64                                                                           // the last resourceVersion
-	born      map[objectKey]int                                                               // how many objects of that name there have been
-	addresses int                                                                             // how many cluster IPs have been given out
+	born      map[objectKey]int                                                               // how many objects have had each name
+	addresses int                                                                             // how many cluster IPs are allocated
 	writes    []Write
 	failures  []*Failure
 	changes   []Change
@@ -48,10 +48,10 @@ type objectKey struct {
 	name types.NamespacedName
 }
 
-// epoch is when clusters without a clock are.
+// epoch is the time of clusters without a clock.
 var epoch = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// standstill is a clock that shows the epoch.
+// standstill is a clock that always shows the epoch.
 type standstill struct{}
 
 // Now implements clock.PassiveClock.
@@ -89,20 +89,20 @@ var initial = []string{"default", "kube-node-lease", "kube-public", "kube-system
 // IsInitial reports whether every cluster has a namespace of this name.
 func IsInitial(namespace string) bool { return slices.Contains(initial, namespace) }
 
-// A Change is one change of an object, in the order in which they happened.
+// A Change is a change of one object.
 type Change struct {
-	Old, New *unstructured.Unstructured // Old is nil for a creation, New for a deletion; not to be changed
+	Old, New *unstructured.Unstructured // Old is nil for a creation, New for a deletion; do not change them
 	Version  string                     // the resourceVersion at which it happened
 }
 
-// Changes returns the changes after the first n, as a watch would show them.
+// Changes returns the changes after the first n, in order.
 func (c *Cluster) Changes(n int) []Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.changes[min(n, len(c.changes)):])
 }
 
-// ChangeCount returns how many changes there have been.
+// ChangeCount returns the number of changes.
 func (c *Cluster) ChangeCount() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,13 +120,12 @@ func (c *Cluster) versionLocked() string { return strconv.FormatInt(c.version, 1
 
 func (c *Cluster) now() metav1.Time { return metav1.NewTime(c.clock.Now().UTC().Truncate(time.Second)) }
 
-// load returns a stored object, or nil. It must not be changed.
+// load returns a stored object, or nil. Do not change it.
 func (c *Cluster) load(gk runtimeschema.GroupKind, namespace, name string) *unstructured.Unstructured {
 	return c.objects[gk][types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// store puts an object in the place of its last state, if it had any, under a
-// new resourceVersion.
+// store replaces the stored object under a new resourceVersion.
 func (c *Cluster) store(u *unstructured.Unstructured) {
 	c.version++
 	u.SetResourceVersion(c.versionLocked())
@@ -138,7 +137,6 @@ func (c *Cluster) store(u *unstructured.Unstructured) {
 	c.objects[gk][name] = u
 }
 
-// erase takes an object away.
 func (c *Cluster) erase(u *unstructured.Unstructured) {
 	c.version++
 	gk, name := u.GroupVersionKind().GroupKind(), nameOf(u)
@@ -150,19 +148,18 @@ func nameOf(u *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// newUID returns the UID of a new object. It depends on its kind and name and on
-// how many there have been before, and not on what else is in the cluster: names
-// that are made from UIDs stay the same when a test gets one object more.
+// newUID returns the UID of a new object. It depends on the kind, the name, and how many
+// objects had that name before. It does not depend on other objects, so that names made
+// from UIDs stay the same when a test gets one object more.
 func (c *Cluster) newUID(u *unstructured.Unstructured) types.UID {
 	key := objectKey{u.GroupVersionKind().GroupKind(), nameOf(u)}
 	c.born[key]++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s#%d", key.kind, key.name, c.born[key]))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // A UUID of version 8, which is anybody's own.
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8, whose bits are free
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
 }
 
-// generated returns a name that begins with a prefix and that no object of the
-// kind has.
+// generated returns an unused name with a prefix.
 func (c *Cluster) generated(k *schema.Kind, namespace, prefix string) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	for tries := 0; ; tries++ {
@@ -214,9 +211,8 @@ func (c *Cluster) sorted(gk runtimeschema.GroupKind) []*unstructured.Unstructure
 	return slices.SortedFunc(maps.Values(c.objects[gk]), byKindAndName)
 }
 
-// Put makes an object be there, as somebody else would have made it, its status
-// included. A namespace that does not exist is made too. A uid that the object
-// names becomes its own, so that others can refer to it.
+// Put creates an object with its status, as another client would, and its namespace if that
+// does not exist. The object keeps a uid that it has, so that others can refer to it.
 func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,10 +242,10 @@ func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured,
 	return r.update(next)
 }
 
-// someone is whoever acts on the cluster besides the clients under test.
+// someone is the manager of writes by nobody in particular.
 const someone = "someone"
 
-// createNamespace makes a namespace that nobody has asked for.
+// createNamespace creates a namespace without a request.
 func (c *Cluster) createNamespace(name string) error {
 	k := c.kinds.Kind(runtimeschema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if k == nil {

@@ -11,15 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// controllerManager is who the garbage collector and the like are.
+// controllerManager is the client of the built-in controllers.
 const controllerManager = "kube-controller-manager"
 
-// finalize is the subresource of a Namespace through which what holds it lets go.
+// finalize is the subresource through which the namespace controller releases a Namespace.
 const finalize = "finalize"
 
-// Collect does what the garbage collector and the namespace controller have to
-// do at this moment, until nothing is left to do, and reports whether there was
-// anything.
+// Collect runs the garbage collector and the namespace controller until they have nothing
+// left to do, and reports whether they did anything.
 func (c *Cluster) Collect() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +44,7 @@ func (c *Cluster) everything() (all []*unstructured.Unstructured) {
 	return all
 }
 
-// collect does for one object what is due.
+// collect does what is due for one object.
 func (c *Cluster) collect(u *unstructured.Unstructured) {
 	switch {
 	case u.GroupVersionKind().GroupKind() == namespaceKind && u.GetDeletionTimestamp() != nil && !c.emptied(u):
@@ -60,17 +59,17 @@ func (c *Cluster) collect(u *unstructured.Unstructured) {
 		c.foreground(u)
 		return
 	case u.GetDeletionTimestamp() != nil:
-		return // Somebody else has to finish it.
+		return // Another client has to remove its finalizers.
 	}
 	c.byOwners(u)
 }
 
-// waitsFor reports whether an object is on its way out and has the finalizer.
+// waitsFor reports whether an object is being deleted and has the finalizer.
 func waitsFor(u *unstructured.Unstructured, finalizer string) bool {
 	return u.GetDeletionTimestamp() != nil && slices.Contains(u.GetFinalizers(), finalizer)
 }
 
-// foreground ends the deletion of an object as soon as no dependent blocks it.
+// foreground finishes a foreground deletion when no dependent blocks it.
 func (c *Cluster) foreground(u *unstructured.Unstructured) {
 	blocked := false
 	for _, d := range c.dependents(u) {
@@ -86,8 +85,8 @@ func (c *Cluster) foreground(u *unstructured.Unstructured) {
 	}
 }
 
-// byOwners deletes an object whose owners are all gone or going, and takes the
-// gone ones out of one that has others.
+// byOwners deletes an object whose owners are all deleted or being deleted. If there are
+// others, it removes the references to deleted ones.
 func (c *Cluster) byOwners(u *unstructured.Unstructured) {
 	if u.GetDeletionTimestamp() != nil && !waitsFor(u, metav1.FinalizerDeleteDependents) {
 		return
@@ -122,12 +121,12 @@ func (c *Cluster) byOwners(u *unstructured.Unstructured) {
 	c.remove(u, policy)
 }
 
-// An ownership is what has become of an owner.
+// An ownership is the state of an owner.
 type ownership int
 
 const (
 	ownerThere   ownership = iota
-	ownerUnknown           // it cannot be told, so nothing may be deleted
+	ownerUnknown           // its kind is unknown, so that nothing may be deleted
 	ownerGone
 	ownerWaits // it is being deleted and waits for its dependents
 )
@@ -150,7 +149,7 @@ func (c *Cluster) owner(u *unstructured.Unstructured, o metav1.OwnerReference) o
 	return ownerThere
 }
 
-// dependents returns the objects that name an object as an owner.
+// dependents returns the objects that have an object as an owner.
 func (c *Cluster) dependents(u *unstructured.Unstructured) (all []*unstructured.Unstructured) {
 	for _, d := range c.everything() {
 		if slices.ContainsFunc(d.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == u.GetUID() }) {
@@ -160,7 +159,7 @@ func (c *Cluster) dependents(u *unstructured.Unstructured) (all []*unstructured.
 	return all
 }
 
-// disown takes owners out of an object.
+// disown removes owner references.
 func (c *Cluster) disown(u *unstructured.Unstructured, which func(metav1.OwnerReference) bool) {
 	owners := u.GetOwnerReferences()
 	rest := slices.DeleteFunc(slices.Clone(owners), which)
@@ -203,7 +202,7 @@ func (c *Cluster) remove(u *unstructured.Unstructured, policy metav1.DeletionPro
 	}
 }
 
-// internal returns a request of a controller about an object.
+// internal returns a request of a controller.
 func (c *Cluster) internal(u *unstructured.Unstructured) *request {
 	k := c.kinds.Kind(u.GroupVersionKind())
 	if k == nil {
@@ -212,8 +211,8 @@ func (c *Cluster) internal(u *unstructured.Unstructured) *request {
 	return &request{cluster: c, kind: k, namespace: u.GetNamespace(), name: u.GetName(), by: controllerManager, manager: controllerManager}
 }
 
-// emptied deletes what is in a namespace that is about to go, and the namespace
-// when nothing is left. It reports whether the namespace was ready to go.
+// emptied deletes the content of a namespace that is being deleted, and then releases the
+// namespace. It reports whether the namespace is empty.
 func (c *Cluster) emptied(namespace *unstructured.Unstructured) bool {
 	left := false
 	for _, u := range c.everything() {
@@ -238,5 +237,4 @@ func (c *Cluster) emptied(namespace *unstructured.Unstructured) bool {
 	return true
 }
 
-// sameObject reports whether two states of an object are equal.
 func sameObject(a, b *unstructured.Unstructured) bool { return reflect.DeepEqual(a.Object, b.Object) }

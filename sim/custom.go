@@ -17,7 +17,7 @@ import (
 	"reconcel/rules/schema"
 )
 
-// A custom is what a CRD says about the objects of one version of its kind.
+// A custom is what a CRD says about one version of its kind.
 type custom struct {
 	schema.Structure
 	whole, status *validate.SchemaValidator // nil: everything is valid
@@ -67,7 +67,6 @@ func (c *custom) Default(obj runtime.Object) {
 	}
 }
 
-// validate returns what is wrong with an object.
 func (c *custom) validate(u *unstructured.Unstructured) field.ErrorList {
 	if c.whole == nil {
 		return nil
@@ -75,7 +74,6 @@ func (c *custom) validate(u *unstructured.Unstructured) field.ErrorList {
 	return fieldErrors(nil, c.whole.Validate(u.Object))
 }
 
-// validateStatus returns what is wrong with the status of an object.
 func (c *custom) validateStatus(u *unstructured.Unstructured) field.ErrorList {
 	status, has := u.Object["status"]
 	if c.status == nil || !has {
@@ -84,7 +82,7 @@ func (c *custom) validateStatus(u *unstructured.Unstructured) field.ErrorList {
 	return fieldErrors(field.NewPath("status"), c.status.Validate(status))
 }
 
-// fieldErrors says it as the API server does.
+// fieldErrors converts validation errors as the API server does.
 func fieldErrors(at *field.Path, result *validate.Result) (all field.ErrorList) {
 	for _, err := range result.Errors {
 		var v *openapierrors.Validation
@@ -118,7 +116,7 @@ func fieldError(path *field.Path, v *openapierrors.Validation) *field.Error {
 		for _, option := range v.Values {
 			text, isText := option.(string)
 			if !isText {
-				data, _ := json.Marshal(option) // It has been decoded from JSON.
+				data, _ := json.Marshal(option) // It was decoded from JSON.
 				text = string(data)
 			}
 			allowed = append(allowed, text)

@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// setDefaults sets the fields of built-in kinds that the API server sets where
-// nobody does, as far as rules are likely to read them. An expression over a
-// field that is there on a cluster must not wait for it here.
+// setDefaults sets defaults of built-in kinds as the API server does, for the fields that
+// rules are likely to read: an expression must not wait for a field that a cluster sets.
 func setDefaults(typed runtime.Object) {
 	switch o := typed.(type) {
 	case *appsv1.Deployment:
@@ -32,7 +31,7 @@ func setDefaults(typed runtime.Object) {
 	case *batchv1.Job:
 		defaultJob(&o.Spec)
 		defaultPod(&o.Spec.Template.Spec)
-	case *batchv1.CronJob: // Its template is no Job yet, and keeps what it says.
+	case *batchv1.CronJob: // The template is no Job yet, and is not defaulted.
 		presetText(&o.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
 		preset(&o.Spec.Suspend, false)
 		preset(&o.Spec.SuccessfulJobsHistoryLimit, 3)
@@ -107,7 +106,7 @@ func defaultDaemonSet(s *appsv1.DaemonSetSpec) {
 
 func defaultJob(s *batchv1.JobSpec) {
 	if s.Parallelism == nil {
-		preset(&s.Completions, 1) // With parallelism, none means any number.
+		preset(&s.Completions, 1) // With parallelism, absent means any number.
 	}
 	preset(&s.Parallelism, 1)
 	if s.BackoffLimitPerIndex != nil {
@@ -123,7 +122,7 @@ func defaultJob(s *batchv1.JobSpec) {
 	preset(&s.PodReplacementPolicy, batchv1.TerminatingOrFailed)
 }
 
-// defaultPod sets what matters of a Pod or a template for Pods.
+// defaultPod sets defaults of a Pod or a Pod template.
 func defaultPod(s *corev1.PodSpec) {
 	presetText(&s.RestartPolicy, corev1.RestartPolicyAlways)
 	for _, containers := range [][]corev1.Container{s.InitContainers, s.Containers} {
@@ -135,8 +134,8 @@ func defaultPod(s *corev1.PodSpec) {
 	}
 }
 
-// defaultService leaves out what depends on the type, which the API server takes
-// back when that changes.
+// defaultService leaves out the defaults that depend on the type. The API server removes
+// them when the type changes.
 func defaultService(s *corev1.ServiceSpec) {
 	presetText(&s.Type, corev1.ServiceTypeClusterIP)
 	presetText(&s.SessionAffinity, corev1.ServiceAffinityNone)

@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// delete takes an object away, or marks it as terminating where something
-// holds it.
+// delete deletes an object, or marks it for deletion if it has finalizers.
 func (r *request) delete(options metav1.DeleteOptions) error {
 	old := r.live()
 	if old == nil {
@@ -40,7 +39,7 @@ func (r *request) delete(options metav1.DeleteOptions) error {
 			next.SetGeneration(generation + 1)
 		}
 		if r.kind.GVK.GroupKind() == namespaceKind {
-			_ = unstructured.SetNestedField(next.Object, "Terminating", "status", "phase") // status is a map.
+			_ = unstructured.SetNestedField(next.Object, "Terminating", "status", "phase") // status is a map
 		} else {
 			next.SetDeletionGracePeriodSeconds(new(int64))
 		}
@@ -70,12 +69,12 @@ func (r *request) preconditions(want *metav1.Preconditions, have *unstructured.U
 		return nil
 	}
 	gr := r.groupResource()
-	gr.Resource = r.kind.GVK.Kind // As the API server says it.
+	gr.Resource = r.kind.GVK.Kind // as the API server writes it
 	return apierrors.NewConflict(gr, r.name, fmt.Errorf("%s", why))
 }
 
-// finalizers returns those of an object that is deleted with these options: the
-// garbage collector has some of its own.
+// finalizers returns the finalizers of an object after a delete with these options,
+// including those of the garbage collector.
 func (r *request) finalizers(u *unstructured.Unstructured, options metav1.DeleteOptions) []string {
 	var out []string
 	policy := metav1.DeletePropagationBackground

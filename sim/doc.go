@@ -1,60 +1,51 @@
-// Package sim is a cluster in memory, faithful enough to test rules on: what
-// rules and the engine can tell of a Kubernetes API server is the same here.
+// Package sim is a cluster in memory for testing rules. Rules and the engine cannot tell it
+// from a Kubernetes API server in the points below.
 //
 //	cluster, err := sim.New(sim.Options{Kinds: kinds, Clock: clock})
 //	client := cluster.Client("reconcel") // a dynamic.Interface
 //
-// Everything happens in the call that asks for it, in one order, and with the
-// same result each time: uids, resource versions and generated names are
-// counted or hashed, never random, and the time is what the clock says. Only
-// what controllers do (garbage collection, the end of a namespace) waits for a
-// call of Collect, so that a test decides how late they are.
+// Everything happens inside of calls, in a fixed order and with the same result each time:
+// uids, resource versions and generated names are counted or hashed, and the time is that of
+// the clock. Only controllers (garbage collection, the deletion of a namespace) wait for a
+// call of Collect, so that tests decide when they run.
 //
 // # What is the same
 //
-//   - Server-side apply with the types of the kind's schema, by the code that the
-//     API server uses: managedFields, conflicts with their causes, co-ownership,
-//     removal of fields, the apply that only creates, guards by uid and
-//     resourceVersion, and the 500 without a reason for a field that is not in
-//     the schema.
-//   - Create, update, merge patch and JSON patch, with the same managedFields;
-//     optimistic concurrency; a write that changes nothing keeps the
-//     resourceVersion; dry runs.
-//   - Subresources status and scale. The status of an object does not change
-//     through the object, nor the rest of it through its status.
-//   - generation, and which kinds have one.
-//   - What cannot be changed of built-in kinds, with 422.
-//   - Custom resources: pruning, defaults and validation as the CRD says, with
-//     422.
-//   - Finalizers and deletionTimestamp; preconditions and propagation policies
-//     of a delete; owner references and their garbage collection; namespaces.
-//   - Built-in kinds are stored as Kubernetes' own types have them: quantities
-//     and base64 in their canonical form, unknown fields dropped, stringData of
-//     a Secret moved into data. What rules are likely to read is defaulted: the
-//     specs of workloads, Jobs, autoscalers and claims, the type of a Service or
-//     Secret, the protocol and target of ports, the restartPolicy of Pods.
+//   - Server-side apply, with the types of the schema and by the code of the API server:
+//     managedFields, conflicts with their causes, co-ownership, removal of fields, applies
+//     that only create, preconditions on uid and resourceVersion, and the 500 without a
+//     reason for a field that is not in the schema.
+//   - Create, update, merge patch and JSON patch, with the same managedFields; optimistic
+//     concurrency; writes without a change keep the resourceVersion; dry runs.
+//   - Subresources status and scale. A write of the object does not change its status, and a
+//     write of the status nothing else.
+//   - metadata.generation, and which kinds have it.
+//   - Immutable fields of built-in kinds, with 422.
+//   - Custom resources: pruning, defaults, and validation by the schema of the CRD, with 422.
+//   - Finalizers and deletionTimestamp; preconditions and propagation policies of deletes;
+//     owner references and garbage collection; namespaces.
+//   - Built-in kinds are stored as Go's types have them: canonical quantities and base64, no
+//     unknown fields, the stringData of a Secret in data. Fields that rules are likely to read
+//     are defaulted: the specs of workloads, Jobs, autoscalers and claims, the type of a
+//     Service or Secret, the protocol and target of ports, the restartPolicy of Pods.
 //
-// # What is not
+// # What is different
 //
-//   - Other fields of built-in kinds are not defaulted, those of a container for
-//     one, nor are their values validated beyond metadata, types and what of an
-//     object cannot be changed (a Job's template, say). A Service gets a cluster
-//     IP, a Pod, a claim and a Namespace their first phase; a Job gets no
-//     selector.
-//   - x-kubernetes-validations, x-kubernetes-list-type (where no apply is
-//     concerned) and webhooks of a CRD are not evaluated. Versions of a kind
-//     are converted by changing the apiVersion alone.
-//   - Nothing runs: there are no workload controllers, scheduler or kubelets.
-//     MarkReady does what they would. A Pod is deleted at once, there being
-//     nobody to stop it.
-//   - The scale subresource is about spec.replicas and status.replicas for all
-//     kinds, whatever a CRD says.
-//   - No watches, strategic merge patches, RBAC, quotas or admission plugins
-//     other than the namespace lifecycle.
+//   - Other fields of built-in kinds have no defaults, such as those of containers. Values are
+//     not validated, except metadata, types and immutable fields. A Service gets a cluster IP,
+//     and a Pod, claim and Namespace a phase. A Job gets no selector.
+//   - x-kubernetes-validations and webhooks of a CRD are not evaluated, nor is
+//     x-kubernetes-list-type except by apply. Conversion between versions changes the
+//     apiVersion alone.
+//   - There are no workload controllers, scheduler or kubelets. MarkReady sets the status that
+//     they would set. A Pod is deleted at once.
+//   - The scale subresource has spec.replicas and status.replicas for all kinds.
+//   - There are no watches, strategic merge patches, RBAC, quotas, or admission plugins other
+//     than the namespace lifecycle.
 //
-// # How this is known
+// # How this is tested
 //
-// The tests tell stories, sequences of requests, to this cluster and to a real
-// control plane, and compare every answer and object. The answers of the latter
-// are in testdata/answers, so that most of it is tested without one.
+// The tests send stories, which are sequences of requests, to this cluster and to a real
+// control plane, and compare every response and object. The responses of the control plane
+// are recorded in testdata/answers, so that most tests need none.
 package sim

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// asStatus returns an error as the API server reports it: what it has no
-// better word for is a 500 without a reason.
+// asStatus returns an error as the API server reports it. Any other error is a 500 without a
+// reason.
 func asStatus(err error) error {
 	if err == nil {
 		return nil
@@ -26,24 +26,24 @@ func asStatus(err error) error {
 	}}
 }
 
-// errNotServed is the answer to a request for a kind that there is not.
+// errNotServed is the response for a kind that is not served.
 func errNotServed(gvr runtimeschema.GroupVersionResource, verb string) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, gvr.GroupResource(), "", "404 page not found", 0, true)
 }
 
-// errModified is the answer to a write of an object that is not the latest.
+// errModified is the response to a write of an outdated object.
 func errModified(r *request) error {
 	return apierrors.NewConflict(r.groupResource(), r.name,
 		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 }
 
-// errOtherUID is the answer to a PUT of another incarnation of an object.
+// errOtherUID is the response to a PUT of an object with another uid.
 func errOtherUID(r *request, want, have any) error {
 	return apierrors.NewConflict(r.groupResource(), r.name,
 		fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", want, have))
 }
 
-// errUnversioned is the answer to a PUT that does not say what it is to replace.
+// errUnversioned is the response to a PUT without a resourceVersion.
 func errUnversioned(r *request) error {
 	kind := runtimeschema.GroupKind{Group: r.kind.GVK.Group, Kind: r.kind.Resource}
 	return apierrors.NewInvalid(kind, r.name, field.ErrorList{

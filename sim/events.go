@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// An Event is one that somebody recorded about an object. Events are not
-// objects of the cluster, and are never combined or dropped.
+// An Event is a recorded Event. Events are not objects of the cluster, and are never
+// combined or dropped.
 type Event struct {
 	Time         time.Time
 	About        corev1.ObjectReference

@@ -16,8 +16,8 @@ import (
 	"reconcel/rules/schema"
 )
 
-// A fieldManager merges applied objects and keeps account of who owns which
-// field, for one kind or one subresource of it.
+// A fieldManager merges applied objects and updates managedFields, for one kind or one of its
+// subresources.
 type fieldManager = managedfields.FieldManager
 
 type managerKey struct {
@@ -43,7 +43,7 @@ func (ks *Kinds) manager(k *schema.Kind, subresource string) (*fieldManager, err
 
 func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, error) {
 	if subresource == "scale" {
-		// A Scale has no lists, so that its types can be told from its values.
+		// A Scale has no lists, so that its types can be deduced from its values.
 		return managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), relabel{}, nothing{}, blank{},
 			scaleKind, scaleKind.GroupVersion(), subresource, nil)
 	}
@@ -72,9 +72,8 @@ func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, 
 	return managedfields.NewDefaultCRDFieldManager(converter, relabel{}, ks.customLocked(k), blank{}, k.GVK, gv, subresource, filters)
 }
 
-// track writes into the managedFields of an object what a write other than an
-// apply has changed. Where the object makes no sense to its schema they stay
-// what they were, since it is about to be refused for better reasons.
+// trackUpdate updates managedFields after a write other than an apply. They stay as they are
+// if the object does not match its schema: the write will be rejected for a better reason.
 func trackUpdate(fm *fieldManager, old, u *unstructured.Unstructured, manager string) *unstructured.Unstructured {
 	next, err := fm.Update(old.DeepCopy(), u.DeepCopy(), manager)
 	if err != nil {
@@ -111,8 +110,7 @@ func (relabel) ConvertFieldLabel(_ runtimeschema.GroupVersionKind, label, value 
 	return label, value, nil
 }
 
-// withGVK returns the object under another version or kind. It shares
-// everything else.
+// withGVK returns a shallow copy with another version or kind.
 func withGVK(u *unstructured.Unstructured, gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: maps.Clone(u.Object)}
 	out.SetGroupVersionKind(gvk)
@@ -139,9 +137,9 @@ func newObject(gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
 	return u
 }
 
-// stampTime puts the cluster's time on the entries of managedFields that a write
-// has changed: the field manager puts the real one on each that it has looked
-// at. Without that, a write that changes nothing would change the time.
+// stampTime sets the cluster's time on the entries of managedFields that a write has changed.
+// The field manager sets the real time on all entries, so that a write without a change would
+// change them.
 func stampTime(obj, old *unstructured.Unstructured, now metav1.Time) {
 	var before []metav1.ManagedFieldsEntry
 	if old != nil {
@@ -168,8 +166,7 @@ func sameEntry(a, b *metav1.ManagedFieldsEntry) bool {
 		a.FieldsV1 != nil && b.FieldsV1 != nil && a.FieldsV1.GetRawString() == b.FieldsV1.GetRawString()
 }
 
-// inOrder orders entries as the API server does: applies first, then by time
-// and manager.
+// inOrder orders entries as the API server does: applies first, then by time and manager.
 func inOrder(a, b metav1.ManagedFieldsEntry) int {
 	if a.Operation != b.Operation {
 		return strings.Compare(string(a.Operation), string(b.Operation))

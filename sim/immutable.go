@@ -10,13 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What of built-in kinds cannot be changed is the part of their validation that
-// rules meet in good faith: that a Job's template stays what it is decides how
-// a rule must handle a change.
+// Immutable fields are the validation of built-in kinds that rules meet most: a rule must
+// replace a Job to change its template.
 
 const cannotChange = "field is immutable"
 
-// fixed are the fields, kind by kind, that stay as they were created.
+// fixed are the immutable fields of each kind.
 var fixed = map[runtimeschema.GroupKind][][]string{
 	deploymentKind:                 {{"spec", "selector"}},
 	kindName("apps", "ReplicaSet"): {{"spec", "selector"}},
@@ -27,8 +26,7 @@ var fixed = map[runtimeschema.GroupKind][][]string{
 	kindName("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
 }
 
-// loose are the fields of a spec that can be changed, for kinds of which
-// nothing else can.
+// loose are the mutable fields of specs that are immutable otherwise.
 var loose = map[runtimeschema.GroupKind][]string{
 	kindName("apps", "StatefulSet"): {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
 		"persistentVolumeClaimRetentionPolicy", "minReadySeconds"},
@@ -36,7 +34,7 @@ var loose = map[runtimeschema.GroupKind][]string{
 	claimKind: {"resources", "volumeAttributesClassName"},
 }
 
-// changedFixed returns what of a change of a built-in object is not possible.
+// changedFixed returns errors for changed immutable fields.
 func changedFixed(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured) (errs field.ErrorList) {
 	for _, path := range fixed[gk] {
 		now, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
@@ -57,8 +55,8 @@ func changedFixed(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured)
 	return append(errs, leftoverStrategy(gk, u)...)
 }
 
-// leftoverStrategy is for a strategy that has changed while the details of the one
-// before, which are defaults, were not taken away.
+// leftoverStrategy rejects a changed strategy that still has the defaulted details of the one
+// before.
 func leftoverStrategy(gk runtimeschema.GroupKind, u *unstructured.Unstructured) field.ErrorList {
 	name := "updateStrategy"
 	if gk == deploymentKind {
@@ -76,7 +74,7 @@ func leftoverStrategy(gk runtimeschema.GroupKind, u *unstructured.Unstructured) 
 	return nil
 }
 
-// immutableSpec returns the spec without what can be changed.
+// immutableSpec returns the spec without its mutable fields.
 func immutableSpec(gk runtimeschema.GroupKind, u *unstructured.Unstructured, free []string) map[string]any {
 	spec, _ := u.Object["spec"].(map[string]any)
 	out := maps.Clone(spec)
@@ -98,7 +96,7 @@ func immutableSpec(gk runtimeschema.GroupKind, u *unstructured.Unstructured, fre
 	return out
 }
 
-// changedFrozen is for a ConfigMap or Secret that is immutable.
+// changedFrozen is for a ConfigMap or Secret with immutable: true.
 func changedFrozen(u, old *unstructured.Unstructured) (errs field.ErrorList) {
 	for _, name := range []string{"immutable", "data", "binaryData"} {
 		if !equality.Semantic.DeepEqual(u.Object[name], old.Object[name]) {
@@ -108,7 +106,6 @@ func changedFrozen(u, old *unstructured.Unstructured) (errs field.ErrorList) {
 	return errs
 }
 
-// changedAddress is for the cluster IP of a Service.
 func changedAddress(u, old *unstructured.Unstructured) field.ErrorList {
 	was, _, _ := unstructured.NestedString(old.Object, "spec", "clusterIP")
 	now, _, _ := unstructured.NestedString(u.Object, "spec", "clusterIP")

@@ -13,9 +13,8 @@ import (
 	"reconcel/rules/schema"
 )
 
-// Kinds are the kinds that a cluster serves. Any number of clusters may share
-// them, at the same time too: they do not change, apart from what is worked out
-// when it is first needed.
+// Kinds are the kinds that a cluster serves. Any number of clusters may share them at the same
+// time. What is computed of them is computed once.
 type Kinds struct {
 	set        *schema.Set
 	byGVK      map[runtimeschema.GroupVersionKind]*schema.Kind
@@ -28,8 +27,8 @@ type Kinds struct {
 	managers map[managerKey]*fieldManager
 }
 
-// NewKinds returns the kinds of a set, and more kinds of which nothing but
-// this is known: their objects keep every field, and their lists are atomic.
+// NewKinds returns the kinds of a set, and more kinds without a schema: their objects keep all
+// fields, and their lists are atomic.
 func NewKinds(set *schema.Set, more ...*schema.Kind) (*Kinds, error) {
 	ks := &Kinds{
 		set:        set,
@@ -42,7 +41,7 @@ func NewKinds(set *schema.Set, more ...*schema.Kind) (*Kinds, error) {
 	}
 	for _, k := range append(set.Kinds(), more...) {
 		if k.Resource == "" {
-			continue // Parts of requests have a kind as well, such as DeleteOptions.
+			continue // Parts of requests, such as DeleteOptions.
 		}
 		if ks.byGVK[k.GVK] != nil {
 			return nil, fmt.Errorf("kind %s: there are two of it", k.GVK)
@@ -68,20 +67,17 @@ func (ks *Kinds) Conditions(gvk runtimeschema.GroupVersionKind) *spec.Schema {
 	return ks.set.Conditions(gvk)
 }
 
-// Unknown returns the fields of an object, or of a part of one, that its kind
-// does not have.
+// Unknown returns the fields of an object, or of a part of one, that its kind does not have.
 func (ks *Kinds) Unknown(k *schema.Kind, object map[string]any) []schema.UnknownField {
 	return ks.set.Unknown(k, object)
 }
 
-// resourceOf returns the kind as a path names it.
 func resourceOf(k *schema.Kind) runtimeschema.GroupVersionResource {
 	return k.GVK.GroupVersion().WithResource(k.Resource)
 }
 
-// typesOf returns what knows the types of a kind, in all its versions: which
-// lists are maps, what their keys are and so on. It holds only what the kind
-// refers to, since the schemas of a whole cluster would take long.
+// typesOf returns the type converter of a kind in all its versions. It has only the definitions
+// that the kind refers to: converting those of a whole cluster takes long.
 func (ks *Kinds) typesOf(gk runtimeschema.GroupKind) (managedfields.TypeConverter, error) {
 	if t := ks.types[gk]; t != nil {
 		return t, nil

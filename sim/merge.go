@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Merge returns what a forced server-side apply makes of an object or of its
-// subresource, before the API server defaults, admits and validates it. Neither
-// object is changed.
+// Merge returns the result of a forced server-side apply on an object or its subresource, before
+// defaults, admission and validation. It does not change its arguments.
 func (ks *Kinds) Merge(live, applied *unstructured.Unstructured, subresource, manager string) (*unstructured.Unstructured, error) {
 	k := ks.Kind(applied.GroupVersionKind())
 	if k == nil {
@@ -26,8 +25,7 @@ func (ks *Kinds) Merge(live, applied *unstructured.Unstructured, subresource, ma
 	return merged.(*unstructured.Unstructured), nil
 }
 
-// Patched returns what a JSON or merge patch makes of an object, which is not
-// changed.
+// Patched returns the result of a JSON or merge patch. It does not change the object.
 func Patched(live *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
 	return applyPatch(live, kind, body)
 }

@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// patch changes an object as a patch says. Only an apply makes one that is not
-// there.
+// patch serves a PATCH. Only an apply creates an object.
 func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
 	switch kind {
 	case types.ApplyPatchType:
@@ -51,12 +50,12 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 	return r.replace(trackUpdate(fm, old, u, r.manager), old)
 }
 
-// invalidPatch is the answer to a patch that makes something else of an object.
+// invalidPatch is the response to a patch that gives an invalid object.
 func invalidPatch(err error) error {
 	return apierrors.NewInvalid(runtimeschema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), "", err.Error())})
 }
 
-// sameKind makes sure that a patch leaves an object what it is.
+// sameKind rejects a patch that changes the kind.
 func (r *request) sameKind(u *unstructured.Unstructured) error {
 	gvk := u.GroupVersionKind()
 	if gvk == r.kind.GVK {
@@ -75,7 +74,7 @@ func (r *request) sameKind(u *unstructured.Unstructured) error {
 	return apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
 }
 
-// applyPatch returns what a JSON or merge patch makes of an object.
+// applyPatch returns the result of a JSON or merge patch.
 func applyPatch(old *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
 	before, err := old.MarshalJSON()
 	if err != nil {
@@ -102,7 +101,7 @@ func applyPatch(old *unstructured.Unstructured, kind types.PatchType, body []byt
 	return next, nil
 }
 
-// apply merges an object into what is there, or makes it.
+// apply serves a server-side apply.
 func (r *request) apply(body []byte) (*unstructured.Unstructured, error) {
 	applied := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON(body)

@@ -10,10 +10,9 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// MarkReady does to an object what the controllers of a whole cluster would: it
-// writes the status that its kind has when all is well. Other kinds, custom
-// ones among them, get observedGeneration and a condition Ready, as far as
-// their schema has these.
+// MarkReady writes the status that an object has when all is well, as the controllers of a whole
+// cluster would. Kinds that it does not know, custom ones among them, get observedGeneration and a
+// condition Ready if their schema has these.
 func (c *Cluster) MarkReady(gvk runtimeschema.GroupVersionKind, namespace, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +45,7 @@ func (c *Cluster) MarkReady(gvk runtimeschema.GroupVersionKind, namespace, name 
 	return err
 }
 
-// A subject is an object that is about to be ready.
+// A subject is an object whose status is being written.
 type subject struct {
 	object *unstructured.Unstructured
 	status map[string]any
@@ -75,8 +74,7 @@ func (s *subject) observe() {
 	}
 }
 
-// spec returns a number of the spec, or what the API server sets where it is
-// not said.
+// spec returns a number of the spec, or its default.
 func (s *subject) spec(field string, otherwise int64) int64 {
 	if n, ok, _ := unstructured.NestedInt64(s.object.Object, "spec", field); ok {
 		return n
@@ -172,7 +170,7 @@ func readyPod(s *subject) {
 	s.status["containerStatuses"] = statuses
 }
 
-// podAddress returns an address that is always the same for one Pod.
+// podAddress returns an address that depends on the Pod's uid alone.
 func podAddress(pod *unstructured.Unstructured) string {
 	uid := pod.GetUID()
 	if len(uid) < 2 {

@@ -13,18 +13,17 @@ import (
 	"reconcel/rules/schema"
 )
 
-// A request is one write of one object. The cluster is locked while it is
-// served.
+// A request is one write of one object. The cluster is locked while it is served.
 type request struct {
 	cluster         *Cluster
 	kind            *schema.Kind
 	namespace, name string
 	subresource     string
-	by              string    // whose client
-	manager         string    // who is to own the fields
-	force           bool      // take fields from others
-	dryRun          bool      // say what would come of it, and store nothing
-	uid             types.UID // of a new object, if it is to be a certain one
+	by              string    // the client
+	manager         string    // the field manager
+	force           bool      // take ownership of fields from other managers
+	dryRun          bool      // return the result, and store nothing
+	uid             types.UID // of a new object; "": generated
 }
 
 func (r *request) groupResource() runtimeschema.GroupResource {
@@ -45,7 +44,7 @@ func (r *request) fields() (*fieldManager, error) {
 	return r.cluster.kinds.manager(r.kind, r.subresource)
 }
 
-// create makes an object from the body of a POST.
+// create serves a POST.
 func (r *request) create(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u, err := r.decode(body)
 	if err != nil {
@@ -71,7 +70,7 @@ func (r *request) create(body *unstructured.Unstructured) (*unstructured.Unstruc
 	return r.insert(u)
 }
 
-// decode reads the body of a POST or PUT.
+// decode decodes the body of a POST or PUT.
 func (r *request) decode(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if gvk := body.GroupVersionKind(); gvk != r.kind.GVK {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: the kind of the object does not match the request",
@@ -85,7 +84,7 @@ func (r *request) decode(body *unstructured.Unstructured) (*unstructured.Unstruc
 	return u, r.placed(u)
 }
 
-// placed makes sure that the object is where the request says.
+// placed rejects an object whose name or namespace is not that of the request.
 func (r *request) placed(u *unstructured.Unstructured) error {
 	switch namespace := u.GetNamespace(); {
 	case !r.kind.Namespaced || namespace == "" || namespace == r.namespace:
@@ -99,7 +98,7 @@ func (r *request) placed(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// insert stores a new object whose managedFields have been written.
+// insert stores a new object with its managedFields.
 func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	c := r.cluster
 	if err := r.admit(); err != nil {
@@ -135,7 +134,7 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 	return u.DeepCopy(), nil
 }
 
-// admit refuses a new object in a namespace that is not there or about to go.
+// admit rejects a new object in a namespace that does not exist or is being deleted.
 func (r *request) admit() error {
 	if !r.kind.Namespaced {
 		return nil
@@ -158,7 +157,7 @@ func (r *request) admit() error {
 	return err
 }
 
-// update changes an object to the body of a PUT.
+// update serves a PUT.
 func (r *request) update(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	old := r.live()
 	if old == nil {
@@ -178,8 +177,7 @@ func (r *request) update(body *unstructured.Unstructured) (*unstructured.Unstruc
 	return r.replace(trackUpdate(fm, old, u, r.manager), old)
 }
 
-// replace stores the new state of an object whose managedFields have been
-// written.
+// replace stores the new state of an object with its managedFields.
 func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	c := r.cluster
 	switch version := u.GetResourceVersion(); {
@@ -218,7 +216,7 @@ func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unst
 	return u.DeepCopy(), nil
 }
 
-// inherit gives the new state of an object what cannot be changed.
+// inherit copies the fields that no write changes.
 func (r *request) inherit(u, old *unstructured.Unstructured) {
 	if u.GetUID() == "" {
 		u.SetUID(old.GetUID())
@@ -230,8 +228,7 @@ func (r *request) inherit(u, old *unstructured.Unstructured) {
 	}
 }
 
-// canBeErased reports whether an object on its way out has nothing left that holds
-// it.
+// canBeErased reports whether an object is being deleted and has no finalizers left.
 func canBeErased(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() == nil || len(u.GetFinalizers()) > 0 {
 		return false

@@ -14,11 +14,10 @@ import (
 
 var scaleKind = runtimeschema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
-// replicasPath is where a kind with the scale subresource has its replicas.
-// Custom kinds may have them elsewhere, but none that is known does.
+// replicasPath is the path of the replicas. A CRD may name another one, which is not supported.
 var replicasPath = fieldpath.MakePathOrDie("spec", "replicas")
 
-// scaleOf shows an object as its scale subresource does.
+// scaleOf returns the Scale of an object.
 func scaleOf(u *unstructured.Unstructured) *unstructured.Unstructured {
 	out := newObject(scaleKind)
 	metadata := map[string]any{}
@@ -39,11 +38,9 @@ func scaleOf(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// scaleWrite is what a request does to a Scale: it gets the present one with its
-// managedFields, and returns the next one with its own.
+// A scaleWrite returns the next state of a Scale, with its managedFields.
 type scaleWrite func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error)
 
-// scale changes an object through its scale subresource.
 func (r *request) scale(write scaleWrite) (*unstructured.Unstructured, error) {
 	if !r.kind.Scale {
 		return nil, errNotServed(resourceOf(r.kind), "scale")
@@ -88,14 +85,12 @@ func (r *request) scale(write scaleWrite) (*unstructured.Unstructured, error) {
 	return scaleOf(stored), nil
 }
 
-// putScale replaces a Scale.
 func (r *request) putScale(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return r.scale(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		return r.changedScale(fm, now, body.DeepCopy())
 	})
 }
 
-// patchScale changes a Scale as a patch says.
 func (r *request) patchScale(kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
 	return r.scale(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if kind != types.ApplyPatchType {

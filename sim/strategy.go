@@ -13,9 +13,9 @@ import (
 	"reconcel/rules/schema"
 )
 
-// What the API server does to an object before it is stored, kind by kind.
+// These functions do what the API server does to objects of a kind before it stores them.
 
-// prepareCreate makes the object one that has just been born.
+// prepareCreate sets the fields of a new object.
 func (c *Cluster) prepareCreate(k *schema.Kind, u *unstructured.Unstructured) {
 	if k.Status {
 		delete(u.Object, "status")
@@ -32,8 +32,8 @@ func hasGeneration(k *schema.Kind) bool {
 	return k.Custom || generations[k.GVK.GroupKind()]
 }
 
-// prepareUpdate takes back what may not be changed through the object itself,
-// and counts the generation.
+// prepareUpdate restores the fields that the request may not change, and increments the
+// generation.
 func prepareUpdate(k *schema.Kind, u, old *unstructured.Unstructured) {
 	if k.Status {
 		restoreField(u, old, "status")
@@ -53,7 +53,7 @@ func prepareUpdate(k *schema.Kind, u, old *unstructured.Unstructured) {
 	}
 }
 
-// restoreField gives a field the value that it had.
+// restoreField sets a field to its old value.
 func restoreField(u, old *unstructured.Unstructured, name string) {
 	if value, had := old.Object[name]; had {
 		u.Object[name] = value
@@ -62,7 +62,7 @@ func restoreField(u, old *unstructured.Unstructured, name string) {
 	}
 }
 
-// differsOutsideMetadata reports whether objects differ in more than metadata.
+// differsOutsideMetadata reports whether more than metadata differs.
 func differsOutsideMetadata(a, b *unstructured.Unstructured) bool {
 	for _, pair := range [][2]*unstructured.Unstructured{{a, b}, {b, a}} {
 		for name, value := range pair[0].Object {
@@ -74,8 +74,7 @@ func differsOutsideMetadata(a, b *unstructured.Unstructured) bool {
 	return false
 }
 
-// prepareStatus takes back everything that may not be changed through the
-// status.
+// prepareStatus restores the fields that a write of the status may not change.
 func prepareStatus(k *schema.Kind, u, old *unstructured.Unstructured) {
 	for name := range u.Object {
 		if name != "status" && name != "metadata" {
@@ -100,7 +99,7 @@ func prepareStatus(k *schema.Kind, u, old *unstructured.Unstructured) {
 	}
 }
 
-// builtinStatusReset is what a write of a built-in kind's status does not own.
+// builtinStatusReset returns the fields that a write of a built-in kind's status does not own.
 func builtinStatusReset(k *schema.Kind) *fieldpath.Set {
 	switch k.GVK.GroupKind() {
 	case deploymentKind:
@@ -112,7 +111,6 @@ func builtinStatusReset(k *schema.Kind) *fieldpath.Set {
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))
 }
 
-// validateNew returns what is wrong with a new object.
 func (c *Cluster) validateNew(k *schema.Kind, u *unstructured.Unstructured) field.ErrorList {
 	errs := validation.ValidateObjectMetaAccessor(u, k.Namespaced, nameRule(k), field.NewPath("metadata"))
 	if k.Custom {
@@ -121,8 +119,7 @@ func (c *Cluster) validateNew(k *schema.Kind, u *unstructured.Unstructured) fiel
 	return append(errs, invalidFinalizers(u)...)
 }
 
-// invalidFinalizers returns the finalizers that built-in kinds do not take: whose
-// they are must be said.
+// invalidFinalizers rejects finalizers without a domain, which built-in kinds do not allow.
 func invalidFinalizers(u *unstructured.Unstructured) (errs field.ErrorList) {
 	for i, f := range u.GetFinalizers() {
 		if !strings.Contains(f, "/") && f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents && f != "kubernetes" {
@@ -133,7 +130,6 @@ func invalidFinalizers(u *unstructured.Unstructured) (errs field.ErrorList) {
 	return errs
 }
 
-// validateUpdate returns what is wrong with a changed object.
 func (c *Cluster) validateUpdate(k *schema.Kind, subresource string, u, old *unstructured.Unstructured) field.ErrorList {
 	metadata := field.NewPath("metadata")
 	errs := validation.ValidateObjectMetaAccessor(u, k.Namespaced, nameRule(k), metadata)
@@ -150,7 +146,7 @@ func (c *Cluster) validateUpdate(k *schema.Kind, subresource string, u, old *uns
 	return errs
 }
 
-// nameRule returns what names of the kind must be like.
+// nameRule returns the validation of a kind's names.
 func nameRule(k *schema.Kind) validation.ValidateNameFunc {
 	switch {
 	case k.GVK.GroupKind() == namespaceKind:
@@ -158,7 +154,7 @@ func nameRule(k *schema.Kind) validation.ValidateNameFunc {
 	case k.GVK.GroupKind() == serviceKind:
 		return validation.NameIsDNS1035Label
 	case k.GVK.Group == "rbac.authorization.k8s.io":
-		return func(string, bool) []string { return nil } // Any segment of a path, which has been checked.
+		return func(string, bool) []string { return nil } // Any path segment is valid, and that is checked already.
 	}
 	return validation.NameIsDNSSubdomain
 }

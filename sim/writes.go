@@ -9,40 +9,39 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A Write is one request that was to change the cluster.
+// A Write is a request that writes.
 type Write struct {
-	By              string // whose client sent it
+	By              string // the client
 	Verb            string // create, update, apply, patch or delete
 	Kind            runtimeschema.GroupVersionKind
 	Namespace, Name string
 	Subresource     string
-	Changed         bool  // something is different since then
-	Err             error // what was answered; the write may have happened all the same, see Failure.Lost
+	Changed         bool  // the request changed something
+	Err             error // the response; the write may have happened in spite of an error, see Failure.Lost
 }
 
-// Writes returns all writes since the cluster was made, dry runs excepted.
+// Writes returns all writes except dry runs.
 func (c *Cluster) Writes() []Write {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.writes)
 }
 
-// A Failure makes requests fail. Its empty fields match everything.
+// A Failure makes requests fail. Empty fields match everything.
 type Failure struct {
-	By              string // whose requests
+	By              string // the client
 	Verb            string // get, list, or one of those of a Write
 	Kind            runtimeschema.GroupKind
 	Namespace, Name string
 	Subresource     string
 
-	Times int   // how many of them; 0 is one
-	Err   error // what is answered; an APIStatus, or else the connection breaks with it
-	// Lost lets the write happen and loses the answer.
+	Times int   // how many requests fail; 0 is one
+	Err   error // an APIStatus, or any other error for a broken connection
+	// Lost: the write happens, and the response is lost.
 	Lost bool
 }
 
-// Fail makes the next requests that match fail. A failure that was asked for
-// earlier comes first.
+// Fail makes the next matching requests fail. Earlier failures come first.
 func (c *Cluster) Fail(f Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +54,7 @@ func (c *Cluster) Fail(f Failure) {
 	c.failures = append(c.failures, &f)
 }
 
-// Pending returns the failures that have not happened.
+// Pending returns the failures that no request has met.
 func (c *Cluster) Pending() (left []Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +69,7 @@ func (f *Failure) matches(r *request, verb string) bool {
 		matchesFilter(f.Subresource, r.subresource) && matchesFilter(f.Kind, r.kind.GVK.GroupKind())
 }
 
-// matchesFilter reports whether a value is the wanted one, or nothing is wanted.
+// matchesFilter reports whether a value is the wanted one, or none is wanted.
 func matchesFilter[T comparable](want, have T) bool {
 	var anything T
 	return want == anything || want == have
@@ -90,7 +89,7 @@ func (c *Cluster) failure(r *request, verb string) *Failure {
 	return nil
 }
 
-// logged serves a write and notes it.
+// logged serves a write and records it.
 func (r *request) logged(verb string, serve func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	c, before := r.cluster, r.cluster.version
 	f := c.failure(r, verb)

@@ -12,7 +12,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// packed is made by pack. Each line is one of
+// packed is made by the command pack. Each line is one of
 //
 //	kind VERSION KIND RESOURCE -FLAGS DEFINITION
 //	schema DEFINITION JSON
@@ -20,11 +20,11 @@ import (
 //go:embed kubernetes.gz
 var packed []byte
 
-// builtin is the contents of packed, which all sets share.
+// builtin is the content of packed.
 var builtin = sync.OnceValue(func() *source {
 	s, err := unpackSchemas(packed)
 	if err != nil {
-		panic(fmt.Sprintf("schema: the embedded schemas cannot be read: %v", err)) // The tests read them.
+		panic(fmt.Sprintf("schema: the embedded schemas cannot be read: %v", err)) // A test reads them.
 	}
 	return s
 })

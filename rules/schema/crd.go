@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// A crd is what the package reads of a CustomResourceDefinition.
+// A crd is the part of a CustomResourceDefinition that this package reads.
 type crd struct {
 	Spec struct {
 		Group, Scope string
@@ -80,16 +80,16 @@ func (s *source) addCRD(object map[string]any) error {
 	return nil
 }
 
-// definitionName returns the name that the API server gives to the schema of a
-// custom kind: com.example.platform.v1.WebApp.
+// definitionName returns the name that the API server gives to the schema of a custom
+// kind: com.example.platform.v1.WebApp.
 func definitionName(gvk runtimeschema.GroupVersionKind) string {
 	parts := strings.Split(gvk.Group, ".")
 	slices.Reverse(parts)
 	return strings.Join(append(parts, gvk.Version, gvk.Kind), ".")
 }
 
-// customSchema decodes the schema of a custom kind and adds what all objects
-// have.
+// customSchema decodes the schema of a custom kind, and adds the fields that every
+// object has.
 func customSchema(k *Kind, openAPI []byte) (*spec.Schema, error) {
 	if len(openAPI) == 0 {
 		return nil, fmt.Errorf("%s has no schema", k.GVK.Kind)
@@ -114,8 +114,8 @@ func customSchema(k *Kind, openAPI []byte) (*spec.Schema, error) {
 	return out, nil
 }
 
-// metadataSchema returns the schema of metadata. Of it a CRD can restrict the
-// names, nothing else.
+// metadataSchema returns the schema of metadata. A CRD can restrict the names in it,
+// and nothing else.
 func metadataSchema(own *spec.Schema) spec.Schema {
 	ref := spec.Schema{SchemaProps: spec.SchemaProps{
 		AllOf:   []spec.Schema{*spec.RefSchema(RefPrefix + objectMeta)},

@@ -1,22 +1,24 @@
-// Package schema holds what is known of kinds: their fields, whether they are
-// namespaced, and which subresources they have.
+// Package schema knows kinds: their fields, their scope, and their subresources. Every
+// command and the cluster in memory ask it.
 //
-// A Set knows Kubernetes' own kinds from a copy of the API server's OpenAPI v3
-// that is part of the program, without the descriptions. On top of these come
-// the documents of a cluster, and on top of those the CustomResourceDefinitions
-// that somebody gives; of two that say something about one kind, the later one
-// counts.
+// A Set has Kubernetes' own kinds from a copy of the API server's OpenAPI v3, which is
+// embedded without descriptions. Documents of a cluster override these, and
+// CustomResourceDefinitions override both.
 //
-// Nothing is decoded before somebody asks for it. To know which kinds there are
-// takes a few milliseconds, each definition some microseconds more, and both
-// once in a process.
+// Definitions are decoded when they are needed, once in a process. Listing all kinds
+// takes a few milliseconds, decoding a definition some microseconds.
 //
 // # References
 //
-// A schema refers to others by $ref, as in OpenAPI, and is not expanded: some
-// refer to themselves, and one that is shared is worth more than its copies.
-// Resolve follows a reference. The schema of a custom kind refers to
-// Kubernetes' ObjectMeta, whatever its CRD says about metadata.
+// Schemas refer to each other by $ref, as in OpenAPI. References are not expanded: some
+// schemas refer to themselves. Resolve follows a reference. The schema of a custom kind
+// refers to Kubernetes' ObjectMeta, whatever its CRD says about metadata.
 //
-// Run `make schemas` to take a new copy from the development cluster.
+// # What the API server keeps
+//
+// Structure prunes and defaults custom resources as the API server does. For built-in
+// kinds, the API server does this in Go code, of which package sim has a part. Unknown
+// reports unknown fields of all kinds.
+//
+// Run `make schemas` to take a new copy of the schemas from the development cluster.
 package schema

@@ -13,7 +13,7 @@ import (
 // RefPrefix begins every reference to a definition.
 const RefPrefix = "#/components/schemas/"
 
-// A Document is what an OpenAPI v3 document of an API server says about kinds.
+// A Document is the part of an OpenAPI v3 document that is about kinds.
 type Document struct {
 	Kinds       []*Kind
 	Definitions map[string]json.RawMessage // of their schemas, by name
@@ -39,7 +39,7 @@ func ReadDocument(data []byte) (*Document, error) {
 			continue
 		}
 		var get withGVK
-		// What cannot be read is not served for reading.
+		// A kind without GET has no objects, such as a review.
 		if json.Unmarshal(d.Paths[path]["get"], &get) != nil || named[get.GVK] == "" {
 			continue
 		}
@@ -60,7 +60,7 @@ func ReadDocument(data []byte) (*Document, error) {
 	return out, nil
 }
 
-// A withGVK is an operation, which is about one kind.
+// A withGVK is an operation on a kind.
 type withGVK struct {
 	GVK runtimeschema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 }

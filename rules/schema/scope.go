@@ -7,14 +7,14 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtInGroups are the API groups of Kubernetes itself. A suffix of the name
-// does not tell: a custom group may end in k8s.io as well.
+// builtInGroups are the API groups of Kubernetes itself. A suffix does not identify
+// them: the group of a custom kind may end in k8s.io too.
 var builtInGroups = sync.OnceValue(func() map[string]bool {
 	groups := map[string]bool{}
 	for gvk := range builtin().kinds {
 		groups[gvk.Group] = true
 	}
-	// The embedded schemas lack groups without a stable kind that can be read.
+	// These groups have no stable kind that can be read, and so are not embedded.
 	for _, group := range []string{
 		"authentication.k8s.io", "authorization.k8s.io", "extensions", "internal.apiserver.k8s.io", "storagemigration.k8s.io",
 	} {
@@ -26,8 +26,8 @@ var builtInGroups = sync.OnceValue(func() map[string]bool {
 // BuiltInGroup reports whether an API group is one of Kubernetes itself.
 func BuiltInGroup(group string) bool { return builtInGroups()[group] }
 
-// unlisted are the cluster-scoped kinds of Kubernetes itself that the embedded
-// schemas lack: they can only be created, or are not stable.
+// unlisted are the cluster-scoped kinds of Kubernetes itself that are not embedded: they
+// can only be created, or are not stable.
 var unlisted = []runtimeschema.GroupKind{
 	{Group: "authentication.k8s.io", Kind: "SelfSubjectReview"},
 	{Group: "authentication.k8s.io", Kind: "TokenReview"},
@@ -50,8 +50,8 @@ const (
 	ClusterScoped
 )
 
-// Scope returns the scope of a kind. One of Kubernetes itself that is not known
-// counts as namespaced.
+// Scope returns the scope of a kind. An unknown kind of Kubernetes itself counts as
+// namespaced.
 func (s *Set) Scope(gk runtimeschema.GroupKind) Scope {
 	versions := s.Versions(gk)
 	switch {

@@ -18,16 +18,16 @@ const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 // A Kind is one version of a kind.
 type Kind struct {
 	GVK        runtimeschema.GroupVersionKind
-	Resource   string // the plural name, as in paths
+	Resource   string // the plural name
 	Namespaced bool
 	Status     bool   // it has a status subresource
 	Scale      bool   // it has a scale subresource
-	Custom     bool   // a CRD says what it is
-	Definition string // the name of its schema among the definitions
+	Custom     bool   // a CRD defines it
+	Definition string // the name of its schema
 }
 
-// Sources is what a Set is made from besides the embedded schemas. The later
-// of two that describe one kind counts, and CRDs count more than documents.
+// Sources are what a Set has besides the embedded schemas. CRDs override documents, and
+// later sources override earlier ones.
 type Sources struct {
 	// OpenAPI are documents of a cluster's /openapi/v3, or nil if there is no
 	// cluster.
@@ -36,14 +36,14 @@ type Sources struct {
 	CRDs []map[string]any
 }
 
-// A Set is what is known of kinds. It never changes, and may be used by any
-// number of goroutines. What it returns must not be changed.
+// A Set is a set of kinds and their schemas. It never changes, and any number of
+// goroutines may use it. Do not change what it returns.
 type Set struct {
-	layers []*source // the first that knows something counts
+	layers []*source // the first that has a kind or definition counts
 	grows  bool
 }
 
-// A source is where schemas come from.
+// A source is one layer of a Set.
 type source struct {
 	kinds       map[runtimeschema.GroupVersionKind]*Kind
 	definitions map[string]*definition
@@ -55,7 +55,7 @@ func newSource() *source {
 
 func (s *source) add(k *Kind) { s.kinds[k.GVK] = k }
 
-// A definition is decoded when somebody asks for it.
+// A definition is a schema that is decoded when it is needed.
 type definition struct {
 	once   sync.Once
 	decode func() (*spec.Schema, error)
@@ -69,7 +69,7 @@ func fromJSON(text []byte) *definition {
 	}}
 }
 
-// get returns the schema, or nil if it makes no sense.
+// get returns the schema, or nil if it cannot be decoded.
 func (d *definition) get() *spec.Schema {
 	d.once.Do(func() {
 		if s, err := d.decode(); err == nil {
@@ -83,7 +83,7 @@ func (d *definition) get() *spec.Schema {
 // Builtin returns the set of Kubernetes' own kinds.
 func Builtin() *Set { return &Set{layers: []*source{builtin()}} }
 
-// New returns a set of Kubernetes' own kinds and those of the sources.
+// New returns Kubernetes' own kinds and those of the sources.
 func New(from Sources) (*Set, error) {
 	set := Builtin()
 	set.grows = from.OpenAPI != nil
@@ -123,7 +123,7 @@ func (s *source) addDocument(data []byte) error {
 	return nil
 }
 
-// Kind returns a kind, or nil if nothing is known of it.
+// Kind returns a kind, or nil if it is unknown.
 func (s *Set) Kind(gvk runtimeschema.GroupVersionKind) *Kind {
 	for _, l := range s.layers {
 		if k := l.kinds[gvk]; k != nil {
@@ -133,8 +133,8 @@ func (s *Set) Kind(gvk runtimeschema.GroupVersionKind) *Kind {
 	return nil
 }
 
-// Grows reports whether the set shows a cluster at some moment: more kinds may
-// come.
+// Grows reports whether the set is taken from a cluster, in which more kinds may be
+// created.
 func (s *Set) Grows() bool { return s.grows }
 
 // Kinds returns all kinds, sorted by group, kind and version.
@@ -149,7 +149,7 @@ func (s *Set) Kinds() []*Kind {
 	})
 }
 
-// Versions returns the versions of a kind that are known.
+// Versions returns the known versions of a kind.
 func (s *Set) Versions(gk runtimeschema.GroupKind) []*Kind {
 	var out []*Kind
 	for _, k := range s.Kinds() {
@@ -195,7 +195,7 @@ func (s *Set) Named(name string) *spec.Schema {
 }
 
 // Reference returns the name of the definition that a schema refers to, or "".
-// Documents wrap a reference in allOf when they have more to say.
+// Documents wrap a reference in allOf to add a default or nullable to it.
 func Reference(s *spec.Schema) string {
 	if s == nil {
 		return ""
@@ -209,11 +209,10 @@ func Reference(s *spec.Schema) string {
 	return ""
 }
 
-// Resolve returns what a schema refers to, or the schema itself. It is nil for
-// a reference that leads nowhere. A default or nullable stands in the schema
-// that refers.
+// Resolve returns the schema that a schema refers to, or the schema itself. It returns
+// nil for a broken reference. A default and nullable belong to the schema that refers.
 func (s *Set) Resolve(at *spec.Schema) *spec.Schema {
-	for range 8 { // References to references are rare, circles would be a mistake.
+	for range 8 { // A reference to a reference is rare, a cycle would be a mistake.
 		name := Reference(at)
 		if name == "" {
 			return at
@@ -223,16 +222,16 @@ func (s *Set) Resolve(at *spec.Schema) *spec.Schema {
 	return nil
 }
 
-// Own reports whether a definition is one of Kubernetes itself. Those of custom
-// kinds may begin with io.k8s as well.
+// Own reports whether a definition belongs to Kubernetes itself. Names of custom
+// definitions may begin with io.k8s too.
 func Own(definition string) bool {
 	rest, ok := strings.CutPrefix(definition, "io.k8s.")
 	owner, _, _ := strings.Cut(rest, ".")
 	return ok && slices.Contains([]string{"api", "apimachinery", "apiextensions-apiserver", "kube-aggregator"}, owner)
 }
 
-// Models returns the definitions of these kinds and all that they refer to, as
-// a type converter wants them: by the names by which they refer to each other.
+// Models returns the definitions of these kinds and all that they refer to, by name, as a
+// type converter takes them.
 func (s *Set) Models(kinds ...*Kind) map[string]*spec.Schema {
 	out := map[string]*spec.Schema{}
 	var visit func(*spec.Schema)
@@ -257,7 +256,7 @@ func (s *Set) Models(kinds ...*Kind) map[string]*spec.Schema {
 	return out
 }
 
-// subschemas returns the schemas that stand in a schema.
+// subschemas returns the schemas inside a schema.
 func subschemas(s *spec.Schema) []*spec.Schema {
 	var out []*spec.Schema
 	for _, p := range s.Properties {

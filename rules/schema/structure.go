@@ -8,9 +8,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// A Structure is the part of a custom kind's schema that decides which fields
-// the API server keeps and which defaults it sets. The zero Structure keeps
-// everything.
+// A Structure is the part of a custom kind's schema that decides which fields the API
+// server keeps and which defaults it sets. The zero Structure keeps everything.
 type Structure struct {
 	set  *Set
 	root *spec.Schema
@@ -32,9 +31,9 @@ func (s *Set) Structure(k *Kind) Structure {
 	return Structure{set: s, root: &body}
 }
 
-// Prune does what the API server does when it reads an object: it removes the
-// fields that the schema does not have, and then every null that is neither
-// allowed nor replaced by a default. It returns the unknown fields.
+// Prune removes the fields that the schema does not have, and then each null that is
+// neither nullable nor defaulted, as the API server does when it reads an object. It
+// returns the unknown fields.
 func (t Structure) Prune(object map[string]any) (pruned []UnknownField) {
 	if t.root == nil {
 		return nil
@@ -48,8 +47,7 @@ func (t Structure) Prune(object map[string]any) (pruned []UnknownField) {
 	return pruned
 }
 
-// Default sets the defaults of fields that are absent, or null without being
-// nullable.
+// Default sets the defaults of fields that are absent, or null and not nullable.
 func (t Structure) Default(object map[string]any) {
 	if t.root != nil {
 		setDefaults(t.root, object)
@@ -106,8 +104,8 @@ func setDefaults(at *spec.Schema, value any) {
 	}
 }
 
-// copyDefault returns a copy of a default in which whole numbers are integers:
-// the decoder of schemas makes floating-point numbers of them.
+// copyDefault returns a copy of a default in which whole numbers are integers. The
+// decoder of schemas makes floating-point numbers of them.
 func copyDefault(s *spec.Schema) any {
 	data, err := json.Marshal(s.Default)
 	if err != nil {

@@ -16,13 +16,12 @@ type UnknownField struct {
 	Have []string // the fields that its parent has, sorted
 }
 
-// Unknown returns the fields of an object, or of a part of one, that its kind
-// does not have, sorted by path. An API server prunes or rejects them. Of a kind
-// without a schema, it returns none.
+// Unknown returns the fields of an object, or of a part of one, that its kind does not
+// have, sorted by path. It returns none for a kind without a schema.
 func (s *Set) Unknown(k *Kind, object map[string]any) (found []UnknownField) {
 	w := walk{set: s, unknown: func(at *spec.Schema, _ map[string]any, f UnknownField) {
 		if !at.Type.Contains("object") {
-			return // A map where a text belongs is no unknown field.
+			return // It is a value of the wrong type, not an unknown field.
 		}
 		if len(at.Properties) == 0 && !k.Custom {
 			return // Kubernetes' own objects without fields hold JSON.
@@ -33,10 +32,10 @@ func (s *Set) Unknown(k *Kind, object map[string]any) (found []UnknownField) {
 	return found
 }
 
-// A walk goes through a value and its schema together.
+// A walk visits a value together with its schema.
 type walk struct {
 	set *Set
-	// unknown is called for each field that the schema of its map does not have.
+	// unknown is called for each unknown field.
 	unknown func(at *spec.Schema, in map[string]any, f UnknownField)
 }
 
@@ -79,8 +78,8 @@ var commonFields = map[string]bool{"apiVersion": true, "kind": true, "metadata":
 // fieldless is the schema of a value that may be anything but has no fields.
 var fieldless = &spec.Schema{SchemaProps: spec.SchemaProps{Nullable: true}}
 
-// fieldOf returns the schema of a field, nil if anything may stand there, and
-// whether the schema of its parent knows it.
+// fieldOf returns the schema of a field, nil if it allows anything, and whether the
+// parent has such a field.
 func fieldOf(at *spec.Schema, name string) (field *spec.Schema, known bool) {
 	if at == nil || commonFields[name] && hasExtension(at, embeddedResource) {
 		return nil, true
@@ -91,15 +90,14 @@ func fieldOf(at *spec.Schema, name string) (field *spec.Schema, known bool) {
 	switch extra := at.AdditionalProperties; {
 	case extra == nil:
 		return nil, false
-	case extra.Schema == nil: // additionalProperties: true keeps the fields, but nothing below them.
+	case extra.Schema == nil: // additionalProperties: true keeps the fields, and nothing below them.
 		return fieldless, extra.Allows
 	default:
 		return extra.Schema, true
 	}
 }
 
-// itemOf returns the schema of the elements of a list, nil if anything may stand
-// there.
+// itemOf returns the schema of the elements of a list, nil if it allows anything.
 func itemOf(at *spec.Schema) *spec.Schema {
 	switch {
 	case at == nil || hasExtension(at, preserveUnknown):

@@ -11,7 +11,7 @@ import (
 	"reconcel/sim"
 )
 
-// kinds tell the engine of the kinds of a cluster in memory.
+// kinds implement discover.Kinds for a cluster in memory.
 type kinds struct{ *sim.Kinds }
 
 // Find implements discover.Kinds.

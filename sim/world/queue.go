@@ -10,7 +10,7 @@ import (
 	"reconcel/engine"
 )
 
-// A clock shows the time that it was told.
+// A clock shows the time that it is set to.
 type clock struct{ now time.Time }
 
 // Now implements clock.PassiveClock.
@@ -19,8 +19,8 @@ func (c *clock) Now() time.Time { return c.now }
 // Since implements clock.PassiveClock.
 func (c *clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
-// A queue is the engine's, in the time of a clock. Its Get does not wait, so
-// that it must not be called while Len is 0.
+// A queue is a work queue in the time of a clock. Its Get does not block: do not call it while Len
+// is 0.
 type queue struct {
 	workqueue.TypedRateLimiter[engine.Request]
 	clock   *clock
@@ -37,7 +37,7 @@ func newQueue(c *clock) *queue {
 	return &queue{TypedRateLimiter: engine.NewLimiter(evenly), clock: c}
 }
 
-// evenly is the random number by which nothing is spread.
+// evenly is the random number that gives no jitter.
 func evenly() float64 { return 0.5 }
 
 // Add implements workqueue.TypedInterface.
@@ -47,8 +47,7 @@ func (q *queue) Add(r engine.Request) {
 	}
 }
 
-// AddAfter implements workqueue.TypedDelayingInterface: the earliest of several
-// delays counts.
+// AddAfter implements workqueue.TypedDelayingInterface. The earliest of several delays counts.
 func (q *queue) AddAfter(r engine.Request, d time.Duration) {
 	if d <= 0 {
 		q.Add(r)
@@ -84,7 +83,7 @@ func (q *queue) sort() {
 	slices.SortFunc(q.ready, func(a, b engine.Request) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// next returns when the next delay ends, and false if there is none.
+// next returns the end of the next delay.
 func (q *queue) next() (time.Time, bool) {
 	var first time.Time
 	for i := range q.delayed {
@@ -95,7 +94,7 @@ func (q *queue) next() (time.Time, bool) {
 	return first, len(q.delayed) > 0
 }
 
-// wake makes the requests ready whose delay has ended.
+// wake moves requests whose delay has ended to the ready ones.
 func (q *queue) wake() {
 	rest := q.delayed[:0]
 	for _, d := range q.delayed {

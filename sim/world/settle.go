@@ -7,26 +7,23 @@ import (
 	"time"
 )
 
-// patience is how long Settle lets time pass by itself: it covers what is tried
-// again at once, and the half second after which a status says that something
-// is under way.
+// patience is how long Settle lets time pass: long enough for quick retries, and for the half second
+// after which a status reports progress.
 const patience = 2 * time.Second
 
-// What comes to rest stays well below these in one call.
+// Rules that come to rest stay well below these limits.
 const (
 	mostRequests = 100_000
 	mostWrites   = 30 // of one object, with an effect
 )
 
-// Settle lets the controller and the garbage collector work until nothing is
-// left to do at this time or within two seconds. What waits longer than that
-// goes on waiting; the clock moves only as far as something is due.
+// Settle runs the controller and the garbage collector until they have nothing left to do within two
+// seconds. The clock moves only as far as something is due. Longer delays remain.
 func (w *World) Settle(ctx context.Context) error {
 	return w.work(ctx, w.clock.now.Add(patience))
 }
 
-// Advance lets time pass, in which everything is done when it is due, and
-// settles.
+// Advance lets time pass, in which everything is done when it is due, and settles.
 func (w *World) Advance(ctx context.Context, d time.Duration) error {
 	then := w.clock.now.Add(d)
 	if err := w.work(ctx, then); err != nil {
@@ -36,7 +33,7 @@ func (w *World) Advance(ctx context.Context, d time.Duration) error {
 	return w.Settle(ctx)
 }
 
-// work does all that is due up to a time.
+// work does all that is due until a time.
 func (w *World) work(ctx context.Context, until time.Time) error {
 	before, began := len(w.cluster.Writes()), w.clock.now
 	for requests := 0; ; {
@@ -66,7 +63,7 @@ func (w *World) work(ctx context.Context, until time.Time) error {
 	}
 }
 
-// show lets the controller see what has changed.
+// show delivers changes to the controller.
 func (w *World) show() error {
 	for _, c := range w.cluster.Changes(w.shown) {
 		w.shown++
@@ -77,8 +74,7 @@ func (w *World) show() error {
 	return nil
 }
 
-// sleep moves the clock to when the next request is due, and returns false if
-// that is too late.
+// sleep moves the clock to the next due request. It returns false if that is too late.
 func (w *World) sleep(until time.Time) bool {
 	due, ok := w.queue.next()
 	if !ok || due.After(until) {
@@ -88,8 +84,7 @@ func (w *World) sleep(until time.Time) bool {
 	return true
 }
 
-// restless returns an error if what has been done since some write, or since
-// some time, looks as if it never ended.
+// restless returns an error if the controller seems to work forever.
 func (w *World) restless(before, requests int, began time.Time) error {
 	count := map[string]int{}
 	for _, write := range w.cluster.Writes()[before:] {

@@ -16,19 +16,18 @@ import (
 	"reconcel/sim"
 )
 
-// Options say what a World is like. Program and Kinds are required.
+// Options configure a World. Program and Kinds are required.
 type Options struct {
 	Program *rules.Program
 	Kinds   *sim.Kinds
 	Log     *slog.Logger // of the controller; default: nothing is logged
-	// Namespaces are those that the controller follows; none stands for all.
+	// Namespaces are those that the controller watches; none stands for all.
 	Namespaces []string
-	// Coverage notes which expressions ran; nil notes nothing.
+	// Coverage records which expressions ran. It may be nil.
 	Coverage *rules.Coverage
 }
 
-// A World is a cluster in memory and a controller at work in it. It is for one
-// goroutine.
+// A World is a cluster in memory with a controller. It is for one goroutine.
 type World struct {
 	options Options
 	cluster *sim.Cluster
@@ -36,20 +35,19 @@ type World struct {
 	queue   *queue
 	stepper *engine.Stepper
 	client  dynamic.Interface // the controller's
-	shown   int               // how many changes of the cluster the controller has seen
+	shown   int               // how many changes the controller has seen
 }
 
-// Controller is who the controller is, in the writes of the cluster.
+// Controller is the client name of the controller.
 const Controller = "reconcel"
 
-// Where the controller keeps its inventory.
+// This ConfigMap is the inventory of the controller.
 const (
 	systemNamespace = "kube-system"
 	inventory       = Controller + "-inventory"
 )
 
-// New returns a cluster without objects of anybody, in which a controller has
-// just started.
+// New returns an empty cluster in which a controller has just started.
 func New(options Options) (*World, error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
@@ -63,13 +61,13 @@ func New(options Options) (*World, error) {
 	return w, w.start(context.Background())
 }
 
-// Cluster returns the cluster, to act on as anybody else would.
+// Cluster returns the cluster, on which tests act like other clients.
 func (w *World) Cluster() *sim.Cluster { return w.cluster }
 
 // Now returns the time.
 func (w *World) Now() time.Time { return w.clock.now }
 
-// start starts a controller that remembers nothing.
+// start starts a controller without any state.
 func (w *World) start(ctx context.Context) error {
 	w.queue = newQueue(w.clock)
 	w.stepper = engine.NewStepper(engine.Surroundings{
@@ -80,7 +78,7 @@ func (w *World) start(ctx context.Context) error {
 	return w.follow(ctx)
 }
 
-// follow makes the controller follow the rules.
+// follow activates the rules.
 func (w *World) follow(ctx context.Context) error {
 	now := engine.Snapshot{Objects: w.cluster.All(), Version: w.cluster.Version()}
 	if err := w.stepper.Follow(ctx, w.options.Program, now); err != nil {
@@ -102,8 +100,7 @@ func (w *World) Reload(ctx context.Context, program *rules.Program) error {
 	return w.Settle(ctx)
 }
 
-// Restart ends the controller and starts another one, which knows only what is
-// in the cluster, and settles.
+// Restart replaces the controller by one without any state, and settles.
 func (w *World) Restart(ctx context.Context) error {
 	if err := w.start(ctx); err != nil {
 		return err
@@ -111,8 +108,8 @@ func (w *World) Restart(ctx context.Context) error {
 	return w.Settle(ctx)
 }
 
-// Objects returns all objects, sorted by kind, namespace and name, apart from
-// the namespaces that every cluster has and what is the controller's own.
+// Objects returns all objects, sorted by kind, namespace and name, except initial namespaces and the
+// inventory.
 func (w *World) Objects() []*unstructured.Unstructured {
 	return slices.DeleteFunc(w.cluster.All(), func(u *unstructured.Unstructured) bool {
 		gk := u.GroupVersionKind().GroupKind()
@@ -120,8 +117,7 @@ func (w *World) Objects() []*unstructured.Unstructured {
 	})
 }
 
-// Writes returns all writes of the controller, apart from those of its own
-// ConfigMap.
+// Writes returns all writes of the controller, except those of its inventory.
 func (w *World) Writes() []sim.Write {
 	return slices.DeleteFunc(w.cluster.Writes(), func(write sim.Write) bool {
 		return write.By != Controller || isInventory(write.Kind.GroupKind(), write.Namespace, write.Name)

@@ -1,11 +1,10 @@
-// Command pack writes the schemas of Kubernetes' own kinds to a file that is
-// small enough to be part of a program:
+// Command pack writes the schemas of Kubernetes' own kinds into a small file that is
+// embedded in the program:
 //
 //	pack OUT.gz DOCUMENT.json...
 //
-// The documents are those of /openapi/v3. Of them it keeps the kinds, the
-// definitions that these need, and nothing that is only there to be read by
-// people.
+// The documents are those of /openapi/v3. pack keeps the kinds and the definitions that
+// they need, without descriptions.
 package main
 
 import (
@@ -82,7 +81,7 @@ type selection struct {
 	text  map[string]string
 }
 
-// closure returns the definitions that models need, directly or not.
+// closure returns the definitions that models need, directly or indirectly.
 func closure(all map[string]json.RawMessage, models []string) (*selection, error) {
 	s := &selection{text: map[string]string{}}
 	for todo := models; len(todo) > 0; todo = todo[1:] {
@@ -108,11 +107,10 @@ func closure(all map[string]json.RawMessage, models []string) (*selection, error
 	return s, nil
 }
 
-// dropped are the keys of a schema that only people, or other programs, read.
+// dropped are the keys of a schema that nothing in this program reads.
 var dropped = []string{"description", "example", "externalDocs", "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key", "x-kubernetes-unions"}
 
-// strip returns a schema without what is not needed, and notes what it refers
-// to.
+// strip removes these keys from a schema, and collects its references.
 func strip(v any, refs *[]string) any {
 	m, ok := v.(map[string]any)
 	if !ok {
