@@ -6,9 +6,8 @@ import (
 )
 
 // header steps over the line of | or > and returns how far the block is
-// indented. An explicit indicator counts from the parent, which a node does
-// not know; comparing the first line of the value with the file tells it for
-// all forms alike.
+// indented. An explicit indicator counts from the parent, which a node does not
+// know. So the first line of the value is compared with the file.
 func (t *trace) header(value string) int {
 	t.skipLine()
 	c := t.cursor

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// A cursor walks over the characters of a file and knows where it is.
+// A cursor walks over the characters of a file and knows its position.
 type cursor struct {
 	rest         string
 	line, column int
 }
 
-// cursor returns a cursor that stands at p.
+// cursor returns a cursor at p.
 func (t *text) cursor(p Pos) cursor {
 	c := t.last
 	if c.line != p.Line || c.column > p.Column {
@@ -73,8 +73,8 @@ func (c *cursor) skipIndent(n int) {
 	}
 }
 
-// skipAnchor goes from where YAML says a scalar begins, which is its anchor
-// if it has one, to its first character or its tag.
+// skipAnchor goes from the position that YAML gives a scalar, which is that of
+// its anchor if it has one, to its first character or its tag.
 func (c *cursor) skipAnchor() {
 	for {
 		switch r := c.peek(); r {

@@ -50,7 +50,7 @@ var (
 	bigUnit     = regexp.MustCompile(`^(?:([0-9]{1,6})w)?(?:([0-9]{1,6})d)?(.*)$`)
 )
 
-// hintDuration says how Go writes a duration that it does not understand.
+// hintDuration returns how Go writes a duration that it cannot parse.
 func hintDuration(text string) string {
 	tight := strings.ToLower(strings.ReplaceAll(text, " ", ""))
 	tight = strings.NewReplacer("weeks", "w", "week", "w", "days", "d", "day", "d").Replace(tight)

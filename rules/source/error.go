@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// An Error is one complaint about a rules file, made for the person who must
-// mend it.
+// An Error is one mistake in a file, described for the person who must fix it.
 type Error struct {
 	Pos     Pos
 	Rule    string // name of the rule, or "" where none applies
@@ -16,12 +15,12 @@ type Error struct {
 	Excerpt string // the line of the file at Pos, or ""
 }
 
-// NewError returns a complaint without excerpt; Collect adds that.
+// NewError returns an error without an excerpt, which Collect adds.
 func NewError(pos Pos, rule, message, hint string) *Error {
 	return &Error{Pos: pos, Rule: rule, Message: message, Hint: hint}
 }
 
-// Error prints the complaint in one line, without excerpt.
+// Error prints the error in one line, without the excerpt.
 func (e *Error) Error() string {
 	s := e.Pos.String() + ": "
 	if e.Rule != "" {
@@ -34,11 +33,11 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Errors are complaints in the order of the sources and of the places in them.
+// Errors are sorted by file, in the order in which they were given, and position.
 type Errors []*Error
 
-// Collect makes Errors of complaints from anywhere: sorted, without
-// repetitions, and with the line of the file that each is about.
+// Collect sorts errors, removes repeated ones and adds the line of the file that
+// each is about.
 func Collect(files []File, errs []*Error) Errors {
 	order := make(map[string]int, len(files))
 	for i, file := range slices.Backward(files) {
@@ -71,7 +70,7 @@ func Collect(files []File, errs []*Error) Errors {
 	return all
 }
 
-// Error prints one line for each complaint.
+// Error prints one line for each error.
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {
@@ -80,7 +79,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns es as an error that is nil if there is no complaint.
+// Err returns es as an error that is nil if there are none.
 func (es Errors) Err() error {
 	if len(es) == 0 {
 		return nil
@@ -88,7 +87,7 @@ func (es Errors) Err() error {
 	return es
 }
 
-// Unwrap lets errors.As reach the single complaints.
+// Unwrap lets errors.As reach the single errors.
 func (es Errors) Unwrap() []error {
 	errs := make([]error, len(es))
 	for i, e := range es {

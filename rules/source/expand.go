@@ -12,10 +12,10 @@ const (
 	maxAliased = 50_000 // nodes that the aliases of a file may stand for
 )
 
-// An expander replaces aliases by what they stand for and merge keys by the
-// entries they merge, and takes out what no field can accept: tags, aliases of
-// themselves, and bombs. What it has complained about it leaves broken, so
-// that nobody complains again.
+// An expander replaces aliases by their targets and merge keys by the entries
+// that they merge. It refuses what no field can accept: tags, aliases inside
+// their own target, and alias bombs. It leaves such nodes broken, so that no
+// further errors are recorded about them.
 type expander struct {
 	value   Value
 	sizes   map[*yaml.Node]int // of nodes with an anchor, expanded
@@ -24,21 +24,21 @@ type expander struct {
 	depth   int
 }
 
-// broken tells a node that has been complained about.
+// broken reports whether an error about the node is recorded.
 func broken(n *yaml.Node) bool { return n.Kind == 0 }
 
-func (x *expander) complain(n *yaml.Node, message, hint string) {
+func (x *expander) refuse(n *yaml.Node, message, hint string) {
 	x.value.ErrorAt(x.value.text.pos(n), "%s", message).Hint = hint
 	*n = yaml.Node{Line: n.Line, Column: n.Column}
 }
 
-// expand works on n in place and returns how many nodes it stands for.
+// expand expands n in place and returns the number of nodes in it.
 func (x *expander) expand(n *yaml.Node) int {
 	if size, seen := x.sizes[n]; seen {
 		return size
 	}
 	if x.depth++; x.depth > MaxDepth {
-		x.complain(n, fmt.Sprintf("nested more than %d levels deep", MaxDepth), "")
+		x.refuse(n, fmt.Sprintf("nested more than %d levels deep", MaxDepth), "")
 	}
 	if x.depth == x.value.RuleDepth {
 		v := x.value
@@ -50,11 +50,11 @@ func (x *expander) expand(n *yaml.Node) int {
 	x.active[n] = true
 	size := 1
 	if tag := x.tag(n); tag != "" {
-		x.complain(n, fmt.Sprintf("YAML reads %q as a tag, and tags have no meaning here", tag), x.quoteTagged(n))
+		x.refuse(n, fmt.Sprintf("YAML reads %q as a tag, and tags have no meaning here", tag), x.quoteTagged(n))
 	}
 	for i, child := range n.Content {
 		if child.Kind == yaml.AliasNode {
-			child = x.follow(child)
+			child = x.target(child)
 			n.Content[i] = child
 			size += x.sizes[child]
 			continue
@@ -74,11 +74,11 @@ func (x *expander) expand(n *yaml.Node) int {
 	return size
 }
 
-// follow returns what an alias stands for.
-func (x *expander) follow(alias *yaml.Node) *yaml.Node {
+// target returns the node that an alias stands for.
+func (x *expander) target(alias *yaml.Node) *yaml.Node {
 	target := alias.Alias
 	if x.active[target] {
-		x.complain(alias, fmt.Sprintf("alias *%s refers to itself", alias.Value), "")
+		x.refuse(alias, fmt.Sprintf("alias *%s refers to itself", alias.Value), "")
 		return alias
 	}
 	// Sizes count what is inside in full, so the sum bounds the work of
@@ -87,9 +87,9 @@ func (x *expander) follow(alias *yaml.Node) *yaml.Node {
 	x.aliased += x.expand(target)
 	switch {
 	case before > maxAliased:
-		*alias = yaml.Node{} // Complained about already.
+		*alias = yaml.Node{} // The error is recorded already.
 	case x.aliased > maxAliased:
-		x.complain(alias, fmt.Sprintf("aliases expand to more than %d values", maxAliased), "")
+		x.refuse(alias, fmt.Sprintf("aliases expand to more than %d values", maxAliased), "")
 	default:
 		return target
 	}

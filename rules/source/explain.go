@@ -10,15 +10,15 @@ import (
 // lookahead is how many characters the YAML scanner keeps ready.
 const lookahead = 4
 
-// maxBack is how many lines explain goes back to find where a construct that
-// ended badly began.
+// maxBack is how many lines explain goes back to find the beginning of a
+// construct that ended badly.
 const maxBack = 20
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// explain turns an error of the YAML package into a complaint. That package
-// gives neither types nor columns, and for what its parser (not its scanner)
-// finds the line of the enclosing map; so the place is worked out here.
+// explain converts an error of the YAML package. That package gives neither types
+// nor columns, and errors of its parser (not its scanner) have the line of the
+// enclosing map. So the position is worked out here.
 func (t *text) explain(err error) *Error {
 	problem := err.Error()
 	line := 1
@@ -64,7 +64,7 @@ func (t *text) explain(err error) *Error {
 	return NewError(p, "", "not valid YAML: "+problem, trap.answer)
 }
 
-// near returns the place of the first of the characters that the scanner had
+// near returns the position of the first of the characters that the scanner had
 // ahead when it stopped.
 func (t *text) near(stop int, chars string) Pos {
 	from := stop
@@ -83,7 +83,7 @@ func (t *text) near(stop int, chars string) Pos {
 	return t.offset(from + i)
 }
 
-// alias returns the place of the alias *name.
+// alias returns the position of the alias *name.
 func (t *text) alias(stop int, name string) Pos {
 	i := strings.LastIndex(t.data[:stop], "*"+name)
 	return t.offset(max(i, 0))
@@ -99,11 +99,11 @@ func (t *text) tab(line int) Pos {
 	return t.first(line)
 }
 
-// began returns the line on which what went wrong up to a line began: the
-// first without which the file reads well.
+// began returns the line on which the construct began that went wrong at a line:
+// the first without which the file can be parsed.
 func (t *text) began(line int) int {
 	for back := 0; back < maxBack && line > 1; back++ {
-		if _, err := decode(strings.NewReader(t.data[:t.lines[line-1]])); err == nil {
+		if _, err := decodeAll(strings.NewReader(t.data[:t.lines[line-1]])); err == nil {
 			break
 		}
 		line--
@@ -111,7 +111,7 @@ func (t *text) began(line int) int {
 	return line
 }
 
-// first returns the place of the first character of a line that is not blank.
+// first returns the position of the first character of a line that is not blank.
 func (t *text) first(line int) Pos {
 	s := t.line(line)
 	return Pos{t.name, line, len(s) - len(strings.TrimLeft(s, " \t")) + 1}

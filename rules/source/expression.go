@@ -37,8 +37,8 @@ func (v Value) Expr() *Expr {
 	return e
 }
 
-// notExpr complains about something else in the place of an expression. Most
-// often it is one that YAML read differently.
+// notExpr records an error for a value that is not an expression. Most often it
+// is one that YAML read differently.
 func (v Value) notExpr() {
 	n := v.node
 	e := v.Errorf("expected an expression, got %s", v.Describe())
@@ -53,7 +53,7 @@ func (v Value) notExpr() {
 	}
 }
 
-// bounded tells whether e is neither empty nor too long.
+// bounded reports whether an expression is neither empty nor too long.
 func (v Value) bounded(e *Expr) bool {
 	switch {
 	case e.Text == "":
@@ -66,11 +66,11 @@ func (v Value) bounded(e *Expr) bool {
 	return false
 }
 
-// wrapped complains about ${ in bare CEL.
+// wrapped records an error for ${ in bare CEL.
 func (v Value) wrapped(sc *scalar, e *Expr) bool {
 	r := sc.runes
 	for i := 0; i < len(r); {
-		t, after := next(r, i)
+		t, after := nextToken(r, i)
 		if t != tokenOther || r[i] != '$' || after == len(r) || r[after] != '{' {
 			i = after
 			continue
@@ -87,12 +87,12 @@ func (v Value) wrapped(sc *scalar, e *Expr) bool {
 	return false
 }
 
-// hash complains about a string that YAML cut off at " #", where its comments
-// begin. CEL would only say that the string is not closed.
+// hash records an error for a string that YAML cut off at " #", where its
+// comments begin. CEL would only say that the string is not closed.
 func (v Value) hash(sc *scalar) bool {
 	r := sc.runes
 	for i := 0; i < len(r); {
-		t, after := next(r, i)
+		t, after := nextToken(r, i)
 		if t != tokenOpen {
 			i = after
 			continue
@@ -109,8 +109,8 @@ func (v Value) hash(sc *scalar) bool {
 	return false
 }
 
-// comma complains about an expression that YAML cut off within { } or [ ], where
-// a comma ends a value.
+// comma records an error for an expression that YAML cut off within { } or [ ],
+// where a comma ends a value.
 func (v Value) comma(sc *scalar) bool {
 	open := 0
 	for _, r := range sc.runes {
@@ -129,8 +129,8 @@ func (v Value) comma(sc *scalar) bool {
 	return true
 }
 
-// wholeLine tells the author to quote a value that YAML cut off, with what it
-// took for a comment.
+// wholeLine returns the hint to quote a value that YAML cut off, together with
+// what it took for a comment.
 func (v Value) wholeLine(sc *scalar) string {
 	p := sc.at(0)
 	line := []rune(v.text.line(p.Line))
@@ -195,7 +195,7 @@ func (v Value) unclosed(sc *scalar, start, hidden int) {
 	}
 }
 
-// cutOff tells whether a comment follows the scalar.
+// cutOff reports whether a comment follows the scalar.
 func (v Value) cutOff(sc *scalar) bool {
 	c := v.text.cursor(sc.at(len(sc.runes)))
 	c.skipBlanks()

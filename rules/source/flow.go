@@ -15,10 +15,10 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 	problem = "not valid YAML: " + problem
 	for line := from; line <= to; line++ {
 		value, column := valueOf(t.line(line))
-		if i := bare(value, "${"); i >= 0 {
+		if i := indexUnquoted(value, "${"); i >= 0 {
 			return NewError(Pos{t.name, line, column + i}, "", problem, "inside { } and [ ] put ${...} in quotes: \"${...}\"")
 		}
-		if i := bare(value, "!"); i >= 0 {
+		if i := indexUnquoted(value, "!"); i >= 0 {
 			return NewError(Pos{t.name, line, column + i}, "", problem, flowHint(value, i))
 		}
 		if i := brokenQuotes(value); i >= 0 {
@@ -29,16 +29,16 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 	for line := from; line <= to; line++ {
 		value, column := valueOf(t.line(line))
 		for _, path := range indexed.FindAllString(value, maxBack) {
-			if i := bare(value, path); i >= 0 {
+			if i := indexUnquoted(value, path); i >= 0 {
 				return NewError(Pos{t.name, line, column + i}, "", problem, "inside { } and [ ] put this in quotes: "+Quoted(path))
 			}
 		}
 	}
 	p := t.first(from)
 	value, column := valueOf(t.line(from))
-	i := opened(value)
+	i := indexUnclosed(value)
 	if i < 0 {
-		i = bare(value, "{")
+		i = indexUnquoted(value, "{")
 	}
 	if i >= 0 {
 		p.Column = column + i
@@ -46,10 +46,10 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 	return NewError(p, "", problem, "is a comma missing, or the bracket that closes? Inside { } and [ ] an expression with ?, [ or a comma needs quotes")
 }
 
-// signs are the characters that YAML gives a meaning at the start of a value.
+// signs are the characters with a meaning at the start of a YAML value.
 var signs = map[byte]string{'*': "an alias", '&': "an anchor", '!': "a tag"}
 
-// flowHint says how to write a value within { } or [ ] that begins with such a
+// flowHint returns how to write a value within { } or [ ] that begins with such a
 // character, the i-th of a line.
 func flowHint(line string, i int) string {
 	runes := []rune(line)
@@ -68,8 +68,8 @@ func flowHint(line string, i int) string {
 	return meaning + ": write " + Quoted(value[:end])
 }
 
-// brokenQuotes returns the character of a line at which a quoted value ends that
-// goes on, or -1.
+// brokenQuotes returns the character of a line at which a quoted value ends
+// although text follows it, or -1.
 func brokenQuotes(line string) int {
 	for i := 0; i < len(line); i++ {
 		before := strings.TrimRight(line[:i], " ")
@@ -84,9 +84,9 @@ func brokenQuotes(line string) int {
 	return -1
 }
 
-// bare returns the character of a line at which s stands outside of quotes,
-// or -1.
-func bare(line, s string) int {
+// indexUnquoted returns the character of a line at which s stands outside of
+// quotes, or -1.
+func indexUnquoted(line, s string) int {
 	var quote rune
 	n := 0
 	for i, r := range line {
@@ -105,9 +105,9 @@ func bare(line, s string) int {
 	return -1
 }
 
-// opened returns the character of a line at which the last bracket stands that
-// it opens and does not close, or -1.
-func opened(line string) int {
+// indexUnclosed returns the character of the last bracket that a line opens and
+// does not close, or -1.
+func indexUnclosed(line string) int {
 	var open []int
 	n := 0
 	for _, r := range line {

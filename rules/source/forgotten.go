@@ -10,17 +10,17 @@ import (
 // write instead of ${...}.
 var wraps = [][2]string{{"{{", "}}"}, {"$(", ")"}, {"<", ">"}, {"{", "}"}, {"(", ")"}, {"$", ""}, {"", ""}}
 
-// path is a name, and what is read from it: fields, calls, and operators that
-// go on from there.
+// path matches a name and what is read from it: fields, calls, and the operators
+// that follow.
 var path = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)\.\??([A-Za-z_][A-Za-z0-9_]*)(\.\??[A-Za-z_]\w*|\[[^]]*\]|\([^)]*\))*( *[-+?&|=<>!].*)?$`)
 
-// sections are the fields with which people begin to read an object. What else
-// follows on such a name may be a domain.
+// sections are the fields with which paths into an object begin. Other words
+// after a name may be a domain.
 var sections = []string{"metadata", "spec", "status", "data"}
 
 // Forgotten returns what to write instead of a text that must have been meant as
-// an expression: self.spec.name, or the same of one of the objects. Else it
-// returns "".
+// an expression, like self.spec.name, of the primary or one of the objects. It
+// returns "" for other texts.
 func Forgotten(text string, objects ...string) string {
 	text = strings.TrimSpace(text)
 	for _, w := range wraps {

@@ -1,7 +1,7 @@
 package source
 
-// A token is what the lexer tells apart: just enough of CEL to know which
-// braces and ${ are code.
+// A token is a kind of token of CEL. The lexer knows just enough of CEL to tell
+// which braces and ${ are code.
 type token int
 
 const (
@@ -12,8 +12,8 @@ const (
 	tokenOpen                    // a string literal that is never closed
 )
 
-// next returns what stands at i and where it ends.
-func next(s []rune, i int) (token, int) {
+// nextToken returns the token at i and where it ends.
+func nextToken(s []rune, i int) (token, int) {
 	switch r := s[i]; {
 	case r == '"' || r == '\'':
 		return quotedText(s, i, '\\')
@@ -69,14 +69,14 @@ func quotedText(s []rune, i int, escape rune) (token, int) {
 	return tokenOpen, len(s)
 }
 
-// closing returns the place of the } that ends the expression which begins at
-// i. Failing that it returns -1, and the place of what hides the }: a string
+// closing returns the index of the } that ends the expression that begins at i.
+// If there is none, it returns -1 and the index of what hides the }: a string
 // that is never closed, a comment, or -1.
 func closing(s []rune, i int) (end, hidden int) {
 	depth := 0
 	hidden = -1
 	for i < len(s) {
-		t, after := next(s, i)
+		t, after := nextToken(s, i)
 		switch {
 		case t == tokenOpen:
 			return -1, i

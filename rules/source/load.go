@@ -57,19 +57,19 @@ func (r *Reader) Documents(file File) (docs []Value, isYAML bool) {
 	return docs, err == nil
 }
 
-// load returns the documents of a text up to the first that is not YAML, and
-// the error in that one.
+// load returns the documents of a text up to the first that is not YAML, and the
+// error in that one.
 func (t *text) load() ([]*yaml.Node, *Error) {
-	docs, err := decode(strings.NewReader(t.data))
+	docs, err := decodeAll(strings.NewReader(t.data))
 	if err != nil {
 		return docs, t.explain(err)
 	}
 	return docs, nil
 }
 
-// decode reads all documents. A panic of the YAML package is a file that
-// cannot be read, not the end of a controller.
-func decode(r io.Reader) (docs []*yaml.Node, err error) {
+// decodeAll reads all documents. A panic of the YAML package counts as an error
+// in the file: it must not end the controller.
+func decodeAll(r io.Reader) (docs []*yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("yaml: %v", p)
@@ -87,8 +87,8 @@ func decode(r io.Reader) (docs []*yaml.Node, err error) {
 	}
 }
 
-// A drip hands out one byte at a time, so that how much has been read tells
-// where the reader stopped.
+// A drip hands out one byte at a time, so that the number of bytes read tells
+// where the parser stopped.
 type drip struct {
 	*bytes.Reader
 }
@@ -100,10 +100,10 @@ func (d drip) Read(p []byte) (int, error) {
 	return d.Reader.Read(p[:1])
 }
 
-// stop returns the byte at which the YAML package gave up, give or take the
-// few characters that it looks ahead.
+// stop returns the byte at which the YAML package gave up, within the few
+// characters that it reads ahead.
 func (t *text) stop() int {
 	d := drip{bytes.NewReader([]byte(t.data))}
-	_, _ = decode(d)
+	_, _ = decodeAll(d)
 	return len(t.data) - d.Len()
 }

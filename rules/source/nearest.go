@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest returns the name that somebody who wrote word may have meant, or "".
+// Nearest returns the name that was probably meant by a misspelt word, or "".
 func Nearest(word string, names []string) string {
 	length := utf8.RuneCountInString(word)
 	best, bestDistance := "", min(length, 2+length/3)

@@ -2,8 +2,8 @@ package source
 
 import "strings"
 
-// Nested returns how to write a path that stands as a key: for metadata.name
-// that is metadata: {name: ...}. For a key that is no path it is "".
+// Nested returns how to write a path that was used as a key: for metadata.name,
+// metadata: {name: ...}. For a key that is not a path it returns "".
 func Nested(key string) string {
 	depth := -1
 	if domain, _, found := strings.Cut(key, "/"); found { // A label's, which has dots of its own.

@@ -64,7 +64,7 @@ func (n *Node) At(keys ...string) *Node {
 	return n
 }
 
-// Plain returns data that holds no expressions as a decoder of JSON would.
+// Plain returns data without expressions as native values, like a JSON decoder.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case Map:

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Pos is a place in a rules file. Line and Column count from 1, columns in
-// characters; the zero Pos means that no place is known.
+// A Pos is a position in a file. Line and Column count from 1, columns in
+// characters; the zero Pos is unknown.
 type Pos struct {
 	File   string
 	Line   int
@@ -31,8 +31,8 @@ type File struct {
 	Data []byte
 }
 
-// An Expr is the text of a CEL expression that knows where each of its
-// characters stands in the file.
+// An Expr is the text of a CEL expression and the position of each of its
+// characters.
 type Expr struct {
 	Text string
 	Pos  Pos
@@ -40,8 +40,8 @@ type Expr struct {
 	marks []mark // empty: the text stands in the file as it is
 }
 
-// At returns the place in the file of a position inside the expression, given
-// as CEL gives it: line from 1, column from 0 and in characters.
+// At converts a position inside the expression, as CEL gives it, to one in the
+// file. CEL counts lines from 1, and columns in characters from 0.
 func (e *Expr) At(line, column int) Pos {
 	if len(e.marks) == 0 {
 		if line <= 1 {
@@ -60,7 +60,7 @@ func (e *Expr) At(line, column int) Pos {
 		rest = tail
 	}
 	// CEL reports a missing end one character behind the text, never further.
-	return place(e.marks, e.Pos.File, index+min(column, len([]rune(rest))))
+	return posAt(e.marks, e.Pos.File, index+min(column, len([]rune(rest))))
 }
 
 var celInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*|0x[0-9A-Fa-f]+)$`)
@@ -68,41 +68,41 @@ var celInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*|0x[0-9A-Fa-f]+)$`)
 // IsInt reports whether the expression is a whole number, written out.
 func (e *Expr) IsInt() bool { return celInt.MatchString(e.Text) }
 
-// Holds reports whether a place in the file is within the expression, or right
-// behind it, where the end of one that is not complete is complained about.
+// Holds reports whether a position in the file is within the expression, or right
+// behind it, where CEL reports a missing end.
 func (e *Expr) Holds(p Pos) bool {
 	lines := strings.Split(e.Text, "\n")
 	last := lines[len(lines)-1]
 	return p.File == e.Pos.File && !p.before(e.Pos) && !e.At(len(lines), utf8.RuneCountInString(last)).before(p)
 }
 
-// before compares two places of one file.
+// before compares two positions in one file.
 func (p Pos) before(q Pos) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
-// A mark says that from character index on, a decoded text runs along a line
-// of the file, beginning at line and column. Most expressions have one; folds
-// and escapes start new ones.
+// A mark records that from character index on, a decoded text runs along a line
+// of the file, beginning at line and column. Most expressions have one mark;
+// folds and escapes begin new ones.
 type mark struct {
 	index, line, column int
 }
 
-// place returns where character i of a decoded text stands.
-func place(marks []mark, file string, i int) Pos {
+// posAt returns the position of character i of a decoded text.
+func posAt(marks []mark, file string, i int) Pos {
 	k := sort.Search(len(marks), func(k int) bool { return marks[k].index > i })
 	m := marks[max(k-1, 0)]
 	return Pos{file, m.line, m.column + max(i-m.index, 0)}
 }
 
-// A scalar is the decoded text of a YAML scalar and its places in the file.
+// A scalar is the decoded text of a YAML scalar and the positions of its characters.
 type scalar struct {
 	file  string
 	runes []rune
 	marks []mark
 }
 
-func (s *scalar) at(i int) Pos { return place(s.marks, s.file, i) }
+func (s *scalar) at(i int) Pos { return posAt(s.marks, s.file, i) }
 
 // expr returns the characters from i to j, without the space around them, as
 // an expression.
@@ -115,7 +115,7 @@ func (s *scalar) expr(i, j int) *Expr {
 		j--
 	}
 	if i == j {
-		i, j = start, start // Nothing but space, which may end beyond the last line.
+		i, j = start, start // Only space, which may end beyond the last line.
 	}
 	first := sort.Search(len(s.marks), func(k int) bool { return s.marks[k].index > i }) - 1
 	first = max(first, 0)

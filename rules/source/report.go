@@ -9,11 +9,11 @@ import (
 
 const (
 	window     = 120 // characters of a long line that a report shows
-	maxReports = 100 // complaints that it shows
+	maxReports = 100 // errors that it shows
 )
 
-// Report prints every complaint with the line of the file it is about and a
-// caret under the place.
+// Report prints every error with its line of the file and a caret under its
+// position.
 func (es Errors) Report(w io.Writer) error {
 	var b strings.Builder
 	for _, e := range es[:min(len(es), maxReports)] {
@@ -33,7 +33,7 @@ func (e *Error) report(b *strings.Builder) {
 	if len(line) == 0 || e.Pos.Column < 1 {
 		return
 	}
-	line, caret := trim(line, min(e.Pos.Column-1, len(line)))
+	line, caret := trimLine(line, min(e.Pos.Column-1, len(line)))
 	fmt.Fprintf(b, "%5d | ", e.Pos.Line)
 	for _, r := range line {
 		b.WriteRune(printable(r))
@@ -45,8 +45,8 @@ func (e *Error) report(b *strings.Builder) {
 	b.WriteString("^\n")
 }
 
-// trim cuts a long line to a window around the caret.
-func trim(line []rune, caret int) ([]rune, int) {
+// trimLine cuts a long line to a window around the caret.
+func trimLine(line []rune, caret int) ([]rune, int) {
 	if len(line) <= window {
 		return line, caret
 	}
@@ -62,7 +62,7 @@ func trim(line []rune, caret int) ([]rune, int) {
 	return cut, caret - from
 }
 
-// printable keeps what a file holds from driving the reader's terminal.
+// printable replaces characters that could control the terminal.
 func printable(r rune) rune {
 	if r == '\t' || unicode.IsPrint(r) || unicode.Is(unicode.Mn, r) {
 		return r

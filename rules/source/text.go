@@ -8,18 +8,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile is how large a rules file may be. A ConfigMap cannot hold more.
+// maxFile is the most bytes that a file may have. A ConfigMap cannot hold more.
 const maxFile = 1 << 20
 
-// A text is a source made ready for reading: without byte order mark, and
-// with its lines found.
+// A text is a file without byte order mark, and the beginnings of its lines.
 type text struct {
 	name  string
 	data  string
 	lines []int // where each line begins in data
 
-	widths map[int]int // characters of the lines that were asked for
-	last   cursor      // where the last cursor began: the next one begins near it
+	widths map[int]int // characters in a line, by line number
+	last   cursor      // where the last cursor began: the next one is near it
 }
 
 func newText(file File) *text {
@@ -44,8 +43,8 @@ func (t *text) line(n int) string {
 	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
 }
 
-// pos returns the place of a node. YAML may put the place of what is missing
-// behind the end of the file; the end is what can be shown.
+// pos returns the position of a node. YAML may put an empty value behind the end
+// of the file; the end is what can be shown.
 func (t *text) pos(n *yaml.Node) Pos {
 	line := max(n.Line, 1)
 	if line > len(t.lines) {
@@ -55,8 +54,8 @@ func (t *text) pos(n *yaml.Node) Pos {
 	return Pos{t.name, line, min(max(n.Column, 1), t.width(line)+1)}
 }
 
-// width returns how many characters a line has. It remembers, since all of a
-// file may be one line.
+// width returns the number of characters in a line. It is cached, because a file
+// may be a single line.
 func (t *text) width(line int) int {
 	w, known := t.widths[line]
 	if !known {
@@ -66,7 +65,7 @@ func (t *text) width(line int) int {
 	return w
 }
 
-// offset returns the place of a byte of the text.
+// offset returns the position of a byte of the text.
 func (t *text) offset(i int) Pos {
 	line := 1
 	for line < len(t.lines) && t.lines[line] <= i {
@@ -76,7 +75,7 @@ func (t *text) offset(i int) Pos {
 	return Pos{t.name, line, min(utf8.RuneCountInString(head), t.width(line)) + 1}
 }
 
-// check says what keeps a file from being read as text at all.
+// check returns an error if the file cannot be read as text.
 func (t *text) check() *Error {
 	switch {
 	case len(t.data) > maxFile:

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A trace decodes a scalar once more, only to learn where each character of
-// its value stands: YAML tells no more than where the scalar begins.
+// A trace decodes a scalar a second time to find the position of each character
+// of its value: the YAML package gives only the position of the scalar.
 type trace struct {
 	cursor
 	want  int // characters of the value
@@ -17,7 +17,7 @@ type trace struct {
 	marks []mark
 }
 
-// scalar returns the value of a scalar node with the places of its characters.
+// scalar returns the value of a scalar node and the positions of its characters.
 func (t *text) scalar(n *yaml.Node) *scalar {
 	p := t.pos(n)
 	s := &scalar{file: t.name, runes: []rune(n.Value)}
@@ -26,8 +26,8 @@ func (t *text) scalar(n *yaml.Node) *scalar {
 	tr.decode(n)
 	s.marks = tr.marks
 	if tr.text.String() != n.Value || len(tr.marks) == 0 {
-		// Not reached as far as fuzzing can tell. A caret at the start of the
-		// value is then better than one in the middle of nowhere.
+		// Fuzzing does not reach this. A caret at the start of the value is better
+		// than one at a wrong position.
 		s.marks = []mark{{0, p.Line, p.Column}}
 	}
 	return s
@@ -44,7 +44,7 @@ func (t *trace) decode(n *yaml.Node) {
 	}
 }
 
-// emit records that the next character of the value is r and stands at c.
+// emit records r, the next character of the value, and its position.
 func (t *trace) emit(r rune, c cursor) {
 	if t.n >= t.want {
 		return
@@ -131,7 +131,7 @@ func (t *trace) escape() {
 	if n := codeLengths[r]; n > 0 {
 		code := rune(0)
 		for range n {
-			code = code<<4 + hex(t.next())
+			code = code<<4 + hexDigit(t.next())
 		}
 		t.emit(code, at)
 		return
@@ -142,7 +142,7 @@ func (t *trace) escape() {
 	t.emit(r, at)
 }
 
-func hex(r rune) rune {
+func hexDigit(r rune) rune {
 	switch {
 	case r >= 'a':
 		return r - 'a' + 10

@@ -5,11 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A trap is what the author most likely ran into, where YAML's own words do
-// not help.
+// A trap is a likely mistake that YAML's own message does not explain.
 type trap struct {
 	answer string
-	column int // where to look, or 0
+	column int // of the mistake, or 0
 }
 
 // trap looks at the line of a YAML error for the usual ways of writing an
@@ -68,7 +67,7 @@ func (t *text) trap(p Pos, problem string) trap {
 	return trap{}
 }
 
-// colonTrap answers a colon within a value, which YAML takes for a key's.
+// colonTrap explains a colon within a value, which YAML takes for a key's.
 func colonTrap(value string, column int) trap {
 	switch {
 	case strings.Contains(value, "${"):
@@ -96,7 +95,7 @@ func valueOf(line string) (string, int) {
 	return strings.TrimRight(rest, " \t"), column
 }
 
-// endOfQuotes returns where the quoted text ends with which value begins.
+// endOfQuotes returns the end of the quoted text at the beginning of value.
 func endOfQuotes(value string) int {
 	for i := 1; i < len(value); i++ {
 		switch {
@@ -112,9 +111,9 @@ func endOfQuotes(value string) int {
 	return len(value)
 }
 
-// meantInQuotes returns what somebody meant to put in quotes who wrote the same
-// quotes inside: text that goes on right behind a quote, or around ${...}. Other
-// quotes belong to the strings of an expression.
+// meantInQuotes returns the text that an author meant to quote although it has the
+// same quotes inside: text that goes on right behind a quote, or around ${...}.
+// Other quotes belong to the strings of an expression.
 func meantInQuotes(value string) string {
 	last := len(value) - 1
 	if value[last] != value[0] || last == 0 {
@@ -127,7 +126,7 @@ func meantInQuotes(value string) string {
 	return value
 }
 
-// endOfBrackets returns where the list or map ends with which value begins.
+// endOfBrackets returns the end of the list or map at the beginning of value.
 func endOfBrackets(value string) int {
 	depth := 0
 	for i := 0; i < len(value); i++ {
@@ -145,7 +144,7 @@ func endOfBrackets(value string) int {
 	return len(value)
 }
 
-// quoteIt tells the author to quote a value, and how where that is short.
+// quoteIt returns the hint to quote a value, and how if that is short.
 func quoteIt(value string) string {
 	q := Quoted(value)
 	if q == "" || utf8.RuneCountInString(value) > 60 {
@@ -154,8 +153,8 @@ func quoteIt(value string) string {
 	return "write " + q
 }
 
-// Quoted returns value as a YAML scalar in quotes, or "" if it is not clear
-// where the author's value ends.
+// Quoted returns value as a YAML scalar in quotes, or "" if the end of the
+// author's value is not clear.
 func Quoted(value string) string {
 	if strings.HasPrefix(value, "- ") || strings.Count(value, "}") > strings.Count(value, "{") ||
 		strings.Count(value, "]") > strings.Count(value, "[") {

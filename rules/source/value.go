@@ -8,7 +8,7 @@ import (
 )
 
 // A Value is what a file holds at one position, and the path that leads there.
-// The zero node is a key that the file does not have.
+// It may be missing: a key that the file does not have.
 type Value struct {
 	*Reader
 	text  *text

@@ -6,7 +6,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// readAfter reads after of all entries: the ids of others of the same section.
+// readAfter reads the after of all entries: ids of others in the same section.
 func (sec *section) readAfter(others *section) {
 	ids, otherIDs := sec.ids(), others.ids()
 	for i, c := range sec.entries {

@@ -2,15 +2,14 @@ package syntax
 
 import "reconcel/rules/source"
 
-// A File is everything the sources say, in the order in which they say it.
-// Parsed without a complaint it is well formed (known keys, right shapes, ids
-// that are identifiers), but no expression in it has been compiled yet. After a
-// complaint anything may be missing.
+// A File holds the rules of all files in their order. Parsed without an error it
+// is well formed (known keys, right shapes, ids that are identifiers), but its
+// expressions are not compiled. After an error anything may be missing.
 type File struct {
 	Rules []*Rule
 }
 
-// A Rule says which objects it is for and what they own.
+// A Rule selects primary objects and describes what they own.
 type Rule struct {
 	Pos        source.Pos // of the rule's first key
 	Name       source.String
@@ -30,9 +29,9 @@ type Rule struct {
 	OnRuleRemoval source.String
 	Allow         Allow
 	Account       Account
-	// Lost are names that something was to get which could not be read.
+	// Lost are names of values that could not be read.
 	Lost []string
-	// Nameless says that there is more of that, with names nobody can tell.
+	// Nameless reports that there are more, whose names are unknown.
 	Nameless bool
 }
 
@@ -57,7 +56,7 @@ type Let struct {
 // A Check is one entry of validate.
 type Check struct {
 	Pos        source.Pos
-	Entry      string // validate[0], as complaints call it
+	Entry      string // validate[0], as errors have it
 	Expression *source.Expr
 	Message    *source.Node // text that may hold ${...}; nil: the expression itself is quoted
 }
@@ -65,7 +64,7 @@ type Check struct {
 // A Lookup is one entry of lookups. It has either a Name or a Selector.
 type Lookup struct {
 	Pos        source.Pos
-	Entry      string // lookups[0] "settings", as complaints call it
+	Entry      string // lookups[0] "settings", as errors have it
 	ID         source.String
 	Unfit      bool // the id cannot stand for a value
 	APIVersion source.String
@@ -78,7 +77,7 @@ type Lookup struct {
 // A Child is one entry of children or finalize.
 type Child struct {
 	Pos       source.Pos
-	Entry     string // children[0] "web", as complaints call it
+	Entry     string // children[0] "web", as errors have it
 	ID        source.String
 	Unfit     bool // the id cannot stand for a value
 	When      *source.Expr
@@ -110,7 +109,7 @@ type Iterator struct {
 // keys that lead to it.
 type FieldPath struct {
 	Pos   source.Pos
-	Entry string       // ignoreFields[0], as complaints call it
+	Entry string       // ignoreFields[0], as errors have it
 	Text  string       // the path as it was written
 	Keys  []string     // never empty
 	When  *source.Expr // nil: always
@@ -123,7 +122,7 @@ type Allow struct {
 	ReadNamespaces []source.String // names or glob patterns
 }
 
-// An Account is the ServiceAccount as which a rule writes.
+// An Account is the ServiceAccount that a rule impersonates when it writes.
 type Account struct {
 	Pos       source.Pos
 	Namespace string // "": that of the primary
@@ -140,7 +139,7 @@ type GroupKind struct {
 // A Condition is one entry of conditions.
 type Condition struct {
 	Pos     source.Pos
-	Entry   string // conditions[0] "Available", as complaints call it
+	Entry   string // conditions[0] "Available", as errors have it
 	Type    source.String
 	When    *source.Expr
 	Reason  *source.Node // text that may hold ${...}, or nil

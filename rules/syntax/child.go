@@ -87,8 +87,8 @@ var (
 	onlyChildren = source.WrongKey{Hint: "only children have it: an object of finalize is created once and not changed"}
 )
 
-// What may be done about an object that somebody else has made, about one that
-// is to look different, and about one whose primary goes.
+// What reconcel does about an object that somebody else created, about a changed
+// rendering, and about an object that is no longer wanted.
 var (
 	takeovers = source.Choices{
 		{Text: "fail", Doc: "Leave it alone, and say that it is there."},
@@ -107,7 +107,7 @@ var (
 
 const replace, keep = "replace", "keep"
 
-// Children about which more is to be said, or less.
+// Children that need a key, or must not have one.
 var (
 	aPod = &source.Schema{Required: []string{"template"}, Properties: source.Properties{{Name: "template", Value: &source.Schema{
 		Required:   []string{"apiVersion", "kind"},

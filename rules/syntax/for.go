@@ -20,7 +20,7 @@ var forShape = source.Shape{
 	},
 }
 
-// readFor reads which objects a rule is for.
+// readFor reads the selection of a rule's primaries.
 func readFor(v source.Value) For {
 	f := For{Pos: v.Pos()}
 	t := v.Table(&forShape)
@@ -34,7 +34,7 @@ func readFor(v source.Value) For {
 	return f
 }
 
-// coreVersion tells v1 from a group whose version was forgotten.
+// coreVersion matches v1, and not a group whose version was forgotten.
 var coreVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 // readAPIVersion reads group/version, or the version of the core group.

@@ -154,7 +154,7 @@ func isPath(text string) bool {
 	})
 }
 
-// hintPath says how to write a path whose keys are more than words.
+// hintPath returns how to write a path whose keys are more than words.
 func hintPath(text string) string {
 	for _, marks := range []string{"metadata.labels", "metadata.annotations"} {
 		key, found := strings.CutPrefix(text, marks)
@@ -166,7 +166,7 @@ func hintPath(text string) string {
 	return pathLike
 }
 
-// isIgnorable records an error for fields that nobody else can take over.
+// isIgnorable records an error for fields that cannot be left to others.
 func isIgnorable(v source.Value, p *FieldPath) bool {
 	why, hint := "", ""
 	switch field := source.PathOf(p.Keys[:min(len(p.Keys), 2)]); {
@@ -212,8 +212,8 @@ func isWritten(v source.Value, p *FieldPath, template source.Value) bool {
 	return !at.Broken()
 }
 
-// hintField finds the path that was meant by one that leads to no field from
-// its i-th key on, where the template holds at.
+// hintField finds the path that was meant by one whose i-th key does not exist in
+// at, a part of the template.
 func hintField(keys []string, i int, at, template source.Value) string {
 	var fields []string
 	for _, key := range at.PeekKeys() {

@@ -8,7 +8,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// maxReplicas is how many interchangeable objects a child may be.
+// maxReplicas is the most interchangeable objects that a child may have.
 const maxReplicas = 500
 
 var iteratorShape = source.Shape{
@@ -125,8 +125,8 @@ func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, n
 	return name, true
 }
 
-// settle records an error for names of iterators that something else of the
-// rule has. Two children may use the same ones.
+// settle records an error for names of iterators that are used elsewhere in the
+// rule. Two children may use the same ones.
 func (names *names) settle() {
 	for _, n := range names.iterators {
 		if at, taken := names.taken[n.name.Value]; taken {
@@ -159,8 +159,8 @@ func (names *names) loseIterators(v source.Value) {
 	}
 }
 
-// checkCollection records an error for keys that do not go together with how
-// many objects a child makes.
+// checkCollection records an error for keys that do not fit a single object, or a
+// collection.
 func checkCollection(v source.Value, c *Child, t source.Table) {
 	_, forEach := t.Written("forEach")
 	p, replicas := t.Written("replicas")

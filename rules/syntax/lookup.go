@@ -68,7 +68,7 @@ func readLookup(v source.Value, names *names) *Lookup {
 	}
 	checkNameOrSelector(v, t, l)
 	if (l.Name == nil) == (l.Selector == nil) && l.ID.Value != "" {
-		// Nobody knows whether it is to be an object or a list.
+		// It is not known whether it is an object or a list.
 		l.Unfit = true
 		names.lost = append(names.lost, l.ID.Value)
 	}

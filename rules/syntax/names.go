@@ -9,7 +9,7 @@ import (
 // maxName is the longest a DNS label, and so a label value, may be.
 const maxName = 63
 
-// names are those that the expressions of a rule may use.
+// names are the names that the expressions of a rule may use.
 type names struct {
 	taken     map[string]source.Pos
 	iterators []iterating
@@ -66,8 +66,8 @@ func (names *names) loseWords(name string) {
 	names.lost = append(names.lost, strings.FieldsFunc(name, func(r rune) bool { return !source.IsIdent(r) })...)
 }
 
-// reserved says why a word cannot be the name of a value in CEL. A type's
-// name would win over a variable's in places, so it is as bad as a keyword.
+// reserved maps words that cannot be the name of a value in CEL to the reason. In
+// some expressions the name of a type prevails over that of a variable.
 var reserved = func() map[string]string {
 	words := make(map[string]string)
 	for why, list := range map[string]string{

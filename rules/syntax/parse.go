@@ -6,13 +6,13 @@ import (
 	"reconcel/rules/source"
 )
 
-// What a rules file is known by.
+// APIVersion and Kind identify a rules file.
 const (
 	APIVersion = "reconcel.dev/v1alpha1"
 	Kind       = "Rules"
 )
 
-// maxRules is how many rules the sources may hold together.
+// maxRules is the most rules that all files may hold together.
 const maxRules = 256
 
 var documentShape = source.Shape{
@@ -54,7 +54,7 @@ func Parse(files []source.File) (*File, error) {
 
 // JSONSchema returns a JSON Schema of rules files, with which editors complete
 // and check them. It is made from the shapes that Parse reads files by, and
-// refuses nothing that could work.
+// accepts everything that Parse accepts.
 func JSONSchema() []byte { return documentShape.JSONSchema("reconcel schema") }
 
 func (p *parser) readDocument(v source.Value) {

@@ -44,13 +44,13 @@ var ruleShape = source.Shape{
 	},
 }
 
-// teardowns are the ways in which children go.
+// teardowns are the orders in which children are deleted.
 var teardowns = source.Choices{
 	{Text: "background", Doc: "All at once, by the garbage collector where there is no `finalize`."},
 	{Text: "ordered", Doc: "In reverse order of what they need, each when those that need it are gone."},
 }
 
-// removals are what may become of the children of a rule that is taken out.
+// removals are what happens to the children of a removed rule.
 var removals = source.Choices{
 	{Text: "keep", Doc: "It stays as it is. Nobody looks after it any more."},
 	{Text: "delete", Doc: "It is deleted, apart from children with `onDelete: orphan`, and the `patch` is taken back. " +

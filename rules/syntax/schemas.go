@@ -8,9 +8,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// The patterns of literals mean the same in Go and in JavaScript, which
-// editors are made of. They may let pass what the parser refuses, but never the
-// other way round.
+// The patterns of literals mean the same in Go and in JavaScript, which editors
+// use. They may accept what the parser refuses, but not the other way round.
 const (
 	label     = `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`
 	subdomain = `[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*`
@@ -139,7 +138,7 @@ func listOf(item *source.Schema) *source.Schema {
 	return &source.Schema{Type: source.Types{"array", "null"}, Items: item}
 }
 
-// orNothing is a value after whose key there may be nothing.
+// orNothing is a value that may be empty.
 func orNothing(s *source.Schema) *source.Schema { return orType("null", s) }
 
 // orType is a value that may have one more type.
@@ -149,7 +148,7 @@ func orType(name string, s *source.Schema) *source.Schema {
 	return &more
 }
 
-// literally is a value that stands there as it is.
+// literally is a value without ${...}.
 func literally(s *source.Schema) *source.Schema { return s }
 
 // orComputed is a value that may be a ${...} instead.
@@ -170,7 +169,7 @@ func orComputed(s *source.Schema) *source.Schema {
 // requires is a map that has keys.
 func requires(keys ...string) *source.Schema { return &source.Schema{Required: keys} }
 
-// holds is a map that may hold something under a key; nil is nothing at all.
+// holds is a map with a schema for one key; nil forbids the key.
 func holds(key string, s *source.Schema) *source.Schema {
 	return &source.Schema{Properties: source.Properties{{Name: key, Value: s}}}
 }

@@ -7,12 +7,10 @@ import (
 	"reconcel/rules/source"
 )
 
-// ownPrefix is that of the labels and annotations by which reconcel knows its
-// own objects again.
+// ownPrefix begins the labels and annotations that mark reconcel's own objects.
 const ownPrefix = "reconcel.dev/"
 
-// IsOwn reports whether a label, annotation or finalizer is one of those by
-// which reconcel knows what it has made and done.
+// IsOwn reports whether a label, annotation or finalizer is one of reconcel's.
 func IsOwn(key string) bool {
 	domain, _, ok := strings.Cut(key, "/")
 	return ok && (domain == "reconcel.dev" || strings.HasSuffix(domain, ".reconcel.dev"))
@@ -28,7 +26,7 @@ var (
 		Refused: []string{"status"},
 		Others:  anything,
 	}
-	// metadataShape is what a template may say about its object.
+	// metadataShape is the metadata that a template may set.
 	metadataShape = source.Shape{Keys: []source.Key{
 		{Name: "name", Value: filledData, Doc: "The name. May hold `${...}`; if it comes out differently it is another object."},
 		{Name: "generateName", Value: filledData, Doc: "How the names begin, for a child with `replicas`."},
@@ -39,8 +37,8 @@ var (
 	}}
 )
 
-// withName returns the schema of an entry whose template has one key of metadata
-// for the name, and not the other.
+// withName returns the schema of an entry whose template names the object by one
+// key of metadata, and not by the other.
 func withName(key, other string) *source.Schema {
 	metadata := holds(other, nil)
 	metadata.Required = []string{key}
@@ -49,7 +47,7 @@ func withName(key, other string) *source.Schema {
 
 const apiServerSets = "the API server sets it"
 
-// refusedMetadata says why the rest is not for templates.
+// refusedMetadata maps fields that a template cannot set to the reason.
 var refusedMetadata = map[string]string{
 	"ownerReferences":            "reconcel sets the owner reference itself",
 	"managedFields":              apiServerSets,
@@ -62,7 +60,7 @@ var refusedMetadata = map[string]string{
 	"selfLink":                   apiServerSets,
 }
 
-// naming is how the objects that a template makes get their names.
+// A naming is how the objects of a template get their names.
 type naming int
 
 const (
