@@ -105,7 +105,7 @@ func (c *compiler) names() bool {
 	for i, s := range c.src.Let {
 		l := &let{src: s, index: i}
 		c.rule.lets = append(c.rule.lets, l)
-		if s.Unfit {
+		if s.Unusable {
 			continue
 		}
 		c.lets[s.Name.Value] = l
@@ -114,7 +114,7 @@ func (c *compiler) names() bool {
 	for i, s := range c.src.Lookups {
 		l := &Lookup{ID: s.ID.Value, Pos: s.Pos, GVK: gvk(s.APIVersion.Value, s.Kind.Value), gone: expr.NewUnknown(s.ID.Value), src: s}
 		c.rule.Lookups = append(c.rule.Lookups, l)
-		if s.Unfit {
+		if s.Unusable {
 			continue
 		}
 		c.looks[l.ID] = l
@@ -126,7 +126,7 @@ func (c *compiler) names() bool {
 		c.rule.vars[l.ID] = variable{lookupVariable, i}
 	}
 	for i, s := range c.entries() {
-		if s.Unfit {
+		if s.Unusable {
 			continue
 		}
 		c.shapes[s.ID.Value] = expr.Live(s.ID.Value)

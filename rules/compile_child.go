@@ -112,7 +112,7 @@ func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
 		c.shapes[name] = shape
 	}
 	for _, it := range s.ForEach {
-		if it.Unfit {
+		if it.Unusable {
 			continue
 		}
 		prog := c.compileIn(c.with(it.Pos, names), it.In, expr.List, "forEach")
@@ -134,10 +134,10 @@ func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
 func (c *compiler) judged(ch *Child, s *syntax.Child) {
 	names := []string{child}
 	for _, it := range s.ForEach {
-		if !it.Unfit {
+		if !it.Unusable {
 			names = append(names, it.Name.Value)
 		}
-		if it.Index.Value != "" && !it.Unfit {
+		if it.Index.Value != "" && !it.Unusable {
 			names = append(names, it.Index.Value)
 		}
 	}
@@ -195,7 +195,7 @@ func (c *compiler) identifying(ch *Child, s *syntax.Child) {
 // mention: two elements would be one object.
 func (c *compiler) listed(s *syntax.Child, mentioned map[string]bool) {
 	for _, it := range s.ForEach {
-		if it.Unfit || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {
+		if it.Unusable || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {
 			continue
 		}
 		e := c.complain(it.Name.Pos, "forEach: %q is not part of the name: all elements would render the same object", it.Name.Value)

@@ -33,7 +33,7 @@ func (c *compiler) let(l *let, from source.Pos) {
 			l.data = c.data(l.src.Data, where)
 			shape = l.data.shape()
 		}
-		if !l.src.Unfit {
+		if !l.src.Unusable {
 			c.shapes[name] = shape
 		}
 	})

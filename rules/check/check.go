@@ -94,7 +94,7 @@ func (r *rule) names() {
 		if l.Name == nil {
 			t = types.NewListType(t)
 		}
-		if !l.Unfit {
+		if !l.Unusable {
 			r.vars[l.ID.Value] = t
 		}
 	}
@@ -104,7 +104,7 @@ func (r *rule) names() {
 		if ch.Replicas != nil || len(ch.ForEach) > 0 {
 			t = types.NewListType(t)
 		}
-		if !ch.Unfit {
+		if !ch.Unusable {
 			r.vars[ch.ID.Value] = t
 		}
 	}
@@ -115,7 +115,7 @@ func (r *rule) names() {
 		}
 	}
 	for _, l := range r.src.Let {
-		if !l.Unfit {
+		if !l.Unusable {
 			r.lets[l.Name.Value] = &let{src: l}
 		}
 	}

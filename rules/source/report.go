@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/width"
 )
 
 const (
@@ -77,31 +79,15 @@ func padding(r rune) string {
 		return "\t"
 	case unicode.In(r, unicode.Mn, unicode.Me):
 		return ""
-	case wide(r):
+	case isWide(r):
 		return "  "
 	}
 	return " "
 }
 
-// wide tells the characters that take two cells: CJK, Hangul, fullwidth forms
-// and emoji.
-func wide(r rune) bool {
-	switch {
-	case r < 0x1100:
-		return false
-	case r <= 0x115F,
-		r >= 0x2E80 && r <= 0x303E,
-		r >= 0x3041 && r <= 0xA4CF,
-		r >= 0xAC00 && r <= 0xD7A3,
-		r >= 0xF900 && r <= 0xFAFF,
-		r >= 0xFE30 && r <= 0xFE6F,
-		r >= 0xFF00 && r <= 0xFF60,
-		r >= 0xFFE0 && r <= 0xFFE6,
-		r >= 0x1F300 && r <= 0x1F64F,
-		r >= 0x1F680 && r <= 0x1F6FF,
-		r >= 0x1F900 && r <= 0x1F9FF,
-		r >= 0x20000 && r <= 0x3FFFD:
-		return true
-	}
-	return false
+// isWide reports whether a character takes two cells: CJK, Hangul, fullwidth
+// forms and emoji.
+func isWide(r rune) bool {
+	kind := width.LookupRune(r).Kind()
+	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth
 }

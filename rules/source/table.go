@@ -205,24 +205,15 @@ func (v Value) Peek(key string) Value {
 	return v.under(key, nil)
 }
 
-// PeekKeys returns the keys of a map as they stand there.
-func (v Value) PeekKeys() []Value {
-	var keys []Value
+// PeekPairs returns the keys and values of a map as the file has them.
+func (v Value) PeekPairs() [][2]Value {
+	var pairs [][2]Value
 	for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
 		key := v
 		key.node = v.node.Content[i]
-		keys = append(keys, key)
+		pairs = append(pairs, [2]Value{key, v.under(key.node.Value, v.node.Content[i+1])})
 	}
-	return keys
-}
-
-// PeekValues returns the values of a map as they stand there.
-func (v Value) PeekValues() []Value {
-	var values []Value
-	for i := 1; v.IsMap() && i < len(v.node.Content); i += 2 {
-		values = append(values, v.under(v.node.Content[i-1].Value, v.node.Content[i]))
-	}
-	return values
+	return pairs
 }
 
 // PeekItems returns the items of a list that is not read yet.

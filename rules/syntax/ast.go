@@ -47,10 +47,10 @@ type For struct {
 
 // A Let is a named value: either an expression or data, never both.
 type Let struct {
-	Name  source.String
-	Unfit bool         // the name cannot stand for a value
-	Expr  *source.Expr // a string in the file is CEL
-	Data  *source.Node // a map or list is data
+	Name     source.String
+	Unusable bool         // the name cannot stand for a value
+	Expr     *source.Expr // a string in the file is CEL
+	Data     *source.Node // a map or list is data
 }
 
 // A Check is one entry of validate.
@@ -66,7 +66,7 @@ type Lookup struct {
 	Pos        source.Pos
 	Entry      string // lookups[0] "settings", as errors have it
 	ID         source.String
-	Unfit      bool // the id cannot stand for a value
+	Unusable   bool // the id cannot stand for a value
 	APIVersion source.String
 	Kind       source.String
 	Namespace  *source.Node // text that may hold ${...}; nil: the primary's own
@@ -79,7 +79,7 @@ type Child struct {
 	Pos       source.Pos
 	Entry     string // children[0] "web", as errors have it
 	ID        source.String
-	Unfit     bool // the id cannot stand for a value
+	Unusable  bool // the id cannot stand for a value
 	When      *source.Expr
 	After     []source.String
 	ForEach   []*Iterator
@@ -98,11 +98,11 @@ type Child struct {
 
 // An Iterator is one entry of forEach.
 type Iterator struct {
-	Pos   source.Pos
-	Name  source.String
-	Index source.String // Value is "" without one
-	In    *source.Expr
-	Unfit bool // the name or index cannot stand for a value
+	Pos      source.Pos
+	Name     source.String
+	Index    source.String // Value is "" without one
+	In       *source.Expr
+	Unusable bool // the name or index cannot stand for a value
 }
 
 // A FieldPath is one entry of ignoreFields. It names a field of an object by the

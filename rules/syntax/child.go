@@ -153,7 +153,7 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 		names.loseIterators(value)
 	}
 	c := &Child{Pos: v.Pos(), Entry: v.Entry()}
-	c.ID, c.Unfit = names.readID(t.Key("id"))
+	c.ID, c.Unusable = names.readID(t.Key("id"))
 	c.When = t.Key("when").Expr()
 	c.ForEach = readForEach(t.Key("forEach"), names)
 	c.Replicas = readReplicas(t.Key("replicas"))

@@ -216,8 +216,8 @@ func isWritten(v source.Value, p *FieldPath, template source.Value) bool {
 // at, a part of the template.
 func hintField(keys []string, i int, at, template source.Value) string {
 	var fields []string
-	for _, key := range at.PeekKeys() {
-		fields = append(fields, key.Scalar())
+	for _, pair := range at.PeekPairs() {
+		fields = append(fields, pair[0].Scalar())
 	}
 	var meant [][]string
 	if i == 0 && len(keys) > 1 {

@@ -40,7 +40,7 @@ func readForEach(v source.Value, names *names) []*Iterator {
 	if v.Missing() {
 		return nil
 	}
-	unusable := []*Iterator{{Pos: v.Pos(), Unfit: true}}
+	unusable := []*Iterator{{Pos: v.Pos(), Unusable: true}}
 	if !v.IsList() {
 		names.loseIterators(v)
 		if !v.Broken() {
@@ -61,7 +61,7 @@ func readForEach(v source.Value, names *names) []*Iterator {
 }
 
 func readIterator(v source.Value, own map[string]source.Pos, names *names) *Iterator {
-	it := &Iterator{Pos: v.Pos(), Unfit: true}
+	it := &Iterator{Pos: v.Pos(), Unusable: true}
 	if isShortIterator(v) {
 		names.loseIterators(v)
 		return it
@@ -81,7 +81,7 @@ func readIterator(v source.Value, own map[string]source.Pos, names *names) *Iter
 	if index := t.Key("index"); !index.Missing() {
 		it.Index, okIndex = readIteratorName(index, it, own, names)
 	}
-	if it.Unfit = !ok || !okIndex; it.Unfit {
+	if it.Unusable = !ok || !okIndex; it.Unusable {
 		names.lost = append(names.lost, it.Name.Value, it.Index.Value)
 	}
 	return it
@@ -131,7 +131,7 @@ func (names *names) settle() {
 	for _, n := range names.iterators {
 		if at, taken := names.taken[n.name.Value]; taken {
 			n.value.Errorf("%q is already used, at %s", n.name.Value, at)
-			n.iterator.Unfit = true
+			n.iterator.Unusable = true
 			names.lost = append(names.lost, n.iterator.Name.Value, n.iterator.Index.Value)
 		}
 	}
@@ -142,11 +142,8 @@ func (names *names) settle() {
 func (names *names) loseIterators(v source.Value) {
 	switch {
 	case v.IsMap():
-		for _, key := range v.PeekKeys() {
-			names.lost = append(names.lost, key.Scalar())
-		}
-		for _, value := range v.PeekValues() {
-			names.lost = append(names.lost, value.Scalar())
+		for _, pair := range v.PeekPairs() {
+			names.lost = append(names.lost, pair[0].Scalar(), pair[1].Scalar())
 		}
 	case v.IsList():
 		for _, item := range v.PeekItems() {

@@ -51,9 +51,9 @@ func judge(s *jsonschema.Schema, files []source.File) (isYAML bool, err error) {
 func asJSON(v source.Value) any {
 	switch {
 	case v.IsMap():
-		m, values := make(map[string]any), v.PeekValues()
-		for i, key := range v.PeekKeys() {
-			m[key.Scalar()] = asJSON(values[i])
+		m := make(map[string]any)
+		for _, pair := range v.PeekPairs() {
+			m[pair[0].Scalar()] = asJSON(pair[1])
 		}
 		return m
 	case v.IsList():

@@ -54,7 +54,7 @@ func readLookup(v source.Value, names *names) *Lookup {
 		return nil
 	}
 	l := &Lookup{Pos: v.Pos(), Entry: v.Entry()}
-	l.ID, l.Unfit = names.readID(t.Key("id"))
+	l.ID, l.Unusable = names.readID(t.Key("id"))
 	l.APIVersion = readAPIVersion(t.Key("apiVersion"))
 	l.Kind = readKind(t.Key("kind"))
 	l.Namespace = readLookupNamespace(t.Key("namespace"))
@@ -69,7 +69,7 @@ func readLookup(v source.Value, names *names) *Lookup {
 	checkNameOrSelector(v, t, l)
 	if (l.Name == nil) == (l.Selector == nil) && l.ID.Value != "" {
 		// It is not known whether it is an object or a list.
-		l.Unfit = true
+		l.Unusable = true
 		names.lost = append(names.lost, l.ID.Value)
 	}
 	return l

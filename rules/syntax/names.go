@@ -51,8 +51,8 @@ func (names *names) loseUnlessList(v source.Value) {
 // map, or the ids of the items of a list.
 func (names *names) lose(v source.Value) {
 	names.nameless = names.nameless || v.Broken()
-	for _, key := range v.PeekKeys() {
-		names.lost = append(names.lost, key.Scalar())
+	for _, pair := range v.PeekPairs() {
+		names.lost = append(names.lost, pair[0].Scalar())
 	}
 	for _, item := range v.PeekItems() {
 		id := item.Peek("id").Scalar()

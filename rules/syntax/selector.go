@@ -126,17 +126,17 @@ func checkSelector(v source.Value) {
 
 // isPlainMap records an error for labels that stand where a selector is expected.
 func isPlainMap(v source.Value) bool {
-	keys := v.PeekKeys()
-	for _, key := range keys {
-		if selectorShape.Knows(key.Scalar()) {
+	pairs := v.PeekPairs()
+	for _, pair := range pairs {
+		if selectorShape.Knows(pair[0].Scalar()) {
 			return false
 		}
 	}
-	if len(keys) == 0 || !keys[0].IsScalar() {
+	if len(pairs) == 0 || !pairs[0][0].IsScalar() {
 		return false
 	}
-	key := keys[0].Scalar()
-	keys[0].Errorf("unknown key %q", key).Hint = "write matchLabels: {" + key + ": ...}"
+	key := pairs[0][0].Scalar()
+	pairs[0][0].Errorf("unknown key %q", key).Hint = "write matchLabels: {" + key + ": ...}"
 	return true
 }
 
