@@ -87,14 +87,14 @@ func logs(x ast.Expr) bool {
 
 // TestLogKeysAreDocumented holds the keys of the log against the list of them.
 func TestLogKeysAreDocumented(t *testing.T) {
-	data, err := os.ReadFile("../docs/operations.md")
+	data, err := os.ReadFile("../docs/reference/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, list, found := strings.Cut(string(data), "| key of the log | |\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	if !found {
-		t.Fatal("docs/operations.md has no list of the keys of the log")
+		t.Fatal("docs/reference/monitoring.md has no list of the keys of the log")
 	}
 	var documented []string
 	for line := range strings.Lines(list) {
@@ -109,12 +109,12 @@ func TestLogKeysAreDocumented(t *testing.T) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(logged)) {
 		if !slices.Contains(documented, key) {
-			t.Errorf("%s: docs/operations.md does not list the key %q", logged[key], key)
+			t.Errorf("%s: docs/reference/monitoring.md does not list the key %q", logged[key], key)
 		}
 	}
 	for _, key := range documented {
 		if logged[key] == "" {
-			t.Errorf("docs/operations.md lists the key %q, which is never logged", key)
+			t.Errorf("docs/reference/monitoring.md lists the key %q, which is never logged", key)
 		}
 	}
 }

@@ -59,9 +59,9 @@ func TestMetricsAreNamedRight(t *testing.T) {
 		}
 		return string(data)
 	}
-	operations := read("../docs/operations.md")
+	monitoring := read("../docs/reference/monitoring.md")
 	for file, text := range map[string]string{
-		"alerts.yaml": read("../deploy/alerts.yaml"), "operations.md": operations, "reconciliation.md": read("../docs/reference/reconciliation.md"),
+		"alerts.yaml": read("../deploy/alerts.yaml"), "monitoring.md": monitoring, "reconciliation.md": read("../docs/reference/reconciliation.md"),
 	} {
 		for _, name := range metricName.FindAllString(text, -1) {
 			if !slices.Contains(names, name) {
@@ -69,10 +69,10 @@ func TestMetricsAreNamedRight(t *testing.T) {
 			}
 		}
 	}
-	documented := metricName.FindAllString(operations, -1)
+	documented := metricName.FindAllString(monitoring, -1)
 	for _, name := range names {
 		if metricName.MatchString(name) && !slices.Contains(documented, name) {
-			t.Errorf("docs/operations.md does not say what %s is", name)
+			t.Errorf("docs/reference/monitoring.md does not say what %s is", name)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestAlertsAreExplained(t *testing.T) {
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
-	operations, err := os.ReadFile("../docs/operations.md")
+	monitoring, err := os.ReadFile("../docs/reference/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +134,8 @@ func TestAlertsAreExplained(t *testing.T) {
 	for _, g := range file.Groups {
 		for _, r := range g.Rules {
 			n++
-			if r.Alert == "" || r.Expr == "" || !regexp.MustCompile("`"+r.Alert+"`").Match(operations) {
-				t.Errorf("alert %q is not explained in docs/operations.md", r.Alert)
+			if r.Alert == "" || r.Expr == "" || !regexp.MustCompile("`"+r.Alert+"`").Match(monitoring) {
+				t.Errorf("alert %q is not explained in docs/reference/monitoring.md", r.Alert)
 			}
 		}
 	}
