@@ -15,7 +15,7 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return step{}, err
 	}
 	version := existing.GetResourceVersion()
-	if err := w.refusal.of(p, d, version); err != nil {
+	if err := w.rejected.stands(p, d.Hash, version); err != nil {
 		return step{}, err
 	}
 	body := d.AppendApply(nil, string(existing.GetUID()), version)
@@ -31,7 +31,7 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return step{}, errStale // It changed between the read and the apply.
 	case err != nil:
 		w.foreign = true // The next look is at what exists, and not a creation.
-		return step{}, w.refusal.note(p, d, version, explained(d, err, ""))
+		return step{}, p.noteRejection(&w.rejected, d.Hash, version, explained(d, err, ""))
 	}
 	p.did(Adopted, d, p.trigger)
 	p.engine.events.normal(p.self, reasonAdopted, "adopted "+d.Identity.String()+", which had no controller")

@@ -39,7 +39,7 @@ func (p *pass) free(ctx context.Context, k Kind, d *rules.Desired, w *written) (
 			return false, step{}, err
 		}
 	}
-	if err := w.refusal.of(p, d, ""); err != nil {
+	if err := w.rejected.stands(p, d.Hash, ""); err != nil {
 		return false, step{}, err
 	}
 	return true, step{}, nil
@@ -66,7 +66,7 @@ func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written
 	case namespaceEnds(err):
 		return skip(forNamespace), nil
 	case err != nil:
-		return step{}, w.refusal.note(p, d, "", refused(err))
+		return step{}, p.noteRejection(&w.rejected, d.Hash, "", refused(err))
 	}
 	w.foreign = false
 	p.did(Created, d, why)

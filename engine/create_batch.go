@@ -44,7 +44,7 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *tally
 	}
 	// Those that were refused before come last: they must not hold up the others
 	// for ever.
-	slices.SortStableFunc(todo, func(a, b *creation) int { return a.w.refusal.rank() - b.w.refusal.rank() })
+	slices.SortStableFunc(todo, func(a, b *creation) int { return a.w.rejected.rank() - b.w.rejected.rank() })
 	for size := 1; len(todo) > 0; size *= 2 {
 		var batch []*creation
 		for len(todo) > 0 && len(batch) < size {

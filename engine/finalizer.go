@@ -30,7 +30,6 @@ const FinalizedPrefix = finalizedPrefix
 // one, before anything is written that depends on it, and that it does not if
 // it needs none any more.
 func (p *pass) hold(ctx context.Context, r *rules.RuleResult) error {
-	delete(p.memory.left, r.Rule.Name)
 	has := p.self.HasFinalizer(r.Rule)
 	switch needs := r.NeedsFinalizer(); {
 	case needs && !has, has && p.finalized(r.Rule):

@@ -19,12 +19,12 @@ import (
 
 // writtenPatch is our last write of what one rule wants of the primary itself.
 type writtenPatch struct {
-	hash    [16]byte            // of the patch; zero: nothing was written, or it was taken back
-	fields  managedfields.Entry // what we owned then
-	version string              // resourceVersion of the response
-	refusal refusal
-	contest contest // over what it says
-	changes churn   // of what it says
+	hash     [16]byte            // of the patch; zero: nothing was written, or it was taken back
+	fields   managedfields.Entry // what we owned then
+	version  string              // resourceVersion of the response
+	rejected *rejectedWrite
+	contest  contest // over what it says
+	changes  churn   // of what it says
 }
 
 // patch writes what a rule wants of the primary itself: by an apply with the
@@ -64,8 +64,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	if owned := own.Set(); owned.Agrees(p.self.Content(), desired) && !owned.Exceeds(desired) {
 		return Unchanged, nil
 	}
-	body := &rules.Desired{Hash: hash}
-	if err := w.refusal.of(p, body, ""); err != nil {
+	if err := w.rejected.stands(p, hash, ""); err != nil {
 		return Unchanged, err
 	}
 	// Also when it says something else than the last time: what it is computed from
@@ -80,7 +79,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 		return Unchanged, &contestedError{object: p.req.String(), by: by, wait: wait}
 	}
 	if err := p.applyPatch(ctx, r.Rule, w, desired); err != nil {
-		return Unchanged, w.refusal.note(p, body, "", err)
+		return Unchanged, p.noteRejection(&w.rejected, hash, "", err)
 	}
 	w.hash = hash
 	return Configured, nil

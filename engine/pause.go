@@ -22,6 +22,7 @@ const (
 // its status says besides stays.
 func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 	p.countPaused()
+	p.memory.reads.Retain()
 	if !p.matches() && !p.primary.held(p.self) {
 		return Result{}, nil // It is no business of ours.
 	}

@@ -116,16 +116,16 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	now := p.engine.clock.Now()
 	p.reapply = !p.memory.reapplyAt.IsZero() && !now.Before(p.memory.reapplyAt)
 	p.render()
-	p.memory.reads.Retain()
 	if p.self.Paused() {
 		return p.leaveAlone(ctx, now)
 	}
-	p.resume()
-	p.tellPauseIgnored()
-
+	if p.memory.pause != running {
+		p.resume()
+	}
 	total := p.rules(ctx).after(p.retryTimedOut())
 	total = worse(total, p.clearLeftovers(ctx))
 	p.forget()
+	p.tellPauseIgnored()
 	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.held(p.self) {
 		p.dismiss(total)
 		return total.result() // It is no business of ours any more, and keeps its last status.
@@ -173,8 +173,11 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if kind, why := p.unwatched(r); why != "" {
 		return position{rule: r.Rule.Name}.says(waiting, reasonWaiting, "waits for kind %s: %s", kind, why)
 	}
-	if err := p.hold(ctx, r); err != nil {
-		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
+	delete(p.memory.left, r.Rule.Name)
+	if r.NeedsFinalizer() || p.self.HasFinalizer(r.Rule) {
+		if err := p.hold(ctx, r); err != nil {
+			return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
+		}
 	}
 	total := outcome{}
 	var failed []*rules.Child

@@ -5,62 +5,58 @@ import (
 	"time"
 
 	"reconcel/engine/watch"
-	"reconcel/rules"
 )
 
-// A refusal is the API server's no to one body. The same body is not sent
-// again before its time, unless the object, the primary or a schema has changed:
-// events may come by the hundred, and the answer may differ in words each time.
-type refusal struct {
-	err        *terminalError // nil: nothing was refused
-	hash       [16]byte
-	version    string // resourceVersion of the live object, "" when there was none
-	generation int64  // of the primary
-	schemas    int64  // how often schemas had changed
+// A rejectedWrite is a write that the API server has rejected. The same body is
+// not sent again before its time, unless the object, the primary or a schema has
+// changed: events may come by the hundred, and the answer may differ in words
+// each time.
+type rejectedWrite struct {
+	err        *terminalError
+	hash       [16]byte // of the body
+	version    string   // resourceVersion of the live object, "" when there was none
+	generation int64    // of the primary
+	schemas    int64    // Engine.schemaChanges
 	until      time.Time
 	denied     time.Time // since when a permission has been missing; zero: that is not it
 }
 
-// of returns the refusal of a body if it still stands.
-func (r *refusal) of(p *pass, d *rules.Desired, version string) error {
-	return r.ofBody(p, d.Hash, version)
-}
-
-// ofBody is of for a body of which there is only the hash.
-func (r *refusal) ofBody(p *pass, hash [16]byte, version string) error {
-	if r.err == nil || r.hash != hash || r.version != version || r.generation != p.self.GetGeneration() ||
+// stands returns the error of the last write if the same body would be rejected
+// again. A nil r stands for a write that was accepted.
+func (r *rejectedWrite) stands(p *pass, hash [16]byte, version string) error {
+	if r == nil || r.hash != hash || r.version != version || r.generation != p.self.GetGeneration() ||
 		r.schemas != p.engine.schemaChanges.Load() || !p.engine.clock.Now().Before(r.until) {
 		return nil
 	}
 	return r.err
 }
 
-// note remembers an error if it is a refusal, and returns it.
-func (r *refusal) note(p *pass, d *rules.Desired, version string, err error) error {
-	return r.noteBody(p, d.Hash, version, err)
-}
-
-// noteBody is note for a body of which there is only the hash.
-func (r *refusal) noteBody(p *pass, hash [16]byte, version string, err error) error {
-	denied, now := r.denied, p.engine.clock.Now()
-	*r = refusal{}
+// noteRejection remembers an error if it is a rejection, and returns it in the
+// words that are used for as long as it stands.
+func (p *pass) noteRejection(last **rejectedWrite, hash [16]byte, version string, err error) error {
+	before, now := *last, p.engine.clock.Now()
+	*last = nil
 	terminal, ok := errors.AsType[*terminalError](err)
 	if !ok {
 		return err
 	}
+	r := &rejectedWrite{hash: hash, version: version, generation: p.self.GetGeneration(), schemas: p.engine.schemaChanges.Load()}
 	if terminal.reason == reasonForbidden {
-		terminal = p.denied(terminal, &denied, now)
-		r.denied = denied
+		if r.denied = now; before != nil && !before.denied.IsZero() {
+			r.denied = before.denied
+		}
+		terminal = p.denied(terminal, r.denied, now)
 	}
-	r.err, r.hash, r.version, r.generation, r.schemas = terminal, hash, version, p.self.GetGeneration(), p.engine.schemaChanges.Load()
+	r.err = terminal
 	// Somewhat less than the retry, so that the next reconciliation does send it.
 	r.until = now.Add(terminal.retry * 3 / 4)
-	return terminal // In the same words as later.
+	*last = r
+	return terminal
 }
 
-// rank puts what was refused after what was not.
-func (r *refusal) rank() int {
-	if r.err == nil {
+// rank orders what was rejected after what was not.
+func (r *rejectedWrite) rank() int {
+	if r == nil {
 		return 0
 	}
 	return 1
@@ -68,12 +64,9 @@ func (r *refusal) rank() int {
 
 // denied returns what a missing permission means. An API server that has just
 // restarted denies everything for some seconds, until it has read its roles: so
-// it counts only when it lasts.
-func (p *pass) denied(err *terminalError, since *time.Time, now time.Time) *terminalError {
-	if since.IsZero() {
-		*since = now
-	}
-	if now.Sub(*since) < watch.DeniedPatience && now.Sub(p.engine.started) > watch.DeniedPatience {
+// a denial counts only when it lasts.
+func (p *pass) denied(err *terminalError, since, now time.Time) *terminalError {
+	if now.Sub(since) < watch.DeniedPatience && now.Sub(p.engine.started) > watch.DeniedPatience {
 		return &terminalError{reasonRetrying, deniedRetry, err.err}
 	}
 	return err

@@ -39,11 +39,11 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 		return p.foreign(d, o, p.memory.child(d.Identity))
 	}
 	w := p.memory.child(d.Identity)
-	if err := w.unfit.of(p, d, o.GetResourceVersion()); err != nil {
+	if err := w.replacement.stands(p, d.Hash, o.GetResourceVersion()); err != nil {
 		return step{}, err
 	}
 	if err := p.rehearse(ctx, c.Kind(), d); err != nil {
-		return step{}, w.unfit.note(p, d, o.GetResourceVersion(), err)
+		return step{}, p.noteRejection(&w.replacement, d.Hash, o.GetResourceVersion(), err)
 	}
 	deleted, err := p.take(ctx, d.Child.Rule, c.Kind(), o, metav1.DeletePropagationBackground)
 	if err != nil {

@@ -71,14 +71,14 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 		s.memory.unsettled = time.Time{}
 		return 0, nil
 	}
-	rejected := &last.refusal
+	rejected := &last.rejected
 	if s.silenced != nil {
-		if last.refusal.hash == digest {
+		if last.rejected != nil && last.rejected.hash == digest {
 			return 0, nil // Nothing of it came from the rules.
 		}
-		rejected = &last.unsaid
+		rejected = &last.silenced
 	}
-	if err := rejected.ofBody(s.pass, digest, ""); err != nil {
+	if err := (*rejected).stands(s.pass, digest, ""); err != nil {
 		return 0, err
 	}
 	owned := s.self.Fields().Set()
@@ -106,7 +106,7 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 		}
 	}
 	s.memory.unsettled = time.Time{}
-	return 0, rejected.noteBody(s.pass, digest, "", s.apply(ctx, desired, digest))
+	return 0, s.noteRejection(rejected, digest, "", s.apply(ctx, desired, digest))
 }
 
 // statusStands reports whether nobody has touched our status fields since we

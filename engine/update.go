@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -21,8 +20,10 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 		}
 	}
 	version := live.GetResourceVersion()
-	if err := w.refusal.of(p, d, version); err != nil {
-		return p.unchangeable(d, err)
+	if w.rejected != nil {
+		if err := w.rejected.stands(p, d.Hash, version); err != nil {
+			return p.unchangeable(d, err)
+		}
 	}
 	tell, err := p.damp(ctx, k, d, w, live)
 	if err != nil {
@@ -39,52 +40,12 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 		p.engine.metrics.idle.WithLabelValues(k.GVK.Kind).Inc()
 	}
 	if err != nil {
-		return p.unchangeable(d, w.refusal.note(p, d, version, explained(d, err, remedy(d))))
+		return p.unchangeable(d, p.noteRejection(&w.rejected, d.Hash, version, explained(d, err, remedy(d))))
 	}
 	if w.version != version {
 		tell()
 	}
 	return step{action: Configured}, p.contested(d, w)
-}
-
-// damp counts an update of an object, and returns an error if it has to wait.
-// Every one counts, whoever's mark the object bears: if our last write was the
-// same then somebody has undone it. tell is to be called when the update has
-// changed something.
-func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) (tell func(), err error) {
-	id, now := d.Identity, p.engine.clock.Now()
-	wait, by := time.Duration(0), ""
-	switch {
-	case p.reapply && !drifted(d, live, w):
-		return func() { p.did(Configured, d, whyPeriodic) }, nil
-	case p.verdict.inherits(live):
-		return func() { p.did(Configured, d, whyTakenOver) }, nil
-	case w.uid == live.GetUID() && w.hash == d.Hash || carries(live, d):
-		if w.contest == nil {
-			w.contest = &contest{}
-		}
-		if wait = w.contest.repair(now); wait == 0 {
-			w.contest.by = p.whoChanged(ctx, k, d, w)
-			return func() { p.repaired(d, w.contest.by) }, nil
-		}
-		by = w.contest.by.String()
-	default:
-		if wait = w.churn.change(now); wait == 0 {
-			return func() { p.did(Configured, d, p.trigger) }, nil
-		}
-	}
-	return nil, &contestedError{object: id.String(), by: by, wait: wait}
-}
-
-// contested returns an error as long as it is not known whether an object that
-// was restored stays so.
-func (p *pass) contested(d *rules.Desired, w *written) error {
-	rest := w.contest.standing(p.engine.clock.Now())
-	if rest == 0 {
-		return nil
-	}
-	id := d.Identity
-	return &contestedError{object: id.String(), by: w.contest.by.String(), wait: rest}
 }
 
 // unchangeable decides about an object that does not take an update: where that
