@@ -101,7 +101,7 @@ func TestRequestsAsAnAccount(t *testing.T) {
 	}{
 		{"empty", plain, &rules.Account{}, "home", "cannot be an account"},
 		{"without a name", plain, &rules.Account{Namespace: "team-a"}, "home", "cannot be an account"},
-		{"without a namespace", plain, &rules.Account{Name: "deployer"}, "", "that is in none"},
+		{"without a namespace", plain, &rules.Account{Name: "deployer"}, "", "which has none"},
 		{"with a colon", plain, &rules.Account{Namespace: "team-a", Name: "a:b"}, "", "cannot be an account"},
 		{"on top of another one", as, &rules.Account{Namespace: "team-a", Name: "deployer"}, "", `already impersonates "jane"`},
 	} {
