@@ -45,7 +45,7 @@ func (n *needs) account(r *rules.Rule) *accountNeed {
 	a.everywhere = a.everywhere || !known
 	a.namespaces = append(a.namespaces, namespaces...)
 	if r.Account.Namespace == "" {
-		n.permissions.need(accountOf(*r.Account), toBe, fmt.Sprintf("ServiceAccount: as whom rule %q writes, in the namespace of each resource", r.Name))
+		n.permissions.need(accountOf(*r.Account), toBe, fmt.Sprintf("ServiceAccount: the account of rule %q, in the namespace of each resource", r.Name))
 	}
 	return a
 }
@@ -108,8 +108,8 @@ func (o Options) accountRole(account rules.Account, need *accountNeed) []*yaml.N
 	}
 	docs := fill("account.yaml", o.values(v)).docs
 	if account.Namespace == "" {
-		comment(docs[0], fmt.Sprintf("What %s as the ServiceAccount %s of a namespace. Bound to nobody:\n"+
-			"each namespace decides, by a RoleBinding of its own, what may be done there:\n"+
+		comment(docs[0], fmt.Sprintf("What %s as the ServiceAccount %s of a namespace. It has no binding:\n"+
+			"each namespace grants it with its own RoleBinding:\n"+
 			"kubectl create rolebinding %[2]s -n NAMESPACE --clusterrole=%[3]s --serviceaccount=NAMESPACE:%[2]s",
 			writes(need.rules), account.Name, role))
 		return docs
@@ -135,7 +135,7 @@ func (o Options) accountRoleInEach(account rules.Account, need *accountNeed, v v
 		v["reach"] = namespace
 		there := fill("accountrole.yaml", o.values(v)).docs
 		if account.Namespace == "" {
-			comment(there[0], fmt.Sprintf("What %s as the ServiceAccount %s of this namespace. Bound to nobody: the namespace decides, by\n"+
+			comment(there[0], fmt.Sprintf("What %s as the ServiceAccount %s of this namespace. It has no binding: the namespace grants it with\n"+
 				"kubectl create rolebinding %[2]s -n %[3]s --role=%[4]s --serviceaccount=%[3]s:%[2]s",
 				writes(need.rules), account.Name, namespace, v["role"]))
 			docs = append(docs, there[0])

@@ -121,7 +121,7 @@ func (o Options) conditions(g guard) *yaml.Node {
 	account := "system:serviceaccount:" + o.Namespace + ":" + o.Name
 	own := condition("not-by-reconcel", "request.userInfo.username != "+literal(account))
 	if !g.kind.Custom {
-		own.HeadComment = "# Controllers of Kubernetes that make or change " + g.kind.Resource + " must hold these rights too, or be named here."
+		own.HeadComment = "# Controllers of Kubernetes that make or change " + g.kind.Resource + " need these permissions too, or an exception here."
 	}
 	all := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{own}}
 	if len(o.Namespaced) > 0 {

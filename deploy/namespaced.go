@@ -21,7 +21,7 @@ func (o Options) namespaced(p *Permissions) Manifest {
 // role for the rules has it.
 func (o Options) needEvents(p *Permissions) {
 	if len(o.Namespaced) > 0 && !slices.Contains(o.Namespaced, o.Namespace) {
-		p.need(eventsResource, toTell, "Event: told of rules that are wrong, with the inventory")
+		p.need(eventsResource, toTell, "Event: reports problems of the rules")
 	}
 }
 
@@ -31,7 +31,7 @@ func (o Options) Missing() string {
 	if len(o.Namespaced) == 0 {
 		return ""
 	}
-	return "Namespace " + o.Namespace + ", which has to exist, and FlowSchema " + o.Name + "-lease, which may be missing"
+	return "Namespace " + o.Namespace + ", which must exist, and FlowSchema " + o.Name + "-lease, which is optional"
 }
 
 // namespacedArgument tells the process which namespaces it is to follow.

@@ -34,7 +34,7 @@ func Needs(program *rules.Program, kinds *schema.Set, admission Admission) (*Per
 			n.lookups(r)
 		}
 	}
-	n.permissions.need(eventsResource, toTell, "Event: told of what is done, with the object that it is about")
+	n.permissions.need(eventsResource, toTell, "Event: reports what reconcel does")
 	return n.permissions, n.complaints
 }
 
@@ -55,7 +55,7 @@ func (n *needs) kind(gvk runtimeschema.GroupVersionKind, at source.Pos, rule str
 		return nil // Once is enough.
 	}
 	n.unknown = append(n.unknown, gvk)
-	message := fmt.Sprintf("kind %s of %s is not known", gvk.Kind, gvk.GroupVersion())
+	message := fmt.Sprintf("kind %s of %s is unknown", gvk.Kind, gvk.GroupVersion())
 	hint := "give its CustomResourceDefinition with --crd"
 	if others := n.kinds.Versions(gvk.GroupKind()); len(others) > 0 {
 		var versions []string

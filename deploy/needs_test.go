@@ -142,9 +142,9 @@ func TestKindsThatAreNotKnown(t *testing.T) {
 		got = append(got, c.Error())
 	}
 	want := []string{
-		`rules.yaml:4:3: rule "a": kind Nothing of example.com/v1 is not known (give its CustomResourceDefinition with --crd)`,
-		`rules.yaml:8:5: rule "a": kind CronJob of batch/v1beta1 is not known, only version v1 (or give a newer CustomResourceDefinition with --crd)`,
-		`rules.yaml:10:5: rule "a": kind Child of example.com/v2 is not known (give its CustomResourceDefinition with --crd)`,
+		`rules.yaml:4:3: rule "a": kind Nothing of example.com/v1 is unknown (give its CustomResourceDefinition with --crd)`,
+		`rules.yaml:8:5: rule "a": kind CronJob of batch/v1beta1 is unknown, only version v1 (or give a newer CustomResourceDefinition with --crd)`,
+		`rules.yaml:10:5: rule "a": kind Child of example.com/v2 is unknown (give its CustomResourceDefinition with --crd)`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -37,7 +37,7 @@ func (o Options) Validate() error {
 		}
 	}
 	if why := validation.IsDNS1035Label(o.metricsName()); len(why) > 0 {
-		return fmt.Errorf("name %q: %s is no name of a Service: %s", o.Name, o.metricsName(), strings.Join(why, ", "))
+		return fmt.Errorf("name %q: %s is not the name of a Service: %s", o.Name, o.metricsName(), strings.Join(why, ", "))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (o Options) Roles(p *Permissions) []Manifest {
 func (o Options) own() *Permissions {
 	p := newPermissions()
 	configMaps := resource{path: "configmaps"}
-	const why = "ConfigMap: the inventory of what rules have made"
+	const why = "ConfigMap: the inventory of the objects of rules"
 	p.need(configMaps, []string{"create"}, why)
 	configMaps.name = inventory.Name(o.Name)
 	p.need(configMaps, []string{"get", "update"}, why)

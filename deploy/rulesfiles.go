@@ -38,7 +38,7 @@ func Files(sources []source.File) ([]RulesFile, error) {
 		}
 	}
 	if size > mostRules {
-		return nil, fmt.Errorf("the rules have %d bytes, a ConfigMap takes %d: make two installations of them, with two names", size, mostRules)
+		return nil, fmt.Errorf("the rules have %d bytes, a ConfigMap holds %d: split them into two installations with two names", size, mostRules)
 	}
 	return files, nil
 }

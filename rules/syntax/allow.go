@@ -10,15 +10,15 @@ import (
 
 var (
 	allowShape = source.Shape{Keys: []source.Key{
-		{Name: "clusterScoped", Doc: "Cluster-scoped kinds that children may be of.",
+		{Name: "clusterScoped", Doc: "Cluster-scoped kinds that children may have.",
 			Value: &source.Schema{Type: source.Types{"array", "null"}, Items: groupKindShape.Schema(), Unique: true}},
 		{Name: "namespaces", Value: namespacePatterns,
-			Doc: "Where children may be besides the primary's own namespace: names or patterns with `*` and `?`."},
-		{Name: "read", Value: allowReadShape.Schema(), Doc: "What lookups may read beyond the primary's own namespace."},
+			Doc: "Namespaces of children besides the namespace of the primary: names or patterns with `*` and `?`."},
+		{Name: "read", Value: allowReadShape.Schema(), Doc: "What lookups may read outside the namespace of the primary."},
 	}}
 	allowReadShape = source.Shape{Keys: []source.Key{
 		{Name: "namespaces", Value: namespacePatterns,
-			Doc: "Where lookups may look: names or patterns with `*` and `?`. `\"*\"` is also for all namespaces at once."},
+			Doc: "Namespaces that lookups may read: names or patterns with `*` and `?`. `\"*\"` also allows a lookup in all namespaces."},
 	}}
 	groupKindShape = source.Shape{
 		Doc: "A cluster-scoped kind.",

@@ -9,28 +9,28 @@ import (
 
 var (
 	childShape = source.Shape{
-		Doc: "An object that the primary owns; with `forEach` or `replicas` any number of them.",
+		Doc: "An object that the primary owns, or with `forEach` or `replicas` any number of objects.",
 		Keys: []source.Key{
 			{Name: "id", Required: true, Value: identifierName, Doc: "Names the child in expressions: the object as it is in the cluster, " +
-				"or with `forEach` and `replicas` the list of all of them, unknown until all exist."},
-			{Name: "when", Value: boolExpr, Default: "true", Doc: "Whether the child is wanted. If not, it is deleted."},
+				"or with `forEach` and `replicas` the list of all objects, which is unknown until all of them exist."},
+			{Name: "when", Value: boolExpr, Default: "true", Doc: "Whether the child exists. If false, reconcel deletes it."},
 			{Name: "after", Value: idList, Doc: "Ids of children that must be ready first."},
 			{Name: "forEach", Value: &source.Schema{Type: source.Types{"array"}, Items: iteratorShape.Schema(), MinItems: 1},
-				Doc: "Makes one object for each element of a list, or for each combination of several lists."},
+				Doc: "Creates one object for each element of a list, or for each combination of several lists."},
 			{Name: "replicas", Value: upTo(maxReplicas, intExpr(0)),
-				Doc: "Makes so many objects, from 0 to 500, of which any is as good as another. `metadata.generateName` is how their names begin."},
-			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is ready; `child` is the live object. By default what is usual for the kind."},
+				Doc: "The number of interchangeable objects, from 0 to 500. `metadata.generateName` is the prefix of their names."},
+			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is ready; `child` is the live object. The default depends on the kind."},
 			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed, so that the primary is `Stalled`; `child` is the live object. " +
-				"By default what is usual for the kind."},
-			{Name: "ifExists", Value: takeovers.Schema(), Default: "fail", Doc: "What to do about an object of that name that is not the primary's."},
-			{Name: "onChange", Value: changes.Schema(), Default: "apply", Doc: "What to do when the object is to look different. For a Pod it has to be said."},
+				"The default depends on the kind."},
+			{Name: "ifExists", Value: takeovers.Schema(), Default: "fail", Doc: "What to do if an object of that name exists and does not belong to the primary."},
+			{Name: "onChange", Value: changes.Schema(), Default: "apply", Doc: "What to do when the rendering changes. Required for a Pod."},
 			{Name: "maxUnavailable", Value: intExpr(1), Default: "1",
-				Doc: "How many objects are replaced at a time, with `onChange: replace` and `forEach` or `replicas`."},
-			{Name: "onDelete", Value: partings.Schema(), Default: "delete", Doc: "Whether reconcel deletes the object when it is no longer wanted."},
+				Doc: "The number of objects that are replaced at a time, with `onChange: replace` and `forEach` or `replicas`."},
+			{Name: "onDelete", Value: partings.Schema(), Default: "delete", Doc: "Whether reconcel deletes the object when it is no longer rendered."},
 			{Name: "ignoreFields", Value: &source.Schema{Type: source.Types{"array", "null"}, Items: &source.Schema{AnyOf: []*source.Schema{fieldPath, ignoredShape.Schema()}}, Unique: true},
-				Doc: "Fields of the template that are set once and then left to others, like `spec.replicas`; with `when`, only while that is true."},
-			{Name: "template", Required: true, Value: templateShape.Schema(), Doc: "The object, as data: a whole manifest in which `${...}` stands for values. " +
-				"An entry whose value is absent is left out."},
+				Doc: "Fields of the template that are set on creation and then left to other writers, like `spec.replicas`; with `when`, only while that is true."},
+			{Name: "template", Required: true, Value: templateShape.Schema(), Doc: "The object: a complete manifest in which `${...}` stands for values. " +
+				"An entry whose value is absent is omitted."},
 		},
 		More: source.Schema{
 			Dependencies: map[string]*source.Schema{
@@ -61,15 +61,15 @@ var (
 		},
 	}
 	finalizeShape = source.Shape{
-		Doc: "An object that is made once when the primary is deleted, and waited for.",
+		Doc: "An object that is created once when the primary is deleted, and that the deletion waits for.",
 		Keys: []source.Key{
 			{Name: "id", Required: true, Value: identifierName, Doc: "Names the entry in expressions: the object as it is in the cluster."},
-			{Name: "when", Value: boolExpr, Default: "true", Doc: "Whether the object is wanted."},
+			{Name: "when", Value: boolExpr, Default: "true", Doc: "Whether the object is created."},
 			{Name: "after", Value: idList, Doc: "Ids of other entries of `finalize` that must be ready first."},
-			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is done; `child` is the live object. By default what is usual for the kind."},
-			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed; `child` is the live object. By default what is usual for the kind."},
-			{Name: "timeout", Required: true, Value: source.DurationText, Doc: "How long to wait for it, from the deletion of the primary, like `10m`."},
-			{Name: "template", Required: true, Value: templateShape.Schema(), Doc: "The object, as data: a whole manifest in which `${...}` stands for values."},
+			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is finished; `child` is the live object. The default depends on the kind."},
+			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed; `child` is the live object. The default depends on the kind."},
+			{Name: "timeout", Required: true, Value: source.DurationText, Doc: "How long to wait for it after the deletion of the primary, like `10m`."},
+			{Name: "template", Required: true, Value: templateShape.Schema(), Doc: "The object: a complete manifest in which `${...}` stands for values."},
 		},
 		More: source.Schema{AllOf: []*source.Schema{withName("name", "generateName")}},
 		Wrong: map[string]source.WrongKey{
@@ -91,16 +91,16 @@ var (
 // rendering, and about an object that is no longer wanted.
 var (
 	takeovers = source.Choices{
-		{Text: "fail", Doc: "Leave it alone, and say that it is there."},
-		{Text: "adopt", Doc: "Take it over if nobody controls it."},
+		{Text: "fail", Doc: "Leave it unchanged and report the conflict."},
+		{Text: "adopt", Doc: "Adopt it if it has no controller."},
 	}
 	changes = source.Choices{
 		{Text: "apply", Doc: "Apply the change to the object."},
-		{Text: replace, Doc: "Delete the object, and create it again when it is gone."},
-		{Text: keep, Doc: "Leave the object as it was created, whoever changes it."},
+		{Text: replace, Doc: "Delete the object and create it again."},
+		{Text: keep, Doc: "Leave the object unchanged after its creation."},
 	}
 	partings = source.Choices{
-		{Text: "delete", Doc: "It is deleted when no rule renders it any more, or the primary goes."},
+		{Text: "delete", Doc: "It is deleted when no rule renders it any more, or when the primary is deleted."},
 		{Text: "orphan", Doc: "reconcel never deletes it."},
 	}
 )

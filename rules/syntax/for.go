@@ -13,10 +13,10 @@ var forShape = source.Shape{
 	Keys: []source.Key{
 		{Name: "apiVersion", Required: true, Value: apiVersionName, Doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
 		{Name: "kind", Required: true, Value: kindName, Doc: "The kind, custom or built-in, like `Deployment`."},
-		{Name: "namespaces", Value: namespacePatterns, Doc: "In which namespaces: names or patterns with `*` and `?`. All by default."},
+		{Name: "namespaces", Value: namespacePatterns, Doc: "Namespaces of the objects: names or patterns with `*` and `?`. All by default."},
 		{Name: "selector", Value: orNothing(selectorShape.Schema()),
-			Doc: "Which labels the objects have, evaluated by the API server. Literal. All objects by default."},
-		{Name: "when", Value: boolExpr, Default: "true", Doc: "An expression over `self` alone that says whether the rule is for an object."},
+			Doc: "Labels of the objects, evaluated by the API server. Literal. All objects by default."},
+		{Name: "when", Value: boolExpr, Default: "true", Doc: "An expression that can read only `self` and decides whether the rule applies to an object."},
 	},
 }
 

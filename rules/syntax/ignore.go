@@ -14,11 +14,11 @@ const (
 )
 
 var ignoredShape = source.Shape{
-	Doc: "A field of the template that is left to others while a condition holds.",
+	Doc: "A field of the template that is left to other writers while a condition is true.",
 	Keys: []source.Key{
 		{Name: "path", Required: true, Value: fieldPath, Doc: "The field, like `spec.replicas`."},
 		{Name: "when", Required: true, Value: boolExpr,
-			Doc: "While it is true the field keeps the value that it has. While it is false the field is rendered and enforced like all others."},
+			Doc: "While it is true, the field keeps its value. While it is false, the field is rendered and enforced like all others."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"field": {Hint: "write path", Means: "path"},

@@ -12,12 +12,12 @@ import (
 const maxReplicas = 500
 
 var iteratorShape = source.Shape{
-	Doc: "A list, for each element of which there is an object.",
+	Doc: "A list. Each element gives an object.",
 	Keys: []source.Key{
 		{Name: "name", Required: true, Value: identifierName,
-			Doc: "Stands for the element in `template`, `readyWhen` and `failWhen` of this child. It or `index` must be part of the object's name."},
-		{Name: "index", Value: identifierName, Doc: "Stands for the number of the element, from 0."},
-		{Name: "in", Required: true, Value: listExpr, Doc: "An expression that gives the list, like `self.spec.workers`. It may use the names before it."},
+			Doc: "The name of the element in `template`, `readyWhen` and `failWhen` of this child. It or `index` must be part of the object's name."},
+		{Name: "index", Value: identifierName, Doc: "The name of the element's index, from 0."},
+		{Name: "in", Required: true, Value: listExpr, Doc: "An expression for the list, like `self.spec.workers`. It may use the names before it."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"as":    {Hint: "write name", Means: "name"},

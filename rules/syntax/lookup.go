@@ -9,16 +9,16 @@ import (
 )
 
 var lookupShape = source.Shape{
-	Doc: "An object that the rule reads, by name, or a list of objects, by selector.",
+	Doc: "An object that the rule reads by name, or a list of objects that it reads by selector.",
 	Keys: []source.Key{
 		{Name: "id", Required: true, Value: identifierName, Doc: "Names the object, or the list, in expressions."},
 		{Name: "apiVersion", Required: true, Value: apiVersionName, Doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
 		{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `ConfigMap`."},
-		{Name: "namespace", Value: namespaceData, Doc: "Where to look. The primary's own namespace by default; another one, " +
-			"or `\"\"` for all, needs `allow.read`. May hold `${...}`."},
-		{Name: "name", Value: filledData, Doc: "Looks up one object. May hold `${...}`. Either this or `selector`."},
+		{Name: "namespace", Value: namespaceData, Doc: "The namespace. By default that of the primary; another one, " +
+			"or `\"\"` for all, needs `allow.read`. May contain `${...}`."},
+		{Name: "name", Value: filledData, Doc: "Looks up one object. May contain `${...}`. Use this or `selector`."},
 		{Name: "selector", Value: orComputed(computedSelector.Schema()), Doc: "Looks up a list, sorted by namespace and name: a label " +
-			"selector in which `${...}` may stand, or one `${...}`. `{}` selects all. Either this or `name`."},
+			"selector that may contain `${...}`, or one `${...}`. `{}` selects all. Use this or `name`."},
 	},
 	More: source.Schema{
 		AnyOf: []*source.Schema{requires("name"), requires("selector")},

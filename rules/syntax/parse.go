@@ -16,11 +16,11 @@ const (
 const maxRules = 256
 
 var documentShape = source.Shape{
-	Doc: "Rules for reconcel: which objects a resource owns, and what its status is.",
+	Doc: "Rules of reconcel: which objects a resource owns, and what its status is.",
 	Keys: []source.Key{
 		{Name: "apiVersion", Doc: "The version of the language.", Value: constant(APIVersion), Required: true},
-		{Name: "kind", Doc: "Says that this is a file of rules.", Value: constant(Kind), Required: true},
-		{Name: "rules", Doc: "The rules. All files that are given to reconcel make one set.", Required: true,
+		{Name: "kind", Doc: "Identifies a rules file.", Value: constant(Kind), Required: true},
+		{Name: "rules", Doc: "The rules. All files of one reconcel form one set.", Required: true,
 			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(maxRules)}},
 	},
 	More: source.Schema{Type: source.Types{"null"}}, // What follows the last --- may be nothing.

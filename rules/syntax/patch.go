@@ -16,8 +16,8 @@ var (
 	}
 	patchMetadataShape = source.Shape{
 		Keys: []source.Key{
-			{Name: "labels", Value: marksData, Doc: "Labels to set. Others stay as they are."},
-			{Name: "annotations", Value: marksData, Doc: "Annotations to set. Others stay as they are."},
+			{Name: "labels", Value: marksData, Doc: "Labels to set. Others stay unchanged."},
+			{Name: "annotations", Value: marksData, Doc: "Annotations to set. Others stay unchanged."},
 		},
 		More: source.Schema{MinProperties: 1},
 	}

@@ -12,29 +12,29 @@ var ruleShape = source.Shape{
 	Doc: "What reconcel does for the objects of one kind.",
 	Keys: []source.Key{
 		{Name: "name", Required: true, Value: ruleName,
-			Doc: "A DNS label, unique among all rules. It stands in a label of every child: a rule under a new name is a new rule."},
+			Doc: "A DNS label, unique among all rules. Every child has it as a label, so a renamed rule is a new rule."},
 		{Name: "for", Required: true, Value: forShape.Schema(),
-			Doc: "Which objects the rule is for. Each of them is a primary, `self` in expressions."},
+			Doc: "The objects that the rule is for. Each of them is a primary, and `self` in expressions."},
 		{Name: "let", Value: letData, Doc: "Named values for the expressions of the rule: a string is an expression, a map or list " +
-			"is data with `${...}`. In any order, but not in a circle."},
+			"is data with `${...}`. The order does not matter; cycles are not allowed."},
 		{Name: "lookups", Value: listOf(lookupShape.Schema()), Doc: "Other objects that the rule reads and does not own. They are watched."},
 		{Name: "validate", Value: listOf(checkShape.Schema()),
-			Doc: "What must hold for an object. If it does not, the object is `Stalled` and what exists stays as it is."},
-		{Name: "children", Value: listOf(childShape.Schema()), Doc: "The objects that a primary owns, applied in the order in which they need each other."},
-		{Name: "patch", Value: patchShape.Schema(), Doc: "Data that is written into the primary itself: labels, annotations, and fields " +
-			"outside `metadata` and `status`. Written as a whole, once all of it is known."},
+			Doc: "Checks of the primary. If one fails, the primary is `Stalled` and its children stay unchanged."},
+		{Name: "children", Value: listOf(childShape.Schema()), Doc: "The objects that a primary owns, applied in the order of their dependencies."},
+		{Name: "patch", Value: patchShape.Schema(), Doc: "Data to write into the primary itself: labels, annotations, and fields " +
+			"outside `metadata` and `status`. It is written as a whole, once all values are known."},
 		{Name: "status", Value: statusData,
-			Doc: "Fields of the primary's status, as data. Each is written once it is known. For conditions there is `conditions`."},
+			Doc: "Fields of the primary's status. Each is written once its value is known. Use `conditions` for conditions."},
 		{Name: "conditions", Value: listOf(conditionShape.Schema()), Doc: "Conditions of the primary besides `Ready`, `Reconciling` and `Stalled`."},
 		{Name: "finalize", Value: listOf(finalizeShape.Schema()),
-			Doc: "What is made and waited for when the primary is deleted, before its children go: a backup, say."},
-		{Name: "teardown", Value: teardowns.Schema(), Default: "background", Doc: "How the children go when the primary is deleted."},
-		{Name: "requeueAfter", Value: source.DurationText, Doc: "When to look at every primary again though nothing has changed, " +
-			"at least `1s`. Never by default: everything that a rule reads is watched."},
-		{Name: "onRuleRemoval", Value: removals.Schema(), Default: "keep", Doc: "What becomes of all that the rule has made when it is taken out of the rules."},
-		{Name: "allow", Value: allowShape.Schema(), Doc: "What the rule may do beyond the namespace of its primary. Nothing by default."},
-		{Name: "serviceAccountName", Value: accountName, Doc: "As which ServiceAccount the rule writes: `namespace/name`, or `name` for that " +
-			"of the primary's own namespace. Literal. By default reconcel writes as itself."},
+			Doc: "Objects to create and wait for when the primary is deleted, before its children are deleted: for example a backup."},
+		{Name: "teardown", Value: teardowns.Schema(), Default: "background", Doc: "How the children are deleted when the primary is deleted."},
+		{Name: "requeueAfter", Value: source.DurationText, Doc: "How often to reconcile every primary although nothing has changed, " +
+			"at least `1s`. Never by default: reconcel watches everything that a rule reads."},
+		{Name: "onRuleRemoval", Value: removals.Schema(), Default: "keep", Doc: "What to do with the objects of the rule when the rule is removed."},
+		{Name: "allow", Value: allowShape.Schema(), Doc: "What the rule may do outside the namespace of its primary. Nothing by default."},
+		{Name: "serviceAccountName", Value: accountName, Doc: "The ServiceAccount that reconcel impersonates when it writes: `namespace/name`, or `name` for an account " +
+			"in the namespace of the primary. Literal. By default reconcel writes as itself."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"when":      {Hint: "write it into for"},
@@ -46,15 +46,15 @@ var ruleShape = source.Shape{
 
 // teardowns are the orders in which children are deleted.
 var teardowns = source.Choices{
-	{Text: "background", Doc: "All at once, by the garbage collector where there is no `finalize`."},
-	{Text: "ordered", Doc: "In reverse order of what they need, each when those that need it are gone."},
+	{Text: "background", Doc: "All at once, by the garbage collector if there is no `finalize`."},
+	{Text: "ordered", Doc: "In reverse order of their dependencies. A child is deleted when those that depend on it are gone."},
 }
 
 // removals are what happens to the children of a removed rule.
 var removals = source.Choices{
-	{Text: "keep", Doc: "It stays as it is. Nobody looks after it any more."},
-	{Text: "delete", Doc: "It is deleted, apart from children with `onDelete: orphan`, and the `patch` is taken back. " +
-		"So it is when the rule was taken out while no process was running."},
+	{Text: "keep", Doc: "They stay unchanged, and reconcel no longer reconciles them."},
+	{Text: "delete", Doc: "They are deleted, except children with `onDelete: orphan`, and the `patch` is reverted. " +
+		"This also applies if the rule was removed while no process was running."},
 }
 
 // readRule reads one entry of rules.

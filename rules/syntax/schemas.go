@@ -26,7 +26,7 @@ var (
 
 const (
 	bareCEL     = `^[ \t\r\n]*[^$ \t\r\n]`
-	expectedCEL = "Expected an expression as it stands, without ${...}."
+	expectedCEL = "Expected an expression without ${...}."
 )
 
 // intExpr is an expression that gives a whole number.

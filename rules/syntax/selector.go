@@ -20,9 +20,9 @@ var (
 // operators are what a label selector may ask about a label.
 var operators = source.Choices{
 	{Text: "In", Doc: "The label has one of the values."},
-	{Text: "NotIn", Doc: "The label has none of the values, or is not there."},
-	{Text: "Exists", Doc: "The label is there."},
-	{Text: "DoesNotExist", Doc: "The label is not there."},
+	{Text: "NotIn", Doc: "The label has none of the values, or does not exist."},
+	{Text: "Exists", Doc: "The label exists."},
+	{Text: "DoesNotExist", Doc: "The label does not exist."},
 }
 
 // selectorOf returns the shape of a label selector whose parts are literals,
@@ -30,12 +30,12 @@ var operators = source.Choices{
 func selectorOf(part func(*source.Schema) *source.Schema) source.Shape {
 	requirement := requirementOf(part)
 	return source.Shape{Keys: []source.Key{
-		{Name: "matchLabels", Doc: "Labels and their values, all of which an object must have.", Value: part(&source.Schema{
+		{Name: "matchLabels", Doc: "Labels that an object must have, with their values.", Value: part(&source.Schema{
 			Type:   source.Types{"object", "null"},
 			Names:  &source.Schema{Pattern: `^(` + subdomain + `/)?` + qualified + `$`},
 			Others: part(labelValue),
 		})},
-		{Name: "matchExpressions", Doc: "Questions about labels, each of which an object must answer with yes.",
+		{Name: "matchExpressions", Doc: "Requirements that an object must meet.",
 			Value: part(listOf(part(requirement.Schema())))},
 	}}
 }
@@ -44,8 +44,8 @@ func requirementOf(part func(*source.Schema) *source.Schema) source.Shape {
 	return source.Shape{Keys: []source.Key{
 		{Name: "key", Required: true, Doc: "The name of the label.",
 			Value: part(&source.Schema{Type: source.Types{"string"}, Pattern: `^(` + subdomain + `/)?` + qualified + `$`})},
-		{Name: "operator", Required: true, Doc: "What is asked about it.", Value: part(operators.Schema())},
-		{Name: "values", Doc: "What `In` and `NotIn` compare it with; the other operators take no values.", Value: part(listOf(part(labelValue)))},
+		{Name: "operator", Required: true, Doc: "The relation of the label to the values.", Value: part(operators.Schema())},
+		{Name: "values", Doc: "The values for `In` and `NotIn`; the other operators take no values.", Value: part(listOf(part(labelValue)))},
 	}}
 }
 

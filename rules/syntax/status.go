@@ -32,10 +32,10 @@ func readStatus(v source.Value) *source.Node {
 var conditionShape = source.Shape{
 	Doc: "A condition of the primary.",
 	Keys: []source.Key{
-		{Name: "type", Required: true, Value: conditionName, Doc: "Its name, like `Available`. `Ready`, `Reconciling` and `Stalled` are reserved for reconcel."},
-		{Name: "when", Required: true, Value: boolExpr, Doc: "Whether it is `True` or `False`. While that is not known, it is `Unknown`."},
-		{Name: "reason", Value: reasonData, Doc: "One word for programs, like `Enough`, or data. By default the type, or `Not` and the type."},
-		{Name: "message", Value: textData, Doc: "A sentence for people, with `${...}` for values. Empty by default."},
+		{Name: "type", Required: true, Value: conditionName, Doc: "Its type, like `Available`. `Ready`, `Reconciling` and `Stalled` are reserved for reconcel."},
+		{Name: "when", Required: true, Value: boolExpr, Doc: "Whether it is `True` or `False`. It is `Unknown` while the value is not known."},
+		{Name: "reason", Value: reasonData, Doc: "The reason, one CamelCase word such as `Enough`. By default the type, or `Not` and the type."},
+		{Name: "message", Value: textData, Doc: "The message, with `${...}` for values. Empty by default."},
 	},
 }
 

@@ -20,17 +20,17 @@ var (
 	templateShape = source.Shape{
 		Keys: []source.Key{
 			{Name: "apiVersion", Required: true, Value: apiVersionName, Doc: "Group and version, like `apps/v1`, or `v1` for the core group. Literal."},
-			{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `Deployment`. Literal, so that what has to be watched is known beforehand."},
-			{Name: "metadata", Required: true, Value: metadataShape.Schema(), Doc: "What the object is called, and its labels."},
+			{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `Deployment`. Literal, because reconcel must know which kinds to watch."},
+			{Name: "metadata", Required: true, Value: metadataShape.Schema(), Doc: "The name of the object, its namespace and its labels."},
 		},
 		Refused: []string{"status"},
 		Others:  anything,
 	}
 	// metadataShape is the metadata that a template may set.
 	metadataShape = source.Shape{Keys: []source.Key{
-		{Name: "name", Value: filledData, Doc: "The name. May hold `${...}`; if it comes out differently it is another object."},
-		{Name: "generateName", Value: filledData, Doc: "How the names begin, for a child with `replicas`."},
-		{Name: "namespace", Value: orNothing(textData), Doc: "The primary's own namespace by default; another one needs `allow`. May hold `${...}`."},
+		{Name: "name", Value: filledData, Doc: "The name. May contain `${...}`; a different value is a different object."},
+		{Name: "generateName", Value: filledData, Doc: "The prefix of the names of a child with `replicas`."},
+		{Name: "namespace", Value: orNothing(textData), Doc: "By default the namespace of the primary; another one needs `allow`. May contain `${...}`."},
 		{Name: "labels", Value: marksData, Doc: "Labels of the object."},
 		{Name: "annotations", Value: marksData, Doc: "Annotations of the object."},
 		{Name: "finalizers", Value: listData, Doc: "Finalizers of the object."},

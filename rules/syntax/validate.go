@@ -3,10 +3,10 @@ package syntax
 import "reconcel/rules/source"
 
 var checkShape = source.Shape{
-	Doc: "A condition that an object must meet.",
+	Doc: "A check of the primary.",
 	Keys: []source.Key{
 		{Name: "expression", Required: true, Value: boolExpr, Doc: "What must be true, like `self.spec.size > 0`."},
-		{Name: "message", Value: textData, Doc: "What to tell people if it is not, with `${...}` for values. By default the expression itself."},
+		{Name: "message", Value: textData, Doc: "The message if it is false, with `${...}` for values. By default the expression itself."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"expr": {Hint: "write expression", Means: "expression"},

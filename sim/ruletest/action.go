@@ -253,7 +253,7 @@ var codes = map[string]int32{
 func (a fail) err() error {
 	message := a.message
 	if message == "" {
-		message = "the test wants this to fail"
+		message = "the test makes this request fail"
 	}
 	if a.reason == "ConnectionLost" {
 		return errors.New(message)

@@ -61,7 +61,7 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 				break
 			}
 		}
-		return failureAt(last.pos, "a failure has not happened (%s): %d more such requests were expected", last, missing)
+		return failureAt(last.pos, "an expected failure did not happen (%s): %d more such requests were expected", last, missing)
 	}
 	if err := m.Advance(ctx, calm); err != nil {
 		return failureAt(p.c.Pos, "after the last step: %v", err)
@@ -72,7 +72,7 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 	}
 	done := slices.DeleteFunc(slices.Clone(m.Writes()[before:]), func(w sim.Write) bool { return w.Err != nil })
 	if len(done) > 0 {
-		return failureAt(p.c.Pos, "nothing has changed, but a controller that is restarted writes:%s", listWrites(done))
+		return failureAt(p.c.Pos, "nothing has changed, but a restarted controller writes:%s", listWrites(done))
 	}
 	return nil
 }

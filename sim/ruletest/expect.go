@@ -67,11 +67,11 @@ func (e objects) one(want *unstructured.Unstructured, there []*unstructured.Unst
 	case about == nil && want.GetName() == "":
 		return failureAt(e.manifest.Pos, "there is no %s in namespace %q", want.GetKind(), want.GetNamespace())
 	case about == nil:
-		return failureAt(e.manifest.Pos, "%s is not there", title(want))
+		return failureAt(e.manifest.Pos, "%s does not exist", title(want))
 	case want.GetName() == "":
-		return []Failure{{e.manifest.Pos, fmt.Sprintf("no %s is as expected, the nearest is %s", want.GetKind(), title(about)), nearest}}
+		return []Failure{{e.manifest.Pos, fmt.Sprintf("no %s matches, the most similar is %s", want.GetKind(), title(about)), nearest}}
 	}
-	return []Failure{{e.manifest.Pos, title(about) + " is not as expected", nearest}}
+	return []Failure{{e.manifest.Pos, title(about) + " differs from what is expected", nearest}}
 }
 
 // sameObject reports whether the object that is wanted may be this one. Its
@@ -102,7 +102,7 @@ func (e absent) check(ctx context.Context, p *player) (all []Failure, err error)
 	}
 	for _, u := range there {
 		if e.object.means(u) {
-			all = append(all, failureAt(e.object.Pos, "%s is there%s", title(u), leaving(u))...)
+			all = append(all, failureAt(e.object.Pos, "%s exists%s", title(u), leaving(u))...)
 		}
 	}
 	return all, nil
@@ -150,7 +150,7 @@ func (e status) check(ctx context.Context, p *player) ([]Failure, error) {
 	}
 	got, _, _ := unstructured.NestedMap(primary.Object, "status")
 	if diff := difference(e.want, got); diff != "" {
-		return []Failure{{e.pos, "status of " + title(primary) + " is not as expected" + e.leftOut(got), diff}}, nil
+		return []Failure{{e.pos, "status of " + title(primary) + " differs from what is expected" + e.leftOut(got), diff}}, nil
 	}
 	return nil, nil
 }
@@ -159,7 +159,7 @@ func (e status) check(ctx context.Context, p *player) ([]Failure, error) {
 func (e status) leftOut(got map[string]any) string {
 	for name, value := range e.want {
 		if _, there := got[name]; !there && value != nil {
-			return " (a field is left out while its expression waits for something; -v names those that never ran)"
+			return " (a field is omitted while its expression waits for something; -v lists expressions that never ran)"
 		}
 	}
 	return ""
@@ -189,7 +189,7 @@ func (e condition) check(ctx context.Context, p *player) ([]Failure, error) {
 	if diff == "" {
 		return nil, nil
 	}
-	message := fmt.Sprintf("condition %s of %s is not as expected", e.kind, title(primary))
+	message := fmt.Sprintf("condition %s of %s differs from what is expected", e.kind, title(primary))
 	return []Failure{{e.pos, message + ": " + saying(got), diff}}, nil
 }
 
@@ -229,5 +229,5 @@ func (e snapshot) check(ctx context.Context, p *player) ([]Failure, error) {
 	case want == got:
 		return nil, nil
 	}
-	return []Failure{{e.pos, "the cluster is not as in " + path, diffTexts(want, got)}}, nil
+	return []Failure{{e.pos, "the cluster differs from " + path, diffTexts(want, got)}}, nil
 }

@@ -21,7 +21,7 @@ func Parse(file source.File) (*File, error) {
 	for _, n := range items(at(root, "cases")) {
 		c := p.readCase(n)
 		if first, taken := names[c.Name]; taken {
-			p.complain(c.Pos, "", "case %q: there is another one of that name at line %d", c.Name, first.Line)
+			p.complain(c.Pos, "", "case %q: the name is already used at line %d", c.Name, first.Line)
 		}
 		names[c.Name] = c.Pos
 		f.Cases = append(f.Cases, c)
@@ -137,7 +137,7 @@ func (p *parser) action(n *source.Node) Action {
 		return &reload{pos: value.Pos, paths: texts(value)}
 	}
 	if value.Value == false {
-		p.complain(value.Pos, "leave it out", "restart: false does nothing")
+		p.complain(value.Pos, "remove it", "restart: false does nothing")
 	}
 	return restart{value.Pos}
 }
@@ -156,7 +156,7 @@ func (p *parser) patch(n *source.Node) Action {
 	case json != nil:
 		a.kind, a.body = "json", json.Plain()
 	default:
-		p.complain(a.pos, "write merge: or json: beside it", "patch: it is not said what changes")
+		p.complain(a.pos, "add merge: or json:", "patch: the change is missing")
 	}
 	return a
 }

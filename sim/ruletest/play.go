@@ -135,7 +135,7 @@ func (p *player) memory(pos source.Pos, what string) (Memory, error) {
 func (p *player) primary(ctx context.Context, pos source.Pos, what string) (*unstructured.Unstructured, []Failure, error) {
 	r := p.c.Primary
 	if r == nil {
-		return nil, failureAt(pos, "%s: of which object? No rule is for any that the case makes: name it with primary", what), nil
+		return nil, failureAt(pos, "%s: no rule is for an object of the case: set primary", what), nil
 	}
 	all, err := p.place.Objects(ctx)
 	if err != nil {

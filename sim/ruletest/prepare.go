@@ -131,11 +131,11 @@ func (p *preparer) check(pos source.Pos, u *unstructured.Unstructured) bool {
 	}
 	metadata, isMap := u.Object["metadata"].(map[string]any)
 	if !isMap && u.Object["metadata"] != nil {
-		p.complain(pos, "", "%s: metadata is no map", u.GetKind())
+		p.complain(pos, "", "%s: metadata is not a map", u.GetKind())
 	}
 	for _, field := range []string{"name", "namespace", "generateName"} {
 		if _, isText := metadata[field].(string); !isText && metadata[field] != nil {
-			p.complain(pos, "quote it", "%s: metadata.%s is %v, which is no text", u.GetKind(), field, metadata[field])
+			p.complain(pos, "quote it", "%s: metadata.%s is %v, which is not text", u.GetKind(), field, metadata[field])
 		}
 	}
 	return len(p.errs) == before
@@ -159,7 +159,7 @@ func (p *preparer) place(m *Manifest, u *unstructured.Unstructured) {
 	case kind.Namespaced && u.GetNamespace() == "":
 		u.SetNamespace("default")
 	case !kind.Namespaced && u.GetNamespace() != "":
-		p.complain(m.Pos, "leave metadata.namespace out", "%s %s: the kind has no namespaces", kind.GVK.Kind, u.GetName())
+		p.complain(m.Pos, "remove metadata.namespace", "%s %s: the kind is cluster-scoped", kind.GVK.Kind, u.GetName())
 	}
 	subject := kind.GVK.Kind
 	if m.File != "" {
@@ -189,7 +189,7 @@ func (p *preparer) reference(r *Reference) {
 	case r.of.Namespaced && r.Namespace == "" && r.Name != "":
 		r.Namespace = "default"
 	case !r.of.Namespaced && r.Namespace != "":
-		p.complain(r.Pos, "write "+r.Kind+"/"+r.Name, "%s: the kind has no namespaces", r.Kind)
+		p.complain(r.Pos, "write "+r.Kind+"/"+r.Name, "%s: the kind is cluster-scoped", r.Kind)
 	}
 }
 

@@ -85,7 +85,7 @@ func (r *Result) write(b *bytes.Buffer, details Details) {
 	failed := r.failed()
 	switch {
 	case r.Err != nil:
-		fmt.Fprintf(b, "FAIL  %s  cannot be run\n", r.File)
+		fmt.Fprintf(b, "FAIL  %s  cannot run\n", r.File)
 	case len(r.Cases) == 0:
 		fmt.Fprintf(b, "ok    %s  no cases to run\n", r.File)
 	case failed > 0:
@@ -178,12 +178,12 @@ type (
 	}
 	jsonCase struct {
 		Name     string        `json:"name"`
-		Place    jsonPlace     `json:"place"`
+		Place    jsonPlace     `json:"position"`
 		Passed   bool          `json:"passed"`
 		Failures []jsonFailure `json:"failures"`
 	}
 	jsonFailure struct {
-		Place   jsonPlace `json:"place"`
+		Place   jsonPlace `json:"position"`
 		Step    int       `json:"step,omitempty"`
 		Message string    `json:"message"`
 		Diff    string    `json:"diff,omitempty"`
@@ -194,7 +194,7 @@ type (
 		Never       []jsonExpression `json:"never"`
 	}
 	jsonExpression struct {
-		Place jsonPlace `json:"place"`
+		Place jsonPlace `json:"position"`
 		Rule  string    `json:"rule"`
 		Text  string    `json:"text"`
 	}

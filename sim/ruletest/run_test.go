@@ -151,7 +151,7 @@ func TestARestartThatWrites(t *testing.T) {
 		return &restarted{Memory: m.(ruletest.Memory)}, nil
 	}}
 	got := report(t, s, prepare(t, s, "cases: [{name: a, given: "+oneFoo+", steps: []}]"), options)
-	want := "tests.yaml:1:9: nothing has changed, but a controller that is restarted writes:\n      apply Deployment/default/foo"
+	want := "tests.yaml:1:9: nothing has changed, but a restarted controller writes:\n      apply Deployment/default/foo"
 	if !strings.Contains(got, want) {
 		t.Errorf("expected %q in:\n%s", want, got)
 	}
@@ -188,7 +188,7 @@ rules:
     availableReplicas: ${self.?status.?availableReplicas.orValue(0) + 1}
 `)
 	got := report(t, s, prepare(t, s, "cases: [{name: a, given: "+oneFoo+", steps: [{}]}]"), ruletest.Options{})
-	if want := "step 1: this does not come to rest: Foo/default/foo (status) was written"; !strings.Contains(got, want) {
+	if want := "step 1: the controller does not converge: Foo/default/foo (status) was written"; !strings.Contains(got, want) {
 		t.Errorf("expected %q in:\n%s", want, got)
 	}
 }
@@ -208,7 +208,7 @@ rules:
     availableReplicas: ${int(text.data.size)}
 `)
 	got := report(t, s, prepare(t, s, "cases: [{name: a, given: "+oneFoo+", steps: [{then: {status: {availableReplicas: 1}}}]}]"), ruletest.Options{})
-	if want := "(a field is left out while its expression waits for something; -v names those that never ran)"; !strings.Contains(got, want) {
+	if want := "(a field is omitted while its expression waits for something; -v lists expressions that never ran)"; !strings.Contains(got, want) {
 		t.Errorf("expected %q in:\n%s", want, got)
 	}
 }
@@ -299,7 +299,7 @@ cases:
 	}
 	const labels, ports = "labels: {app: web}, finalizers: [example.com/ours]", "[{name: http, port: 80}, {name: admin, port: 81, protocol: TCP}]"
 	right := "{kind: Service, metadata: {name: web, " + labels + "}, spec: {ports: " + ports + ", externalIPs: [192.0.2.1]}}"
-	if got := play(right); strings.Contains(got, "is not as expected") {
+	if got := play(right); strings.Contains(got, "differs from what is expected") {
 		t.Errorf("%s\n%s", right, got)
 	}
 	for _, wrong := range []string{
@@ -310,7 +310,7 @@ cases:
 		strings.Replace(right, ", externalIPs: [192.0.2.1]", "", 1),
 		strings.Replace(right, "externalIPs", "sessionAffinity: ClientIP, externalIPs", 1),
 	} {
-		if got := play(wrong); !strings.Contains(got, "Service/default/web is not as expected") {
+		if got := play(wrong); !strings.Contains(got, "Service/default/web differs from what is expected") {
 			t.Errorf("%s\n%s", wrong, got)
 		}
 	}

@@ -96,14 +96,14 @@ func (w *World) restless(before, requests int, began time.Time) error {
 			object += " (" + write.Subresource + ")"
 		}
 		if count[object]++; count[object] > mostWrites {
-			return fmt.Errorf("this does not come to rest: %s was written %d times", object, count[object])
+			return fmt.Errorf("the controller does not converge: %s was written %d times", object, count[object])
 		}
 	}
 	if requests > mostRequests {
 		if passed := w.clock.now.Sub(began); passed > patience {
-			return fmt.Errorf("resources were looked at %d times within %s: let less time pass, or make requeueAfter longer", requests, passed)
+			return fmt.Errorf("%d reconciliations within %s: let less time pass, or make requeueAfter longer", requests, passed)
 		}
-		return fmt.Errorf("this does not come to rest: resources were looked at %d times", requests)
+		return fmt.Errorf("the controller does not converge after %d reconciliations", requests)
 	}
 	return nil
 }
