@@ -1,10 +1,12 @@
 package discover
 
 import (
-	"encoding/json"
-	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	kindschema "reconcel/rules/schema"
 )
 
 // A ConditionList is the list type of a kind's status.conditions.
@@ -17,44 +19,28 @@ const (
 	AtomicConditions                      // one list, which every writer has to merge
 )
 
-// ConditionsOf returns the list type of conditions with these values of
-// x-kubernetes-list-type and x-kubernetes-list-map-keys.
-func ConditionsOf(listType string, mapKeys []string) ConditionList {
-	if listType == "map" && len(mapKeys) == 1 && mapKeys[0] == "type" {
+// ConditionsOf returns the list type by the schema of status.conditions, which is
+// nil if a kind has none.
+func ConditionsOf(conditions *spec.Schema) ConditionList {
+	if conditions == nil {
+		return NoConditions
+	}
+	listType, _ := conditions.Extensions.GetString("x-kubernetes-list-type")
+	mapKeys, _ := conditions.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
+	if listType == "map" && slices.Equal(mapKeys, []string{"type"}) {
 		return KeyedConditions
 	}
 	return AtomicConditions
 }
 
-// openAPI has the fields of an OpenAPI v3 document that parseConditions reads.
-type openAPI struct {
-	Components struct {
-		Schemas map[string]struct {
-			Kinds      []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
-			Properties map[string]struct {
-				Properties map[string]struct {
-					ListType string   `json:"x-kubernetes-list-type"`
-					MapKeys  []string `json:"x-kubernetes-list-map-keys"`
-				} `json:"properties"`
-			} `json:"properties"`
-		} `json:"schemas"`
-	} `json:"components"`
-}
-
-func parseConditions(raw []byte, gvk schema.GroupVersionKind) (ConditionList, error) {
-	var doc openAPI
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		return NoConditions, fmt.Errorf("parse OpenAPI of %s: %w", gvk.GroupVersion(), err)
+// conditionsIn returns the list type by an OpenAPI document.
+func conditionsIn(document []byte, gvk schema.GroupVersionKind) (ConditionList, error) {
+	set, err := kindschema.New(kindschema.Sources{OpenAPI: [][]byte{document}})
+	if err != nil {
+		return NoConditions, err
 	}
-	for _, s := range doc.Components.Schemas {
-		if len(s.Kinds) != 1 || s.Kinds[0] != gvk {
-			continue
-		}
-		conditions, ok := s.Properties["status"].Properties["conditions"]
-		if !ok {
-			return NoConditions, nil
-		}
-		return ConditionsOf(conditions.ListType, conditions.MapKeys), nil
+	if set.Kind(gvk) == nil {
+		return NoConditions, NoKindError{GVK: gvk}
 	}
-	return NoConditions, NoKindError{GVK: gvk}
+	return ConditionsOf(set.Conditions(gvk)), nil
 }

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestParseConditions(t *testing.T) {
+func TestConditionsIn(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}
 	doc := func(status string) []byte {
-		return []byte(`{"components":{"schemas":{"x":{"x-kubernetes-group-version-kind":[{"group":"g","version":"v1","kind":"K"}],"properties":{"status":` + status + `}}}}}`)
+		return []byte(`{"paths":{"/apis/g/v1/ks/{name}":{"get":{"x-kubernetes-group-version-kind":{"group":"g","version":"v1","kind":"K"}}}},"components":{"schemas":{"x":{"x-kubernetes-group-version-kind":[{"group":"g","version":"v1","kind":"K"}],"properties":{"status":` + status + `}}}}}`)
 	}
 	for _, c := range []struct {
 		name, status string
@@ -21,12 +21,12 @@ func TestParseConditions(t *testing.T) {
 		{"a plain list", `{"properties":{"conditions":{}}}`, AtomicConditions},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, err := parseConditions(doc(c.status), gvk); err != nil || got != c.want {
+			if got, err := conditionsIn(doc(c.status), gvk); err != nil || got != c.want {
 				t.Errorf("%v, %v", got, err)
 			}
 		})
 	}
-	if _, err := parseConditions(doc(`{}`), schema.GroupVersionKind{Kind: "Other"}); err == nil {
+	if _, err := conditionsIn(doc(`{}`), schema.GroupVersionKind{Kind: "Other"}); err == nil {
 		t.Error("a kind that is not published is taken for one without conditions")
 	}
 }

@@ -103,5 +103,9 @@ func (s server) Conditions(ctx context.Context, gvk schema.GroupVersionKind) (Co
 	if err != nil {
 		return NoConditions, fmt.Errorf("read OpenAPI of %s: %w", gvk.GroupVersion(), err)
 	}
-	return parseConditions(raw, gvk)
+	list, err := conditionsIn(raw, gvk)
+	if err != nil {
+		return NoConditions, fmt.Errorf("read OpenAPI of %s: %w", gvk.GroupVersion(), err)
+	}
+	return list, nil
 }

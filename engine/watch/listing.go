@@ -18,16 +18,16 @@ type listing struct {
 	*Watcher
 	watch *Watch
 	cache *Cache
-	began chan struct{} // closed when the first namespace is listed
-	begin func()        // closes it
+	learn func() // learns conditions after the first list
 }
 
 // keep fills the cache until ctx ends or the kind is removed.
 func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 	served, end := context.WithCancel(ctx)
 	defer end()
-	l := &listing{Watcher: ws, watch: w, cache: &Cache{kind: k, end: end}, began: make(chan struct{})}
-	l.begin = sync.OnceFunc(func() { close(l.began) })
+	var running sync.WaitGroup
+	l := &listing{Watcher: ws, watch: w, cache: &Cache{kind: k, end: end}}
+	l.learn = sync.OnceFunc(func() { running.Go(func() { ws.learnConditions(served, w, l.cache) }) })
 	for _, namespace := range ws.Scope.Namespaces() {
 		l.cache.namespaces = append(l.cache.namespaces, newNamespaced(namespace, w.indexers()))
 	}
@@ -36,17 +36,9 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 		l.cache.conditions.Store(&none)
 	}
 	w.listing.Store(l.cache)
-	var running sync.WaitGroup
 	for _, n := range l.cache.namespaces {
 		running.Go(func() { l.keepNamespace(served, n) })
 	}
-	running.Go(func() {
-		select {
-		case <-served.Done():
-		case <-l.began:
-			ws.learnConditions(served, w, l.cache)
-		}
-	})
 	running.Wait()
 	w.listing.Store(nil)
 	w.cache.Store(nil)
@@ -118,7 +110,7 @@ func (l *listing) listed(n *namespaced, objects cache.Indexer) {
 		}
 	}
 	l.watch.onListed()
-	l.begin()
+	l.learn()
 }
 
 // configure sets the handlers of an informer. denied ends the informer.

@@ -38,34 +38,35 @@ func (q query) equals(other query) bool {
 // readers are the primaries that read objects of one watch.
 type readers struct {
 	mu    sync.Mutex
-	names map[objectName][]*read
-	lists map[bucket][]*read
+	reads map[bucket][]*read
 }
 
-type objectName struct{ namespace, name string }
-
-// A bucket has the lists of one namespace, or of all, whose selectors require the
-// same value of a label. Lists that require none have a bucket without a label.
-// Buckets keep an event from being compared with the selector of every primary.
-type bucket struct{ namespace, label, value string }
+// A bucket has the reads of one name, or those lists of one namespace, or of all,
+// whose selectors require the same value of a label. Lists that require none have
+// a bucket without a label. Buckets keep an event from being compared with the
+// selector of every primary.
+type bucket struct{ namespace, name, label, value string }
 
 // A read is one query of one primary.
 type read struct {
 	query
 	primary rules.Owner
 	in      *readers
-	index   int  // in the slice of its name or bucket
+	index   int  // in its bucket
 	used    bool // in the present reconciliation
 }
 
 func (q query) bucket() bucket {
+	if q.selector == nil {
+		return bucket{namespace: q.namespace, name: q.name}
+	}
 	requirements, _ := q.selector.Requirements()
 	for i := range requirements {
 		r := &requirements[i]
 		switch r.Operator() {
 		case selection.Equals, selection.DoubleEquals, selection.In:
 			if values := r.ValuesUnsorted(); len(values) == 1 {
-				return bucket{q.namespace, r.Key(), values[0]}
+				return bucket{namespace: q.namespace, label: r.Key(), value: values[0]}
 			}
 		}
 	}
@@ -75,43 +76,29 @@ func (q query) bucket() bucket {
 func (rs *readers) add(r *read) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if r.selector == nil {
-		insert(&rs.names, objectName{r.namespace, r.name}, r)
-		return
+	if rs.reads == nil {
+		rs.reads = map[bucket][]*read{}
 	}
-	insert(&rs.lists, r.bucket(), r)
+	key := r.bucket()
+	r.index = len(rs.reads[key])
+	rs.reads[key] = append(rs.reads[key], r)
 }
 
+// remove moves the last read of the bucket to the index of the removed one.
 func (rs *readers) remove(r *read) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if r.selector == nil {
-		removeSwap(rs.names, objectName{r.namespace, r.name}, r)
-		return
-	}
-	removeSwap(rs.lists, r.bucket(), r)
-}
-
-func insert[K comparable](m *map[K][]*read, key K, r *read) {
-	if *m == nil {
-		*m = map[K][]*read{}
-	}
-	r.index = len((*m)[key])
-	(*m)[key] = append((*m)[key], r)
-}
-
-// removeSwap moves the last read to the index of the removed one.
-func removeSwap[K comparable](m map[K][]*read, key K, r *read) {
-	all := m[key]
+	key := r.bucket()
+	all := rs.reads[key]
 	last := len(all) - 1
 	if last == 0 {
-		delete(m, key)
+		delete(rs.reads, key)
 		return
 	}
 	all[r.index] = all[last]
 	all[r.index].index = r.index
 	all[last] = nil
-	m[key] = all[:last]
+	rs.reads[key] = all[:last]
 }
 
 // EachReader calls f with the primaries that have read the object or a list that
@@ -119,33 +106,27 @@ func removeSwap[K comparable](m map[K][]*read, key K, r *read) {
 func (w *Watch) EachReader(o *Object, f func(primary rules.Owner)) { w.readers.each(o, f) }
 
 func (rs *readers) each(o *Object, f func(rules.Owner)) {
-	namespace := o.GetNamespace()
+	set := rules.LabelsOf(o.content)
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	for _, r := range rs.names[objectName{namespace, o.GetName()}] {
-		f(r.primary)
-	}
-	rs.eachOfLists(namespace, o, f)
-	if namespace != "" {
-		rs.eachOfLists("", o, f)
-	}
-}
-
-func (rs *readers) eachOfLists(namespace string, o *Object, f func(rules.Owner)) {
-	if len(rs.lists) == 0 {
-		return
-	}
-	set := rules.LabelsOf(o.content)
 	matching := func(key bucket) {
-		for _, r := range rs.lists[key] {
-			if r.selector.Matches(set) {
+		for _, r := range rs.reads[key] {
+			if r.selector == nil || r.selector.Matches(set) {
 				f(r.primary)
 			}
 		}
 	}
-	matching(bucket{namespace: namespace})
-	for label := range set {
-		matching(bucket{namespace, label, set.Get(label)})
+	lists := func(namespace string) {
+		matching(bucket{namespace: namespace})
+		for label := range set {
+			matching(bucket{namespace: namespace, label: label, value: set.Get(label)})
+		}
+	}
+	namespace := o.GetNamespace()
+	matching(bucket{namespace: namespace, name: o.GetName()})
+	lists(namespace)
+	if namespace != "" {
+		lists("")
 	}
 }
 

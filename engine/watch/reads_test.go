@@ -95,8 +95,8 @@ func TestReaders(t *testing.T) {
 	for _, rs := range all {
 		rs.End()
 	}
-	if len(in.names)+len(in.lists) > 0 {
-		t.Errorf("left behind: %v, %v", in.names, in.lists)
+	if len(in.reads) > 0 {
+		t.Errorf("left behind: %v", in.reads)
 	}
 }
 
@@ -132,8 +132,8 @@ func TestReadersFollowReconciliations(t *testing.T) {
 	}
 	rs.Retain() // That was a pass as well.
 	pass()
-	if len(rs) > 0 || len(in.names)+len(in.lists) > 0 {
-		t.Errorf("left behind: %v, %v, %v", rs, in.names, in.lists)
+	if len(rs) > 0 || len(in.reads) > 0 {
+		t.Errorf("left behind: %v, %v", rs, in.reads)
 	}
 }
 

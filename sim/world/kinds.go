@@ -36,11 +36,5 @@ func (ks kinds) Versions(_ context.Context, group string) (versions []string, er
 
 // Conditions implements discover.Kinds.
 func (ks kinds) Conditions(_ context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
-	conditions := ks.Kinds.Conditions(gvk)
-	if conditions == nil {
-		return discover.NoConditions, nil
-	}
-	listType, _ := conditions.Extensions.GetString("x-kubernetes-list-type")
-	mapKeys, _ := conditions.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
-	return discover.ConditionsOf(listType, mapKeys), nil
+	return discover.ConditionsOf(ks.Kinds.Conditions(gvk)), nil
 }
