@@ -65,7 +65,7 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	for _, f := range s.Template.Fields {
 		fields[f.Key.Value] = f.Value
 	}
-	ch.GVK = gvk(literalText(fields["apiVersion"]), literalText(fields["kind"]))
+	ch.GVK = gvk(fields["apiVersion"].Literal().Value, fields["kind"].Literal().Value)
 	ch.allowed = slices.Contains(c.rule.allow.clusterScoped, ch.GVK.GroupKind())
 	outerScope, outerPrefix := c.scope, c.prefix
 	c.scope = c.with(s.Template.Pos, names)

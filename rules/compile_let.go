@@ -71,23 +71,3 @@ func (c *compiler) once(d *dependency, id, subject string, from source.Pos, comp
 	c.prefix, c.compiling = outer, c.compiling[:len(c.compiling)-1]
 	d.state = compiled
 }
-
-// nodeExpressions returns all expressions of data.
-func nodeExpressions(n *source.Node) []*source.Expr {
-	if n == nil {
-		return nil
-	}
-	var out []*source.Expr
-	for _, p := range n.Parts {
-		if p.Expr != nil {
-			out = append(out, p.Expr)
-		}
-	}
-	for _, item := range n.Items {
-		out = append(out, nodeExpressions(item)...)
-	}
-	for _, f := range n.Fields {
-		out = append(out, nodeExpressions(f.Value)...)
-	}
-	return out
-}

@@ -86,7 +86,7 @@ func (c *compiler) waitsAt(s *syntax.Child, id string) source.Pos {
 			names = append(names, it.Index.Value)
 		}
 	}
-	all = append(append(all, nodeExpressions(s.Template)...), s.ReadyWhen, s.FailWhen)
+	all = append(append(all, s.Template.Expressions()...), s.ReadyWhen, s.FailWhen)
 	for _, p := range s.IgnoreFields {
 		all = append(all, p.When)
 	}

@@ -48,12 +48,3 @@ func (t *text) literal() (string, bool) {
 	}
 	return t.parts[0].literal, true
 }
-
-// literalText returns the text that a node is, or "".
-func literalText(n *source.Node) string {
-	if n == nil {
-		return ""
-	}
-	s, _ := n.Value.(string)
-	return s
-}

@@ -16,6 +16,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
 
 	"reconcel/rules/schema"
 )
@@ -51,22 +52,13 @@ type objectKey struct {
 // epoch is the time of clusters without a clock.
 var epoch = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// standstill is a clock that always shows the epoch.
-type standstill struct{}
-
-// Now implements clock.PassiveClock.
-func (standstill) Now() time.Time { return epoch }
-
-// Since implements clock.PassiveClock.
-func (standstill) Since(t time.Time) time.Duration { return epoch.Sub(t) }
-
 // New returns a cluster with the namespaces that every cluster has.
 func New(options Options) (*Cluster, error) {
 	if options.Kinds == nil {
 		return nil, errors.New("sim: no kinds are given")
 	}
 	if options.Clock == nil {
-		options.Clock = standstill{}
+		options.Clock = testclock.NewFakePassiveClock(epoch)
 	}
 	c := &Cluster{
 		kinds: options.Kinds, clock: options.Clock,

@@ -100,7 +100,7 @@ func (r *rule) child(ch *syntax.Child, sc *scope) {
 }
 
 func gvkOf(template *source.Node) runtimeschema.GroupVersionKind {
-	return runtimeschema.FromAPIVersionAndKind(literalOf(fieldNode(template, "apiVersion")).Value, literalOf(fieldNode(template, "kind")).Value)
+	return runtimeschema.FromAPIVersionAndKind(template.At("apiVersion").Literal().Value, template.At("kind").Literal().Value)
 }
 
 func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
@@ -116,7 +116,7 @@ func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
 	r.prefix += "template"
 	w.object(ch.Template, p)
 	r.prefix += "."
-	metadata := fieldNode(ch.Template, "metadata")
+	metadata := ch.Template.At("metadata")
 	r.marks(metadata, "metadata.")
 	r.scoped(ch, k, metadata)
 	r.prefix = outer
@@ -129,7 +129,7 @@ func (r *rule) patch(sc *scope) {
 	}
 	w := walker{rule: r, sc: sc, partial: partOfObject}
 	w.value(r.src.Patch, r.primary, "patch")
-	r.marks(fieldNode(r.src.Patch, "metadata"), "patch.metadata.")
+	r.marks(r.src.Patch.At("metadata"), "patch.metadata.")
 }
 
 func (r *rule) status(sc *scope) {
@@ -179,7 +179,7 @@ func (r *rule) conditions() {
 			w.text(c.Type.Value, c.Type.Pos, p, "type")
 		}
 		if p := r.all.field(item, "reason"); p != nil && c.Reason != nil && c.Reason.Kind == source.Text {
-			w.text(literalOf(c.Reason).Value, c.Reason.Pos, p, "reason")
+			w.text(c.Reason.Literal().Value, c.Reason.Pos, p, "reason")
 		}
 	}
 	r.prefix = ""

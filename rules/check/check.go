@@ -128,30 +128,8 @@ func (r *rule) entries() []*syntax.Child {
 	return append(r.src.Children[:len(r.src.Children):len(r.src.Children)], r.src.Finalize...)
 }
 
-// fieldNode returns the value of a map's field, or nil.
-func fieldNode(n *source.Node, key string) *source.Node {
-	if n == nil {
-		return nil
-	}
-	for _, f := range n.Fields {
-		if f.Key.Value == key {
-			return f.Value
-		}
-	}
-	return nil
-}
-
-// literalOf returns a literal text and its position.
-func literalOf(n *source.Node) source.String {
-	if n == nil {
-		return source.String{}
-	}
-	s, _ := n.Value.(string)
-	return source.String{Value: s, Pos: n.Pos}
-}
-
 func (r *rule) childKind(ch *syntax.Child) *schema.Kind {
-	return r.known(literalOf(fieldNode(ch.Template, "apiVersion")), literalOf(fieldNode(ch.Template, "kind")), "template.")
+	return r.known(ch.Template.At("apiVersion").Literal(), ch.Template.At("kind").Literal(), "template.")
 }
 
 // typeNames matches the names of our types in CEL's messages.

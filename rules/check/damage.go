@@ -57,7 +57,7 @@ func (r *rule) clearOf(seen map[*source.Expr]bool, all ...*source.Expr) bool {
 				return
 			}
 			if l := r.lets[x.AsIdent()]; l != nil {
-				ok = r.clearOf(seen, expressions(l.src.Expr, l.src.Data)...)
+				ok = r.clearOf(seen, l.expressions()...)
 			}
 		}))
 		if !ok {

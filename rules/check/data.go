@@ -27,7 +27,7 @@ func (r *rule) let(name string) {
 	}
 	l.begun = true
 	reader := r.alone("self") // Parsing needs no names.
-	for _, e := range expressions(l.src.Expr, l.src.Data) {
+	for _, e := range l.expressions() {
 		if parsed := reader.parse(e); parsed != nil {
 			ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 				if e.Kind() == ast.IdentKind {
@@ -44,26 +44,11 @@ func (r *rule) let(name string) {
 	}
 }
 
-func expressions(e *source.Expr, n *source.Node) []*source.Expr {
-	if e != nil {
-		return []*source.Expr{e}
+func (l *let) expressions() []*source.Expr {
+	if l.src.Expr != nil {
+		return []*source.Expr{l.src.Expr}
 	}
-	if n == nil {
-		return nil
-	}
-	var out []*source.Expr
-	for _, p := range n.Parts {
-		if p.Expr != nil {
-			out = append(out, p.Expr)
-		}
-	}
-	for _, item := range n.Items {
-		out = append(out, expressions(nil, item)...)
-	}
-	for _, f := range n.Fields {
-		out = append(out, expressions(nil, f.Value)...)
-	}
-	return out
+	return l.src.Data.Expressions()
 }
 
 // A site is a position in data: its path for messages, and the name of its type.

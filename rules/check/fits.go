@@ -125,7 +125,7 @@ func (w walker) dataAt(t *typed, e ast.Expr) *source.Node {
 			return l.src.Data
 		}
 	case ast.SelectKind:
-		return fieldNode(w.dataAt(t, e.AsSelect().Operand()), e.AsSelect().FieldName())
+		return w.dataAt(t, e.AsSelect().Operand()).At(e.AsSelect().FieldName())
 	}
 	return nil
 }

@@ -62,10 +62,10 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 		g.vars = append(g.vars, named{it.Name.Value, item}, named{it.Index.Value, nil})
 		f = f.and(known)
 	}
-	metadata := fieldNode(ch.Template, "metadata")
-	g.at("template.metadata.name").text(fieldNode(metadata, "name"), f)
-	g.at("template.metadata.generateName").text(fieldNode(metadata, "generateName"), f)
-	g.at("template.metadata.namespace").text(fieldNode(metadata, "namespace"), f)
+	metadata := ch.Template.At("metadata")
+	g.at("template.metadata.name").text(metadata.At("name"), f)
+	g.at("template.metadata.generateName").text(metadata.At("generateName"), f)
+	g.at("template.metadata.namespace").text(metadata.At("namespace"), f)
 	g.at("template").node(ch.Template, f)
 	for _, p := range ch.IgnoreFields {
 		g.at(p.Entry+".when").expression(p.When, f)

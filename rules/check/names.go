@@ -117,7 +117,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	}
 	gk := k.GVK.GroupKind()
 	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.Group == gk.Group && a.Kind == gk.Kind })
-	namespace := fieldNode(metadata, "namespace")
+	namespace := metadata.At("namespace")
 	switch {
 	case k.Namespaced && namespace == nil && metadata != nil && !metadata.Lacking && r.homeless():
 		r.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and the primary has no namespace of its own", gk.Kind)
@@ -125,7 +125,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	case namespace != nil:
 		r.errorf(namespace.Pos, "metadata.namespace: %s is cluster-scoped, its objects have no namespace", gk.Kind).Hint = "remove it"
 	case !allowed:
-		r.errorf(fieldNode(ch.Template, "kind").Pos, "kind: %s is cluster-scoped, and allow.clusterScoped does not include it", gk.Kind).Hint =
+		r.errorf(ch.Template.At("kind").Pos, "kind: %s is cluster-scoped, and allow.clusterScoped does not include it", gk.Kind).Hint =
 			fmt.Sprintf(`add {group: %q, kind: %s}`, gk.Group, gk.Kind)
 	}
 }
@@ -138,7 +138,7 @@ func (r *rule) homeless() bool {
 // marks checks the keys of labels and annotations, and literal values of labels.
 func (r *rule) marks(metadata *source.Node, prefix string) {
 	for _, which := range []string{"labels", "annotations"} {
-		n := fieldNode(metadata, which)
+		n := metadata.At(which)
 		if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
 			if l := r.lets[strings.TrimSpace(n.Parts[0].Expr.Text)]; l != nil && l.src.Data != nil {
 				n = l.src.Data
@@ -153,8 +153,8 @@ func (r *rule) marks(metadata *source.Node, prefix string) {
 				r.errorf(f.Key.Pos, "%s: %q cannot be a key: write a name of at most 63 letters, digits, -, _ and ., or domain/name",
 					where, f.Key.Value)
 			}
-			if v := f.Value; which == "labels" && v.Kind == source.Text && len(validation.IsValidLabelValue(literalOf(v).Value)) > 0 {
-				r.errorf(v.Pos, "%s: %q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .", where, literalOf(v).Value)
+			if v := f.Value; which == "labels" && v.Kind == source.Text && len(validation.IsValidLabelValue(v.Literal().Value)) > 0 {
+				r.errorf(v.Pos, "%s: %q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .", where, v.Literal().Value)
 			}
 		}
 	}

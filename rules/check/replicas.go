@@ -19,7 +19,7 @@ var scaled = []runtimeschema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Gro
 // replicas warns about spec.replicas that may be absent. A rule that leaves it out
 // for an autoscaler scales the workload down to one Pod.
 func (r *rule) replicas(ch *syntax.Child) {
-	n := fieldNode(fieldNode(ch.Template, "spec"), "replicas")
+	n := ch.Template.At("spec", "replicas")
 	if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 || !slices.Contains(scaled, gvkOf(ch.Template).GroupKind()) {
 		return
 	}

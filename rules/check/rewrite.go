@@ -120,25 +120,8 @@ func (l *loosener) asMap(e ast.Expr) {
 // one.
 func (l *loosener) wrap(e ast.Expr, function string) {
 	id := l.next
-	var inner ast.Expr
-	switch e.Kind() {
-	case ast.IdentKind:
-		inner = l.make.NewIdent(id, e.AsIdent())
-	case ast.SelectKind:
-		inner = l.make.NewSelect(id, e.AsSelect().Operand(), e.AsSelect().FieldName())
-	case ast.LiteralKind:
-		inner = l.make.NewLiteral(id, e.AsLiteral())
-	case ast.MapKind:
-		inner = l.make.NewMap(id, e.AsMap().Entries())
-	case ast.CallKind:
-		if c := e.AsCall(); c.IsMemberFunction() {
-			inner = l.make.NewMemberCall(id, c.FunctionName(), c.Target(), c.Args()...)
-		} else {
-			inner = l.make.NewCall(id, c.FunctionName(), c.Args()...)
-		}
-	default:
-		return
-	}
+	inner := l.make.NewUnspecifiedExpr(id)
+	inner.SetKindCase(e)
 	l.next++
 	if at, ok := l.ast.SourceInfo().GetOffsetRange(e.ID()); ok {
 		l.ast.SourceInfo().SetOffsetRange(id, at)

@@ -68,9 +68,9 @@ func (r *rule) forgotten(n *source.Node, where string) {
 	if n == nil || n.Kind != source.Text || r.said[finding{n.Pos, ""}] {
 		return
 	}
-	if meant := source.Forgotten(literalOf(n).Value, r.objects()...); meant != "" {
+	if meant := source.Forgotten(n.Literal().Value, r.objects()...); meant != "" {
 		r.said[finding{n.Pos, ""}] = true // The data of a let is checked wherever it is used.
-		r.warnf(n.Pos, "%s: %q is literal text, not an expression", where, literalOf(n).Value).Hint = "write " + meant
+		r.warnf(n.Pos, "%s: %q is literal text, not an expression", where, n.Literal().Value).Hint = "write " + meant
 	}
 }
 
@@ -184,7 +184,7 @@ func (w walker) required(n *source.Node, p *fieldSchema, where string) {
 
 // isGiven reports whether a map has a field. Null leaves one out.
 func isGiven(n *source.Node, key string) bool {
-	f := fieldNode(n, key)
+	f := n.At(key)
 	return f != nil && f.Kind != source.Null
 }
 
@@ -261,51 +261,3 @@ func (w walker) count(n *source.Node, p *fieldSchema, where string) {
 
 // mayVanish reports whether an element may be absent at run time.
 func mayVanish(n *source.Node) bool { return n.Kind == source.Interp && len(n.Parts) == 1 }
-
-// text checks a value that must be text.
-func (r *rule) text(n *source.Node, sc *scope, where string) {
-	if n == nil || n.Kind != source.Interp {
-		r.forgotten(n, where)
-		return
-	}
-	if len(n.Parts) > 1 {
-		r.textParts(n, sc, where)
-		return
-	}
-	t := r.infer(n.Parts[0].Expr, sc, where)
-	inner, _ := unwrapped(t.t)
-	if k := inner.Kind(); k != types.DynKind && k != types.StringKind {
-		r.errorf(n.Parts[0].Expr.Pos, "%s: must be text, got %s", where, typeName(inner)).Hint = asTextHint(inner)
-	}
-}
-
-// textParts checks the expressions that are parts of a text.
-func (r *rule) textParts(n *source.Node, sc *scope, where string) {
-	for _, p := range n.Parts {
-		if p.Expr == nil {
-			continue
-		}
-		t := r.infer(p.Expr, sc, where)
-		inner, _ := unwrapped(t.t)
-		switch inner.Kind() {
-		case types.ListKind, types.MapKind, types.StructKind, types.NullTypeKind, types.BytesKind, types.TypeKind, types.OpaqueKind:
-			r.errorf(p.Expr.Pos, "%s: %s cannot be part of text", where, withArticle(typeName(inner)))
-		}
-	}
-}
-
-func withArticle(name string) string {
-	if name == "null" {
-		return name
-	}
-	return "a " + name
-}
-
-// asTextHint suggests how to convert a value into text.
-func asTextHint(t *types.Type) string {
-	switch t.Kind() {
-	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind:
-		return "write string(...)"
-	}
-	return ""
-}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"hash/fnv"
 	"strings"
 
@@ -31,19 +32,9 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		unaryFunction("json.marshal", dyn, str, marshalJSON),
 		unaryFunction("json.unmarshal", str, dyn, unmarshalJSON),
 		unaryFunction("yaml.marshal", dyn, str, marshalYAML),
-		unaryFunction("hash.sha256", str, str, func(v ref.Val) ref.Val {
-			sum := sha256.Sum256([]byte(textOf(v)))
-			return types.String(hex.EncodeToString(sum[:]))
-		}),
-		unaryFunction("hash.md5", str, str, func(v ref.Val) ref.Val {
-			sum := md5.Sum([]byte(textOf(v)))
-			return types.String(hex.EncodeToString(sum[:]))
-		}),
-		unaryFunction("hash.fnv64a", str, str, func(v ref.Val) ref.Val {
-			h := fnv.New64a()
-			_, _ = h.Write([]byte(textOf(v))) // Write never fails.
-			return types.String(hex.EncodeToString(h.Sum(nil)))
-		}),
+		hashFunction("hash.sha256", sha256.New),
+		hashFunction("hash.md5", md5.New),
+		hashFunction("hash.fnv64a", func() hash.Hash { return fnv.New64a() }),
 		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, shallow) }),
 		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, deep) }),
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
@@ -58,6 +49,14 @@ func unaryFunction(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) 
 
 func binaryFunction(name string, args []*cel.Type, result *cel.Type, f func(a, b ref.Val) ref.Val) cel.EnvOption {
 	return cel.Function(name, cel.Overload(name+"_2", args, result, cel.BinaryBinding(f)))
+}
+
+func hashFunction(name string, algorithm func() hash.Hash) cel.EnvOption {
+	return unaryFunction(name, cel.StringType, cel.StringType, func(v ref.Val) ref.Val {
+		h := algorithm()
+		_, _ = h.Write([]byte(textOf(v))) // Write never fails.
+		return types.String(hex.EncodeToString(h.Sum(nil)))
+	})
 }
 
 func marshalJSON(v ref.Val) ref.Val {

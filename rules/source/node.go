@@ -64,6 +64,35 @@ func (n *Node) At(keys ...string) *Node {
 	return n
 }
 
+// Literal returns the text of a node, "" if it is none, and its position.
+func (n *Node) Literal() String {
+	if n == nil {
+		return String{}
+	}
+	s, _ := n.Value.(string)
+	return String{Value: s, Pos: n.Pos}
+}
+
+// Expressions returns all expressions in a node.
+func (n *Node) Expressions() []*Expr {
+	if n == nil {
+		return nil
+	}
+	var out []*Expr
+	for _, p := range n.Parts {
+		if p.Expr != nil {
+			out = append(out, p.Expr)
+		}
+	}
+	for _, item := range n.Items {
+		out = append(out, item.Expressions()...)
+	}
+	for _, f := range n.Fields {
+		out = append(out, f.Value.Expressions()...)
+	}
+	return out
+}
+
 // Plain returns data without expressions as native values, like a JSON decoder.
 func (n *Node) Plain() any {
 	switch n.Kind {

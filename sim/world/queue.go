@@ -6,24 +6,16 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 
 	"reconcel/engine"
 )
-
-// A clock shows the time that it is set to.
-type clock struct{ now time.Time }
-
-// Now implements clock.PassiveClock.
-func (c *clock) Now() time.Time { return c.now }
-
-// Since implements clock.PassiveClock.
-func (c *clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
 // A queue is a work queue in the time of a clock. Its Get does not block: do not call it while Len
 // is 0.
 type queue struct {
 	workqueue.TypedRateLimiter[engine.Request]
-	clock   *clock
+	clock   clock.PassiveClock
 	ready   []engine.Request
 	delayed []delayed // at most one for each request
 }
@@ -33,7 +25,7 @@ type delayed struct {
 	due     time.Time
 }
 
-func newQueue(c *clock) *queue {
+func newQueue(c clock.PassiveClock) *queue {
 	return &queue{TypedRateLimiter: engine.NewLimiter(evenly), clock: c}
 }
 
@@ -53,7 +45,7 @@ func (q *queue) AddAfter(r engine.Request, d time.Duration) {
 		q.Add(r)
 		return
 	}
-	due := q.clock.now.Add(d)
+	due := q.clock.Now().Add(d)
 	for i := range q.delayed {
 		if other := &q.delayed[i]; other.request == r {
 			if due.Before(other.due) {
@@ -98,7 +90,7 @@ func (q *queue) next() (time.Time, bool) {
 func (q *queue) wake() {
 	rest := q.delayed[:0]
 	for _, d := range q.delayed {
-		if d.due.After(q.clock.now) {
+		if d.due.After(q.clock.Now()) {
 			rest = append(rest, d)
 			continue
 		}

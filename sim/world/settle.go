@@ -20,22 +20,22 @@ const (
 // Settle runs the controller and the garbage collector until they have nothing left to do within two
 // seconds. The clock moves only as far as something is due. Longer delays remain.
 func (w *World) Settle(ctx context.Context) error {
-	return w.work(ctx, w.clock.now.Add(patience))
+	return w.work(ctx, w.clock.Now().Add(patience))
 }
 
 // Advance lets time pass, in which everything is done when it is due, and settles.
 func (w *World) Advance(ctx context.Context, d time.Duration) error {
-	then := w.clock.now.Add(d)
+	then := w.clock.Now().Add(d)
 	if err := w.work(ctx, then); err != nil {
 		return err
 	}
-	w.clock.now = then
+	w.clock.SetTime(then)
 	return w.Settle(ctx)
 }
 
 // work does all that is due until a time.
 func (w *World) work(ctx context.Context, until time.Time) error {
-	before, began := len(w.cluster.Writes()), w.clock.now
+	before, began := len(w.cluster.Writes()), w.clock.Now()
 	for requests := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (w *World) sleep(until time.Time) bool {
 	if !ok || due.After(until) {
 		return false
 	}
-	w.clock.now = due
+	w.clock.SetTime(due)
 	return true
 }
 
@@ -100,7 +100,7 @@ func (w *World) restless(before, requests int, began time.Time) error {
 		}
 	}
 	if requests > mostRequests {
-		if passed := w.clock.now.Sub(began); passed > patience {
+		if passed := w.clock.Now().Sub(began); passed > patience {
 			return fmt.Errorf("%d reconciliations within %s: let less time pass, or make requeueAfter longer", requests, passed)
 		}
 		return fmt.Errorf("the controller does not converge after %d reconciliations", requests)

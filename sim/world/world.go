@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	testclock "k8s.io/utils/clock/testing"
 
 	"reconcel/engine"
 	"reconcel/rules"
@@ -31,7 +32,7 @@ type Options struct {
 type World struct {
 	options Options
 	cluster *sim.Cluster
-	clock   *clock
+	clock   *testclock.FakePassiveClock
 	queue   *queue
 	stepper *engine.Stepper
 	client  dynamic.Interface // the controller's
@@ -52,7 +53,7 @@ func New(options Options) (*World, error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &World{options: options, clock: &clock{time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)}}
+	w := &World{options: options, clock: testclock.NewFakePassiveClock(time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	var err error
 	if w.cluster, err = sim.New(sim.Options{Kinds: options.Kinds, Clock: w.clock}); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func New(options Options) (*World, error) {
 func (w *World) Cluster() *sim.Cluster { return w.cluster }
 
 // Now returns the time.
-func (w *World) Now() time.Time { return w.clock.now }
+func (w *World) Now() time.Time { return w.clock.Now() }
 
 // start starts a controller without any state.
 func (w *World) start(ctx context.Context) error {
