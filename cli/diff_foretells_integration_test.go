@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"os/exec"
 	"slices"
 	"strings"
@@ -66,11 +65,17 @@ rules:
       metadata: {name: "${self.metadata.name}"}
       spec:
         replicas: 0
+        strategy: {type: Recreate}
         selector: {matchLabels: {app: "${self.metadata.name}"}}
         template:
           metadata: {labels: {app: "${self.metadata.name}"}}
           spec:
-            containers: [{name: app, image: nginx, env: [{name: SIZE, value: "1"}], volumeMounts: [{name: data, mountPath: /data}]}]
+            containers:
+            - name: app
+              image: nginx
+              env: [{name: SIZE, value: "1"}]
+              volumeMounts: [{name: data, mountPath: /data}]
+              readinessProbe: {httpGet: {path: /, port: 80}}
             volumes: [{name: data, emptyDir: {}}]
   - id: settings
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-settings"}, data: {a: "1"}}
@@ -123,8 +128,8 @@ type disturbance struct {
 	later  []string   // what it writes after that, when the objects have gone
 }
 
-func patch(what, kind, body string) []string {
-	return []string{"patch", what, "--type", kind, "-p", body}
+func patch(what, kind, body string, flags ...string) []string {
+	return append([]string{"patch", what, "--type", kind, "-p", body}, flags...)
 }
 
 var disturbances = []disturbance{
@@ -137,6 +142,33 @@ var disturbances = []disturbance{
 	{name: "value-from", by: [][]string{patch("deployment/GADGET", "json",
 		`[{"op":"replace","path":"/spec/template/spec/containers/0/env/0","value":{"name":"SIZE","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}}]`)},
 		want: []string{"configured deployment/GADGET"}},
+	{name: "probe", by: [][]string{patch("deployment/GADGET", "json",
+		`[{"op":"replace","path":"/spec/template/spec/containers/0/readinessProbe","value":{"tcpSocket":{"port":80}}}]`)},
+		want: []string{"configured deployment/GADGET"}},
+	{name: "strategy", by: [][]string{patch("deployment/GADGET", "json", `[{"op":"replace","path":"/spec/strategy","value":{"type":"RollingUpdate"}}]`)},
+		want: []string{"configured deployment/GADGET"}},
+	{name: "no-item", by: [][]string{patch("deployment/GADGET", "json", `[{"op":"remove","path":"/spec/template/spec/containers/0/env"}]`)},
+		want: []string{"configured deployment/GADGET"}},
+	{name: "no-key", by: [][]string{patch("configmap/GADGET-settings", "json", `[{"op":"remove","path":"/data"}]`)}, want: []string{"configured configmap/GADGET-settings"}},
+	{name: "more-items", by: [][]string{patch("deployment/GADGET", "strategic", `{"spec":{"template":{"spec":{"containers":[
+		{"name":"app","env":[{"name":"MORE","value":"1"}]},{"name":"sidecar","image":"nginx"}]}}}}`)}},
+	{name: "scaled", by: [][]string{{"scale", "deployment/GADGET", "--replicas=1"}}, want: []string{"configured deployment/GADGET"}},
+	{name: "status", by: [][]string{patch("deployment/GADGET", "merge", `{"status":{"collisionCount":1}}`, "--subresource=status")}},
+	{name: "same-name", by: [][]string{patch("configmap/GADGET-settings", "merge", `{"data":{"a":"2"}}`, "--field-manager=reconcel")},
+		want: []string{"configured configmap/GADGET-settings"}},
+	{name: "child-finalizer", by: [][]string{patch("configmap/GADGET-settings", "merge", `{"metadata":{"finalizers":["example.com/held"]}}`)}},
+	{name: "more-owners", by: [][]string{patch("configmap/GADGET-settings", "json",
+		`[{"op":"add","path":"/metadata/ownerReferences/-","value":{"apiVersion":"v1","kind":"Namespace","name":"default","uid":"UID"}}]`)}},
+	{name: "no-controller", by: [][]string{patch("configmap/GADGET-settings", "json", `[{"op":"replace","path":"/metadata/ownerReferences/0/controller","value":false}]`)},
+		want: []string{"configured configmap/GADGET-settings"}},
+	{name: "drift-and-keep", by: [][]string{patch("configmap/GADGET-once", "merge", `{"data":{"size":"9"},"metadata":{"labels":{"reconcel.dev/child":"other"}}}`)}},
+	{name: "replaced-drift", by: [][]string{{"delete", "configmap/GADGET-anew"}, {"create", "configmap", "GADGET-anew", "--from-literal=size=1"}}},
+	{name: "shrunk", by: [][]string{patch("gadget/GADGET", "merge", `{"spec":{"names":[]}}`)},
+		want: []string{"deleted configmap/GADGET-a", "deleted configmap/GADGET-b"}},
+	{name: "unpatched", by: [][]string{{"annotate", "gadget/GADGET", "size-"}}, want: []string{"configured gadget/GADGET"}},
+	{name: "orphaned", by: [][]string{{"label", "gadget/GADGET", "gadget-"}, patch("configmap/GADGET-orphan", "merge", `{"data":{"a":"2"}}`)},
+		want: []string{"configured gadget/GADGET", "deleted configmap/GADGET-a", "deleted configmap/GADGET-anew", "deleted configmap/GADGET-b",
+			"deleted configmap/GADGET-once", "deleted configmap/GADGET-settings", "deleted deployment/GADGET", "deleted secret/GADGET"}},
 	{name: "mark", by: [][]string{{"annotate", "--overwrite", "configmap/GADGET-settings", "reconcel.dev/applied=00112233445566778899aabbccddeeff"}},
 		want: []string{"configured configmap/GADGET-settings"}},
 	{name: "no-mark", by: [][]string{{"annotate", "configmap/GADGET-settings", "reconcel.dev/applied-"}}, want: []string{"configured configmap/GADGET-settings"}},
@@ -199,11 +231,12 @@ kind: ConfigMap
 metadata: {name: same-value-settings, namespace: default}
 data: {a: "1"}
 `)
+	namespace := strings.TrimSpace(e2e.Kubectl(t, cluster, "get", "namespace", "default", "-o", "jsonpath={.metadata.uid}"))
 	for _, d := range disturbances {
 		for _, call := range d.by {
 			args := slices.Clone(call)
 			for i := range args {
-				args[i] = strings.ReplaceAll(args[i], "GADGET", d.name)
+				args[i] = strings.NewReplacer("GADGET", d.name, "UID", namespace).Replace(args[i])
 				if strings.HasSuffix(args[i], ".yaml") {
 					args[i] = r.folder + "/" + args[i]
 				}
@@ -228,6 +261,7 @@ data: {a: "1"}
 	r.settled(4, after) // A name is held.
 	stop()
 	written := r.writes(started)
+	t.Logf("%d disturbances", len(disturbances))
 	for _, d := range disturbances {
 		t.Run(d.name, func(t *testing.T) {
 			var want []string
@@ -308,25 +342,8 @@ func gadgetOf(name string) (gadget string) {
 func (r *reviewer) foretold(args ...string) map[string][]string {
 	r.Helper()
 	v := r.diff(append(args, "-o", "json")...)
-	var changes []struct {
-		Action, Part string
-		Object       struct{ Kind, Name string }
-	}
-	if err := json.Unmarshal([]byte(v.stdout), &changes); err != nil {
-		r.Fatalf("%v: %s\n%s", err, v.stdout, v.stderr)
-	}
-	all := map[string][]string{}
-	for _, c := range changes {
-		switch {
-		case c.Part == "status", slices.Contains([]string{"skipped", "rejected", "failed"}, c.Action):
-			continue
-		case c.Action == "adopted", c.Action == "unchanged":
-			c.Action = "configured" // The same requests.
-		}
-		gadget := gadgetOf(c.Object.Name)
-		all[gadget] = append(all[gadget], c.Action+" "+strings.ToLower(c.Object.Kind)+"/"+c.Object.Name)
-	}
-	return sorted(all)
+	changes, _ := e2e.Foretold(r.T, []byte(v.stdout))
+	return byGadget(changes)
 }
 
 // writes returns what run has written since then, by gadget.
@@ -334,38 +351,22 @@ func (r *reviewer) writes(since time.Time) map[string][]string {
 	r.Helper()
 	e2e.Rest(r.T, time.Second) // The log is a moment late.
 	found, err := r.cluster.Requests(func(q devcluster.Request) bool {
-		return q.User == "reconcel" && q.IsWrite() && !q.Received.Before(since) && !strings.Contains(q.URI, "dryRun") && q.Code < 300 &&
-			q.Subresource == "" && gadgetOf(q.Name) != ""
+		return q.User == "reconcel" && !q.Received.Before(since) && gadgetOf(q.Name) != ""
 	})
 	if err != nil {
 		r.Fatal(err)
 	}
-	did := map[string]string{}
-	for _, q := range found {
-		object := strings.TrimSuffix(q.Resource, "s") + "/" + q.Name
-		switch {
-		case q.Verb == "delete":
-			did[object] = "deleted"
-		case q.Code == 201 && did[object] == "deleted":
-			did[object] = "replaced"
-		case q.Code == 201:
-			did[object] = "created"
-		case did[object] == "":
-			did[object] = "configured"
-		}
-	}
-	all := map[string][]string{}
-	for object, action := range did {
-		_, name, _ := strings.Cut(object, "/")
-		all[gadgetOf(name)] = append(all[gadgetOf(name)], action+" "+object)
-	}
-	return sorted(all)
+	return byGadget(e2e.Done(found))
 }
 
-func sorted(all map[string][]string) map[string][]string {
+func byGadget(changes []e2e.Change) map[string][]string {
+	all := map[string][]string{}
+	for _, c := range changes {
+		gadget := gadgetOf(c.Name)
+		all[gadget] = append(all[gadget], c.Action+" "+strings.TrimSuffix(c.Resource, "s")+"/"+c.Name)
+	}
 	for gadget := range all {
 		slices.Sort(all[gadget])
-		all[gadget] = slices.Compact(all[gadget])
 	}
 	return all
 }

@@ -34,6 +34,8 @@ type example struct {
 	// updates are made one after the other, the reference run and the killed runs
 	// alike.
 	updates []update
+	// disturbances are what somebody does to the primaries while nobody watches.
+	disturbances []update
 	// story tells what else there is to see, and leaves everything converged.
 	story func(*world)
 }
@@ -119,6 +121,8 @@ func (w *world) lives(lap func(string)) (references []state) {
 	lap("mended")
 	w.quiet(restTime)
 	lap("at rest")
+	w.foretells(reference)
+	lap("foretold")
 
 	for _, u := range w.updates {
 		w.update(u)

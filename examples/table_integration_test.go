@@ -37,7 +37,8 @@ var table = []example{
 			{"ReplicaSet", "web", `{"spec":{"replicas":0}}`, podsCounted},
 			{"ReplicaSet", "web", `{"spec":{"replicas":2}}`, podsCounted},
 		},
-		story: replicasetStory,
+		disturbances: []update{{"ReplicaSet", "web", `{"metadata":{"labels":{"pod-count":"99"}}}`, nil}},
+		story:        replicasetStory,
 	},
 	{
 		name:      "databasemanager",
