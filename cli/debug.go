@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strings"
-	"sync/atomic"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/rulewatch"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 )
@@ -27,7 +27,7 @@ func listenDebug(address string) (*server, error) {
 }
 
 // debugHandler answers for debugging, with profiles if they are asked for.
-func (s *runFlags) debugHandler(inspect func() engine.Inspection, files *atomic.Pointer[filesState]) http.Handler {
+func (s *runFlags) debugHandler(inspect func() engine.Inspection, files func() *rulewatch.State) http.Handler {
 	mux := debugEndpoints(inspect, files)
 	if s.pprof {
 		addProfiles(mux)
@@ -36,14 +36,14 @@ func (s *runFlags) debugHandler(inspect func() engine.Inspection, files *atomic.
 }
 
 // debugEndpoints are what the server for debugging answers.
-func debugEndpoints(inspect func() engine.Inspection, files *atomic.Pointer[filesState]) *http.ServeMux {
+func debugEndpoints(inspect func() engine.Inspection, files func() *rulewatch.State) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/rules", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		indented := json.NewEncoder(w)
 		indented.SetEscapeHTML(false)
 		indented.SetIndent("", "  ")
-		_ = indented.Encode(debugRules(inspect(), files.Load())) // Nobody is left to tell.
+		_ = indented.Encode(debugRules(inspect(), files())) // Nobody is left to tell.
 	})
 	return mux
 }

@@ -3,31 +3,17 @@ package cli
 import (
 	"time"
 
+	"reconcel/cli/internal/rulewatch"
 	"reconcel/engine"
 )
 
-// filesState is what became of the rules files. It does not change.
-type filesState struct {
-	Hash  string    `json:"hash"`  // of those that are followed
-	Since time.Time `json:"since"` // when they were followed first
-	// Refused are files that are not followed, if there are such.
-	Refused *refusedFiles `json:"rejected,omitempty"`
-}
-
-// refusedFiles are rules files that are not followed, and all reasons.
-type refusedFiles struct {
-	Hash   string    `json:"hash"`
-	Since  time.Time `json:"since"`
-	Report []string  `json:"errors"`
-}
-
 // A debugAnswer is what /debug/rules answers.
 type debugAnswer struct {
-	State   string       `json:"state"`
-	Files   *filesState  `json:"files"`
-	Queue   debugQueue   `json:"queue"`
-	Rules   []debugRule  `json:"rules"`
-	Watches []debugWatch `json:"watches"`
+	State   string           `json:"state"`
+	Files   *rulewatch.State `json:"files"`
+	Queue   debugQueue       `json:"queue"`
+	Rules   []debugRule      `json:"rules"`
+	Watches []debugWatch     `json:"watches"`
 }
 
 type debugQueue struct {
@@ -56,7 +42,7 @@ type debugWatch struct {
 	Since     *time.Time `json:"since,omitempty"`
 }
 
-func debugRules(i engine.Inspection, files *filesState) debugAnswer {
+func debugRules(i engine.Inspection, files *rulewatch.State) debugAnswer {
 	answer := debugAnswer{
 		State: "standby", Files: files, Queue: debugQueue{i.Waiting, i.InWork},
 		Rules: []debugRule{}, Watches: []debugWatch{},
@@ -84,23 +70,4 @@ func debugRules(i engine.Inspection, files *filesState) debugAnswer {
 		answer.Watches = append(answer.Watches, d)
 	}
 	return answer
-}
-
-// noteFollowed notes that the files are followed as they are now.
-func (w *ruleWatch) noteFollowed() {
-	state := &filesState{Hash: w.active.String(), Since: time.Now()}
-	if old := w.state.Load(); old != nil && old.Hash == state.Hash {
-		state.Since = old.Since // Others were there for a while, and are gone.
-	}
-	w.state.Store(state)
-}
-
-// noteRefused notes what is wrong with the files as they are now.
-func (w *ruleWatch) noteRefused(err error) {
-	state := *w.state.Load()
-	state.Refused = &refusedFiles{Hash: w.held.String(), Since: time.Now()}
-	for _, c := range complaintsOf(err) {
-		state.Refused.Report = append(state.Refused.Report, c.Error())
-	}
-	w.state.Store(&state)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
@@ -106,7 +107,7 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 		return nil, err
 	}
 	config.Wrap(dryrun.Guard)
-	if d.live, err = newLiveCluster(config); err != nil {
+	if d.live, err = cluster.New(config); err != nil {
 		return nil, err
 	}
 	schemas, err := d.check(ctx)
@@ -114,16 +115,16 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 		return nil, err
 	}
 	kinds := func() (*sim.Kinds, error) { return sim.NewKinds(schemas) }
-	d.cluster = dryrun.New(d.live.client, kinds)
+	d.cluster = dryrun.New(d.live.Client, kinds)
 	if d.local = f.noDryRun; d.local {
-		d.cluster = dryrun.NewLocal(d.live.client, kinds)
+		d.cluster = dryrun.NewLocal(d.live.Client, kinds)
 		d.tell("without dry runs, the output omits what the API server would add, reject or change")
 	}
 	chosen, err := d.selectPrimaries(ctx)
 	if err != nil || len(chosen) == 0 {
 		return nil, err
 	}
-	of := engine.PreviewOf{Program: d.loaded.Program, Client: d.cluster, Kinds: d.live.kinds, List: &diffLister{d, chosen}, Namespace: namespace, Namespaces: f.only}
+	of := engine.PreviewOf{Program: d.loaded.Program, Client: d.cluster, Kinds: d.live.Kinds, List: &diffLister{d, chosen}, Namespace: namespace, Namespaces: f.only}
 	if err := d.addInventories(ctx, &of); err != nil {
 		return nil, err
 	}
@@ -184,22 +185,17 @@ func notNo(err error) error {
 	return err
 }
 
-// check refuses rules that run would refuse at its start, because they do not
-// match the schemas of the cluster, and returns these.
+// check returns the schemas of the cluster, or the errors because of which run
+// would not start.
 func (d *differ) check(ctx context.Context) (*schema.Set, error) {
-	ctx, cancel := context.WithTimeout(ctx, precheckTimeout)
-	defer cancel()
-	m := measure(ctx, d.live, d.loaded, d.policy)
-	if m.unchecked != nil {
-		d.tell("cannot check the rules against all kinds of the cluster: %v", m.unchecked)
+	j := d.live.Judge(ctx, d.loaded, d.policy)
+	if j.Incomplete != nil {
+		d.tell("cannot check the rules against all kinds of the cluster: %v", j.Incomplete)
 	}
-	if err := rejected(m.verdict); err != nil {
-		return nil, notNo(err)
+	if j.Kinds == nil {
+		return schema.Builtin(), nil
 	}
-	if m.set == nil {
-		m.set = schema.Builtin()
-	}
-	return m.set, nil
+	return j.Kinds, notNo(rejected(j.Verdict))
 }
 
 // compareAll compares some primaries at a time: most of the time is spent waiting

@@ -10,6 +10,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
 	"reconcel/engine/discover"
@@ -118,7 +119,7 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := sim.New(sim.Options{Kinds: kinds})
+	memory, err := sim.New(sim.Options{Kinds: kinds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,13 +128,13 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, ": yes", ": 'yes'")), &u.Object); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := cluster.Put(u); err != nil {
+		if _, err := memory.Put(u); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before := len(cluster.Writes())
-	d := &differ{loaded: &rules.Loaded{Program: program}, live: &liveCluster{kinds: simKinds{kinds}},
-		cluster: dryrun.New(cluster.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil })}
+	before := len(memory.Writes())
+	d := &differ{loaded: &rules.Loaded{Program: program}, live: &cluster.Cluster{Kinds: simKinds{kinds}},
+		cluster: dryrun.New(memory.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil })}
 	if d.selector, err = labels.Parse(""); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := engine.PreviewOf{Program: program, Client: d.cluster, Kinds: d.live.kinds, List: &diffLister{d, chosen}}
+	of := engine.PreviewOf{Program: program, Client: d.cluster, Kinds: d.live.Kinds, List: &diffLister{d, chosen}}
 	if d.preview, err = engine.NewPreview(t.Context(), of); err != nil {
 		t.Fatal(err)
 	}
@@ -151,5 +152,5 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 		}
 	}
 	p.run(t.Context())
-	return p, len(cluster.Writes()) - before
+	return p, len(memory.Writes()) - before
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
@@ -27,7 +27,7 @@ import (
 type differ struct {
 	loaded    *rules.Loaded
 	policy    judge.Policy
-	live      *liveCluster
+	live      *cluster.Cluster
 	cluster   *dryrun.Cluster
 	namespace string // "": all
 	selector  labels.Selector
@@ -75,7 +75,7 @@ func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 	var all []*primaryDiff
 	found, known := map[primaryName]bool{}, map[primaryName]bool{}
 	for _, primary := range d.loaded.Program.Primaries() {
-		k, err := d.find(ctx, primary.GVK)
+		k, err := d.live.Find(ctx, primary.GVK)
 		if err != nil {
 			return nil, err
 		}
@@ -110,15 +110,6 @@ func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 		}
 	}
 	return all, nil
-}
-
-// find returns a kind, or nil if the API server does not know it.
-func (d *differ) find(ctx context.Context, gvk schema.GroupVersionKind) (*discover.Kind, error) {
-	k, err := d.live.kinds.Find(ctx, gvk)
-	if _, unknown := errors.AsType[discover.NoKindError](err); unknown {
-		return nil, nil
-	}
-	return &k, err
 }
 
 func (d *differ) where() string {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,12 +13,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/rulewatch"
+	"reconcel/rules"
 )
 
 // judgeCRD is the only custom kind of these tests.
@@ -121,10 +125,10 @@ func TestAllCommandsJudgeAlike(t *testing.T) {
 			if !strings.HasPrefix(text, "apiVersion") {
 				text = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- " + text + "\n"
 			}
-			write(t, in("rules.yaml"), text)
-			write(t, in("crd.yaml"), judgeCRD)
-			write(t, in("widget.yaml"), "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {name: a, size: 1, tags: []}}")
-			write(t, in("tests.yaml"), "cases: [{name: a, given: widget.yaml, steps: [{then: {count: {ConfigMap: 0}}}]}]")
+			put(t, in("rules.yaml"), text)
+			put(t, in("crd.yaml"), judgeCRD)
+			put(t, in("widget.yaml"), "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {name: a, size: 1, tags: []}}")
+			put(t, in("tests.yaml"), "cases: [{name: a, given: widget.yaml, steps: [{then: {count: {ConfigMap: 0}}}]}]")
 			rules, crd := []string{"-f", in("rules.yaml")}, []string{"--crd", in("crd.yaml")}
 			cluster := []string{"--kubeconfig", kubeconfig}
 			want, code := complaints(t, "validate", rules, crd, c.args)
@@ -182,15 +186,16 @@ func reloadComplaints(t *testing.T, file, kubeconfig string, args []string) []st
 	if err := flags.Parse(append([]string{"--kubeconfig", kubeconfig}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	w, _, _ := newWatch(file)
 	config, _, err := s.connect(rest.NoWarnings{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.fitter = &fitter{config: config, log: w.log, metrics: newRuleMetrics(prometheus.NewRegistry()), policy: s.policy()}
-	w.policy, w.check = s.policy(), w.fitter.check
-	sources, unread := w.read()
-	_, err = w.compile(t.Context(), sources, unread)
+	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: slog.New(slog.DiscardHandler)}
+	read, unread := files.Reader{}.Rules([]string{file}, false)
+	loaded := rules.Compile(read, unread...)
+	if err = judge.Of(loaded, nil, s.policy()).Err(); err == nil {
+		err = validator.Check(t.Context(), loaded)
+	}
 	if err == nil {
 		return nil
 	}
@@ -245,4 +250,11 @@ func clusterWith(t *testing.T, crd string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
@@ -20,14 +21,14 @@ var crdKind = runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Vers
 // kinds are Kubernetes' own kinds and those of the CRDs that are given.
 type kinds struct {
 	*schema.Set
-	files map[runtimeschema.GroupKind]string // where each CRD is
+	from map[runtimeschema.GroupKind]string // where each CRD is
 }
 
 // crds reads the CRDs in files and folders. It skips other objects: people keep
 // CRDs beside what uses them.
-func (a *app) crds(where search, paths []string) (kinds, error) {
-	all := kinds{files: map[runtimeschema.GroupKind]string{}}
-	objects, err := a.objects(where, paths)
+func (a *app) crds(where files.Search, paths []string) (kinds, error) {
+	all := kinds{from: map[runtimeschema.GroupKind]string{}}
+	objects, err := a.reader().Objects(where, paths)
 	if err != nil {
 		return all, err
 	}
@@ -38,7 +39,7 @@ func (a *app) crds(where search, paths []string) (kinds, error) {
 			continue
 		}
 		if err := all.define(o); err != nil {
-			wrong = append(wrong, fmt.Errorf("%s: %s: %w", o.file, o, err))
+			wrong = append(wrong, fmt.Errorf("%s: %s: %w", o.File, o, err))
 			continue
 		}
 		definitions = append(definitions, o.Object)
@@ -56,7 +57,7 @@ func (a *app) crds(where search, paths []string) (kinds, error) {
 }
 
 // define notes which kind a CRD defines.
-func (k kinds) define(o *object) error {
+func (k kinds) define(o *files.Object) error {
 	if o.GroupVersionKind() != crdKind {
 		return fmt.Errorf("apiVersion %s is no longer served by Kubernetes: write %s", o.GetAPIVersion(), crdKind.GroupVersion())
 	}
@@ -64,26 +65,26 @@ func (k kinds) define(o *object) error {
 	if err != nil {
 		return err
 	}
-	if other := k.files[gk]; other != "" {
+	if other := k.from[gk]; other != "" {
 		return fmt.Errorf("%s defines that kind too", other)
 	}
-	k.files[gk] = o.file
+	k.from[gk] = o.File
 	return nil
 }
 
 // complete does to a new resource what the API server would: it rejects an
 // unknown version, prunes unknown fields and sets defaults. It returns the
 // fields that it pruned.
-func (k kinds) complete(o *object) (pruned []schema.UnknownField, err error) {
+func (k kinds) complete(o *files.Object) (pruned []schema.UnknownField, err error) {
 	gvk := o.GroupVersionKind()
 	gk := gvk.GroupKind()
-	if len(k.files) == 0 || schema.BuiltInGroup(gvk.Group) {
+	if len(k.from) == 0 || schema.BuiltInGroup(gvk.Group) {
 		return nil, nil
 	}
-	file, kind := k.files[gk], k.Kind(gvk)
+	file, kind := k.from[gk], k.Kind(gvk)
 	switch {
 	case file == "":
-		return nil, fmt.Errorf("unknown kind %s: no CRD given with --crd defines it%s", gk, meantKind(gk, slices.Collect(maps.Keys(k.files))))
+		return nil, fmt.Errorf("unknown kind %s: no CRD given with --crd defines it%s", gk, meantKind(gk, slices.Collect(maps.Keys(k.from))))
 	case k.Scope(gk) == schema.ClusterScoped && o.GetNamespace() != "":
 		return nil, fmt.Errorf("%s is cluster-scoped (%s): metadata.namespace must not be set", gvk.Kind, file)
 	case kind == nil:
@@ -101,7 +102,7 @@ func (k kinds) complete(o *object) (pruned []schema.UnknownField, err error) {
 
 // setNamespace gives an object without a namespace the one in which it would be
 // created.
-func (k kinds) setNamespace(o *object, namespace string) {
+func (k kinds) setNamespace(o *files.Object, namespace string) {
 	if o.GetNamespace() == "" && k.Scope(o.GroupVersionKind().GroupKind()) != schema.ClusterScoped {
 		o.SetNamespace(namespace)
 	}

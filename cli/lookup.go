@@ -8,13 +8,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"reconcel/cli/internal/files"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 )
 
 // owned returns the observed replicas of a child: those that bear its labels
 // and that nobody else controls.
-func (r *renderer) owned(o *object, rule *rules.Rule, c *rules.Child) []rules.Live {
+func (r *renderer) owned(o *files.Object, rule *rules.Rule, c *rules.Child) []rules.Live {
 	var out []rules.Live
 	for _, other := range r.observed.list {
 		marks := other.GetLabels()
@@ -36,7 +37,7 @@ func (r *renderer) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, err
 	if q.Namespace == "" && !anywhere && scope == schema.Namespaced {
 		return nil, fmt.Errorf("namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
-	var found []*object
+	var found []*files.Object
 	for _, o := range r.observed.list {
 		switch {
 		case o.GroupVersionKind() != l.GVK, !anywhere && o.GetNamespace() != q.Namespace:
@@ -47,7 +48,7 @@ func (r *renderer) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, err
 		r.observed.read[o] = true
 		found = append(found, o)
 	}
-	slices.SortFunc(found, func(a, b *object) int {
+	slices.SortFunc(found, func(a, b *files.Object) int {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 	})
 	out := make([]map[string]any, len(found))

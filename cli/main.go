@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/settings"
 	"reconcel/rules/source"
 )
@@ -100,7 +101,7 @@ func once(lists ...[]string) error {
 	n := 0
 	for _, list := range lists {
 		for _, path := range list {
-			if strings.TrimSpace(path) == stdin {
+			if strings.TrimSpace(path) == files.Stdin {
 				n++
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/rulewatch"
 	"reconcel/engine"
 	"reconcel/rules"
 )
@@ -21,7 +22,7 @@ import (
 func metricLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := newMetrics()
-	newRuleMetrics(registry)
+	rulewatch.NewMetrics(registry)
 	options := engine.Options{Config: &rest.Config{Host: "https://127.0.0.1"}, Log: slog.New(slog.DiscardHandler), Metrics: registry}
 	if _, err := engine.New(options, &rules.Program{}); err != nil {
 		t.Fatal(err)

@@ -6,28 +6,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/files"
 	"reconcel/rules"
 )
 
 // observed are the objects that the cluster is said to hold.
 type observed struct {
-	list []*object
-	byID map[rules.Identity]*object
-	read map[*object]bool
+	list []*files.Object
+	byID map[rules.Identity]*files.Object
+	read map[*files.Object]bool
 }
 
-func identity(o *object) rules.Identity {
+func identity(o *files.Object) rules.Identity {
 	return rules.Identity{GVK: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // newObserved indexes the objects. Of two with one identity neither may win in
 // silence.
-func newObserved(list []*object) (*observed, error) {
-	all := &observed{list: list, byID: map[rules.Identity]*object{}, read: map[*object]bool{}}
+func newObserved(list []*files.Object) (*observed, error) {
+	all := &observed{list: list, byID: map[rules.Identity]*files.Object{}, read: map[*files.Object]bool{}}
 	for _, o := range list {
 		id := identity(o)
 		if other := all.byID[id]; other != nil {
-			return nil, fmt.Errorf("%s: %s is given twice (%s)", o.file, o, other.file)
+			return nil, fmt.Errorf("%s: %s is given twice (%s)", o.File, o, other.File)
 		}
 		all.byID[id] = o
 	}
@@ -35,7 +36,7 @@ func newObserved(list []*object) (*observed, error) {
 }
 
 // find returns the object of an identity, if there is one.
-func (all *observed) find(id rules.Identity) *object {
+func (all *observed) find(id rules.Identity) *files.Object {
 	o := all.byID[id]
 	if o != nil {
 		all.read[o] = true
@@ -44,7 +45,7 @@ func (all *observed) find(id rules.Identity) *object {
 }
 
 // unread returns the objects that nobody asked for.
-func (all *observed) unread() (rest []*object) {
+func (all *observed) unread() (rest []*files.Object) {
 	for _, o := range all.list {
 		if !all.read[o] {
 			rest = append(rest, o)
@@ -56,7 +57,7 @@ func (all *observed) unread() (rest []*object) {
 // holder returns what controls an object if that is something other than the
 // primary, or nil. An object that nobody controls, or that was written by
 // hand without a UID, counts as the primary's.
-func holder(o, primary *object) *metav1.OwnerReference {
+func holder(o, primary *files.Object) *metav1.OwnerReference {
 	ref := metav1.GetControllerOf(o)
 	if ref == nil {
 		return nil

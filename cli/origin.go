@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"reconcel/cli/internal/files"
 )
 
 // origin says where rules come from: the same for two processes whose rules are
@@ -18,7 +20,7 @@ func origin(paths []string) string {
 	var from []string
 	for _, path := range paths {
 		path = strings.TrimSpace(path)
-		if info, err := os.Stat(path); path == stdin || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		if info, err := os.Stat(path); path == files.Stdin || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 			return "pipe " + string(uuid.NewUUID()) // What comes next from a pipe are other rules.
 		}
 		if full, err := filepath.Abs(path); err == nil {

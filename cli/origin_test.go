@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"reconcel/cli/internal/files"
 )
 
 // TestOrigin compares where rules come from, as two processes would.
@@ -24,7 +26,7 @@ func TestOrigin(t *testing.T) {
 		t.Error("the same files in another order and writing are not the same")
 	case same([]string{a}, []string{b}), same([]string{a}, []string{a, b}):
 		t.Error("other files are the same")
-	case same([]string{stdin}, []string{stdin}):
+	case same([]string{files.Stdin}, []string{files.Stdin}):
 		t.Error("what comes from stdin twice is the same")
 	case origin([]string{a}) != hostname()+":"+a:
 		t.Error(origin([]string{a}))

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/settings"
 	"reconcel/rules"
 )
@@ -65,8 +66,8 @@ func (a *app) render(f *renderFlags) error {
 	if err := rejected(j.verdict); err != nil {
 		return err
 	}
-	where := search{recursive: f.recursive}
-	r := &renderer{app: a, program: j.Program, kinds: j.kinds, given: map[rules.Identity]*object{}, made: map[rules.Identity]string{}}
+	where := files.Search{Recursive: f.recursive}
+	r := &renderer{app: a, program: j.Program, kinds: j.kinds, given: map[rules.Identity]*files.Object{}, made: map[rules.Identity]string{}}
 	live, err := a.placed(where, f.observed, r.place(f.namespace))
 	if err != nil {
 		return err
@@ -96,18 +97,18 @@ func (a *app) render(f *renderFlags) error {
 }
 
 // place returns what puts objects into the namespace where they would be.
-func (r *renderer) place(namespace string) func(*object) {
-	return func(o *object) { r.kinds.setNamespace(o, namespace) }
+func (r *renderer) place(namespace string) func(*files.Object) {
+	return func(o *files.Object) { r.kinds.setNamespace(o, namespace) }
 }
 
 // placed reads objects that can be rendered or observed.
-func (a *app) placed(where search, paths []string, place func(*object)) ([]*object, error) {
-	objects, err := a.objects(where, paths)
+func (a *app) placed(where files.Search, paths []string, place func(*files.Object)) ([]*files.Object, error) {
+	objects, err := a.reader().Objects(where, paths)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range objects {
-		if err := o.check(); err != nil {
+		if err := o.Check(); err != nil {
 			return nil, exit.Wrong(err)
 		}
 		place(o)
@@ -116,7 +117,7 @@ func (a *app) placed(where search, paths []string, place func(*object)) ([]*obje
 }
 
 // primary finds the rules for a resource, or says why there are none.
-func (r *renderer) primary(o *object) (*rules.Primary, string) {
+func (r *renderer) primary(o *files.Object) (*rules.Primary, string) {
 	gvk := o.GroupVersionKind()
 	for _, p := range r.program.Primaries() {
 		if p.GVK == gvk {

@@ -6,6 +6,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"reconcel/cli/internal/files"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 )
@@ -19,9 +20,9 @@ type renderer struct {
 	observed *observed
 	out      rules.Rendering
 
-	own      *item                      // what the rules write into the resource at hand
-	given    map[rules.Identity]*object // resources so far
-	made     map[rules.Identity]string  // children so far, and whose they are
+	own      *item                            // what the rules write into the resource at hand
+	given    map[rules.Identity]*files.Object // resources so far
+	made     map[rules.Identity]string        // children so far, and whose they are
 	items    []item
 	failures int
 }
@@ -33,20 +34,20 @@ type item struct {
 }
 
 // tell says something about a resource that is no failure.
-func (r *renderer) tell(o *object, format string, args ...any) {
+func (r *renderer) tell(o *files.Object, format string, args ...any) {
 	r.app.say("%s: %s", o, fmt.Sprintf(format, args...))
 }
 
 // fail says what is wrong with a resource.
-func (r *renderer) fail(o *object, format string, args ...any) {
+func (r *renderer) fail(o *files.Object, format string, args ...any) {
 	r.failures++
 	r.tell(o, format, args...)
 }
 
 // resource renders one resource by all rules for it.
-func (r *renderer) resource(o *object) {
+func (r *renderer) resource(o *files.Object) {
 	if other := r.given[identity(o)]; other != nil {
-		r.fail(o, "is given twice, in %s and %s", other.file, o.file)
+		r.fail(o, "is given twice, in %s and %s", other.File, o.File)
 		return
 	}
 	r.given[identity(o)] = o
@@ -57,7 +58,7 @@ func (r *renderer) resource(o *object) {
 	}
 	dropped, err := r.kinds.complete(o)
 	if err != nil {
-		r.fail(o, "%s: %v", o.file, err)
+		r.fail(o, "%s: %v", o.File, err)
 		return
 	}
 	for _, field := range dropped {
@@ -94,7 +95,7 @@ func (r *renderer) resource(o *object) {
 // observeSelf gives a resource without a status the one that it is observed
 // with. Everything else about it comes from where it was given, and neither
 // happens in silence.
-func (r *renderer) observeSelf(o *object) {
+func (r *renderer) observeSelf(o *files.Object) {
 	live := r.observed.find(identity(o))
 	if live == nil {
 		return
@@ -102,31 +103,31 @@ func (r *renderer) observeSelf(o *object) {
 	status, has := live.Object["status"]
 	switch _, own := o.Object["status"]; {
 	case own:
-		r.tell(o, "is also in %s, which is not used: %s has its status", live.file, o.file)
+		r.tell(o, "is also in %s, which is not used: %s has its status", live.File, o.File)
 	case has:
 		o.Object["status"] = status
-		r.tell(o, "its status is taken from %s, the rest from %s", live.file, o.file)
+		r.tell(o, "its status is taken from %s, the rest from %s", live.File, o.File)
 	default:
-		r.tell(o, "is also in %s, which is not used", live.file)
+		r.tell(o, "is also in %s, which is not used", live.File)
 	}
 }
 
 // live answers what the rules ask about a child. One that somebody else
 // controls is none of the resource's.
-func (r *renderer) live(o *object, id rules.Identity, foreign map[rules.Identity]string) rules.Live {
+func (r *renderer) live(o *files.Object, id rules.Identity, foreign map[rules.Identity]string) rules.Live {
 	child := r.observed.find(id)
 	if child == nil {
 		return rules.Live{}
 	}
 	if other := holder(child, o); other != nil {
-		foreign[id] = fmt.Sprintf("%s %q controls it (%s)", other.Kind, other.Name, child.file)
+		foreign[id] = fmt.Sprintf("%s %q controls it (%s)", other.Kind, other.Name, child.File)
 		return rules.Live{}
 	}
 	return rules.Live{Object: child.Object}
 }
 
 // rule keeps what one rule makes of a resource.
-func (r *renderer) rule(o *object, result *rules.RuleResult, foreign map[rules.Identity]string) {
+func (r *renderer) rule(o *files.Object, result *rules.RuleResult, foreign map[rules.Identity]string) {
 	if err := result.Err; err != nil {
 		at := ""
 		if err.Reason == rules.InvalidSpec { // The author's message; others name their place.
@@ -151,7 +152,7 @@ func (r *renderer) rule(o *object, result *rules.RuleResult, foreign map[rules.I
 }
 
 // children keeps the objects of one child, or says why there are none.
-func (r *renderer) children(o *object, rule *rules.Rule, c *rules.ChildResult, foreign map[rules.Identity]string) {
+func (r *renderer) children(o *files.Object, rule *rules.Rule, c *rules.ChildResult, foreign map[rules.Identity]string) {
 	name := fmt.Sprintf("rule %q, child %q", rule.Name, c.Child.ID)
 	place := fmt.Sprintf("%s:%d", c.Child.Pos.File, c.Child.Pos.Line)
 	switch c.State {
@@ -168,7 +169,7 @@ func (r *renderer) children(o *object, rule *rules.Rule, c *rules.ChildResult, f
 	}
 }
 
-func (r *renderer) child(o *object, rule *rules.Rule, d *rules.Desired, foreign map[rules.Identity]string) {
+func (r *renderer) child(o *files.Object, rule *rules.Rule, d *rules.Desired, foreign map[rules.Identity]string) {
 	name := fmt.Sprintf("rule %q, %s", rule.Name, d.Subject())
 	place := fmt.Sprintf("%s:%d", d.Child.Pos.File, d.Child.Pos.Line)
 	waits := strings.Join(d.Waits, ", ")
@@ -188,7 +189,7 @@ func (r *renderer) child(o *object, rule *rules.Rule, d *rules.Desired, foreign 
 		r.fail(o, "%s (%s): %v", name, place, err)
 		return
 	}
-	child := &object{file: d.Child.Pos.File}
+	child := &files.Object{File: d.Child.Pos.File}
 	child.Object = content
 	if why := r.refusal(o, child, d, foreign); why != "" {
 		r.fail(o, "%s (%s): %s", name, place, why)
@@ -201,7 +202,7 @@ func (r *renderer) child(o *object, rule *rules.Rule, d *rules.Desired, foreign 
 }
 
 // refusal says why run would not apply a child, or "".
-func (r *renderer) refusal(o, child *object, d *rules.Desired, foreign map[rules.Identity]string) string {
+func (r *renderer) refusal(o, child *files.Object, d *rules.Desired, foreign map[rules.Identity]string) string {
 	id := identity(child)
 	if why := foreign[id]; why != "" {
 		return fmt.Sprintf("%s exists, and %s", child, why)
@@ -223,7 +224,7 @@ func (r *renderer) refusal(o, child *object, d *rules.Desired, foreign map[rules
 }
 
 // patch keeps what a rule writes into the resource itself.
-func (r *renderer) patch(o *object, result *rules.RuleResult) {
+func (r *renderer) patch(o *files.Object, result *rules.RuleResult) {
 	name := fmt.Sprintf("rule %q, patch", result.Rule.Name)
 	switch {
 	case result.PatchErr != nil:
@@ -245,7 +246,7 @@ func (r *renderer) patch(o *object, result *rules.RuleResult) {
 
 // write keeps something that is written into the resource itself. All of that
 // is one object of the result, so that there are no two of one name.
-func (r *renderer) write(o *object, comment string, content map[string]any) {
+func (r *renderer) write(o *files.Object, comment string, content map[string]any) {
 	if r.own == nil {
 		metadata := map[string]any{"name": o.GetName()}
 		if o.GetNamespace() != "" {
@@ -272,7 +273,7 @@ func mergeInto(dst, src map[string]any) {
 }
 
 // status keeps what all rules together say about a resource's status.
-func (r *renderer) status(o *object) {
+func (r *renderer) status(o *files.Object) {
 	status := map[string]any{}
 	var conditions []any
 	for i := range r.out.Rules {
@@ -311,6 +312,6 @@ func condition(c rules.Condition) map[string]any {
 // wrong there would otherwise look like a child that does not exist.
 func (r *renderer) tellUnread() {
 	for _, o := range r.observed.unread() {
-		r.app.say("%s: %s is not used: it is not a child, and no lookup reads it", o.file, o)
+		r.app.say("%s: %s is not used: it is not a child, and no lookup reads it", o.File, o)
 	}
 }

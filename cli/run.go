@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/rulewatch"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 	"reconcel/rules/source"
@@ -98,9 +100,9 @@ func (a *app) run(s *runFlags) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	metrics := newMetrics()
-	fitter := &fitter{config: config, log: log, metrics: newRuleMetrics(metrics), policy: s.policy()}
-	if err := fitter.check(ctx, rules); err != nil {
-		return err
+	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
+	if err := validator.Check(ctx, rules); err != nil {
+		return exit.Wrong(err)
 	}
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
@@ -121,14 +123,14 @@ func (a *app) run(s *runFlags) error {
 	})
 	server.start(endpoints(machine.Ready, metrics), cancel)
 	defer server.stop()
-	fitter.tell = machine.TellMisfitRules
-	watch := &ruleWatch{
-		paths: s.rules.paths, read: func() ([]source.File, source.Errors) { return a.sources(s.rules) },
-		policy: s.policy(), check: fitter.check, fitter: fitter, schemas: machine.Schemas(), loaded: rules,
-		follow: machine.Reload, refuse: machine.TellRefusedRules, log: log, metrics: fitter.metrics,
-	}
-	watching := watch.start(ctx, rules.Sources)
-	debug.start(s.debugHandler(machine.Inspect, &watch.state), cancel)
+	validator.Report = machine.TellMisfitRules
+	watch := rulewatch.New(rulewatch.Options{
+		Read: func() ([]source.File, source.Errors) { return a.reader().Rules(s.rules.paths, s.rules.recursive) }, Paths: files.Reloadable(s.rules.paths),
+		Policy: s.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),
+		Reload: machine.Reload, Reject: machine.TellRefusedRules, Log: log, Metrics: validator.Metrics,
+	}, rules)
+	watching := watch.Start(ctx)
+	debug.start(s.debugHandler(machine.Inspect, watch.State), cancel)
 	defer debug.stop()
 	defer func() {
 		cancel(nil) // Nothing else ends the watching if the engine fails.

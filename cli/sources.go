@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
 	"reconcel/rules"
-	"reconcel/rules/source"
 )
 
 // ruleFiles are the rules files that a command works on.
@@ -19,40 +19,19 @@ func (r *ruleFiles) flags(flags *pflag.FlagSet) {
 	recursiveFlag(flags, &r.recursive)
 }
 
+// recursiveFlag is the flag that all searches of a command share.
+func recursiveFlag(flags *pflag.FlagSet, to *bool) {
+	flags.BoolVarP(to, "recursive", "R", false, "include subfolders")
+}
+
+// reader reads what the command is given.
+func (a *app) reader() files.Reader { return files.Reader{Stdin: a.stdin} }
+
 // load compiles the rules.
 func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
 	if len(r.paths) == 0 {
 		return nil, exit.Misused("no rules: give a file or folder with -f")
 	}
-	sources, unread := a.sources(r)
+	sources, unread := a.reader().Rules(r.paths, r.recursive)
 	return rules.Compile(sources, unread...), nil
-}
-
-// sources reads the files, each once however often it is named.
-func (a *app) sources(r ruleFiles) (sources []source.File, complaints source.Errors) {
-	isRules := func(file string) bool { return !isTest(file) } // People keep tests beside what they test.
-	where := search{extensions: []string{".yaml", ".yml"}, recursive: r.recursive, only: isRules}
-	complain := func(name string, err error) {
-		complaints = append(complaints, source.NewError(source.Pos{File: name}, "", "cannot be read: "+err.Error(), ""))
-	}
-	seen := map[string]bool{}
-	for _, path := range r.paths {
-		files, err := where.find(path)
-		if err != nil {
-			complain(path, err)
-		}
-		for _, file := range files {
-			if seen[file] {
-				continue
-			}
-			seen[file] = true
-			name, data, err := a.read(file)
-			if err != nil {
-				complain(name, err)
-				continue
-			}
-			sources = append(sources, source.File{Name: name, Data: data})
-		}
-	}
-	return sources, complaints
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine/inventory"
@@ -165,13 +166,13 @@ func (a *app) status(f *statusFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := newLiveCluster(config)
+	live, err := cluster.New(config)
 	if err != nil {
 		return exit.Failure(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r := newStatusReader(cluster, kinds, q)
+	r := newStatusReader(live, kinds, q)
 	r.namespace, r.named = f.namespace, len(f.states) == 0
 	progress := a.startProgress()
 	err = r.readAll(ctx, q, contextNamespace)
@@ -239,10 +240,10 @@ func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamesp
 // installations are those that were asked for, or all.
 func (r *statusReader) installations(ctx context.Context, q statusQuery, contextNamespace string) (all []installation, err error) {
 	if len(q.installations) == 0 {
-		return r.cluster.findInstallations(ctx, contextNamespace)
+		return r.findInstallations(ctx, contextNamespace)
 	}
 	for _, i := range q.installations {
-		known, err := r.cluster.readInstallation(ctx, i)
+		known, err := r.readInstallation(ctx, i)
 		if err != nil {
 			return q.installations, err
 		}

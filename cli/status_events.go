@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/engine/events"
 )
 
@@ -28,13 +29,13 @@ var eventResource = schema.GroupVersionResource{Group: "events.k8s.io", Version:
 
 // read lists the Events on resources of a kind. A resource in no namespace has
 // its Events in the namespace default.
-func (e *statusEvents) read(ctx context.Context, cluster *liveCluster, k *statusKind, namespace string) error {
+func (e *statusEvents) read(ctx context.Context, live *cluster.Cluster, k *statusKind, namespace string) error {
 	if !k.kind.Namespaced {
 		namespace = metav1.NamespaceDefault
 	}
 	e.newest = map[string]statusEvent{}
 	selector := fields.Set{"reportingController": events.Reporter, "regarding.kind": k.gk.Kind}.AsSelector().String()
-	return eachListed(ctx, cluster.client.Resource(eventResource).Namespace(namespace), metav1.ListOptions{FieldSelector: selector},
+	return cluster.ForEach(ctx, live.Client.Resource(eventResource).Namespace(namespace), metav1.ListOptions{FieldSelector: selector},
 		func(u *unstructured.Unstructured) { e.add(u.Object) })
 }
 

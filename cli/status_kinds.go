@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
@@ -71,22 +72,22 @@ func (kinds kindsByName) sorted() []*statusKind {
 }
 
 // find asks the API server for the kind, and how it is reported on.
-func (k *statusKind) find(ctx context.Context, cluster *liveCluster) error {
+func (k *statusKind) find(ctx context.Context, live *cluster.Cluster) error {
 	versions := []string{k.version}
 	if k.version == "" {
 		var err error
-		if versions, err = cluster.kinds.Versions(ctx, k.gk.Group); err != nil {
+		if versions, err = live.Kinds.Versions(ctx, k.gk.Group); err != nil {
 			return err
 		}
 	}
 	for _, v := range versions {
-		found, err := cluster.find(ctx, k.gk.WithVersion(v))
+		found, err := live.Find(ctx, k.gk.WithVersion(v))
 		if err != nil {
 			return err
 		}
 		if found != nil {
 			k.kind = found
-			return k.findConditions(ctx, cluster)
+			return k.findConditions(ctx, live)
 		}
 	}
 	return nil
@@ -94,11 +95,11 @@ func (k *statusKind) find(ctx context.Context, cluster *liveCluster) error {
 
 // findConditions asks whether reconcel writes conditions into the kind: into none
 // of Kubernetes' own.
-func (k *statusKind) findConditions(ctx context.Context, cluster *liveCluster) error {
+func (k *statusKind) findConditions(ctx context.Context, live *cluster.Cluster) error {
 	if kindschema.BuiltInGroup(k.gk.Group) {
 		return nil
 	}
-	list, err := cluster.kinds.Conditions(ctx, k.kind.GVK)
+	list, err := live.Kinds.Conditions(ctx, k.kind.GVK)
 	if err != nil {
 		return fmt.Errorf("read the schema of %s: %w", k.gk, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/engine/inventory"
 )
@@ -45,16 +46,16 @@ var leaseResource = schema.GroupVersionResource{Group: "coordination.k8s.io", Ve
 
 // findInstallations returns the installations of the cluster, by their
 // inventories. The error is what kept some from being found.
-func (c *liveCluster) findInstallations(ctx context.Context, contextNamespace string) (found []installation, err error) {
+func (r *statusReader) findInstallations(ctx context.Context, contextNamespace string) (found []installation, err error) {
 	options := metav1.ListOptions{LabelSelector: inventory.Selector}
-	err = eachListed(ctx, c.client.Resource(inventory.Resource), options, func(u *unstructured.Unstructured) {
+	err = cluster.ForEach(ctx, r.cluster.Client.Resource(inventory.Resource), options, func(u *unstructured.Unstructured) {
 		if stored, ok := inventory.Of(u); ok {
 			found = append(found, installation{stored.Namespace, stored.Installation, stored})
 		}
 	})
 	if apierrors.IsForbidden(err) {
 		for _, i := range usualInstallations(contextNamespace) {
-			if known, err := c.readInstallation(ctx, i); err == nil {
+			if known, err := r.readInstallation(ctx, i); err == nil {
 				return append(found, known), nil
 			}
 		}
@@ -64,9 +65,9 @@ func (c *liveCluster) findInstallations(ctx context.Context, contextNamespace st
 }
 
 // readInstallation reads the inventory of an installation.
-func (c *liveCluster) readInstallation(ctx context.Context, i installation) (installation, error) {
+func (r *statusReader) readInstallation(ctx context.Context, i installation) (installation, error) {
 	name := inventory.Name(i.name)
-	o, err := c.read(ctx, inventory.Resource, i.namespace, name)
+	o, err := r.cluster.Get(ctx, inventory.Resource, i.namespace, name)
 	switch {
 	case err != nil:
 		return i, err
@@ -98,9 +99,9 @@ type leaderStatus struct {
 }
 
 // leader reads who has the Lease of an installation.
-func (c *liveCluster) leader(ctx context.Context, i installation, now time.Time) leaderStatus {
+func (r *statusReader) leader(ctx context.Context, i installation, now time.Time) leaderStatus {
 	l := leaderStatus{Namespace: i.namespace, Name: i.name}
-	o, err := c.read(ctx, leaseResource, i.namespace, i.name)
+	o, err := r.cluster.Get(ctx, leaseResource, i.namespace, i.name)
 	switch {
 	case err != nil:
 		l.State, l.Message = unreadable, "the Lease cannot be read: "+err.Error()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/rules"
 )
 
@@ -60,7 +62,7 @@ const (
 
 // A statusReader reads how the resources of some kinds are doing.
 type statusReader struct {
-	cluster   *liveCluster
+	cluster   *cluster.Cluster
 	kinds     []*statusKind
 	namespace string // "": all
 	wanted    func(resourceState) bool
@@ -71,8 +73,8 @@ type statusReader struct {
 
 // newStatusReader returns a reader with an empty report, whose lists are lists in
 // JSON too.
-func newStatusReader(cluster *liveCluster, kinds []*statusKind, q statusQuery) *statusReader {
-	return &statusReader{cluster: cluster, kinds: kinds, wanted: q.wanted, now: time.Now(), statusReport: statusReport{
+func newStatusReader(live *cluster.Cluster, kinds []*statusKind, q statusQuery) *statusReader {
+	return &statusReader{cluster: live, kinds: kinds, wanted: q.wanted, now: time.Now(), statusReport: statusReport{
 		Resources: []resourceStatus{}, Summary: statusSummary{States: map[resourceState]int{}},
 		Leaders: []leaderStatus{}, Problems: []statusProblem{},
 	}}
@@ -152,7 +154,7 @@ func (r *statusReader) readKind(ctx context.Context, k *statusKind) error {
 	}
 	found := map[string]bool{}
 	n := 0
-	err := eachListed(ctx, r.cluster.resource(k.kind, r.namespace), k.options(), func(u *unstructured.Unstructured) {
+	err := cluster.ForEach(ctx, r.cluster.Resource(k.kind, r.namespace), k.options(), func(u *unstructured.Unstructured) {
 		if k.wants(u.GetName()) && k.isPrimary(u) {
 			n++
 			found[u.GetName()] = true
@@ -210,14 +212,14 @@ func (r *statusReader) add(k *statusKind, u *unstructured.Unstructured, events *
 		r.Resources = append(r.Resources, s)
 	}
 	if mistake := rules.PauseMistake(u.Object); mistake != "" {
-		r.problem(pauseIgnored, k, "%s: %s", namespacedName(s.Namespace, s.ref()), mistake)
+		r.problem(pauseIgnored, k, "%s: %s", path.Join(s.Namespace, s.ref()), mistake)
 	}
 }
 
 // readLeaders reads who works for each installation.
 func (r *statusReader) readLeaders(ctx context.Context, all []installation) {
 	for _, i := range all {
-		l := r.cluster.leader(ctx, i, r.now)
+		l := r.leader(ctx, i, r.now)
 		r.Leaders = append(r.Leaders, l)
 		if l.State == expired || l.State == released {
 			r.problem(noLeader, nil, "%s/%s: %s", l.Namespace, l.Name, l.Message)

@@ -72,7 +72,7 @@ func (f *statusFollower) informer(r *statusReader, k *statusKind) (cache.SharedI
 	if !k.kind.Namespaced {
 		namespace = ""
 	}
-	informer := dynamicinformer.NewFilteredDynamicInformer(r.cluster.client, k.kind.GVR, namespace, 0, cache.Indexers{}, nil).Informer()
+	informer := dynamicinformer.NewFilteredDynamicInformer(r.cluster.Client, k.kind.GVR, namespace, 0, cache.Indexers{}, nil).Informer()
 	err := informer.SetTransform(func(obj any) (any, error) {
 		u, ok := obj.(*unstructured.Unstructured)
 		if !ok {

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/settings"
 	"reconcel/sim"
 	"reconcel/sim/ruletest"
@@ -130,14 +130,14 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 }
 
 // findTests returns the test files that are meant, each once.
-func findTests(paths []string, recursive bool) (files []string, err error) {
-	where := search{extensions: []string{".yaml", ".yml"}, recursive: recursive, only: isTest}
+func findTests(paths []string, recursive bool) (all []string, err error) {
+	where := files.Search{Extensions: []string{".yaml", ".yml"}, Recursive: recursive, Only: files.IsTest}
 	for _, path := range paths {
-		if path == stdin {
+		if path == files.Stdin {
 			return nil, exit.Misused("-: tests cannot be read from stdin, because they refer to files beside them")
 		}
-		found, err := where.find(path)
-		_, none := errors.AsType[noFile](err)
+		found, err := where.Find(path)
+		_, none := errors.AsType[files.NoFileError](err)
 		switch {
 		case none && !recursive:
 			return nil, exit.Failure(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder; -R includes subfolders", path))
@@ -149,16 +149,10 @@ func findTests(paths []string, recursive bool) (files []string, err error) {
 			return nil, exit.Failure(fmt.Errorf("%s: cannot be read: %w", path, err))
 		}
 		for _, file := range found {
-			if file = filepath.Clean(file); !slices.Contains(files, file) {
-				files = append(files, file)
+			if file = filepath.Clean(file); !slices.Contains(all, file) {
+				all = append(all, file)
 			}
 		}
 	}
-	return files, nil
-}
-
-// isTest tells test files from others by their names.
-func isTest(file string) bool {
-	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	return name == "tests" || strings.HasSuffix(name, "_test")
+	return all, nil
 }

@@ -15,6 +15,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 	"reconcel/rules/schema"
@@ -42,7 +43,7 @@ type tested struct {
 
 // load makes a test file ready to be run.
 func (l *testLoader) load(name string) (*ruletest.Suite, error) {
-	_, data, err := l.app.read(name)
+	_, data, err := l.app.reader().Read(name)
 	if err != nil {
 		l.unread = true
 		return nil, fmt.Errorf("%s: cannot be read: %w", name, err)
@@ -61,7 +62,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 		l.unread = true
 		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules", name)
 	}
-	defined, err := l.app.crds(search{}, crds)
+	defined, err := l.app.crds(files.Search{}, crds)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Progra
 func (l *testLoader) kindsOf(crds []string, defined kinds, program *rules.Program) (*sim.Kinds, error) {
 	var more []runtimeschema.GroupVersionKind
 	for gvk := range ruletest.Used(program) {
-		if defined.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && defined.files[gvk.GroupKind()] == "" {
+		if defined.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && defined.from[gvk.GroupKind()] == "" {
 			more = append(more, gvk)
 		}
 	}
@@ -175,7 +176,7 @@ func undescribed(gvks []runtimeschema.GroupVersionKind) (kinds []*schema.Kind) {
 
 // read returns the objects in a file that a test names.
 func (l *testLoader) read(path string) (all []*unstructured.Unstructured, err error) {
-	objects, err := l.app.objects(search{}, []string{path})
+	objects, err := l.app.reader().Objects(files.Search{}, []string{path})
 	if err != nil {
 		code, _ := exit.Code(err)
 		l.unread = l.unread || code == exit.Failed

@@ -29,6 +29,9 @@ type Verdict struct {
 	Unreported []runtimeschema.GroupVersionKind
 }
 
+// Err returns the errors as one, or nil.
+func (v Verdict) Err() error { return v.Errors.Err() }
+
 // Of judges rules. It does not check types if kinds is nil: the cluster that
 // knows the kinds has not been asked yet.
 func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {

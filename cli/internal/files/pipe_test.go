@@ -1,8 +1,9 @@
 //go:build unix
 
-package cli
+package files
 
 import (
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -11,11 +12,13 @@ import (
 // TestPipeInAFolder finds the rules beside a pipe, to which nobody writes.
 func TestPipeInAFolder(t *testing.T) {
 	folder := t.TempDir()
-	write(t, filepath.Join(folder, "rules.yaml"), named("a"))
+	if err := os.WriteFile(filepath.Join(folder, "rules.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := syscall.Mkfifo(filepath.Join(folder, "pipe.yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	found, err := search{extensions: []string{".yaml"}}.find(folder)
+	found, err := Search{Extensions: []string{".yaml"}}.Find(folder)
 	if err != nil || len(found) != 1 || filepath.Base(found[0]) != "rules.yaml" {
 		t.Errorf("found %q, %v", found, err)
 	}

@@ -1,4 +1,4 @@
-package cli
+package rulewatch
 
 import (
 	"context"
@@ -13,63 +13,60 @@ import (
 	"reconcel/deploy"
 )
 
-// askingTimeout is how long it may take to ask about all permissions. Nothing
-// waits for it.
-const askingTimeout = time.Minute
+// reviewTimeout bounds the review of all permissions. Nothing waits for it.
+const reviewTimeout = time.Minute
 
-// ask has it logged which permissions are missing, beside all else: an API server
-// that is slow must not keep newer rules from being followed. What was asked
-// before is not of interest any more.
-func (f *fitter) ask(ctx context.Context, needed []deploy.Access) {
-	f.stopAsking()
-	f.unasked = needed == nil // The API server did not answer.
-	if f.unasked {
+// review logs which permissions are missing. It replaces the review before, and
+// runs in the background: a slow API server must not delay a reload.
+func (v *Validator) review(ctx context.Context, needed []deploy.Access) {
+	v.stopReview()
+	v.unreviewed = needed == nil
+	if v.unreviewed {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, askingTimeout)
-	var asking sync.WaitGroup
-	asking.Go(func() { f.warnOfMissing(ctx, needed) })
-	f.asking = func() {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	var running sync.WaitGroup
+	running.Go(func() { v.logMissing(ctx, needed) })
+	v.stop = func() {
 		cancel()
-		asking.Wait()
+		running.Wait()
 	}
 }
 
-// stopAsking returns when nothing is asked any more.
-func (f *fitter) stopAsking() {
-	if f.asking != nil {
-		f.asking()
+// stopReview returns when no review runs.
+func (v *Validator) stopReview() {
+	if v.stop != nil {
+		v.stop()
 	}
 }
 
-// warnOfMissing asks the API server whether this process may do all that rules
-// need in the namespaces that are followed, and logs what it may not. Everybody
-// who is logged in may ask that. It changes nothing: what is missing is also said
-// where it is needed, and may be granted at any time.
-func (f *fitter) warnOfMissing(ctx context.Context, needed []deploy.Access) {
-	client, err := authorization.NewForConfig(f.config)
+// logMissing asks the API server whether this process has all permissions that the
+// rules need, which every authenticated client may ask. It only logs: the
+// conditions say where a permission is missing, which may be granted at any time.
+func (v *Validator) logMissing(ctx context.Context, needed []deploy.Access) {
+	client, err := authorization.NewForConfig(v.Config)
 	if err != nil {
-		f.log.Debug("permissions not checked", "error", err)
+		v.Log.Debug("permissions not checked", "error", err)
 		return
 	}
-	namespaces := f.policy.Namespaces
+	namespaces := v.Policy.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	reviews := client.SelfSubjectAccessReviews()
 	for _, a := range needed {
-		places := namespaces
+		in := namespaces
 		if a.Namespace != "" {
-			places = []string{a.Namespace}
+			in = []string{a.Namespace}
 		}
-		for _, namespace := range places {
+		for _, namespace := range in {
 			missing, err := denied(ctx, reviews, a, namespace)
 			if err != nil {
-				f.log.Debug("permissions not checked", "error", err)
+				v.Log.Debug("permissions not checked", "error", err)
 				return
 			}
 			if len(missing) > 0 {
-				log := f.log
+				log := v.Log
 				if namespace != "" {
 					log = log.With("namespace", namespace)
 				}

@@ -1,4 +1,4 @@
-package cli
+package files
 
 import (
 	"bytes"
@@ -16,33 +16,33 @@ import (
 	"reconcel/cli/internal/settings"
 )
 
-// An object is a Kubernetes object that was read from a file.
-type object struct {
+// An Object is a Kubernetes object that was read from a file.
+type Object struct {
 	unstructured.Unstructured
-	file string
+	File string
 }
 
 // String names the object for people.
-func (o *object) String() string {
+func (o *Object) String() string {
 	if o.GetNamespace() == "" {
 		return o.GetKind() + " " + o.GetName()
 	}
 	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
-// objects reads Kubernetes objects from files and folders: any number of YAML
+// Objects reads Kubernetes objects from files and folders: any number of YAML
 // or JSON documents in each, with the items of lists as objects of their own.
-func (a *app) objects(where search, paths []string) ([]*object, error) {
-	where.extensions = []string{".yaml", ".yml", ".json"}
-	var all []*object
+func (r Reader) Objects(where Search, paths []string) ([]*Object, error) {
+	where.Extensions = []string{".yaml", ".yml", ".json"}
+	var all []*Object
 	var unread, wrong []error
 	for _, path := range paths {
-		files, err := where.find(path)
+		files, err := where.Find(path)
 		if err != nil {
 			unread = append(unread, fmt.Errorf("%s: cannot be read: %w", path, err))
 		}
 		for _, file := range files {
-			name, data, err := a.read(file)
+			name, data, err := r.Read(file)
 			if err != nil {
 				unread = append(unread, fmt.Errorf("%s: cannot be read: %w", name, err))
 				continue
@@ -65,7 +65,7 @@ func (a *app) objects(where search, paths []string) ([]*object, error) {
 
 // decodeObjects reads the documents of one file. What is not JSON is YAML,
 // which may begin with a brace as well.
-func decodeObjects(file string, data []byte) ([]*object, error) {
+func decodeObjects(file string, data []byte) ([]*Object, error) {
 	documents, err := splitJSON(data)
 	if err != nil {
 		documents, err = splitYAML(data)
@@ -73,7 +73,7 @@ func decodeObjects(file string, data []byte) ([]*object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	var all []*object
+	var all []*Object
 	for _, document := range documents {
 		var content any
 		if err := utiljson.Unmarshal(document, &content); err != nil {
@@ -136,8 +136,8 @@ func startsDocument(line string) bool {
 }
 
 // appendObjects adds an object, or the items of a list.
-func appendObjects(all []*object, file string, content map[string]any) []*object {
-	o := &object{Unstructured: unstructured.Unstructured{Object: content}, file: file}
+func appendObjects(all []*Object, file string, content map[string]any) []*Object {
+	o := &Object{Unstructured: unstructured.Unstructured{Object: content}, File: file}
 	items, ok := content["items"].([]any)
 	if !ok || !strings.HasSuffix(o.GetKind(), "List") {
 		return append(all, o)
@@ -155,7 +155,7 @@ func appendObjects(all []*object, file string, content map[string]any) []*object
 
 // inherit gives an item of a typed list the kind that the API server leaves
 // out there.
-func inherit(item map[string]any, list *object) {
+func inherit(item map[string]any, list *Object) {
 	kind := strings.TrimSuffix(list.GetKind(), "List")
 	if kind == "" || item["kind"] != nil || item["apiVersion"] != nil {
 		return
@@ -163,19 +163,19 @@ func inherit(item map[string]any, list *object) {
 	item["apiVersion"], item["kind"] = list.GetAPIVersion(), kind
 }
 
-// check says what an object lacks to be one.
-func (o *object) check() error {
+// Check says what an object lacks to be one.
+func (o *Object) Check() error {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, field := range []string{"name", "namespace"} {
 		if _, isText := metadata[field].(string); metadata[field] != nil && !isText {
-			return fmt.Errorf("%s: %s: metadata.%s must be text, is the %s %v (quote it)", o.file, o.GetKind(), field, settings.TypeOf(metadata[field]), metadata[field])
+			return fmt.Errorf("%s: %s: metadata.%s must be text, is the %s %v (quote it)", o.File, o.GetKind(), field, settings.TypeOf(metadata[field]), metadata[field])
 		}
 	}
 	switch {
 	case o.GetAPIVersion() == "" || o.GetKind() == "":
-		return fmt.Errorf("%s: an object without apiVersion and kind", o.file)
+		return fmt.Errorf("%s: an object without apiVersion and kind", o.File)
 	case o.GetName() == "":
-		return fmt.Errorf("%s: %s without metadata.name", o.file, o.GetKind())
+		return fmt.Errorf("%s: %s without metadata.name", o.File, o.GetKind())
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package cli
+package rulewatch
 
 import (
 	"encoding/json"
@@ -58,11 +58,11 @@ func missing(t *testing.T, text string, namespaces ...string) string {
 	}
 	needs, _ := deploy.Needs(program, kindschema.Builtin(), deploy.Usual)
 	log := &logged{}
-	f := &fitter{
-		config: &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
-		log:    slog.New(slog.NewTextHandler(log, nil)), policy: judge.Policy{Namespaces: namespaces},
+	f := &Validator{
+		Config: &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
+		Log:    slog.New(slog.NewTextHandler(log, nil)), Policy: judge.Policy{Namespaces: namespaces},
 	}
-	f.warnOfMissing(t.Context(), needs.Accesses())
+	f.logMissing(t.Context(), needs.Accesses())
 	return log.text.String()
 }
 

@@ -1,4 +1,4 @@
-package cli
+package rulewatch
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/deploy"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -29,11 +30,11 @@ func TestPermissionsHoldUpNothing(t *testing.T) {
 	t.Cleanup(server.Close) // After the watch has ended.
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
-	w, f, _ := newWatch(file)
-	needed := measured{needed: []deploy.Access{{Resource: "pods", Verbs: []string{"list"}}}}
-	w.fitter = &fitter{config: &rest.Config{Host: server.URL}, log: w.log, metrics: w.metrics, last: needed}
-	w.check = func(context.Context, *rules.Loaded) error {
-		w.fitter.last = needed
+	w, f, _ := watchOf(file)
+	needed := result{needed: []deploy.Access{{Resource: "pods", Verbs: []string{"list"}}}}
+	w.Validator = &Validator{Config: &rest.Config{Host: server.URL}, Log: w.Log, Metrics: w.Metrics, checked: needed}
+	w.Check = func(context.Context, *rules.Loaded) error {
+		w.Validator.checked = needed
 		return nil
 	}
 	started := time.Now()
@@ -41,7 +42,7 @@ func TestPermissionsHoldUpNothing(t *testing.T) {
 	<-asked
 	write(t, file, named("b"))
 	awaitState(t, f, "b", 0)
-	if took := time.Since(started); took > precheckTimeout/2 {
+	if took := time.Since(started); took > cluster.JudgeTimeout/2 {
 		t.Errorf("rules were followed after %s", took)
 	}
 	select {
@@ -67,12 +68,12 @@ func TestPermissionsAreAskedWhenThereIsAnAnswer(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	l := rules.Compile([]source.File{{Name: "rules.yaml", Data: []byte(deploymentRule)}})
-	f := &fitter{
-		config: &rest.Config{Host: server.URL}, log: slog.New(slog.DiscardHandler),
-		metrics: newRuleMetrics(prometheus.NewRegistry()), last: measured{},
+	f := &Validator{
+		Config: &rest.Config{Host: server.URL}, Log: slog.New(slog.DiscardHandler),
+		Metrics: NewMetrics(prometheus.NewRegistry()),
 	}
-	t.Cleanup(f.stopAsking)
-	f.accept(t.Context())
+	t.Cleanup(f.stopReview)
+	f.activated(t.Context())
 	f.recheck(t.Context(), l)
 	select {
 	case <-asked:
@@ -80,7 +81,7 @@ func TestPermissionsAreAskedWhenThereIsAnAnswer(t *testing.T) {
 		t.Fatal("after 10 s nobody has asked what the rules may do")
 	}
 	f.recheck(t.Context(), l)
-	f.stopAsking()
+	f.stopReview()
 	if len(asked) > 0 {
 		t.Error("it is asked again, though the rules are the same")
 	}

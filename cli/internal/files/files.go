@@ -1,4 +1,5 @@
-package cli
+// Package files reads what commands are given: files, folders and standard input.
+package files
 
 import (
 	"fmt"
@@ -9,36 +10,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"reconcel/cli/internal/exit"
 )
 
-// stdin is the path that stands for standard input, and stdinName what
-// messages call it.
-const (
-	stdin     = "-"
-	stdinName = "<stdin>"
-)
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
 
-// A search says which files of a folder count.
-type search struct {
-	extensions []string
-	recursive  bool
-	only       func(file string) bool // nil: all with such an extension
+// A Search says which files of a folder count.
+type Search struct {
+	Extensions []string
+	Recursive  bool
+	Only       func(file string) bool // nil: all with such an extension
 }
 
-// recursiveFlag is the flag that all searches of a command share.
-func recursiveFlag(flags *pflag.FlagSet, to *bool) {
-	flags.BoolVarP(to, "recursive", "R", false, "include subfolders")
-}
-
-// find returns the files that a path stands for: the path itself, or the
+// Find returns the files that a path stands for: the path itself, or the
 // files in a folder, by name. Hidden files do not count, nor do the folders
 // that Kubernetes keeps beside the files of a mounted ConfigMap.
-func (s search) find(path string) ([]string, error) {
-	if path == stdin {
-		return []string{stdin}, nil
+func (s Search) Find(path string) ([]string, error) {
+	if path == Stdin {
+		return []string{Stdin}, nil
 	}
 	at, err := os.Stat(path)
 	if err != nil {
@@ -54,9 +44,9 @@ func (s search) find(path string) ([]string, error) {
 			return err
 		case file == path:
 			return nil
-		case entry.IsDir() && (!s.recursive || hidden(entry)):
+		case entry.IsDir() && (!s.Recursive || hidden(entry)):
 			return fs.SkipDir
-		case isFile(entry) && !hidden(entry) && slices.Contains(s.extensions, filepath.Ext(file)) && (s.only == nil || s.only(file)):
+		case isFile(entry) && !hidden(entry) && slices.Contains(s.Extensions, filepath.Ext(file)) && (s.Only == nil || s.Only(file)):
 			found = append(found, file)
 		}
 		return nil
@@ -65,15 +55,15 @@ func (s search) find(path string) ([]string, error) {
 		return nil, exit.Cause(err)
 	}
 	if len(found) == 0 {
-		return nil, noFile{s.extensions}
+		return nil, NoFileError{s.Extensions}
 	}
 	return found, nil
 }
 
-// A noFile is the error of a folder in which no file counts.
-type noFile struct{ extensions []string }
+// A NoFileError is the error of a folder in which no file counts.
+type NoFileError struct{ extensions []string }
 
-func (e noFile) Error() string {
+func (e NoFileError) Error() string {
 	return "no " + strings.Join(e.extensions, " or ") + " file in this folder"
 }
 
@@ -85,11 +75,14 @@ func isFile(entry fs.DirEntry) bool {
 
 func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
 
-// read returns what a file holds, and its name for messages.
-func (a *app) read(path string) (name string, data []byte, err error) {
-	if path == stdin {
-		data, err = io.ReadAll(a.stdin)
-		return stdinName, data, err
+// A Reader reads files, and standard input.
+type Reader struct{ Stdin io.Reader }
+
+// Read returns the content of a file, and its name for messages.
+func (r Reader) Read(path string) (name string, data []byte, err error) {
+	if path == Stdin {
+		data, err = io.ReadAll(r.Stdin)
+		return "<stdin>", data, err
 	}
 	data, err = readFile(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-package cli
+package rulewatch
 
 import (
 	"bytes"
@@ -39,11 +39,11 @@ func (l *logged) count(what string) int {
 func TestRulesThatCannotBeFollowedYet(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
-	w, f, metrics := newWatch(file)
+	w, f, metrics := watchOf(file)
 	log, compiled, tries := &logged{}, atomic.Int64{}, make(chan struct{}, 100)
-	w.log = slog.New(slog.NewTextHandler(log, nil))
-	w.check = func(context.Context, *rules.Loaded) error { compiled.Add(1); return nil }
-	w.follow = func(ctx context.Context, p *rules.Program) error {
+	w.Log = slog.New(slog.NewTextHandler(log, nil))
+	w.Check = func(context.Context, *rules.Loaded) error { compiled.Add(1); return nil }
+	w.Reload = func(ctx context.Context, p *rules.Program) error {
 		tries <- struct{}{}
 		return f.follow(ctx, p)
 	}
@@ -84,8 +84,8 @@ func TestBackToWhatIsFollowed(t *testing.T) {
 func TestPanicOverRules(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
-	w, f, metrics := newWatch(file)
-	w.check = func(_ context.Context, l *rules.Loaded) error {
+	w, f, metrics := watchOf(file)
+	w.Check = func(_ context.Context, l *rules.Loaded) error {
 		if strings.Contains(string(l.Sources[0].Data), "poison") {
 			panic("boom")
 		}
@@ -110,18 +110,18 @@ func TestRulesFromAPipe(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("there are no files for open pipes here")
 	}
-	w, _, _ := newWatch(path)
+	w, _, _ := watchOf(path)
 	if _, err := to.WriteString(named("a")); err != nil {
 		t.Fatal(err)
 	}
 	to.Close()
-	sources, unread := w.read()
+	sources, unread := w.Read()
 	if len(unread) > 0 || len(sources) != 1 {
 		t.Fatalf("read %v, %v", sources, unread)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	w.start(ctx, sources).Wait()
+	New(w, rules.Compile(sources)).Start(ctx).Wait()
 	if ctx.Err() != nil {
 		t.Error("a pipe is still watched after 10 s")
 	}
@@ -131,9 +131,9 @@ func TestRulesFromAPipe(t *testing.T) {
 func TestBusyFolder(t *testing.T) {
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "rules.yaml"), named("a"))
-	w, f, _ := newWatch(folder)
-	reads, read := atomic.Int64{}, w.read
-	w.read = func() ([]source.File, source.Errors) { reads.Add(1); return read() }
+	w, f, _ := watchOf(folder)
+	reads, read := atomic.Int64{}, w.Read
+	w.Read = func() ([]source.File, source.Errors) { reads.Add(1); return read() }
 	startWatch(t, w)
 	started := time.Now()
 	for i := range 2000 {
@@ -141,7 +141,7 @@ func TestBusyFolder(t *testing.T) {
 	}
 	write(t, filepath.Join(folder, "rules.yaml"), named("b"))
 	awaitState(t, f, "b", 0)
-	if most := 5 + int64(time.Since(started)/rulesSettle); reads.Load() > most {
+	if most := 5 + int64(time.Since(started)/settle); reads.Load() > most {
 		t.Errorf("the rules were read %d times in %s, want at most %d", reads.Load(), time.Since(started), most)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package rulewatch
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"reconcel/cli/internal/files"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -76,34 +77,33 @@ func named(names ...string) string {
 	return text
 }
 
-// newWatch returns what is to watch a path.
-func newWatch(path string) (*ruleWatch, *follower, *prometheus.Registry) {
-	files := ruleFiles{paths: []string{path}}
-	a := &app{stderr: os.Stderr}
+// watchOf returns the options of a watch of a path.
+func watchOf(path string) (Options, *follower, *prometheus.Registry) {
 	f, registry := &follower{}, prometheus.NewRegistry()
-	return &ruleWatch{
-		paths: files.paths, read: func() ([]source.File, source.Errors) { return a.sources(files) },
-		check: func(context.Context, *rules.Loaded) error { return nil }, follow: f.follow, refuse: f.refuse,
-		log: slog.New(slog.DiscardHandler), metrics: newRuleMetrics(registry),
+	return Options{
+		Paths: files.Reloadable([]string{path}),
+		Read:  func() ([]source.File, source.Errors) { return files.Reader{}.Rules([]string{path}, false) },
+		Check: func(context.Context, *rules.Loaded) error { return nil }, Reload: f.follow, Reject: f.refuse,
+		Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(registry),
 	}, f, registry
 }
 
 // startWatch starts a watch until the test ends.
-func startWatch(t *testing.T, w *ruleWatch) {
+func startWatch(t *testing.T, options Options) {
 	t.Helper()
-	followed, unread := w.read()
+	active, unread := options.Read()
 	if len(unread) > 0 {
 		t.Fatal(unread)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	running := w.start(ctx, followed)
+	running := New(options, rules.Compile(active)).Start(ctx)
 	t.Cleanup(func() { cancel(); running.Wait() })
 }
 
 // watch watches a path.
 func watch(t *testing.T, path string) (*follower, *prometheus.Registry) {
 	t.Helper()
-	w, f, registry := newWatch(path)
+	w, f, registry := watchOf(path)
 	startWatch(t, w)
 	return f, registry
 }

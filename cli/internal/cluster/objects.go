@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/pager"
+
+	"reconcel/engine/discover"
+)
+
+// Find returns a kind, or nil if the API server does not serve it.
+func (c *Cluster) Find(ctx context.Context, gvk schema.GroupVersionKind) (*discover.Kind, error) {
+	k, err := c.Kinds.Find(ctx, gvk)
+	if discover.IsNoKind(err) {
+		return nil, nil
+	}
+	return &k, err
+}
+
+// Resource returns the client for the objects of a kind: in a namespace, or with
+// "" in all of them.
+func (c *Cluster) Resource(k *discover.Kind, namespace string) dynamic.ResourceInterface {
+	if !k.Namespaced {
+		namespace = ""
+	}
+	return c.Client.Resource(k.GVR).Namespace(namespace)
+}
+
+// Get returns an object, or nil if there is none.
+func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	u, err := c.Client.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return u, err
+}
+
+// ForEach lists objects page by page, and requests one page while it visits the
+// one before.
+func ForEach(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return from.List(ctx, options)
+	})
+	pages.PageBufferSize = 1
+	return pages.EachListItem(ctx, options, func(o runtime.Object) error {
+		u, ok := o.(*unstructured.Unstructured)
+		if !ok {
+			return fmt.Errorf("unexpected %T", o)
+		}
+		visit(u)
+		return nil
+	})
+}

@@ -1,0 +1,153 @@
+package rulewatch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"reconcel/cli/internal/cluster"
+	"reconcel/cli/internal/judge"
+	"reconcel/deploy"
+	"reconcel/engine/discover"
+	"reconcel/rules"
+)
+
+// A Validator judges rules by the schemas of the cluster: before they are active,
+// and again when a schema changes. Active rules that are no longer valid stay
+// active, and are reported.
+type Validator struct {
+	Config  *rest.Config
+	Policy  judge.Policy
+	Log     *slog.Logger
+	Metrics *Metrics
+	Report  func(note string) // records that active rules are invalid
+
+	checked  result           // of the rules that were checked last
+	by       discover.Schemas // by which the active rules were judged
+	retry    time.Time        // when they are judged again in any case; zero: not
+	reported string           // errors about the active rules
+	warned   []string         // warnings about the rules that were judged last
+
+	stop       func() // ends the review of permissions
+	unreviewed bool   // what the rules need was not known yet
+}
+
+// A result is a judgement, and what the rules need.
+type result struct {
+	cluster.Judgement
+	needed []deploy.Access // nil: not known
+}
+
+func (r *result) complete() bool { return r.Kinds != nil && r.Incomplete == nil }
+
+// Check returns what is wrong with rules. Kinds that the cluster does not know may
+// come later, and the engine waits for a cluster that does not answer: neither is
+// an error.
+func (v *Validator) Check(ctx context.Context, l *rules.Loaded) error {
+	v.checked = v.judge(ctx, l)
+	return v.checked.Err()
+}
+
+// activated records that the rules that were checked last are active, and reviews
+// the permissions that they need.
+func (v *Validator) activated(ctx context.Context) {
+	v.reported = ""
+	v.note(v.checked)
+	v.Metrics.valid.Set(1)
+	v.review(ctx, v.checked.needed)
+	v.checked = result{}
+}
+
+// note remembers by which schemas the active rules were judged.
+func (v *Validator) note(r result) {
+	v.by, v.retry = r.By, time.Time{}
+	if !r.complete() {
+		v.retry = time.Now().Add(recheckEvery)
+	}
+}
+
+// outdated reports whether active rules must be judged again: the schema of a kind
+// that they mention has changed, or could not be read.
+func (v *Validator) outdated(l *rules.Loaded, now discover.Schemas) bool {
+	if !v.retry.IsZero() {
+		return time.Now().After(v.retry)
+	}
+	return slices.ContainsFunc(cluster.Versions(l.Program), func(gv schema.GroupVersion) bool { return now[gv] != v.by[gv] })
+}
+
+// recheck judges active rules again, and reports whether they are still valid. A
+// panic must not end the active rules.
+func (v *Validator) recheck(ctx context.Context, l *rules.Loaded) {
+	defer func() {
+		if p := recover(); p != nil {
+			v.Log.Error("panic", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			v.retry = time.Now().Add(recheckEvery)
+		}
+	}()
+	r := v.judge(ctx, l)
+	v.note(r)
+	if v.unreviewed {
+		v.review(ctx, r.needed)
+	}
+	switch {
+	case len(r.Errors) > 0:
+		v.Metrics.valid.Set(0)
+		if text := r.Errors.Error(); text != v.reported {
+			v.reported = text
+			v.report(r.Errors.Unwrap())
+		}
+	case r.complete():
+		v.Metrics.valid.Set(1)
+		if v.reported != "" {
+			v.Log.Info("rules valid for the cluster again")
+		}
+		v.reported = ""
+	}
+}
+
+// report reports everything that is wrong with active rules.
+func (v *Validator) report(all []error) {
+	for _, e := range all {
+		v.Log.Error("rules invalid for the cluster", "error", e)
+	}
+	v.Log.Error("rules stay active although invalid for the cluster", "errors", len(all))
+	v.Report("the active rules are not valid for the schemas of the cluster, and stay active: " + summary(all))
+}
+
+// judge judges rules, and logs the warnings that the last judgement did not have.
+func (v *Validator) judge(ctx context.Context, l *rules.Loaded) (r result) {
+	live, err := cluster.New(v.Config)
+	if err != nil {
+		r.Incomplete = err
+	} else {
+		r.Judgement = live.Judge(ctx, l, v.Policy)
+	}
+	if r.Kinds != nil {
+		needs, _ := deploy.Needs(l.Program, r.Kinds, deploy.Usual) // Unknown kinds may come later.
+		r.needed = needs.Accesses()
+	}
+	var warned []string
+	isNew := func(text string) bool {
+		warned = append(warned, text)
+		return !slices.Contains(v.warned, text)
+	}
+	if r.Incomplete != nil && isNew(r.Incomplete.Error()) {
+		v.Log.Warn("cannot check the rules against all kinds of the cluster", "error", r.Incomplete)
+	}
+	for _, w := range r.Warnings {
+		if isNew(w.Error()) {
+			v.Log.Warn("rules warning", "warning", w.Error())
+		}
+	}
+	for _, n := range r.Notes {
+		v.Log.Debug("rules note", "note", n.Error())
+	}
+	v.warned = warned
+	return r
+}
