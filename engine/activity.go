@@ -12,6 +12,22 @@ import (
 	"reconcel/rules"
 )
 
+// What a pass found changed since the one before, as the log says it.
+const (
+	whyStarted    = "reconcel started"
+	whyCreated    = "resource created"
+	whyRules      = "rules changed"
+	whyResource   = "resource changed"
+	whyDependency = "dependency changed"
+	whyGone       = "object was deleted"
+	whyReplaced   = "object was replaced"
+	whyPeriodic   = "periodic apply"
+	whyTakenOver  = "taken over from another installation"
+	whyUnrendered = "no longer rendered"
+	whyEnded      = "resource deleted"
+	whyDeselected = "resource no longer matches"
+)
+
 // A deed is one thing that was done, for the log.
 type deed struct {
 	what   string // created, configured, replaced, adopted, deleted, synced

@@ -82,6 +82,9 @@ func (p *pass) inScope(k Kind, d *rules.Desired) error {
 	return &terminalError{string(rules.RuleError), 0, fmt.Errorf("%s/%s: %s", id.GVK.Kind, id.Name, why)}
 }
 
+// scope returns the namespaces that are watched.
+func (e *Engine) scope() watch.Scope { return watch.Scope(e.options.Namespaces) }
+
 // ensure takes the next step for one object of a child. A replacement is left to
 // the caller, who knows how many objects the child can spare.
 func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {

@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine/leader"
-	"reconcel/engine/watch"
 )
 
 // Options are the settings of an Engine. Config is required; the zero value of
@@ -71,6 +70,3 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
-
-// scope returns the namespaces that are watched.
-func (e *Engine) scope() watch.Scope { return watch.Scope(e.options.Namespaces) }

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 
 	"reconcel/engine/watch"
@@ -55,6 +57,95 @@ type jittered struct {
 // When implements workqueue.TypedRateLimiter.
 func (j jittered) When(r Request) time.Duration { return jitter(j.TypedRateLimiter.When(r), j.random) }
 
+// route says whom the new watches of a plan tell of what, and what counts for
+// its rules.
+func (e *Engine) route(pl *plan) *plan {
+	e.metrics.meter(pl)
+	for _, w := range pl.watches {
+		onChange := map[watch.Role]func(*watch.Object){
+			watch.Primary: e.enqueuePrimary, watch.Child: e.enqueueOwner,
+			watch.Lookup: func(o *watch.Object) { w.EachReader(o, e.queue.Add) },
+		}
+		w.Notify(onChange[w.Role], func() { e.enqueueAll(w) })
+	}
+	return pl
+}
+
+// enqueuePrimary asks for a look at a primary that was added, changed or
+// deleted.
+func (e *Engine) enqueuePrimary(o *watch.Object) {
+	e.queue.Add(Request{
+		Kind:      schema.GroupKind{Group: o.GroupVersionKind().Group, Kind: o.GetKind()},
+		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+	})
+}
+
+// enqueueOwner asks for a look at the primary of a child that was added,
+// changed or deleted, and at the one that now bears its name.
+func (e *Engine) enqueueOwner(o *watch.Object) {
+	owner, ok := o.Owner()
+	if !ok {
+		return
+	}
+	pl := e.plan.Load()
+	if pl == nil {
+		return // Everything is looked at when there is one.
+	}
+	primary := pl.primaries[owner.Kind]
+	if primary == nil {
+		return
+	}
+	cache, err := primary.watch.Cache()
+	if err != nil {
+		return // Everything is looked at when there is one.
+	}
+	if !cache.Kind().Namespaced {
+		owner.Namespace = ""
+	}
+	e.queue.Add(owner)
+	if current, _ := cache.Get(owner.Namespace, owner.Name); current != nil && current.GetUID() != owner.UID {
+		e.enqueuePrimary(current)
+	}
+}
+
+// enqueueAll asks for a look at every primary that a watch has to do with,
+// after its cache has been filled.
+func (e *Engine) enqueueAll(ready *watch.Watch) {
+	pl := e.plan.Load()
+	if pl == nil {
+		return
+	}
+	for _, primary := range pl.primaries {
+		if primary.uses(ready) {
+			e.enqueueKind(primary)
+		}
+	}
+}
+
+// enqueueKind asks for a look at every primary of a kind, and at what still has
+// children of it.
+func (e *Engine) enqueueKind(primary *primaryKind) {
+	watches := []*watch.Watch{primary.watch}
+	for _, rendered := range primary.byRule {
+		for _, w := range rendered {
+			if !slices.Contains(watches, w) {
+				watches = append(watches, w)
+			}
+		}
+	}
+	enqueueShown(watches)
+}
+
+// enqueueShown asks for a look at every primary that watches show, and at what
+// has children there: each watch once, since many kinds may share it.
+func enqueueShown(watches []*watch.Watch) {
+	for _, w := range watches {
+		if w.Role != watch.Lookup { // Who reads it is a primary, and shown as such.
+			w.Replay()
+		}
+	}
+}
+
 // stopPatience is how long passes that are under way may go on when the engine
 // is to stop.
 const stopPatience = 8 * time.Second
@@ -93,6 +184,20 @@ func (e *Engine) serveNext(ctx context.Context) bool {
 	return true
 }
 
+// serve reconciles one request and turns a panic into an error, so that one
+// poisonous object cannot stop the others.
+func (e *Engine) serve(ctx context.Context, req Request) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.metrics.panics.Inc()
+			// The value may quote an object: only the stack is logged.
+			e.log.Error("panic", "object", req.String(), "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: internal error, see the log", req)
+		}
+	}()
+	return e.reconcile(ctx, req)
+}
+
 // requeue alone decides when a request is served again.
 func (e *Engine) requeue(ctx context.Context, req Request, result Result, err error) {
 	switch {
@@ -123,18 +228,4 @@ func retryLevel(err error) slog.Level {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
-}
-
-// serve reconciles one request and turns a panic into an error, so that one
-// poisonous object cannot stop the others.
-func (e *Engine) serve(ctx context.Context, req Request) (result Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.metrics.panics.Inc()
-			// The value may quote an object: only the stack is logged.
-			e.log.Error("panic", "object", req.String(), "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("%s: internal error, see the log", req)
-		}
-	}()
-	return e.reconcile(ctx, req)
 }

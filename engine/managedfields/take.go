@@ -114,20 +114,6 @@ func (s Set) without(paths []fieldpath.Path) Set {
 	return Set{s.fields.RecursiveDifference(fieldpath.NewSet(paths...))}
 }
 
-// beforeFirstApply is the manager to which the API server gives all fields of an
-// object whose managedFields somebody has removed. An apply cannot remove a field
-// that it also owns. An object that was created by an apply gets this entry in no
-// other way.
-const beforeFirstApply = "before-first-apply"
-
-// HasOrphanedFields reports whether fields of the object belong to the manager
-// before-first-apply.
-func HasOrphanedFields(object map[string]any) bool { return orphanedIndex(object) >= 0 }
-
-func orphanedIndex(object map[string]any) int {
-	return slices.IndexFunc(entriesOf(object), func(e any) bool { return parseManager(e).name == beforeFirstApply })
-}
-
 // ReleaseOrphanedFields returns a JSON patch for this state of an object that
 // removes the entry before-first-apply, or nil if it has none.
 func ReleaseOrphanedFields(u *unstructured.Unstructured) ([]byte, error) {

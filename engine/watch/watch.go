@@ -81,17 +81,6 @@ func (w *Watch) Stop() { w.stop() }
 // ErrNotListed says that a list is still under way.
 var ErrNotListed = errors.New("not listed yet")
 
-// Cache returns what is cached, or why nothing is.
-func (w *Watch) Cache() (*Cache, error) {
-	if c := w.cache.Load(); c != nil {
-		return c, nil
-	}
-	if all := w.Problems(); len(all) > 0 {
-		return nil, all[0]
-	}
-	return nil, ErrNotListed
-}
-
 // Problems returns why the watch is not complete: one error for the kind, or one
 // for each namespace that is not listed.
 func (w *Watch) Problems() (all []error) {
