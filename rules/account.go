@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// An Account is the ServiceAccount as which a rule writes. An account of a rule
-// may be one in the namespace of each primary: In says which.
+// An Account is the ServiceAccount that a rule impersonates when it writes. It may
+// be one in the namespace of each primary, which In resolves.
 type Account struct {
 	Namespace string // "": that of the primary
 	Name      string
 }
 
-// In returns the account for a primary in a namespace, "" if it is in none. It is
-// never without a name: as whom a request without one is made is not for chance
-// to decide.
+// In returns the account for a primary in a namespace, "" for a cluster-scoped
+// primary. The result always has a name: a request without one would be made as
+// reconcel itself.
 func (a Account) In(namespace string) (Account, error) {
 	if a.Namespace == "" {
 		a.Namespace = namespace
@@ -29,7 +29,7 @@ func (a Account) In(namespace string) (Account, error) {
 	return a, nil
 }
 
-// User returns what the API server calls the account.
+// User returns the user name of the account.
 func (a Account) User() string { return "system:serviceaccount:" + a.Namespace + ":" + a.Name }
 
 // String returns namespace/name.

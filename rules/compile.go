@@ -14,10 +14,10 @@ import (
 
 const (
 	self  = "self"  // the primary, in all expressions
-	child = "child" // the child in question, in its readyWhen and failWhen
+	child = "child" // the child in question, in its own readyWhen and failWhen
 )
 
-// A variable says what a name in an expression stands for.
+// A variable is what a name in an expression stands for.
 type variable struct {
 	kind  variableKind
 	index int
@@ -37,7 +37,7 @@ type compiler struct {
 	src    *syntax.Rule
 	rule   *Rule
 	scope  *expr.Scope            // self, lets and children
-	shapes map[string]*expr.Shape // of all that is in scope
+	shapes map[string]*expr.Shape // of the values in scope
 	many   map[string]bool        // the ids of children with forEach or replicas
 	lets   map[string]*let
 	looks  map[string]*Lookup
@@ -46,14 +46,14 @@ type compiler struct {
 	compiling []string
 	// declared are the names in scope.
 	declared []string
-	// reads collects the ids of the children that the expressions compiled
-	// since it was last replaced read, through lets too.
+	// reads collects the ids of the children that expressions read, directly or
+	// through lets, since watched replaced it.
 	reads map[string]bool
-	// prefix begins the paths in complaints, as the parser prints them.
+	// prefix begins the paths in errors, as the parser prints them.
 	prefix string
 }
 
-// compile returns the compiled rule, or nil after a complaint about it.
+// compile returns the compiled rule, or nil after an error.
 func (l *loader) compile(src *syntax.Rule) *Rule {
 	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: map[string]bool{}}
 	c.rule = &Rule{
@@ -99,7 +99,7 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 	return c.rule
 }
 
-// names puts everything into scope that the rule's expressions may mention.
+// names puts everything into scope that the rule's expressions may read.
 func (c *compiler) names() bool {
 	c.shapes[self] = expr.Self(self)
 	for i, s := range c.src.Let {
@@ -145,7 +145,7 @@ func (c *compiler) names() bool {
 		c.declared = append(c.declared, name)
 	}
 	for _, name := range c.src.Lost {
-		// To say that it is not declared would not help.
+		// An error that it is not declared would not help.
 		if name != child && syntax.IsName(name) && !expr.IsType(name) && !slices.Contains(c.declared, name) {
 			c.declared = append(c.declared, name)
 		}

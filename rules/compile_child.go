@@ -8,11 +8,10 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// children compiles the children and puts them into the order in which they
-// depend on each other.
+// children compiles the children and sorts them by their dependencies.
 func (c *compiler) children() {
 	entries := c.entries()
-	reads := make([]map[string]bool, len(entries)) // by the template, when and the like
+	reads := make([]map[string]bool, len(entries)) // by all but readyWhen and failWhen
 	ready := make([]map[string]bool, len(entries)) // by readyWhen and failWhen
 	for i, s := range entries {
 		ch := &Child{ID: s.ID.Value, Rule: c.rule, Pos: s.Pos, Timeout: s.Timeout.Value, gone: expr.NewUnknown(s.ID.Value)}
@@ -23,7 +22,7 @@ func (c *compiler) children() {
 		})
 		ready[i] = c.watched(func() { c.judged(ch, s) })
 		c.prefix = ""
-		delete(ready[i], ch.ID) // Its own id is as good as child there.
+		delete(ready[i], ch.ID) // There, its own id means the same as child.
 		for name := range ch.locals {
 			delete(c.shapes, name)
 			delete(reads[i], name)
@@ -41,8 +40,8 @@ func (c *compiler) children() {
 	c.gates(reads, order)
 }
 
-// childHead compiles what says which objects of a child there should be, and
-// returns the names of its iterators.
+// childHead compiles what decides which objects a child has, and returns the names
+// of its iterators.
 func (c *compiler) childHead(ch *Child, s *syntax.Child) []string {
 	if s.When != nil {
 		ch.when = c.expression(s.When, expr.Bool, "when")
@@ -58,7 +57,7 @@ func (c *compiler) childHead(ch *Child, s *syntax.Child) []string {
 
 func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	if s.Template == nil {
-		return // The parser has said why.
+		return // The parser has recorded an error.
 	}
 	c.manner(ch, s)
 	fields := map[string]*source.Node{}
@@ -77,7 +76,7 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	c.identifying(ch, s)
 }
 
-// manner sets how a child is treated.
+// manner sets how changes, deletion and adoption of a child are handled.
 func (c *compiler) manner(ch *Child, s *syntax.Child) {
 	if s.OnDelete.Value == "orphan" {
 		ch.OnDelete = Orphan
@@ -102,7 +101,7 @@ type iterator struct {
 }
 
 // iterators compiles forEach and returns the names that it puts into scope.
-// The list of each may be made from the elements of those before it.
+// The list of each may be computed from the elements of those before it.
 func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
 	var names []string
 	ch.locals = map[string]int{}
@@ -129,8 +128,7 @@ func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
 	return names
 }
 
-// judged compiles readyWhen and failWhen, in whose scope the child is called
-// child as well.
+// judged compiles readyWhen and failWhen. In their scope, child is the live object.
 func (c *compiler) judged(ch *Child, s *syntax.Child) {
 	names := []string{child}
 	for _, it := range s.ForEach {
@@ -151,7 +149,7 @@ func (c *compiler) judged(ch *Child, s *syntax.Child) {
 	delete(c.shapes, child)
 }
 
-// naming checks the name and namespace of a child as far as they are literal.
+// naming checks the literal parts of a child's name and namespace.
 func (c *compiler) naming(ch *Child, metadata *source.Node) {
 	if metadata == nil {
 		return
@@ -168,7 +166,7 @@ func (c *compiler) naming(ch *Child, metadata *source.Node) {
 	}
 }
 
-// identifying checks what the name and namespace of a child are made of.
+// identifying checks what the name and namespace of a child are computed from.
 func (c *compiler) identifying(ch *Child, s *syntax.Child) {
 	mentioned := map[string]bool{}
 	for _, t := range []*text{ch.name, ch.namespace} {
@@ -191,8 +189,8 @@ func (c *compiler) identifying(ch *Child, s *syntax.Child) {
 	c.listed(s, mentioned)
 }
 
-// listed reports the iterators that a child's name and namespace do not
-// mention: two elements would be one object.
+// listed records an error for iterators that neither the name nor the namespace of
+// a child reads: two elements would be one object.
 func (c *compiler) listed(s *syntax.Child, mentioned map[string]bool) {
 	for _, it := range s.ForEach {
 		if it.Unusable || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {

@@ -9,16 +9,16 @@ import (
 	"reconcel/rules/source"
 )
 
-// A data is a let that is a map or list: it is computed to a value, which
-// expressions read. (In a template it is written out instead, see template.go.)
+// A data is a let that is a map or list. It is computed to a value, which
+// expressions read. (A template writes it out instead, see builder.inlines.)
 type data struct {
-	constant any           // the value, if nothing in it is computed
+	constant any           // the value, if it is literal
 	prog     *expr.Program // or an expression
 	text     *text         // or text with expressions in it
 	entries  []dataEntry   // or a map or list
 	isMap    bool
-	// strict: an absent value, or null, is an error and does not leave its entry
-	// out.
+	// strict: an absent value, or null in a map, is an error. Otherwise its entry is
+	// left out.
 	strict bool
 	where  string
 	pos    source.Pos
@@ -32,7 +32,7 @@ func (d *data) beStrict() {
 	}
 }
 
-// absent is the error of a value that is absent where it must not be.
+// absent returns the error for a value that must not be absent.
 func (d *data) absent() any {
 	return types.WrapErr(&expr.Error{Pos: d.pos, Message: d.where + ": the value is absent: give it a default with orValue()"})
 }
@@ -68,7 +68,7 @@ func (c *compiler) data(n *source.Node, where string) *data {
 	}
 }
 
-// shape tells what is known of the value.
+// shape returns what is known of the value.
 func (d *data) shape() *expr.Shape {
 	switch {
 	case d.prog != nil:
@@ -97,8 +97,7 @@ func (d *data) shape() *expr.Shape {
 	return nil
 }
 
-// stated returns the native value of a literal node without the entries of maps
-// that are null.
+// stated returns the native value of a literal node, without null entries of maps.
 func stated(n *source.Node) any {
 	switch n.Kind {
 	case source.List:

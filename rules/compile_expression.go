@@ -16,7 +16,7 @@ func (c *compiler) expression(src *source.Expr, want expr.Type, where string) *e
 
 func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Program {
 	if src == nil {
-		return nil // The parser has said why.
+		return nil // The parser has recorded an error.
 	}
 	checked, issues := scope.Check(src, want)
 	for _, i := range issues {
@@ -68,7 +68,7 @@ func (c *compiler) with(pos source.Pos, names []string) *expr.Scope {
 	return scope
 }
 
-// elsewhere says where a name is known that is not known here, or "".
+// elsewhere returns where a name is in scope that is not in scope here, or "".
 func (c *compiler) elsewhere(name string) string {
 	switch name {
 	case "":
@@ -89,7 +89,7 @@ func (c *compiler) elsewhere(name string) string {
 	return ""
 }
 
-// misused complains about calls of existing() with anything but the id of a
+// misused records an error for calls of existing() with anything but the id of a
 // collection, and reports whether there are any.
 func (c *compiler) misused(checked *expr.Checked, where string) bool {
 	wrong := false

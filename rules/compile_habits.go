@@ -8,7 +8,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// otherNames are what other languages call what CEL has too.
+// otherNames maps names of other languages to those of CEL.
 var otherNames = map[string]string{
 	"nil": "null", "None": "null", "undefined": "null", "True": "true", "False": "false",
 	"len": "size", "length": "size", "count": "size", "range": "lists.range", "toString": "string", "str": "string",
@@ -17,7 +17,7 @@ var otherNames = map[string]string{
 	"metadata": "self.metadata", "spec": "self.spec", "status": "self.status", "object": "self", "this": "self",
 }
 
-// otherOperators are how other languages write operators, and CEL's own.
+// otherOperators matches operators of other languages.
 var otherOperators = []struct {
 	written *regexp.Regexp
 	hint    string
@@ -34,7 +34,7 @@ var otherOperators = []struct {
 
 var stringLiteral = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
-// habit says how CEL writes what somebody wrote as in another language, or "".
+// habit returns how CEL writes what is written as in another language, or "".
 func habit(i expr.Issue, src *source.Expr, where string) string {
 	if name, ok := strings.CutPrefix(i.Message, "undeclared function '"); ok {
 		i.Undeclared = strings.TrimSuffix(name, "'")

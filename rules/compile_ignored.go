@@ -9,10 +9,9 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// An ignoredField is set when an object is created and left to others then.
-// It is no part of the rendering that is hashed and compared. With a condition
-// that is so only while the condition is true: whether a field is ignored is a
-// property of each rendering.
+// An ignoredField is set when an object is created, and left to others afterwards.
+// The rendering that is hashed and compared does not contain it. With a condition,
+// the field is ignored only in renderings for which the condition is true.
 type ignoredField struct {
 	keys  []string
 	ops   []op          // write its value, or nothing
@@ -20,7 +19,7 @@ type ignoredField struct {
 	entry string        // of ignoreFields, for messages
 }
 
-// ignoring notes that fields are to be kept out of the rendering.
+// ignoring records that fields are kept out of the rendering.
 func ignoring(b *builder, paths []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) {
 	b.ignored, b.conditions = map[string]*syntax.FieldPath{}, conditions
 	for _, p := range paths {
@@ -45,7 +44,7 @@ func whereOf(keys []string) string {
 	return where
 }
 
-// ignore compiles a field that is to be ignored apart from the others.
+// ignore compiles an ignored field apart from the others.
 func (b *builder) ignore(p *syntax.FieldPath, n *source.Node, e entry) {
 	inner := &builder{c: b.c, omit: b.omit, texts: b.texts}
 	inner.node(entry{where: e.where}, n)
@@ -56,7 +55,7 @@ func (b *builder) ignore(p *syntax.FieldPath, n *source.Node, e entry) {
 	b.ignoring = append(b.ignoring, f)
 }
 
-// unset complains about paths at which the template sets nothing.
+// unset records an error for paths at which the template sets nothing.
 func (b *builder) unset(paths []*syntax.FieldPath) {
 	for _, p := range paths {
 		if !slices.ContainsFunc(b.ignoring, func(f ignoredField) bool { return slices.Equal(f.keys, p.Keys) }) {
@@ -76,7 +75,7 @@ func (b *builder) ignorableBelow(where string) bool {
 	return false
 }
 
-// isIgnored returns the path at which a field is to be ignored, or nil.
+// isIgnored returns the ignored path of a field, or nil.
 func (b *builder) isIgnored(e entry) *syntax.FieldPath {
 	if len(b.ignored) == 0 || len(e.lit) == 0 {
 		return nil

@@ -39,7 +39,7 @@ func (c *compiler) let(l *let, from source.Pos) {
 	})
 }
 
-// A dependency is a let or a lookup, which is compiled before what reads it.
+// A dependency is a let or a lookup. It is compiled before what reads it.
 type dependency struct {
 	reads map[string]bool // ids of the children that it reads
 	state compileState
@@ -53,8 +53,8 @@ const (
 	compiled
 )
 
-// once runs compile if it has not run for a dependency. Subject names the
-// dependency in the error about a cycle, whose last expression stands at from.
+// once runs compile the first time that a dependency is needed. Subject names the
+// dependency in the error about a cycle, and from is where that is closed.
 func (c *compiler) once(d *dependency, id, subject string, from source.Pos, compile func()) {
 	switch d.state {
 	case compiled:

@@ -60,7 +60,7 @@ func (c *compiler) lookup(l *Lookup, from source.Pos) {
 func (c *compiler) lookupSelector(l *Lookup) {
 	l.where = l.src.Selector.Pos
 	l.selector = c.data(l.src.Selector, "selector")
-	l.selector.beStrict() // A selector with less in it selects more.
+	l.selector.beStrict() // Without one of its entries, a selector selects more.
 	if isLiteral(l.src.Selector) {
 		selector, err := selectorOf(l.src.Selector.Plain())
 		if err != nil {
@@ -78,7 +78,7 @@ func selectorOf(v any) (labels.Selector, error) {
 	}
 	if labels, ok := m["matchLabels"].(map[string]any); ok {
 		for key, value := range labels {
-			if value == nil { // It would count as the empty text.
+			if value == nil { // It would count as an empty string.
 				return nil, fmt.Errorf("matchLabels[%q] must be text, got null", key)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// A naming is what names may look like.
+// A naming is the form of the names of a kind.
 type naming struct {
 	check func(string) []string
 	// in are the characters that a name may have besides letters and digits.
@@ -23,7 +23,7 @@ var (
 	labelNames  = naming{validation.IsDNS1123Label, "-", "at most 63 lower-case letters, digits and -, with a letter or digit at both ends"}
 )
 
-// anyNames are those of kinds whose names need not be names of DNS.
+// anyNames are the names of kinds that are not restricted to DNS names.
 var anyNames = naming{check: func(string) []string { return nil }}
 
 func namingOf(gk schema.GroupKind) naming {
@@ -36,8 +36,8 @@ func namingOf(gk schema.GroupKind) naming {
 	return domainNames
 }
 
-// objectName complains about a name, as far as it is literal, that no object of
-// a kind can have.
+// objectName records an error for a name whose literal parts no object of a kind
+// can have.
 func (c *compiler) objectName(n *source.Node, gk schema.GroupKind, where string) {
 	rule := namingOf(gk)
 	if name := c.literalName(n, rule, where); len(rule.check(name)) > 0 {
@@ -45,7 +45,7 @@ func (c *compiler) objectName(n *source.Node, gk schema.GroupKind, where string)
 	}
 }
 
-// nameStart complains about how generated names are to begin.
+// nameStart checks the prefix of generated names.
 func (c *compiler) nameStart(n *source.Node, gk schema.GroupKind, where string) {
 	rule := namingOf(gk)
 	if name := c.literalName(n, rule, where); len(rule.check(name+"x")) > 0 {
@@ -53,16 +53,16 @@ func (c *compiler) nameStart(n *source.Node, gk schema.GroupKind, where string) 
 	}
 }
 
-// namespaceName complains about the name of a namespace.
+// namespaceName checks the name of a namespace.
 func (c *compiler) namespaceName(n *source.Node, where string) {
 	if name := c.literalName(n, labelNames, where); len(labelNames.check(name)) > 0 {
 		c.complain(n.Pos, "%s: %q cannot be the name of a namespace: %s", where, name, labelNames.says).Hint = labelNames.instead(name)
 	}
 }
 
-// literalName returns a name that is literal as a whole, or else one that there
-// is nothing to say about. It complains about one that must have been meant as
-// an expression, and about the text around expressions.
+// literalName returns a name that is literal as a whole, or else one that is valid
+// for every kind. It checks the text around expressions, and records an error for
+// a name that must have been meant as an expression.
 func (c *compiler) literalName(n *source.Node, rule naming, where string) string {
 	const fine = "x"
 	if n.Kind == source.Interp && rule.in != "" {
@@ -99,7 +99,7 @@ func (r naming) allows(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune(r.in, c)
 }
 
-// instead returns a hint with a name like another one that is allowed, or "".
+// instead returns a hint with a similar name that is valid, or "".
 func (r naming) instead(name string) string {
 	if strings.Contains(name, "{{") || strings.Contains(name, "$(") {
 		return "a value is written ${...}"

@@ -8,10 +8,10 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// object compiles the template of a child into operations that write it up to
-// and into its annotations: metadata comes last in the object and annotations
-// last in metadata. What depends on the hash of all this, or on the request, is
-// appended to these bytes without writing them again.
+// object compiles the template of a child into operations that write it up to and
+// into its annotations: metadata comes last in the object, and annotations last in
+// metadata. The hash of these bytes, and what belongs to one request, are appended
+// without writing them again.
 func (c *compiler) object(ch *Child, n *source.Node, ignore []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) *template {
 	b := &builder{c: c, omit: notStored(ch.GVK.GroupKind())}
 	ignoring(b, ignore, conditions)
@@ -43,7 +43,7 @@ func (c *compiler) object(ch *Child, n *source.Node, ignore []*syntax.FieldPath,
 	return b.template()
 }
 
-// metadata writes the fields of metadata, ours among the author's.
+// metadata writes the fields of metadata, the author's and reconcel's own.
 func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 	own := map[string]*source.Node{}
 	var fields []source.Field
@@ -78,8 +78,8 @@ func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 	b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'), key: c.rule.GVK.GroupKind().String()})
 }
 
-// marks writes labels or annotations, our own among the author's. Those with
-// some of ours, the labels, are closed; annotations are left open.
+// marks writes labels or annotations, the author's and reconcel's own. Labels are
+// closed; annotations, which have no own ones yet, are left open.
 func (b *builder) marks(key string, n *source.Node, ours []entryBytes) {
 	where := b.under + "metadata." + key
 	if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {

@@ -5,13 +5,13 @@ import (
 	"reconcel/rules/source"
 )
 
-// A template is data that has become a list of operations, each of which
-// appends bytes of JSON. Everything that is known beforehand is written
-// beforehand: neighbouring literals are one operation, and maps are sorted.
+// A template is data compiled to a list of operations, each of which appends JSON.
+// Everything literal is written at compile time: adjacent literals are one
+// operation, and maps are sorted.
 //
 // Each entry of a map or list ends in a comma, which the closing bracket
-// overwrites. So an entry can be left out, or taken back, without a look at
-// its neighbours.
+// overwrites. So an entry can be left out, or removed, without regard to its
+// neighbours.
 type template struct{ ops []op }
 
 type opKind int
@@ -21,13 +21,13 @@ const (
 	opValue                     // lit, the value of prog
 	opText                      // lit, text in quotes
 	opClose                     // closes a map or list with lit[0]
-	opMark                      // remembers where an entry begins that may turn out empty
-	opCloseMarked               // closes it, and takes it back if it is empty
-	opGroup                     // ops, or nothing if one of them has to wait
+	opMark                      // marks the beginning of an entry that may be empty
+	opCloseMarked               // closes it, and removes it if it is empty
+	opGroup                     // ops, or nothing if one of them waits
 	opName                      // lit, the child's name
 	opNamespace                 // lit, the child's namespace
 	opOwner                     // lit, the owner reference
-	opOwnerUID                  // the annotation that stands for an owner reference
+	opOwnerUID                  // the annotation that replaces an owner reference
 	opMarks                     // labels or annotations that are an expression
 	opSecret                    // a Secret's data of which some is an expression
 	opIgnorable                 // lit, ops, unless the field is ignored
@@ -43,21 +43,20 @@ type op struct {
 	index  int    // of an ignorable field
 	omit   expr.Omit
 	isText bool         // the value must be text
-	ours   []entryBytes // of labels, to be put among the author's
+	ours   []entryBytes // reconcel's own labels, which are sorted among the author's
 	where  string       // field, for messages
 	pos    source.Pos
 	secret *secret
 }
 
-// An entryBytes is an entry of a map that is known beforehand.
+// An entryBytes is a literal entry of a map.
 type entryBytes struct{ key, value string }
 
 // A secret is the data of a Secret. The API server turns stringData into data
-// and forgets it, so the rendering does the same.
+// and does not store it, so the rendering does the same.
 type secret struct{ data, plain *data }
 
-// An entry is where a value stands: under a key, or, with an empty prefix, in
-// a list.
+// An entry is the position of a value: under a key, or in a list, if lit is empty.
 type entry struct {
 	key   string
 	lit   []byte // `"key":`

@@ -10,9 +10,9 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// topological returns an order in which everything comes after what is before
-// it, and otherwise in the order given. If there is none, it returns a cycle
-// that begins and ends with the same index.
+// topological sorts indexes by their dependencies, and otherwise keeps their
+// order. If that is not possible, it returns a cycle that begins and ends with the
+// same index.
 func topological(before [][]int) (order, cycle []int) {
 	done := make([]bool, len(before))
 	for len(order) < len(before) {
@@ -32,8 +32,8 @@ func topological(before [][]int) (order, cycle []int) {
 	return order, nil
 }
 
-// findCycle follows what is not done back until it meets itself, and begins
-// the cycle with its first member in the order given.
+// findCycle follows unsorted dependencies until one repeats. The cycle begins with
+// its lowest index.
 func findCycle(before [][]int, done []bool) []int {
 	at := slices.Index(done, false)
 	var path []int
@@ -48,7 +48,7 @@ func findCycle(before [][]int, done []bool) []int {
 	return append(path, path[0])
 }
 
-// cycles complains about the cycles among the children, each child once.
+// cycles records an error for each cycle among the children.
 func (c *compiler) cycles(before [][]int, cycle []int) {
 	entries := c.entries()
 	for cycle != nil {
@@ -69,8 +69,8 @@ func (c *compiler) cycles(before [][]int, cycle []int) {
 	}
 }
 
-// waitsAt returns where an entry says that it comes after another one, or reads
-// it, be it through a let.
+// waitsAt returns the position at which an entry waits for another one: in after,
+// or in an expression that reads it, directly or through a let.
 func (c *compiler) waitsAt(s *syntax.Child, id string) source.Pos {
 	for _, a := range s.After {
 		if a.Value == id {
@@ -123,8 +123,8 @@ func (c *compiler) after(s *syntax.Child, id string) bool {
 	return slices.ContainsFunc(s.After, func(a source.String) bool { return a.Value == id })
 }
 
-// gates sorts the children and notes whose readiness each of them waits for. What is made at the end of a primary waits for
-// nothing that was made before: that may never get ready.
+// gates sorts the children and records whose readiness each of them waits for.
+// Entries of finalize do not wait for children, which may never get ready.
 func (c *compiler) gates(reads []map[string]bool, order []int) {
 	entries := c.entries()
 	sorted := make([]*Child, len(order))
@@ -150,8 +150,7 @@ func (c *compiler) gates(reads []map[string]bool, order []int) {
 	c.rule.Children = sorted
 }
 
-// early complains about children that read what only the end of their primary
-// makes.
+// early records an error for children that read entries of finalize.
 func (c *compiler) early(reads []map[string]bool) {
 	for i, s := range c.src.Children {
 		for _, f := range c.src.Finalize {
@@ -162,13 +161,13 @@ func (c *compiler) early(reads []map[string]bool) {
 	}
 }
 
-// distinct complains about children that are surely one and the same object.
-// Of two that each have a when, only one may exist at a time.
+// distinct records an error for children that are surely the same object. Two that
+// both have a when may exclude each other.
 func (c *compiler) distinct() {
 	entries := c.entries()
 	for i, s := range entries {
 		for j, other := range entries[:i] {
-			if (s.When == nil || other.When == nil) && c.rule.Children[i].same(c.rule.Children[j]) {
+			if (s.When == nil || other.When == nil) && c.rule.Children[i].sameObject(c.rule.Children[j]) {
 				c.complain(c.rule.Children[i].name.pos, "%s: template.metadata.name: %s has the same kind, namespace and name, at %s",
 					s.Entry, other.Entry, c.rule.Children[j].name.pos)
 				break
@@ -177,8 +176,8 @@ func (c *compiler) distinct() {
 	}
 }
 
-// same reports whether two children with literal names are one object.
-func (ch *Child) same(other *Child) bool {
+// sameObject reports whether two children with literal names are one object.
+func (ch *Child) sameObject(other *Child) bool {
 	name, known := ch.name.literal()
 	otherName, otherKnown := other.name.literal()
 	if !known || !otherKnown || name != otherName || ch.Interchangeable() || other.Interchangeable() || ch.GVK.GroupKind() != other.GVK.GroupKind() {

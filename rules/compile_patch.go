@@ -33,8 +33,8 @@ func (c *compiler) patch() {
 	c.rule.patched = patchedFields(c.src.Patch, "patch", nil)
 }
 
-// restless complains about expressions of a patch that would change each time
-// that the patch is written.
+// restless records an error for expressions whose value changes with each write of
+// the patch.
 func (c *compiler) restless(ops []op) {
 	for i := range ops {
 		o := &ops[i]
@@ -74,7 +74,7 @@ func (f patchedField) overlaps(g patchedField) bool {
 	return strings.HasPrefix(b, a) && (len(a) == len(b) || b[len(a)] == '.' || b[len(a)] == '[')
 }
 
-// patchedFields lists the fields of a map that are no maps themselves.
+// patchedFields returns the fields of a map that are not maps themselves.
 func patchedFields(n *source.Node, where string, out []patchedField) []patchedField {
 	for _, f := range n.Fields {
 		at := expr.Join(where, f.Key.Value)

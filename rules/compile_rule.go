@@ -30,8 +30,7 @@ func (c *compiler) primary() {
 		}
 	}
 	if f.When != nil {
-		// Whether an object is the rule's to care for cannot hang on what the
-		// rule makes of it.
+		// The selection of a primary cannot depend on the rule's own objects.
 		scope, err := expr.NewScope(self)
 		if err != nil {
 			c.complain(f.When.Pos, "for.when: %v", err)
@@ -63,7 +62,7 @@ func values(list []source.String) (out []string) {
 	return out
 }
 
-// account reads as whom the rule writes.
+// account sets the ServiceAccount that the rule impersonates.
 func (c *compiler) account() {
 	if src := c.src.Account; src.Name != "" {
 		c.rule.Account, c.rule.accountPos = &Account{Namespace: src.Namespace, Name: src.Name}, src.Pos

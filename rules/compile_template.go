@@ -12,25 +12,25 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// maxInlined bounds what the lets of a template become when they are written
-// into it: lets may use lets, and double each time.
+// maxInlined bounds the size of the lets that are written into a template: lets
+// may use lets, and double each time.
 const maxInlined = 2000
 
-// A builder turns data into a template.
+// A builder compiles data to a template.
 type builder struct {
 	c       *compiler
 	ops     []op
-	run     []byte    // literal bytes that are no operation yet
+	run     []byte    // literal bytes that are not an operation yet
 	omit    expr.Omit // what the kind does not store
 	lenient bool      // leave a field out rather than wait for it
 	texts   bool      // all values must be text
 	inlined int
-	under   string // what the place of metadata begins with
-	// ignored are the fields to be kept out, by where they stand, and ignoring
-	// what has become of those.
+	under   string // prefix of the path of metadata
+	// ignored are the fields to keep out, by path, and ignoring those that are
+	// compiled.
 	ignored    map[string]*syntax.FieldPath
 	ignoring   []ignoredField
-	conditions map[*syntax.FieldPath]*expr.Program // under which they are
+	conditions map[*syntax.FieldPath]*expr.Program // for each of ignored
 }
 
 func (b *builder) template() *template {
@@ -45,7 +45,7 @@ func (b *builder) flush() {
 	}
 }
 
-// emit appends an operation that is no literal.
+// emit appends an operation that is not a literal.
 func (b *builder) emit(o op) {
 	b.flush()
 	b.ops = append(b.ops, o)
@@ -124,9 +124,9 @@ func (b *builder) interp(e entry, n *source.Node) {
 	b.emit(o)
 }
 
-// inlines returns the data of the let that an expression consists of, if that
-// is to be written into the template. A status is not written like that: there
-// a let that has to wait is left out as a whole.
+// inlines returns the data of the let that an expression consists of, if the data
+// is written into the template. A status does not inline lets: one that waits is
+// left out as a whole.
 func (b *builder) inlines(src *source.Expr) *source.Node {
 	l := b.c.lets[strings.TrimSpace(src.Text)]
 	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+size(l.src.Data) > maxInlined {
@@ -172,7 +172,7 @@ func (b *builder) container(e entry, n *source.Node, brackets string) {
 	b.close(brackets[1])
 }
 
-// close ends a map or list, beforehand if what stands before it is known.
+// close ends a map or list, at compile time if its last entry is literal.
 func (b *builder) close(bracket byte) {
 	if len(b.run) == 0 {
 		b.emit(op{kind: opClose, lit: []byte{bracket}})
@@ -194,8 +194,8 @@ func (b *builder) group(e entry, n *source.Node) {
 	b.emit(op{kind: opGroup, ops: inner.template().ops, where: e.where, pos: n.Pos})
 }
 
-// mayVanish reports whether only the rendering shows that an entry is empty
-// and so left out.
+// mayVanish reports whether an entry is left out if it is empty, which only the
+// rendering shows.
 func (b *builder) mayVanish(e entry, n *source.Node) bool {
 	if len(e.lit) == 0 || b.omit == nil || isLiteral(n) && !b.ignorableBelow(e.where) || b.stays(n, e.where) {
 		return false
@@ -206,7 +206,7 @@ func (b *builder) mayVanish(e entry, n *source.Node) bool {
 	return b.omit(e.key, expr.EmptyList)
 }
 
-// stays reports whether a map or list has an entry that is surely there.
+// stays reports whether a map or list has an entry that is never left out.
 func (b *builder) stays(n *source.Node, where string) bool {
 	for _, item := range n.Items {
 		if item.Kind != source.Interp || len(item.Parts) > 1 {

@@ -17,10 +17,10 @@ type textPart struct {
 	prog    *expr.Program
 }
 
-// text compiles a node that must give text.
+// text compiles a node that must be text.
 func (c *compiler) text(n *source.Node, where string) *text {
 	if n == nil {
-		return nil // The parser has said why.
+		return nil // The parser has recorded an error.
 	}
 	t := &text{where: where, pos: n.Pos}
 	switch n.Kind {

@@ -9,28 +9,25 @@ import (
 	"reconcel/rules/source"
 )
 
-// An Expression is one expression of a program, told from others by its place
-// and its rule: what a YAML alias repeats within a rule is one expression.
+// An Expression is one expression of a program, identified by its position and
+// rule: an expression that a YAML alias repeats within a rule is one.
 type Expression struct {
 	Pos  source.Pos // of its first character
 	Rule string     // name of the rule that it is part of
 	Text string     // as it was written
 }
 
-// Expressions returns every expression of the program in the order of the
-// files, as far as there is something to run. Text without ${} is none, and nor
-// is the ${name} that stands for a map or list of let, which is written out
-// where the name stands: the expressions in that map or list are.
+// Expressions returns every expression of the program that can run, in the order
+// of the files. Text without ${} is not an expression. Neither is a ${name} that
+// stands for a map or list of let, which is written out there: the expressions in
+// that map or list are.
 func (p *Program) Expressions() []Expression { return slices.Clone(p.expressions) }
 
-// A Coverage notes which expressions have run in the renderings that were given
-// it in their Input. It may be used by any number of goroutines; its zero value
-// has seen nothing.
+// A Coverage records which expressions have run in the renderings that have it in
+// their Input. It may be used by any number of goroutines; its zero value is empty.
 //
-// An expression has run when it has come to an end, be it with a value or with
-// an error. One that had to wait for something has not: it has not shown yet
-// what it would do. No expression is computed beforehand, not even a constant
-// one: it runs where a rendering comes to it.
+// An expression has run when it gave a value or an error. One that had to wait has
+// not run. Constant expressions count as well: none is computed at compile time.
 type Coverage struct {
 	mutex sync.Mutex
 	ran   map[Expression]bool
@@ -52,7 +49,7 @@ func (c *Coverage) note(e Expression) {
 	c.ran[e] = true
 }
 
-// expressionOf says which of the rule's expressions a program is.
+// expressionOf returns the expression of a program of the rule.
 func (r *Rule) expressionOf(p *expr.Program) Expression {
 	return Expression{Pos: p.Pos(), Rule: r.Name, Text: p.Text()}
 }

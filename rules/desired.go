@@ -18,9 +18,9 @@ type Desired struct {
 	State State
 	Err   *Failure // set in state Failed
 	// Waits names what an unrendered child waits for, such as
-	// "deployment.status.availableReplicas"; in state Rendered it names the
-	// closed gates (children it comes after that are not ready): these hold
-	// back creation and a changed rendering, but not the repair of drift.
+	// "deployment.status.availableReplicas". In state Rendered it names the closed
+	// gates: children that come before it and are not ready. They delay creation
+	// and changes of the rendering, but not the repair of drift.
 	Waits    []string
 	Identity Identity
 	Hash     [16]byte // of the normalised rendering
@@ -29,20 +29,20 @@ type Desired struct {
 	// that does not carry this rendering yet is Progressing.
 	Readiness kstatus.Readiness
 	Reason    string // why it is not Ready, for people; "" when Ready
-	// Available: the live child is ready, if only with an older rendering. It is
-	// told of an older one only where objects are replaced one after another.
+	// Available: the live child is ready, even with an older rendering. For an older
+	// one it is set only where objects are replaced one after another.
 	Available bool
 	// Tracked: it belongs to the primary by AnnotationOwner, because an owner
-	// reference is not possible, or would take it away too early.
+	// reference is not possible, or would delete it too early.
 	Tracked bool
 
 	installation string // Input.Installation
-	contested    bool   // another child renders an object of the same name
+	duplicate    bool   // another child renders the same object
 
 	body    []byte  // JSON object up to and within metadata.annotations, see AppendApply
 	span    span    // of body in Rendering.buf
 	ignored []value // of Child.ignored
-	// ignoring says which of these are ignored.
+	// ignoring reports for each of Child.ignored whether it is ignored.
 	ignoring []bool
 	values   []any // of the iterators
 }
@@ -56,7 +56,7 @@ func (d *Desired) Subject() string {
 	return fmt.Sprintf("child %q", d.Child.ID)
 }
 
-// HashString returns the hash as it stands in AnnotationApplied.
+// HashString returns the hash as AnnotationApplied has it.
 func (d *Desired) HashString() string { return hex.EncodeToString(d.Hash[:]) }
 
 // carried reports whether the live child carries this rendering.
@@ -69,13 +69,12 @@ func (d *Desired) carried() bool {
 	return d.Live.Applied == string(own[:])
 }
 
-// AppendApply appends the body of a server-side apply of the child: the
-// rendering with labels, owner reference, AnnotationApplied and
-// AnnotationInstallation. uid pins the
-// apply to one incarnation and resourceVersion "1" makes it create-only; each
-// is left out when empty.
+// AppendApply appends the body of a server-side apply of the child: the rendering
+// with labels, owner reference, AnnotationApplied and AnnotationInstallation. uid
+// restricts the apply to one incarnation of the object, and resourceVersion "1"
+// makes it create-only; each is left out when empty.
 //
-// The child must be Rendered. Ignored fields are no part of it.
+// The child must be Rendered. Ignored fields are not part of it.
 func (d *Desired) AppendApply(dst []byte, uid, resourceVersion string) []byte {
 	dst = append(dst, d.body...)
 	dst = append(dst, `"`+AnnotationApplied+`":"`...)
@@ -94,8 +93,8 @@ func (d *Desired) AppendApply(dst []byte, uid, resourceVersion string) []byte {
 	return append(dst, "}}"...)
 }
 
-// Complete returns the body of an apply with values for ignored fields, guarded
-// like that of AppendApply.
+// Complete returns the body of an apply with values for ignored fields. uid and
+// resourceVersion are those of AppendApply.
 func (d *Desired) Complete(uid, resourceVersion string, fields []FieldValue) ([]byte, error) {
 	body := d.AppendApply(nil, uid, resourceVersion)
 	if len(fields) == 0 {
@@ -111,8 +110,8 @@ func (d *Desired) Complete(uid, resourceVersion string, fields []FieldValue) ([]
 	return json.Marshal(object)
 }
 
-// Whole returns the object that is created, ignored fields among the others,
-// without AnnotationApplied.
+// Whole returns the object that is created, including ignored fields, without
+// AnnotationApplied.
 func (d *Desired) Whole() (map[string]any, error) {
 	object, err := d.Object()
 	if err != nil {

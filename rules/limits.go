@@ -7,9 +7,9 @@ import (
 	"reconcel/rules/expr"
 )
 
-// Limits on what the rules may make for one primary. Those of expressions are in
-// package expr. Whoever may write a primary must not be able to stop the
-// controller with it, so that each limit holds whatever the values are.
+// Limits on what the rules may create for one primary. Those of expressions are in
+// package expr. An author of a primary must not be able to stop the controller, so
+// each limit holds for all values.
 const (
 	maxChildren    = 500       // objects that one primary may own
 	maxObject      = 1 << 20   // bytes of one object: what the API server's storage takes
@@ -27,7 +27,7 @@ var (
 // limitTo sets how far the buffer may grow for an object that begins at start.
 func (r *run) limitTo(start int) { r.limit = min(start+maxObject, maxRendering) }
 
-// tooLarge says which limit the buffer has met.
+// tooLarge returns the message of the limit that the buffer exceeds.
 func (r *run) tooLarge() string {
 	if r.limit == maxRendering {
 		return tooMuch
@@ -35,8 +35,8 @@ func (r *run) tooLarge() string {
 	return tooLarge
 }
 
-// noteFull remembers that the objects of the primary are as large as they may be
-// together. To write the rest only to find that again would take long.
+// noteFull records that the objects of the primary have reached their common
+// limit. Rendering the others only to find this again would take long.
 func (r *run) noteFull() { r.full = r.full || r.limit == maxRendering && len(r.buf) > r.limit }
 
 // refuseFull fails an object for which there is no room.
@@ -44,7 +44,7 @@ func (r *run) refuseFull(d *Desired) {
 	r.settle(d, "template", result{err: &expr.Error{Pos: d.Child.Pos, Message: tooMuch}})
 }
 
-// oversize says why the API server would not take an object.
+// oversize returns why the API server would refuse an object, or "".
 func oversize(body []byte) string {
 	if len(body) > maxObject {
 		return tooLarge

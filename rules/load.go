@@ -14,9 +14,9 @@ import (
 // Loaded are rules files that have been parsed and compiled once.
 type Loaded struct {
 	Sources []source.File
-	File    *syntax.File  // what could be parsed in spite of the complaints
-	Program *Program      // nil if there are complaints
-	Errors  source.Errors // every complaint about every source, in file order
+	File    *syntax.File  // what could be parsed in spite of errors
+	Program *Program      // nil if there are errors
+	Errors  source.Errors // every error in every file, in their order
 }
 
 // Load parses and compiles rules. Its error is a source.Errors.
@@ -50,23 +50,22 @@ func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 	return loaded
 }
 
-// A loader gathers the rules of a program and the complaints about them.
+// A loader collects the rules of a program and the errors in them.
 type loader struct {
 	errs   []*source.Error
-	broken map[string]bool // rules about which the parser has complained
+	broken map[string]bool // rules in which the parser found errors
 	said   map[source.Pos]bool
 }
 
 func (l *loader) errorf(pos source.Pos, rule, format string, args ...any) *source.Error {
 	e := source.NewError(pos, rule, fmt.Sprintf(format, args...), "")
-	if !l.said[pos] { // Where the parser has complained, this only follows.
+	if !l.said[pos] { // After an error of the parser, this is only a consequence.
 		l.errs = append(l.errs, e)
 	}
 	return e
 }
 
-// add puts a rule with the others of its kind, unless they get into each
-// other's way.
+// add adds a rule to the others of its kind, unless they conflict.
 func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
 	var same *Primary
 	for _, other := range p.primaries {
@@ -88,9 +87,9 @@ func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
 	same.Rules = append(same.Rules, rule)
 }
 
-// shared complains about status that two rules for one kind write. A field of
-// status belongs to one rule as a whole: two rules that write parts of it would
-// have to agree on when it goes away.
+// shared records an error for fields and conditions that two rules for one kind
+// write. A field of status belongs to one rule as a whole: otherwise both would
+// have to agree when it is removed.
 func (l *loader) shared(rule, other *Rule, src *syntax.Rule) {
 	taken := map[string]bool{}
 	for _, key := range other.StatusKeys {

@@ -7,7 +7,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Labels, annotations and finalizers by which reconcel marks what it makes.
+// Labels, annotations and finalizers that mark reconcel's objects.
 const (
 	LabelRule         = "reconcel.dev/rule"
 	LabelChild        = "reconcel.dev/child"
@@ -15,25 +15,25 @@ const (
 	// AnnotationInstallation is the namespace/name of the installation that
 	// applied the object last.
 	AnnotationInstallation = "reconcel.dev/installation"
-	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, where no owner reference may stand
-	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary goes
+	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, where an owner reference is not possible
+	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary is deleted
 	AnnotationPaused       = "reconcel.dev/paused" // on a primary: see Paused
 	finalizerPrefix        = reserved
 )
 
-// reserved begins the keys of all labels and annotations of ours.
+// reserved is the prefix of reconcel's own labels and annotations.
 const reserved = "reconcel.dev/"
 
-// Finalizer returns the finalizer that a primary carries for a rule that has
-// something to do before it goes.
+// Finalizer returns the finalizer that a primary carries for a rule that acts
+// before the primary is deleted.
 func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // ownMarks are the keys that reconcel itself sets.
 var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan}
 
-// Marks returns what of the body of an apply says whose the object is, and
-// nothing of what it should be like: an object that is adopted and then left
-// alone is only marked.
+// Marks returns the part of an apply's body that identifies the owner of the
+// object, without its content. It is all that reconcel writes to an object that is
+// adopted and then left alone.
 func Marks(body []byte) ([]byte, error) {
 	var o, out unstructured.Unstructured
 	if err := utiljson.Unmarshal(body, &o.Object); err != nil {

@@ -7,15 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// MayRender says which child may turn out to render an object that a rule has
-// made for the child of this id, and that nothing is known to render now. It
-// returns "" if none may. An error is never absence, nor is something that is
-// still waited for.
+// MayRender returns which child may still render an object that was created for
+// the child of an id, and that no child is known to render now. It returns "" if
+// none may. A child that fails or waits may render it: only a decision counts as
+// absence.
 //
-// A child that decides about its own objects does so whatever its siblings wait
-// for. Only a sibling of the same kind that does not know its objects yet could
-// have the object next; where the child is not in its rule any more, so could
-// such a child of another rule.
+// If the rule still has the child, only children of this rule may: a sibling of the
+// same kind whose objects are not known yet. Otherwise children of other rules may
+// as well.
 func (out *Rendering) MayRender(from *Rule, child string, id Identity) (why string) {
 	decides := slices.ContainsFunc(from.Children, func(c *Child) bool { return c.ID == child })
 	for i := range out.Rules {
@@ -30,8 +29,7 @@ func (out *Rendering) MayRender(from *Rule, child string, id Identity) (why stri
 	return ""
 }
 
-// mayRender says which child of a rule may turn out to render an object that was
-// made for the child of an id.
+// mayRender is MayRender for one rule.
 func (res *RuleResult) mayRender(child string, id Identity) (why string) {
 	if res.Err != nil {
 		for _, c := range res.Rule.Children {
@@ -51,9 +49,9 @@ func (res *RuleResult) mayRender(child string, id Identity) (why string) {
 	return ""
 }
 
-// mayBe reports whether an object that was made for the child of an id may be
-// one of c's, as far as is known without rendering it. The names of replicas
-// are made from the child's id.
+// mayBe reports whether an object that was created for the child of an id may be
+// one of c's, as far as is known without rendering. The names of replicas depend
+// on the child's id.
 func (c *Child) mayBe(child string, id Identity) bool {
 	if c.GVK.GroupKind() != id.GVK.GroupKind() || c.Interchangeable() && c.ID != child {
 		return false
@@ -62,9 +60,8 @@ func (c *Child) mayBe(child string, id Identity) bool {
 	return !known || c.Interchangeable() || name == id.Name
 }
 
-// undecided says why it is not known which objects of the child there should
-// be, or "". Two elements with one name are a mistake in the list, which may have
-// meant others.
+// undecided returns why the objects of the child are not known, or "". Two
+// elements with one name are a mistake in the list, which may mean others.
 func (c *ChildResult) undecided() string {
 	if c.Child.Many() || len(c.Objects) == 0 {
 		switch c.State {
@@ -76,7 +73,7 @@ func (c *ChildResult) undecided() string {
 	}
 	for i := range c.Objects {
 		d := &c.Objects[i]
-		if d.State == Excluded || d.Identity.Name != "" && !d.contested {
+		if d.State == Excluded || d.Identity.Name != "" && !d.duplicate {
 			continue
 		}
 		if d.State == Waiting {

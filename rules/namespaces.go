@@ -49,9 +49,8 @@ func (l *Lookup) LiteralName() string {
 	return name
 }
 
-// Reach returns the namespaces that the rule writes in, and whether these are
-// known: if it is for objects in any namespace, or makes objects elsewhere, they
-// are not.
+// Reach returns the namespaces that the rule writes in, and whether they are known.
+// They are not if its primaries or children may be in any namespace.
 func (r *Rule) Reach() (namespaces []string, known bool) {
 	for _, pattern := range r.Namespaces {
 		if strings.ContainsAny(pattern, "*?") {
@@ -66,7 +65,7 @@ func (r *Rule) Reach() (namespaces []string, known bool) {
 	return r.Namespaces, len(r.Namespaces) > 0
 }
 
-// Follows reports whether the rule is for resources in a namespace.
+// Follows reports whether the rule selects resources in a namespace.
 func (r *Rule) Follows(namespace string) bool {
 	return len(r.Namespaces) == 0 || matchesAny(r.Namespaces, namespace)
 }

@@ -2,7 +2,7 @@ package rules
 
 import "k8s.io/apimachinery/pkg/labels"
 
-// Labels lets a selector read the labels of an object where they are.
+// Labels lets a selector read the labels of an object without a copy.
 type Labels map[string]any
 
 var _ labels.Labels = Labels(nil)

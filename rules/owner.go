@@ -22,8 +22,8 @@ func (o Owner) String() string {
 	return Identity{GVK: o.Kind.WithVersion(""), Namespace: o.Namespace, Name: o.Name}.String()
 }
 
-// ControllerOf returns what controls an object by an owner reference. That it is
-// in the namespace of the object is taken for granted: a reference names none.
+// ControllerOf returns the controller of an object by its owner reference. A
+// reference has no namespace: the controller is assumed to be in the object's.
 func ControllerOf(object map[string]any) (Owner, bool) {
 	metadata, _ := object["metadata"].(map[string]any)
 	refs, _ := metadata["ownerReferences"].([]any)
@@ -46,9 +46,9 @@ func ControllerOf(object map[string]any) (Owner, bool) {
 	return Owner{}, false
 }
 
-// OwnerOf returns the primary that an object says it belongs to: what controls
-// it, or where no owner reference may stand what AnnotationOwner names. The
-// latter counts only where Tracks says so too.
+// OwnerOf returns the primary that an object names as its owner: its controller,
+// or else the owner in AnnotationOwner. The annotation may be a copy: it counts only
+// if managedFields show that reconcel wrote it.
 func OwnerOf(object map[string]any) (Owner, bool) {
 	if owner, ok := ControllerOf(object); ok {
 		return owner, true
@@ -63,9 +63,9 @@ func OwnerOf(object map[string]any) (Owner, bool) {
 	return Owner{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, true
 }
 
-// HolderOf says for people who has an object: what controls it, or else the
-// managers that have written its fields (metadata.managedFields), which are
-// given beside it, since most copies of objects do without.
+// HolderOf describes who has an object: its controller, or else the managers that
+// have written its fields. managedFields are an argument of their own, since most
+// copies of objects are without them.
 func HolderOf(object map[string]any, managedFields []any) string {
 	if owner, ok := ControllerOf(object); ok {
 		return "controlled by " + owner.Kind.Kind + " " + owner.Name

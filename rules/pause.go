@@ -8,16 +8,16 @@ import (
 	"reconcel/rules/source"
 )
 
-// pausing tells the values of AnnotationPaused that pause a primary from those
-// that do not. Letter case does not count.
+// pausing maps the values of AnnotationPaused to whether they pause a primary.
+// Letter case does not count.
 var pausing = map[string]bool{
 	"true": true, "t": true, "yes": true, "y": true, "on": true, "1": true,
 	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false, "": false,
 }
 
-// Paused reports whether the annotation AnnotationPaused of an object asks to
-// leave it alone. A value that is neither true nor false does not: a typing
-// error must not stop repairs and deletions unseen. PauseMistake tells of it.
+// Paused reports whether AnnotationPaused pauses an object. A value that is neither
+// true nor false does not: a typing error must not silently stop repairs and
+// deletions. PauseMistake reports it.
 func Paused(object map[string]any) bool {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -29,16 +29,15 @@ func Paused(object map[string]any) bool {
 	return yes
 }
 
-// pauses reports whether a value pauses, and whether it is understood at all.
+// pauses reports whether a value pauses, and whether it is a known value.
 func pauses(value string) (yes, understood bool) {
 	yes, understood = pausing[strings.ToLower(strings.TrimSpace(value))]
 	return yes, understood
 }
 
-// PauseMistake says what is wrong with an attempt to pause an object that has no
-// effect: a value that is neither true nor false, a misspelt annotation, or a
-// label in its place. It returns "" where there is no such attempt, and where the
-// object is paused nevertheless.
+// PauseMistake describes an attempt to pause an object that has no effect: a value
+// that is neither true nor false, a misspelt annotation, or a label. It returns ""
+// if there is no such attempt, or if the object is paused.
 func PauseMistake(object map[string]any) string {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -92,7 +91,7 @@ func resemblesPaused(name string) bool {
 	return name == "paused" || name == "suspend" || name == "suspended" || source.Nearest(name, []string{"paused"}) != ""
 }
 
-// abbreviated returns the beginning of a text that anybody can have written.
+// abbreviated returns the beginning of a text of unknown length.
 func abbreviated(text string) string {
 	const most = 40
 	if len(text) <= most {

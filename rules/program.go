@@ -43,11 +43,11 @@ type Rule struct {
 
 	Ordered         bool          // teardown: ordered
 	DeleteOnRemoval bool          // onRuleRemoval: delete
-	RequeueAfter    time.Duration // 0: look again only when something changes
-	Account         *Account      // as which the rule writes; nil: as whoever follows it
+	RequeueAfter    time.Duration // 0: reconcile only when something changes
+	Account         *Account      // that the rule impersonates; nil: reconcel's own
 
 	when        *expr.Program // for.when, or nil
-	expressions []Expression  // all that the rule can run, in the order of the file
+	expressions []Expression  // that the rule can run, in the order of the file
 	vars        map[string]variable
 	existing    map[string]int // the children, by the variables that existing() reads
 	lets        []*let
@@ -83,11 +83,11 @@ type Child struct {
 	GVK      schema.GroupVersionKind
 	OnDelete Policy
 	OnChange Change
-	Adopt    bool          // an object of its name that nobody controls may be taken over
+	Adopt    bool          // an existing object without a controller is adopted
 	Timeout  time.Duration // of an entry of finalize, from the deletion of the primary; 0: it is one of children
 
 	when        *expr.Program // or nil
-	name        *text         // for replicas what generated names begin with
+	name        *text         // for replicas, the prefix of generated names
 	namespace   *text         // or nil: the primary's own
 	iterators   []iterator
 	locals      map[string]int // names of the iterators: indexes of Desired.values
@@ -109,28 +109,28 @@ func (c *Child) Many() bool { return c.replicas != nil || len(c.iterators) > 0 }
 // Allowed reports whether the child is of a kind in allow.clusterScoped.
 func (c *Child) Allowed() bool { return c.allowed }
 
-// Interchangeable reports whether its objects are replicas: which of them
-// there are does not matter, only how many.
+// Interchangeable reports whether its objects are replicas: only their number
+// matters.
 func (c *Child) Interchangeable() bool { return c.replicas != nil }
 
 // keeps reports whether the child is left alone once it exists.
 func (c *Child) keeps() bool { return c.OnChange == Keep || c.Timeout > 0 }
 
-// A Policy says what becomes of a child when its primary goes.
+// A Policy is what happens to a child when its primary is deleted.
 type Policy int
 
-// What becomes of a child when its primary is deleted.
+// What happens to a child when its primary is deleted.
 const (
-	Delete Policy = iota // it goes too
+	Delete Policy = iota // it is deleted too
 	Orphan               // it stays: it carries no owner reference
 )
 
-// A Change says what is done when a child is to look different.
+// A Change is how a changed rendering reaches the object.
 type Change int
 
-// What is done about a changed rendering.
+// How a changed rendering reaches the object.
 const (
 	Apply   Change = iota // it is applied
-	Replace               // the object is deleted and created anew
-	Keep                  // nothing: the object is left alone once it exists
+	Replace               // the object is deleted and created again
+	Keep                  // it does not: the object is left alone once it exists
 )

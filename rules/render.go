@@ -12,9 +12,9 @@ import (
 	"reconcel/rules/expr"
 )
 
-// Render renders every rule of the primary kind for one object. The same
-// input gives the same bytes. out is overwritten and may be reused; nothing in
-// it may be kept past the next use.
+// Render renders every rule of the primary kind for one object. The same input
+// gives the same bytes. out is overwritten and may be reused; nothing in it may be
+// kept after the next use.
 func (p *Primary) Render(in Input, out *Rendering) {
 	out.Rules = resize(out.Rules, len(p.Rules))
 	r := runs.Get().(*run)
@@ -30,14 +30,14 @@ func (p *Primary) Render(in Input, out *Rendering) {
 		r.render(rule, res)
 	}
 	out.buf = r.buf
-	r.contest(out.Rules)
+	r.failDuplicates(out.Rules)
 	r.forget()
 	for i := range out.Rules {
 		out.Rules[i].slice(out.buf)
 	}
 }
 
-// slice sets what is a piece of the buffer, now that it does not move any more.
+// slice sets the slices of the buffer, now that it no longer grows.
 func (res *RuleResult) slice(buf []byte) {
 	res.Patch = buf[res.patch.start:res.patch.end:res.patch.end]
 	res.Status = buf[res.status.start:res.status.end:res.status.end]
@@ -56,19 +56,19 @@ func (res *RuleResult) slice(buf []byte) {
 
 var runs = sync.Pool{New: func() any { return new(run) }}
 
-// forget lets go of the object, which a pooled run must not keep alive.
+// forget releases the object, which a pooled run must not keep alive.
 func (r *run) forget() {
 	clear(r.lets)
 	clear(r.lookups)
 	*r = run{lets: r.lets[:0], lookups: r.lookups[:0], marks: r.marks[:0]}
 }
 
-// render renders one rule. Whatever goes wrong in it stays in it.
+// render renders one rule. Its errors do not affect other rules.
 func (r *run) render(rule *Rule, res *RuleResult) {
 	start := len(r.buf)
 	defer func() {
 		if v := recover(); v != nil {
-			// What panicked may hold data, and so may its message.
+			// The value may hold data of the object.
 			r.abort(start, &expr.Error{Pos: rule.Pos, Message: fmt.Sprintf("internal error while rendering (%T)", v)})
 		}
 	}()
@@ -117,15 +117,15 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 	r.renderConditions()
 }
 
-// carriesFinalizer reports whether the primary still has the rule's finalizer:
-// the rule was for it once.
+// carriesFinalizer reports whether the primary has the rule's finalizer, from a
+// time when the rule selected it.
 func (r *run) carriesFinalizer() bool {
 	metadata, _ := r.in.Self["metadata"].(map[string]any)
 	finalizers, _ := metadata["finalizers"].([]any)
 	return slices.Contains(finalizers, any(Finalizer(r.rule.Name)))
 }
 
-// abort takes back all that a rule has rendered.
+// abort removes all that a rule has rendered.
 func (r *run) abort(start int, err *expr.Error) {
 	r.buf = r.buf[:start]
 	r.stop(r.failure("", "", err))
@@ -137,7 +137,7 @@ func (r *run) stop(f *Failure) {
 	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0]}
 }
 
-// impersonates reports whether there is an account as which the rule can write.
+// impersonates reports whether there is an account that the rule can impersonate.
 func (r *run) impersonates() bool {
 	if r.rule.Account == nil || r.rule.Account.Namespace != "" || r.primary.namespace != "" {
 		return true
@@ -149,8 +149,8 @@ func (r *run) impersonates() bool {
 	return true
 }
 
-// matches reports whether the rule is for the object. If that cannot be told,
-// the rule fails: not to match would tear down what exists.
+// matches reports whether the rule selects the object. If that is not known, the
+// rule fails: an object that does not match loses its children.
 func (r *run) matches() bool {
 	rule := r.rule
 	if !rule.Follows(r.primary.namespace) {
@@ -173,11 +173,11 @@ func (r *run) matches() bool {
 	return yes
 }
 
-// validate evaluates the checks. One that has to wait holds nothing up: what
-// it waits for may be what the rule is about to make.
+// validate evaluates the checks. One that has to wait passes for now: the rule
+// itself may be about to create what it waits for.
 func (r *run) validate() bool {
 	var said []byte
-	var failed *Failure // What a check says counts more than that another one fails.
+	var failed *Failure // The message of a check prevails over the error of another one.
 	for i := range r.rule.checks {
 		k := &r.rule.checks[i]
 		yes, res := r.truth(k.prog)
@@ -204,7 +204,7 @@ func (r *run) validate() bool {
 	return failed == nil
 }
 
-// complaint is the message of a check that said no.
+// complaint returns the message of a check that is false.
 func (r *run) complaint(k *check) string {
 	if k.message != nil {
 		if s, res := r.text(k.message); res.ok() && s != "" {

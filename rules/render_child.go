@@ -7,8 +7,7 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// renderChildren decides about each child, in the order in which they depend
-// on each other.
+// renderChildren renders the children in the order of their dependencies.
 func (r *run) renderChildren() {
 	for i := range r.result.Children {
 		c := &r.result.Children[i]
@@ -61,8 +60,8 @@ func (r *run) write(d *Desired) {
 	copy(d.Hash[:], sum[:])
 }
 
-// closedGates notes which of the children that d comes after are not ready.
-// There is nothing to wait for where a child is not to exist.
+// closedGates records which of the children that come before d are not ready. An
+// excluded child is not waited for.
 func (r *run) closedGates(d *Desired) {
 	for _, i := range d.Child.gates {
 		if why := r.result.Children[i].unready(); why != "" {
@@ -71,7 +70,7 @@ func (r *run) closedGates(d *Desired) {
 	}
 }
 
-// unready says what of a child is not ready, or "".
+// unready returns what of a child is not ready, or "".
 func (c *ChildResult) unready() string {
 	if c.State == Excluded {
 		return ""

@@ -11,14 +11,13 @@ import (
 	"reconcel/rules/expr"
 )
 
-// A collection is a child of which there may be any number of objects. In
-// expressions it is the list of them, which is unknown as long as one is
-// missing: what is said of all must not be said of some. existing() has the
-// objects that exist meanwhile.
+// A collection is a child with any number of objects. In expressions it is the
+// list of them, which is unknown as long as one is missing: a statement about all
+// must not be computed from some. existing() gives the objects that exist so far.
 
-// collection returns the value of a collection. One that is not wanted is an
-// empty list. At the end of a primary what is missing may never come, so that
-// an entry of finalize gets what exists.
+// collection returns the value of a collection. An excluded one is an empty list.
+// When the primary is deleted, missing objects may never be created, so an entry
+// of finalize gets what exists.
 func (r *run) collection(c *ChildResult) any {
 	if why := c.incomplete(); why != "" && !r.ending {
 		return expr.NewIncomplete(c.Child.ID + " (" + why + ")")
@@ -26,7 +25,7 @@ func (r *run) collection(c *ChildResult) any {
 	return r.existing(c)
 }
 
-// incomplete says why the list of a child's objects is not complete, or "".
+// incomplete returns why the list of a child's objects is not complete, or "".
 func (c *ChildResult) incomplete() string {
 	if c.State == Excluded {
 		return ""
@@ -49,16 +48,16 @@ func (c *ChildResult) incomplete() string {
 	return fmt.Sprintf("%d of %d exist", there, wanted)
 }
 
-// existingValue is what existing() gives for a child.
+// existingValue returns the value of existing() for a child.
 func (r *run) existingValue(i int) any {
 	c := &r.result.Children[i]
 	r.prepare(c)
 	return r.existing(c)
 }
 
-// existing lists the objects that exist, by name: of those that there should
-// be, or, as long as these are not known, of those that the child has made. It
-// is put together once, however often a loop asks for it.
+// existing returns the objects that exist, sorted by name: the desired ones, or, as
+// long as these are not known, all that were created for the child. The list is
+// built once per rendering.
 func (r *run) existing(c *ChildResult) []any {
 	if c.existing != nil {
 		return c.existing
@@ -87,8 +86,8 @@ func (r *run) existing(c *ChildResult) []any {
 	return list
 }
 
-// enter notes of which child expressions are evaluated next, or with nil that it
-// is none: in an entry of finalize, collections have other values.
+// enter sets the child whose expressions are evaluated next, or nil: in an entry of
+// finalize, collections have other values.
 func (r *run) enter(c *ChildResult) {
 	ending := c != nil && c.Child.Timeout > 0 && r.result.Leaving
 	if ending == r.ending {
@@ -98,8 +97,8 @@ func (r *run) enter(c *ChildResult) {
 	clear(r.lets) // They may be computed from collections.
 }
 
-// forgetWaiting lets go of the lets that wait: what a check waits for may turn
-// out not to be wanted when the children are rendered.
+// forgetWaiting discards the lets that wait: the child that a check waits for may
+// turn out to be excluded.
 func (r *run) forgetWaiting() {
 	for i := range r.lets {
 		if v, ok := r.lets[i].value.(*types.Unknown); ok && v != nil {

@@ -2,8 +2,8 @@ package rules
 
 import "github.com/google/cel-go/common/types"
 
-// value computes the data. What it gives is a native value, an optional
-// without a value, an unknown or an error, for the expression that asked.
+// value computes the data: a native value, an optional without a value, an unknown
+// or an error.
 func (r *run) value(d *data) any {
 	switch {
 	case d.prog != nil:

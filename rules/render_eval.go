@@ -11,7 +11,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// eval evaluates an expression of the rule.
+// eval evaluates an expression of the rule. All expressions go through it.
 func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
 	v, err := p.Eval(r.frame)
 	if r.in.Coverage != nil && (err != nil || !types.IsUnknown(v)) {
@@ -20,7 +20,7 @@ func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
 	return v, err
 }
 
-// truth evaluates a condition.
+// truth evaluates an expression for true or false.
 func (r *run) truth(p *expr.Program) (bool, result) {
 	v, err := r.eval(p)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *run) count(c *ChildResult, p *expr.Program, where string, least int64) 
 	return int(least)
 }
 
-// A result is what became of computing something.
+// A result says that something could not be computed. Its zero value is success.
 type result struct {
 	unknown *types.Unknown
 	err     *expr.Error
@@ -106,7 +106,7 @@ func printed(v ref.Val) (s, why string) {
 	return "", typeName(v) + " cannot be part of text"
 }
 
-// typeName is what people call the type of a value.
+// typeName returns the name of a value's type in messages.
 func typeName(v ref.Val) string {
 	switch name := v.Type().TypeName(); name {
 	case "null_type":

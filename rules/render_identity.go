@@ -10,8 +10,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// identify computes the name and namespace of an object, and looks whether it
-// exists. It does so also for one that has to wait.
+// identify computes the name and namespace of an object and finds the live one, also
+// for an object that has to wait.
 func (r *run) identify(d *Desired) {
 	outer := r.current
 	r.current = d
@@ -25,25 +25,24 @@ func (r *run) identify(d *Desired) {
 	if !ok {
 		return
 	}
-	r.place(d, Identity{GVK: d.Child.GVK, Namespace: ns, Name: name})
+	r.setIdentity(d, Identity{GVK: d.Child.GVK, Namespace: ns, Name: name})
 	if d.Identity.Name != "" && r.in.Observed != nil {
 		d.Live = r.in.Observed(d.Identity)
 	}
 }
 
-// place gives an object its identity, if that is one that it can have.
-func (r *run) place(d *Desired, id Identity) {
+// setIdentity gives an object its identity, if that is valid.
+func (r *run) setIdentity(d *Desired, id Identity) {
 	if why := illegalName(id.GVK.GroupKind(), id.Name); why != "" {
 		r.refuse(d, d.Child.name, why)
 		return
 	}
 	d.Identity = id
-	// An owner reference reaches neither into another namespace nor out of one.
+	// Owner references do not cross namespaces.
 	d.Tracked = d.Child.tracked || r.primary.namespace != "" && id.Namespace != r.primary.namespace
 }
 
-// namespaceOf computes the namespace of an object: that of the primary, unless
-// its template says otherwise.
+// namespaceOf computes the namespace of an object: by default the primary's own.
 func (r *run) namespaceOf(d *Desired) (string, bool) {
 	t := d.Child.namespace
 	switch {
@@ -68,8 +67,8 @@ func (r *run) namespaceOf(d *Desired) (string, bool) {
 	return ns, true
 }
 
-// illegalNamespace says why a child cannot be in a namespace. Whoever may
-// create a primary must not thereby write into other namespaces.
+// illegalNamespace returns why a child cannot be in a namespace, or "". Permission
+// to create a primary must not imply permission to write into other namespaces.
 func (r *run) illegalNamespace(ns string) string {
 	switch {
 	case len(validation.IsDNS1123Label(ns)) > 0:
@@ -82,7 +81,7 @@ func (r *run) illegalNamespace(ns string) string {
 	return "it is not the primary's namespace, and allow.namespaces does not include it"
 }
 
-// illegalName says why no object can have a name. Some kinds allow less.
+// illegalName returns why no object can have a name, or "". Some kinds allow less.
 func illegalName(gk schema.GroupKind, name string) string {
 	switch {
 	case name == "":
@@ -97,12 +96,12 @@ func illegalName(gk schema.GroupKind, name string) string {
 	return ""
 }
 
-// freelyNamed are the kinds whose names need not be those of DNS.
+// freelyNamed reports whether names of the kind are not restricted to DNS names.
 func freelyNamed(gk schema.GroupKind) bool {
 	return gk.Group == "rbac.authorization.k8s.io" || gk == schema.GroupKind{Group: "networking.k8s.io", Kind: "IPAddress"}
 }
 
-// illegalSegment says why a name cannot stand in the path of a request.
+// illegalSegment returns why a name cannot be part of the path of a request, or "".
 func illegalSegment(name string) string {
 	switch {
 	case name == "." || name == "..":
@@ -118,7 +117,7 @@ func illegalSegment(name string) string {
 	return ""
 }
 
-// refuse fails an object whose name or namespace cannot be.
+// refuse fails an object whose name or namespace is invalid.
 func (r *run) refuse(d *Desired, t *text, why string) {
 	pos := t.pos
 	for _, p := range t.parts {

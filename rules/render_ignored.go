@@ -6,15 +6,14 @@ import (
 	"reconcel/rules/expr"
 )
 
-// A value is what an ignored field is created with.
+// A value is the initial value of an ignored field.
 type value struct {
 	span span
 	json []byte // empty: it is absent
 }
 
-// decideIgnored finds out which fields an object's rendering leaves to others.
-// As long as that is not known the object stays as it is: neither answer is
-// safe. What when excludes must not exclude the object as well, only because
+// decideIgnored decides which fields an object's rendering leaves to others. As long
+// as that is not known the object stays as it is: neither answer is safe. What when excludes must not exclude the object as well, only because
 // one of its fields is left to others.
 func (r *run) decideIgnored(d *Desired) bool {
 	for i := range d.Child.ignored {

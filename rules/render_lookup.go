@@ -11,7 +11,7 @@ import (
 	"reconcel/rules/expr"
 )
 
-// lookupValue is what a lookup's id stands for: the object, or the list.
+// lookupValue returns the value of a lookup: the object, or the list.
 func (r *run) lookupValue(i int) any {
 	v := &r.lookups[i]
 	if v.done {
@@ -64,7 +64,7 @@ func (r *run) look(l *Lookup) (any, result) {
 	return found[0], result{}
 }
 
-// query computes what a lookup asks for.
+// query computes the query of a lookup.
 func (r *run) query(l *Lookup) (q Query, res result) {
 	q.Namespace = r.primary.home
 	if l.namespace != nil {
@@ -103,7 +103,7 @@ func (r *run) query(l *Lookup) (q Query, res result) {
 	return q, result{}
 }
 
-// plain returns a value as a decoder of JSON would.
+// plain returns a value as a JSON decoder would.
 func plain(v any) (out any, err error) {
 	text, err := (&expr.Appender{Limit: maxObject}).AppendNative(nil, v)
 	if err != nil {
@@ -112,7 +112,7 @@ func plain(v any) (out any, err error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// unreadable says why a lookup may not read a namespace.
+// unreadable returns why a lookup may not read a namespace, or "".
 func (r *run) unreadable(q Query) string {
 	allowed := r.rule.allow.readNamespaces
 	switch {

@@ -11,7 +11,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// listChildren lists the rule's children, of which nothing is known yet.
+// listChildren resets the results of the rule's children.
 func (r *run) listChildren() {
 	children := resize(r.result.Children, len(r.rule.Children))
 	for i := range children {
@@ -21,8 +21,7 @@ func (r *run) listChildren() {
 	r.result.Children = children
 }
 
-// prepare settles which objects of a child there should be, as soon as
-// something needs to know.
+// prepare decides which objects a child has, when something first needs to know.
 func (r *run) prepare(c *ChildResult) {
 	if c.prepared || c.preparing {
 		return
@@ -44,7 +43,7 @@ func (r *run) prepare(c *ChildResult) {
 // expand decides whether a child should exist, and which objects that makes.
 func (r *run) expand(c *ChildResult) {
 	if c.Child.Timeout > 0 && !r.result.Leaving {
-		c.State = Excluded // It is for the end.
+		c.State = Excluded // It is for the deletion of the primary.
 		return
 	}
 	if p := c.Child.when; p != nil {
@@ -62,7 +61,7 @@ func (r *run) expand(c *ChildResult) {
 	if p := c.Child.unavailable; p != nil {
 		if v, err := r.eval(p); err != nil || !types.IsUnknown(v) {
 			c.MaxUnavailable = r.count(c, p, "maxUnavailable", 1)
-		} // What is not known yet is 1.
+		} // It is 1 as long as it is not known.
 	}
 	switch {
 	case c.Child.replicas != nil:
@@ -70,7 +69,7 @@ func (r *run) expand(c *ChildResult) {
 	case len(c.Child.iterators) > 0:
 		r.expandEach(c)
 	case r.room(c, 1, "template", c.Child.Pos):
-		// Also when it has to wait: whatever exists can still be read.
+		// Also if it has to wait: an existing object can still be read.
 		r.identify(r.add(c))
 	}
 }
@@ -86,7 +85,7 @@ func (r *run) add(c *ChildResult) *Desired {
 	return d
 }
 
-// room reports whether the primary may own so many objects more, and fails the
+// room reports whether the primary may own that many more objects, and fails the
 // child otherwise.
 func (r *run) room(c *ChildResult, more int, where string, pos source.Pos) bool {
 	if r.objects+more <= maxChildren {
@@ -96,15 +95,14 @@ func (r *run) room(c *ChildResult, more int, where string, pos source.Pos) bool 
 	return false
 }
 
-// perCombination is what it takes to evaluate the list of an iterator, in values
-// looked at.
+// perCombination is the cost of evaluating the list of an iterator, in values.
 const perCombination = 50
 
 // expandEach adds an object for each element, or for each combination of the
 // elements of several lists.
 func (r *run) expandEach(c *ChildResult) {
 	if c.State != Rendered {
-		return // Nothing may be removed, whatever the list says.
+		return // Nothing may be deleted, whatever the list holds.
 	}
 	scratch := Desired{Child: c.Child}
 	r.current = &scratch
@@ -146,8 +144,8 @@ func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 	at.values = at.values[:mark]
 }
 
-// elements evaluates the list of an iterator. What is no list, or is not there
-// yet, settles the child.
+// elements evaluates the list of an iterator. It settles the child if the value is
+// not a list or not known yet.
 func (r *run) elements(c *ChildResult, p *expr.Program) []ref.Val {
 	v, err := r.eval(p)
 	if err != nil {

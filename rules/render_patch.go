@@ -6,8 +6,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// renderPatch writes the patch. It is written as a whole or not at all: a
-// field that is left out would be taken away.
+// renderPatch writes the patch as a whole or not at all: reconcel would remove a
+// field that is left out.
 func (r *run) renderPatch() {
 	t := r.rule.patch
 	if t == nil || r.result.Leaving {

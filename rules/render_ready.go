@@ -7,9 +7,9 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// assess says how far the live child is. A child that is not rendered, or that
-// does not carry the rendering yet, is on its way whatever its status says:
-// that status is of something older.
+// assess sets the readiness of the live child. A child that is not rendered, or does
+// not carry this rendering yet, is Progressing whatever its status says: that
+// status belongs to an older rendering.
 func (r *run) assess(d *Desired) {
 	d.Readiness = kstatus.Progressing
 	live := d.Live.Object
@@ -36,7 +36,7 @@ func (r *run) assess(d *Desired) {
 	}
 }
 
-// judge says how the live child is doing, whichever rendering it carries.
+// judge returns the readiness of the live child, whichever rendering it carries.
 func (r *run) judge(d *Desired) (kstatus.Readiness, string) {
 	r.child = d.Live.Object
 	defer func() { r.child = nil }()
@@ -51,7 +51,7 @@ func (r *run) judge(d *Desired) (kstatus.Readiness, string) {
 
 func waitsFor(what []string) string { return "waits for " + strings.Join(what, ", ") }
 
-// askFailed evaluates failWhen. What cannot be told yet has not failed.
+// askFailed evaluates failWhen. An unknown value does not count as failed.
 func (r *run) askFailed(d *Desired) (kstatus.Readiness, string) {
 	if d.Child.failWhen == nil {
 		return kstatus.Progressing, ""
@@ -68,8 +68,8 @@ func (r *run) askFailed(d *Desired) (kstatus.Readiness, string) {
 
 const cannotRender = "cannot be rendered"
 
-// askReady evaluates readyWhen. If that fails for an object, it will fail again
-// until something changes.
+// askReady evaluates readyWhen. An error makes the object Stalled: it will not go
+// away until something changes.
 func (r *run) askReady(d *Desired) (kstatus.Readiness, string) {
 	yes, res := r.truth(d.Child.readyWhen)
 	switch {

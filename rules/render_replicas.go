@@ -12,16 +12,16 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// Replicas are interchangeable: exactly so many active objects of one template
-// are wanted, and which ones does not matter. Their names are derived from the
-// primary's UID, the child's id and a number, the lowest that no object bears:
-// a stale cache, a lost response or a second writer then asks for a name that
-// exists already, and is told so, instead of making one object too many.
+// Replicas are interchangeable: only the number of active objects matters. Their
+// names are derived from the primary's UID, the child's id and the lowest number
+// that is free. So after a stale cache, a lost response or with a second writer,
+// the next request asks for a name that exists already, and creates no object too
+// many.
 
 var pod = schema.GroupKind{Kind: "Pod"}
 
-// expandReplicas decides which objects of a child there should be: those that
-// are active, as many as are wanted, and new ones for the rest.
+// expandReplicas decides which objects a child has: the active ones, up to the
+// desired number, and new ones for the rest.
 func (r *run) expandReplicas(c *ChildResult) {
 	prefix, ns, ok := r.prefix(c)
 	if !ok {
@@ -33,7 +33,7 @@ func (r *run) expandReplicas(c *ChildResult) {
 		return
 	}
 	if c.State != Rendered {
-		want = len(active) // Until it is known, what exists can be read.
+		want = len(active) // Until it is known, existing objects can be read.
 	} else if !r.room(c, want, "replicas", c.Child.replicas.Pos()) {
 		want = len(active)
 	}
@@ -44,7 +44,7 @@ func (r *run) expandReplicas(c *ChildResult) {
 	}
 	for _, live := range active {
 		d := r.add(c)
-		r.place(d, Identity{GVK: c.Child.GVK, Namespace: ns, Name: live.name})
+		r.setIdentity(d, Identity{GVK: c.Child.GVK, Namespace: ns, Name: live.name})
 		d.Live = live.Live
 	}
 	if !ok {
@@ -57,18 +57,18 @@ func (r *run) expandReplicas(c *ChildResult) {
 		}
 		taken[name] = true
 		d := r.add(c)
-		r.place(d, Identity{GVK: c.Child.GVK, Namespace: ns, Name: name})
+		r.setIdentity(d, Identity{GVK: c.Child.GVK, Namespace: ns, Name: name})
 		if d.State == Failed {
 			c.State, c.Err = Failed, d.Err // The others would fail alike.
 			return
 		}
 		if r.in.Observed != nil {
-			d.Live = r.in.Observed(d.Identity) // That of the rule under a former name.
+			d.Live = r.in.Observed(d.Identity) // It may exist from an earlier name of the rule.
 		}
 	}
 }
 
-// prefix computes what generated names begin with, and where the objects are.
+// prefix computes the prefix of generated names, and the namespace of the objects.
 func (r *run) prefix(c *ChildResult) (prefix, namespace string, ok bool) {
 	scratch := Desired{Child: c.Child}
 	r.current = &scratch
@@ -96,9 +96,9 @@ type replica struct {
 	ready   bool
 }
 
-// sortReplicas looks at all live objects of a child: the active ones by name,
-// and the names that are taken by any of them. What bears our marks in another
-// namespace is not of our making.
+// sortReplicas returns the active objects of a child by name, and the names that
+// live objects have. Objects in another namespace are ignored: reconcel did not
+// create them, whatever their labels.
 func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, taken map[string]bool) {
 	taken = map[string]bool{}
 	if r.in.Owned == nil {
@@ -130,8 +130,7 @@ func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, 
 
 func byName(a, b replica) int { return strings.Compare(a.name, b.name) }
 
-// byWorth puts the objects first that are to be kept: those that are ready,
-// then the oldest.
+// byWorth sorts the objects to keep first: ready ones, then the oldest.
 func byWorth(a, b replica) int {
 	if a.ready != b.ready {
 		if a.ready {
@@ -170,5 +169,5 @@ func (r *run) suffix(id string, ordinal int) string {
 	return string(out)
 }
 
-// alphabet is that of Kubernetes' generated names, which spell no words.
+// alphabet is that of Kubernetes' generated names. It spells no words.
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"

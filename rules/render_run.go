@@ -9,8 +9,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// A run is the rendering of one rule for one object: what its expressions see,
-// and the buffer they write to. Runs are pooled.
+// A run is the rendering of one object: the values that expressions read, and the
+// buffer that they write to. Runs are pooled.
 type run struct {
 	in      Input
 	primary identity
@@ -22,23 +22,23 @@ type run struct {
 	buf     []byte
 	marks   []int
 	limit   int  // on the length of buf, for the object being written
-	full    bool // the primary's objects are as large as they may be together
-	objects int  // that the primary is to own, over all rules
+	full    bool // the primary's objects have reached their common limit
+	objects int  // that the primary owns, over all rules
 	work    int  // of the rule's expressions, in values
 	absent  []absence
 	current *Desired // for which expressions are evaluated, or nil
 	child   any      // the live object, in readyWhen
-	// ending says that an entry of finalize is being rendered.
+	// ending reports that an entry of finalize is being rendered.
 	ending bool
 }
 
-// An identity is what is needed of the primary all the time.
+// An identity holds the parts of the primary's metadata that are read often.
 type identity struct {
 	name, namespace, uid string
 	home                 string // the namespace where its children are by default
 }
 
-// identify reads what names an object.
+// identify reads the identity of an object.
 func identify(object map[string]any) identity {
 	metadata, _ := object["metadata"].(map[string]any)
 	var id identity
@@ -49,23 +49,23 @@ func identify(object map[string]any) identity {
 	return id
 }
 
-// A letValue is a let or lookup once it was asked for.
+// A letValue is the value of a let or lookup, computed when it is first read.
 type letValue struct {
 	value any
 	done  bool
 }
 
-// Work adds up what the rule's expressions have to look at.
+// Work adds values to the rule's budget, and reports whether it still lasts.
 func (r *run) Work(values int) bool {
 	r.work += values
 	return r.work <= expr.MaxWork
 }
 
-// Parent says that there is nothing around a rule.
+// Parent returns nil: a rule has no outer scope.
 func (r *run) Parent() interpreter.Activation { return nil }
 
-// ResolveName gives expressions their variables. It is what makes lets lazy,
-// and children known in time for whoever reads them first.
+// ResolveName returns the variables of expressions. It computes lets, lookups and
+// the objects of children when an expression first reads them.
 func (r *run) ResolveName(name string) (any, bool) {
 	if name == self {
 		return r.in.Self, true
@@ -117,8 +117,8 @@ func (r *run) letValue(i int) any {
 	return v.value
 }
 
-// childValue returns the live child, or what stands for one that is not there.
-// Where there may be many it is a list.
+// childValue returns the live child, or the unknown for one that does not exist. For
+// a collection it is a list.
 func (r *run) childValue(i int) any {
 	c := &r.result.Children[i]
 	r.prepare(c)

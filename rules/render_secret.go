@@ -11,8 +11,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// secret computes the data of a Secret. stringData counts where both have a
-// key, as in the API server.
+// secret computes the data of a Secret. A key in stringData prevails over the same
+// key in data, as in the API server.
 func (r *run) secret(o *op) result {
 	out := map[string]any{}
 	if o.secret.data != nil {
@@ -50,7 +50,7 @@ func (r *run) secret(o *op) result {
 	return r.appendEntry(o, types.DefaultTypeAdapter.NativeToValue(out))
 }
 
-// entries computes a map of which the values are not looked into.
+// entries computes a map without converting its values.
 func (r *run) entries(o *op, d *data) (map[string]any, result) {
 	switch v := r.value(d).(type) {
 	case *types.Unknown:

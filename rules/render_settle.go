@@ -39,8 +39,8 @@ func (r *run) settled(state State, waits []string, res result) (State, []string)
 	return Waiting, merged(waits, r.trails(res.unknown))
 }
 
-// failure puts an expression's error into words: place, rule, what, field and
-// reason.
+// failure returns the message of an expression's error: position, rule, subject,
+// field and reason.
 func (r *run) failure(what, field string, err *expr.Error) *Failure {
 	message := err.Message
 	for _, s := range []string{field, what} {
@@ -51,8 +51,8 @@ func (r *run) failure(what, field string, err *expr.Error) *Failure {
 	return &Failure{Reason: RuleError, Message: fmt.Sprintf("%s: rule %q: %s", err.Pos, r.rule.Name, message)}
 }
 
-// excluded returns the ids of the excluded children among what an unknown
-// waits for. Those will not come.
+// excluded returns the ids of the excluded children that an unknown waits for. They
+// will not be created.
 func (r *run) excluded(u *types.Unknown) []string {
 	var out []string
 	for _, trail := range expr.Trails(u) {
@@ -73,13 +73,13 @@ func (r *run) excludedIn(res result) []string {
 	return r.excluded(res.unknown)
 }
 
-// excluded reports whether nothing of the child is to exist.
+// excluded reports whether the child has no objects because of its when.
 func (c *ChildResult) excluded() bool {
 	return c.State == Excluded || !c.Child.Many() && len(c.Objects) > 0 && c.Objects[0].State == Excluded
 }
 
-// trails returns what an unknown waits for. An object that was looked up in
-// vain is named instead of the field that was to be read from it.
+// trails returns what an unknown waits for. A looked-up object that does not exist
+// is named instead of the field that is read from it.
 func (r *run) trails(u *types.Unknown) []string {
 	trails := expr.Trails(u)
 	for i, t := range trails {
@@ -96,8 +96,8 @@ func (r *run) trails(u *types.Unknown) []string {
 // An absence is a looked-up object that does not exist.
 type absence struct{ id, object string }
 
-// missing remembers what a lookup did not find, to be named by whatever waits
-// for it.
+// missing records an object that a lookup did not find, for the messages of what
+// waits for it.
 func (r *run) missing(l *Lookup, q Query) {
 	name := q.Name
 	if q.Namespace != "" {

@@ -7,8 +7,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// renderStatus writes the status. A field that has to wait is left out, and so
-// is one that failed, which is reported.
+// renderStatus writes the status. A field that waits or fails is left out; failures
+// are reported.
 func (r *run) renderStatus() {
 	t := r.rule.status
 	if t == nil {
@@ -72,9 +72,8 @@ func (r *run) renderConditions() {
 
 func (r *run) conditionName(k *condition) string { return fmt.Sprintf("condition %q", k.typ) }
 
-// undecided says why a condition is Unknown. An excluded child does not make it
-// False: whether that is good or bad news is for the rule's author to say,
-// with .? or has().
+// undecided returns why a condition is Unknown. An excluded child does not make it
+// False: what its absence means, the rule's author decides with .? or has().
 func (r *run) undecided(res result) (reason, message string) {
 	if ids := r.excluded(res.unknown); ids != nil {
 		return "Excluded", "disabled by when: " + strings.Join(ids, ", ")
@@ -82,7 +81,7 @@ func (r *run) undecided(res result) (reason, message string) {
 	return "Waiting", "waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 }
 
-// conditionText computes reason or message; what has to wait is empty.
+// conditionText computes reason or message. It is empty while it has to wait.
 func (r *run) conditionText(k *condition, field string, t *text) string {
 	if t == nil {
 		return ""
@@ -104,8 +103,7 @@ func (r *run) conditionText(k *condition, field string, t *text) string {
 	return s
 }
 
-// isReason reports whether the API server takes s as the reason of a
-// condition.
+// isReason reports whether the API server accepts s as the reason of a condition.
 func isReason(s string) bool {
 	for i, c := range []byte(s) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

@@ -12,8 +12,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// execute appends what a template makes. It stops at the first operation that
-// fails or has to wait, and names it.
+// execute runs operations. It stops at the first one that fails or has to wait, and
+// returns it.
 func (r *run) execute(ops []op) (*op, result) {
 	for i := range ops {
 		o := &ops[i]
@@ -31,8 +31,8 @@ func (r *run) execute(ops []op) (*op, result) {
 	return nil, result{}
 }
 
-// executeLenient leaves out the fields that fail or have to wait, and calls
-// skipped for each.
+// executeLenient runs operations, leaves out those that fail or have to wait, and
+// calls skipped for each of these.
 func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
 	for i := range ops {
 		mark := len(r.buf)
@@ -80,7 +80,7 @@ func (r *run) step(o *op) result {
 	return result{}
 }
 
-// appendEntry appends a value under its key, if it has one and is to be there.
+// appendEntry appends a value and its key, if any, unless the value is absent.
 func (r *run) appendEntry(o *op, v ref.Val) result {
 	if u, ok := v.(*types.Unknown); ok {
 		return result{unknown: u}
@@ -113,7 +113,7 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 	return result{}
 }
 
-// wrong returns the error of a value that cannot stand where it stands.
+// wrong returns the error for the value of an operation.
 func (r *run) wrong(o *op, message string) *expr.Error {
 	pos := o.pos
 	if o.prog != nil {
@@ -151,7 +151,8 @@ func (r *run) closeMarked(bracket byte) {
 	r.buf = append(expr.Close(r.buf, bracket), ',')
 }
 
-// appendIdentity appends what says whose and which child an object is.
+// appendIdentity appends the parts of metadata that identify the object and its
+// owner.
 func (r *run) appendIdentity(o *op) {
 	switch o.kind {
 	case opName:
@@ -177,8 +178,8 @@ func (r *run) appendIdentity(o *op) {
 	}
 }
 
-// appendMarks appends the entries of labels or annotations that are computed
-// as a whole, with ours among them.
+// appendMarks appends labels or annotations that are computed as a whole, with
+// reconcel's own among them.
 func (r *run) appendMarks(o *op) result {
 	v, err := r.eval(o.prog)
 	if err != nil {
@@ -214,8 +215,8 @@ func (r *run) appendMarks(o *op) result {
 	return result{}
 }
 
-// mark returns one label or annotation, whether it is present, or why it
-// cannot be one.
+// mark returns one label or annotation, whether it is present, or why it is
+// invalid.
 func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string) {
 	name, ok := key.(types.String)
 	if !ok {

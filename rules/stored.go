@@ -7,11 +7,10 @@ import (
 	"reconcel/rules/schema"
 )
 
-// The API server does not store all that it is sent. What it drops of a
-// built-in kind is dropped here already: otherwise the hash of a rendering
-// would cover fields that nobody can own, and an apply that sends them changes
-// the object each time. Objects of custom kinds are stored as they are sent.
-// (An entry of a template whose value is null is left out in all kinds.)
+// The API server does not store everything that it receives. Renderings of built-in
+// kinds leave out what it drops: otherwise their hash would cover fields that nobody
+// can own, and each apply would change the object. Objects of custom kinds are
+// stored as they are sent. (Null entries of a template are left out in all kinds.)
 
 // freeForm are built-in kinds that hold free JSON, in which null, [] and {} mean
 // something.
