@@ -162,7 +162,7 @@ func TestSlowStartIsNoWarning(t *testing.T) {
 	}
 }
 
-// A process that stops does not say that it will try again.
+// A process that stops does not announce a retry.
 func TestStopSaysNothingOfRetries(t *testing.T) {
 	e, req := converged(t)
 	log := &lockedLog{}
