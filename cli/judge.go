@@ -6,6 +6,7 @@ import (
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/offline"
 	"reconcel/rules"
 )
 
@@ -52,7 +53,7 @@ func (f *offlineRules) flags(flags *pflag.FlagSet, namespaced string) {
 // A judged is a set of rules with the kinds by which it was judged.
 type judged struct {
 	*rules.Loaded
-	kinds   kinds
+	kinds   offline.Kinds
 	verdict judge.Verdict
 }
 
@@ -62,7 +63,7 @@ func (a *app) judge(f *offlineRules) (j judged, err error) {
 	if j.Loaded, err = a.load(f.ruleFiles); err != nil {
 		return j, err
 	}
-	if j.kinds, err = a.crds(files.Search{Recursive: f.recursive}, f.crds); err != nil {
+	if j.kinds, err = offline.ReadKinds(a.reader(), files.Search{Recursive: f.recursive}, f.crds); err != nil {
 		return j, err
 	}
 	j.verdict = judge.Of(j.Loaded, j.kinds.Set, f.policy())

@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/settings"
-	"reconcel/rules"
 )
 
 // renderFlags say what render works on.
@@ -67,69 +64,31 @@ func (a *app) render(f *renderFlags) error {
 		return err
 	}
 	where := files.Search{Recursive: f.recursive}
-	r := &renderer{app: a, program: j.Program, kinds: j.kinds, given: map[rules.Identity]*files.Object{}, made: map[rules.Identity]string{}}
-	live, err := a.placed(where, f.observed, r.place(f.namespace))
+	live, err := j.kinds.Resources(a.reader(), where, f.observed, f.namespace)
 	if err != nil {
 		return err
 	}
-	if r.observed, err = newObserved(live); err != nil {
+	r, err := offline.New(j.Program, j.kinds, live, a.say)
+	if err != nil {
 		return exit.Wrong(err)
 	}
-	resources, err := a.placed(where, f.resources, r.place(f.namespace))
+	resources, err := j.kinds.Resources(a.reader(), where, f.resources, f.namespace)
 	if err != nil {
 		return err
 	}
 	for _, o := range resources {
-		r.resource(o)
+		r.Render(o)
 	}
-	r.tellUnread()
-	result, err := r.format(string(f.output.Value))
+	r.TellUnread()
+	result, err := r.Format(string(f.output.Value))
 	if err != nil {
 		return exit.Failure(err)
 	}
 	if err := a.print(result); err != nil {
 		return err
 	}
-	if r.failures > 0 {
+	if r.Failures > 0 {
 		return exit.Told(exit.No) // Each has been told.
 	}
 	return nil
-}
-
-// place returns what puts objects into the namespace where they would be.
-func (r *renderer) place(namespace string) func(*files.Object) {
-	return func(o *files.Object) { r.kinds.setNamespace(o, namespace) }
-}
-
-// placed reads objects that can be rendered or observed.
-func (a *app) placed(where files.Search, paths []string, place func(*files.Object)) ([]*files.Object, error) {
-	objects, err := a.reader().Objects(where, paths)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range objects {
-		if err := o.Check(); err != nil {
-			return nil, exit.Wrong(err)
-		}
-		place(o)
-	}
-	return objects, nil
-}
-
-// primary finds the rules for a resource, or says why there are none.
-func (r *renderer) primary(o *files.Object) (*rules.Primary, string) {
-	gvk := o.GroupVersionKind()
-	for _, p := range r.program.Primaries() {
-		if p.GVK == gvk {
-			return p, ""
-		}
-		if p.GVK.GroupKind() == gvk.GroupKind() {
-			return nil, fmt.Sprintf("no rule is for version %s of its kind: rule %q is for %s", gvk.Version, p.Rules[0].Name, p.GVK.Version)
-		}
-	}
-	var known []schema.GroupKind
-	for _, p := range r.program.Primaries() {
-		known = append(known, p.GVK.GroupKind())
-	}
-	return nil, fmt.Sprintf("no rule is for %s%s", gvk.GroupKind(), meantKind(gvk.GroupKind(), known))
 }

@@ -18,6 +18,7 @@ import (
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine/inventory"
+	"reconcel/rules/source"
 )
 
 // statusFlags say what status looks at, and how it prints.
@@ -136,7 +137,7 @@ func (f *statusFlags) filter() (func(resourceState) bool, error) {
 			for _, s := range resourceStates {
 				names = append(names, string(s))
 			}
-			return nil, exit.Misused("--state %q: expected some of %s%s", text, strings.Join(names, ", "), meant(text, names))
+			return nil, exit.Misused("--state %q: expected some of %s%s", text, strings.Join(names, ", "), source.DidYouMean(text, names))
 		}
 		wanted = append(wanted, resourceState(text))
 	}

@@ -17,6 +17,7 @@ import (
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/offline"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -62,7 +63,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 		l.unread = true
 		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules", name)
 	}
-	defined, err := l.app.crds(files.Search{}, crds)
+	defined, err := offline.ReadKinds(l.app.reader(), files.Search{}, crds)
 	if err != nil {
 		return nil, err
 	}
@@ -146,10 +147,10 @@ func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Progra
 
 // kindsOf returns the kinds that a test can use. A custom kind of the rules that
 // no CRD describes is among them, and keeps all fields.
-func (l *testLoader) kindsOf(crds []string, defined kinds, program *rules.Program) (*sim.Kinds, error) {
+func (l *testLoader) kindsOf(crds []string, defined offline.Kinds, program *rules.Program) (*sim.Kinds, error) {
 	var more []runtimeschema.GroupVersionKind
 	for gvk := range ruletest.Used(program) {
-		if defined.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && defined.from[gvk.GroupKind()] == "" {
+		if defined.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && !defined.Defines(gvk.GroupKind()) {
 			more = append(more, gvk)
 		}
 	}

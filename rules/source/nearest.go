@@ -1,9 +1,18 @@
 package source
 
 import (
+	"fmt"
 	"slices"
 	"unicode/utf8"
 )
+
+// DidYouMean returns what a misspelt word probably means, to append to a message.
+func DidYouMean(word string, names []string) string {
+	if near := Nearest(word, names); near != "" {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return ""
+}
 
 // Nearest returns the name that was probably meant by a misspelt word, or "".
 func Nearest(word string, names []string) string {

@@ -202,7 +202,7 @@ func unknownKeys(file *viper.Viper, path string, names []string) (wrong []error)
 		if slices.Contains(names, key) {
 			continue
 		}
-		wrong = append(wrong, fmt.Errorf("%s: unknown key %q%s", path, key, meant(key, names)))
+		wrong = append(wrong, fmt.Errorf("%s: unknown key %q%s", path, key, source.DidYouMean(key, names)))
 	}
 	return slices.CompactFunc(wrong, func(a, b error) bool { return a.Error() == b.Error() })
 }
@@ -224,17 +224,9 @@ func unknownVariables(environ, names []string) (wrong []error) {
 		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) || serviceVariable.MatchString(name) {
 			continue
 		}
-		wrong = append(wrong, fmt.Errorf("unknown variable %s in the environment%s", name, meant(name, known)))
+		wrong = append(wrong, fmt.Errorf("unknown variable %s in the environment%s", name, source.DidYouMean(name, known)))
 	}
 	return wrong
-}
-
-// meant returns what a misspelt word may have meant, to go behind it.
-func meant(word string, options []string) string {
-	if near := source.Nearest(word, options); near != "" {
-		return fmt.Sprintf(" (did you mean %s?)", near)
-	}
-	return ""
 }
 
 // TypeOf names the type of a decoded value for people.

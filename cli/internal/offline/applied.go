@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// format returns the result for stdout: YAML for people, with comments, or a
+// Format returns the result for stdout: YAML for people, with comments, or a
 // JSON List for programs.
-func (r *renderer) format(output string) ([]byte, error) {
+func (r *Renderer) Format(output string) ([]byte, error) {
 	if output == "json" {
 		return r.json()
 	}
@@ -29,7 +29,7 @@ func (r *renderer) format(output string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (r *renderer) json() ([]byte, error) {
+func (r *Renderer) json() ([]byte, error) {
 	list := struct {
 		APIVersion string           `json:"apiVersion"`
 		Kind       string           `json:"kind"`

@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 
 // owned returns the observed replicas of a child: those that bear its labels
 // and that nobody else controls.
-func (r *renderer) owned(o *files.Object, rule *rules.Rule, c *rules.Child) []rules.Live {
+func (r *Renderer) owned(o *files.Object, rule *rules.Rule, c *rules.Child) []rules.Live {
 	var out []rules.Live
 	for _, other := range r.observed.list {
 		marks := other.GetLabels()
@@ -30,7 +30,7 @@ func (r *renderer) owned(o *files.Object, rule *rules.Rule, c *rules.Child) []ru
 }
 
 // lookup answers a lookup from the observed objects.
-func (r *renderer) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) {
+func (r *Renderer) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) {
 	gk := l.GVK.GroupKind()
 	scope := r.kinds.Scope(gk)
 	anywhere := q.Everywhere || scope == schema.ClusterScoped

@@ -1,4 +1,5 @@
-package cli
+// Package offline renders resources without a cluster.
+package offline
 
 import (
 	"errors"
@@ -18,17 +19,17 @@ import (
 // crdKind is the only kind of definition that current clusters accept.
 var crdKind = runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// kinds are Kubernetes' own kinds and those of the CRDs that are given.
-type kinds struct {
+// Kinds are Kubernetes' own kinds and those of the CRDs that are given.
+type Kinds struct {
 	*schema.Set
 	from map[runtimeschema.GroupKind]string // where each CRD is
 }
 
-// crds reads the CRDs in files and folders. It skips other objects: people keep
-// CRDs beside what uses them.
-func (a *app) crds(where files.Search, paths []string) (kinds, error) {
-	all := kinds{from: map[runtimeschema.GroupKind]string{}}
-	objects, err := a.reader().Objects(where, paths)
+// ReadKinds reads the CRDs in files and folders. It skips other objects: people
+// keep CRDs beside what uses them.
+func ReadKinds(from files.Reader, where files.Search, paths []string) (Kinds, error) {
+	all := Kinds{from: map[runtimeschema.GroupKind]string{}}
+	objects, err := from.Objects(where, paths)
 	if err != nil {
 		return all, err
 	}
@@ -57,7 +58,7 @@ func (a *app) crds(where files.Search, paths []string) (kinds, error) {
 }
 
 // define notes which kind a CRD defines.
-func (k kinds) define(o *files.Object) error {
+func (k Kinds) define(o *files.Object) error {
 	if o.GroupVersionKind() != crdKind {
 		return fmt.Errorf("apiVersion %s is no longer served by Kubernetes: write %s", o.GetAPIVersion(), crdKind.GroupVersion())
 	}
@@ -72,10 +73,13 @@ func (k kinds) define(o *files.Object) error {
 	return nil
 }
 
+// Defines reports whether a CRD defines a kind, in any version.
+func (k Kinds) Defines(gk runtimeschema.GroupKind) bool { return k.from[gk] != "" }
+
 // complete does to a new resource what the API server would: it rejects an
 // unknown version, prunes unknown fields and sets defaults. It returns the
 // fields that it pruned.
-func (k kinds) complete(o *files.Object) (pruned []schema.UnknownField, err error) {
+func (k Kinds) complete(o *files.Object) (pruned []schema.UnknownField, err error) {
 	gvk := o.GroupVersionKind()
 	gk := gvk.GroupKind()
 	if len(k.from) == 0 || schema.BuiltInGroup(gvk.Group) {
@@ -100,12 +104,22 @@ func (k kinds) complete(o *files.Object) (pruned []schema.UnknownField, err erro
 	return pruned, nil
 }
 
-// setNamespace gives an object without a namespace the one in which it would be
-// created.
-func (k kinds) setNamespace(o *files.Object, namespace string) {
-	if o.GetNamespace() == "" && k.Scope(o.GroupVersionKind().GroupKind()) != schema.ClusterScoped {
-		o.SetNamespace(namespace)
+// Resources reads objects that can be rendered or observed. Those that name no
+// namespace are in the one in which they would be created.
+func (k Kinds) Resources(from files.Reader, where files.Search, paths []string, namespace string) ([]*files.Object, error) {
+	objects, err := from.Objects(where, paths)
+	if err != nil {
+		return nil, err
 	}
+	for _, o := range objects {
+		if err := o.Check(); err != nil {
+			return nil, exit.Wrong(err)
+		}
+		if o.GetNamespace() == "" && k.Scope(o.GroupVersionKind().GroupKind()) != schema.ClusterScoped {
+			o.SetNamespace(namespace)
+		}
+	}
+	return objects, nil
 }
 
 // meantKind returns the kind that a misspelt one may have meant, to go behind
@@ -118,14 +132,6 @@ func meantKind(gk runtimeschema.GroupKind, known []runtimeschema.GroupKind) stri
 		if near(gk.Kind, k.Kind) && near(gk.Group, k.Group) {
 			return fmt.Sprintf(" (did you mean %s?)", k)
 		}
-	}
-	return ""
-}
-
-// meant returns what a misspelt word may have meant, to go behind it.
-func meant(word string, options []string) string {
-	if near := source.Nearest(word, options); near != "" {
-		return fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return ""
 }

@@ -1,30 +1,40 @@
-package cli
+package offline
 
 import (
 	"fmt"
 	"strings"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/files"
 	"reconcel/rules"
 	"reconcel/rules/schema"
+	"reconcel/rules/source"
 )
 
-// A renderer renders resources one after the other, tells what hinders it and
-// keeps what comes out.
-type renderer struct {
-	app      *app
+// A Renderer renders resources one after the other, and keeps the result.
+type Renderer struct {
+	Failures int // resources and children that could not be rendered
+
 	program  *rules.Program
-	kinds    kinds
+	kinds    Kinds
+	say      func(format string, args ...any) // for people
 	observed *observed
 	out      rules.Rendering
 
-	own      *item                            // what the rules write into the resource at hand
-	given    map[rules.Identity]*files.Object // resources so far
-	made     map[rules.Identity]string        // children so far, and whose they are
-	items    []item
-	failures int
+	own   *item                            // what the rules write into the current resource
+	given map[rules.Identity]*files.Object // resources so far
+	made  map[rules.Identity]string        // children so far, and their resource
+	items []item
+}
+
+// New returns a renderer in a cluster with some objects.
+func New(program *rules.Program, kinds Kinds, live []*files.Object, say func(format string, args ...any)) (*Renderer, error) {
+	all, err := newObserved(live)
+	return &Renderer{
+		program: program, kinds: kinds, say: say, observed: all,
+		given: map[rules.Identity]*files.Object{}, made: map[rules.Identity]string{},
+	}, err
 }
 
 // An item is one object of the result.
@@ -34,18 +44,18 @@ type item struct {
 }
 
 // tell says something about a resource that is no failure.
-func (r *renderer) tell(o *files.Object, format string, args ...any) {
-	r.app.say("%s: %s", o, fmt.Sprintf(format, args...))
+func (r *Renderer) tell(o *files.Object, format string, args ...any) {
+	r.say("%s: %s", o, fmt.Sprintf(format, args...))
 }
 
 // fail says what is wrong with a resource.
-func (r *renderer) fail(o *files.Object, format string, args ...any) {
-	r.failures++
+func (r *Renderer) fail(o *files.Object, format string, args ...any) {
+	r.Failures++
 	r.tell(o, format, args...)
 }
 
-// resource renders one resource by all rules for it.
-func (r *renderer) resource(o *files.Object) {
+// Render renders one resource by all rules for it.
+func (r *Renderer) Render(o *files.Object) {
 	if other := r.given[identity(o)]; other != nil {
 		r.fail(o, "is given twice, in %s and %s", other.File, o.File)
 		return
@@ -62,7 +72,7 @@ func (r *renderer) resource(o *files.Object) {
 		return
 	}
 	for _, field := range dropped {
-		r.tell(o, "%s%s: dropped, as the API server would: the CRD has no such field", field.Path, meant(field.Name, field.Have))
+		r.tell(o, "%s%s: dropped, as the API server would: the CRD has no such field", field.Path, source.DidYouMean(field.Name, field.Have))
 	}
 	r.observeSelf(o)
 	foreign := map[rules.Identity]string{}
@@ -95,7 +105,7 @@ func (r *renderer) resource(o *files.Object) {
 // observeSelf gives a resource without a status the one that it is observed
 // with. Everything else about it comes from where it was given, and neither
 // happens in silence.
-func (r *renderer) observeSelf(o *files.Object) {
+func (r *Renderer) observeSelf(o *files.Object) {
 	live := r.observed.find(identity(o))
 	if live == nil {
 		return
@@ -114,7 +124,7 @@ func (r *renderer) observeSelf(o *files.Object) {
 
 // live answers what the rules ask about a child. One that somebody else
 // controls is none of the resource's.
-func (r *renderer) live(o *files.Object, id rules.Identity, foreign map[rules.Identity]string) rules.Live {
+func (r *Renderer) live(o *files.Object, id rules.Identity, foreign map[rules.Identity]string) rules.Live {
 	child := r.observed.find(id)
 	if child == nil {
 		return rules.Live{}
@@ -127,7 +137,7 @@ func (r *renderer) live(o *files.Object, id rules.Identity, foreign map[rules.Id
 }
 
 // rule keeps what one rule makes of a resource.
-func (r *renderer) rule(o *files.Object, result *rules.RuleResult, foreign map[rules.Identity]string) {
+func (r *Renderer) rule(o *files.Object, result *rules.RuleResult, foreign map[rules.Identity]string) {
 	if err := result.Err; err != nil {
 		at := ""
 		if err.Reason == rules.InvalidSpec { // The author's message; others name their place.
@@ -152,36 +162,36 @@ func (r *renderer) rule(o *files.Object, result *rules.RuleResult, foreign map[r
 }
 
 // children keeps the objects of one child, or says why there are none.
-func (r *renderer) children(o *files.Object, rule *rules.Rule, c *rules.ChildResult, foreign map[rules.Identity]string) {
+func (r *Renderer) children(o *files.Object, rule *rules.Rule, c *rules.ChildResult, foreign map[rules.Identity]string) {
 	name := fmt.Sprintf("rule %q, child %q", rule.Name, c.Child.ID)
 	place := fmt.Sprintf("%s:%d", c.Child.Pos.File, c.Child.Pos.Line)
-	switch c.State {
-	case rules.Excluded:
-		r.tell(o, "%s (%s): excluded", name, place)
-	case rules.Waiting:
-		r.tell(o, "%s (%s): waits for %s", name, place, strings.Join(c.Waits, ", "))
-	case rules.Failed:
-		r.fail(o, "%v", c.Err)
-	default:
-		for i := range c.Objects {
-			r.child(o, rule, &c.Objects[i], foreign)
-		}
+	if r.absent(o, name, place, c.State, c.Waits, c.Err) {
+		return
+	}
+	for i := range c.Objects {
+		r.child(o, rule, &c.Objects[i], foreign)
 	}
 }
 
-func (r *renderer) child(o *files.Object, rule *rules.Rule, d *rules.Desired, foreign map[rules.Identity]string) {
-	name := fmt.Sprintf("rule %q, %s", rule.Name, d.Subject())
-	place := fmt.Sprintf("%s:%d", d.Child.Pos.File, d.Child.Pos.Line)
-	waits := strings.Join(d.Waits, ", ")
-	switch d.State {
+// absent reports whether there is no rendering, and says why.
+func (r *Renderer) absent(o *files.Object, name, place string, state rules.State, waits []string, err error) bool {
+	switch state {
 	case rules.Excluded:
 		r.tell(o, "%s (%s): excluded", name, place)
-		return
 	case rules.Waiting:
-		r.tell(o, "%s (%s): waits for %s", name, place, waits)
-		return
+		r.tell(o, "%s (%s): waits for %s", name, place, strings.Join(waits, ", "))
 	case rules.Failed:
-		r.fail(o, "%v", d.Err)
+		r.fail(o, "%v", err)
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *Renderer) child(o *files.Object, rule *rules.Rule, d *rules.Desired, foreign map[rules.Identity]string) {
+	name := fmt.Sprintf("rule %q, %s", rule.Name, d.Subject())
+	place := fmt.Sprintf("%s:%d", d.Child.Pos.File, d.Child.Pos.Line)
+	if r.absent(o, name, place, d.State, d.Waits, d.Err) {
 		return
 	}
 	content, err := applied(d)
@@ -195,14 +205,14 @@ func (r *renderer) child(o *files.Object, rule *rules.Rule, d *rules.Desired, fo
 		r.fail(o, "%s (%s): %s", name, place, why)
 		return
 	}
-	if waits != "" {
-		r.tell(o, "%s (%s): not applied yet: waits for %s", name, place, waits)
+	if len(d.Waits) > 0 {
+		r.tell(o, "%s (%s): not applied yet: waits for %s", name, place, strings.Join(d.Waits, ", "))
 	}
 	r.items = append(r.items, item{comment: fmt.Sprintf("# %s (%s)", name, place), object: content})
 }
 
 // refusal says why run would not apply a child, or "".
-func (r *renderer) refusal(o, child *files.Object, d *rules.Desired, foreign map[rules.Identity]string) string {
+func (r *Renderer) refusal(o, child *files.Object, d *rules.Desired, foreign map[rules.Identity]string) string {
 	id := identity(child)
 	if why := foreign[id]; why != "" {
 		return fmt.Sprintf("%s exists, and %s", child, why)
@@ -223,95 +233,28 @@ func (r *renderer) refusal(o, child *files.Object, d *rules.Desired, foreign map
 	return ""
 }
 
-// patch keeps what a rule writes into the resource itself.
-func (r *renderer) patch(o *files.Object, result *rules.RuleResult) {
-	name := fmt.Sprintf("rule %q, patch", result.Rule.Name)
-	switch {
-	case result.PatchErr != nil:
-		r.fail(o, "%v", result.PatchErr)
-		return
-	case len(result.PatchWaits) > 0:
-		r.tell(o, "%s: waits for %s", name, strings.Join(result.PatchWaits, ", "))
-		return
-	case len(result.Patch) == 0:
-		return
-	}
-	content := map[string]any{}
-	if err := utiljson.Unmarshal(result.Patch, &content); err != nil {
-		r.fail(o, "%s: %v", name, err)
-		return
-	}
-	r.write(o, fmt.Sprintf("# patch of %s by rule %q", o, result.Rule.Name), content)
-}
-
-// write keeps something that is written into the resource itself. All of that
-// is one object of the result, so that there are no two of one name.
-func (r *renderer) write(o *files.Object, comment string, content map[string]any) {
-	if r.own == nil {
-		metadata := map[string]any{"name": o.GetName()}
-		if o.GetNamespace() != "" {
-			metadata["namespace"] = o.GetNamespace()
-		}
-		r.own = &item{object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": metadata}}
-	} else {
-		comment = "\n" + comment
-	}
-	r.own.comment += comment
-	mergeInto(r.own.object, content)
-}
-
-// mergeInto adds what is in src, maps entry by entry.
-func mergeInto(dst, src map[string]any) {
-	for key, value := range src {
-		inner, isMap := value.(map[string]any)
-		if old, both := dst[key].(map[string]any); isMap && both {
-			mergeInto(old, inner)
-			continue
-		}
-		dst[key] = value
-	}
-}
-
-// status keeps what all rules together say about a resource's status.
-func (r *renderer) status(o *files.Object) {
-	status := map[string]any{}
-	var conditions []any
-	for i := range r.out.Rules {
-		result := &r.out.Rules[i]
-		if len(result.Status) > 0 {
-			// Two rules never write one field, so that nothing is lost here.
-			if err := utiljson.Unmarshal(result.Status, &status); err != nil {
-				r.fail(o, "rule %q: status: %v", result.Rule.Name, err)
-				return
-			}
-		}
-		for _, c := range result.Conditions {
-			conditions = append(conditions, condition(c))
-		}
-	}
-	if len(conditions) > 0 {
-		status["conditions"] = conditions
-	}
-	if len(status) == 0 {
-		return
-	}
-	r.write(o, fmt.Sprintf("# status of %s", o), map[string]any{"status": status})
-}
-
-// condition returns a condition as it stands in a status, but for its times:
-// they would make every rendering another one.
-func condition(c rules.Condition) map[string]any {
-	entry := map[string]any{"type": c.Type, "status": string(c.Status), "reason": c.Reason}
-	if c.Message != "" {
-		entry["message"] = c.Message
-	}
-	return entry
-}
-
-// tellUnread names what was observed in vain: a name or namespace that is
+// TellUnread names what was observed in vain: a name or namespace that is
 // wrong there would otherwise look like a child that does not exist.
-func (r *renderer) tellUnread() {
+func (r *Renderer) TellUnread() {
 	for _, o := range r.observed.unread() {
-		r.app.say("%s: %s is not used: it is not a child, and no lookup reads it", o.File, o)
+		r.say("%s: %s is not used: it is not a child, and no lookup reads it", o.File, o)
 	}
+}
+
+// primary finds the rules for a resource, or says why there are none.
+func (r *Renderer) primary(o *files.Object) (*rules.Primary, string) {
+	gvk := o.GroupVersionKind()
+	for _, p := range r.program.Primaries() {
+		if p.GVK == gvk {
+			return p, ""
+		}
+		if p.GVK.GroupKind() == gvk.GroupKind() {
+			return nil, fmt.Sprintf("no rule is for version %s of its kind: rule %q is for %s", gvk.Version, p.Rules[0].Name, p.GVK.Version)
+		}
+	}
+	var known []runtimeschema.GroupKind
+	for _, p := range r.program.Primaries() {
+		known = append(known, p.GVK.GroupKind())
+	}
+	return nil, fmt.Sprintf("no rule is for %s%s", gvk.GroupKind(), meantKind(gvk.GroupKind(), known))
 }

@@ -1,0 +1,96 @@
+package offline
+
+import (
+	"fmt"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"reconcel/cli/internal/files"
+	"reconcel/rules"
+)
+
+// patch keeps what a rule writes into the resource itself.
+func (r *Renderer) patch(o *files.Object, result *rules.RuleResult) {
+	name := fmt.Sprintf("rule %q, patch", result.Rule.Name)
+	switch {
+	case result.PatchErr != nil:
+		r.fail(o, "%v", result.PatchErr)
+		return
+	case len(result.PatchWaits) > 0:
+		r.tell(o, "%s: waits for %s", name, strings.Join(result.PatchWaits, ", "))
+		return
+	case len(result.Patch) == 0:
+		return
+	}
+	content := map[string]any{}
+	if err := utiljson.Unmarshal(result.Patch, &content); err != nil {
+		r.fail(o, "%s: %v", name, err)
+		return
+	}
+	r.write(o, fmt.Sprintf("# patch of %s by rule %q", o, result.Rule.Name), content)
+}
+
+// write keeps something that is written into the resource itself. All of that
+// is one object of the result, so that there are no two of one name.
+func (r *Renderer) write(o *files.Object, comment string, content map[string]any) {
+	if r.own == nil {
+		metadata := map[string]any{"name": o.GetName()}
+		if o.GetNamespace() != "" {
+			metadata["namespace"] = o.GetNamespace()
+		}
+		r.own = &item{object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": metadata}}
+	} else {
+		comment = "\n" + comment
+	}
+	r.own.comment += comment
+	mergeInto(r.own.object, content)
+}
+
+// mergeInto adds what is in src, maps entry by entry.
+func mergeInto(dst, src map[string]any) {
+	for key, value := range src {
+		inner, isMap := value.(map[string]any)
+		if old, both := dst[key].(map[string]any); isMap && both {
+			mergeInto(old, inner)
+			continue
+		}
+		dst[key] = value
+	}
+}
+
+// status keeps what all rules together say about a resource's status.
+func (r *Renderer) status(o *files.Object) {
+	status := map[string]any{}
+	var conditions []any
+	for i := range r.out.Rules {
+		result := &r.out.Rules[i]
+		if len(result.Status) > 0 {
+			// Two rules never write one field, so that nothing is lost here.
+			if err := utiljson.Unmarshal(result.Status, &status); err != nil {
+				r.fail(o, "rule %q: status: %v", result.Rule.Name, err)
+				return
+			}
+		}
+		for _, c := range result.Conditions {
+			conditions = append(conditions, condition(c))
+		}
+	}
+	if len(conditions) > 0 {
+		status["conditions"] = conditions
+	}
+	if len(status) == 0 {
+		return
+	}
+	r.write(o, fmt.Sprintf("# status of %s", o), map[string]any{"status": status})
+}
+
+// condition returns a condition as it stands in a status, but for its times:
+// they would make every rendering another one.
+func condition(c rules.Condition) map[string]any {
+	entry := map[string]any{"type": c.Type, "status": string(c.Status), "reason": c.Reason}
+	if c.Message != "" {
+		entry["message"] = c.Message
+	}
+	return entry
+}
