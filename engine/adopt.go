@@ -19,7 +19,7 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return step{}, err
 	}
 	body := d.AppendApply(nil, string(existing.GetUID()), version)
-	if keeps(d.Child) {
+	if keepsExisting(d.Child) {
 		var err error
 		if body, err = rules.Marks(body); err != nil {
 			return step{}, err
@@ -31,7 +31,7 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return step{}, errStale // It changed between the read and the apply.
 	case err != nil:
 		w.foreign = true // The next look is at what exists, and not a creation.
-		return step{}, p.noteRejection(&w.rejected, d.Hash, version, explained(d, err, ""))
+		return step{}, p.noteRejection(&w.rejected, d.Hash, version, explainRejection(d, err, ""))
 	}
 	p.did(Adopted, d, p.trigger)
 	p.engine.events.normal(p.self, reasonAdopted, "adopted "+d.Identity.String()+", which had no controller")

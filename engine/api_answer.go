@@ -26,11 +26,11 @@ var secrets = schema.GroupKind{Kind: "Secret"}
 
 // Discreet takes the message out of an API server's answer about a Secret, which
 // may quote it. The fields that it names are kept.
-func Discreet(gk schema.GroupKind, err error) error { return discreet(gk, err) }
+func Discreet(gk schema.GroupKind, err error) error { return withholdSecret(gk, err) }
 
-// discreet takes the message out of an error about a Secret: the API server
+// withholdSecret takes the message out of an error about a Secret: the API server
 // quotes what it refuses. The fields that it names are kept.
-func discreet(gk schema.GroupKind, err error) error {
+func withholdSecret(gk schema.GroupKind, err error) error {
 	var status apierrors.APIStatus
 	if gk != secrets || !errors.As(err, &status) {
 		return err
@@ -50,14 +50,14 @@ func discreet(gk schema.GroupKind, err error) error {
 	return &apierrors.StatusError{ErrStatus: s}
 }
 
-// refused classifies what the API server answered to a write. What comes back
+// classifyAnswer classifies what the API server answered to a write. What comes back
 // unchanged is transient and tried again with backoff.
 //
 // A body that does not fit the schema (wrong type, unknown field, duplicate
 // key) comes back from an apply as 500 without a reason: measured, and as
 // permanent as a 422.
-func refused(err error) error {
-	err = ordered(err)
+func classifyAnswer(err error) error {
+	err = sortCauses(err)
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return err
@@ -81,7 +81,7 @@ func refused(err error) error {
 // IsRejection reports whether an error says that the API server rejects a write:
 // sending the same again cannot help while the cluster stays as it is.
 func IsRejection(err error) bool {
-	_, terminal := errors.AsType[*terminalError](refused(err))
+	_, terminal := errors.AsType[*terminalError](classifyAnswer(err))
 	return terminal || namespaceEnds(err) || apierrors.IsNotFound(err) // Its namespace is missing.
 }
 
@@ -108,9 +108,9 @@ func permission(err error) error {
 	return fmt.Errorf("%s may not %s %s; apply what `reconcel rbac` prints (%w)", m[1], m[2], what, err)
 }
 
-// ordered puts what the API server says into an order: it names causes in any, and
+// sortCauses puts what the API server says into an order: it names causes in any, and
 // the same trouble must have the same words each time.
-func ordered(err error) error {
+func sortCauses(err error) error {
 	said, ok := err.(*apierrors.StatusError) //nolint:errorlint // What is around it would be lost.
 	if !ok {
 		return err
@@ -131,17 +131,17 @@ func ordered(err error) error {
 	return &apierrors.StatusError{ErrStatus: s}
 }
 
-// explained classifies what the API server answered to a change of an object
+// explainRejection classifies what the API server answered to a change of an object
 // that exists. Where it does not accept one, the fields that it names and what
 // can be done about them come first: its own message may be long.
-func explained(d *rules.Desired, err error, remedy string) error {
-	terminal, ok := errors.AsType[*terminalError](refused(err))
+func explainRejection(d *rules.Desired, err error, remedy string) error {
+	terminal, ok := errors.AsType[*terminalError](classifyAnswer(err))
 	if !ok || !apierrors.IsInvalid(err) {
-		return refused(err)
+		return classifyAnswer(err)
 	}
 	id, what := d.Identity, "the change"
-	if fields := causes(err); len(fields) > 0 {
-		what = "the change of " + list(fields)
+	if fields := causedFields(err); len(fields) > 0 {
+		what = "the change of " + joinFirst(fields)
 	}
 	return &terminalError{terminal.reason, terminal.retry,
 		fmt.Errorf("%s: the API server rejects %s%s (%w)", id.String(), what, remedy, err)}
@@ -156,8 +156,8 @@ func remedy(d *rules.Desired) string {
 	return "; if it is immutable, set onChange: replace"
 }
 
-// causes returns the fields that an answer of the API server names.
-func causes(err error) (fields []string) {
+// causedFields returns the fields that an answer of the API server names.
+func causedFields(err error) (fields []string) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
 		return nil

@@ -18,7 +18,7 @@ func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult
 	case rules.Excluded:
 		return outcome{}
 	case rules.Waiting:
-		return waits(childPosition(rule, c), c.Waits)
+		return waitingOutcome(childPosition(rule, c), c.Waits)
 	case rules.Failed:
 		return childPosition(rule, c).failed(c.Err)
 	}
@@ -56,7 +56,7 @@ func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 	case rules.Excluded:
 		return outcome{}, false
 	case rules.Waiting:
-		return waits(positionOf(rule, d), d.Waits), false
+		return waitingOutcome(positionOf(rule, d), d.Waits), false
 	case rules.Failed:
 		return positionOf(rule, d).failed(d.Err), false
 	}
@@ -206,22 +206,22 @@ func (w waitFor) text(d *rules.Desired) string {
 	case forOthers:
 		return "waits until other objects of its kind can be created"
 	}
-	return waitsFor(d.Waits)
+	return waitingText(d.Waits)
 }
 
-// waits says what is waited for.
-func waits(at position, what []string) outcome {
-	return at.says(waiting, reasonWaiting, "%s", waitsFor(what))
+// waitingOutcome says what is waited for.
+func waitingOutcome(at position, what []string) outcome {
+	return at.says(waiting, reasonWaiting, "%s", waitingText(what))
 }
 
-func waitsFor(what []string) string { return "waits for " + list(what) }
+func waitingText(what []string) string { return "waits for " + joinFirst(what) }
 
 // readiness says how the live child is doing.
 func readiness(at position, d *rules.Desired) outcome {
 	if d.Readiness == kstatus.Ready {
 		return outcome{}
 	}
-	object := name(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
+	object := formatName(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
 	if d.Readiness == kstatus.Stalled {
 		return at.says(stalled, reasonChildFailed, "%s: %s", object, d.Reason)
 	}

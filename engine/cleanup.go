@@ -15,19 +15,19 @@ import (
 	"reconcel/rules"
 )
 
-// houseInterval is how often the inventory is cleared of kinds.
-const houseInterval = 5 * time.Second
+// inventoryInterval is how often the inventory is cleared of kinds.
+const inventoryInterval = 5 * time.Second
 
 // What rules have left on primaries that no watch shows: because the rule is
 // not loaded any more, or because the primary stopped to bear the watch's
 // selector while no process was running.
 
-// sweepInterval is how long until what failed is tried again.
-const sweepInterval = 10 * time.Second
+// cleanupInterval is how long until what failed is tried again.
+const cleanupInterval = 10 * time.Second
 
-// keepHouse does what there is to do beside the passes, until ctx ends or the
+// startCleanup does what there is to do beside the passes, until ctx ends or the
 // plan is not followed any more.
-func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
+func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 	ctx, cancel := context.WithCancel(ctx)
 	var house sync.WaitGroup
 	pl.stop = func() { cancel(); house.Wait() }
@@ -38,39 +38,39 @@ func (e *Engine) keepHouse(ctx context.Context, pl *plan) {
 	do(func() {
 		// Not at once: the caches may not show yet what the last pass by other
 		// rules has made.
-		_ = wait.PollUntilContextCancel(ctx, houseInterval, false, func(ctx context.Context) (bool, error) {
-			e.clearKinds(ctx, pl)
+		_ = wait.PollUntilContextCancel(ctx, inventoryInterval, false, func(ctx context.Context) (bool, error) {
+			e.removeUnusedKinds(ctx, pl)
 			return false, nil
 		})
 	})
 	do(func() { e.recheck(ctx, pl) })
-	do(func() { e.sweepFinalizers(ctx, pl.orphaned.Finalizers) })
+	do(func() { e.removeOrphanedFinalizers(ctx, pl.orphaned.Finalizers) })
 	e.tellKept(pl.orphaned.Kept)
 	e.announcements.retain(pl.orphaned.Removed)
 	e.metrics.removing.Set(float64(len(pl.orphaned.Removed)))
 	for _, r := range pl.orphaned.Removed {
-		do(func() { e.sweepRemoved(ctx, pl, r) })
+		do(func() { e.deleteRemovedRule(ctx, pl, r) })
 	}
 	for _, primary := range pl.primaries {
-		if primary.mayHaveLeavers() {
-			do(func() { e.lookForLeavers(ctx, primary) })
+		if primary.mayHaveDeselected() {
+			do(func() { e.findDeselected(ctx, primary) })
 		}
 	}
 }
 
-// clearKinds takes the kinds that rules no longer render out of the inventory,
+// removeUnusedKinds takes the kinds that rules no longer render out of the inventory,
 // each as soon as nothing of it is left.
-func (e *Engine) clearKinds(ctx context.Context, pl *plan) {
+func (e *Engine) removeUnusedKinds(ctx context.Context, pl *plan) {
 	for _, primary := range pl.primaries {
 		for _, r := range primary.Rules {
 			for _, w := range primary.byRule[r] {
-				e.clearKind(ctx, pl.orphaned.Kinds, r, w)
+				e.pruneKind(ctx, pl.orphaned.Kinds, r, w)
 			}
 		}
 	}
 }
 
-func (e *Engine) clearKind(ctx context.Context, orphaned map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch.Watch) {
+func (e *Engine) pruneKind(ctx context.Context, orphaned map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch.Watch) {
 	cache, err := w.Cache()
 	if err != nil || cache.Unlisted() != nil {
 		return
@@ -114,7 +114,7 @@ func (e *Engine) tellKept(kept []inventory.KeptRule) {
 
 // untilDone tries something until it succeeds or ctx ends.
 func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Context) error) {
-	_ = wait.PollUntilContextCancel(ctx, sweepInterval, true, func(ctx context.Context) (bool, error) {
+	_ = wait.PollUntilContextCancel(ctx, cleanupInterval, true, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:

@@ -95,7 +95,7 @@ func (w writer) as(ctx context.Context) (context.Context, *rules.Account, error)
 
 // explain says what an answer of the API server has to do with an account.
 func (w writer) explain(account *rules.Account, err error) error {
-	said := discreet(w.kind.GVK.GroupKind(), err)
+	said := withholdSecret(w.kind.GVK.GroupKind(), err)
 	if account == nil || !apierrors.IsForbidden(err) {
 		return said
 	}
@@ -131,7 +131,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return err
 	}
 	o := watch.NewObject(response, watch.Child)
-	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, contest: w.contest, churn: w.churn}
+	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, conflictLoop: w.conflictLoop, churn: w.churn}
 	return nil
 }
 

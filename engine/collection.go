@@ -8,9 +8,9 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// A tally sums up what becomes of the objects of one child, if it may have any
+// A collection sums up what becomes of the objects of one child, if it may have any
 // number of them.
-type tally struct {
+type collection struct {
 	pass     *pass
 	rule     *rules.Rule
 	child    *rules.ChildResult
@@ -23,7 +23,7 @@ type tally struct {
 // is to be replaced, since only as many as the child can spare may be missing
 // at a time.
 func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
-	t := &tally{pass: p, rule: rule, child: c}
+	t := &collection{pass: p, rule: rule, child: c}
 	var missing []*rules.Desired
 	for i := range c.Objects {
 		d := &c.Objects[i]
@@ -49,12 +49,12 @@ func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult)
 	return t.summary()
 }
 
-func (t *tally) add(o outcome) { t.total = worse(t.total, o) }
+func (t *collection) add(o outcome) { t.total = worse(t.total, o) }
 
-func (t *tally) position() position { return childPosition(t.rule, t.child) }
+func (t *collection) position() position { return childPosition(t.rule, t.child) }
 
 // note adds what was done about one object.
-func (t *tally) note(d *rules.Desired, became step, err error) {
+func (t *collection) note(d *rules.Desired, became step, err error) {
 	if err == nil && became.action == Replaced {
 		t.replaced = append(t.replaced, d)
 		return
@@ -68,7 +68,7 @@ func (t *tally) note(d *rules.Desired, became step, err error) {
 
 // replace replaces as many objects as the child can spare. An
 // object that is not available costs nothing.
-func (t *tally) replace(ctx context.Context) {
+func (t *collection) replace(ctx context.Context) {
 	if len(t.replaced) == 0 {
 		return
 	}
@@ -91,13 +91,13 @@ func (t *tally) replace(ctx context.Context) {
 		t.note(d, became, err)
 	}
 	for _, d := range rest {
-		t.add(t.pass.became(t.rule, d, skip(forReplacement), nil))
+		t.add(t.pass.became(t.rule, d, skipFor(forReplacement), nil))
 	}
 }
 
 // summary is what people see of the child: while its objects are on their way
 // their number says more than any one of them.
-func (t *tally) summary() outcome {
+func (t *collection) summary() outcome {
 	if t.total.state != progressing {
 		return t.total
 	}

@@ -33,9 +33,9 @@ const (
 	contestMemory = 2 * contestPeriod
 )
 
-// A contest counts how often one object was restored, and since when it is to
+// A conflictLoop counts how often one object was restored, and since when it is to
 // be restored again.
-type contest struct {
+type conflictLoop struct {
 	repairs int
 	at      time.Time // of the last repair
 	seen    time.Time // when it was seen to be needed again; zero: it is not
@@ -43,9 +43,9 @@ type contest struct {
 }
 
 // repair counts one repair, and returns how long to wait with it.
-func (c *contest) repair(now time.Time) (wait time.Duration) {
+func (c *conflictLoop) repair(now time.Time) (wait time.Duration) {
 	if c.repairs > 0 && c.seen.IsZero() && now.Sub(c.at) > contestMemory {
-		*c = contest{}
+		*c = conflictLoop{}
 	}
 	if c.repairs >= freeRepairs {
 		if c.seen.IsZero() {
@@ -60,7 +60,7 @@ func (c *contest) repair(now time.Time) (wait time.Duration) {
 }
 
 // longest is how long a repair waits at most.
-func (c *contest) longest() time.Duration {
+func (c *conflictLoop) longest() time.Duration {
 	switch {
 	case c.by.installation == "":
 		return evenWait
@@ -70,18 +70,18 @@ func (c *contest) longest() time.Duration {
 	return insistingWait
 }
 
-func (c *contest) damping() time.Duration {
+func (c *conflictLoop) damping() time.Duration {
 	const most = 10 // More would overflow in the end.
 	return min(c.longest(), firstDamping<<min(c.repairs-freeRepairs, most))
 }
 
 // calm is how long after a repair nobody must have changed anything for the
-// contest to be over.
-func (c *contest) calm() time.Duration { return contestPeriod - c.longest() + contestMargin }
+// conflict loop to be over.
+func (c *conflictLoop) calm() time.Duration { return contestPeriod - c.longest() + contestMargin }
 
-// standing returns how long until the contest over an object that is as it should
+// standing returns how long until the conflict loop over an object that is as it should
 // be is over if nobody changes anything, or 0 if there is none.
-func (c *contest) standing(now time.Time) time.Duration {
+func (c *conflictLoop) standing(now time.Time) time.Duration {
 	if c == nil || c.repairs <= freeRepairs {
 		return 0
 	}
@@ -116,15 +116,15 @@ func (c *churn) change(now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// A contestedError says that an object is changed as often as it is restored.
-type contestedError struct {
+// A conflictLoopError says that an object is changed as often as it is restored.
+type conflictLoopError struct {
 	object string // Kind/namespace/name
 	by     string // who changes what; "": what is rendered changes
 	wait   time.Duration
 }
 
 // Error says who changes what, and what can be done about it.
-func (e *contestedError) Error() string {
+func (e *conflictLoopError) Error() string {
 	if e.by == "" {
 		return e.object + " is rendered differently each time; applying it more slowly. Check what its template reads"
 	}
@@ -143,32 +143,32 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		return func() { p.did(Configured, d, whyPeriodic) }, nil
 	case p.verdict.inherits(live):
 		return func() { p.did(Configured, d, whyTakenOver) }, nil
-	case w.uid == live.GetUID() && w.hash == d.Hash || carries(live, d):
-		if w.contest == nil {
-			w.contest = &contest{}
+	case w.uid == live.GetUID() && w.hash == d.Hash || carriesRendering(live, d):
+		if w.conflictLoop == nil {
+			w.conflictLoop = &conflictLoop{}
 		}
-		if wait = w.contest.repair(now); wait == 0 {
-			w.contest.by = p.whoChanged(ctx, k, d, w)
-			return func() { p.repaired(d, w.contest.by) }, nil
+		if wait = w.conflictLoop.repair(now); wait == 0 {
+			w.conflictLoop.by = p.whoChanged(ctx, k, d, w)
+			return func() { p.repaired(d, w.conflictLoop.by) }, nil
 		}
-		by = w.contest.by.String()
+		by = w.conflictLoop.by.String()
 	default:
 		if wait = w.churn.change(now); wait == 0 {
 			return func() { p.did(Configured, d, p.trigger) }, nil
 		}
 	}
-	return nil, &contestedError{object: id.String(), by: by, wait: wait}
+	return nil, &conflictLoopError{object: id.String(), by: by, wait: wait}
 }
 
 // contested returns an error as long as it is not known whether an object that
 // was restored stays so.
 func (p *pass) contested(d *rules.Desired, w *written) error {
-	rest := w.contest.standing(p.engine.clock.Now())
+	rest := w.conflictLoop.standing(p.engine.clock.Now())
 	if rest == 0 {
 		return nil
 	}
 	id := d.Identity
-	return &contestedError{object: id.String(), by: w.contest.by.String(), wait: rest}
+	return &conflictLoopError{object: id.String(), by: w.conflictLoop.by.String(), wait: rest}
 }
 
 // A culprit is who has changed what is ours of an object, as far as the object

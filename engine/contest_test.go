@@ -6,10 +6,10 @@ import (
 )
 
 // A duel lets two writers undo each other's change for a while, each as soon as
-// its contest lets it. It returns when each of them wrote.
-func duel(a, b *contest, length time.Duration) (writes []time.Duration) {
+// its conflict loop lets it. It returns when each of them wrote.
+func duel(a, b *conflictLoop, length time.Duration) (writes []time.Duration) {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	now, turn := start, []*contest{a, b}
+	now, turn := start, []*conflictLoop{a, b}
 	for i := 0; ; i++ {
 		c := turn[i%2]
 		now = now.Add(5 * time.Millisecond) // Until it has seen the other's write.
@@ -40,7 +40,7 @@ func TestDuel(t *testing.T) {
 		"two reconcels":              {{installation: "a/b", insists: true}, {installation: "c/d"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, b := &contest{by: by[0]}, &contest{by: by[1]}
+			a, b := &conflictLoop{by: by[0]}, &conflictLoop{by: by[1]}
 			writes := duel(a, b, 11*time.Minute)
 			if n := between(writes, 0, time.Minute); n > 30 {
 				t.Errorf("%d writes in the first minute: %v", n, writes)
@@ -59,7 +59,7 @@ func TestContestEnds(t *testing.T) {
 		"even": {}, "yields": {installation: "a/b", insists: true}, "insists": {installation: "c/d"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, now := &contest{by: by}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+			c, now := &conflictLoop{by: by}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 			for range 20 {
 				for wait := c.repair(now); wait > 0; wait = c.repair(now) {
 					now = now.Add(wait)
@@ -84,16 +84,16 @@ func TestContestEnds(t *testing.T) {
 	}
 }
 
-// TestRareEditsAreUndoneAtOnce edits an object now and then: that is no contest.
+// TestRareEditsAreUndoneAtOnce edits an object now and then: that is no conflict loop.
 func TestRareEditsAreUndoneAtOnce(t *testing.T) {
-	c, now := &contest{}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	c, now := &conflictLoop{}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for range 50 {
 		if wait := c.repair(now); wait != 0 {
 			t.Fatalf("it waits %s", wait)
 		}
 		now = now.Add(2 * time.Minute)
 	}
-	if (*contest)(nil).standing(now) != 0 || c.standing(now) != 0 {
+	if (*conflictLoop)(nil).standing(now) != 0 || c.standing(now) != 0 {
 		t.Error("there is a contest")
 	}
 }

@@ -64,9 +64,9 @@ func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written
 		}
 		return p.ensureExisting(ctx, k, d, w, existing)
 	case namespaceEnds(err):
-		return skip(forNamespace), nil
+		return skipFor(forNamespace), nil
 	case err != nil:
-		return step{}, p.noteRejection(&w.rejected, d.Hash, "", refused(err))
+		return step{}, p.noteRejection(&w.rejected, d.Hash, "", classifyAnswer(err))
 	}
 	w.foreign = false
 	p.did(Created, d, why)

@@ -30,7 +30,7 @@ type creation struct {
 }
 
 // createAll creates the missing objects of a child.
-func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *tally) {
+func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *collection) {
 	var failed brake
 	var todo []*creation
 	for _, d := range missing {
@@ -51,7 +51,7 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *tally
 			c := todo[0]
 			todo = todo[1:]
 			if failed.stops(c.d) {
-				t.note(c.d, skip(forOthers), nil)
+				t.note(c.d, skipFor(forOthers), nil)
 				continue
 			}
 			batch = append(batch, c)

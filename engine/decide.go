@@ -25,7 +25,7 @@ const (
 	forName                           // somebody else holds it
 )
 
-func skip(w waitFor) step { return step{Skipped, w} }
+func skipFor(w waitFor) step { return step{Skipped, w} }
 
 // known is what a decision needs besides the rendering and the live object.
 type known struct {
@@ -43,18 +43,18 @@ type known struct {
 func decide(d *rules.Desired, live *watch.Object, k known) step {
 	switch {
 	case live == nil && len(d.Waits) > 0:
-		return skip(forValues)
+		return skipFor(forValues)
 	case live == nil:
 		return step{action: Created}
 	case live.Terminating() || k.deleted:
-		return skip(forDeletion) // Whosever it is: the name will be free.
+		return skipFor(forDeletion) // Whosever it is: the name will be free.
 	case !k.owns(d, live):
 		return k.decideForeign(d, live)
-	case keeps(d.Child):
+	case keepsExisting(d.Child):
 		return step{action: Unchanged}
-	case len(d.Waits) > 0 && !carries(live, d):
-		return skip(forValues)
-	case replaces(d, live, k.written):
+	case len(d.Waits) > 0 && !carriesRendering(live, d):
+		return skipFor(forValues)
+	case needsReplacement(d, live, k.written):
 		return step{action: Replaced}
 	case k.renew || drifted(d, live, k.written):
 		return step{action: Configured}
@@ -69,13 +69,13 @@ func (k *known) decideForeign(d *rules.Desired, live *watch.Object) step {
 	former, controlled := live.Controller()
 	switch adoptable := d.Child.Adopt && k.adoptable(live) || k.takesBack(d, live); {
 	case adoptable && len(d.Waits) > 0:
-		return skip(forValues)
+		return skipFor(forValues)
 	case adoptable && !k.ending:
 		return step{action: Adopted}
 	case controlled && k.isFormer(former):
-		return skip(forDeletion)
+		return skipFor(forDeletion)
 	}
-	return skip(forName)
+	return skipFor(forName)
 }
 
 // owns reports whether an object belongs to the primary: by its controller
@@ -90,7 +90,7 @@ func (k *known) owns(d *rules.Desired, o *watch.Object) bool {
 	if by != "" && by != k.primary.UID {
 		return false
 	}
-	return k.written.uid != "" && k.written.uid == o.GetUID() || carries(o, d) || by == "" && keeps(d.Child) && abandoned(k.rules, o)
+	return k.written.uid != "" && k.written.uid == o.GetUID() || carriesRendering(o, d) || by == "" && keepsExisting(d.Child) && isAbandoned(k.rules, o)
 }
 
 // adoptable reports whether nobody owns the object. One that is tracked by a
@@ -123,31 +123,31 @@ func (k *known) isFormer(controller Request) bool {
 		(k.primary.Namespace == "" || k.primary.Namespace == controller.Namespace)
 }
 
-// abandoned reports whether an object without an owner was made from a child that
+// isAbandoned reports whether an object without an owner was made from a child that
 // is left alone once it exists: somebody has removed the owner, and nobody
 // restores it.
-func abandoned(all []*rules.Rule, o *watch.Object) bool {
+func isAbandoned(all []*rules.Rule, o *watch.Object) bool {
 	for _, r := range all {
 		if r.Name != o.Rule() {
 			continue
 		}
 		for _, c := range r.Children {
 			if c.ID == o.Child() {
-				return keeps(c)
+				return keepsExisting(c)
 			}
 		}
 	}
 	return false
 }
 
-// keeps reports whether an object of the child is left alone once it exists.
-func keeps(c *rules.Child) bool { return c.OnChange == rules.Keep || c.Timeout > 0 }
+// keepsExisting reports whether an object of the child is left alone once it exists.
+func keepsExisting(c *rules.Child) bool { return c.OnChange == rules.Keep || c.Timeout > 0 }
 
-// replaces reports whether an object is deleted and created again, because it was
+// needsReplacement reports whether an object is deleted and created again, because it was
 // made from another rendering. An object without the mark of a rendering is not
 // known to have another one, and is not deleted on suspicion.
-func replaces(d *rules.Desired, live *watch.Object, w *written) bool {
-	if d.Child.OnChange != rules.Replace || carries(live, d) || live.Applied() == watch.NoHash {
+func needsReplacement(d *rules.Desired, live *watch.Object, w *written) bool {
+	if d.Child.OnChange != rules.Replace || carriesRendering(live, d) || live.Applied() == watch.NoHash {
 		return false
 	}
 	return w.uid != live.GetUID() || w.hash != d.Hash

@@ -26,7 +26,7 @@ func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Obje
 	if err := p.confirm(ctx); err != nil {
 		return nil, err
 	}
-	deleted, err := p.engine.discard(ctx, p.engine.writer(rule, p.req, k, o.GetNamespace()), k, o, p.req, policy)
+	deleted, err := p.engine.deleteConfirmed(ctx, p.engine.writer(rule, p.req, k, o.GetNamespace()), k, o, p.req, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +38,10 @@ func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Obje
 	return deleted, nil
 }
 
-// discard deletes one object that belongs to an owner. All deletes go through
+// deleteConfirmed deletes one object that belongs to an owner. All deletes go through
 // here, and whoever calls it has read the owner live: the object is read live
 // first, and the delete holds for exactly the state that was read.
-func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *watch.Object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+func (e *Engine) deleteConfirmed(ctx context.Context, by deleter, k Kind, o *watch.Object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	live, err := e.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
@@ -69,7 +69,7 @@ func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *watch.Objec
 	case apierrors.IsConflict(err):
 		return nil, errStale // It changed between the read and the delete.
 	case err != nil:
-		return nil, refused(err)
+		return nil, classifyAnswer(err)
 	}
 	e.metrics.writes.WithLabelValues("delete", k.GVK.Kind).Inc()
 	return live, nil
@@ -77,7 +77,7 @@ func (e *Engine) discard(ctx context.Context, by deleter, k Kind, o *watch.Objec
 
 // pruned tells people of a deletion.
 func (p *pass) pruned(k Kind, u *unstructured.Unstructured) {
-	subject := name(k.GVK.Kind, u.GetNamespace(), u.GetName())
+	subject := formatName(k.GVK.Kind, u.GetNamespace(), u.GetName())
 	why := whyUnrendered
 	if !p.matches() {
 		why = whyDeselected

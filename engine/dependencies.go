@@ -17,10 +17,10 @@ import (
 	"reconcel/rules"
 )
 
-// Surroundings are all that an engine has to do with. For New they are those of
+// Dependencies are all that an engine has to do with. For New they are those of
 // a process and a real cluster; a Stepper lives in others, where each step is
 // repeatable.
-type Surroundings struct {
+type Dependencies struct {
 	Client dynamic.Interface
 	Kinds  discover.Kinds
 	Events EventRecorder
@@ -36,28 +36,28 @@ type Surroundings struct {
 
 // inCluster returns the surroundings of a process that works on a real cluster,
 // and what writes its Events.
-func inCluster(config *rest.Config, options Options) (Surroundings, *events.Broadcaster, error) {
+func inCluster(config *rest.Config, options Options) (Dependencies, *events.Broadcaster, error) {
 	client, err := dynamic.NewForConfig(impersonating(config))
 	if err != nil {
-		return Surroundings{}, nil, err
+		return Dependencies{}, nil, err
 	}
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return Surroundings{}, nil, err
+		return Dependencies{}, nil, err
 	}
 	b, err := events.NewBroadcaster(config, options.Log, options.Metrics)
 	if err != nil {
-		return Surroundings{}, nil, err
+		return Dependencies{}, nil, err
 	}
 	const inFlight = 16
-	return Surroundings{
+	return Dependencies{
 		Client: client, Kinds: discover.NewKinds(d), Events: b, Clock: clock.RealClock{},
 		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
 	}, b, nil
 }
 
 // newEngine makes an engine of which nothing runs yet.
-func newEngine(s Surroundings, options Options, program *rules.Program) *Engine {
+func newEngine(s Dependencies, options Options, program *rules.Program) *Engine {
 	e := &Engine{
 		options: options, program: program, log: options.Log,
 		client: s.Client, kinds: s.Kinds, events: recorder{s.Events}, clock: s.Clock, queue: s.Queue,

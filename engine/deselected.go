@@ -10,19 +10,19 @@ import (
 	"reconcel/rules"
 )
 
-// lookForLeavers looks once for primaries that no cache shows and that carry
+// findDeselected looks once for primaries that no cache shows and that carry
 // something of a rule.
-func (e *Engine) lookForLeavers(ctx context.Context, primary *primaryKind) {
-	e.untilDone(ctx, "deselected resources", func(ctx context.Context) error { return e.enqueueLeavers(ctx, primary) })
+func (e *Engine) findDeselected(ctx context.Context, primary *primaryKind) {
+	e.untilDone(ctx, "deselected resources", func(ctx context.Context) error { return e.enqueueDeselected(ctx, primary) })
 }
 
-// mayHaveLeavers reports whether the rules write into objects of the kind, and
+// mayHaveDeselected reports whether the rules write into objects of the kind, and
 // the watch does not show all of them.
-func (pk *primaryKind) mayHaveLeavers() bool {
+func (pk *primaryKind) mayHaveDeselected() bool {
 	return pk.watch.Selector != "" && slices.ContainsFunc(pk.Rules, (*rules.Rule).WritesPrimary)
 }
 
-func (e *Engine) enqueueLeavers(ctx context.Context, primary *primaryKind) error {
+func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) error {
 	c, err := primary.watch.Cache()
 	switch {
 	case discover.IsNoKind(err):

@@ -141,14 +141,14 @@
 // What may pass is tried again with growing delays, per primary and for ever.
 // What the API server refuses is not sent again unchanged before its time
 // (refusal), and what somebody else insists on is repaired a few times and then
-// slowly (contest). A name that is held, a permission that is missing and a
+// slowly (conflict loop). A name that is held, a permission that is missing and a
 // quota end without an event of ours, so they are looked at from time to time.
 // A status that is refused is written once more without what the rule at fault says
 // in it (unsay), so that people read of the refusal where they look first.
 //
 // # Without a cluster
 //
-// What the engine has to do with is handed to it (Surroundings), and what runs
+// What the engine has to do with is handed to it (Dependencies), and what runs
 // by itself in a process is apart from what is then done. So a Stepper can be
 // led through any story in a cluster in memory, in any order of things, by the
 // very code that runs in production.

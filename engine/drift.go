@@ -12,8 +12,8 @@ import (
 	"reconcel/rules"
 )
 
-// carries reports whether the object was last applied from this rendering.
-func carries(o *watch.Object, d *rules.Desired) bool {
+// carriesRendering reports whether the object was last applied from this rendering.
+func carriesRendering(o *watch.Object, d *rules.Desired) bool {
 	var text [2 * len(d.Hash)]byte
 	hex.Encode(text[:], d.Hash[:])
 	return o.Applied() == string(text[:])
@@ -22,7 +22,7 @@ func carries(o *watch.Object, d *rules.Desired) bool {
 // drifted reports whether somebody has changed what we own since our last
 // write. Values are not compared, so that nothing fights with defaults.
 func drifted(d *rules.Desired, live *watch.Object, w *written) bool {
-	if live.Fields() == (managedfields.Entry{}) || !carries(live, d) {
+	if live.Fields() == (managedfields.Entry{}) || !carriesRendering(live, d) {
 		return true
 	}
 	if w.uid != live.GetUID() && !recognise(d, live, w) {

@@ -132,7 +132,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			return nil
 		}
 	}
-	e.keepHouse(ctx, e.plan.Load())
+	e.startCleanup(ctx, e.plan.Load())
 	e.background.Go(func() { e.reloadWhenAsked(ctx) })
 	e.metrics.leader.Set(1)
 	e.working.Store(true)

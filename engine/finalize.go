@@ -23,7 +23,7 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 		// Perhaps no watch shows the primary any more.
 		return position{rule: r.Rule.Name}.says(waiting, reasonDeleting, "waits for kind %s: %s", kind, why).after(forbiddenRetry)
 	}
-	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.finalize, p.tearDown, p.letGo} {
+	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.finalize, p.tearDown, p.releasePrimary} {
 		if o := step(ctx, r); o.state != ready {
 			return o
 		}
@@ -41,8 +41,8 @@ func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
 	return worse(o, p.outcomeOf(p.unpatch(ctx, r.Rule)))
 }
 
-// letGo is the last step: the primary is as it was before the rule.
-func (p *pass) letGo(ctx context.Context, r *rules.RuleResult) outcome {
+// releasePrimary is the last step: the primary is as it was before the rule.
+func (p *pass) releasePrimary(ctx context.Context, r *rules.RuleResult) outcome {
 	if !p.self.Terminating() {
 		if err := p.unpatch(ctx, r.Rule); err != nil {
 			return p.outcomeOf(err)
@@ -79,13 +79,13 @@ func (p *pass) finalize(ctx context.Context, r *rules.RuleResult) outcome {
 }
 
 func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
-	if done(c) {
+	if isEntryDone(c) {
 		return outcome{}
 	}
 	since := p.endingSince(rule, c)
 	rest := since.Add(c.Child.Timeout).Sub(p.engine.clock.Now())
 	if rest <= 0 {
-		p.warn(reasonFinalizeTimeout, fmt.Sprintf("rule %q continues without %s, which was not ready within %s", rule.Name, subject(c), c.Child.Timeout))
+		p.warn(reasonFinalizeTimeout, fmt.Sprintf("rule %q continues without %s, which was not ready within %s", rule.Name, entrySubject(c), c.Child.Timeout))
 		return outcome{}
 	}
 	o := p.child(ctx, rule, c)
@@ -93,17 +93,17 @@ func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.Child
 	case o.state == ready:
 		return outcome{}
 	case o.reason == reasonNamespaceEnding:
-		p.skip(c, fmt.Sprintf("rule %q continues without %s, which cannot be created in a namespace that is being deleted", rule.Name, subject(c)))
+		p.skip(c, fmt.Sprintf("rule %q continues without %s, which cannot be created in a namespace that is being deleted", rule.Name, entrySubject(c)))
 		return o.quietly()
 	}
 	// The end of the wait and not its rest, which would be news every second.
 	waits := position{rule: rule.Name}.says(waiting, reasonFinalizing, "waits for %s until %s: %s",
-		subject(c), since.Add(c.Child.Timeout).UTC().Format(time.RFC3339), o.text)
+		entrySubject(c), since.Add(c.Child.Timeout).UTC().Format(time.RFC3339), o.text)
 	return worse(waits, o.quietly()).after(rest)
 }
 
-// done reports whether nothing of an entry of finalize is to be waited for.
-func done(c *rules.ChildResult) bool {
+// isEntryDone reports whether nothing of an entry of finalize is to be waited for.
+func isEntryDone(c *rules.ChildResult) bool {
 	if c.State != rules.Rendered {
 		return c.State == rules.Excluded
 	}
@@ -132,8 +132,8 @@ func (p *pass) endingSince(rule *rules.Rule, c *rules.ChildResult) time.Time {
 	return p.memory.leftAt(rule.Name, p.engine.clock.Now())
 }
 
-// subject names an entry of finalize for people.
-func subject(c *rules.ChildResult) string {
+// entrySubject names an entry of finalize for people.
+func entrySubject(c *rules.ChildResult) string {
 	if len(c.Objects) > 0 && c.Objects[0].Identity.Name != "" {
 		id := c.Objects[0].Identity
 		return id.String()

@@ -109,7 +109,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 	case apierrors.IsConflict(err):
 		return errStale
 	case err != nil:
-		return fmt.Errorf("write metadata of %s: %w", p.req, refused(err))
+		return fmt.Errorf("write metadata of %s: %w", p.req, classifyAnswer(err))
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	p.self = watch.NewObject(response, watch.Primary)

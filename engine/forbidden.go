@@ -14,8 +14,8 @@ func isForbidden(err error) bool {
 	return apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// pause lets time pass, or less if ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// sleep lets time pass, or less if ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -11,9 +11,9 @@ import (
 	"reconcel/rules"
 )
 
-// clearAfter deletes what a primary that is known to be gone has left and no
+// pruneAfter deletes what a primary that is known to be gone has left and no
 // owner reference gives to the garbage collector.
-func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Request) error {
+func (e *Engine) pruneAfter(ctx context.Context, primary *primaryKind, req Request) error {
 	var errs []error
 	verdict := primary.verdict.Load()
 	for rule, watches := range primary.byRule {
@@ -27,7 +27,7 @@ func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Reque
 			}
 			for o := range c.OwnedBy(req) {
 				if !e.elsewhere(o, verdict.ownersOf(rule.Name)) {
-					errs = append(errs, e.clearOne(ctx, c.Kind(), rule, o, req))
+					errs = append(errs, e.pruneOneAfter(ctx, c.Kind(), rule, o, req))
 				}
 			}
 		}
@@ -35,12 +35,12 @@ func (e *Engine) clearAfter(ctx context.Context, primary *primaryKind, req Reque
 	return errors.Join(errs...)
 }
 
-func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *watch.Object, gone Request) error {
-	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.Terminating() || stays(rule, o) {
+func (e *Engine) pruneOneAfter(ctx context.Context, k Kind, rule *rules.Rule, o *watch.Object, gone Request) error {
+	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.Terminating() || outlivesPrimary(rule, o) {
 		return nil
 	}
-	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
-	deleted, err := e.discard(ctx, e.writer(rule, gone, k, o.GetNamespace()), k, o, gone, metav1.DeletePropagationBackground)
+	subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
+	deleted, err := e.deleteConfirmed(ctx, e.writer(rule, gone, k, o.GetNamespace()), k, o, gone, metav1.DeletePropagationBackground)
 	if err != nil {
 		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
 	}
@@ -50,21 +50,21 @@ func (e *Engine) clearOne(ctx context.Context, k Kind, rule *rules.Rule, o *watc
 	return nil
 }
 
-// clearLeftoversAfter deletes what removed rules have left of a primary that is
+// pruneOrphanedAfter deletes what removed rules have left of a primary that is
 // known to be gone.
-func (e *Engine) clearLeftoversAfter(ctx context.Context, primary *primaryKind, gone Request) error {
+func (e *Engine) pruneOrphanedAfter(ctx context.Context, primary *primaryKind, gone Request) error {
 	var errs []error
-	for _, l := range primary.leftovers.list(gone) {
+	for _, l := range primary.orphanedObjects.list(gone) {
 		var why string
 		if l.object != nil {
 			by := e.writer(l.rule, gone, l.kind, l.object.GetNamespace())
-			_, err := e.discard(ctx, by, l.kind, l.object, gone, metav1.DeletePropagationBackground)
+			_, err := e.deleteConfirmed(ctx, by, l.kind, l.object, gone, metav1.DeletePropagationBackground)
 			if err != nil && !errors.Is(err, errStale) {
 				why = err.Error()
 				errs = append(errs, fmt.Errorf("%s is gone: delete the orphaned objects of rule %q: %w", gone, l.rule.Name, err))
 			}
 		}
-		primary.leftovers.note(gone, l, why)
+		primary.orphanedObjects.note(gone, l, why)
 	}
 	return errors.Join(errs...)
 }

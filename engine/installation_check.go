@@ -145,7 +145,7 @@ func (v *verdict) refuse(r *rules.Rule, other string, objects int, t tenure) {
 		remedy = "make sure that it has stopped; " + remedy
 	}
 	was := v.refused[r]
-	message := fmt.Sprintf("%s to the installation %q, %s: %s", belonging(objects), other, t.says, remedy)
+	message := fmt.Sprintf("%s to the installation %q, %s: %s", objectsBelong(objects), other, t.says, remedy)
 	if was.message != "" {
 		message = was.message + "; " + message
 	} else {
@@ -154,7 +154,7 @@ func (v *verdict) refuse(r *rules.Rule, other string, objects int, t tenure) {
 	v.refused[r] = refusedRule{key: fmt.Sprintf("%s%s %d ", was.key, other, t.state), message: message}
 }
 
-func belonging(objects int) string {
+func objectsBelong(objects int) string {
 	if objects == 1 {
 		return "1 object belongs"
 	}
@@ -198,7 +198,7 @@ func (e *Engine) recheck(ctx context.Context, pl *plan) {
 		}
 		if err := e.reconsider(ctx, pl); err != nil && ctx.Err() == nil {
 			e.log.Warn("background task failed, will retry", "task", "installation check", "error", err)
-			pause(ctx, time.Second)
+			sleep(ctx, time.Second)
 			pl.askCheck()
 		}
 	}

@@ -31,7 +31,7 @@ func keptCondition(kept []keptObject) (c rules.Condition, ok bool) {
 		slices.Sort(objects[why])
 		words = append(words, strings.Join(slices.Compact(objects[why]), ", ")+": "+why)
 	}
-	c.Message = limited(strings.Join(words, "; "), mostFailure)
+	c.Message = truncate(strings.Join(words, "; "), mostFailure)
 	return c, true
 }
 

@@ -111,7 +111,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			if terminal, ok := errors.AsType[*terminalError](refused(c.err)); ok {
+			if terminal, ok := errors.AsType[*terminalError](classifyAnswer(c.err)); ok {
 				got = terminal.reason
 			}
 			if got != c.reason {
@@ -124,12 +124,12 @@ func TestRefusals(t *testing.T) {
 func TestErrorsAboutSecretsQuoteNothing(t *testing.T) {
 	causes := field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "must not be hunter2")}
 	refusal := apierrors.NewInvalid(secrets, "a", causes)
-	err := discreet(secrets, refusal)
+	err := withholdSecret(secrets, refusal)
 	var terminal *terminalError
-	if !errors.As(refused(err), &terminal) || !strings.Contains(err.Error(), "data") || strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
+	if !errors.As(classifyAnswer(err), &terminal) || !strings.Contains(err.Error(), "data") || strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
 		t.Errorf("error is %v", err)
 	}
-	if other := discreet(schema.GroupKind{Kind: "ConfigMap"}, refusal); !strings.Contains(other.Error(), "hunter2") {
+	if other := withholdSecret(schema.GroupKind{Kind: "ConfigMap"}, refusal); !strings.Contains(other.Error(), "hunter2") {
 		t.Errorf("an error about something else is %v", other)
 	}
 }

@@ -50,31 +50,31 @@ type memory struct {
 // written is our last write of one child, taken from the API server's
 // response. A watch must not feed it: it may show somebody else's write.
 type written struct {
-	identity    rules.Identity
-	uid         types.UID
-	hash        [16]byte // of the rendering that was applied
-	fields      managedfields.Entry
-	version     string         // resourceVersion of the response
-	object      *watch.Object  // the response, until the cache has caught up with it
-	checked     string         // resourceVersion at which a Secret's data was last compared
-	foreign     bool           // the name was last seen held by somebody else
-	rejected    *rejectedWrite // the last write; nil: it was accepted
-	replacement *rejectedWrite // what is to stand in its place
-	contest     *contest       // nil: it never had to be restored
-	churn       churn
-	replaced    bool // it was deleted to be created again
+	identity     rules.Identity
+	uid          types.UID
+	hash         [16]byte // of the rendering that was applied
+	fields       managedfields.Entry
+	version      string         // resourceVersion of the response
+	object       *watch.Object  // the response, until the cache has caught up with it
+	checked      string         // resourceVersion at which a Secret's data was last compared
+	foreign      bool           // the name was last seen held by somebody else
+	rejected     *rejectedWrite // the last write; nil: it was accepted
+	replacement  *rejectedWrite // what is to stand in its place
+	conflictLoop *conflictLoop  // nil: it never had to be restored
+	churn        churn
+	replaced     bool // it was deleted to be created again
 }
 
 // writtenStatus is our last write of the primary's status, or what was found
 // to be as we would write it.
 type writtenStatus struct {
-	known    bool
-	digest   [16]byte
-	fields   managedfields.Entry
-	version  string
-	rejected *rejectedWrite // the last write; nil: it was accepted
-	silenced *rejectedWrite // the one that says so
-	contest  *contest       // nil: it never had to be restored
+	known        bool
+	digest       [16]byte
+	fields       managedfields.Entry
+	version      string
+	rejected     *rejectedWrite // the last write; nil: it was accepted
+	silenced     *rejectedWrite // the one that says so
+	conflictLoop *conflictLoop  // nil: it never had to be restored
 }
 
 // is notes that an object has the status of a digest.

@@ -11,13 +11,13 @@ import (
 	"reconcel/rules"
 )
 
-// sweepFinalizers takes the finalizers of removed rules off, for as long as it
+// removeOrphanedFinalizers takes the finalizers of removed rules off, for as long as it
 // takes: nobody else would, and the objects could never be deleted. What the
 // rules have made stays.
-func (e *Engine) sweepFinalizers(ctx context.Context, stale []inventory.Finalizer) {
+func (e *Engine) removeOrphanedFinalizers(ctx context.Context, stale []inventory.Finalizer) {
 	e.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) error {
 		for len(stale) > 0 {
-			if err := e.sweepFinalizer(ctx, stale[0]); err != nil {
+			if err := e.removeOrphanedFinalizer(ctx, stale[0]); err != nil {
 				return fmt.Errorf("rule %q, kind %s: %w", stale[0].Rule, stale[0].Kind, err)
 			}
 			if err := e.inventory.RemoveFinalizer(ctx, stale[0]); err != nil {
@@ -29,7 +29,7 @@ func (e *Engine) sweepFinalizers(ctx context.Context, stale []inventory.Finalize
 	})
 }
 
-func (e *Engine) sweepFinalizer(ctx context.Context, s inventory.Finalizer) error {
+func (e *Engine) removeOrphanedFinalizer(ctx context.Context, s inventory.Finalizer) error {
 	k, err := discover.AnyVersion(ctx, e.kinds, s.Primary())
 	if discover.IsNoKind(err) {
 		return nil // Its objects have gone with it.
@@ -44,7 +44,7 @@ func (e *Engine) sweepFinalizer(ctx context.Context, s inventory.Finalizer) erro
 		if err := e.dropFinalizer(ctx, k, o, s.Rule); err != nil {
 			return err
 		}
-		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+		subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
 		e.log.Info("removed the finalizer of a removed rule", "object", subject, "rule", s.Rule)
 		return nil
 	})

@@ -134,17 +134,17 @@ func worse(a, b outcome) outcome {
 	return worst.after(a.retry).after(b.retry)
 }
 
-// both is worse, with the words of both where nothing can be done about either.
-func both(a, b outcome) outcome {
+// worseOfBoth is worse, with the words of both where nothing can be done about either.
+func worseOfBoth(a, b outcome) outcome {
 	if a.state == stalled && b.state == stalled {
-		a.at, a.named, a.text = position{}, true, limited(a.message()+"; "+b.message(), mostFailure)
+		a.at, a.named, a.text = position{}, true, truncate(a.message()+"; "+b.message(), mostFailure)
 	}
 	return worse(a, b)
 }
 
 // failed returns the outcome that a position could not be rendered.
 func (at position) failed(f *rules.Failure) outcome {
-	return outcome{state: stalled, reason: string(f.Reason), at: at, text: limited(f.Message, mostFailure), named: true}
+	return outcome{state: stalled, reason: string(f.Reason), at: at, text: truncate(f.Message, mostFailure), named: true}
 }
 
 // outcomeOf turns an error of the API server into what people see of it, and
@@ -167,7 +167,7 @@ func (p *pass) classified(err error, at position, said string) outcome {
 	}
 	var conflict *conflictError
 	var terminal *terminalError
-	var contested *contestedError
+	var contested *conflictLoopError
 	switch {
 	case errors.Is(err, errStale):
 		p.engine.metrics.setback("Stale")

@@ -27,7 +27,7 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 		return nil, rejection
 	}
 	patch, err := managedfields.RejectedApply{
-		Live: u, Desired: desired, Causes: causes(rejection), AcceptedBefore: carries(watch.NewUntrimmed(u), d),
+		Live: u, Desired: desired, Causes: causedFields(rejection), AcceptedBefore: carriesRendering(watch.NewUntrimmed(u), d),
 	}.TakeOwnership()
 	if patch == nil || err != nil {
 		return nil, rejection

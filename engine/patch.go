@@ -19,12 +19,12 @@ import (
 
 // writtenPatch is our last write of what one rule wants of the primary itself.
 type writtenPatch struct {
-	hash     [16]byte            // of the patch; zero: nothing was written, or it was taken back
-	fields   managedfields.Entry // what we owned then
-	version  string              // resourceVersion of the response
-	rejected *rejectedWrite
-	contest  contest // over what it says
-	changes  churn   // of what it says
+	hash         [16]byte            // of the patch; zero: nothing was written, or it was taken back
+	fields       managedfields.Entry // what we owned then
+	version      string              // resourceVersion of the response
+	rejected     *rejectedWrite
+	conflictLoop conflictLoop // over what it says
+	changes      churn        // of what it says
 }
 
 // patch writes what a rule wants of the primary itself: by an apply with the
@@ -35,7 +35,7 @@ func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	case r.PatchErr != nil:
 		return position{rule: r.Rule.Name, subject: "patch"}.failed(r.PatchErr)
 	case len(r.PatchWaits) > 0:
-		return waits(position{rule: r.Rule.Name, subject: "patch"}, r.PatchWaits)
+		return waitingOutcome(position{rule: r.Rule.Name, subject: "patch"}, r.PatchWaits)
 	case len(r.Patch) == 0:
 		return p.outcomeOf(p.unpatch(ctx, r.Rule)) // The rule may have had one.
 	}
@@ -71,12 +71,12 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	// may follow what it writes.
 	now, wait, by := p.engine.clock.Now(), time.Duration(0), ""
 	if w.hash == hash {
-		wait, by = w.contest.repair(now), "another writer changed the fields that the rule patches"
+		wait, by = w.conflictLoop.repair(now), "another writer changed the fields that the rule patches"
 	} else {
 		wait = w.changes.change(now)
 	}
 	if wait > 0 {
-		return Unchanged, &contestedError{object: p.req.String(), by: by, wait: wait}
+		return Unchanged, &conflictLoopError{object: p.req.String(), by: by, wait: wait}
 	}
 	if err := p.applyPatch(ctx, r.Rule, w, desired); err != nil {
 		return Unchanged, p.noteRejection(&w.rejected, hash, "", err)
@@ -125,17 +125,17 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return errStale // It is another object now, or none.
 	case err != nil:
-		return refused(err)
+		return classifyAnswer(err)
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	o := watch.NewObject(response, watch.Primary)
-	*w = writtenPatch{fields: o.PatchFields(rule.Name), version: o.GetResourceVersion(), contest: w.contest, changes: w.changes}
+	*w = writtenPatch{fields: o.PatchFields(rule.Name), version: o.GetResourceVersion(), conflictLoop: w.conflictLoop, changes: w.changes}
 	return nil
 }
 
-// clearPatch takes back what a removed rule has patched into the primary, when
+// pruneOrphanedPatch takes back what a removed rule has patched into the primary, when
 // it is known what other rules write there.
-func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, err error) {
+func (p *pass) pruneOrphanedPatch(ctx context.Context, rule *rules.Rule) (why string, err error) {
 	for i := range p.rendering.Rules {
 		if r := &p.rendering.Rules[i]; !r.Leaving && r.Rule.Patches() && (r.Err != nil || r.PatchErr != nil || len(r.PatchWaits) > 0) {
 			return "another rule also patches it, and that patch is not known yet", nil
@@ -151,8 +151,8 @@ func (p *pass) clearPatch(ctx context.Context, rule *rules.Rule) (why string, er
 	return "", nil
 }
 
-// takePatchBack gives up what a removed rule has written into a primary.
-func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule) error {
+// revertPatch gives up what a removed rule has written into a primary.
+func (e *Engine) revertPatch(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule) error {
 	metadata := map[string]any{"name": o.GetName(), "uid": o.GetUID()}
 	if k.Namespaced {
 		metadata["namespace"] = o.GetNamespace()
@@ -171,10 +171,10 @@ func (e *Engine) takePatchBack(ctx context.Context, k Kind, o *watch.Object, rul
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return errStale // It is another object now, or none.
 	case err != nil:
-		return refused(err)
+		return classifyAnswer(err)
 	}
 	e.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
-	e.log.Info("reverted the patch of a removed rule", "object", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", rule.Name)
+	e.log.Info("reverted the patch of a removed rule", "object", formatName(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", rule.Name)
 	return nil
 }
 

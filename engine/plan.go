@@ -39,7 +39,7 @@ type primaryKind struct {
 	meters   []*meter                                 // one for each of Rules, in that order
 	lookups  map[*rules.Lookup]*watch.Watch           // what its rules read and do not own: none of these is ever written
 
-	leftovers leftovers // of removed rules
+	orphanedObjects orphanedObjects // of removed rules
 
 	verdict  atomic.Pointer[verdict] // that of the plan; nil: this process does not write
 	askCheck func()                  // see plan.askCheck

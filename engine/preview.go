@@ -55,7 +55,7 @@ type PreviewOf struct {
 // NewPreview lists what the rules read. The objects of a Lister are not changed.
 func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	const inFlight = 16
-	s := NewStepper(Surroundings{
+	s := NewStepper(Dependencies{
 		Client: of.Client, Kinds: of.Kinds, Events: untold{}, Clock: clock.RealClock{}, Queue: unqueued{},
 		Random: func() float64 { return 0.5 }, InFlight: inFlight,
 	}, Options{Log: slog.New(slog.DiscardHandler), Namespace: of.Namespace, Name: of.Name, Namespaces: of.Namespaces})

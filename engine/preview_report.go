@@ -61,7 +61,7 @@ func (f *findings) adopts(d *rules.Desired) {
 // Finding.Action.
 func actionOf(err error) Action {
 	var conflict *conflictError
-	var contested *contestedError
+	var contested *conflictLoopError
 	terminal, isTerminal := errors.AsType[*terminalError](err)
 	switch {
 	case errors.As(err, &conflict):
@@ -104,7 +104,7 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 		if err != nil {
 			f.Action, f.Message = Failed, err.Message
 		} else {
-			f.Message = waitsFor(waits)
+			f.Message = waitingText(waits)
 		}
 		found = append(found, f)
 	}

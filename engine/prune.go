@@ -57,7 +57,7 @@ type keptObject struct {
 // has no successor yet, is kept for now.
 func (p *pass) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity, failed []*rules.Child) keptObject {
 	k := keptObject{rule: r.Rule.Name, child: o.Child(), id: id}
-	if stays(r.Rule, o) {
+	if outlivesPrimary(r.Rule, o) {
 		k.why, k.orphan = "onDelete: orphan", true
 		return k
 	}
@@ -75,7 +75,7 @@ func (p *pass) awaited(r *rules.RuleResult, o *watch.Object, id rules.Identity, 
 	own := slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.ID == o.Child() })
 	for i := range r.Children {
 		c := &r.Children[i]
-		if own && c.Child.ID != o.Child() || !own && !fails(c, failed) || c.Child.Interchangeable() || !c.Renders(id.GVK.GroupKind()) {
+		if own && c.Child.ID != o.Child() || !own && !childFails(c, failed) || c.Child.Interchangeable() || !c.Renders(id.GVK.GroupKind()) {
 			continue
 		}
 		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child.ID, o.Child()) }) {
@@ -91,9 +91,9 @@ func (p *pass) made(id rules.Identity, children ...string) bool {
 	return live != nil && slices.Contains(children, rules.LabelsOf(live).Get(rules.LabelChild))
 }
 
-// fails reports whether a child could not be rendered, or is among those that
+// childFails reports whether a child could not be rendered, or is among those that
 // could not be written.
-func fails(c *rules.ChildResult, failed []*rules.Child) bool {
+func childFails(c *rules.ChildResult, failed []*rules.Child) bool {
 	return slices.Contains(failed, c.Child) ||
 		slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return d.State == rules.Failed })
 }

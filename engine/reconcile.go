@@ -73,7 +73,7 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Ca
 	if cached != nil && cached.GetUID() == req.UID {
 		return cached, nil
 	}
-	if !primary.hasChildren(req) && !primary.leftovers.has(req) && primary.watch.Selector == "" {
+	if !primary.hasChildren(req) && !primary.orphanedObjects.has(req) && primary.watch.Selector == "" {
 		e.memories.forget(req)
 		return nil, nil
 	}
@@ -83,7 +83,7 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Ca
 	switch {
 	case isAbsent(err), err == nil && live.GetUID() != req.UID:
 		e.memories.forget(req)
-		return nil, errors.Join(e.clearAfter(ctx, primary, req), e.clearLeftoversAfter(ctx, primary, req))
+		return nil, errors.Join(e.pruneAfter(ctx, primary, req), e.pruneOrphanedAfter(ctx, primary, req))
 	case apierrors.IsNotFound(err):
 		return nil, nil // The kind is gone, or not served for a while: nothing can be told.
 	case err != nil:
@@ -123,7 +123,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 		p.resume()
 	}
 	total := p.rules(ctx).after(p.retryTimedOut())
-	total = worse(total, p.clearLeftovers(ctx))
+	total = worse(total, p.pruneOrphaned(ctx))
 	p.forget()
 	p.tellPauseIgnored()
 	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.held(p.self) {

@@ -70,7 +70,7 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 	}
 	pl := e.plan.Load()
 	if e.leading {
-		e.keepHouse(ctx, pl)
+		e.startCleanup(ctx, pl)
 	}
 	e.log.Debug("active rules replaced", "rules", pl.rules(), "watches", len(pl.watches))
 	return nil

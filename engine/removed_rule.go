@@ -23,27 +23,27 @@ import (
 // the label that all of it carries, and not watched: the rule may have been the
 // only one for its kinds. An object may have another rule by now, under whose
 // name it goes on to live; where there are rules for the primary, a look at the
-// primary decides (see leftover), and else nobody can want it.
+// primary decides (see orphaned object), and else nobody can want it.
 
 // removalBackoff is how long until what is left is looked for again.
 func removalBackoff() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 100, Cap: time.Minute}
 }
 
-// sweepRemoved takes away what a removed rule has made, for as long as it
+// deleteRemovedRule takes away what a removed rule has made, for as long as it
 // takes. What is in the way is logged when it is news.
-func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r inventory.RemovedRule) {
-	pause(ctx, e.announce(ctx, r))
+func (e *Engine) deleteRemovedRule(ctx context.Context, pl *plan, r inventory.RemovedRule) {
+	sleep(ctx, e.announce(ctx, r))
 	if ctx.Err() != nil {
 		return
 	}
 	said := ""
 	_ = removalBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
-		done, problems := e.clearRemoved(ctx, pl, r)
+		done, problems := e.tryDeleteRemovedRule(ctx, pl, r)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		if now := list(problems); now != said && now != "" {
+		if now := joinFirst(problems); now != said && now != "" {
 			e.log.Warn("removal of rule incomplete, will retry", "rule", r.Name, "kind", r.For, "error", now)
 			said = now
 		}
@@ -55,17 +55,17 @@ func (e *Engine) sweepRemoved(ctx context.Context, pl *plan, r inventory.Removed
 	}
 }
 
-// clearRemoved takes away what a removed rule has left now. It reports whether
+// tryDeleteRemovedRule takes away what a removed rule has left now. It reports whether
 // there was nothing, and else what is in the way of it.
-func (e *Engine) clearRemoved(ctx context.Context, pl *plan, r inventory.RemovedRule) (done bool, problems []string) {
+func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory.RemovedRule) (done bool, problems []string) {
 	gk := r.Primary()
 	s := &removal{engine: e, rule: r, primary: pl.primaries[gk], paused: map[types.UID]bool{}}
 	// Without the primaries nothing goes: who is paused is to be left alone.
-	if err := s.clearPrimaries(ctx, gk); err != nil {
+	if err := s.prunePatches(ctx, gk); err != nil {
 		return false, []string{err.Error()}
 	}
 	for _, gvk := range r.Kinds() {
-		if err := s.clearKind(ctx, gvk); err != nil {
+		if err := s.pruneKind(ctx, gvk); err != nil {
 			s.problem(err.Error())
 		}
 	}
@@ -105,9 +105,9 @@ func (s *removal) problem(text string) {
 	}
 }
 
-// clearPrimaries takes back what the rule has patched, and sees which primaries
+// prunePatches takes back what the rule has patched, and sees which primaries
 // are paused.
-func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error {
+func (s *removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
 	k, err := discover.AnyVersion(ctx, s.engine.kinds, gk)
 	if discover.IsNoKind(err) {
 		return nil // Its objects have gone with it.
@@ -124,21 +124,21 @@ func (s *removal) clearPrimaries(ctx context.Context, gk schema.GroupKind) error
 			return nil
 		}
 		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
-		s.clear(req, leftover{rule: s.writes(), kind: k}, func() error {
-			return s.engine.takePatchBack(ctx, k, o, s.writes())
+		s.clear(req, orphanedObject{rule: s.writes(), kind: k}, func() error {
+			return s.engine.revertPatch(ctx, k, o, s.writes())
 		})
 		return nil
 	})
 }
 
-// clearKind deletes the rule's children of one kind.
-func (s *removal) clearKind(ctx context.Context, gvk schema.GroupVersionKind) error {
+// pruneKind deletes the rule's children of one kind.
+func (s *removal) pruneKind(ctx context.Context, gvk schema.GroupVersionKind) error {
 	return s.eachChild(ctx, gvk, func(k Kind, o *watch.Object, owner Request) {
 		if o.Terminating() {
 			s.left++
 			return
 		}
-		s.clear(owner, leftover{rule: s.writes(), kind: k, object: o.WithoutBody()}, func() error {
+		s.clear(owner, orphanedObject{rule: s.writes(), kind: k, object: o.WithoutBody()}, func() error {
 			return s.delete(ctx, k, o, owner)
 		})
 	})
@@ -184,13 +184,13 @@ func (s *removal) owner(o *watch.Object) (Request, bool) {
 	return owner, true
 }
 
-// clear takes one leftover away at once if no rule is for its primary, and else
+// clear takes one orphaned object away at once if no rule is for its primary, and else
 // has the primary looked at. What is in the way does not hold up the rest.
-func (s *removal) clear(req Request, l leftover, atOnce func() error) {
+func (s *removal) clear(req Request, l orphanedObject, atOnce func() error) {
 	s.left++
 	what := "the patch of " + req.String()
 	if l.object != nil {
-		what = name(l.kind.GVK.Kind, l.object.GetNamespace(), l.object.GetName())
+		what = formatName(l.kind.GVK.Kind, l.object.GetNamespace(), l.object.GetName())
 	}
 	switch {
 	case s.paused[req.UID]:
@@ -200,7 +200,7 @@ func (s *removal) clear(req Request, l leftover, atOnce func() error) {
 			s.problem(what + ": " + err.Error())
 		}
 	default:
-		switch why := s.primary.leftovers.add(req, l); why {
+		switch why := s.primary.orphanedObjects.add(req, l); why {
 		case "":
 		case keptByAnother:
 			s.left--
@@ -214,9 +214,9 @@ func (s *removal) clear(req Request, l leftover, atOnce func() error) {
 
 func (s *removal) delete(ctx context.Context, k Kind, o *watch.Object, owner Request) error {
 	by := s.engine.writer(s.writes(), owner, k, o.GetNamespace())
-	deleted, err := s.engine.discard(ctx, by, k, o, owner, metav1.DeletePropagationBackground)
+	deleted, err := s.engine.deleteConfirmed(ctx, by, k, o, owner, metav1.DeletePropagationBackground)
 	if deleted != nil {
-		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", name(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.Name)
+		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", formatName(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.Name)
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func (e *Engine) announce(ctx context.Context, r inventory.RemovedRule) time.Dur
 		return max(0, grace-e.clock.Since(at))
 	}
 	e.log.Info("rule removed", "rule", r.Name, "kind", r.For)
-	pause(ctx, min(removalSettle, grace))
+	sleep(ctx, min(removalSettle, grace))
 	objects := e.countRemoved(ctx, r)
 	if ctx.Err() != nil || objects == "" {
 		return 0

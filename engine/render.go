@@ -44,7 +44,7 @@ func (p *pass) observed(id rules.Identity) rules.Live {
 	if o == nil {
 		return rules.Live{}
 	}
-	if !o.BelongsTo(p.req) && (o.OwnerUID() != "" || !abandoned(p.primary.Rules, o)) {
+	if !o.BelongsTo(p.req) && (o.OwnerUID() != "" || !isAbandoned(p.primary.Rules, o)) {
 		return rules.Live{}
 	}
 	return p.liveOf(o)

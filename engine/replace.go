@@ -27,7 +27,7 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 		// It was found under its name only.
 		u, err := p.get(ctx, c.Kind(), d.Identity)
 		if apierrors.IsNotFound(err) {
-			return skip(forDeletion), nil
+			return skipFor(forDeletion), nil
 		}
 		if err != nil {
 			return step{}, err
@@ -50,12 +50,12 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 		return step{}, err
 	}
 	if deleted == nil {
-		return skip(forDeletion), nil
+		return skipFor(forDeletion), nil
 	}
 	w.replaced = true
 	p.did(Replaced, d, p.trigger)
 	p.engine.events.normal(p.self, reasonReplaced, "deleted "+d.Identity.String()+", to create it again from its template")
-	return skip(forOwnDeletion), nil
+	return skipFor(forOwnDeletion), nil
 }
 
 // rehearse asks the API server, by a dry run under another name, whether it would
@@ -81,7 +81,7 @@ func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: managedfields.Manager})
 	var terminal *terminalError
 	// A webhook that does not support dry runs is a bad request.
-	if said := refused(err); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) {
+	if said := classifyAnswer(err); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) {
 		return said
 	}
 	return nil // Whatever else it says, the creation will say again.

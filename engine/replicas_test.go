@@ -66,7 +66,7 @@ func TestWhatAFailureStops(t *testing.T) {
 	gr := schema.GroupResource{Resource: "configmaps"}
 	here, there := &rules.Desired{Child: &rules.Child{}}, &rules.Desired{Child: &rules.Child{}}
 	here.Identity.Namespace, there.Identity.Namespace = "here", "there"
-	refusedWith := func(err error) error { return fmt.Errorf("create: %w", refused(err)) }
+	refusedWith := func(err error) error { return fmt.Errorf("create: %w", classifyAnswer(err)) }
 	for _, c := range []struct {
 		name        string
 		became      step
@@ -77,7 +77,7 @@ func TestWhatAFailureStops(t *testing.T) {
 		{"a held name", step{}, &conflictError{}, false, false},
 		{"one that is refused", step{}, refusedWith(apierrors.NewInvalid(schema.GroupKind{}, "a", nil)), false, false},
 		{"a quota or permission", step{}, refusedWith(apierrors.NewForbidden(gr, "a", errors.New("exceeded"))), true, false},
-		{"a namespace that ends", skip(forNamespace), nil, true, false},
+		{"a namespace that ends", skipFor(forNamespace), nil, true, false},
 		{"an API server that is busy", step{}, apierrors.NewTooManyRequests("busy", 1), true, true},
 		{"a cut connection", step{}, fmt.Errorf("EOF: %w", http.ErrServerClosed), true, true},
 	} {

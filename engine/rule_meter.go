@@ -64,7 +64,7 @@ func (p *pass) count(i int, o outcome, took time.Duration) {
 	if r.Matches || r.Leaving || r.Err != nil {
 		m.looks[o.state].Add(1)
 		m.took.Add(int64(took))
-		now = share{m, o.state, rendered(r)}
+		now = share{m, o.state, countRendered(r)}
 	}
 	p.memory.share(i).set(now)
 }
@@ -77,8 +77,8 @@ func (p *pass) countPaused() {
 	p.memory.withdraw(len(p.rendering.Rules))
 }
 
-// rendered counts the objects that a rule renders.
-func rendered(r *rules.RuleResult) (n int) {
+// countRendered counts the objects that a rule renders.
+func countRendered(r *rules.RuleResult) (n int) {
 	for i := range r.Children {
 		n += len(r.Children[i].Objects)
 	}

@@ -48,7 +48,7 @@ func TestStagesOfTheEnd(t *testing.T) {
 	}{
 		{child("db", ""), false}, {child("kept", ""), true}, {child("former", ""), false}, {child("former", `"reconcel.dev/orphan":"true"`), true},
 	} {
-		if got := stays(rule, c.child); got != c.want {
+		if got := outlivesPrimary(rule, c.child); got != c.want {
 			t.Errorf("%v stays: %t", c.child.Content(), got)
 		}
 	}

@@ -41,10 +41,10 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 	draft := statusDraft{pass: p, list: list, total: total}
 	wait, err := draft.write(ctx, now)
 	total = total.after(wait)
-	if contested, ok := errors.AsType[*contestedError](err); ok && total.state == stalled {
+	if contested, ok := errors.AsType[*conflictLoopError](err); ok && total.state == stalled {
 		return total.after(contested.wait) // What is wrong already says more, and does not come and go.
 	}
-	draft.total = both(total, p.outcomeOf(err))
+	draft.total = worseOfBoth(total, p.outcomeOf(err))
 	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && list != discover.NoConditions {
 		draft.silence(terminal)
 		wait, err = draft.write(ctx, now)
@@ -199,7 +199,7 @@ func (s *statusDraft) desired(conditions []rules.Condition, owned managedfields.
 			if err != nil {
 				return nil, fmt.Errorf("rule %q: status: %w", r.Rule.Name, err)
 			}
-			merge(desired, said)
+			mergeStatus(desired, said)
 		}
 		if !s.keepsStatus(r) {
 			continue
@@ -219,15 +219,15 @@ func (s *statusDraft) desired(conditions []rules.Condition, owned managedfields.
 	return desired, nil
 }
 
-// merge adds the entries of src to dst, maps entry by entry. That two rules do
+// mergeStatus adds the entries of src to dst, maps entry by entry. That two rules do
 // not write one field has been checked when they were loaded.
-func merge(dst, src map[string]any) {
+func mergeStatus(dst, src map[string]any) {
 	for key, value := range src {
 		a, both := dst[key].(map[string]any)
 		b, isMap := value.(map[string]any)
 		if both && isMap {
 			a = maps.Clone(a)
-			merge(a, b)
+			mergeStatus(a, b)
 			value = a
 		}
 		dst[key] = value
@@ -276,7 +276,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		return nil // The primary has gone.
 	}
 	if err != nil {
-		return refused(fmt.Errorf("write status: %w", ordered(err)))
+		return classifyAnswer(fmt.Errorf("write status: %w", sortCauses(err)))
 	}
 	s.engine.metrics.writes.WithLabelValues("status", s.req.Kind.Kind).Inc()
 	o := watch.NewObject(response, watch.Primary)
@@ -288,12 +288,12 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 // dampStatus counts that somebody else has changed our fields of the status, and
 // returns an error if they are to be restored later.
 func (p *pass) dampStatus(last *writtenStatus) error {
-	if last.contest == nil {
-		last.contest = &contest{}
+	if last.conflictLoop == nil {
+		last.conflictLoop = &conflictLoop{}
 	}
-	wait := last.contest.repair(p.engine.clock.Now())
+	wait := last.conflictLoop.repair(p.engine.clock.Now())
 	if wait == 0 {
 		return nil
 	}
-	return &contestedError{object: "status of " + p.req.String(), by: "another writer changed it", wait: wait}
+	return &conflictLoopError{object: "status of " + p.req.String(), by: "another writer changed it", wait: wait}
 }

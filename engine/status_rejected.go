@@ -11,7 +11,7 @@ import (
 // whose fields it names, or all of them.
 func (s *statusDraft) silence(err error) {
 	s.silenced = map[*rules.Rule]bool{}
-	named := causes(err)
+	named := causedFields(err)
 	for i := range s.rendering.Rules {
 		rule := s.rendering.Rules[i].Rule
 		named = slices.DeleteFunc(named, func(field string) bool {

@@ -32,7 +32,7 @@ type Snapshot struct {
 
 // NewStepper makes a stepper; Follow comes next. Of the options Config is not
 // used.
-func NewStepper(s Surroundings, options Options) *Stepper {
+func NewStepper(s Dependencies, options Options) *Stepper {
 	return &Stepper{engine: newEngine(s, options.withDefaults(), nil)}
 }
 
@@ -62,14 +62,14 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 	e.follow(pl)
 	s.feeds = slices.DeleteFunc(s.feeds, func(f *watch.Feed) bool { return !slices.Contains(pl.watches, f.Watch) })
 	e.forgetOthers(pl)
-	return s.keepHouse(ctx, pl)
+	return s.startCleanup(ctx, pl)
 }
 
-// keepHouse does once what a process tries until it succeeds.
-func (s *Stepper) keepHouse(ctx context.Context, pl *plan) error {
+// startCleanup does once what a process tries until it succeeds.
+func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	e := s.engine
 	for _, stale := range pl.orphaned.Finalizers {
-		if err := e.sweepFinalizer(ctx, stale); err != nil {
+		if err := e.removeOrphanedFinalizer(ctx, stale); err != nil {
 			return err
 		}
 		if err := e.inventory.RemoveFinalizer(ctx, stale); err != nil {
@@ -77,10 +77,10 @@ func (s *Stepper) keepHouse(ctx context.Context, pl *plan) error {
 		}
 	}
 	s.removed = pl.orphaned.Removed
-	s.clearRemoved(ctx)
+	s.tryDeleteRemovedRule(ctx)
 	for _, primary := range pl.primaries {
-		if primary.mayHaveLeavers() {
-			if err := e.enqueueLeavers(ctx, primary); err != nil {
+		if primary.mayHaveDeselected() {
+			if err := e.enqueueDeselected(ctx, primary); err != nil {
 				return err
 			}
 		}
@@ -141,14 +141,14 @@ func (s *Stepper) Serve(ctx context.Context) bool {
 
 // Tidy does what a process does from time to time beside its work.
 func (s *Stepper) Tidy(ctx context.Context) {
-	s.engine.clearKinds(ctx, s.engine.plan.Load())
-	s.clearRemoved(ctx)
+	s.engine.removeUnusedKinds(ctx, s.engine.plan.Load())
+	s.tryDeleteRemovedRule(ctx)
 }
 
-// clearRemoved takes away once what removed rules have left.
-func (s *Stepper) clearRemoved(ctx context.Context) {
+// tryDeleteRemovedRule takes away once what removed rules have left.
+func (s *Stepper) tryDeleteRemovedRule(ctx context.Context) {
 	s.removed = slices.DeleteFunc(slices.Clone(s.removed), func(r inventory.RemovedRule) bool {
-		done, _ := s.engine.clearRemoved(ctx, s.engine.plan.Load(), r)
+		done, _ := s.engine.tryDeleteRemovedRule(ctx, s.engine.plan.Load(), r)
 		return done
 	})
 }

@@ -37,18 +37,18 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 		if c.stage != all[0].stage {
 			break
 		}
-		subject := name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName())
+		subject := formatName(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName())
 		names = append(names, subject)
-		if err := p.bringDown(ctx, r.Rule, c); err != nil {
+		if err := p.deleteInStage(ctx, r.Rule, c); err != nil {
 			total = worse(total, p.outcomeOf(at.wrap(fmt.Errorf("delete %s: %w", subject, err))))
 		}
 	}
-	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", list(names)), total).after(terminatingWait)
+	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", joinFirst(names)), total).after(terminatingWait)
 }
 
-// bringDown asks for the deletion of one object. In order, it is gone only when
+// deleteInStage asks for the deletion of one object. In order, it is gone only when
 // all that belongs to it is.
-func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) error {
+func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining) error {
 	if c.object.Terminating() || p.memory.hasDeleted(c.object.GetUID()) {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (p *pass) bringDown(ctx context.Context, rule *rules.Rule, c remaining) err
 		return err
 	}
 	if p.self.Terminating() {
-		p.engine.told(Deleted, p.req, name(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), rule.Name, c.kind, whyEnded)
+		p.engine.told(Deleted, p.req, formatName(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), rule.Name, c.kind, whyEnded)
 	} else {
 		p.pruned(c.kind, deleted)
 	}
@@ -78,7 +78,7 @@ func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 			continue
 		}
 		for o := range p.objectsOf(c) {
-			if o.Rule() != rule.Name || seen[o.GetUID()] || stays(rule, o) || p.engine.elsewhere(o, p.verdict.ownersOf(rule.Name)) || p.elsewhere(rule, o.Identity(c.Kind().GVK)) {
+			if o.Rule() != rule.Name || seen[o.GetUID()] || outlivesPrimary(rule, o) || p.engine.elsewhere(o, p.verdict.ownersOf(rule.Name)) || p.elsewhere(rule, o.Identity(c.Kind().GVK)) {
 				continue
 			}
 			seen[o.GetUID()] = true
@@ -115,8 +115,8 @@ func stageOf(rule *rules.Rule, o *watch.Object) int {
 	return len(rule.Children) - i
 }
 
-// stays reports whether an object outlives its primary.
-func stays(rule *rules.Rule, o *watch.Object) bool {
+// outlivesPrimary reports whether an object outlives its primary.
+func outlivesPrimary(rule *rules.Rule, o *watch.Object) bool {
 	return o.Orphan() || slices.ContainsFunc(rule.Children, func(c *rules.Child) bool {
 		return c.OnDelete == rules.Orphan && c.ID == o.Child()
 	})

@@ -138,7 +138,7 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch
 	if !slices.Contains(o.GetFinalizers(), rules.Finalizer(rule)) {
 		return nil
 	}
-	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+	subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
 	if !u.DryRun {
 		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 			err := u.engine.dropFinalizer(ctx, k, o, rule)
@@ -162,13 +162,13 @@ func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch
 	if o.PatchFields(rule) == (managedfields.Entry{}) {
 		return nil
 	}
-	subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+	subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
 	if o.Paused() {
 		u.Tell(subject, "patch kept: it is paused")
 		return nil
 	}
 	if !u.DryRun {
-		if err := u.engine.takePatchBack(ctx, k, o, &rules.Rule{Name: rule}); err != nil {
+		if err := u.engine.revertPatch(ctx, k, o, &rules.Rule{Name: rule}); err != nil {
 			return fmt.Errorf("revert the patch of %s: %w", subject, err)
 		}
 	}
@@ -182,7 +182,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 	var errs []error
 	s := &removal{engine: u.engine, rule: r}
 	err := s.eachChild(ctx, gvk, func(k Kind, o *watch.Object, owner Request) {
-		subject := name(k.GVK.Kind, o.GetNamespace(), o.GetName())
+		subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
 		switch {
 		case o.Terminating():
 			return
@@ -195,7 +195,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 		}
 		if !u.DryRun {
 			by := u.engine.writer(&rules.Rule{Name: r.Name}, owner, k, o.GetNamespace())
-			if _, err := u.engine.discard(ctx, by, k, o, owner, metav1.DeletePropagationBackground); err != nil {
+			if _, err := u.engine.deleteConfirmed(ctx, by, k, o, owner, metav1.DeletePropagationBackground); err != nil {
 				errs = append(errs, fmt.Errorf("delete %s: %w", subject, err))
 				return
 			}

@@ -40,7 +40,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 		p.engine.metrics.idle.WithLabelValues(k.GVK.Kind).Inc()
 	}
 	if err != nil {
-		return p.unchangeable(d, p.noteRejection(&w.rejected, d.Hash, version, explained(d, err, remedy(d))))
+		return p.unchangeable(d, p.noteRejection(&w.rejected, d.Hash, version, explainRejection(d, err, remedy(d))))
 	}
 	if w.version != version {
 		tell()
@@ -55,7 +55,7 @@ func (p *pass) unchangeable(d *rules.Desired, err error) (step, error) {
 		return step{}, err
 	}
 	if len(d.Waits) > 0 {
-		return skip(forValues), nil
+		return skipFor(forValues), nil
 	}
 	return step{action: Replaced}, nil
 }

@@ -77,7 +77,7 @@ func (p *pass) keptOrWanted(id rules.Identity) (kept, wanted bool) {
 		return false, false
 	}
 	for i := range p.rendering.Rules {
-		if slices.ContainsFunc(p.rendering.Rules[i].Children, func(c rules.ChildResult) bool { return keeps(c.Child) && wantsObject(&c, id) }) {
+		if slices.ContainsFunc(p.rendering.Rules[i].Children, func(c rules.ChildResult) bool { return keepsExisting(c.Child) && wantsObject(&c, id) }) {
 			return true, true
 		}
 	}

@@ -123,7 +123,7 @@ func TestNothingIsForgottenUnread(t *testing.T) {
 	defer cancel()
 	<-listed
 	kinds := map[string][]schema.GroupVersionKind{"r": {gvk}}
-	new(Engine).clearKind(t.Context(), kinds, &rules.Rule{Name: "r"}, w)
+	new(Engine).pruneKind(t.Context(), kinds, &rules.Rule{Name: "r"}, w)
 	if len(kinds["r"]) != 1 {
 		t.Error("the kind is forgotten, and something of it may be left")
 	}

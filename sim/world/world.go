@@ -71,7 +71,7 @@ func (w *World) Now() time.Time { return w.clock.Now() }
 // start starts a controller without any state.
 func (w *World) start(ctx context.Context) error {
 	w.queue = newQueue(w.clock)
-	w.stepper = engine.NewStepper(engine.Surroundings{
+	w.stepper = engine.NewStepper(engine.Dependencies{
 		Client: w.client, Kinds: kinds{w.options.Kinds}, Events: w.cluster,
 		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1, Coverage: w.options.Coverage,
 	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces})

@@ -14,60 +14,60 @@ import (
 	"reconcel/rules"
 )
 
-// A leftover is what a removed rule has left of a primary that other rules are
+// An orphanedObject is what a removed rule has left of a primary that other rules are
 // for: one of them may render it now. Only a look at the primary can tell, so
 // that is what takes it away.
-type leftover struct {
+type orphanedObject struct {
 	rule   *rules.Rule // no more than its name, and as whom it writes
 	kind   Kind
 	object *watch.Object // nil: what the rule has patched into the primary
 	why    string        // it was still there after the last look
 }
 
-// leftovers are those of the primaries of one kind.
-type leftovers struct {
+// orphanedObjects are those of the primaries of one kind.
+type orphanedObjects struct {
 	mu sync.Mutex
-	of map[Request]map[leftoverKey]leftover
+	of map[Request]map[orphanedKey]orphanedObject
 }
 
-type leftoverKey struct {
+type orphanedKey struct {
 	rule string
 	uid  types.UID // "": the patch
 }
 
-func (l *leftover) key() leftoverKey {
+func (l *orphanedObject) key() orphanedKey {
 	if l.object == nil {
-		return leftoverKey{rule: l.rule.Name}
+		return orphanedKey{rule: l.rule.Name}
 	}
-	return leftoverKey{l.rule.Name, l.object.GetUID()}
+	return orphanedKey{l.rule.Name, l.object.GetUID()}
 }
 
-// add hands a leftover to the next look at a primary. It returns why the last
+// add hands an orphaned object to the next reconciliation of a primary. It returns why the last
 // one has left it, or "".
-func (ls *leftovers) add(req Request, l leftover) (why string) {
+func (ls *orphanedObjects) add(req Request, l orphanedObject) (why string) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if ls.of == nil {
-		ls.of = map[Request]map[leftoverKey]leftover{}
+		ls.of = map[Request]map[orphanedKey]orphanedObject{}
 	}
 	if ls.of[req] == nil {
-		ls.of[req] = map[leftoverKey]leftover{}
+		ls.of[req] = map[orphanedKey]orphanedObject{}
 	}
 	l.why = ls.of[req][l.key()].why
 	ls.of[req][l.key()] = l
 	return l.why
 }
 
-// list returns the leftovers of a primary.
-func (ls *leftovers) list(req Request) []leftover {
+// list returns the orphaned objects of a primary.
+func (ls *orphanedObjects) list(req Request) []orphanedObject {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	return slices.Collect(maps.Values(ls.of[req]))
 }
 
-// note says why a leftover is still there, or "" when nothing more is to be
+// note says why an orphaned object is still there, or "" when nothing more is to be
 // done about it.
-func (ls *leftovers) note(req Request, l leftover, why string) {
+func (ls *orphanedObjects) note(req Request, l orphanedObject, why string) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if l.why = why; why != "" {
@@ -81,17 +81,17 @@ func (ls *leftovers) note(req Request, l leftover, why string) {
 }
 
 // has reports whether a primary has any.
-func (ls *leftovers) has(req Request) bool {
+func (ls *orphanedObjects) has(req Request) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	return len(ls.of[req]) > 0
 }
 
-// clearLeftovers takes away what removed rules have left of the primary, as far
+// pruneOrphaned takes away what removed rules have left of the primary, as far
 // as it is known that no rule wants it.
-func (p *pass) clearLeftovers(ctx context.Context) (total outcome) {
-	for _, l := range p.primary.leftovers.list(p.req) {
-		why, err := p.clearLeftover(ctx, &l)
+func (p *pass) pruneOrphaned(ctx context.Context) (total outcome) {
+	for _, l := range p.primary.orphanedObjects.list(p.req) {
+		why, err := p.pruneOrphanedObject(ctx, &l)
 		switch {
 		case errors.Is(err, errStale) && !p.confirmed:
 			total = total.after(staleRetry) // The primary is not what this pass has seen.
@@ -101,14 +101,14 @@ func (p *pass) clearLeftovers(ctx context.Context) (total outcome) {
 			total = worse(total, p.outcomeOf(err).quietly())
 			why = err.Error()
 		}
-		p.primary.leftovers.note(p.req, l, why)
+		p.primary.orphanedObjects.note(p.req, l, why)
 	}
 	return total
 }
 
-func (p *pass) clearLeftover(ctx context.Context, l *leftover) (why string, err error) {
+func (p *pass) pruneOrphanedObject(ctx context.Context, l *orphanedObject) (why string, err error) {
 	if l.object == nil {
-		return p.clearPatch(ctx, l.rule)
+		return p.pruneOrphanedPatch(ctx, l.rule)
 	}
 	id := l.object.Identity(l.kind.GVK)
 	switch kept, wanted := p.keptOrWanted(id); {
