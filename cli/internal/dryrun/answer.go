@@ -13,8 +13,8 @@ import (
 	"reconcel/sim"
 )
 
-// An answerer says what would come of a write. on is the write on which it
-// builds, or nil.
+// An answerer computes the result of a write. on is the write on which it builds,
+// or nil.
 type answerer interface {
 	patch(ctx context.Context, c *Cluster, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error)
 	delete(ctx context.Context, c *Cluster, w *Write, options metav1.DeleteOptions) error
@@ -43,7 +43,7 @@ func (byServer) delete(ctx context.Context, c *Cluster, w *Write, options metav1
 	return c.sender.delete(ctx, w, options)
 }
 
-// byMerging asks the API server for what exists, and nothing else.
+// byMerging only reads from the API server, and merges patches here.
 type byMerging struct{}
 
 func (byMerging) patch(ctx context.Context, c *Cluster, w, on *Write, _ metav1.PatchOptions) (*unstructured.Unstructured, error) {
@@ -68,7 +68,7 @@ func (byMerging) delete(_ context.Context, _ *Cluster, w *Write, _ metav1.Delete
 	return nil
 }
 
-// merged returns what a patch makes of a state of an object.
+// merged returns an object after a patch.
 func (c *Cluster) merged(w *Write, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if w.Patch != types.ApplyPatchType {
 		return sim.Patched(live, w.Patch, w.Body)
@@ -100,8 +100,8 @@ func applied(w *Write) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// Creates reports whether the write is an apply that only creates, by the
-// resourceVersion "1" that no object has.
+// Creates reports whether the write is an apply that only creates: it has the
+// resourceVersion "1", which no object has.
 func (w *Write) Creates() bool {
 	if w.Patch != types.ApplyPatchType || w.Subresource != "" {
 		return false

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,17 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/pager"
 
 	"reconcel/sim"
 )
 
-// A Cluster is a cluster that is read, and never written to. What was read of an
-// object counts until a write shows that it is outdated. It may be used by any
-// number of goroutines.
+// A Cluster is a client that reads a cluster and never writes to it. An object
+// that was read is not read again until a write conflicts. A Cluster may be used
+// by several goroutines.
 type Cluster struct {
 	sender   sender
 	answerer answerer
@@ -38,13 +35,13 @@ type objectKey struct {
 	namespace, name string
 }
 
-// New returns a cluster whose writes are answered by dry runs. kinds is asked for
-// the kinds of the cluster when it is first needed.
+// New returns a Cluster that answers writes by dry runs. It calls kinds, for the
+// kinds of the cluster, when it first needs them.
 func New(client dynamic.Interface, kinds func() (*sim.Kinds, error)) *Cluster {
 	return newCluster(client, kinds, byServer{})
 }
 
-// NewLocal returns a cluster whose writes are answered without the API server.
+// NewLocal returns a Cluster that answers writes without the API server.
 func NewLocal(client dynamic.Interface, kinds func() (*sim.Kinds, error)) *Cluster {
 	return newCluster(client, kinds, byMerging{})
 }
@@ -53,8 +50,8 @@ func newCluster(client dynamic.Interface, kinds func() (*sim.Kinds, error), a an
 	return &Cluster{sender: sender{client}, answerer: a, kinds: sync.OnceValues(kinds), known: map[objectKey]*unstructured.Unstructured{}}
 }
 
-// List returns the objects of a kind in a namespace, or with "" in all of them or
-// in none, page by page. They must not be changed.
+// List returns the objects of a kind, of all namespaces if namespace is "". It reads
+// them page by page. They must not be changed.
 func (c *Cluster) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
 	of := &Write{Resource: resource, Namespace: namespace}
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -81,7 +78,7 @@ func (c *Cluster) List(ctx context.Context, resource schema.GroupVersionResource
 
 func (w *Write) key() objectKey { return objectKey{w.Resource, w.Namespace, w.Name} }
 
-// find returns an object as it is known, or else as the API server has it.
+// find returns an object from memory, or else from the API server.
 func (c *Cluster) find(ctx context.Context, w *Write) (*unstructured.Unstructured, error) {
 	if u := c.recall(w); u != nil {
 		return u, nil
@@ -96,14 +93,14 @@ func (c *Cluster) find(ctx context.Context, w *Write) (*unstructured.Unstructure
 	return u, nil
 }
 
-// recall returns an object as it is known, or nil.
+// recall returns an object from memory, or nil.
 func (c *Cluster) recall(w *Write) *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known[w.key()]
 }
 
-// forget makes the next read of an object ask the API server.
+// forget removes an object from memory.
 func (c *Cluster) forget(w *Write) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +111,7 @@ func (c *Cluster) forget(w *Write) {
 func (c *Cluster) write(ctx context.Context, w *Write, answer func(*Recorder) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	recorder, ok := ctx.Value(recorderKey{}).(*Recorder)
 	if !ok {
-		return nil, errors.New("nobody records the writes")
+		return nil, errors.New("the context has no recorder")
 	}
 	if w.Before = c.recall(w); w.Creates() {
 		w.Before = nil
@@ -134,108 +131,10 @@ func (c *Cluster) patch(ctx context.Context, w *Write, options metav1.PatchOptio
 	w.Rehearsal = slices.Contains(options.DryRun, metav1.DryRunAll)
 	return c.write(ctx, w, func(r *Recorder) (*unstructured.Unstructured, error) {
 		after, err := c.answerer.patch(ctx, c, w, r.under(w), options)
-		if apierrors.IsNotFound(err) && w.Creates() && r.makes(w.Namespace) {
-			w.Computed = true // Its namespace is about to be made.
+		if apierrors.IsNotFound(err) && w.Creates() && r.creates(w.Namespace) {
+			w.Computed = true // Its namespace is created by an earlier write.
 			return applied(w)
 		}
 		return after, err
 	})
-}
-
-// Resource implements dynamic.Interface.
-func (c *Cluster) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return resource{cluster: c, gvr: gvr}
-}
-
-// A resource is a client for one kind, in one namespace or in all.
-type resource struct {
-	unused
-	cluster   *Cluster
-	gvr       schema.GroupVersionResource
-	namespace string
-}
-
-// Namespace implements dynamic.NamespaceableResourceInterface.
-func (r resource) Namespace(namespace string) dynamic.ResourceInterface {
-	r.namespace = namespace
-	return r
-}
-
-// Get implements dynamic.ResourceInterface.
-func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	if len(subresources) > 0 {
-		return nil, errUnused
-	}
-	u, err := r.cluster.find(ctx, &Write{Resource: r.gvr, Namespace: r.namespace, Name: name})
-	if err != nil {
-		if recorder, ok := ctx.Value(recorderKey{}).(*Recorder); ok && !apierrors.IsNotFound(err) {
-			recorder.addUnread(fmt.Errorf("read %s: %w", name, err))
-		}
-		return nil, err
-	}
-	return u.DeepCopy(), nil
-}
-
-// List implements dynamic.ResourceInterface.
-func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return r.cluster.sender.list(ctx, &Write{Resource: r.gvr, Namespace: r.namespace}, options)
-}
-
-// Patch implements dynamic.ResourceInterface.
-func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	w := &Write{Resource: r.gvr, Namespace: r.namespace, Name: name, Subresource: strings.Join(subresources, "/"),
-		Manager: options.FieldManager, Patch: kind, Body: data}
-	return r.cluster.patch(ctx, w, options)
-}
-
-// Delete implements dynamic.ResourceInterface.
-func (r resource) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
-	if len(subresources) > 0 {
-		return errUnused
-	}
-	w := &Write{Resource: r.gvr, Namespace: r.namespace, Name: name}
-	_, err := r.cluster.write(ctx, w, func(*Recorder) (*unstructured.Unstructured, error) {
-		return nil, r.cluster.answerer.delete(ctx, r.cluster, w, options)
-	})
-	return err
-}
-
-var errUnused = errors.New("the engine does not make this request")
-
-// unused are the methods that an engine does not call.
-type unused struct{}
-
-// Create implements dynamic.ResourceInterface.
-func (unused) Create(context.Context, *unstructured.Unstructured, metav1.CreateOptions, ...string) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
-
-// Update implements dynamic.ResourceInterface.
-func (unused) Update(context.Context, *unstructured.Unstructured, metav1.UpdateOptions, ...string) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
-
-// UpdateStatus implements dynamic.ResourceInterface.
-func (unused) UpdateStatus(context.Context, *unstructured.Unstructured, metav1.UpdateOptions) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
-
-// DeleteCollection implements dynamic.ResourceInterface.
-func (unused) DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error {
-	return errUnused
-}
-
-// Watch implements dynamic.ResourceInterface.
-func (unused) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
-	return nil, errUnused
-}
-
-// Apply implements dynamic.ResourceInterface.
-func (unused) Apply(context.Context, string, *unstructured.Unstructured, metav1.ApplyOptions, ...string) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
-
-// ApplyStatus implements dynamic.ResourceInterface.
-func (unused) ApplyStatus(context.Context, string, *unstructured.Unstructured, metav1.ApplyOptions) (*unstructured.Unstructured, error) {
-	return nil, errUnused
 }

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Guard returns a way to the API server on which nothing but reads and dry runs
-// are sent, whatever the clients above it do.
+// Guard returns a transport that sends only reads and dry runs, whatever the
+// clients above it do.
 func Guard(next http.RoundTripper) http.RoundTripper { return guard{next} }
 
 type guard struct{ http.RoundTripper }
@@ -32,9 +32,9 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.RoundTripper.RoundTrip(r)
 }
 
-// dryRun reports whether a request is a dry run. A deletion says so in its body,
-// for which the API server ignores the query; the query is added, so that logs
-// can tell.
+// dryRun reports whether a request is a dry run. A deletion has the option in its
+// body, and the API server then ignores the query. dryRun adds it to the query too,
+// so that audit logs show it.
 func dryRun(r *http.Request) (*http.Request, bool, error) {
 	query := r.URL.Query()
 	if r.Method != http.MethodDelete {
@@ -56,5 +56,5 @@ func dryRun(r *http.Request) (*http.Request, bool, error) {
 	return r, true, nil
 }
 
-// WrappedRoundTripper lets client-go see what is below.
+// WrappedRoundTripper lets client-go reach the transport below.
 func (g guard) WrappedRoundTripper() http.RoundTripper { return g.RoundTripper }

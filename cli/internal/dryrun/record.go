@@ -19,12 +19,12 @@ type Write struct {
 	Patch           types.PatchType // "": it is a deletion
 	Body            []byte          // of the patch
 
-	// Rehearsal: its sender asked for a dry run, and would not write either.
+	// Rehearsal says that the caller itself asked for a dry run.
 	Rehearsal bool
-	// Before is the object as it is, After as it would be; each is nil where there
-	// is none. They must not be changed.
+	// Before and After are the object before and after the write, or nil. They must
+	// not be changed.
 	Before, After *unstructured.Unstructured
-	// Computed: the API server was not asked for After.
+	// Computed says that After does not come from the API server.
 	Computed bool
 	Err      error
 }
@@ -32,7 +32,7 @@ type Write struct {
 // Deletes reports whether the write is a deletion.
 func (w *Write) Deletes() bool { return w.Patch == "" }
 
-// Same reports whether two writes are about the same object.
+// Same reports whether two writes have the same target.
 func (w *Write) Same(other *Write) bool {
 	return w.Resource == other.Resource && w.Namespace == other.Namespace && w.Name == other.Name && w.Subresource == other.Subresource
 }
@@ -59,7 +59,7 @@ func (r *Recorder) Writes() []*Write {
 	return slices.Clone(r.writes)
 }
 
-// Unread returns why objects could not be read.
+// Unread returns the errors of reads.
 func (r *Recorder) Unread() []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +78,8 @@ func (r *Recorder) addUnread(err error) {
 	r.failed = append(r.failed, err)
 }
 
-// under returns the accepted write on which another one builds, or nil: one of
-// the two edits managedFields alone, by a JSON patch.
+// under returns the accepted write on which another one builds, or nil. One of the
+// two is a JSON patch, which edits only managedFields.
 func (r *Recorder) under(w *Write) *Write {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,8 +94,8 @@ func (r *Recorder) under(w *Write) *Write {
 	return nil
 }
 
-// makes reports whether a namespace is among what was created.
-func (r *Recorder) makes(namespace string) bool {
+// creates reports whether a recorded write creates a namespace.
+func (r *Recorder) creates(namespace string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.writes, func(w *Write) bool {

@@ -8,11 +8,10 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// all is what makes a request a dry run.
+// all is the option that makes a request a dry run.
 var all = []string{metav1.DryRunAll}
 
-// A sender alone holds the real client. Whatever it sends besides reads is a dry
-// run.
+// A sender is the only holder of the real client. It sends reads and dry runs.
 type sender struct{ client dynamic.Interface }
 
 func (s sender) resource(w *Write) dynamic.ResourceInterface {
