@@ -52,10 +52,11 @@
 //
 // # What an apply cannot change
 //
-// Of some fields there may be only one: when somebody switches from ours to
-// another, that one is first made ours in managedFields, and the next apply
-// removes it (claim). What the API server still refuses to change is replaced if
-// the rule says so, and otherwise reported with that remedy.
+// Of some fields there may be only one. When somebody switches from ours to
+// another one, the engine takes ownership of that field in managedFields, and the
+// next apply removes it (managedfields.RejectedApply). If the API server still
+// rejects the change, the object is replaced if the rule says so. Otherwise the
+// error names that remedy.
 //
 // # What rules read
 //
@@ -116,11 +117,8 @@
 //
 // # Several processes
 //
-// All that stand by watch and follow the rules; one leads and writes. The lead is
-// a Lease, and every write is held against the time of its last renewal on the
-// way to the API server, in one place: a process that was stopped for a while
-// knows nothing of it, and Kubernetes' own election lets it go on for another
-// ten seconds.
+// All processes watch and follow the rules; the one that holds the Lease writes.
+// A transport stops every write that the Lease does not cover (package leader).
 //
 // # Several installations
 //
