@@ -81,15 +81,15 @@ func (v Value) Table(sh *Shape) Table {
 	}
 	t.values = make(map[string]*yaml.Node)
 	var meant []string
-	for _, e := range v.Entries() {
-		name := e.Key.Value
+	v.eachEntry(func(key String, n *yaml.Node) {
+		name := key.Value
 		if sh.Find(name) != nil {
-			t.values[name] = e.Value.node
-			continue
+			t.values[name] = n
+			return
 		}
-		v.ErrorAt(e.Key.Pos, "unknown key %q", name).Hint = cmp.Or(sh.Wrong[name].Hint, HintKeys(name, sh.Names()))
+		v.ErrorAt(key.Pos, "unknown key %q", name).Hint = cmp.Or(sh.Wrong[name].Hint, HintKeys(name, sh.Names()))
 		meant = append(meant, sh.Meant(name))
-	}
+	})
 	for i := range sh.Keys {
 		// A key that is there but misspelt is one mistake, not two.
 		if k := &sh.Keys[i]; k.Required && t.values[k.Name] == nil && !slices.Contains(meant, k.Name) {
@@ -143,12 +143,20 @@ type Entry struct {
 // Entries returns the entries of a map, each key once, and records an error for
 // what cannot be a key.
 func (v Value) Entries() []Entry {
+	entries := make([]Entry, 0, v.Len())
+	v.eachEntry(func(key String, n *yaml.Node) {
+		entries = append(entries, Entry{key, v.under(key.Value, n)})
+	})
+	return entries
+}
+
+// eachEntry calls read for each key of a map once.
+func (v Value) eachEntry(read func(String, *yaml.Node)) {
 	if !v.IsMap() {
-		return nil
+		return
 	}
 	content := v.node.Content
-	entries := make([]Entry, 0, len(content)/2)
-	first := make(map[string]Pos, len(content)/2)
+	first := make(map[string]Pos)
 	for i := 0; i+1 < len(content); i += 2 {
 		key, value := content[i], content[i+1]
 		p := v.text.pos(key)
@@ -165,9 +173,8 @@ func (v Value) Entries() []Entry {
 		}
 		first[key.Value] = p
 		showAtKey(value, key)
-		entries = append(entries, Entry{String{key.Value, p}, v.under(key.Value, value)})
+		read(String{key.Value, p}, value)
 	}
-	return entries
 }
 
 // showAtKey moves an empty value to its key: errors are best shown there.
