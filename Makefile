@@ -19,7 +19,7 @@ GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 RACE = $(if $(shell command -v "$$(go env CC)"),-race)
 NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the race detector' >&2)
 
-# Packages with tests that want a cluster.
+# Packages with tests that need a cluster.
 INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)))))
 
 # Those of them whose tests drive programs, into which the race detector does not
@@ -56,7 +56,7 @@ help: ## Show this
 ##@ Use
 
 .PHONY: demo
-demo: build devcluster ## See it work: a Kubernetes on loopback, the controller and the examples (or on the cluster of KUBECONFIG=file)
+demo: build devcluster ## Run the demo: Kubernetes on loopback, the controller and the examples (or use the cluster of KUBECONFIG=file)
 	@hack/demo.sh
 
 .PHONY: build
@@ -82,13 +82,13 @@ image-files:
 	done; echo 'no CA certificates found: name the file in SSL_CERT_FILE' >&2; exit 1
 
 .PHONY: image-check
-image-check: ## Check that the image's binary comes out the same in two folders
+image-check: ## Check that builds in two folders give the same binary
 	@hack/reproducible.sh
 
 ##@ Check
 
 .PHONY: test
-test: unit fuzz-sample integration examples ## Run every test, with the race detector, those on a real control plane included
+test: unit fuzz-sample integration examples ## Run all tests with the race detector, also those on a real control plane
 
 .PHONY: unit
 unit: ## Run the tests that need no cluster
@@ -103,29 +103,29 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-examples ## Run in full, for an hour or more, what make test does samples of
+soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-examples ## Run the full long tests, of which make test runs samples (an hour or more)
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
 	@$(call fuzz,$$(($(SOAK_MINUTES) * 60 / $(words $(FUZZ))))s)
 
 .PHONY: soak-sequences
-soak-sequences: ## Change rules and a resource 12,500 times at random in memory, and hold what stays and goes against what must
+soak-sequences: ## Change rules and a resource 12,500 times at random in memory, and check the resulting objects
 	RECONCEL_SOAK=1 go test -count 1 -run '^TestSequences$$' ./sim/world
 
 # RECONCEL_SEED=n lets them take another course.
 campaign = RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^$(1)$$' ./internal/campaign
 
 .PHONY: soak-reloads
-soak-reloads: devcluster ## Replace the rules 500 times in 10 minutes, by bad ones too, while everything changes
+soak-reloads: devcluster ## Reload the rules 500 times in 10 minutes, also with invalid ones, under load
 	$(call campaign,TestReloads)
 
 .PHONY: soak-lead
-soak-lead: devcluster ## Take the lead away 50 times, in six ways, about 15 minutes
+soak-lead: devcluster ## End the leader 50 times, in six ways, in about 15 minutes
 	$(call campaign,TestLead)
 
 .PHONY: soak-examples
-soak-examples: devcluster ## Kill the controller at each write of the examples, and take every permission away from each
+soak-examples: devcluster ## Kill the controller at each write of the examples, and remove each of its permissions
 	RECONCEL_SOAK=1 go test -tags integration -parallel 3 -timeout 120m -count 1 -run '^(TestExamples|TestEveryPermissionIsNeeded)$$' ./examples
 
 .PHONY: fuzz-sample
@@ -142,18 +142,18 @@ integration: devcluster ## Run the tests on a real control plane
 	go test -p 1 -parallel 3 -tags integration -timeout 30m -count 1 $(filter $(DRIVERS),$(INTEGRATION))
 
 .PHONY: examples
-examples: build ## Render the examples, compare with what is checked in, and run their tests
+examples: build ## Render the examples, compare with the checked-in output, and run their tests
 	@$(RECONCEL) validate --strict --crd=crds $(foreach e,$(EXAMPLES),--rules=examples/$(e)/rules.yaml)
 	@$(foreach e,$(EXAMPLES),echo 'examples/$(e)'; $(call render,$(e)) | diff -u examples/$(e)/expected.yaml - ;)
 	@$(RECONCEL) test --coverage $(foreach e,$(EXAMPLES),examples/$(e))
 
 .PHONY: examples-update
-examples-update: build ## Render and test the examples, and replace what is checked in
+examples-update: build ## Render and test the examples, and update the checked-in output
 	@$(foreach e,$(EXAMPLES),$(call render,$(e)) >bin/expected.yaml; mv bin/expected.yaml examples/$(e)/expected.yaml;)
 	@$(RECONCEL) test --update $(foreach e,$(EXAMPLES),examples/$(e))
 
 .PHONY: schemas
-schemas: devcluster ## Take the schemas of Kubernetes' own kinds from the development cluster
+schemas: devcluster ## Update the schemas of Kubernetes' own kinds from the development cluster
 	@hack/schemas.sh
 
 .PHONY: bench
@@ -182,12 +182,12 @@ format-check: ## Check that the Go files are formatted
 GO_DIRS = $(wildcard main.go cli deploy engine examples rules sim internal devcluster)
 
 .PHONY: tidy-check
-tidy-check: ## Check that go.mod and go.sum say what is needed
+tidy-check: ## Check that go.mod and go.sum are tidy
 	go mod tidy -diff
 
 .PHONY: verify
-verify: format-check tidy-check lint test ## Run everything that has to pass
+verify: format-check tidy-check lint test ## Run all checks that must pass
 
 .PHONY: clean
-clean: ## Remove what was built
+clean: ## Remove build outputs
 	rm -rf bin
