@@ -24,6 +24,12 @@ func isAbsent(err error) bool {
 
 var secrets = schema.GroupKind{Kind: "Secret"}
 
+// isForbidden reports whether a permission is missing. A namespace that is being
+// deleted refuses new objects in the same words.
+func isForbidden(err error) bool {
+	return apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
 // Discreet takes the message out of an API server's answer about a Secret, which
 // may quote it. The fields that it names are kept.
 func Discreet(gk schema.GroupKind, err error) error { return withholdSecret(gk, err) }

@@ -34,10 +34,10 @@ type plan struct {
 type primaryKind struct {
 	*rules.Primary
 	watch    *watch.Watch
-	children map[schema.GroupVersionKind]*watch.Watch // every kind that its rules render
-	byRule   map[*rules.Rule][]*watch.Watch           // likewise, with the kinds that the rule rendered once
+	children map[schema.GroupVersionKind]*watch.Watch // each kind that its rules render, or have rendered
+	byRule   map[*rules.Rule][]*watch.Watch           // likewise
 	meters   []*meter                                 // one for each of Rules, in that order
-	lookups  map[*rules.Lookup]*watch.Watch           // what its rules read and do not own: none of these is ever written
+	lookups  map[*rules.Lookup]*watch.Watch           // what its rules read, and never write
 
 	orphanedObjects orphanedObjects // of removed rules
 
@@ -76,14 +76,10 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 		}
 		for _, r := range p.Rules {
 			for _, c := range r.Children {
-				w := share(watch.Key{GVK: c.GVK, Selector: childSelector, Role: watch.Child})
-				if pk.children[c.GVK] == nil {
-					pk.children[c.GVK] = w
-				}
-				pk.addWatch(r, w)
+				pk.addChild(r, share(watch.Key{GVK: c.GVK, Selector: childSelector, Role: watch.Child}))
 			}
 			for _, gvk := range orphaned.Kinds[r.Name] {
-				pk.addWatch(r, share(watch.Key{GVK: gvk, Selector: childSelector, Role: watch.Child}))
+				pk.addChild(r, share(watch.Key{GVK: gvk, Selector: childSelector, Role: watch.Child}))
 			}
 			for _, l := range r.Lookups {
 				pk.lookups[l] = share(watch.Key{GVK: l.GVK, Role: watch.Lookup})
@@ -102,7 +98,8 @@ func (pl *plan) rules() (n int) {
 	return n
 }
 
-func (pk *primaryKind) addWatch(r *rules.Rule, w *watch.Watch) {
+func (pk *primaryKind) addChild(r *rules.Rule, w *watch.Watch) {
+	pk.children[w.GVK] = w
 	if !slices.Contains(pk.byRule[r], w) {
 		pk.byRule[r] = append(pk.byRule[r], w)
 	}
@@ -129,57 +126,10 @@ func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *watch.Cache {
 	return nil
 }
 
-// anyCacheOf returns the cache of a kind that a rule renders or has rendered
-// once, or nil.
-func (pk *primaryKind) anyCacheOf(gvk schema.GroupVersionKind) *watch.Cache {
-	for _, watches := range pk.byRule {
-		for _, w := range watches {
-			if w.GVK == gvk {
-				c, _ := w.Cache()
-				return c
-			}
-		}
-	}
-	return nil
-}
-
-// watchesOf returns the watches of the kinds that a rule renders or has
-// rendered.
-func (pk *primaryKind) watchesOf(r *rules.Rule) []*watch.Watch { return pk.byRule[r] }
-
-// unwatched names the first kind that a rule for a primary in a namespace renders
-// or reads and that has no cache, and why; both are "" when all have. A rule that
-// is leaving does not wait for what it reads, which must not keep the primary
-// from going.
-func (pk *primaryKind) unwatched(r *rules.RuleResult, namespace string) (kind, why string) {
-	for _, child := range r.Rule.Children {
-		c, err := pk.children[child.GVK].Cache()
-		if err == nil {
-			err = c.UnlistedFor(r.Rule, namespace)
-		}
-		if err != nil {
-			return child.GVK.Kind, permission(err).Error()
-		}
-	}
-	if r.Leaving {
-		return "", ""
-	}
-	for _, l := range r.Rule.Lookups {
-		if _, err := pk.lookups[l].Cache(); err != nil {
-			return l.GVK.Kind, permission(err).Error()
-		}
-	}
-	return "", ""
-}
-
 // hasChildren reports whether the caches hold anything of a primary.
 func (pk *primaryKind) hasChildren(req Request) bool {
-	for _, watches := range pk.byRule {
-		for _, w := range watches {
-			c, err := w.Cache()
-			if err != nil {
-				continue
-			}
+	for gvk := range pk.children {
+		if c := pk.cacheOf(gvk); c != nil {
 			for range c.OwnedBy(req) {
 				return true
 			}
@@ -188,18 +138,13 @@ func (pk *primaryKind) hasChildren(req Request) bool {
 	return false
 }
 
-// uses reports whether a watch has to do with the kind.
+// uses reports whether the rules for the kind use a watch.
 func (pk *primaryKind) uses(w *watch.Watch) bool {
-	if pk.watch == w {
+	if pk.watch == w || pk.children[w.GVK] == w {
 		return true
 	}
-	for _, watches := range pk.byRule {
-		if slices.Contains(watches, w) {
-			return true
-		}
-	}
-	for _, looked := range pk.lookups {
-		if looked == w {
+	for _, read := range pk.lookups {
+		if read == w {
 			return true
 		}
 	}

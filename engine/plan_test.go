@@ -54,7 +54,7 @@ func TestPlanOfLookups(t *testing.T) {
 	if configs == widgets.children[configs.GVK] || configs.Selector != "" {
 		t.Errorf("children are not told from what is looked up, by %v", configs.Key)
 	}
-	for _, w := range widgets.watchesOf(reads) {
+	for _, w := range widgets.byRule[reads] {
 		if w.Role == watch.Lookup {
 			t.Errorf("%v is among what is pruned", w.Key)
 		}
@@ -77,7 +77,7 @@ func TestPlanOfLookups(t *testing.T) {
 		{rules.RuleResult{Rule: reads, Leaving: true}, ": "},
 		{rules.RuleResult{Rule: writes}, ": "},
 	} {
-		kind, why := widgets.unwatched(&test.result, "default")
+		kind, why := (&pass{primary: widgets, req: Request{Namespace: "default"}}).unlistedKind(&test.result)
 		if got := kind + ": " + why; got != test.want {
 			t.Errorf("rule %s, leaving %t: it waits for %q, want %q", test.result.Rule.Name, test.result.Leaving, got, test.want)
 		}

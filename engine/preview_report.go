@@ -116,7 +116,7 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 	if r.Leaving && !p.self.HasFinalizer(r.Rule) || !r.Matches && !r.Leaving {
 		return nil
 	}
-	if kind, why := p.unwatched(r); why != "" {
+	if kind, why := p.unlistedKind(r); why != "" {
 		return []Finding{{Rule: r.Rule.Name, Action: Skipped, Message: fmt.Sprintf("waits for kind %s: %s", kind, why)}}
 	}
 	for i := range r.Children {

@@ -19,7 +19,7 @@ import (
 func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.Child) outcome {
 	var kept []keptObject
 	var problem error
-	for _, w := range p.primary.watchesOf(r.Rule) {
+	for _, w := range p.primary.byRule[r.Rule] {
 		c, err := w.Cache()
 		if err != nil {
 			continue // A kind of former rules that the API server does not know.

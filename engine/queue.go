@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
@@ -125,15 +126,7 @@ func (e *Engine) enqueueAll(ready *watch.Watch) {
 // enqueueKind asks for a look at every primary of a kind, and at what still has
 // children of it.
 func (e *Engine) enqueueKind(primary *primaryKind) {
-	watches := []*watch.Watch{primary.watch}
-	for _, rendered := range primary.byRule {
-		for _, w := range rendered {
-			if !slices.Contains(watches, w) {
-				watches = append(watches, w)
-			}
-		}
-	}
-	enqueueShown(watches)
+	enqueueShown(slices.AppendSeq([]*watch.Watch{primary.watch}, maps.Values(primary.children)))
 }
 
 // enqueueShown asks for a look at every primary that watches show, and at what

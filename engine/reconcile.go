@@ -170,7 +170,7 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if r.Leaving {
 		return p.end(ctx, r)
 	}
-	if kind, why := p.unwatched(r); why != "" {
+	if kind, why := p.unlistedKind(r); why != "" {
 		return position{rule: r.Rule.Name}.says(waiting, reasonWaiting, "waits for kind %s: %s", kind, why)
 	}
 	delete(p.memory.left, r.Rule.Name)

@@ -110,14 +110,28 @@ func (p *pass) noteUnread(l *rules.Lookup, why error) {
 	p.unread[l] = why
 }
 
-// unwatched names the first kind that a rule renders or reads and that is not
-// listed where it matters to the primary, and why.
-func (p *pass) unwatched(r *rules.RuleResult) (kind, why string) {
-	if kind, why = p.primary.unwatched(r, p.req.Namespace); why != "" || r.Leaving || len(p.unread) == 0 {
-		return kind, why
+// unlistedKind names the first kind that a rule renders or reads and that is not
+// listed where it matters to the primary, and why. A rule that is leaving does not
+// wait for what it reads, which must not keep the primary from being deleted.
+func (p *pass) unlistedKind(r *rules.RuleResult) (kind, why string) {
+	for _, child := range r.Rule.Children {
+		c, err := p.primary.children[child.GVK].Cache()
+		if err == nil {
+			err = c.UnlistedFor(r.Rule, p.req.Namespace)
+		}
+		if err != nil {
+			return child.GVK.Kind, permission(err).Error()
+		}
+	}
+	if r.Leaving {
+		return "", ""
 	}
 	for _, l := range r.Rule.Lookups {
-		if err := p.unread[l]; err != nil {
+		err := p.unread[l]
+		if err == nil {
+			_, err = p.primary.lookups[l].Cache()
+		}
+		if err != nil {
 			return l.GVK.Kind, permission(err).Error()
 		}
 	}
@@ -175,7 +189,7 @@ func (p *pass) forget() {
 		return w.object != nil && p.live(w.identity) == w.object
 	})
 	p.memory.forgetDeletions(func(uid types.UID, d deletion) bool {
-		c := p.primary.anyCacheOf(d.identity.GVK)
+		c := p.primary.cacheOf(d.identity.GVK)
 		if c == nil {
 			return true
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 )
 
@@ -20,4 +21,12 @@ const deniedRetry = 4 * time.Second
 // jitter spreads a delay by 20 % in both directions.
 func jitter(d time.Duration, random func() float64) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*random()))
+}
+
+// sleep waits, or returns early if ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }

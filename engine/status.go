@@ -183,7 +183,7 @@ func (s *statusDraft) keepsStatus(r *rules.RuleResult) bool {
 	if !r.Matches {
 		return false
 	}
-	_, why := s.unwatched(r)
+	_, why := s.unlistedKind(r)
 	return why != ""
 }
 

@@ -72,7 +72,7 @@ func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining)
 // it. Two watches may show one object in two versions of its kind.
 func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 	seen := map[types.UID]bool{}
-	for _, w := range p.primary.watchesOf(rule) {
+	for _, w := range p.primary.byRule[rule] {
 		c, err := w.Cache()
 		if err != nil {
 			continue
@@ -126,7 +126,7 @@ func outlivesPrimary(rule *rules.Rule, o *watch.Object) bool {
 // that has no cache, and why. A kind that the API server does not know in any
 // version has no objects.
 func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
-	for _, w := range p.primary.watchesOf(r) {
+	for _, w := range p.primary.byRule[r] {
 		c, err := w.Cache()
 		if err == nil {
 			err = c.UnlistedFor(r, p.req.Namespace)
