@@ -223,7 +223,7 @@ rules:
 `)
 	put(t, w, "../../examples/foo/foo.yaml")
 	err := w.Advance(t.Context(), 1_000_000*time.Hour)
-	if want := "times within 27h46m"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "reconciliations within 27h46m"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("expected %q in error %v", want, err)
 	}
 }
