@@ -32,6 +32,14 @@ func TestArchitectureIsComplete(t *testing.T) {
 			t.Errorf("docs/architecture.md names %s, which does not exist", m[1])
 		}
 	}
+	_, steps, _ := strings.Cut(page, "flowchart LR\n")
+	steps, _, _ = strings.Cut(steps, "```")
+	for _, file := range regexp.MustCompile(`\w+\.go`).FindAllString(steps, -1) {
+		paths++
+		if _, err := os.Stat(filepath.Join(root, "engine", file)); err != nil {
+			t.Errorf("docs/architecture.md names the step %s, which does not exist", file)
+		}
+	}
 	if paths < 40 {
 		t.Errorf("only %d paths were found", paths)
 	}
