@@ -235,7 +235,7 @@ func TestRemovedRuleMayNotDelete(t *testing.T) {
 		return nil
 	})
 	w.Rest(3 * time.Second)
-	if n := strings.Count(in.log.String(), "a removed rule has left something"); n != 1 {
+	if n := strings.Count(in.log.String(), "removal of rule incomplete"); n != 1 {
 		t.Errorf("it is said %d times", n)
 	}
 	if w.Get(secretsKind, "one-s") == nil || w.inventoryOf(w.Fill("widget-NAMESPACE")) == "" {
