@@ -214,7 +214,7 @@ func (r *reviewer) changed(foo, webapp string) {
 	r.answers(v, 1, `Foo/default/example-foo: rule "foo", child "deployment": configured`)
 	r.shows(v, "-      - image: nginx:latest", "+      - image: nginx:1.27")
 
-	from, to := strings.Index(webapp, "  # It reads the Service"), strings.Index(webapp, "  # A field whose child")
+	from, to := strings.Index(webapp, "  # It reads the Service"), strings.Index(webapp, "  # A field that reads an excluded child")
 	if from < 0 || to < from {
 		r.Fatal("the example has changed")
 	}
@@ -332,7 +332,7 @@ func (r *reviewer) narrowed(foo string) {
 	r.answers(r.diff("-f", file, "foos/other"), 3)
 	r.answers(r.diff("-f", file, "bar/example-foo"), 2)
 	r.answers(r.diff("-f", r.rules("left.yaml", foo, "    kind: Foo\n", "    kind: Foo\n    namespaces: [elsewhere]\n")), 1,
-		`Foo/default/example-foo: rule "foo", child "deployment": deleted (the rule is not for its resource any more)`)
+		`Foo/default/example-foo: rule "foo", child "deployment": deleted (the rule no longer selects its resource)`)
 }
 
 // wroteNothing looks for requests of the reviewer that would have changed

@@ -69,7 +69,7 @@ var wrongRules = []struct {
 	{name: "another apiVersion", text: "apiVersion: reconcel.dev/v9\nkind: Rules\nrules: []\n"},
 	{name: "another kind", text: "apiVersion: reconcel.dev/v1alpha1\nkind: Rule\nrules: []\n"},
 	{name: "no rules", text: "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\n"},
-	{name: "an unknown key", text: "{name: a, " + widget + ", childen: []}"},
+	{name: "an unknown key", text: "{name: a, " + widget + ", chidren: []}"},
 	{name: "a missing key", text: "{" + widget + "}"},
 	{name: "a bad name", text: "{name: A!, " + widget + "}"},
 	{name: "a name twice", text: "{name: a, " + widget + "}\n- {name: a, " + widget + "}"},

@@ -134,7 +134,7 @@ func TestStatus(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"operator:system:masters", "reader"}})
 	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), folder: t.TempDir(), kubeconfig: cluster.UserKubeconfig(t, "operator")}
 	o := &operator{r}
-	if v := o.status(); v.code != 3 || !strings.Contains(v.stderr, "no installation of reconcel is found") {
+	if v := o.status(); v.code != 3 || !strings.Contains(v.stderr, "no installation of reconcel found") {
 		t.Errorf("in an empty cluster: exit code %d\n%s%s", v.code, v.stdout, v.stderr)
 	}
 	if v := o.status("-f", "../examples/foo/rules.yaml", "-o", "json"); v.code != 0 ||
