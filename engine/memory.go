@@ -15,84 +15,86 @@ import (
 	"reconcel/rules"
 )
 
-// memory is what a process knows of one primary beyond the caches: its own
-// writes, which the caches may not show yet, and what it has told people. All
-// of it can be lost: a restart begins with none.
+// memory is the state of one primary that the caches do not hold: our own
+// writes, which the caches may not show yet, and what was already reported.
+// All of it can be lost: a restart begins without it.
 //
-// A request is never served by two workers at once, so no lock is needed.
+// The queue never hands one request to two workers, so no lock is needed.
 type memory struct {
 	children []*written
-	byID     map[rules.Identity]*written // of children, where they are many
+	byID     map[rules.Identity]*written // index of children; nil while there are few
 	deleted  map[types.UID]deletion
 	status   writtenStatus
 	reads    watch.Reads
-	self     *watch.Object            // the primary after our last write of its metadata or status, until the cache has caught up
+	self     *watch.Object            // the response to our last write of the primary, until the cache catches up
 	patches  map[string]*writtenPatch // by rule
-	left     map[string]time.Time     // when a rule was first seen to leave the primary, by its name
+	left     map[string]time.Time     // when a rule was first seen to deselect the primary, by rule name
 
 	seen    sight
-	looked  bool   // it was looked at since the start
-	kept    string // the objects that stay though no rule renders them, as people were told
+	looked  bool   // reconciled at least once since the start
+	kept    string // last reported objects that stay although no rule renders them
 	trouble trouble
 
 	pause        pauseState
-	pauseMistake string            // what people were told of a pause that has no effect; "": nothing is wrong
-	dirty        bool              // something was written, or was not ready, since the last Synced
-	synced       bool              // some generation has been ready
-	waitingSince time.Time         // zero: it is not waiting
-	syncedAt     int64             // the last generation that was
-	unsettled    time.Time         // when the status first differed from a state that is still moving
-	reapplyAt    time.Time         // when everything is applied again, changed or not
-	shares       []share           // in the meters of its rules, in their order
-	told         map[string]string // last Event message by reason, of what is no trouble
+	pauseMistake string            // last reported mistake in the pause annotation; "": none
+	dirty        bool              // something was written or not ready since the last Synced
+	synced       bool              // some generation was ready
+	waitingSince time.Time         // zero: not waiting
+	syncedAt     int64             // the last generation that was ready
+	unsettled    time.Time         // when the status first differed from a state that still changes
+	reapplyAt    time.Time         // when all children are applied again, changed or not
+	shares       []share           // of the meters of its rules, in the same order
+	told         map[string]string // last message by reason, of Events that report no trouble
 }
 
 // written is our last write of one child, taken from the API server's
-// response. A watch must not feed it: it may show somebody else's write.
+// response. It must not be set from a watch, which may show another writer's
+// change.
 type written struct {
 	identity     rules.Identity
 	uid          types.UID
 	hash         [16]byte // of the rendering that was applied
 	fields       managedfields.Entry
 	version      string         // resourceVersion of the response
-	object       *watch.Object  // the response, until the cache has caught up with it
+	object       *watch.Object  // the response, until the cache catches up
 	checked      string         // resourceVersion at which a Secret's data was last compared
-	foreign      bool           // the name was last seen held by somebody else
+	foreign      bool           // another owner held the name when it was last checked
 	rejected     *rejectedWrite // the last write; nil: it was accepted
-	replacement  *rejectedWrite // what is to stand in its place
+	replacement  *rejectedWrite // rejected write of the object that replaces it
 	conflictLoop *conflictLoop  // nil: it never had to be restored
 	churn        churn
-	replaced     bool // it was deleted to be created again
+	replaced     bool // deleted in order to be created again
 }
 
-// writtenStatus is our last write of the primary's status, or what was found
-// to be as we would write it.
+// writtenStatus is our last write of the primary's status, or a status that
+// already had the values we would write.
 type writtenStatus struct {
 	known        bool
 	digest       [16]byte
 	fields       managedfields.Entry
 	version      string
 	rejected     *rejectedWrite // the last write; nil: it was accepted
-	silenced     *rejectedWrite // the one that says so
+	silenced     *rejectedWrite // the write that reports the rejected write
 	conflictLoop *conflictLoop  // nil: it never had to be restored
 }
 
-// is notes that an object has the status of a digest.
+// is records that an object has the status with this digest.
 func (s *writtenStatus) is(digest [16]byte, o *watch.Object) {
 	s.known, s.digest, s.fields, s.version = true, digest, o.Fields(), o.GetResourceVersion()
 }
 
-// A deletion is one that we have asked for. The cache may not show it yet, nor
-// even that there was such an object.
+// A deletion is one that we have requested. The cache may not show it yet. It
+// may not even show the object yet.
 type deletion struct {
 	identity rules.Identity
 	version  string // resourceVersion at which the object was deleted
 }
 
-// few is how many children are found sooner one by one than by a map.
+// few is the number of children up to which a linear search is faster than a
+// map.
 const few = 16
 
-// child returns what is remembered of one child; it is added when missing.
+// child returns the entry of one child and adds it when missing.
 func (m *memory) child(id rules.Identity) *written {
 	if w := m.find(id); w != nil {
 		return w
@@ -120,7 +122,7 @@ func (m *memory) find(id rules.Identity) *written {
 	return nil
 }
 
-// index builds byID if that is worth it.
+// index rebuilds byID, or drops it when a linear search is fast enough.
 func (m *memory) index() {
 	m.byID = nil
 	if len(m.children) <= few {
@@ -132,7 +134,7 @@ func (m *memory) index() {
 	}
 }
 
-// retain forgets the children that keep does not want.
+// retain forgets the children for which keep returns false.
 func (m *memory) retain(keep func(*written) bool) {
 	before := len(m.children)
 	m.children = slices.DeleteFunc(m.children, func(w *written) bool { return !keep(w) })
@@ -141,12 +143,12 @@ func (m *memory) retain(keep func(*written) bool) {
 	}
 }
 
-// forgetDeletions drops the deletions that the caches show.
+// forgetDeletions forgets the deletions that the caches show.
 func (m *memory) forgetDeletions(shown func(types.UID, deletion) bool) {
 	maps.DeleteFunc(m.deleted, shown)
 }
 
-// hasDeleted reports whether we have deleted an object already.
+// hasDeleted reports whether we have already deleted an object.
 func (m *memory) hasDeleted(uid types.UID) bool {
 	_, yes := m.deleted[uid]
 	return yes
@@ -159,8 +161,8 @@ func (m *memory) noteDeletion(uid types.UID, d deletion) {
 	m.deleted[uid] = d
 }
 
-// tell reports whether a message is news: the last one under this reason, if
-// any, was another.
+// tell reports whether a message differs from the last one with this reason,
+// and records it.
 func (m *memory) tell(reason, message string) bool {
 	if m.told[reason] == message {
 		return false
@@ -172,8 +174,9 @@ func (m *memory) tell(reason, message string) bool {
 	return true
 }
 
-// newest returns the later of the cached primary and the response to our own
-// last write, if that is in the version that rules now read.
+// newest returns the newer of the cached primary and the response to our own
+// last write. A response in another API version than the rules now read is
+// ignored.
 func (m *memory) newest(cached *watch.Object) *watch.Object {
 	if m.self == nil || m.self.GetUID() != cached.GetUID() || m.self.GetAPIVersion() != cached.GetAPIVersion() || !cached.OlderThan(m.self.GetResourceVersion()) {
 		m.self = nil
@@ -182,7 +185,7 @@ func (m *memory) newest(cached *watch.Object) *watch.Object {
 	return m.self
 }
 
-// leftAt returns when a rule was first seen to leave the primary.
+// leftAt returns when a rule was first seen to deselect the primary.
 func (m *memory) leftAt(rule string, now time.Time) time.Time {
 	if at, ok := m.left[rule]; ok {
 		return at
@@ -194,9 +197,10 @@ func (m *memory) leftAt(rule string, now time.Time) time.Time {
 	return now
 }
 
-// A sight is what a pass saw, to be compared with what the next one sees.
+// A sight is the state of a primary in one reconciliation. The next
+// reconciliation compares its own with it.
 type sight struct {
-	program    *rules.Program // nil: there was no pass yet
+	program    *rules.Program // nil: there was no reconciliation yet
 	version    string         // resourceVersion of the primary
 	generation int64
 	marks      uint64 // a hash of its labels and annotations
@@ -204,8 +208,8 @@ type sight struct {
 
 var markSeed = maphash.MakeSeed()
 
-// see compares what there is with what the last pass saw, and returns what has
-// changed. Labels and annotations are looked at only if the primary has changed.
+// see compares the state with that of the last reconciliation and returns what
+// changed. It hashes labels and annotations only if the primary has changed.
 func (s *sight) see(program *rules.Program, self *watch.Object, started time.Time) (why string) {
 	first, reloaded := s.program == nil, s.program != program
 	s.program = program
@@ -235,13 +239,13 @@ func marksOf(o *watch.Object) (sum uint64) {
 		marks, _ := metadata[section].(map[string]any)
 		for key, value := range marks {
 			text, _ := value.(string)
-			sum += maphash.String(markSeed, section+"\x00"+key+"\x00"+text) // In any order.
+			sum += maphash.String(markSeed, section+"\x00"+key+"\x00"+text) // The sum does not depend on the order of the map.
 		}
 	}
 	return sum
 }
 
-// memories holds the memory of every primary that is being looked after.
+// memories holds the memory of every primary that the engine reconciles.
 type memories struct {
 	mu sync.Mutex
 	of map[Request]*memory
@@ -258,7 +262,7 @@ func (ms *memories) get(req Request) *memory {
 	return m
 }
 
-// forgetKinds ends what is remembered of the primaries of some kinds.
+// forgetKinds forgets the primaries of some kinds.
 func (ms *memories) forgetKinds(gone func(schema.GroupKind) bool) {
 	ms.mu.Lock()
 	var all []Request
@@ -273,7 +277,8 @@ func (ms *memories) forgetKinds(gone func(schema.GroupKind) bool) {
 	}
 }
 
-// forget ends what is remembered of a primary that is gone, and its interests.
+// forget removes the memory of a primary that is gone, its shares in the
+// meters and its registered reads.
 func (ms *memories) forget(req Request) {
 	ms.mu.Lock()
 	m := ms.of[req]

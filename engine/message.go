@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// shorten keeps a message from the API server, which may list many causes,
-// within what is good to read in a condition.
+// shorten limits a message of the API server, which may list many causes, to a
+// length that is readable in a condition.
 func shorten(s string) string { return truncate(s, 512) }
 
-// mostFailure is within what the API server takes of a condition's message, with
-// room for what is put around it: many fields may fail at once.
+// mostFailure limits a message of many failed fields, in bytes. It is below the
+// API server's limit for a condition's message and leaves room for a prefix.
 const mostFailure = 30_000
 
 func truncate(s string, most int) string {
@@ -21,7 +21,7 @@ func truncate(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// joinFirst joins the things waited for.
+// joinFirst joins the first items and counts the others.
 func joinFirst(items []string) string {
 	const most = 5
 	if len(items) > most {
@@ -30,12 +30,12 @@ func joinFirst(items []string) string {
 	return strings.Join(items, ", ")
 }
 
-// mostBrief is the length of a condition's message in bytes: kubectl get pads
-// every row to the longest one. The Event and the log have the whole.
+// mostBrief limits a condition's message, in bytes: kubectl get pads every row
+// to the longest message. The Event and the log have the full message.
 const mostBrief = 160
 
-// brief returns the message for a condition. If it is too long, the rule and the child
-// are left out first: the cause and the remedy must not be cut off for them.
+// brief returns the message for a condition. A message that is too long loses
+// the rule and the child first, because the cause and the remedy matter more.
 func (o outcome) brief() string {
 	if whole := shortenForCondition(o.message()); o.named || len(o.at.prefix())+len(shortenForCondition(o.text)) <= mostBrief {
 		return whole
@@ -43,11 +43,11 @@ func (o outcome) brief() string {
 	return shortenForCondition(o.text)
 }
 
-// patterns are what the API server adds to the name of a format: an example and
-// the regular expression.
+// patterns matches the example and the regular expression that the API server
+// appends to the name of a format.
 var patterns = regexp.MustCompile(`\s*\((?:e\.g\. .*?, (?:or .*?, )?)?regex used for validation is '[^']*'\)`)
 
-// shortenForCondition cuts a message down to what is good to read in a list.
+// shortenForCondition limits a message to a length that is readable in a list.
 func shortenForCondition(s string) string {
 	s = patterns.ReplaceAllString(s, "")
 	s = strings.Join(strings.Fields(s), " ")
@@ -57,7 +57,7 @@ func shortenForCondition(s string) string {
 	return truncate(s, mostBrief-len("…"))
 }
 
-// formatName prints an object as Kind/namespace/name.
+// formatName formats an object as Kind/namespace/name.
 func formatName(kind, namespace, name string) string {
 	if namespace == "" {
 		return kind + "/" + name

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// metrics are what the engine counts. No label carries the name of an object.
+// metrics are the metrics of the engine. No label has the name of an object,
+// so the number of series does not grow with the objects.
 type metrics struct {
 	reconciles *prometheus.CounterVec
 	duration   prometheus.Histogram
@@ -19,8 +20,8 @@ type metrics struct {
 	leader     prometheus.Gauge
 	removing   prometheus.Gauge
 
-	meters map[string]*meter // of the rules of the last plan, by name
-	inWork atomic.Int64      // requests that are being served
+	meters map[string]*meter // of the rules of the last plan, by rule name
+	inWork atomic.Int64      // requests in progress
 }
 
 func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
@@ -55,7 +56,7 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 	return m
 }
 
-// setback counts what could not be done at once.
+// setback counts an error of reconciliation.
 func (m *metrics) setback(reason string) { m.setbacks.WithLabelValues(reason).Inc() }
 
 func (m *metrics) reconciled(gk schema.GroupKind, err error, took time.Duration) {

@@ -10,45 +10,47 @@ import (
 	"reconcel/engine/leader"
 )
 
-// Options are the settings of an Engine. Config is required; the zero value of
-// everything else is a useful one.
+// Options are the settings of an Engine. Config is required. Every other field
+// has a usable zero value.
 type Options struct {
 	Config *rest.Config
 	Log    *slog.Logger // default: slog.Default()
 
-	// Namespace holds the engine's own objects, which Name names: the
-	// inventory is the ConfigMap inventory.Name(Name). Defaults: "default" and
-	// "reconcel".
+	// Namespace is where the engine keeps its own objects, and Name is the base
+	// of their names: the inventory is the ConfigMap inventory.Name(Name).
+	// Defaults: "default" and "reconcel".
 	Namespace string
 	Name      string
 
-	// Namespaces are those that are followed; none stands for all. Nothing is
-	// asked of the whole cluster then, so that kinds that are in no namespace
-	// cannot be followed, and nothing is read or written in other namespaces.
+	// Namespaces are the watched namespaces; empty means all. If it is set, the
+	// engine sends no cluster-wide requests: it cannot watch cluster-scoped
+	// kinds, and reads and writes nothing in other namespaces.
 	Namespaces []string
 
 	Leadership *leader.Options // nil: this is the only process
 
-	// Source says where the rules come from. What a removed rule has made is
-	// deleted only by a process of the same source as the last one that had the
-	// rule: another one has never had it, so that it cannot have been removed there.
+	// Source says where the rules come from. The objects of a removed rule are
+	// deleted only by a process with the same source as the last process that had
+	// the rule. A process with another source never had the rule, so the rule
+	// cannot have been removed there.
 	Source string
-	// ConfirmRemoval names removed rules whose objects are deleted whatever the source.
+	// ConfirmRemoval names removed rules whose objects are deleted regardless of
+	// the source.
 	ConfirmRemoval []string
-	// TakeOver names installations, each namespace/name, whose objects this one
-	// takes over once they have stopped.
+	// TakeOver names installations, each as namespace/name. This installation
+	// takes over their objects once they have stopped.
 	TakeOver []string
-	// RemovalGrace is how long the deletion of a removed rule's objects waits
-	// after it was announced; default 30 s.
+	// RemovalGrace is the time between the announcement that a removed rule's
+	// objects will be deleted and their deletion; default 30 s.
 	RemovalGrace time.Duration
 
-	Workers      int           // objects served at a time; default 16
+	Workers      int           // primaries reconciled at the same time; default 16
 	ReapplyEvery time.Duration // how often a converged child is applied again; 0: never
 
-	Metrics prometheus.Registerer // default: a registry of its own
+	Metrics prometheus.Registerer // default: a new registry
 }
 
-// withDefaults fills in what is not set.
+// withDefaults returns the options with defaults for all unset fields.
 func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -11,9 +11,9 @@ import (
 	"reconcel/rules"
 )
 
-// removeOrphanedFinalizers takes the finalizers of removed rules off, for as long as it
-// takes: nobody else would, and the objects could never be deleted. What the
-// rules have made stays.
+// removeOrphanedFinalizers removes the finalizers of removed rules and retries
+// until all are gone: no other controller removes them, and their objects could
+// never be deleted. The rules' children stay.
 func (e *Engine) removeOrphanedFinalizers(ctx context.Context, stale []inventory.Finalizer) {
 	e.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) error {
 		for len(stale) > 0 {
@@ -32,7 +32,7 @@ func (e *Engine) removeOrphanedFinalizers(ctx context.Context, stale []inventory
 func (e *Engine) removeOrphanedFinalizer(ctx context.Context, s inventory.Finalizer) error {
 	k, err := discover.AnyVersion(ctx, e.kinds, s.Primary())
 	if discover.IsNoKind(err) {
-		return nil // Its objects have gone with it.
+		return nil // The kind is gone, and its objects with it.
 	}
 	if err != nil {
 		return err

@@ -14,17 +14,17 @@ import (
 	"reconcel/rules"
 )
 
-// An orphanedObject is what a removed rule has left of a primary that other rules are
-// for: one of them may render it now. Only a look at the primary can tell, so
-// that is what takes it away.
+// An orphanedObject is an object, or a patch, that a removed rule has left
+// behind for a primary of other rules. One of those rules may render it now.
+// Only a reconciliation of the primary can tell, so that is where it is pruned.
 type orphanedObject struct {
-	rule   *rules.Rule // no more than its name, and as whom it writes
+	rule   *rules.Rule // has only its name and the ServiceAccount to impersonate
 	kind   Kind
-	object *watch.Object // nil: what the rule has patched into the primary
-	why    string        // it was still there after the last look
+	object *watch.Object // nil: the rule's patch of the primary
+	why    string        // why the last reconciliation kept it
 }
 
-// orphanedObjects are those of the primaries of one kind.
+// orphanedObjects are the orphaned objects of the primaries of one kind.
 type orphanedObjects struct {
 	mu sync.Mutex
 	of map[Request]map[orphanedKey]orphanedObject
@@ -42,8 +42,8 @@ func (l *orphanedObject) key() orphanedKey {
 	return orphanedKey{l.rule.Name, l.object.GetUID()}
 }
 
-// add hands an orphaned object to the next reconciliation of a primary. It returns why the last
-// one has left it, or "".
+// add hands an orphaned object to the next reconciliation of a primary. It
+// returns why the last reconciliation kept the object, or "".
 func (ls *orphanedObjects) add(req Request, l orphanedObject) (why string) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -58,15 +58,13 @@ func (ls *orphanedObjects) add(req Request, l orphanedObject) (why string) {
 	return l.why
 }
 
-// list returns the orphaned objects of a primary.
 func (ls *orphanedObjects) list(req Request) []orphanedObject {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	return slices.Collect(maps.Values(ls.of[req]))
 }
 
-// note says why an orphaned object is still there, or "" when nothing more is to be
-// done about it.
+// note records why an orphaned object was kept; "" removes it from the list.
 func (ls *orphanedObjects) note(req Request, l orphanedObject, why string) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -80,23 +78,22 @@ func (ls *orphanedObjects) note(req Request, l orphanedObject, why string) {
 	}
 }
 
-// has reports whether a primary has any.
 func (ls *orphanedObjects) has(req Request) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	return len(ls.of[req]) > 0
 }
 
-// pruneOrphaned takes away what removed rules have left of the primary, as far
-// as it is known that no rule wants it.
+// pruneOrphaned deletes the primary's orphaned objects that certainly no rule
+// renders or keeps.
 func (p *pass) pruneOrphaned(ctx context.Context) (total outcome) {
 	for _, l := range p.primary.orphanedObjects.list(p.req) {
 		why, err := p.pruneOrphanedObject(ctx, &l)
 		switch {
 		case errors.Is(err, errStale) && !p.confirmed:
-			total = total.after(staleRetry) // The primary is not what this pass has seen.
+			total = total.after(staleRetry) // The primary changed since this reconciliation read it.
 			continue
-		case errors.Is(err, errStale): // It is found anew, unless it has another rule by now.
+		case errors.Is(err, errStale): // The next cleanup finds it again, unless another rule has it by then.
 		case err != nil:
 			total = worse(total, p.outcomeOf(err).quietly())
 			why = err.Error()
@@ -122,13 +119,14 @@ func (p *pass) pruneOrphanedObject(ctx context.Context, l *orphanedObject) (why 
 	return "", p.remove(ctx, l.rule, l.kind, l.object)
 }
 
-// keptByAnother is why an object stays, with its label, that another rule leaves
-// alone because it exists.
+// keptByAnother is why an object stays, with its label: another rule leaves it
+// unchanged because it exists.
 const keptByAnother = "another rule keeps it as it is"
 
-// incomplete reports whether a rule makes interchangeable objects of a kind from a
-// child of this id, and not all of them are there yet, or known. Then one that it
-// does not take over must not go before another one is in its place.
+// incomplete reports whether a rule renders interchangeable objects of a kind
+// from a child with this id, and some of them do not exist in the cache yet. An
+// orphaned object of the collection must not be deleted before its replacement
+// exists.
 func (p *pass) incomplete(child string, gk schema.GroupKind) bool {
 	missing := func(d rules.Desired) bool { return d.State == rules.Rendered && p.live(d.Identity) == nil }
 	for i := range p.rendering.Rules {

@@ -12,14 +12,14 @@ import (
 	"reconcel/rules"
 )
 
-// An outcome is what became of one child, one rule or one primary; the zero
-// value means that it is ready.
+// An outcome is the result for one child, one rule or one primary. The zero
+// value means ready.
 type outcome struct {
 	state  state
 	reason string
 	at     position
-	text   string // what is so there
-	named  bool   // the text names the position
+	text   string
+	named  bool // the text already names the position
 
 	retry  time.Duration // until the next reconciliation; 0: when something changes
 	err    error         // the first error that is retried with backoff
@@ -27,7 +27,7 @@ type outcome struct {
 	kept   []keptObject
 }
 
-// after asks for the next reconciliation after at most d; 0 asks for none.
+// after requests the next reconciliation after at most d; 0 requests none.
 func (o outcome) after(d time.Duration) outcome {
 	if d > 0 && (o.retry == 0 || d < o.retry) {
 		o.retry = d
@@ -35,14 +35,14 @@ func (o outcome) after(d time.Duration) outcome {
 	return o
 }
 
-// quietly returns an outcome that tells people nothing.
+// quietly returns an outcome that keeps the retry but reports nothing.
 func (o outcome) quietly() outcome {
 	return outcome{retry: o.retry, err: o.err, kept: o.kept}
 }
 
 func (o outcome) result() (Result, error) { return Result{RequeueAfter: o.retry}, o.err }
 
-// message says what is so, and where.
+// message returns the text with the position in front.
 func (o outcome) message() string {
 	if o.named {
 		return o.text
@@ -50,18 +50,17 @@ func (o outcome) message() string {
 	return o.at.prefix() + o.text
 }
 
-// A position is where in the rules something is so.
+// A position is the place in the rules that an outcome concerns.
 type position struct {
-	rule    string         // "" where the text says it
+	rule    string         // "": the text names it
 	subject string         // the child, such as child "web"[2], or "patch"; "": the rule as a whole
-	object  *rules.Desired // named only when somebody asks: nearly always nobody does
+	object  *rules.Desired // formatted only on demand, because most outcomes are never printed
 }
 
 func positionOf(rule *rules.Rule, d *rules.Desired) position {
 	return position{rule: rule.Name, object: d}
 }
 
-// about is the subject.
 func (at position) about() string {
 	if at.object != nil {
 		return at.object.Subject() + at.subject
@@ -79,17 +78,17 @@ func (at position) prefix() string {
 	return fmt.Sprintf("rule %q, %s: ", at.rule, at.about())
 }
 
-// id is what the log calls the subject: web[2], or patch.
+// id returns the subject as in the log: web[2], or patch.
 func (at position) id() string {
 	return strings.NewReplacer("child ", "", `"`, "").Replace(at.about())
 }
 
-// says returns the outcome that something is so at the position.
+// says returns an outcome at the position.
 func (at position) says(s state, reason, format string, args ...any) outcome {
 	return outcome{state: s, reason: reason, at: at, text: fmt.Sprintf(format, args...)}
 }
 
-// wrap says of an error where it has happened.
+// wrap adds the position to an error.
 func (at position) wrap(err error) error { return &placedError{at, err} }
 
 // A placedError is an error with the position in the rules that it concerns.
@@ -106,25 +105,25 @@ type state int
 
 const (
 	ready       state = iota
-	progressing       // applied, and on its way
-	waiting           // for something that is not there yet
-	retrying          // after an error that may pass
+	progressing       // applied, not ready yet
+	waiting           // for something that does not exist yet
+	retrying          // after an error that may be temporary
 	stalled           // until the object, the rules or the cluster change
-	paused            // because people want it so
+	paused            // by an annotation
 
-	states // how many there are
+	states // the number of states
 )
 
-// String is the state as metrics show it.
+// String returns the state as in the metrics.
 func (s state) String() string {
 	return [states]string{"ready", "progressing", "waiting", "retrying", "stalled", "paused"}[s]
 }
 
-// moving reports whether a state is on its way to another one.
+// moving reports whether a state is expected to change by itself.
 func (s state) moving() bool { return s == progressing || s == waiting || s == retrying }
 
-// worse merges two outcomes. People hear of the worse one, and of the first of
-// equals.
+// worse merges two outcomes. The message is that of the worse outcome, or of
+// the first if both are equally bad.
 func worse(a, b outcome) outcome {
 	worst := a
 	if b.state > a.state {
@@ -134,7 +133,7 @@ func worse(a, b outcome) outcome {
 	return worst.after(a.retry).after(b.retry)
 }
 
-// worseOfBoth is worse, with the words of both where nothing can be done about either.
+// worseOfBoth is like worse, but joins the messages of two stalled outcomes.
 func worseOfBoth(a, b outcome) outcome {
 	if a.state == stalled && b.state == stalled {
 		a.at, a.named, a.text = position{}, true, truncate(a.message()+"; "+b.message(), mostFailure)
@@ -142,13 +141,13 @@ func worseOfBoth(a, b outcome) outcome {
 	return worse(a, b)
 }
 
-// failed returns the outcome that a position could not be rendered.
+// failed returns the outcome of a rendering error at the position.
 func (at position) failed(f *rules.Failure) outcome {
 	return outcome{state: stalled, reason: string(f.Reason), at: at, text: truncate(f.Message, mostFailure), named: true}
 }
 
-// outcomeOf turns an error of the API server into what people see of it, and
-// into the retry that fits it.
+// outcomeOf turns an error of the API server into a state, a reason, a message
+// and a retry interval.
 func (p *pass) outcomeOf(err error) outcome {
 	if err == nil {
 		return outcome{}
@@ -160,7 +159,7 @@ func (p *pass) outcomeOf(err error) outcome {
 	return p.classified(err, at, said.Error())
 }
 
-// classified sorts an error that says something about a place.
+// classified returns the outcome of an error at a position.
 func (p *pass) classified(err error, at position, said string) outcome {
 	became := func(s state, reason, text string) outcome {
 		return outcome{state: s, reason: reason, at: at, text: text}
@@ -185,7 +184,7 @@ func (p *pass) classified(err error, at position, said string) outcome {
 			s = retrying
 		}
 		return became(s, terminal.reason, shorten(said)).after(jitter(terminal.retry, p.engine.random))
-	case isForbidden(err): // A read: writes are classified where they are made.
+	case isForbidden(err): // From a read: classifyAnswer handles writes.
 		return became(stalled, reasonForbidden, shorten(said)).after(jitter(forbiddenRetry, p.engine.random))
 	}
 	if apierrors.IsConflict(err) {

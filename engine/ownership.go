@@ -14,9 +14,9 @@ import (
 	"reconcel/rules"
 )
 
-// takeOwnership makes us the owner of the fields that made the API server refuse
+// takeOwnership takes ownership of the fields that made the API server reject
 // an apply and that the rendering does not have, see managedfields.RejectedApply.
-// It returns the object to try again with, or nil and the error that stands.
+// It returns the object for the next attempt, or nil and the final error.
 func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desired, live *watch.Object, rejection error) (*watch.Object, error) {
 	desired, err := d.Object()
 	if err != nil {
@@ -38,7 +38,7 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 		Patch(ctx, d.Identity.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: managedfields.Manager})
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsConflict(err):
-		return nil, errStale // A test of the patch failed: somebody has written in between.
+		return nil, errStale // A test of the patch failed: another writer changed the object.
 	case err != nil:
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 
 // releaseOrphanedFields removes the managedFields entry of a manager that no
 // longer exists from an object that we have just applied, see
-// managedfields.ReleaseOrphanedFields. Otherwise a field that a rule no longer
-// renders would stay.
+// managedfields.ReleaseOrphanedFields. Otherwise a field would stay after the
+// rule stops rendering it.
 func (p *pass) releaseOrphanedFields(ctx context.Context, writer writer, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	for {
 		patch, err := managedfields.ReleaseOrphanedFields(u)
@@ -64,8 +64,8 @@ func (p *pass) releaseOrphanedFields(ctx context.Context, writer writer, u *unst
 		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
 			return nil, err
 		}
-		// A test of the patch failed: somebody else has written in between. ctx
-		// bounds how often that can happen.
+		// A test of the patch failed: another writer changed the object. ctx limits
+		// the number of attempts.
 		if u, err = p.engine.resource(writer.kind, u.GetNamespace()).Get(ctx, u.GetName(), metav1.GetOptions{}); err != nil {
 			return nil, err
 		}

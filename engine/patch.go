@@ -17,19 +17,19 @@ import (
 	"reconcel/rules"
 )
 
-// writtenPatch is our last write of what one rule wants of the primary itself.
+// writtenPatch is our last write of one rule's patch of the primary.
 type writtenPatch struct {
-	hash         [16]byte            // of the patch; zero: nothing was written, or it was taken back
-	fields       managedfields.Entry // what we owned then
+	hash         [16]byte            // of the patch; zero: not written, or reverted
+	fields       managedfields.Entry // the fields that we owned after the write
 	version      string              // resourceVersion of the response
 	rejected     *rejectedWrite
-	conflictLoop conflictLoop // over what it says
-	changes      churn        // of what it says
+	conflictLoop conflictLoop // with other writers of the patched fields
+	changes      churn        // of the rendered patch
 }
 
-// patch writes what a rule wants of the primary itself: by an apply with the
-// rule's own manager, and without a mark, since controllers copy the
-// annotations of their objects down. So values are compared.
+// patch applies a rule's patch to the primary with the rule's own field manager.
+// The patch has no hash annotation, because controllers copy the annotations of
+// their objects to their children. So ensurePatch compares values.
 func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	switch {
 	case r.PatchErr != nil:
@@ -55,7 +55,7 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	w := p.memory.patch(r.Rule.Name)
 	own := p.self.PatchFields(r.Rule.Name)
 	if w.hash == hash && (own == w.fields || p.self.OlderThan(w.version)) {
-		return Unchanged, nil // Nobody has touched what we wrote.
+		return Unchanged, nil // No other writer changed the patched fields.
 	}
 	var desired map[string]any
 	if err := utiljson.Unmarshal(r.Patch, &desired); err != nil {
@@ -67,8 +67,8 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	if err := w.rejected.stands(p, hash, ""); err != nil {
 		return Unchanged, err
 	}
-	// Also when it says something else than the last time: what it is computed from
-	// may follow what it writes.
+	// A changed patch counts too: its inputs may depend on the fields that it
+	// writes.
 	now, wait, by := p.engine.clock.Now(), time.Duration(0), ""
 	if w.hash == hash {
 		wait, by = w.conflictLoop.repair(now), "another writer changed the fields that the rule patches"
@@ -85,14 +85,14 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	return Configured, nil
 }
 
-// unpatch takes back what a rule has written into the primary.
+// unpatch reverts a rule's patch of the primary.
 func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
 	if p.self.PatchFields(rule.Name) == (managedfields.Entry{}) {
 		return nil
 	}
 	w := p.memory.patch(rule.Name)
 	if w.hash == [16]byte{} && p.self.OlderThan(w.version) {
-		return nil // Taken back already, which the cache does not show yet.
+		return nil // Already reverted, but the cache does not show it yet.
 	}
 	if err := p.applyPatch(ctx, rule, w, map[string]any{}); err != nil {
 		return fmt.Errorf("rule %q: revert the patch: %w", rule.Name, err)
@@ -100,8 +100,8 @@ func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
 	return nil
 }
 
-// applyPatch sends a patch, pinned to the primary's UID, which keeps it from
-// making the primary anew.
+// applyPatch sends a patch. The primary's UID in it prevents the apply from
+// creating a deleted primary again.
 func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch, desired map[string]any) error {
 	metadata := map[string]any{}
 	if own, ok := desired["metadata"].(map[string]any); ok {
@@ -133,8 +133,8 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	return nil
 }
 
-// pruneOrphanedPatch takes back what a removed rule has patched into the primary, when
-// it is known what other rules write there.
+// pruneOrphanedPatch reverts a removed rule's patch of the primary once the
+// patches of all other rules are known.
 func (p *pass) pruneOrphanedPatch(ctx context.Context, rule *rules.Rule) (why string, err error) {
 	for i := range p.rendering.Rules {
 		if r := &p.rendering.Rules[i]; !r.Leaving && r.Rule.Patches() && (r.Err != nil || r.PatchErr != nil || len(r.PatchWaits) > 0) {
@@ -151,7 +151,8 @@ func (p *pass) pruneOrphanedPatch(ctx context.Context, rule *rules.Rule) (why st
 	return "", nil
 }
 
-// revertPatch gives up what a removed rule has written into a primary.
+// revertPatch reverts a removed rule's patch of a primary without a
+// reconciliation of that primary.
 func (e *Engine) revertPatch(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule) error {
 	metadata := map[string]any{"name": o.GetName(), "uid": o.GetUID()}
 	if k.Namespaced {
@@ -178,7 +179,7 @@ func (e *Engine) revertPatch(ctx context.Context, k Kind, o *watch.Object, rule 
 	return nil
 }
 
-// patch returns what is remembered of a rule's patch; it is added when missing.
+// patch returns the entry of a rule's patch and adds it when missing.
 func (m *memory) patch(rule string) *writtenPatch {
 	w := m.patches[rule]
 	if w == nil {

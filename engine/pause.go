@@ -9,22 +9,23 @@ import (
 
 const pausedMessage = "paused by the annotation " + rules.AnnotationPaused
 
-// A pauseState is what this process knows of a primary's pause.
+// A pauseState is whether a primary is paused, as far as this process has
+// reported it.
 type pauseState int
 
 const (
-	unknown pauseState = iota // it has not looked yet
-	resting                   // it is paused, and people know
-	running                   // it is not
+	unknown pauseState = iota // not reconciled yet
+	resting                   // paused, and reported
+	running                   // not paused
 )
 
-// leaveAlone leaves a primary alone whose annotation asks for it, and says so. What
-// its status says besides stays.
+// leaveAlone reports the pause of a primary with the pause annotation and skips
+// its reconciliation. The rest of its status stays as it is.
 func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 	p.countPaused()
 	p.memory.reads.Retain()
 	if !p.matches() && !p.primary.held(p.self) {
-		return Result{}, nil // It is no business of ours.
+		return Result{}, nil // No rule manages it.
 	}
 	if p.memory.pause == running || p.memory.pause == unknown && !p.saysPaused() {
 		p.engine.log.Info("resource paused", "object", p.req.String())
@@ -38,7 +39,7 @@ func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
 	return p.status(ctx, total, now).result()
 }
 
-// resume tells people that a pause is over.
+// resume reports the end of a pause.
 func (p *pass) resume() {
 	if p.memory.pause == resting || p.memory.pause == unknown && p.saysPaused() {
 		p.engine.log.Info("resource resumed", "object", p.req.String())
@@ -47,8 +48,8 @@ func (p *pass) resume() {
 	p.memory.pause = running
 }
 
-// tellPauseIgnored tells people, once for each message, that what they have
-// written to pause the primary has no effect. At 3 am that is the button.
+// tellPauseIgnored reports, once for each message, that a pause annotation has
+// no effect. A user who pauses a primary in an emergency must learn of a typo.
 func (p *pass) tellPauseIgnored() {
 	mistake := rules.PauseMistake(p.self.Content())
 	if mistake != "" && mistake != p.memory.pauseMistake && (p.matches() || p.primary.held(p.self)) {
@@ -58,11 +59,11 @@ func (p *pass) tellPauseIgnored() {
 	p.memory.pauseMistake = mistake
 }
 
-// saysPaused reports whether the primary's status, written by this process or
-// an earlier one, says that it is paused.
+// saysPaused reports whether the primary's Ready condition, written by this
+// process or an earlier one, has the reason for a pause.
 func (p *pass) saysPaused() bool {
 	return liveConditions(p.self.Content())[conditionReady]["reason"] == reasonPaused
 }
 
-// frozen reports whether a rule has nothing to say of the primary now.
+// frozen reports whether the rule must not write to the primary now.
 func (p *pass) frozen(r *rules.RuleResult) bool { return r.Leaving || p.self.Paused() }

@@ -11,43 +11,43 @@ import (
 	"reconcel/rules"
 )
 
-// childSelector is what every child bears: it keeps all other objects of a
-// kind out of our caches.
+// childSelector selects the label of all children. It keeps all other objects
+// of a kind out of our caches.
 const childSelector = rules.LabelRule
 
-// A plan is what a program needs watched, and where. It does not change; with
-// another program comes another plan.
+// A plan has the watches that a program needs. It does not change; another
+// program gets another plan.
 type plan struct {
 	program   *rules.Program
-	orphaned  inventory.Orphaned // what its rules have made once, and make no more
+	orphaned  inventory.Orphaned // objects that its rules or removed rules no longer render
 	primaries map[schema.GroupKind]*primaryKind
 	watches   []*watch.Watch
 
-	passes     atomic.Int64 // that follow it and are under way
+	passes     atomic.Int64 // reconciliations in progress that use it
 	verdict    atomic.Pointer[verdict]
-	superseded bool          // another plan comes in its place; under Engine.settling
-	unchecked  chan struct{} // asks for a check of objects that no verdict knows
-	stop       func()        // ends what is done for it beside the passes, and waits for that
+	superseded bool          // another plan replaces it; guarded by Engine.settling
+	unchecked  chan struct{} // requests a check of objects that the verdict does not cover
+	stop       func()        // stops its background work and waits for the end
 }
 
 // A primaryKind is one primary kind with its watches.
 type primaryKind struct {
 	*rules.Primary
 	watch    *watch.Watch
-	children map[schema.GroupVersionKind]*watch.Watch // each kind that its rules render, or have rendered
-	byRule   map[*rules.Rule][]*watch.Watch           // likewise
-	meters   []*meter                                 // one for each of Rules, in that order
-	lookups  map[*rules.Lookup]*watch.Watch           // what its rules read, and never write
+	children map[schema.GroupVersionKind]*watch.Watch // kinds that its rules render or rendered before
+	byRule   map[*rules.Rule][]*watch.Watch           // the watches in children, by rule
+	meters   []*meter                                 // one for each of Rules, in the same order
+	lookups  map[*rules.Lookup]*watch.Watch           // read-only
 
 	orphanedObjects orphanedObjects // of removed rules
 
-	verdict  atomic.Pointer[verdict] // that of the plan; nil: this process does not write
+	verdict  atomic.Pointer[verdict] // the verdict of the plan; nil: this process does not write
 	askCheck func()                  // see plan.askCheck
 }
 
-// newPlan lays out the watches of a program: those that there are already, as
-// far as it needs them, and new ones. former is what its rules have done once
-// and do not do any more.
+// newPlan returns a plan with the watches of a program. It reuses running
+// watches and creates the others. orphaned has the kinds that the rules no
+// longer render.
 func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*watch.Watch) *plan {
 	pl := &plan{program: program, orphaned: orphaned, primaries: map[schema.GroupKind]*primaryKind{}, unchecked: make(chan struct{}, 1), stop: func() {}}
 	there, byKey := map[watch.Key]*watch.Watch{}, map[watch.Key]*watch.Watch{}
@@ -90,7 +90,6 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 	return pl
 }
 
-// rules counts the rules.
 func (pl *plan) rules() (n int) {
 	for _, p := range pl.primaries {
 		n += len(p.Rules)
@@ -105,8 +104,8 @@ func (pk *primaryKind) addChild(r *rules.Rule, w *watch.Watch) {
 	}
 }
 
-// commonSelector returns the selector that all rules for a kind share. Where
-// they differ the whole kind is watched, and each rule selects for itself.
+// commonSelector returns the selector that all rules for a kind share. If they
+// differ, it is "": the whole kind is watched, and each rule selects its objects.
 func commonSelector(p *rules.Primary) string {
 	selector := p.Rules[0].Selector.String()
 	for _, r := range p.Rules[1:] {
@@ -126,7 +125,7 @@ func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *watch.Cache {
 	return nil
 }
 
-// hasChildren reports whether the caches hold anything of a primary.
+// hasChildren reports whether the caches have any child of a primary.
 func (pk *primaryKind) hasChildren(req Request) bool {
 	for gvk := range pk.children {
 		if c := pk.cacheOf(gvk); c != nil {
@@ -151,8 +150,8 @@ func (pk *primaryKind) uses(w *watch.Watch) bool {
 	return false
 }
 
-// enter returns the plan that a pass is to follow to its end, and that stays
-// whole until leave is called.
+// enter returns the plan for one reconciliation. The plan keeps its watches
+// until leave is called.
 func (e *Engine) enter() *plan {
 	for {
 		pl := e.plan.Load()
@@ -160,7 +159,7 @@ func (e *Engine) enter() *plan {
 		if e.plan.Load() == pl {
 			return pl
 		}
-		pl.leave() // Another took its place in between, and may have let go of it.
+		pl.leave() // Another plan replaced it in between and may have stopped its watches.
 	}
 }
 

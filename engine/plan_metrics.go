@@ -6,8 +6,8 @@ import (
 	"reconcel/engine/watch"
 )
 
-// A census tells Prometheus of the rules and watches of the plan that is
-// followed when it asks. What another plan had is gone with it.
+// A census collects the metrics of the active plan's rules and watches. Series
+// of an earlier plan disappear with it.
 type census struct{ plan func() *plan }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -35,7 +35,7 @@ func (c census) Describe(to chan<- *prometheus.Desc) {
 func (c census) Collect(to chan<- prometheus.Metric) {
 	pl := c.plan()
 	if pl == nil {
-		return // Nothing is followed yet.
+		return // There is no plan yet.
 	}
 	for _, pk := range pl.primaries {
 		for i, r := range pk.Rules {
@@ -69,8 +69,8 @@ func gauge[N int | int64](d *prometheus.Desc, value N, labels ...string) prometh
 	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
 }
 
-// A watched kind is one in one role. It may have several watches, with other
-// selectors.
+// A watchedKind is a kind in one role. It may have several watches with
+// different selectors.
 type watchedKind struct {
 	kind string
 	role watch.Role
@@ -78,7 +78,8 @@ type watchedKind struct {
 
 type watchTotal struct{ synced, objects int }
 
-// totals sums the watches up by kind and role: one is synced when all are.
+// totals sums the watches by kind and role. A kind is synced when all its
+// watches are.
 func (pl *plan) totals() map[watchedKind]watchTotal {
 	all := map[watchedKind]watchTotal{}
 	for _, w := range pl.watches {

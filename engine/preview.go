@@ -18,9 +18,9 @@ import (
 )
 
 // A Preview is an engine that shows the next step of run: it reconciles chosen
-// primaries once each, by the code that runs in production. It writes no
-// Events, no Lease and no inventory. Everything else it writes to the client that
-// it is given, which must see to it that nothing takes effect.
+// primaries once each, with the code that runs in production. It writes no
+// Events, no Lease and no inventory. It sends all other writes to its client,
+// which must not let them take effect.
 type Preview struct {
 	stepper *Stepper
 	missing []string
@@ -28,7 +28,7 @@ type Preview struct {
 
 // A Lister lists objects of a cluster.
 type Lister interface {
-	// Primaries returns the primaries of a kind that are to be reconciled.
+	// Primaries returns the primaries of a kind to reconcile.
 	Primaries(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
 	// Children returns the objects of a kind with the label rules.LabelRule.
 	Children(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
@@ -36,23 +36,23 @@ type Lister interface {
 	Lookups(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
 }
 
-// A PreviewOf says what is previewed, and where.
+// PreviewOf has the dependencies and options of a Preview.
 type PreviewOf struct {
 	Program *rules.Program
 	Client  dynamic.Interface
 	Kinds   discover.Kinds
 	List    Lister
-	// Namespace and Name are those of the installation whose next step it is, as in
-	// Options.
+	// Namespace and Name are those of the previewed installation, as in Options.
 	Namespace, Name string
 	// Namespaces are as in Options.
 	Namespaces []string
-	// Inventories are those of the cluster: what a rule made once and no longer renders
-	// is pruned.
+	// Inventories are all inventories in the cluster. They name the objects to
+	// prune that a rule no longer renders.
 	Inventories []inventory.Stored
 }
 
-// NewPreview lists what the rules read. The objects of a Lister are not changed.
+// NewPreview lists all objects that the rules read. It does not change the
+// objects of the Lister.
 func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	const inFlight = 16
 	s := NewStepper(Dependencies{
@@ -76,7 +76,7 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 			return nil, err
 		}
 	}
-	s.engine.plan.Store(pl) // And nothing is enqueued.
+	s.engine.plan.Store(pl) // Unlike a reload, this enqueues no request.
 	v := &Preview{stepper: s}
 	for _, r := range orphaned.Removed {
 		v.missing = append(v.missing, r.Name)
@@ -87,12 +87,12 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	return v, nil
 }
 
-// Missing names rules that are not among the previewed ones, and of whose objects
-// or finalizers inventories know. What becomes of these is not previewed.
+// Missing names the rules that have objects or finalizers in the inventories
+// but are not among the previewed rules. Their cleanup is not previewed.
 func (v *Preview) Missing() []string { return slices.Compact(slices.Sorted(slices.Values(v.missing))) }
 
-// Reconcile returns what one reconciliation of a primary decides, besides the
-// writes that it sends to the client. It may be called by several goroutines, for
+// Reconcile returns the decisions of one reconciliation of a primary, besides
+// the writes that it sends to the client. Several goroutines may call it, for
 // different primaries.
 func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
 	e := v.stepper.engine
@@ -105,19 +105,20 @@ func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
 	defer renderings.Put(p.rendering)
 	defer e.memories.forget(req)
 	p.findings = &findings{}
-	// A status that is still moving is held back for a while: here that is over.
+	// A status that still changes is normally delayed; here the delay is over.
 	p.memory.unsettled = e.clock.Now().Add(-settle)
 	_, err = p.run(ctx)
 	return p.previewed(), err
 }
 
-// untold drops Events.
+// untold discards Events.
 type untold struct{}
 
 // Record implements EventRecorder.
 func (untold) Record(corev1.ObjectReference, string, string, string, string) {}
 
-// unqueued is the queue of an engine that serves what it is asked for.
+// unqueued is the queue of a Preview. It discards requests, because the caller
+// of Reconcile chooses the primaries.
 type unqueued struct {
 	workqueue.TypedRateLimitingInterface[Request]
 }
