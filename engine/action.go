@@ -1,6 +1,6 @@
 package engine
 
-// An Action is what reconcel does about an object, in kubectl's words.
+// An Action is what reconcel does to an object, in kubectl's words.
 type Action string
 
 // The actions.
@@ -8,12 +8,12 @@ const (
 	Unchanged  Action = "unchanged"
 	Created    Action = "created"
 	Configured Action = "configured"
-	Replaced   Action = "replaced" // deleted, to be created again
+	Replaced   Action = "replaced" // deleted, then created again
 	Deleted    Action = "deleted"
 	Adopted    Action = "adopted"
-	Skipped    Action = "skipped" // it waits for something
+	Skipped    Action = "skipped" // waiting for something
 
-	// The API server rejects the write, or somebody else holds the name.
+	// The API server rejects the write, or another owner holds the name.
 	Refused Action = "rejected"
 	// The rule fails for the primary, which becomes Stalled.
 	Failed Action = "failed"
@@ -24,5 +24,5 @@ func (a Action) IsDifference() bool {
 	return a != Skipped && a != Unchanged && !a.IsTrouble()
 }
 
-// IsTrouble reports whether the rules do not get what they want.
+// IsTrouble reports whether the action is a failure.
 func (a Action) IsTrouble() bool { return a == Refused || a == Failed }

@@ -12,7 +12,7 @@ import (
 	"reconcel/rules"
 )
 
-// What a pass found changed since the one before, as the log says it.
+// Triggers of an action, as they appear in the log.
 const (
 	whyStarted    = "reconcel started"
 	whyCreated    = "resource created"
@@ -28,30 +28,30 @@ const (
 	whyDeselected = "resource no longer matches"
 )
 
-// A deed is one thing that was done, for the log.
+// A deed is one log entry about an action.
 type deed struct {
 	what   string // created, configured, replaced, adopted, deleted, synced
 	object string // the primary
-	child  string // Kind/namespace/name; "": it was done to the primary
+	child  string // Kind/namespace/name; empty if the action is on the primary
 	rule   string
-	kind   string // of what it was done to
+	kind   string // of the object
 	why    string
 }
 
-// An activity is the log of what is done. Each deed is a line of its own as long
-// as there are few. Under load they are counted instead, and summed up from time
-// to time: nobody reads ten thousand lines.
+// An activity is the log of actions. At a low rate each action is one log line.
+// Under load actions are counted instead, and a summary is logged every
+// sumInterval: nobody reads ten thousand lines.
 type activity struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	room    float64   // lines that may be written now
-	at      time.Time // when room was right
+	room    float64   // lines that may be logged now
+	at      time.Time // when room was last updated
 	counted map[deed]int
 }
 
 const (
-	mostLines    = 100 // at once
+	mostLines    = 100 // burst
 	linesASecond = 5
 	sumInterval  = 10 * time.Second
 )
@@ -60,7 +60,7 @@ func newActivity(log *slog.Logger) *activity {
 	return &activity{log: log, room: mostLines, counted: map[deed]int{}}
 }
 
-// tell logs a deed, or counts it.
+// tell logs a deed, or counts it if the rate is too high.
 func (a *activity) tell(now time.Time, d deed) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,13 +75,13 @@ func (a *activity) tell(now time.Time, d deed) {
 	a.counted[d]++
 }
 
-// write logs one deed. What it has not is left out by the handler.
+// write logs one deed. The log handler omits empty values.
 func (a *activity) write(d deed) {
 	//nolint:sloglint // One of the constants that a deed names.
 	a.log.Info(d.what, "object", d.object, "child", d.child, "rule", d.rule, "trigger", d.why)
 }
 
-// run writes what was counted until ctx ends, and the rest then.
+// run logs the counted deeds every sumInterval until ctx ends, and once more then.
 func (a *activity) run(ctx context.Context) {
 	tick := time.NewTicker(sumInterval)
 	defer tick.Stop()
@@ -102,7 +102,7 @@ func (a *activity) flush() {
 	a.sum()
 }
 
-// sum writes the counts, the largest first.
+// sum logs the counts, the largest first.
 func (a *activity) sum() {
 	all := make([]deed, 0, len(a.counted))
 	for d := range a.counted {
@@ -122,7 +122,7 @@ func (a *activity) sum() {
 	clear(a.counted)
 }
 
-// did logs what was done to an object.
+// did logs an action on a child.
 func (p *pass) did(what Action, d *rules.Desired, why string) {
 	id := d.Identity
 	p.engine.activity.tell(p.engine.clock.Now(), deed{
@@ -131,12 +131,12 @@ func (p *pass) did(what Action, d *rules.Desired, why string) {
 	})
 }
 
-// told logs what was done to an object that is known by its name alone.
+// told logs an action on an object when only its name is known.
 func (e *Engine) told(what Action, primary Request, child, rule string, k Kind, why string) {
 	e.activity.tell(e.clock.Now(), deed{what: string(what), object: primary.String(), child: child, rule: rule, kind: k.GVK.Kind, why: why})
 }
 
-// whyMissing says why an object is created.
+// whyMissing returns the trigger of a creation.
 func (p *pass) whyMissing(w *written) string {
 	switch {
 	case w.replaced:
@@ -147,7 +147,7 @@ func (p *pass) whyMissing(w *written) string {
 	return p.trigger
 }
 
-// repaired tells people that somebody else's change was undone.
+// repaired reports that reconcel undid the change of another writer.
 func (p *pass) repaired(d *rules.Desired, by culprit) {
 	id := d.Identity
 	p.did(Configured, d, "drift: "+by.String())

@@ -30,7 +30,7 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return step{}, errStale // It changed between the read and the apply.
 	case err != nil:
-		w.foreign = true // The next look is at what exists, and not a creation.
+		w.foreign = true // The next attempt reads the object first instead of creating it.
 		return step{}, p.noteRejection(&w.rejected, d.Hash, version, explainRejection(d, err, ""))
 	}
 	p.did(Adopted, d, p.trigger)

@@ -16,8 +16,8 @@ import (
 	"reconcel/rules"
 )
 
-// isAbsent reports whether an object does not exist. The API server says as
-// much of a whole kind that it does not serve, which tells nothing.
+// isAbsent reports whether an object does not exist. The API server also answers
+// 404 for a kind that it does not serve, which says nothing about the object.
 func isAbsent(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -25,17 +25,17 @@ func isAbsent(err error) bool {
 var secrets = schema.GroupKind{Kind: "Secret"}
 
 // isForbidden reports whether a permission is missing. A namespace that is being
-// deleted refuses new objects in the same words.
+// deleted also answers 403 to new objects.
 func isForbidden(err error) bool {
 	return apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Discreet takes the message out of an API server's answer about a Secret, which
-// may quote it. The fields that it names are kept.
+// Discreet removes the message from an API server's answer about a Secret, because
+// the message may quote the Secret. It keeps the names of the fields.
 func Discreet(gk schema.GroupKind, err error) error { return withholdSecret(gk, err) }
 
-// withholdSecret takes the message out of an error about a Secret: the API server
-// quotes what it refuses. The fields that it names are kept.
+// withholdSecret removes the message from an error about a Secret: the API server
+// quotes values that it rejects. It keeps the names of the fields.
 func withholdSecret(gk schema.GroupKind, err error) error {
 	var status apierrors.APIStatus
 	if gk != secrets || !errors.As(err, &status) {
@@ -56,12 +56,12 @@ func withholdSecret(gk schema.GroupKind, err error) error {
 	return &apierrors.StatusError{ErrStatus: s}
 }
 
-// classifyAnswer classifies what the API server answered to a write. What comes back
-// unchanged is transient and tried again with backoff.
+// classifyAnswer classifies the API server's answer to a write. An error that it
+// returns unchanged is transient and is retried with backoff.
 //
-// A body that does not fit the schema (wrong type, unknown field, duplicate
-// key) comes back from an apply as 500 without a reason: measured, and as
-// permanent as a 422.
+// If a body does not match the schema (wrong type, unknown field, duplicate key),
+// an apply returns 500 without a reason. This was measured, and it is as permanent
+// as a 422.
 func classifyAnswer(err error) error {
 	err = sortCauses(err)
 	var status apierrors.APIStatus
@@ -84,21 +84,21 @@ func classifyAnswer(err error) error {
 	return err
 }
 
-// IsRejection reports whether an error says that the API server rejects a write:
-// sending the same again cannot help while the cluster stays as it is.
+// IsRejection reports whether the API server rejects a write: repeating it cannot
+// help while the cluster stays as it is.
 func IsRejection(err error) bool {
 	_, terminal := errors.AsType[*terminalError](classifyAnswer(err))
 	return terminal || namespaceEnds(err) || apierrors.IsNotFound(err) // Its namespace is missing.
 }
 
-// policyDenial matches what the API server says when it answers 403 though nobody lacks
-// a permission: a quota is used up, or admission has decided.
+// policyDenial matches a 403 that is not about a missing permission: a quota is
+// exceeded, or admission denies the request.
 var policyDenial = regexp.MustCompile(`exceeded quota|admission webhook|ValidatingAdmissionPolicy|violates PodSecurity|maximum .* usage per`)
 
-// lacked matches what the API server says of a permission that is missing.
+// lacked matches the API server's message about a missing permission.
 var lacked = regexp.MustCompile(`User "([^"]+)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
 
-// permission says first who lacks which permission, and where it is to be had.
+// permission puts the missing permission and its remedy in front of an error.
 func permission(err error) error {
 	m := lacked.FindStringSubmatch(err.Error())
 	if m == nil || strings.HasPrefix(m[2], "impersonate") {
@@ -114,8 +114,8 @@ func permission(err error) error {
 	return fmt.Errorf("%s may not %s %s; apply what `reconcel rbac` prints (%w)", m[1], m[2], what, err)
 }
 
-// sortCauses puts what the API server says into an order: it names causes in any, and
-// the same trouble must have the same words each time.
+// sortCauses sorts the causes in an API server's answer. Their order is random,
+// and the same error must have the same text each time.
 func sortCauses(err error) error {
 	said, ok := err.(*apierrors.StatusError) //nolint:errorlint // What is around it would be lost.
 	if !ok {
@@ -130,16 +130,16 @@ func sortCauses(err error) error {
 		slices.Sort(words)
 		kind := schema.GroupKind{Group: s.Details.Group, Kind: s.Details.Kind}
 		s.Message = fmt.Sprintf("%s %q is invalid: [%s]", kind, s.Details.Name, strings.Join(slices.Compact(words), ", "))
-	} else if lines := strings.Split(s.Message, "\n"); len(lines) > 2 { // A headline, and a line for each.
+	} else if lines := strings.Split(s.Message, "\n"); len(lines) > 2 { // A headline, then one line per cause.
 		slices.Sort(lines[1:])
 		s.Message = strings.Join(lines, "\n")
 	}
 	return &apierrors.StatusError{ErrStatus: s}
 }
 
-// explainRejection classifies what the API server answered to a change of an object
-// that exists. Where it does not accept one, the fields that it names and what
-// can be done about them come first: its own message may be long.
+// explainRejection classifies the API server's answer to an update. If the update
+// is invalid, the rejected fields and the remedy come first: the API server's
+// message may be long.
 func explainRejection(d *rules.Desired, err error, remedy string) error {
 	terminal, ok := errors.AsType[*terminalError](classifyAnswer(err))
 	if !ok || !apierrors.IsInvalid(err) {
@@ -153,8 +153,7 @@ func explainRejection(d *rules.Desired, err error, remedy string) error {
 		fmt.Errorf("%s: the API server rejects %s%s (%w)", id.String(), what, remedy, err)}
 }
 
-// remedy is what the author of the rule can do about a change that an object of
-// ours does not take.
+// remedy returns what the author of the rule can do about a rejected update.
 func remedy(d *rules.Desired) string {
 	if d.Child.OnChange != rules.Apply {
 		return ""
@@ -162,7 +161,7 @@ func remedy(d *rules.Desired) string {
 	return "; if it is immutable, set onChange: replace"
 }
 
-// causedFields returns the fields that an answer of the API server names.
+// causedFields returns the fields that an API server's answer names.
 func causedFields(err error) (fields []string) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

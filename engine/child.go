@@ -12,7 +12,7 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// child brings the objects of one child to where its rule wants them.
+// child reconciles the objects of one child.
 func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
 	switch c.State {
 	case rules.Excluded:
@@ -32,12 +32,12 @@ func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult
 	return total
 }
 
-// childPosition is a child as a whole.
+// childPosition returns the position of a child as a whole.
 func childPosition(rule *rules.Rule, c *rules.ChildResult) position {
 	return position{rule: rule.Name, subject: fmt.Sprintf("child %q", c.Child.ID)}
 }
 
-// object brings one object to where its rule wants it.
+// object reconciles one object of a child.
 func (p *pass) object(ctx context.Context, rule *rules.Rule, d *rules.Desired) outcome {
 	if o, rendered := unrendered(rule, d); !rendered {
 		return o
@@ -49,8 +49,7 @@ func (p *pass) object(ctx context.Context, rule *rules.Rule, d *rules.Desired) o
 	return p.became(rule, d, became, err)
 }
 
-// unrendered says what is known of an object of which it is not known how it
-// should be.
+// unrendered returns the outcome of an object that could not be rendered.
 func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 	switch d.State {
 	case rules.Excluded:
@@ -63,8 +62,8 @@ func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 	return outcome{}, true
 }
 
-// inScope refuses a cluster-scoped child that the rule does not allow, and a
-// namespaced child without a namespace, before anything is sent.
+// inScope rejects a cluster-scoped child that the rule does not allow, and a
+// namespaced child without a namespace, before any request is sent.
 func (p *pass) inScope(k Kind, d *rules.Desired) error {
 	id, why := d.Identity, ""
 	switch allowed := d.Child.Allowed(); {
@@ -85,12 +84,12 @@ func (p *pass) inScope(k Kind, d *rules.Desired) error {
 // scope returns the namespaces that are watched.
 func (e *Engine) scope() watch.Scope { return watch.Scope(e.options.Namespaces) }
 
-// ensure takes the next step for one object of a child. A replacement is left to
-// the caller, who knows how many objects the child can spare.
+// ensure takes the next step for one object of a child. The caller performs a
+// replacement, because it knows how many objects the child can spare.
 func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 	c := p.primary.cacheOf(d.Identity.GVK)
 	if c == nil {
-		return step{}, watch.ErrNotListed // The kind has just been removed.
+		return step{}, watch.ErrNotListed // The kind was just removed.
 	}
 	if err := p.inScope(c.Kind(), d); err != nil {
 		return step{}, err
@@ -112,8 +111,8 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 }
 
 // ensureExisting takes the next step for an object that was read because the cache
-// does not show it as it is. If the object is ours then it is applied in any case: the
-// response stands in for it until the cache shows it.
+// is behind. If the object is ours, it is always applied: the response replaces the
+// cached state until the cache catches up.
 func (p *pass) ensureExisting(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (step, error) {
 	live := watch.NewUntrimmed(existing)
 	now := p.known(w, live)
@@ -126,7 +125,7 @@ func (p *pass) ensureExisting(ctx context.Context, k Kind, d *rules.Desired, w *
 	return p.do(ctx, k, d, w, live, next)
 }
 
-// known returns what decide needs to know about an object.
+// known returns the facts that decide needs about an object.
 func (p *pass) known(w *written, live *watch.Object) known {
 	return known{
 		primary: p.req, ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
@@ -135,7 +134,7 @@ func (p *pass) known(w *written, live *watch.Object) known {
 	}
 }
 
-// do takes a step, and returns what has become of it.
+// do takes a step, and returns the result.
 func (p *pass) do(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object, next step) (step, error) {
 	switch {
 	case next.action == Created:
@@ -152,7 +151,7 @@ func (p *pass) do(ctx context.Context, k Kind, d *rules.Desired, w *written, liv
 	return next, nil
 }
 
-// foreign leaves an object of somebody else alone.
+// foreign reports a conflict with an object of another owner, which stays unchanged.
 func (p *pass) foreign(d *rules.Desired, o *watch.Object, w *written) (step, error) {
 	w.foreign = true
 	now := known{primary: p.req}
@@ -161,7 +160,7 @@ func (p *pass) foreign(d *rules.Desired, o *watch.Object, w *written) (step, err
 	}
 }
 
-// became says what a step or an error means for an object.
+// became returns the outcome of a step or an error.
 func (p *pass) became(rule *rules.Rule, d *rules.Desired, took step, err error) outcome {
 	at := positionOf(rule, d)
 	p.findings.decided(d, took, err)
@@ -178,14 +177,14 @@ func (p *pass) became(rule *rules.Rule, d *rules.Desired, took step, err error) 
 	return readiness(at, d)
 }
 
-// skipped says what a skipped object waits for.
+// skipped returns the outcome of a skipped object.
 func skipped(at position, d *rules.Desired, what waitFor) outcome {
 	o := at.says(waiting, reasonWaiting, "%s", what.text(d))
 	switch what {
 	case forDeletion:
 		o.retry = terminatingWait
 	case forOwnDeletion:
-		o.retry = staleRetry // No event needs to be waited for: we know what it says.
+		o.retry = staleRetry // No need to wait for the watch event: it will report our own deletion.
 	case forNamespace:
 		o.reason, o.retry = reasonNamespaceEnding, terminatingWait
 	case forReplacement:
@@ -194,7 +193,7 @@ func skipped(at position, d *rules.Desired, what waitFor) outcome {
 	return o
 }
 
-// text says what a skipped object waits for.
+// text describes what a skipped object waits for.
 func (w waitFor) text(d *rules.Desired) string {
 	switch w {
 	case forDeletion, forOwnDeletion:
@@ -209,14 +208,13 @@ func (w waitFor) text(d *rules.Desired) string {
 	return waitingText(d.Waits)
 }
 
-// waitingOutcome says what is waited for.
 func waitingOutcome(at position, what []string) outcome {
 	return at.says(waiting, reasonWaiting, "%s", waitingText(what))
 }
 
 func waitingText(what []string) string { return "waits for " + joinFirst(what) }
 
-// readiness says how the live child is doing.
+// readiness returns the outcome of an object from its live status.
 func readiness(at position, d *rules.Desired) outcome {
 	if d.Readiness == kstatus.Ready {
 		return outcome{}

@@ -15,18 +15,16 @@ import (
 	"reconcel/rules"
 )
 
-// inventoryInterval is how often the inventory is cleared of kinds.
+// inventoryInterval is how often unused kinds are removed from the inventory.
 const inventoryInterval = 5 * time.Second
 
-// What rules have left on primaries that no watch shows: because the rule is
-// not loaded any more, or because the primary stopped to bear the watch's
-// selector while no process was running.
-
-// cleanupInterval is how long until what failed is tried again.
+// cleanupInterval is the delay before a failed background task is retried.
 const cleanupInterval = 10 * time.Second
 
-// startCleanup does what there is to do beside the passes, until ctx ends or the
-// plan is not followed any more.
+// startCleanup starts the background tasks of a plan. They stop when ctx ends or
+// another plan replaces this one. Watches do not show everything that rules left
+// behind: a rule may no longer be loaded, or a primary may have lost the labels of
+// the watch's selector while no process was running.
 func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 	ctx, cancel := context.WithCancel(ctx)
 	var house sync.WaitGroup
@@ -36,8 +34,8 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 		e.background.Go(func() { defer house.Done(); f() })
 	}
 	do(func() {
-		// Not at once: the caches may not show yet what the last pass by other
-		// rules has made.
+		// Wait for one interval first: the caches may not show yet what the last
+		// reconciliation with the previous rules created.
 		_ = wait.PollUntilContextCancel(ctx, inventoryInterval, false, func(ctx context.Context) (bool, error) {
 			e.removeUnusedKinds(ctx, pl)
 			return false, nil
@@ -58,8 +56,8 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 	}
 }
 
-// removeUnusedKinds takes the kinds that rules no longer render out of the inventory,
-// each as soon as nothing of it is left.
+// removeUnusedKinds removes kinds that rules no longer render from the inventory,
+// each as soon as no objects of it remain.
 func (e *Engine) removeUnusedKinds(ctx context.Context, pl *plan) {
 	for _, primary := range pl.primaries {
 		for _, r := range primary.Rules {
@@ -89,7 +87,7 @@ func (e *Engine) pruneKind(ctx context.Context, orphaned map[string][]schema.Gro
 	}
 }
 
-// hasObjectsOf reports whether a cache has any object that a rule made.
+// hasObjectsOf reports whether a cache has an object of a rule.
 func hasObjectsOf(c *watch.Cache, r *rules.Rule) bool {
 	for o := range c.All() {
 		if o.Rule() == r.Name {
@@ -99,7 +97,7 @@ func hasObjectsOf(c *watch.Cache, r *rules.Rule) bool {
 	return false
 }
 
-// tellKept says once of each rule that it is kept, and how to have it removed.
+// tellKept logs each kept rule once, and how to remove it.
 func (e *Engine) tellKept(kept []inventory.KeptRule) {
 	for _, k := range kept {
 		if slices.Contains(e.toldKept, k) {
@@ -112,7 +110,7 @@ func (e *Engine) tellKept(kept []inventory.KeptRule) {
 	}
 }
 
-// untilDone tries something until it succeeds or ctx ends.
+// untilDone retries a task until it succeeds or ctx ends.
 func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Context) error) {
 	_ = wait.PollUntilContextCancel(ctx, cleanupInterval, true, func(ctx context.Context) (bool, error) {
 		err := try(ctx)

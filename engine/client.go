@@ -17,9 +17,9 @@ import (
 	"reconcel/rules"
 )
 
-// Three clients, so that what is written for a rule cannot be written as somebody
-// else by mistake: everybody reads by resource, rules write by writer, and what
-// is the engine's own (status, finalizers) is written by own.
+// Each kind of request has a client of its own, so that a rule cannot write with
+// the wrong identity by mistake. All reads go through resource, writes of rules go
+// through writer, and the engine's own writes (status, finalizers) through own.
 
 // A readOnly client reads objects of one kind.
 type readOnly interface {
@@ -32,14 +32,14 @@ type deleter interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error
 }
 
-// writeTimeout bounds one request, so that a worker is never held up for
-// longer, and so that no write of a process outlives it by more.
+// writeTimeout bounds one request. It limits how long a request blocks a worker,
+// and how long a write can outlive its process.
 const writeTimeout = 10 * time.Second
 
-// resource returns what reads one kind in a namespace.
+// resource returns a client that reads one kind in a namespace.
 func (e *Engine) resource(k Kind, namespace string) readOnly { return e.own(k, namespace) }
 
-// own returns the client for what the engine writes on its own account.
+// own returns the client for the engine's own writes.
 func (e *Engine) own(k Kind, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return e.client.Resource(k.GVR)
@@ -47,8 +47,8 @@ func (e *Engine) own(k Kind, namespace string) dynamic.ResourceInterface {
 	return e.client.Resource(k.GVR).Namespace(namespace)
 }
 
-// A writer writes objects of one kind for a rule, as the ServiceAccount of the
-// rule if it has one. What its errors say of a Secret is fit to be told.
+// A writer writes objects of one kind for a rule, with the rule's ServiceAccount if
+// it has one. Its errors do not quote Secrets.
 type writer struct {
 	client dynamic.ResourceInterface
 	kind   Kind
@@ -56,12 +56,12 @@ type writer struct {
 	home   string // namespace of the primary
 }
 
-// writer returns what writes one kind in a namespace for a rule and a primary.
+// writer returns a writer for one kind in a namespace.
 func (e *Engine) writer(rule *rules.Rule, primary Request, k Kind, namespace string) writer {
 	return writer{client: e.own(k, namespace), kind: k, rule: rule, home: primary.Namespace}
 }
 
-// Patch changes an object, or makes it by an apply.
+// Patch changes an object, or creates it by an apply.
 func (w writer) Patch(ctx context.Context, name string, how types.PatchType, body []byte, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	ctx, account, err := w.as(ctx)
 	if err != nil {
@@ -80,8 +80,8 @@ func (w writer) Delete(ctx context.Context, name string, options metav1.DeleteOp
 	return w.explain(account, w.client.Delete(ctx, name, options, subresources...))
 }
 
-// as returns a context in which requests are made as the account of the rule; the
-// account is nil if it has none.
+// as returns a context that impersonates the rule's account. The account is nil if
+// the rule has none.
 func (w writer) as(ctx context.Context) (context.Context, *rules.Account, error) {
 	if w.rule.Account == nil {
 		return ctx, nil, nil
@@ -93,15 +93,15 @@ func (w writer) as(ctx context.Context) (context.Context, *rules.Account, error)
 	return context.WithValue(ctx, accountKey{}, account), &account, nil
 }
 
-// explain says what an answer of the API server has to do with an account.
+// explain names the impersonated account in an API server's answer.
 func (w writer) explain(account *rules.Account, err error) error {
 	said := withholdSecret(w.kind.GVK.GroupKind(), err)
 	if account == nil || !apierrors.IsForbidden(err) {
 		return said
 	}
-	// Up to Kubernetes 1.35 this is about the ServiceAccount, from 1.36 on about the
-	// object. Only the verb, impersonate or impersonate-on:serviceaccount:patch, is
-	// the same in both, and no field has it.
+	// Up to Kubernetes 1.35 the message is about the ServiceAccount, from 1.36 on about
+	// the object. Only the verb, impersonate or impersonate-on:serviceaccount:patch, is
+	// common to both, and no field of the status has it.
 	if strings.Contains(err.Error(), " cannot impersonate") {
 		return fmt.Errorf("may not impersonate ServiceAccount %s; apply what `reconcel rbac` prints (%w)", account, said)
 	}
@@ -124,8 +124,8 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return err
 	}
 	p.engine.metrics.writes.WithLabelValues("apply", id.GVK.Kind).Inc()
-	// What is ours is read off the answer to the apply: a later state may show
-	// somebody else's change.
+	// Take our fields from the response to the apply: a later state may include the
+	// changes of another writer.
 	applied := managedfields.ChildEntry(response.Object)
 	if response, err = p.releaseOrphanedFields(ctx, writer, response); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	return nil
 }
 
-// get reads the object under a child's name.
+// get reads the object that has a child's name.
 func (p *pass) get(ctx context.Context, k Kind, id rules.Identity) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()

@@ -8,20 +8,19 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// A collection sums up what becomes of the objects of one child, if it may have any
-// number of them.
+// A collection aggregates the outcomes of a child that may have any number of
+// objects.
 type collection struct {
 	pass     *pass
 	rule     *rules.Rule
 	child    *rules.ChildResult
 	total    outcome
-	replaced []*rules.Desired // to be replaced
+	replaced []*rules.Desired // to replace
 }
 
-// many brings the objects of a child that may have any number of them to where
-// its rule wants them: what exists first, then what is missing, and then what
-// is to be replaced, since only as many as the child can spare may be missing
-// at a time.
+// many reconciles a child that may have any number of objects. Existing objects
+// come first, then missing ones, then replacements: only as many objects as the
+// child can spare may be missing at a time.
 func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
 	t := &collection{pass: p, rule: rule, child: c}
 	var missing []*rules.Desired
@@ -53,7 +52,7 @@ func (t *collection) add(o outcome) { t.total = worse(t.total, o) }
 
 func (t *collection) position() position { return childPosition(t.rule, t.child) }
 
-// note adds what was done about one object.
+// note adds the result of one object.
 func (t *collection) note(d *rules.Desired, became step, err error) {
 	if err == nil && became.action == Replaced {
 		t.replaced = append(t.replaced, d)
@@ -61,13 +60,13 @@ func (t *collection) note(d *rules.Desired, became step, err error) {
 	}
 	o := t.pass.became(t.rule, d, became, err)
 	if (became.waits == forDeletion || became.waits == forOwnDeletion) && d.Child.OnChange == rules.Replace {
-		o.state, o.reason = progressing, reasonProgressing // It goes so that it can be made anew.
+		o.state, o.reason = progressing, reasonProgressing // It is deleted only to be created again.
 	}
 	t.add(o)
 }
 
-// replace replaces as many objects as the child can spare. An
-// object that is not available costs nothing.
+// replace replaces as many objects as the child can spare. An object that is not
+// available can always be replaced.
 func (t *collection) replace(ctx context.Context) {
 	if len(t.replaced) == 0 {
 		return
@@ -95,8 +94,8 @@ func (t *collection) replace(ctx context.Context) {
 	}
 }
 
-// summary is what people see of the child: while its objects are on their way
-// their number says more than any one of them.
+// summary returns the outcome of the child. While its objects progress, their
+// number is more useful than the state of any one of them.
 func (t *collection) summary() outcome {
 	if t.total.state != progressing {
 		return t.total

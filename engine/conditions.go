@@ -10,8 +10,8 @@ import (
 	"reconcel/rules"
 )
 
-// Types of the conditions that every custom resource with conditions gets.
-// All but Ready stand there only while they are True, as kstatus has it.
+// Types of the conditions that every custom resource with conditions gets. All but
+// Ready are present only while they are True, as kstatus requires.
 const (
 	conditionReady       = "Ready"
 	conditionReconciling = "Reconciling"
@@ -19,7 +19,7 @@ const (
 	conditionKept        = "Kept" // objects that no rule renders are not deleted
 )
 
-// conditions returns all that we say of the primary: the built-in ones, then
+// conditions returns all our conditions of the primary: the built-in ones, then
 // those of its rules.
 func (s *statusDraft) conditions() []rules.Condition {
 	if s.list == discover.NoConditions {
@@ -53,8 +53,8 @@ func (s *statusDraft) conditions() []rules.Condition {
 	return all
 }
 
-// conditionList turns conditions into the list that is applied. Where the list
-// is one value for the API server, the conditions of others are repeated.
+// conditionList returns the list of conditions to apply. If the list is atomic for
+// the API server, it repeats the conditions of other writers.
 func (s *statusDraft) conditionList(conditions []rules.Condition, owned managedfields.Set, now time.Time) []any {
 	live := liveConditions(s.self.Content())
 	ours := map[string]bool{}
@@ -85,12 +85,12 @@ func (s *statusDraft) conditionList(conditions []rules.Condition, owned managedf
 	return append(others, result...)
 }
 
-// ownsCondition reports whether a condition is among our fields of the status.
+// ownsCondition reports whether we own a condition.
 func ownsCondition(owned managedfields.Set, kind string) bool {
 	return owned.Owns(fieldpath.MakePathOrDie("status", "conditions", fieldpath.KeyByFields("type", kind)))
 }
 
-// keptConditions names the conditions of rules that could not be evaluated.
+// keptConditions returns the condition types of rules that could not be evaluated.
 func (s *statusDraft) keptConditions() []string {
 	var kept []string
 	for i := range s.rendering.Rules {
@@ -101,8 +101,8 @@ func (s *statusDraft) keptConditions() []string {
 	return kept
 }
 
-// condition completes one condition. The time of its last transition is the
-// live one's unless its status changes.
+// condition completes one condition. It keeps the live lastTransitionTime unless
+// the status changes.
 func (p *pass) condition(c *rules.Condition, live map[string]any, now time.Time) map[string]any {
 	since := now.UTC().Format(time.RFC3339)
 	if old, ok := live["lastTransitionTime"].(string); ok && live["status"] == string(c.Status) {
@@ -131,8 +131,8 @@ func liveConditions(object map[string]any) map[string]map[string]any {
 	return found
 }
 
-// containsConditions reports whether the live status has every desired
-// condition as it is.
+// containsConditions reports whether the live status has every desired condition
+// unchanged.
 func containsConditions(live, desired map[string]any) bool {
 	have := liveConditions(map[string]any{"status": live})
 	for kind, want := range liveConditions(map[string]any{"status": desired}) {

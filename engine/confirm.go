@@ -12,12 +12,12 @@ import (
 	"reconcel/engine/managedfields"
 )
 
-// errStale says that the cache was found to be behind. Nothing is wrong: the
-// event that mends it is on its way.
+// errStale means that the cache is behind. It is not a failure: the event that
+// updates the cache is on its way.
 var errStale = errors.New("the cache is behind the cluster")
 
-// confirm makes sure that what this pass was rendered from is the primary as
-// it is now, once for the whole pass.
+// confirm reads the primary live, once per reconciliation, and checks that the
+// reconciliation rendered its current state.
 func (p *pass) confirm(ctx context.Context) error {
 	if p.confirmed {
 		return nil
@@ -39,8 +39,8 @@ func (p *pass) confirm(ctx context.Context) error {
 	return nil
 }
 
-// sameIntent reports whether two states of an object differ in nothing but
-// what rules do not follow: metadata other than labels and annotations.
+// sameIntent reports whether two states of an object differ only in metadata that
+// rules do not read: all but labels and annotations.
 func sameIntent(a, b map[string]any) bool {
 	return managedfields.EqualValues(intent(a), intent(b))
 }

@@ -14,35 +14,34 @@ import (
 	"reconcel/rules"
 )
 
-// Somebody else may insist on a field of ours: another controller, an
-// autoscaler, a second reconcel. Each answer would follow within milliseconds,
-// for ever. So what is ours is restored a few times at once, and then more and
-// more slowly: a while after the change was seen, so that two that do the same
-// write twice a minute together.
+// Another writer may insist on a field of ours: another controller, an autoscaler,
+// a second reconcel. Each repair would follow within milliseconds, forever. So the
+// first repairs are immediate, and later ones are delayed more and more. The delay
+// counts from the change, so that two equal opponents together write twice a minute.
 const (
 	freeRepairs   = 10
 	firstDamping  = 4 * time.Second // doubled with each repair
 	contestPeriod = 57 * time.Second
-	// Of two reconcels one waits for most of the period and the other for hardly
-	// any of it, so that the object does not go back and forth.
+	// Of two reconcel installations, one waits for most of the period and the other
+	// for hardly any of it, so that the object does not flap.
 	yieldingWait  = contestPeriod - insistingWait
 	insistingWait = 500 * time.Millisecond
 	evenWait      = contestPeriod / 2
 	contestMargin = 2500 * time.Millisecond
-	// A count begins again only after a longer time: one of the two may be slow.
+	// The count restarts only after a longer time: one of the two may be slow.
 	contestMemory = 2 * contestPeriod
 )
 
-// A conflictLoop counts how often one object was restored, and since when it is to
-// be restored again.
+// A conflictLoop counts the repairs of one object, and when the next one became
+// necessary.
 type conflictLoop struct {
 	repairs int
 	at      time.Time // of the last repair
-	seen    time.Time // when it was seen to be needed again; zero: it is not
-	by      culprit   // who made the last one necessary
+	seen    time.Time // when the next repair became necessary; zero if none is
+	by      culprit   // who made the last repair necessary
 }
 
-// repair counts one repair, and returns how long to wait with it.
+// repair counts one repair, and returns how long to delay it.
 func (c *conflictLoop) repair(now time.Time) (wait time.Duration) {
 	if c.repairs > 0 && c.seen.IsZero() && now.Sub(c.at) > contestMemory {
 		*c = conflictLoop{}
@@ -59,7 +58,7 @@ func (c *conflictLoop) repair(now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// longest is how long a repair waits at most.
+// longest returns the maximum delay of a repair.
 func (c *conflictLoop) longest() time.Duration {
 	switch {
 	case c.by.installation == "":
@@ -71,40 +70,40 @@ func (c *conflictLoop) longest() time.Duration {
 }
 
 func (c *conflictLoop) damping() time.Duration {
-	const most = 10 // More would overflow in the end.
+	const most = 10 // Larger shifts would overflow.
 	return min(c.longest(), firstDamping<<min(c.repairs-freeRepairs, most))
 }
 
-// calm is how long after a repair nobody must have changed anything for the
-// conflict loop to be over.
+// calm is how long an object must stay unchanged after a repair before the conflict
+// loop is over.
 func (c *conflictLoop) calm() time.Duration { return contestPeriod - c.longest() + contestMargin }
 
-// standing returns how long until the conflict loop over an object that is as it should
-// be is over if nobody changes anything, or 0 if there is none.
+// standing returns how long until the conflict loop over an object without drift is
+// over if nobody changes the object. It returns 0 if there is no conflict loop.
 func (c *conflictLoop) standing(now time.Time) time.Duration {
 	if c == nil || c.repairs <= freeRepairs {
 		return 0
 	}
-	if !c.seen.IsZero() { // It was put right without us.
+	if !c.seen.IsZero() { // Another writer restored it.
 		c.at, c.seen = now, time.Time{}
 	}
 	return max(0, c.at.Add(c.calm()).Sub(now))
 }
 
-// What is written may have to change often for a while: the count of Pods that
-// are being made, say. Nothing changes as often for long.
+// Rendered values may change often for a while, such as the number of Pods during
+// a rollout. Nothing legitimate changes that often for long.
 const (
 	churnWindow = 30 * time.Second
 	mostChanges = 100
 )
 
-// A churn counts the changes of what is written to one object.
+// A churn counts the changes of one object's rendering.
 type churn struct {
 	since   time.Time
 	changes int
 }
 
-// change counts one change, and returns how long to wait with it.
+// change counts one change, and returns how long to delay it.
 func (c *churn) change(now time.Time) (wait time.Duration) {
 	if now.Sub(c.since) > churnWindow {
 		*c = churn{since: now}
@@ -116,14 +115,14 @@ func (c *churn) change(now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// A conflictLoopError says that an object is changed as often as it is restored.
+// A conflictLoopError means that an object is changed as often as it is restored.
 type conflictLoopError struct {
 	object string // Kind/namespace/name
-	by     string // who changes what; "": what is rendered changes
+	by     string // who changes which fields; empty if the rendering changes
 	wait   time.Duration
 }
 
-// Error says who changes what, and what can be done about it.
+// Error names the writer, the fields and the remedy.
 func (e *conflictLoopError) Error() string {
 	if e.by == "" {
 		return e.object + " is rendered differently each time; applying it more slowly. Check what its template reads"
@@ -131,10 +130,10 @@ func (e *conflictLoopError) Error() string {
 	return fmt.Sprintf("%s: %s each time reconcel restores it; stop that writer, or add the field to ignoreFields", e.object, e.by)
 }
 
-// damp counts an update of an object, and returns an error if it has to wait.
-// Every one counts, whoever's mark the object bears: if our last write was the
-// same then somebody has undone it. tell is to be called when the update has
-// changed something.
+// damp counts an update of an object, and returns an error if the update has to
+// wait. If the object differs although our last write was the same, another writer
+// has undone it, no matter which hash the object has now. The caller runs tell after
+// an update that changed something.
 func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) (tell func(), err error) {
 	id, now := d.Identity, p.engine.clock.Now()
 	wait, by := time.Duration(0), ""
@@ -160,8 +159,8 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 	return nil, &conflictLoopError{object: id.String(), by: by, wait: wait}
 }
 
-// contested returns an error as long as it is not known whether an object that
-// was restored stays so.
+// contested returns an error while it is unknown whether a restored object stays
+// unchanged.
 func (p *pass) contested(d *rules.Desired, w *written) error {
 	rest := w.conflictLoop.standing(p.engine.clock.Now())
 	if rest == 0 {
@@ -171,17 +170,15 @@ func (p *pass) contested(d *rules.Desired, w *written) error {
 	return &conflictLoopError{object: id.String(), by: w.conflictLoop.by.String(), wait: rest}
 }
 
-// A culprit is who has changed what is ours of an object, as far as the object
-// tells.
+// A culprit is who changed our fields of an object, as far as the object shows it.
 type culprit struct {
-	manager      string   // of the fields now; "": nobody has them, they were removed
-	fields       []string // the first of those that are ours
-	more         int      // how many there are besides
+	manager      string   // current owner of the fields; empty if they were removed
+	fields       []string // the first of our changed fields
+	more         int      // number of further fields
 	installation string   // namespace/name, if it is another reconcel
-	insists      bool     // of the two, the other one restores its rendering at once
+	insists      bool     // the other installation restores its rendering at once
 }
 
-// String says who changed what.
 func (c culprit) String() string {
 	who := "somebody"
 	switch {
@@ -199,8 +196,9 @@ func (c culprit) String() string {
 	return fmt.Sprintf("%s changed %s", who, strings.Join(c.fields, ", "))
 }
 
-// whoChanged finds out who made a repair necessary, by a read: the cache has no
-// managers but ours. What cannot be found out holds nothing up.
+// whoChanged finds out who made a repair necessary. It reads the object live,
+// because the cache keeps no field managers but ours. A failure to find out does
+// not stop the repair.
 func (p *pass) whoChanged(ctx context.Context, k Kind, d *rules.Desired, w *written) culprit {
 	u, err := p.get(ctx, k, d.Identity)
 	if err != nil {
@@ -213,8 +211,8 @@ func (p *pass) whoChanged(ctx context.Context, k Kind, d *rules.Desired, w *writ
 	return culpritOf(u, identifying(desired), w.fields, p.engine.installation)
 }
 
-// culpritOf compares an object with what we want of it, and with what we owned
-// of it after our last write.
+// culpritOf compares an object with its rendering, and with the fields that we
+// owned after our last write.
 func culpritOf(u *unstructured.Unstructured, desired map[string]any, before managedfields.Entry, own string) (c culprit) {
 	differing := func() []string {
 		return managedfields.ChildEntry(u.Object).Set().Union(before.Set()).Differing(u.Object, desired)
@@ -233,7 +231,7 @@ func culpritOf(u *unstructured.Unstructured, desired map[string]any, before mana
 	return c
 }
 
-// setFields keeps the first of the fields, and how many there are besides.
+// setFields keeps the first of the fields, and the number of the others.
 func (c *culprit) setFields(fields []string) {
 	const most = 3
 	slices.Sort(fields)

@@ -9,9 +9,9 @@ import (
 	"reconcel/rules"
 )
 
-// create makes the child by an apply that only creates: with resourceVersion
-// "1" the API server answers 409 when the name is taken, so nothing can be
-// adopted by accident, and a lost response or a stale cache makes no second one.
+// create creates the child by an apply that only creates: with resourceVersion "1"
+// the API server answers 409 if the name is taken. So nothing is adopted by
+// accident, and a lost response or a stale cache cannot create a second object.
 func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written) (step, error) {
 	if free, became, err := p.free(ctx, k, d, w); !free {
 		return became, err
@@ -24,11 +24,11 @@ func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written)
 	return p.created(ctx, k, d, w, why, p.apply(ctx, k, d, w, body))
 }
 
-// free reports whether there is hope for the creation of an object; if not, it
-// also says what has become of it instead.
+// free reports whether a creation can succeed. If not, it also returns the step that
+// was taken instead.
 func (p *pass) free(ctx context.Context, k Kind, d *rules.Desired, w *written) (bool, step, error) {
 	if w.foreign {
-		// The name was taken a moment ago and most likely still is: look before
+		// The name was taken a moment ago and most likely still is: read before
 		// writing.
 		existing, err := p.get(ctx, k, d.Identity)
 		if err == nil {
@@ -54,7 +54,7 @@ func creationBody(d *rules.Desired) ([]byte, error) {
 	return d.Complete("", "1", fields)
 }
 
-// created decides what the API server's answer to a creation means.
+// created handles the API server's answer to a creation.
 func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written, why string, err error) (step, error) {
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
@@ -73,7 +73,7 @@ func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written
 	return step{action: Created}, nil
 }
 
-// namespaceEnds reports whether the API server refuses new objects since the
+// namespaceEnds reports whether the API server rejects new objects because the
 // namespace is being deleted.
 func namespaceEnds(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)

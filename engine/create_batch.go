@@ -14,17 +14,17 @@ import (
 	"reconcel/rules"
 )
 
-// Many objects are created in batches of 1, 2, 4, 8 and so on, until one
-// fails: where a quota is used up, say, that costs a few requests and not one
-// for each object. Only the requests of a batch are made at the same time;
-// what follows from their answers is done one after another.
+// Objects are created in batches of 1, 2, 4, 8 and so on, until one fails. An
+// exceeded quota, for example, then costs a few requests and not one for each
+// object. The requests of a batch run in parallel; their answers are handled one
+// after another.
 
-// A creation is one object to be made.
+// A creation is one object to create.
 type creation struct {
 	kind Kind
 	d    *rules.Desired
 	w    *written
-	why  string // it is to be made
+	why  string // trigger of the creation
 	body []byte
 	err  error // the API server's answer
 }
@@ -42,8 +42,8 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *colle
 		failed.note(d, became, err)
 		t.note(d, became, err)
 	}
-	// Those that were refused before come last: they must not hold up the others
-	// for ever.
+	// Objects that were rejected before come last, so that they do not block the
+	// others forever.
 	slices.SortStableFunc(todo, func(a, b *creation) int { return a.w.rejected.rank() - b.w.rejected.rank() })
 	for size := 1; len(todo) > 0; size *= 2 {
 		var batch []*creation
@@ -65,7 +65,8 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *colle
 	}
 }
 
-// creation prepares the creation of one object, or says why it is not to be.
+// creation prepares the creation of one object, or returns the step or error that
+// takes its place.
 func (p *pass) creation(ctx context.Context, d *rules.Desired) (*creation, step, error) {
 	c := p.primary.cacheOf(d.Identity.GVK)
 	if c == nil {
@@ -104,8 +105,8 @@ func (p *pass) send(ctx context.Context, batch []*creation) {
 	running.Wait()
 }
 
-// sendOne turns a panic into an error, as the queue does: nothing above it
-// would.
+// sendOne turns a panic into an error, as the queue does: nothing else recovers
+// panics in this goroutine.
 func (p *pass) sendOne(ctx context.Context, c *creation) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -117,16 +118,16 @@ func (p *pass) sendOne(ctx context.Context, c *creation) (err error) {
 	return p.apply(ctx, c.kind, c.d, c.w, c.body)
 }
 
-// A brake stops the creation of what would most likely fail as others have.
+// A brake stops creations that would most likely fail as earlier ones did.
 type brake struct {
 	all        bool
 	namespaces []string
 }
 
-// note looks at what became of one creation. A name that is held, or one object
-// of several different ones that is refused, says nothing about the others. A
-// permission or quota that is missing is so in the whole namespace, and what
-// may pass, such as an API server that does not answer, concerns all.
+// note evaluates the result of one creation. A name conflict says nothing about the
+// other objects, and neither does one rejected object of several different ones. A
+// missing permission or an exceeded quota affects the whole namespace. A transient
+// error, such as an API server that does not answer, affects all objects.
 func (b *brake) note(d *rules.Desired, became step, err error) {
 	var terminal *terminalError
 	var conflict *conflictError

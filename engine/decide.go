@@ -18,28 +18,28 @@ type waitFor int
 const (
 	forValues      waitFor = iota + 1 // Desired.Waits names them
 	forDeletion                       // of the object that has the name now
-	forOwnDeletion                    // likewise, and we have just deleted it
-	forNamespace                      // it is being deleted, and accepts no new objects
+	forOwnDeletion                    // the same, and we have just deleted that object
+	forNamespace                      // the namespace is being deleted and accepts no new objects
 	forReplacement                    // the child cannot spare the object yet
-	forOthers                         // others of the child could not be created
-	forName                           // somebody else holds it
+	forOthers                         // other objects of the child could not be created
+	forName                           // another owner holds the name
 )
 
 func skipFor(w waitFor) step { return step{Skipped, w} }
 
-// known is what a decision needs besides the rendering and the live object.
+// known has the facts for a decision besides the rendering and the live object.
 type known struct {
 	primary Request
 	ending  bool          // the primary is being deleted
 	rules   []*rules.Rule // all rules of the primary's kind
 	written *written      // our last write of the object
 	deleted bool          // we have deleted the live object already
-	renew   bool          // the object is applied even if it has not drifted
+	renew   bool          // apply the object even if it has not drifted
 }
 
-// decide returns the next step for one object of a child. It does no I/O, and so
-// decides alike about an object from the cache (nil: there is none), one that was
-// read after a conflict, and one of somebody else.
+// decide returns the next step for one object of a child. It does no I/O, so it
+// treats all objects alike: from the cache (nil if there is none), read after a
+// conflict, or of another owner.
 func decide(d *rules.Desired, live *watch.Object, k known) step {
 	switch {
 	case live == nil && len(d.Waits) > 0:
@@ -47,7 +47,7 @@ func decide(d *rules.Desired, live *watch.Object, k known) step {
 	case live == nil:
 		return step{action: Created}
 	case live.Terminating() || k.deleted:
-		return skipFor(forDeletion) // Whosever it is: the name will be free.
+		return skipFor(forDeletion) // No matter who owns it: the name becomes free.
 	case !k.owns(d, live):
 		return k.decideForeign(d, live)
 	case keepsExisting(d.Child):
@@ -62,8 +62,8 @@ func decide(d *rules.Desired, live *watch.Object, k known) step {
 	return step{action: Unchanged}
 }
 
-// decideForeign decides about an object that does not belong to the primary. If
-// a former primary of the same name controls it, the garbage collector deletes it
+// decideForeign decides about an object that does not belong to the primary. If a
+// former primary of the same name controls it, the garbage collector deletes it
 // soon.
 func (k *known) decideForeign(d *rules.Desired, live *watch.Object) step {
 	former, controlled := live.Controller()
@@ -78,10 +78,10 @@ func (k *known) decideForeign(d *rules.Desired, live *watch.Object) step {
 	return skipFor(forName)
 }
 
-// owns reports whether an object belongs to the primary: by its controller
-// reference, or by the tracking annotation that we have written. If somebody
-// has removed both, our own write is the proof: remembered by UID, or else the
-// hash on the object, which covers the owner's UID.
+// owns reports whether an object belongs to the primary, by its controller
+// reference or by our tracking annotation. If another writer has removed both, our
+// own write is the proof: the remembered UID, or the hash on the object, which
+// covers the owner's UID.
 func (k *known) owns(d *rules.Desired, o *watch.Object) bool {
 	if o.BelongsTo(k.primary) {
 		return true
@@ -93,8 +93,8 @@ func (k *known) owns(d *rules.Desired, o *watch.Object) bool {
 	return k.written.uid != "" && k.written.uid == o.GetUID() || carriesRendering(o, d) || by == "" && keepsExisting(d.Child) && isAbandoned(k.rules, o)
 }
 
-// adoptable reports whether nobody owns the object. One that is tracked by a
-// former primary of the same name was left behind by it.
+// adoptable reports whether the object has no owner. If it tracks a former primary
+// of the same name, that primary left it behind.
 func (k *known) adoptable(o *watch.Object) bool {
 	if _, controlled := o.Controller(); controlled || o.Terminating() {
 		return false
@@ -102,30 +102,30 @@ func (k *known) adoptable(o *watch.Object) bool {
 	former, tracked := o.Owner()
 	if !tracked {
 		_, marked := o.GetAnnotations()[rules.AnnotationOwner]
-		return !marked // A mark that cannot be read may be somebody's.
+		return !marked // An unreadable annotation may be another owner's.
 	}
 	former.UID = k.primary.UID
 	return former == k.primary
 }
 
-// takesBack reports whether a former primary of the same name has orphaned the
-// object, which the same rule and child had made. It is adopted without being
-// asked for, as a StatefulSet adopts its PersistentVolumeClaims again.
+// takesBack reports whether a former primary of the same name orphaned the object,
+// and the same rule and child created it. It is adopted even without ifExists:
+// adopt, as a StatefulSet adopts its PersistentVolumeClaims again.
 func (k *known) takesBack(d *rules.Desired, o *watch.Object) bool {
 	former, tracked := o.Owner()
 	return tracked && o.Orphan() && o.BelongsTo(former) && o.Rule() == d.Child.Rule.Name && o.Child() == d.Child.ID && k.adoptable(o)
 }
 
-// isFormer reports whether a controller was a primary of the same name. A
-// controller reference has no namespace but that of its object.
+// isFormer reports whether a controller was a primary of the same name. The
+// namespace of a controller reference is that of its object.
 func (k *known) isFormer(controller Request) bool {
 	return controller.Kind == k.primary.Kind && controller.Name == k.primary.Name && controller.UID != k.primary.UID &&
 		(k.primary.Namespace == "" || k.primary.Namespace == controller.Namespace)
 }
 
-// isAbandoned reports whether an object without an owner was made from a child that
-// is left alone once it exists: somebody has removed the owner, and nobody
-// restores it.
+// isAbandoned reports whether an object without an owner comes from a child that
+// reconcel does not update: another writer removed the owner, and reconcel does not
+// restore it.
 func isAbandoned(all []*rules.Rule, o *watch.Object) bool {
 	for _, r := range all {
 		if r.Name != o.Rule() {
@@ -140,12 +140,12 @@ func isAbandoned(all []*rules.Rule, o *watch.Object) bool {
 	return false
 }
 
-// keepsExisting reports whether an object of the child is left alone once it exists.
+// keepsExisting reports whether reconcel leaves existing objects of the child alone.
 func keepsExisting(c *rules.Child) bool { return c.OnChange == rules.Keep || c.Timeout > 0 }
 
-// needsReplacement reports whether an object is deleted and created again, because it was
-// made from another rendering. An object without the mark of a rendering is not
-// known to have another one, and is not deleted on suspicion.
+// needsReplacement reports whether an object must be deleted and created again,
+// because it was made from another rendering. An object without a hash is not known
+// to have another rendering, and is not deleted on suspicion.
 func needsReplacement(d *rules.Desired, live *watch.Object, w *written) bool {
 	if d.Child.OnChange != rules.Replace || carriesRendering(live, d) || live.Applied() == watch.NoHash {
 		return false
