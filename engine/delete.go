@@ -11,7 +11,7 @@ import (
 	"reconcel/rules"
 )
 
-// remove deletes one object of a rule that the primary has no more use for.
+// remove deletes one object of a rule that the primary no longer needs.
 func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object) error {
 	deleted, err := p.take(ctx, rule, k, o, metav1.DeletePropagationBackground)
 	if deleted != nil {
@@ -20,8 +20,8 @@ func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Ob
 	return err
 }
 
-// take deletes one object of a rule after the primary was read live, so that no
-// stale cache decides. It returns what was deleted, if anything was.
+// take deletes one object of a rule after a live read of the primary, so that a
+// stale cache cannot cause a deletion. It returns the deleted object, if any.
 func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	if err := p.confirm(ctx); err != nil {
 		return nil, err
@@ -38,8 +38,8 @@ func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Obje
 	return deleted, nil
 }
 
-// deleteConfirmed deletes one object that belongs to an owner. All deletes go through
-// here, and whoever calls it has read the owner live: the object is read live
+// deleteConfirmed deletes one object that belongs to an owner. All deletes go
+// through here, and every caller has read the owner live. The object is read live
 // first, and the delete holds for exactly the state that was read.
 func (e *Engine) deleteConfirmed(ctx context.Context, by deleter, k Kind, o *watch.Object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
@@ -75,7 +75,7 @@ func (e *Engine) deleteConfirmed(ctx context.Context, by deleter, k Kind, o *wat
 	return live, nil
 }
 
-// pruned tells people of a deletion.
+// pruned reports a deletion in the log and as an Event.
 func (p *pass) pruned(k Kind, u *unstructured.Unstructured) {
 	subject := formatName(k.GVK.Kind, u.GetNamespace(), u.GetName())
 	why := whyUnrendered

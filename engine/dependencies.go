@@ -17,25 +17,23 @@ import (
 	"reconcel/rules"
 )
 
-// Dependencies are all that an engine has to do with. For New they are those of
-// a process and a real cluster; a Stepper lives in others, where each step is
-// repeatable.
+// Dependencies are the outside world of an engine. New uses a process and a real
+// cluster; a Stepper uses simulated ones, so that each step is repeatable.
 type Dependencies struct {
 	Client dynamic.Interface
 	Kinds  discover.Kinds
 	Events EventRecorder
 	Clock  clock.PassiveClock
 	Queue  workqueue.TypedRateLimitingInterface[Request]
-	// Random returns numbers in [0,1) by which delays are spread.
+	// Random returns numbers in [0,1) that spread delays.
 	Random func() float64
-	// InFlight is how many requests of one pass are under way at most.
+	// InFlight is the maximum number of parallel requests of one reconciliation.
 	InFlight int
-	// Coverage notes which expressions ran; nil notes nothing.
+	// Coverage records which expressions ran; it may be nil.
 	Coverage *rules.Coverage
 }
 
-// inCluster returns the surroundings of a process that works on a real cluster,
-// and what writes its Events.
+// inCluster returns the dependencies for a real cluster, and the writer of Events.
 func inCluster(config *rest.Config, options Options) (Dependencies, *events.Broadcaster, error) {
 	client, err := dynamic.NewForConfig(impersonating(config))
 	if err != nil {
@@ -56,7 +54,7 @@ func inCluster(config *rest.Config, options Options) (Dependencies, *events.Broa
 	}, b, nil
 }
 
-// newEngine makes an engine of which nothing runs yet.
+// newEngine returns an engine that runs nothing yet.
 func newEngine(s Dependencies, options Options, program *rules.Program) *Engine {
 	e := &Engine{
 		options: options, program: program, log: options.Log,
@@ -76,8 +74,7 @@ func newEngine(s Dependencies, options Options, program *rules.Program) *Engine 
 	return e
 }
 
-// newWatcher returns what runs the watches of an engine on the cluster of a
-// configuration.
+// newWatcher returns the watcher of an engine for a cluster.
 func newWatcher(config *rest.Config, e *Engine) (*watch.Watcher, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"reconcel/rules"
 )
 
-// findDeselected looks once for primaries that no cache shows and that carry
-// something of a rule.
+// findDeselected enqueues primaries that the watch does not show and that still
+// carry a finalizer or fields of a rule.
 func (e *Engine) findDeselected(ctx context.Context, primary *primaryKind) {
 	e.untilDone(ctx, "deselected resources", func(ctx context.Context) error { return e.enqueueDeselected(ctx, primary) })
 }
 
 // mayHaveDeselected reports whether the rules write into objects of the kind, and
-// the watch does not show all of them.
+// the watch does not show all of these objects.
 func (pk *primaryKind) mayHaveDeselected() bool {
 	return pk.watch.Selector != "" && slices.ContainsFunc(pk.Rules, (*rules.Rule).WritesPrimary)
 }
@@ -26,7 +26,7 @@ func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) er
 	c, err := primary.watch.Cache()
 	switch {
 	case discover.IsNoKind(err):
-		return nil // It has no objects.
+		return nil // The kind is not served, so it has no objects.
 	case err != nil:
 		return err
 	}

@@ -12,15 +12,15 @@ import (
 	"reconcel/rules"
 )
 
-// carriesRendering reports whether the object was last applied from this rendering.
+// carriesRendering reports whether this rendering was the last one applied.
 func carriesRendering(o *watch.Object, d *rules.Desired) bool {
 	var text [2 * len(d.Hash)]byte
 	hex.Encode(text[:], d.Hash[:])
 	return o.Applied() == string(text[:])
 }
 
-// drifted reports whether somebody has changed what we own since our last
-// write. Values are not compared, so that nothing fights with defaults.
+// drifted reports whether another writer changed our fields since our last write.
+// It compares no values, so that defaulting causes no drift.
 func drifted(d *rules.Desired, live *watch.Object, w *written) bool {
 	if live.Fields() == (managedfields.Entry{}) || !carriesRendering(live, d) {
 		return true
@@ -32,8 +32,8 @@ func drifted(d *rules.Desired, live *watch.Object, w *written) bool {
 }
 
 // recognise compares an object that this process has not written with the
-// rendering. If every field of it is ours, then nobody has changed any, and
-// the entry is what our last write has left.
+// rendering. If we own every field of the rendering, nobody has changed any, and
+// the entry is the result of our last write.
 func recognise(d *rules.Desired, live *watch.Object, w *written) bool {
 	desired, err := d.Object()
 	if err != nil || !live.Fields().Set().Covers(withoutIgnored(d, identifying(desired))) {
@@ -43,8 +43,8 @@ func recognise(d *rules.Desired, live *watch.Object, w *written) bool {
 	return true
 }
 
-// identifying returns the object without the fields that nobody owns, since
-// they are its identity.
+// identifying returns the object without apiVersion, kind, name and namespace,
+// which no field manager owns.
 func identifying(desired map[string]any) map[string]any {
 	rest := make(map[string]any, len(desired))
 	for key, value := range desired {
@@ -64,8 +64,8 @@ func identifying(desired map[string]any) map[string]any {
 	return rest
 }
 
-// secretDiffers compares the data of a Secret, whose ownership does not show a
-// change made through stringData. It does so once for each state of the object.
+// secretDiffers compares the data of a Secret, because a change through stringData
+// does not show in field ownership. It runs once for each state of the object.
 func secretDiffers(d *rules.Desired, live *watch.Object, w *written) bool {
 	if d.Identity.GVK.GroupKind() != secrets || w.checked == live.GetResourceVersion() {
 		return false
@@ -85,8 +85,8 @@ func secretDiffers(d *rules.Desired, live *watch.Object, w *written) bool {
 	return false
 }
 
-// sameBytes compares two base64 values. A rendered one may be wrapped, which
-// the API server stores without the line breaks.
+// sameBytes compares two base64 values. A rendered value may have line breaks, which
+// the API server removes.
 func sameBytes(a, b any) bool {
 	x, _ := a.(string)
 	y, _ := b.(string)
@@ -96,11 +96,11 @@ func sameBytes(a, b any) bool {
 }
 
 // Ignored fields are set when an object is created. After that they belong to
-// whoever changes them: drift detection leaves them out, and an update has them
-// only until somebody else takes them over. An apply that leaves out a field that
-// we alone own would reset it.
+// whoever changes them. Drift detection skips them, and an update includes them
+// only until another writer takes them over. An apply without a field that we alone
+// own would reset that field.
 
-// onlyIgnored reports whether ownership changed in ignored fields alone since our
+// onlyIgnored reports whether only the ownership of ignored fields changed since our
 // last write.
 func onlyIgnored(d *rules.Desired, live *watch.Object, w *written) bool {
 	paths := d.IgnoredPaths()
@@ -110,12 +110,12 @@ func onlyIgnored(d *rules.Desired, live *watch.Object, w *written) bool {
 	if !w.fields.Set().Without(paths).Equals(live.Fields().Set().Without(paths)) {
 		return false
 	}
-	w.fields = live.Fields() // Next time it takes no decoding.
+	w.fields = live.Fields() // Avoids the decoding next time.
 	return true
 }
 
-// withoutIgnored removes the maps of a rendering that are empty because an ignored
-// field is left out: we never owned them for themselves.
+// withoutIgnored removes maps of a rendering that are empty because an ignored field
+// was left out: we never own such a map itself.
 func withoutIgnored(d *rules.Desired, desired map[string]any) map[string]any {
 	for _, path := range d.IgnoredPaths() {
 		for end := len(path) - 1; end > 0; end-- {

@@ -25,7 +25,7 @@ import (
 // An Engine reconciles the primary objects of one program.
 type Engine struct {
 	options  Options
-	program  *rules.Program // to begin with
+	program  *rules.Program // the initial one
 	log      *slog.Logger
 	client   dynamic.Interface
 	kinds    discover.Kinds
@@ -38,36 +38,35 @@ type Engine struct {
 
 	activity     *activity
 	started      time.Time
-	installation string // namespace/name, which marks what this engine applies
+	installation string // namespace/name, the mark on all objects that this engine applies
 
 	memories  memories
 	metrics   *metrics
 	inventory *inventory.Inventory
 
-	announcements announcements // of deletions that come
+	announcements announcements // of planned deletions
 
-	settling    sync.Mutex           // while a verdict is reached
-	toldRefused map[string]string    // what people know of refused rules: the key of each, by name
-	toldKept    []inventory.KeptRule // that people know of; written by whoever makes a plan
+	settling    sync.Mutex           // held while a verdict is computed
+	toldRefused map[string]string    // reported refused rules: name to key
+	toldKept    []inventory.KeptRule // reported kept rules; written by whoever makes a plan
 
-	candidate   *leader.Candidate   // nil: this is the only process
-	leading     bool                // it may write
-	broadcaster *events.Broadcaster // of Events; nil where nothing runs by itself
-	watcher     *watch.Watcher      // likewise
-	background  sync.WaitGroup      // what runs besides the workers and the watches
+	candidate   *leader.Candidate   // nil if this is the only process
+	leading     bool                // this process may write
+	broadcaster *events.Broadcaster // of Events; set by New alone
+	watcher     *watch.Watcher      // set by New alone
+	background  sync.WaitGroup      // everything besides the workers and the watches
 
 	plan          atomic.Pointer[plan] // set before the first request is served
 	reloads       chan reload
-	schemas       chan discover.Schemas // with room for one
-	schemaChanges atomic.Int64          // how often schemas of kinds that rules mention have changed
+	schemas       chan discover.Schemas // capacity 1
+	schemaChanges atomic.Int64          // number of schema changes of kinds that rules use
 	ended         chan struct{}         // closed when Run has ended
 	state         atomic.Pointer[string]
-	working       atomic.Bool // the rules are followed, with writes
+	working       atomic.Bool // this process reconciles and writes
 }
 
-// New makes an engine that works on the cluster of Options.Config; Run starts
-// it. The error says what is wrong with the client configuration; nothing is
-// sent yet.
+// New returns an engine for the cluster of Options.Config; Run starts it. It returns
+// an error if the client configuration is invalid, and sends no request.
 func New(options Options, program *rules.Program) (*Engine, error) {
 	options = options.withDefaults()
 	var candidate *leader.Candidate
@@ -93,25 +92,25 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 }
 
 // Run reconciles until ctx ends, and returns when every worker and watch has
-// stopped. What the API server does not answer or allow yet is waited for. With
-// Options.Leadership it stands by until it is the one that leads; it gives the
-// Lease back when its last write has ended.
+// stopped. It retries while the API server does not answer or denies a permission.
+// With Options.Leadership it stands by until it leads, and releases the Lease after
+// its last write.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(e.ended)
 	resign := func() {}
-	defer func() { resign() }() // When nothing can write any more.
+	defer func() { resign() }() // After the last possible write.
 	e.broadcaster.Start(ctx)
 	defer e.broadcaster.Stop()
 	defer e.watcher.Wait()
-	defer e.background.Wait() // Before that: a reload starts watches.
+	defer e.background.Wait() // Before the watcher: a reload starts watches.
 	defer cancel()
 	if e.candidate != nil {
 		e.background.Go(func() { e.candidate.LogHolder(ctx) })
 	}
 	orphaned, read := e.readInventory(ctx)
 	if !read {
-		return nil // Stopped before it began.
+		return nil // ctx ended during startup.
 	}
 	pl := e.route(newPlan(e.program, orphaned, nil))
 	for _, w := range pl.watches {
@@ -142,8 +141,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// standBy follows the rules without a write until this process leads, and
-// returns false if it never came to that.
+// standBy keeps the rules up to date without writes until this process leads. It
+// returns false if ctx ends first.
 func (e *Engine) standBy(ctx context.Context) bool {
 	e.say("")
 	for {
@@ -158,15 +157,15 @@ func (e *Engine) standBy(ctx context.Context) bool {
 	}
 }
 
-// lead makes this process the one that writes. The inventory is read anew: the
-// leader before it may have changed it.
+// lead makes this process the leader. It reads the inventory again, because the
+// previous leader may have changed it.
 func (e *Engine) lead(ctx context.Context) bool {
 	e.leading = true
 	program := e.plan.Load().program
 	return e.insist(ctx, func(ctx context.Context) error { return e.replace(ctx, program) })
 }
 
-// Ready returns nil when the engine is at work, or else what it waits for.
+// Ready returns nil when the engine is running, or else what it waits for.
 func (e *Engine) Ready() error {
 	if s := *e.state.Load(); s != "" {
 		return errors.New(s)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A terminalError cannot be mended by trying the same again: the object or
-// the rules must change. It is still looked at after retry, because a missing
-// permission or an exceeded quota is granted without any change that we see.
+// A terminalError does not go away by repeating the request: the object or the rules
+// must change. It is still retried after a delay, because a permission or a quota
+// can be granted without an event that we see.
 type terminalError struct {
 	reason string // for the Stalled condition and the Event
 	retry  time.Duration
@@ -17,7 +17,7 @@ type terminalError struct {
 func (e *terminalError) Error() string { return e.err.Error() }
 func (e *terminalError) Unwrap() error { return e.err }
 
-// A conflictError says that a name we want is held by somebody else.
+// A conflictError means that another owner holds a name that we need.
 type conflictError struct {
 	object    string // Kind/namespace/name
 	holder    string

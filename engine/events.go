@@ -9,8 +9,7 @@ import (
 	"reconcel/engine/watch"
 )
 
-// An EventRecorder is told what people should hear of an object. The note has at
-// most 1024 bytes.
+// An EventRecorder records Events about objects. The note has at most 1024 bytes.
 type EventRecorder interface {
 	Record(about corev1.ObjectReference, eventType, reason, action, note string)
 }
@@ -30,12 +29,12 @@ func (r recorder) event(about *watch.Object, eventType, reason, note string) {
 	r.Record(reference(about), eventType, reason, "Reconcile", bounded(note))
 }
 
-// TellRefusedRules records an Event about rules that are not followed, with the
-// ConfigMap of the inventory.
+// TellRefusedRules records an Event about rejected rules on the inventory's
+// ConfigMap.
 func (e *Engine) TellRefusedRules(note string) { e.tellOfRules(reasonRulesRefused, "Reload", note) }
 
-// TellMisfitRules records an Event about rules that are followed and do not fit
-// the cluster's kinds any more, with the ConfigMap of the inventory.
+// TellMisfitRules records an Event about active rules that no longer match the
+// cluster's schemas, on the inventory's ConfigMap.
 func (e *Engine) TellMisfitRules(note string) { e.tellOfRules(reasonRulesMisfit, "Check", note) }
 
 func (e *Engine) tellOfRules(reason, action, note string) {
@@ -43,7 +42,7 @@ func (e *Engine) tellOfRules(reason, action, note string) {
 	e.events.Record(about, corev1.EventTypeWarning, reason, action, bounded(note))
 }
 
-// bounded cuts a note off that the API server would refuse.
+// bounded truncates a note that is too long for the API server.
 func bounded(note string) string {
 	const longest = 1024
 	if len(note) > longest {

@@ -11,16 +11,16 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// end takes down what a rule has made for a primary that is being deleted, or
-// that the rule is not for any more, and holds the primary's finalizer until
-// that is done. Each step is derived from what exists: it may be left off
-// anywhere, and be gone on with by another process.
+// end tears down what a rule created for a primary that is being deleted or
+// deselected, and keeps the primary's finalizer until that is done. Each step
+// follows from what exists: teardown can stop at any step and be resumed by
+// another process.
 func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 	if !p.self.HasFinalizer(r.Rule) {
-		return outcome{} // Its children go by their owner references.
+		return outcome{} // The garbage collector deletes its children by their owner references.
 	}
 	if kind, why := p.unlisted(ctx, r.Rule); why != "" {
-		// Perhaps no watch shows the primary any more.
+		// Retry: a watch may no longer show the primary, so no event may come.
 		return position{rule: r.Rule.Name}.says(waiting, reasonDeleting, "waits for kind %s: %s", kind, why).after(forbiddenRetry)
 	}
 	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.finalize, p.tearDown, p.releasePrimary} {
@@ -31,8 +31,8 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 	return outcome{}
 }
 
-// leave takes down what a rule without a finalizer has made for a primary that
-// goes on to live.
+// leave deletes what a rule without a finalizer created for a deselected primary,
+// and removes the rule's fields from it.
 func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
 	o := p.prune(ctx, r, nil)
 	if o.state != ready {
@@ -41,7 +41,7 @@ func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
 	return worse(o, p.outcomeOf(p.unpatch(ctx, r.Rule)))
 }
 
-// releasePrimary is the last step: the primary is as it was before the rule.
+// releasePrimary is the last step: it removes all traces of the rule from the primary.
 func (p *pass) releasePrimary(ctx context.Context, r *rules.RuleResult) outcome {
 	if !p.self.Terminating() {
 		if err := p.unpatch(ctx, r.Rule); err != nil {
@@ -56,8 +56,8 @@ func (p *pass) releasePrimary(ctx context.Context, r *rules.RuleResult) outcome 
 	return outcome{}
 }
 
-// finalize makes the entries of finalize and waits until each is ready, or out
-// of time.
+// finalize creates the entries of finalize, and waits until each is ready or timed
+// out.
 func (p *pass) finalize(ctx context.Context, r *rules.RuleResult) outcome {
 	total, entries := outcome{}, 0
 	if p.finalized(r.Rule) {
@@ -96,13 +96,13 @@ func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.Child
 		p.skip(c, fmt.Sprintf("rule %q continues without %s, which cannot be created in a namespace that is being deleted", rule.Name, entrySubject(c)))
 		return o.quietly()
 	}
-	// The end of the wait and not its rest, which would be news every second.
+	// Report the end of the wait: the remaining time would change every second.
 	waits := position{rule: rule.Name}.says(waiting, reasonFinalizing, "waits for %s until %s: %s",
 		entrySubject(c), since.Add(c.Child.Timeout).UTC().Format(time.RFC3339), o.text)
 	return worse(waits, o.quietly()).after(rest)
 }
 
-// isEntryDone reports whether nothing of an entry of finalize is to be waited for.
+// isEntryDone reports whether an entry of finalize needs no more waiting.
 func isEntryDone(c *rules.ChildResult) bool {
 	if c.State != rules.Rendered {
 		return c.State == rules.Excluded
@@ -115,11 +115,11 @@ func isEntryDone(c *rules.ChildResult) bool {
 	return true
 }
 
-// endingSince returns since when an entry of finalize is waited for: the
-// deletion of the primary, or if that goes on to live the creation of the
-// object, or if there is none the first time that this process has seen it.
+// endingSince returns the start of the timeout of an entry of finalize: the deletion
+// of the primary; for a live primary the creation of the entry's object; without an
+// object the first time that this process saw the primary deselected.
 func (p *pass) endingSince(rule *rules.Rule, c *rules.ChildResult) time.Time {
-	const second = time.Second // Both times come without fractions: the entry gets its time in full.
+	const second = time.Second // Timestamps have no fractions: the entry gets its full timeout.
 	if at := p.self.GetDeletionTimestamp(); at != nil {
 		return at.Add(second)
 	}
@@ -132,7 +132,7 @@ func (p *pass) endingSince(rule *rules.Rule, c *rules.ChildResult) time.Time {
 	return p.memory.leftAt(rule.Name, p.engine.clock.Now())
 }
 
-// entrySubject names an entry of finalize for people.
+// entrySubject names an entry of finalize in messages.
 func entrySubject(c *rules.ChildResult) string {
 	if len(c.Objects) > 0 && c.Objects[0].Identity.Name != "" {
 		id := c.Objects[0].Identity
@@ -141,8 +141,8 @@ func entrySubject(c *rules.ChildResult) string {
 	return fmt.Sprintf("%s (%s)", c.Child.ID, c.Child.GVK.Kind)
 }
 
-// skip tells people of an entry that cannot be made. An Event about a primary in
-// the same namespace would be refused like the entry.
+// skip reports an entry that cannot be created. It only logs if the primary is in the
+// same namespace, because the API server would reject an Event there too.
 func (p *pass) skip(c *rules.ChildResult, message string) {
 	if len(c.Objects) > 0 && c.Objects[0].Identity.Namespace != p.req.Namespace {
 		p.warn(reasonFinalizeSkipped, message)
@@ -153,7 +153,7 @@ func (p *pass) skip(c *rules.ChildResult, message string) {
 	}
 }
 
-// warn tells people once.
+// warn logs a message and records it as an Event, once.
 func (p *pass) warn(reason, message string) {
 	if p.memory.tell(reason+" "+message, message) {
 		p.engine.log.Warn("finalize incomplete", "object", p.req.String(), "reason", reason, "message", message)

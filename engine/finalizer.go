@@ -15,25 +15,23 @@ import (
 	"reconcel/rules"
 )
 
-// finalizedPrefix begins an annotation of the primary that says that all
-// entries of finalize of a rule are done; the rest of its key is the rule. They
-// must not be made a second time when they are gone, at a time when nothing is
-// left that they could be about. Its value is the primary's UID, so that it
-// means nothing in a copy.
+// finalizedPrefix begins the key of an annotation of the primary: all entries of
+// finalize of a rule are done. The rest of the key is the rule's name. Without it the
+// entries would be created again after teardown deleted them. The value is the
+// primary's UID, so that a copy of the annotation has no effect.
 const finalizedPrefix = "finalized.reconcel.dev/"
 
-// FinalizedPrefix begins the annotation of a primary that says that the entries
-// of finalize of a rule are done. The rest of its key is the rule.
+// FinalizedPrefix begins the key of the annotation of a primary that marks the
+// entries of finalize of a rule as done. The rest of the key is the rule's name.
 const FinalizedPrefix = finalizedPrefix
 
-// hold makes sure that the primary carries the rule's finalizer if it needs
-// one, before anything is written that depends on it, and that it does not if
-// it needs none any more.
+// hold adds the rule's finalizer to the primary if it needs one, before any write
+// that depends on it, and removes the finalizer if it is no longer needed.
 func (p *pass) hold(ctx context.Context, r *rules.RuleResult) error {
 	has := p.self.HasFinalizer(r.Rule)
 	switch needs := r.NeedsFinalizer(); {
 	case needs && !has, has && p.finalized(r.Rule):
-		// A mark may be left where the primary was about to leave, and came back.
+		// The annotation remains if a deselected primary matches again.
 		return p.editMetadata(ctx, p.withFinalizer(r.Rule), map[string]any{finalizedPrefix + r.Rule.Name: nil})
 	case !needs && has && p.dispensable(r):
 		return p.release(ctx, r.Rule)
@@ -41,12 +39,11 @@ func (p *pass) hold(ctx context.Context, r *rules.RuleResult) error {
 	return nil
 }
 
-// dispensable reports whether nothing is left for which a live primary needs
-// the rule's finalizer.
+// dispensable reports whether a live primary no longer needs the rule's finalizer.
 func (p *pass) dispensable(r *rules.RuleResult) bool {
 	for i := range r.Children {
 		if s := r.Children[i].State; s != rules.Rendered && s != rules.Excluded {
-			return false // It may need one as soon as it can be rendered.
+			return false // A finalizer may be needed as soon as it can be rendered.
 		}
 	}
 	return !slices.ContainsFunc(p.remains(r.Rule), func(c remaining) bool {
@@ -55,8 +52,7 @@ func (p *pass) dispensable(r *rules.RuleResult) bool {
 	})
 }
 
-// held reports whether an object carries the finalizer of any rule for its
-// kind.
+// held reports whether an object has the finalizer of any rule for its kind.
 func (pk *primaryKind) held(self *watch.Object) bool {
 	return slices.ContainsFunc(pk.Rules, self.HasFinalizer)
 }
@@ -68,7 +64,7 @@ func (p *pass) finalized(rule *rules.Rule) bool {
 	return len(annotations) > 0 && annotations[finalizedPrefix+rule.Name] == string(p.req.UID)
 }
 
-// markFinalized notes that the rule's entries of finalize are done.
+// markFinalized marks the rule's entries of finalize as done.
 func (p *pass) markFinalized(ctx context.Context, rule *rules.Rule) error {
 	return p.editMetadata(ctx, p.self.GetFinalizers(), map[string]any{finalizedPrefix + rule.Name: string(p.req.UID)})
 }
@@ -81,7 +77,7 @@ func (p *pass) withFinalizer(rule *rules.Rule) []string {
 	return append(list, own)
 }
 
-// release takes the rule's finalizer off. A primary that is gone is as good.
+// release removes the rule's finalizer. It succeeds if the primary is gone.
 func (p *pass) release(ctx context.Context, rule *rules.Rule) error {
 	rest := slices.DeleteFunc(p.self.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule.Name) })
 	err := p.editMetadata(ctx, rest, map[string]any{finalizedPrefix + rule.Name: nil})
@@ -91,8 +87,8 @@ func (p *pass) release(ctx context.Context, rule *rules.Rule) error {
 	return err
 }
 
-// editMetadata sets the finalizers and some annotations of the primary, if it
-// still is what this pass has seen. A null takes an annotation away.
+// editMetadata sets the finalizers and some annotations of the primary in the state
+// that this reconciliation has read. A null removes an annotation.
 func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotations map[string]any) error {
 	body, err := metadataPatch(p.self, finalizers, annotations)
 	if err != nil {
@@ -117,7 +113,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 	return nil
 }
 
-// metadataPatch returns a merge patch that holds for one state of an object.
+// metadataPatch returns a merge patch that applies to one state of an object only.
 func metadataPatch(o *watch.Object, finalizers []string, annotations map[string]any) ([]byte, error) {
 	if finalizers == nil {
 		finalizers = []string{}
@@ -127,8 +123,8 @@ func metadataPatch(o *watch.Object, finalizers []string, annotations map[string]
 	}})
 }
 
-// dropFinalizer takes the finalizer of a rule, and its mark, off a primary in the
-// state that was read.
+// dropFinalizer removes the finalizer and the annotation of a rule from a primary in
+// the state that was read.
 func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
 	rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule) })
 	body, err := metadataPatch(o, rest, map[string]any{finalizedPrefix + rule: nil})

@@ -9,18 +9,18 @@ import (
 	"reconcel/rules"
 )
 
-// Pods that end are replaced, the more of them have ended lately the later.
+// Finished Pods are replaced with a delay that grows with their recent number.
 const (
 	lately     = 10 * time.Minute
-	firstPause = 10 * time.Second // doubled for each that has ended, up to mostFinished
+	firstPause = 10 * time.Second // for two; doubled for each further one, up to mostFinished
 )
 
 // backOff returns how long the creation of new replicas waits, and why: Pods that
-// end as soon as they have begun must not be made anew all the time.
+// finish as soon as they start must not be recreated without a pause.
 func (p *pass) backOff(c *rules.ChildResult) (rest time.Duration, why string) {
 	now := p.engine.clock.Now()
 	count, youngest := 0, time.Time{}
-	// Those that are about to go do not count.
+	// Pods beyond mostFinished are about to be deleted.
 	for _, live := range c.Finished[:min(len(c.Finished), mostFinished)] {
 		at := finishedAt(live.Object)
 		if now.Sub(at) > lately {
@@ -41,12 +41,12 @@ func (p *pass) backOff(c *rules.ChildResult) (rest time.Duration, why string) {
 	return rest, fmt.Sprintf("waits %s: %d Pods finished recently", inSeconds(pause), count)
 }
 
-// inSeconds prints a duration up to some minutes: 20 s. It is that of the whole
-// pause and not of its rest, which would be news every second.
+// inSeconds formats a duration of up to some minutes: 20 s. Messages have the whole
+// pause, because the remaining time would change every second.
 func inSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }
 
-// finishedAt returns when a Pod has ended: the end of its last container, or if
-// that is not told when it ceased to be ready, or else when it was created.
+// finishedAt returns when a Pod finished: the end of its last container, or else when
+// it became unready, or else when it was created.
 func finishedAt(pod map[string]any) (at time.Time) {
 	latest := func(text string) {
 		if t, err := time.Parse(time.RFC3339, text); err == nil && t.After(at) {
@@ -76,5 +76,5 @@ func finishedAt(pod map[string]any) (at time.Time) {
 	return at
 }
 
-// mostFinished is how many replicas that have ended are kept to be looked at.
+// mostFinished is how many finished replicas are kept for inspection.
 const mostFinished = 5

@@ -11,8 +11,8 @@ import (
 	"reconcel/rules"
 )
 
-// pruneAfter deletes what a primary that is known to be gone has left and no
-// owner reference gives to the garbage collector.
+// pruneAfter deletes the objects of a deleted primary that have no owner reference
+// for the garbage collector.
 func (e *Engine) pruneAfter(ctx context.Context, primary *primaryKind, req Request) error {
 	var errs []error
 	verdict := primary.verdict.Load()
@@ -50,8 +50,7 @@ func (e *Engine) pruneOneAfter(ctx context.Context, k Kind, rule *rules.Rule, o 
 	return nil
 }
 
-// pruneOrphanedAfter deletes what removed rules have left of a primary that is
-// known to be gone.
+// pruneOrphanedAfter deletes what removed rules left behind for a deleted primary.
 func (e *Engine) pruneOrphanedAfter(ctx context.Context, primary *primaryKind, gone Request) error {
 	var errs []error
 	for _, l := range primary.orphanedObjects.list(gone) {
