@@ -11,25 +11,23 @@ import (
 	"reconcel/rules"
 )
 
-// accountKey is under what a context holds the rules.Account as which requests
-// are made.
+// accountKey is the context key of the rules.Account that requests impersonate.
 type accountKey struct{}
 
-// impersonating makes clients of a configuration act as the account that a
-// request's context holds. All accounts share the connections of the client.
+// impersonating makes clients of a configuration impersonate the account in a
+// request's context. All accounts share the connections of the client.
 func impersonating(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return asAccount{next} })
 	return config
 }
 
-// asAccount is a way to the API server on which requests are made as the account
-// in their context.
+// asAccount is a transport that impersonates the account in a request's context.
 type asAccount struct{ http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper. It names no groups: the API server then
-// gives an account those that it has (system:serviceaccounts, that of its namespace,
-// system:authenticated), and asks for no permission to act as a group.
+// RoundTrip implements http.RoundTripper. It sets no groups: the API server then adds
+// the account's own (system:serviceaccounts, that of its namespace,
+// system:authenticated), and checks no permission to impersonate a group.
 func (a asAccount) RoundTrip(r *http.Request) (*http.Response, error) {
 	value := r.Context().Value(accountKey{})
 	if value == nil {
@@ -51,9 +49,8 @@ func (a asAccount) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.RoundTripper.RoundTrip(r)
 }
 
-// impersonates returns an error if a request is made as somebody else already.
-// To put an account in their place would be to act with rights that they do not
-// have.
+// impersonates returns an error if a request already impersonates another user.
+// Replacing that user would use permissions that the user does not have.
 func impersonates(header http.Header) error {
 	for name := range header {
 		if strings.HasPrefix(name, "Impersonate-") {
@@ -64,5 +61,5 @@ func impersonates(header http.Header) error {
 	return nil
 }
 
-// WrappedRoundTripper lets client-go see what is below.
+// WrappedRoundTripper exposes the wrapped transport to client-go.
 func (a asAccount) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }

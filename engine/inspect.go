@@ -10,28 +10,27 @@ import (
 	"reconcel/rules/source"
 )
 
-// An Inspection says what an engine is about, for people who look for what is
-// wrong. It quotes no object.
+// An Inspection is the state of an engine, for debugging. It quotes no object.
 type Inspection struct {
 	Leading bool
-	Waits   string // for what; "" when it is at work or stands by
+	Waits   string // for what; empty while it runs or stands by
 	Rules   []RuleInspection
 	Watches []WatchInspection
 	Waiting int // requests in the queue
-	InWork  int // requests that are being served
+	InWork  int // requests in progress
 }
 
-// A RuleInspection says how one rule is doing.
+// A RuleInspection is the state of one rule.
 type RuleInspection struct {
 	Name      string
 	Pos       source.Pos
 	Primary   string         // kind, as group/version/Kind
-	Primaries map[string]int // how many there are in each state
-	Children  int            // that it renders
-	Refused   string         // why nothing is done for it; "" in general
+	Primaries map[string]int // number of primaries by state
+	Children  int            // number of rendered children
+	Refused   string         // why the rule is inactive; empty if it is active
 }
 
-// A WatchInspection says what one watch shows, of one namespace if only some are
+// A WatchInspection is the state of one watch, in one namespace if only some are
 // watched.
 type WatchInspection struct {
 	Kind     string
@@ -40,7 +39,7 @@ type WatchInspection struct {
 	watch.State
 }
 
-// Inspect returns what the engine is about now. It may be called at any time.
+// Inspect returns the current state of the engine. It is safe for concurrent use.
 func (e *Engine) Inspect() Inspection {
 	i := Inspection{
 		Leading: e.working.Load(), Waits: *e.state.Load(),

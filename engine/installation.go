@@ -16,24 +16,23 @@ import (
 	"reconcel/engine/watch"
 )
 
-// elsewhere reports whether the object belongs to an installation that is
-// neither this one nor one of those that it has taken over. Nothing of it is
-// deleted then.
+// elsewhere reports whether the object belongs to another installation that has not
+// been taken over. Such objects are never deleted.
 func (e *Engine) elsewhere(o *watch.Object, takenOver []string) bool {
 	mark := o.Installation()
 	return mark != "" && mark != e.installation && !slices.Contains(takenOver, mark)
 }
 
-// A leaseState is what the Lease of an installation tells of it.
+// A leaseState is the state of an installation's Lease.
 type leaseState int
 
 const (
-	leaseHeld    leaseState = iota // a process works there
-	leaseOver                      // none does, as far as the Lease tells
+	leaseHeld    leaseState = iota // a process of the installation runs
+	leaseOver                      // none runs, according to the Lease
 	leaseUnknown                   // the Lease cannot be read
 )
 
-// A tenure is what is known of another installation.
+// A tenure is the state of another installation.
 type tenure struct {
 	state  leaseState
 	holder string
@@ -61,7 +60,7 @@ func (e *Engine) tenureOf(ctx context.Context, installation string) tenure {
 	return tenureIn(lease, e.clock.Now())
 }
 
-// tenureIn returns what a Lease says.
+// tenureIn evaluates a Lease.
 func tenureIn(lease *unstructured.Unstructured, now time.Time) tenure {
 	holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
 	text, _, _ := unstructured.NestedString(lease.Object, "spec", "renewTime")

@@ -13,9 +13,9 @@ import (
 	"reconcel/rules"
 )
 
-// settle decides which rules of a plan are refused, and notes in the inventory
-// what the others are about to make. Nothing has been written for the plan before.
-// The plan in whose place it comes, if any, reaches no verdict any more.
+// settle decides which rules of a plan are refused, and records in the inventory
+// what the others are about to create. It runs before any write of the plan. The old
+// plan, if any, gets no more verdicts once settle succeeds.
 func (e *Engine) settle(ctx context.Context, pl, old *plan) (err error) {
 	e.settling.Lock()
 	defer e.settling.Unlock()
@@ -39,16 +39,16 @@ func (pl *plan) decide(v *verdict) {
 	pl.verdict.Store(v)
 }
 
-// A ruleOf names a rule by what stands on its objects: its name, and the kind of
+// A ruleOf identifies a rule by the marks on its objects: its name, and the kind of
 // their primary.
 type ruleOf struct {
 	name string
 	kind schema.GroupKind
 }
 
-// judge looks for objects of the plan's rules that other installations have
-// applied. A rule that was not refused before, and whose objects were checked,
-// is not refused now: two processes that start at once would stop each other.
+// judge looks for objects of the plan's rules that other installations have applied.
+// It does not refuse a rule that was active before with checked objects: otherwise
+// two processes that start at once would stop each other.
 func (e *Engine) judge(ctx context.Context, pl *plan, before *verdict) *verdict {
 	v := &verdict{refused: map[*rules.Rule]refusedRule{}, takenOver: maps.Clone(pl.orphaned.TakenOver), checked: map[*watch.Watch]extent{}}
 	if v.takenOver == nil {
@@ -75,7 +75,7 @@ func (e *Engine) judge(ctx context.Context, pl *plan, before *verdict) *verdict 
 }
 
 // foreign counts the objects that other installations have applied, by rule and
-// installation, and notes which caches it has looked at.
+// installation, and records which caches it has checked.
 func (e *Engine) foreign(pl *plan, checked map[*watch.Watch]extent) map[ruleOf]map[string]int {
 	found := map[ruleOf]map[string]int{}
 	for _, w := range pl.watches {
@@ -90,7 +90,7 @@ func (e *Engine) foreign(pl *plan, checked map[*watch.Watch]extent) map[ruleOf]m
 			}
 			owner, ok := o.Owner()
 			if !ok || o.Orphan() && !pl.showsOwner(owner) {
-				continue // It stays whatever happens.
+				continue // It is never deleted.
 			}
 			key := ruleOf{o.Rule(), owner.Kind}
 			if found[key] == nil {
@@ -120,7 +120,7 @@ func (pl *plan) showsOwner(owner Request) bool {
 }
 
 // mayTake reports whether the objects of another installation belong to this one
-// now: people said so once, and no process works there.
+// now: its Lease is not held, and --take-over named it now or earlier.
 func (e *Engine) mayTake(v *verdict, r *rules.Rule, other string, t tenure) bool {
 	switch {
 	case t.state == leaseHeld:
@@ -135,7 +135,7 @@ func (e *Engine) mayTake(v *verdict, r *rules.Rule, other string, t tenure) bool
 	return true
 }
 
-// refuse notes that objects of a rule belong to another installation.
+// refuse records that objects of a rule belong to another installation.
 func (v *verdict) refuse(r *rules.Rule, other string, objects int, t tenure) {
 	remedy := "stop that installation, or give this rule another name"
 	if t.state != leaseHeld {
@@ -161,8 +161,8 @@ func objectsBelong(objects int) string {
 	return fmt.Sprintf("%d objects belong", objects)
 }
 
-// tellVerdict tells people of the rules that are refused, and that are no
-// longer, once as long as nothing changes.
+// tellVerdict reports newly refused rules and those that are active again. It repeats
+// nothing while nothing changes.
 func (e *Engine) tellVerdict(v *verdict) {
 	now := map[string]string{}
 	for r, refused := range v.refused {
@@ -181,8 +181,8 @@ func (e *Engine) tellVerdict(v *verdict) {
 	e.toldRefused = now
 }
 
-// recheck checks the refused rules from time to time, and at once when a cache
-// has come that a rule waits for.
+// recheck checks the refused rules every recheckEvery, and at once when a cache that a
+// rule waits for is listed.
 func (e *Engine) recheck(ctx context.Context, pl *plan) {
 	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
@@ -204,7 +204,7 @@ func (e *Engine) recheck(ctx context.Context, pl *plan) {
 	}
 }
 
-// reconsider reaches another verdict about a plan that is active.
+// reconsider computes a new verdict for the active plan.
 func (e *Engine) reconsider(ctx context.Context, pl *plan) error {
 	e.settling.Lock()
 	defer e.settling.Unlock()
@@ -230,11 +230,11 @@ func (e *Engine) reconsider(ctx context.Context, pl *plan) error {
 	return nil
 }
 
-// askCheck asks recheck for a check now.
+// askCheck makes recheck run now.
 func (pl *plan) askCheck() {
 	select {
 	case pl.unchecked <- struct{}{}:
-	default: // It was asked already.
+	default: // A check is pending already.
 	}
 }
 

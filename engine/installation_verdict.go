@@ -8,24 +8,24 @@ import (
 	"reconcel/rules"
 )
 
-// A verdict says which rules of a plan this process must not touch, since
-// another installation has a rule of the same name for the same kind. It is
-// reached before anything is written, and does not change.
+// A verdict says which rules of a plan this process must not apply, because another
+// installation has a rule of the same name for the same kind. It is computed before
+// any write, and is immutable.
 type verdict struct {
 	refused map[*rules.Rule]refusedRule
-	// takenOver are the installations, by rule, whose objects belong to this one now.
+	// takenOver has, by rule, the installations whose objects now belong to this one.
 	takenOver map[string][]string
-	checked   map[*watch.Watch]extent // the objects that were looked at
+	checked   map[*watch.Watch]extent // the objects that were checked
 }
 
-// An extent is what a watch had listed at a time: a cache, and how many of its
+// An extent is what a watch had listed at one time: a cache, and how many of its
 // namespaces were listed.
 type extent struct {
 	cache      *watch.Cache
 	namespaces int
 }
 
-// extentOf returns what a watch has listed, and false if that is nothing.
+// extentOf returns what a watch has listed, and false if it has listed nothing.
 func extentOf(w *watch.Watch) (extent, bool) {
 	c, err := w.Cache()
 	if err != nil {
@@ -34,13 +34,13 @@ func extentOf(w *watch.Watch) (extent, bool) {
 	return extent{cache: c, namespaces: c.Listed()}, true
 }
 
-// A refusedRule says why nothing is done for a rule.
+// A refusedRule says why a rule is inactive.
 type refusedRule struct {
-	key     string // the same as long as the situation is
+	key     string // changes only when the situation does
 	message string
 }
 
-// refuses reports whether nothing is done for a rule.
+// refuses reports whether a rule is inactive.
 func (v *verdict) refuses(r *rules.Rule) bool {
 	if v == nil {
 		return false
@@ -49,7 +49,7 @@ func (v *verdict) refuses(r *rules.Rule) bool {
 	return refused
 }
 
-// why says why nothing is done for a rule, or is "".
+// why returns why a rule is inactive, or "".
 func (v *verdict) why(r *rules.Rule) string {
 	if v == nil {
 		return ""
@@ -57,8 +57,8 @@ func (v *verdict) why(r *rules.Rule) string {
 	return v.refused[r].message
 }
 
-// unchecked reports whether a cache has come whose objects nobody has looked at:
-// they may belong to another installation.
+// unchecked reports whether a cache has objects that were not checked: they may
+// belong to another installation.
 func (v *verdict) unchecked(pk *primaryKind, r *rules.Rule) bool {
 	if v == nil {
 		return false
@@ -71,14 +71,14 @@ func (v *verdict) unchecked(pk *primaryKind, r *rules.Rule) bool {
 	return false
 }
 
-// inherits reports whether an object of a rule has the mark of an installation
-// that was taken over.
+// inherits reports whether an object of a rule has the mark of an installation that
+// was taken over.
 func (v *verdict) inherits(o *watch.Object) bool {
 	return v != nil && len(v.takenOver) > 0 && slices.Contains(v.takenOver[o.Rule()], o.Installation())
 }
 
-// ownersOf returns the installations, besides this one, whose objects of a rule
-// belong to this one now.
+// ownersOf returns the other installations whose objects of a rule now belong to this
+// one.
 func (v *verdict) ownersOf(rule string) []string {
 	if v == nil {
 		return nil
@@ -86,23 +86,23 @@ func (v *verdict) ownersOf(rule string) []string {
 	return v.takenOver[rule]
 }
 
-// refusesAll reports whether nothing is done for any rule of the kind.
+// refusesAll reports whether all rules of the kind are inactive.
 func (v *verdict) refusesAll(pk *primaryKind) bool {
 	return v != nil && len(v.refused) > 0 && !slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return !v.refuses(r) })
 }
 
-// refusesAny reports whether nothing is done for some rule of the kind.
+// refusesAny reports whether some rule of the kind is inactive.
 func (v *verdict) refusesAny(pk *primaryKind) bool {
 	return v != nil && len(v.refused) > 0 && slices.ContainsFunc(pk.Rules, v.refuses)
 }
 
-// check is what the inventory needs to know of a verdict.
+// check returns the part of a verdict that the inventory needs.
 func (v *verdict) check() inventory.Check {
 	return inventory.Check{Refuses: v.refuses, TakenOver: v.takenOver}
 }
 
-// unjudged reports whether a rule has to wait until its objects were checked, and
-// what to say of that.
+// unjudged reports whether a rule has to wait until its objects are checked, and the
+// outcome for that time.
 func (p *pass) unjudged(r *rules.RuleResult) (outcome, bool) {
 	if !p.verdict.unchecked(p.primary, r.Rule) {
 		return outcome{}, false

@@ -7,7 +7,7 @@ import (
 	"reconcel/rules"
 )
 
-// keptCondition says which objects stay though no rule renders them. ok is false
+// keptCondition lists objects that stay although no rule renders them. ok is false
 // if there are none.
 func keptCondition(kept []keptObject) (c rules.Condition, ok bool) {
 	if len(kept) == 0 {
@@ -35,8 +35,8 @@ func keptCondition(kept []keptObject) (c rules.Condition, ok bool) {
 	return c, true
 }
 
-// reportKept tells people of objects that stay, once for each set of them. What
-// stayed already when this process came is no news.
+// reportKept logs the kept objects and records an Event, once for each set of them. It
+// does not repeat a set that the condition already had when this process started.
 func (p *pass) reportKept(kept []keptObject) {
 	c, _ := keptCondition(kept)
 	m := p.memory

@@ -11,13 +11,13 @@ import (
 	"reconcel/engine/watch"
 )
 
-// eachOf visits all objects of a kind that are followed.
+// eachOf visits all objects of a kind in the watched namespaces.
 func (e *Engine) eachOf(ctx context.Context, k Kind, visit func(*watch.Object) error) error {
 	return e.eachListed(ctx, k, metav1.ListOptions{}, watch.Primary, visit)
 }
 
-// eachListed visits the objects of a kind that are followed and that a list has.
-// A namespace that may not be read keeps nobody from those in the others.
+// eachListed visits the listed objects of a kind in the watched namespaces. An
+// unreadable namespace does not affect the others.
 func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOptions, role watch.Role, visit func(*watch.Object) error) error {
 	if err := k.CheckScope(e.options.Namespaces); err != nil {
 		return err
@@ -29,8 +29,8 @@ func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOpti
 	return errors.Join(errs...)
 }
 
-// eachIn visits the objects that a list has in a namespace, or with "" in all of
-// them, page by page.
+// eachIn visits the listed objects of a namespace, or with "" of all namespaces, page
+// by page.
 func (e *Engine) eachIn(ctx context.Context, k Kind, namespace string, options metav1.ListOptions, visit func(*unstructured.Unstructured) error) error {
 	options.Limit = 500
 	for {
