@@ -23,7 +23,7 @@ import (
 	"reconcel/sim"
 )
 
-// diffFlags say what diff compares, and with which cluster.
+// diffFlags are the flags of diff.
 type diffFlags struct {
 	policyFlags
 	rules      ruleFiles
@@ -82,8 +82,8 @@ not there are differences.`,
 	return cmd
 }
 
-// diff compares. What is wrong without a cluster is found before anything is
-// asked.
+// diff compares. It reports all mistakes that it can find without a cluster before
+// it sends a request.
 func (a *app) diff(f *diffFlags, args []string) error {
 	d, err := a.newDiffer(f, args)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *app) diff(f *diffFlags, args []string) error {
 	return a.tellDiff(f, d, chosen)
 }
 
-// compare connects to the cluster and compares the primaries that were chosen.
+// compare connects to the cluster and compares the chosen primaries.
 func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *progress) ([]*primaryDiff, error) {
 	config, namespace, err := f.cluster.connect(a.printWarnings())
 	if err != nil {
@@ -138,8 +138,7 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 	return chosen, nil
 }
 
-// interrupted prefers the signal to the failed requests that it has brought
-// about.
+// interrupted reports the signal instead of the requests that it canceled.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return exit.Failure(errors.New("interrupted"))
@@ -150,7 +149,7 @@ func interrupted(ctx context.Context, err error) error {
 	return exit.Failure(err)
 }
 
-// newDiffer reads what was given on the command line.
+// newDiffer reads the command line.
 func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	if f.everywhere && f.namespace != "" {
 		return nil, exit.Misused("-n and -A cannot be used together")
@@ -176,8 +175,8 @@ func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	return d, notNo(rejected(judge.Of(d.loaded, nil, d.policy)))
 }
 
-// notNo makes of the code that other commands have for wrong rules the one that
-// diff has: 1 would say that there are differences.
+// notNo replaces exit code 1, which other commands return for invalid rules. For
+// diff, 1 means that there are differences.
 func notNo(err error) error {
 	if code, _ := exit.Code(err); code == exit.No {
 		return exit.Failure(errors.Unwrap(err))
@@ -185,8 +184,8 @@ func notNo(err error) error {
 	return err
 }
 
-// check returns the schemas of the cluster, or the errors because of which run
-// would not start.
+// check returns the schemas of the cluster, or the errors that would keep run from
+// starting.
 func (d *differ) check(ctx context.Context) (*schema.Set, error) {
 	j := d.live.Judge(ctx, d.loaded, d.policy)
 	if j.Incomplete != nil {
@@ -198,8 +197,8 @@ func (d *differ) check(ctx context.Context) (*schema.Set, error) {
 	return j.Kinds, notNo(rejected(j.Verdict))
 }
 
-// compareAll compares some primaries at a time: most of the time is spent waiting
-// for answers.
+// compareAll compares several primaries at a time, because each of them mostly
+// waits for responses.
 func compareAll(ctx context.Context, chosen []*primaryDiff, progress *progress) {
 	progress.total.Store(int64(len(chosen)))
 	work := make(chan *primaryDiff)
@@ -222,7 +221,7 @@ func compareAll(ctx context.Context, chosen []*primaryDiff, progress *progress) 
 	workers.Wait()
 }
 
-// tellDiff prints what was found.
+// tellDiff prints the changes and returns the exit code.
 func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
 	for _, note := range d.notes {
 		a.say("%s", note)
@@ -252,9 +251,9 @@ func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
 	}
 	switch {
 	case broken:
-		return exit.Told(exit.Failed) // Each has been told.
+		return exit.Told(exit.Failed) // Each error is already printed.
 	case troubled(changes):
-		return exit.Told(exit.Refused) // Likewise.
+		return exit.Told(exit.Refused) // Each one is already printed.
 	case differs(changes):
 		return exit.Told(exit.No)
 	}

@@ -13,8 +13,7 @@ import (
 	"reconcel/rules"
 )
 
-// A change is what run would do about one object. It is part of the output of
-// -o json.
+// A change is what run would do to one object. It is part of the output of -o json.
 type change struct {
 	Primary objectRef      `json:"primary"`
 	Rule    string         `json:"rule"`
@@ -27,11 +26,11 @@ type change struct {
 	After   map[string]any `json:"after,omitempty"`
 	Reason  string         `json:"reason,omitempty"`
 
-	// forbidden: whoever calls diff may not do this. run may, as somebody else.
+	// forbidden: the user of diff lacks the permission. run may have it.
 	forbidden bool
 }
 
-// A part is what of a primary is written; "" is a whole object.
+// A part is the part of a primary that is written; "" is a whole object.
 type part string
 
 const (
@@ -45,14 +44,14 @@ type objectRef struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name,omitempty"` // "" where it is not known
+	Name       string `json:"name,omitempty"` // "" if not known
 }
 
 func refOf(o *unstructured.Unstructured) objectRef {
 	return objectRef{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName()}
 }
 
-// String names the object for people, and in the headers of a diff.
+// String returns KIND/NAMESPACE/NAME, also for the headers of a diff.
 func (r objectRef) String() string {
 	parts := []string{r.Kind}
 	for _, part := range []string{r.Namespace, r.Name} {
@@ -63,24 +62,22 @@ func (r objectRef) String() string {
 	return strings.Join(parts, "/")
 }
 
-// groupKind returns the kind of the object.
 func (r objectRef) groupKind() schema.GroupKind {
 	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
 }
 
-// differs reports whether run would change anything.
 func differs(changes []change) bool {
 	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.IsDifference() })
 }
 
-// troubled reports whether something is refused or fails.
+// troubled reports whether run would be refused or fail on any object.
 func troubled(changes []change) bool {
 	return slices.ContainsFunc(changes, func(c change) bool { return c.Action.IsTrouble() })
 }
 
-// show says how an object differs, of which either state may be nil. Where nothing
-// that counts does, the marks are shown, and else whose the fields
-// are is all that may change.
+// show sets the diff of an object; either state may be nil. If no compared field
+// differs, it compares the annotations of the last apply. If these are equal too,
+// only field ownership can differ.
 func (c *change) show(before, after map[string]any) error {
 	c.Before, c.After = compared(before), compared(after)
 	if c.Action == engine.Configured && reflect.DeepEqual(c.Before, c.After) {
@@ -103,7 +100,8 @@ func (c *change) show(before, after map[string]any) error {
 	return err
 }
 
-// withMarks adds the marks of the last apply to what is compared of an object.
+// withMarks adds the annotations of the last apply to the compared fields of an
+// object.
 func withMarks(compared, object map[string]any) map[string]any {
 	out := runtime.DeepCopyJSON(compared)
 	for _, annotation := range []string{rules.AnnotationApplied, rules.AnnotationInstallation} {
@@ -114,7 +112,7 @@ func withMarks(compared, object map[string]any) map[string]any {
 	return out
 }
 
-// ownership returns who owns which fields of an object, without times.
+// ownership returns the managedFields of an object without times.
 func ownership(object map[string]any) []any {
 	entries, _, _ := unstructured.NestedSlice(object, "metadata", "managedFields")
 	for _, e := range entries {
@@ -125,7 +123,7 @@ func ownership(object map[string]any) []any {
 	return entries
 }
 
-// notCompared are the fields that the API server keeps books in.
+// notCompared are the fields that the API server or an apply maintains.
 var notCompared = [][]string{
 	{"metadata", "managedFields"}, {"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "uid"},
 	{"metadata", "creationTimestamp"}, {"metadata", "deletionTimestamp"}, {"metadata", "deletionGracePeriodSeconds"},
@@ -134,8 +132,8 @@ var notCompared = [][]string{
 	{"metadata", "annotations", annotationLastApplied},
 }
 
-// compared returns a copy of an object with what counts in a comparison. Of a
-// status, see statusOf.
+// compared returns a copy of an object with the fields to compare. statusOf does so
+// for a status.
 func compared(object map[string]any) map[string]any {
 	if object == nil {
 		return nil
@@ -153,21 +151,21 @@ func compared(object map[string]any) map[string]any {
 	return out
 }
 
-// kubectl's copy of what it has applied. It repeats the object, and so the
-// values of a Secret.
+// kubectl's copy of the last applied object. It would repeat the values of a
+// Secret.
 const annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 var secretKind = schema.GroupKind{Kind: "Secret"}
 
-// What stands in the place of a Secret's values, as in kubectl diff.
+// Placeholders for the values of a Secret, as in kubectl diff.
 const (
 	masked       = "***"
 	maskedBefore = "*** (before)"
 	maskedAfter  = "*** (after)"
 )
 
-// maskSecret hides the values of a Secret in both of its states, either of
-// which may be nil, and leaves visible which of them differ.
+// maskSecret hides the values of a Secret in both states, and keeps visible which
+// values differ. Either state may be nil.
 func maskSecret(before, after map[string]any) {
 	for _, field := range []string{"data", "stringData"} {
 		a, b := secretValues(before, field), secretValues(after, field)
@@ -190,8 +188,8 @@ func maskSecret(before, after map[string]any) {
 	}
 }
 
-// secretValues returns the values under a field. What is no map is hidden as a
-// whole.
+// secretValues returns the values under a field. It masks a value that is not a map
+// as a whole.
 func secretValues(object map[string]any, field string) map[string]any {
 	switch values := object[field].(type) {
 	case nil:

@@ -11,9 +11,9 @@ import (
 	"reconcel/rules"
 )
 
-// A diffLister lists what a preview reads, each kind once, and no more of it than
-// the chosen primaries may have to do with: whoever asks about one namespace may
-// have no permission to read others.
+// A diffLister lists what a preview reads, each kind once. It reads only the
+// namespaces that the chosen primaries need: the user may not be allowed to read
+// others.
 type diffLister struct {
 	differ *differ
 	chosen []*primaryDiff
@@ -37,7 +37,7 @@ func (l *diffLister) Children(ctx context.Context, k discover.Kind) ([]*unstruct
 			continue
 		}
 		if !kind.Namespaced || slices.ContainsFunc(primary.Rules, (*rules.Rule).MayNeedFinalizer) {
-			namespaces = append(namespaces, metav1.NamespaceAll) // Some may be elsewhere.
+			namespaces = append(namespaces, metav1.NamespaceAll) // The children may be in other namespaces.
 			continue
 		}
 		namespaces = append(namespaces, l.differ.namespace)
@@ -45,8 +45,8 @@ func (l *diffLister) Children(ctx context.Context, k discover.Kind) ([]*unstruct
 	return l.differ.list(ctx, k, namespaces, metav1.ListOptions{LabelSelector: rules.LabelRule})
 }
 
-// mayHaveMade reports whether the rules for a primary render a kind, or did so
-// once: that is unknown of a kind that no rule renders now.
+// mayHaveMade reports whether the rules of a primary render a kind, or may have
+// done so in the past. The past is unknown for a kind that no active rule renders.
 func (l *diffLister) mayHaveMade(primary *rules.Primary, k discover.Kind) bool {
 	renders := func(p *rules.Primary) bool {
 		return slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool {
@@ -76,7 +76,6 @@ func (l *diffLister) Lookups(ctx context.Context, k discover.Kind) ([]*unstructu
 	return l.differ.list(ctx, k, namespaces, metav1.ListOptions{})
 }
 
-// kinds returns the kinds of the chosen primaries.
 func (l *diffLister) kinds() map[*rules.Primary]discover.Kind {
 	kinds := map[*rules.Primary]discover.Kind{}
 	for _, p := range l.chosen {
@@ -85,8 +84,8 @@ func (l *diffLister) kinds() map[*rules.Primary]discover.Kind {
 	return kinds
 }
 
-// list lists a kind in some namespaces. NamespaceAll stands for all those of the
-// policy.
+// list lists a kind in some namespaces. NamespaceAll stands for all namespaces of
+// the policy.
 func (d *differ) list(ctx context.Context, k discover.Kind, namespaces []string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
 	everywhere := []string{metav1.NamespaceAll}
 	if !k.Namespaced && len(namespaces) > 0 {

@@ -15,8 +15,8 @@ import (
 	"reconcel/rules"
 )
 
-// A primaryDiff is what run would do about one primary: one reconciliation, whose
-// writes are dry runs.
+// A primaryDiff is what run would do for one primary: one reconciliation with dry
+// runs instead of writes.
 type primaryDiff struct {
 	differ  *differ
 	primary *rules.Primary
@@ -25,12 +25,12 @@ type primaryDiff struct {
 
 	report  engine.Report
 	changes []change
-	errs    []error         // what the cluster could not be asked
-	unknown map[string]bool // of what, by subjectAndObject
+	errs    []error         // requests that failed
+	unknown map[string]bool // by subjectAndObject: the changes that errs makes unknown
 }
 
-// fail notes that it is not known what becomes of an object. What else is found out
-// about it is no news then.
+// fail records that the change of an object is unknown. Later errors about the same
+// object are dropped.
 func (p *primaryDiff) fail(c *change, err error) {
 	about := c.subjectAndObject()
 	if p.unknown[about] {
@@ -43,8 +43,7 @@ func (p *primaryDiff) fail(c *change, err error) {
 	p.errs = append(p.errs, fmt.Errorf("%s: %w", about, err))
 }
 
-// run reconciles the primary, and turns what was written and what was not into
-// changes.
+// run reconciles the primary, and turns recorded writes and findings into changes.
 func (p *primaryDiff) run(ctx context.Context) {
 	ctx, recorder := dryrun.Record(ctx)
 	report, err := p.differ.preview.Reconcile(ctx, engine.Request{
@@ -68,8 +67,8 @@ func (p *primaryDiff) run(ctx context.Context) {
 	})
 }
 
-// position orders changes as rules are written: by rule, and within one the
-// finalizers, the children, the patch, and what is deleted. The status comes last.
+// position orders changes as in the rules file: by rule, and within a rule the
+// finalizers, the children, the patch and the deletions. The status comes last.
 func (p *primaryDiff) position(c *change) []int {
 	rule := slices.IndexFunc(p.primary.Rules, func(r *rules.Rule) bool { return r.Name == c.Rule })
 	if c.Part == partStatus || rule < 0 {
@@ -81,19 +80,18 @@ func (p *primaryDiff) position(c *change) []int {
 	case c.Part == partFinalizers:
 		stage = 0
 	case c.Action == engine.Deleted:
-		stage, child = 3, 0 // In the order in which it is done.
+		stage, child = 3, 0 // Deletions keep the order of the reconciliation.
 	case c.Child == "":
 		stage = 2
 	}
 	return []int{rule, stage, child}
 }
 
-// ofSelf returns a change of the primary itself.
 func (p *primaryDiff) ofSelf(rule string, of part) change {
 	return change{Primary: refOf(p.self), Rule: rule, Object: refOf(p.self), Part: of}
 }
 
-// find returns the change of an object that is known already, or nil.
+// find returns the known change of an object, or nil.
 func (p *primaryDiff) find(c *change) *change {
 	i := slices.IndexFunc(p.changes, func(other change) bool { return other.Object == c.Object && other.Child == c.Child && c.Child != "" })
 	if i < 0 {
@@ -102,8 +100,8 @@ func (p *primaryDiff) find(c *change) *change {
 	return &p.changes[i]
 }
 
-// addFinding adds why an object is not written. What a request was answered, and
-// what was written all the same, is known by then.
+// addFinding adds the reason why an object is not written. All writes are already
+// added.
 func (p *primaryDiff) addFinding(f *engine.Finding) {
 	c := p.ofSelf(f.Rule, "")
 	if f.Child != "" {
@@ -119,11 +117,11 @@ func (p *primaryDiff) addFinding(f *engine.Finding) {
 	case known == nil:
 		p.changes = append(p.changes, c)
 	case f.Action != engine.Skipped && !known.forbidden:
-		*known = c // The engine says more than the API server.
+		*known = c // The engine's reason is more precise than the API server's.
 	}
 }
 
-// contest takes back the creation of what another primary would create too.
+// contest refuses the creation of an object that another primary creates too.
 func (p *primaryDiff) contest(made map[objectRef]string) {
 	for i := range p.changes {
 		c := &p.changes[i]
@@ -139,7 +137,7 @@ func (p *primaryDiff) contest(made map[objectRef]string) {
 	}
 }
 
-// notes says for stderr what is no difference.
+// notes returns the lines for stderr: everything that is not a difference.
 func (p *primaryDiff) notes() (all []string) {
 	switch {
 	case p.report.Paused:
@@ -155,7 +153,7 @@ func (p *primaryDiff) notes() (all []string) {
 	return all
 }
 
-// ruleOfManager returns the rule whose patch a field manager writes, or "".
+// ruleOfManager returns the rule whose patch has this field manager, or "".
 func (p *primaryDiff) ruleOfManager(manager string) string {
 	for _, r := range p.primary.Rules {
 		if managedfields.PatchManager(r.Name) == manager {

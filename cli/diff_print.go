@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// formatDiff returns the result for stdout: diffs for people and patch, or a
+// formatDiff returns the result for stdout: diffs for people and for patch, or a
 // JSON list for programs.
 func formatDiff(changes []change, output string) ([]byte, error) {
 	var b bytes.Buffer
@@ -28,7 +28,7 @@ func formatDiff(changes []change, output string) ([]byte, error) {
 	for i := range changes {
 		c := &changes[i]
 		if !c.Action.IsDifference() {
-			continue // On stderr.
+			continue // Printed to stderr.
 		}
 		b.WriteString("# " + c.title() + "\n")
 		live, wanted := c.headers()
@@ -38,7 +38,7 @@ func formatDiff(changes []change, output string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// title says what a diff is about.
+// title returns the line above a diff.
 func (c *change) title() string {
 	title := c.subject() + ": " + string(c.Action)
 	if c.Reason != "" {
@@ -47,7 +47,7 @@ func (c *change) title() string {
 	return title
 }
 
-// subject says of what a change is.
+// subject names the rule and the child or part of a change.
 func (c *change) subject() string {
 	subject := fmt.Sprintf("%s: rule %q", c.Primary, c.Rule)
 	if c.Child != "" {
@@ -59,7 +59,7 @@ func (c *change) subject() string {
 	return subject
 }
 
-// subjectAndObject is for where no header of a diff names the object.
+// subjectAndObject is the subject for lines without the header of a diff.
 func (c *change) subjectAndObject() string {
 	subject := c.subject()
 	if c.Child != "" && c.Object.Name != "" {
@@ -68,12 +68,11 @@ func (c *change) subjectAndObject() string {
 	return subject
 }
 
-// note says for stderr why an object is not written.
+// note is the line for stderr about an object that is not written.
 func (c *change) note() string {
 	return c.subjectAndObject() + ": " + string(c.Action) + ": " + c.Reason
 }
 
-// headers name both sides of a diff.
 func (c *change) headers() (live, wanted string) {
 	path := c.Object.String()
 	if c.Part == partStatus {
@@ -110,9 +109,9 @@ func unified(c *change) (string, error) {
 	return b.String(), nil
 }
 
-// manyLines is how long an object must be for its frequent lines to be left out
-// of the search for what is common. That takes less time, and may show more
-// than has changed.
+// manyLines is the length from which on the diff ignores frequent lines when it
+// looks for common ones. This takes less time, but the diff may be longer than
+// necessary.
 const manyLines = 5000
 
 func writeLines(b *strings.Builder, mark byte, lines []string) {
@@ -134,7 +133,7 @@ func hunkRange(start, stop int) string {
 	}
 }
 
-// yamlLines returns the lines of an object, none if there is no object.
+// yamlLines returns the lines of an object, or nil without an object.
 func yamlLines(object map[string]any) ([]string, error) {
 	if object == nil {
 		return nil, nil
@@ -147,7 +146,7 @@ func yamlLines(object map[string]any) ([]string, error) {
 	return lines[:len(lines)-1], nil // YAML ends with a line break.
 }
 
-// isTerminal reports whether people look at what is written.
+// isTerminal reports whether a person reads the output.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -157,10 +156,9 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
-// coloured reports whether what is written may have colours.
 func coloured(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && isTerminal(w) }
 
-// Colours of a terminal.
+// Escape sequences of a terminal.
 const (
 	bold   = "\x1b[1m"
 	red    = "\x1b[31m"
@@ -169,7 +167,6 @@ const (
 	normal = "\x1b[0m"
 )
 
-// colour colours the lines of diffs.
 func colour(text []byte) []byte {
 	var b bytes.Buffer
 	for line := range strings.SplitAfterSeq(string(text), "\n") {
@@ -195,8 +192,7 @@ func colour(text []byte) []byte {
 	return b.Bytes()
 }
 
-// A progress is a line on stderr about work that takes long. It is seen by
-// people only.
+// A progress is a line on stderr about long work. It is shown on a terminal only.
 type progress struct {
 	done, total atomic.Int64
 	end, ended  chan struct{}
@@ -207,8 +203,8 @@ const (
 	progressEvery = 200 * time.Millisecond
 )
 
-// startProgress begins to count the steps of some work, as soon as their total
-// is set. stop ends it.
+// startProgress counts the steps of some work once their total is set. stop ends
+// it.
 func (a *app) startProgress() *progress {
 	p := &progress{end: make(chan struct{}), ended: make(chan struct{})}
 	if !isTerminal(a.stderr) {
@@ -221,7 +217,7 @@ func (a *app) startProgress() *progress {
 
 func (p *progress) step() { p.done.Add(1) }
 
-// stop takes the line away.
+// stop clears the line.
 func (p *progress) stop() {
 	close(p.end)
 	<-p.ended

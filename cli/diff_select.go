@@ -23,7 +23,7 @@ import (
 	"reconcel/rules"
 )
 
-// A differ compares what rules want with what a cluster has.
+// A differ compares the rules with a cluster.
 type differ struct {
 	loaded    *rules.Loaded
 	policy    judge.Policy
@@ -33,18 +33,18 @@ type differ struct {
 	selector  labels.Selector
 	names     []primaryName // none: all
 	preview   *engine.Preview
-	local     bool // no dry runs are made
+	local     bool // without dry runs
 	notes     []string
 }
 
-// asks reports whether the API server is asked what it makes of a write.
+// asks reports whether diff sends dry runs to the API server.
 func (d *differ) asks() bool { return !d.local }
 
 func (d *differ) tell(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// A primaryName names resources on the command line, in kubectl's way.
+// A primaryName names resources on the command line, as for kubectl.
 type primaryName struct {
 	text, kind, name string
 }
@@ -57,8 +57,8 @@ func parsePrimaryName(arg string) (primaryName, error) {
 	return primaryName{arg, strings.ToLower(kind), name}, nil
 }
 
-// of reports whether a kind goes by the name's: as Foo, foo or foos, with or
-// without its group.
+// of reports whether the name matches a kind: as Foo, foo or foos, with or without
+// its group.
 func (n primaryName) of(gvk schema.GroupVersionKind, k *discover.Kind) bool {
 	names := []string{strings.ToLower(gvk.Kind)}
 	if k != nil {
@@ -69,8 +69,8 @@ func (n primaryName) of(gvk schema.GroupVersionKind, k *discover.Kind) bool {
 	})
 }
 
-// selectPrimaries finds the resources to compare, in the order of the rules, and
-// then of their names.
+// selectPrimaries returns the resources to compare, in the order of the rules, then
+// by name.
 func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 	var all []*primaryDiff
 	found, known := map[primaryName]bool{}, map[primaryName]bool{}
@@ -123,7 +123,6 @@ func (d *differ) where() string {
 	return where
 }
 
-// namesOf returns the names that are given of a kind.
 func (d *differ) namesOf(primary *rules.Primary, k *discover.Kind) (names []primaryName) {
 	for _, n := range d.names {
 		if n.of(primary.GVK, k) {
@@ -133,8 +132,8 @@ func (d *differ) namesOf(primary *rules.Primary, k *discover.Kind) (names []prim
 	return names
 }
 
-// primaries lists the resources of one kind. Those that no rule selects are
-// among them, because they may have been selected before.
+// primaries lists the resources of one kind, including those that no rule selects
+// now: a rule may have selected them before.
 func (d *differ) primaries(ctx context.Context, k *discover.Kind, names []primaryName) ([]*unstructured.Unstructured, error) {
 	options := metav1.ListOptions{LabelSelector: d.selector.String()}
 	if len(names) == 1 {
@@ -157,9 +156,9 @@ func byNamespacedName(a, b *unstructured.Unstructured) int {
 	return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 }
 
-// addInventories adds what the inventories of the cluster remember: run prunes
-// what a rule made once, of kinds that it does not render any more. Not everybody
-// may read them. Where there is one, the next step is that of its installation.
+// addInventories adds the inventories of the cluster: run prunes the children of
+// kinds that a rule no longer renders. The user may not be allowed to read them.
+// The preview acts as the installation of the first inventory.
 func (d *differ) addInventories(ctx context.Context, of *engine.PreviewOf) error {
 	list, err := d.cluster.List(ctx, inventory.Resource, "", metav1.ListOptions{LabelSelector: inventory.Selector})
 	if apierrors.IsForbidden(err) {

@@ -10,11 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// builtInConditions follow from what happens, and are not compared.
+// builtInConditions follow from the result of the reconciliation, and are not
+// compared.
 var builtInConditions = []string{"Ready", "Reconciling", "Stalled"}
 
-// showStatus says how the status differs. The diff stays empty where nothing does
-// that is compared.
+// showStatus sets the diff of the status. It stays empty if no compared field
+// differs.
 func (c *change) showStatus(before, after *unstructured.Unstructured) (err error) {
 	c.Before, c.After = statusOf(before), statusOf(after)
 	if !reflect.DeepEqual(c.Before, c.After) {
@@ -23,7 +24,7 @@ func (c *change) showStatus(before, after *unstructured.Unstructured) (err error
 	return err
 }
 
-// statusOf returns what is compared of an object's status.
+// statusOf returns the compared fields of an object's status.
 func statusOf(u *unstructured.Unstructured) map[string]any {
 	metadata := map[string]any{"name": u.GetName()}
 	if ns := u.GetNamespace(); ns != "" {
@@ -44,8 +45,8 @@ func statusOf(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// shownConditions returns conditions by type, without times and generations, and
-// without the built-in ones.
+// shownConditions returns conditions by type, without times, generations and the
+// built-in types.
 func shownConditions(list []any) (shown []any) {
 	for _, c := range list {
 		entry, ok := c.(map[string]any)
@@ -70,7 +71,7 @@ func typeOf(condition any) string {
 	return kind
 }
 
-// rulesWithStatus names the rules that the status may come from.
+// rulesWithStatus returns the rules that may have written the status.
 func (p *primaryDiff) rulesWithStatus() string {
 	var names []string
 	for _, r := range p.primary.Rules {

@@ -16,16 +16,16 @@ import (
 	"reconcel/rules"
 )
 
-// A written is all that was written to one object, or to one part of a primary.
+// A written is all writes to one object, or to one part of a primary.
 type written struct {
 	writes []*dryrun.Write
-	anew   *dryrun.Write // the rehearsal of what is created in the place of it
+	anew   *dryrun.Write // the rehearsal of the object that replaces it
 }
 
 func (w *written) first() *dryrun.Write { return w.writes[0] }
 func (w *written) last() *dryrun.Write  { return w.writes[len(w.writes)-1] }
 
-// object returns a state of the object that says what it is.
+// object returns a state of the object that has its kind and name.
 func (w *written) object() *unstructured.Unstructured {
 	for _, write := range slices.Backward(w.writes) {
 		for _, u := range []*unstructured.Unstructured{write.After, write.Before} {
@@ -35,14 +35,13 @@ func (w *written) object() *unstructured.Unstructured {
 		}
 	}
 	u := &unstructured.Unstructured{}
-	_ = json.Unmarshal(w.last().Body, &u.Object) // A body of the engine's own.
+	_ = json.Unmarshal(w.last().Body, &u.Object) // The engine builds this body, so it is valid.
 	return u
 }
 
-// writtenObjects puts the writes to one object together. A creation that found the
-// name taken is no write: another one follows, or the engine says why not. Nor is a
-// deletion of what has just gone. A rehearsal belongs to the deletion that follows
-// it.
+// writtenObjects groups writes by object. It drops a creation whose name is taken:
+// another write follows, or a finding explains it. It also drops a deletion of an
+// object that no longer exists. A rehearsal belongs to the deletion after it.
 func writtenObjects(writes []*dryrun.Write) (all []*written) {
 	var rehearsal *dryrun.Write
 	for _, w := range writes {
@@ -67,8 +66,8 @@ func writtenObjects(writes []*dryrun.Write) (all []*written) {
 	return all
 }
 
-// managerOf returns the manager of a write to a primary, of which each writes
-// something else. A child has one.
+// managerOf returns the field manager of a write. A primary has several, which
+// write different parts; a child has one.
 func managerOf(w *dryrun.Write) string {
 	if strings.HasPrefix(w.Manager, managedfields.Manager+"/") {
 		return w.Manager
@@ -76,7 +75,6 @@ func managerOf(w *dryrun.Write) string {
 	return managedfields.Manager
 }
 
-// add adds what was written to one object.
 func (p *primaryDiff) add(w *written) {
 	c, err := p.about(w)
 	if err == nil && w.last().Err != nil {
@@ -90,13 +88,14 @@ func (p *primaryDiff) add(w *written) {
 	switch {
 	case err != nil:
 		p.fail(&c, err)
-	case c.Part == partStatus && c.Diff == "": // Nothing of it is compared.
+	case c.Part == partStatus && c.Diff == "": // No compared field differs.
 	default:
 		p.changes = append(p.changes, c)
 	}
 }
 
-// about says of what the writes are.
+// about returns the change that the writes belong to, still without action and
+// diff.
 func (p *primaryDiff) about(w *written) (change, error) {
 	last, u := w.last(), w.object()
 	if last.Resource == p.kind.GVR && last.Namespace == p.self.GetNamespace() && last.Name == p.self.GetName() {
@@ -114,8 +113,8 @@ func (p *primaryDiff) about(w *written) (change, error) {
 	return change{Primary: refOf(p.self), Rule: marks[rules.LabelRule], Child: marks[rules.LabelChild], Object: ref}, nil
 }
 
-// ruleOfFinalizer returns the rule for which a merge patch edits the metadata of a
-// primary.
+// ruleOfFinalizer returns the rule that adds or removes its finalizer with this
+// merge patch.
 func ruleOfFinalizer(body []byte) (string, error) {
 	var sent struct {
 		Metadata struct{ Annotations map[string]any }
@@ -131,7 +130,7 @@ func ruleOfFinalizer(body []byte) (string, error) {
 	return "", nil
 }
 
-// decide says what was done, and why where that is not plain.
+// decide sets the action, and the reason where the action does not explain itself.
 func (p *primaryDiff) decide(c *change, w *written) {
 	first, last := w.first(), w.last()
 	switch {
@@ -158,7 +157,6 @@ func (p *primaryDiff) decide(c *change, w *written) {
 	}
 }
 
-// show says how the object differs.
 func (p *primaryDiff) show(c *change, w *written) error {
 	before, after := contentOf(w.first().Before), contentOf(w.last().After)
 	switch {
@@ -177,8 +175,8 @@ func contentOf(u *unstructured.Unstructured) map[string]any {
 	return u.Object
 }
 
-// addRejected adds a write that was not accepted. An answer that says nothing of
-// the object leaves open what run would do.
+// addRejected adds a write that failed. If the error is not about the object, what
+// run would do is unknown.
 func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
 	err := engine.Discreet(c.Object.groupKind(), w.Err)
 	switch {
@@ -201,9 +199,8 @@ func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
 
 var errOutdated = errors.New("it changed during the comparison; try again")
 
-// inPlaceOf returns what stands in the place of an object, as it was rehearsed
-// under another name: that name, and what else the API server made up, is as in the
-// object that is replaced.
+// inPlaceOf returns the object that replaces another one. It was rehearsed under
+// another name: its name, UID and token volume become those of the replaced object.
 func inPlaceOf(old *unstructured.Unstructured, rehearsal *dryrun.Write) map[string]any {
 	made := rehearsal.After
 	names := []string{made.GetName(), old.GetName()}
@@ -217,7 +214,7 @@ func inPlaceOf(old *unstructured.Unstructured, rehearsal *dryrun.Write) map[stri
 	return renamed
 }
 
-// tokenVolume returns the volume that the API server adds to a Pod, or "".
+// tokenVolume returns the token volume that the API server adds to a Pod, or "".
 func tokenVolume(pod map[string]any) string {
 	volumes, _, _ := unstructured.NestedSlice(pod, "spec", "volumes")
 	for _, v := range volumes {
@@ -229,7 +226,8 @@ func tokenVolume(pod map[string]any) string {
 	return ""
 }
 
-// rename replaces names wherever they stand: the API server puts some into labels.
+// rename replaces names in all strings: the API server copies some of them into
+// labels.
 func rename(value any, names *strings.Replacer) any {
 	switch value := value.(type) {
 	case map[string]any:
