@@ -21,7 +21,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// statusFlags say what status looks at, and how it prints.
+// statusFlags are the flags of status.
 type statusFlags struct {
 	rules        ruleFiles
 	cluster      clusterFlags
@@ -86,14 +86,14 @@ func (a *app) statusCommand() *cobra.Command {
 	return cmd
 }
 
-// A statusQuery is what was asked for on the command line.
+// A statusQuery is the query of a command line.
 type statusQuery struct {
 	targets       []primaryName
 	wanted        func(resourceState) bool
-	installations []installation // none: those of the cluster
+	installations []installation // none: all of the cluster
 }
 
-// query reads the command line.
+// query parses the command line.
 func (f *statusFlags) query(args []string) (q statusQuery, err error) {
 	if f.everywhere && f.namespace != "" {
 		return q, exit.Misused("-n and -A cannot be used together")
@@ -122,7 +122,7 @@ func (f *statusFlags) query(args []string) (q statusQuery, err error) {
 	return q, err
 }
 
-// filter says which states are listed.
+// filter returns which states to list.
 func (f *statusFlags) filter() (func(resourceState) bool, error) {
 	if f.all {
 		return func(resourceState) bool { return true }, nil
@@ -144,7 +144,7 @@ func (f *statusFlags) filter() (func(resourceState) bool, error) {
 	return func(s resourceState) bool { return slices.Contains(wanted, s) }, nil
 }
 
-// status reports, and follows if that was asked for.
+// status prints a report, and watches if -w is set.
 func (a *app) status(f *statusFlags, args []string) error {
 	q, err := f.query(args)
 	if err != nil {
@@ -152,14 +152,14 @@ func (a *app) status(f *statusFlags, args []string) error {
 	}
 	var kinds []*statusKind
 	if len(f.rules.paths) > 0 {
-		// Whether they fit the cluster does not matter here: run keeps rules that
-		// do not fit any more.
+		// Do not validate the rules for the cluster: run keeps active rules that
+		// are no longer valid for it.
 		loaded, err := a.load(f.rules)
 		if err != nil {
 			return err
 		}
 		if len(loaded.Errors) > 0 {
-			return exit.Failure(loaded.Errors) // 1 would say that something is stalled.
+			return exit.Failure(loaded.Errors) // With exit code 1, the answer would be that a resource is stalled.
 		}
 		kinds = kindsOfProgram(loaded.Program)
 	}
@@ -193,18 +193,18 @@ func (a *app) status(f *statusFlags, args []string) error {
 	}
 	switch {
 	case stalled:
-		return exit.Told(exit.No) // It has been told.
+		return exit.Told(exit.No) // The report shows it.
 	case r.failed != nil:
-		return exit.Told(exit.Failed) // Likewise.
+		return exit.Told(exit.Failed) // The error is already printed.
 	}
 	return nil
 }
 
-// nowhereInstalled says that reconcel has never worked in the cluster.
+// nowhereInstalled is the error if no installation has ever run in the cluster.
 var nowhereInstalled = "no installation of reconcel found in the cluster: there is no ConfigMap with the label " +
 	inventory.Selector + " whose name ends with " + inventory.Name("")
 
-// readAll finds out which kinds there are to look at, and looks.
+// readAll finds the kinds to report on, and reads their resources.
 func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamespace string) error {
 	installations, unread := r.installations(ctx, q, contextNamespace)
 	switch {
@@ -238,7 +238,7 @@ func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamesp
 	return nil
 }
 
-// installations are those that were asked for, or all.
+// installations returns the requested installations, or all.
 func (r *statusReader) installations(ctx context.Context, q statusQuery, contextNamespace string) (all []installation, err error) {
 	if len(q.installations) == 0 {
 		return r.findInstallations(ctx, contextNamespace)
@@ -253,7 +253,7 @@ func (r *statusReader) installations(ctx context.Context, q statusQuery, context
 	return all, nil
 }
 
-// inventoried are the kinds that the rules of installations are for.
+// inventoried returns the kinds of primaries in the inventories of installations.
 func (r *statusReader) inventoried(all []installation) []*statusKind {
 	found := kindsByName{}
 	for _, i := range all {
@@ -266,7 +266,6 @@ func (r *statusReader) inventoried(all []installation) []*statusKind {
 	return found.sorted()
 }
 
-// tellStatus prints a report.
 func (a *app) tellStatus(report *statusReport, table *statusTable, format string) error {
 	if format == formatJSON || format == formatYAML {
 		text, err := formatStatus(report, format)

@@ -13,8 +13,8 @@ import (
 	"reconcel/engine/events"
 )
 
-// statusEvents are the newest Events of reconcel on the resources of one kind.
-// They stand in for conditions where a kind has none.
+// statusEvents are the newest Events of reconcel on the resources of one kind. They
+// replace conditions if the kind has none.
 type statusEvents struct {
 	newest map[string]statusEvent // by the UID of the resource
 }
@@ -27,8 +27,8 @@ type statusEvent struct {
 
 var eventResource = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 
-// read lists the Events on resources of a kind. A resource in no namespace has
-// its Events in the namespace default.
+// read lists the Events on resources of a kind. Events on a cluster-scoped resource
+// are in the namespace default.
 func (e *statusEvents) read(ctx context.Context, live *cluster.Cluster, k *statusKind, namespace string) error {
 	if !k.kind.Namespaced {
 		namespace = metav1.NamespaceDefault
@@ -55,8 +55,8 @@ func (e *statusEvents) add(event map[string]any) {
 	}
 }
 
-// explain says of a resource without conditions what its newest Event says, if
-// that is of trouble.
+// explain sets the state of a resource without conditions to unknown if its newest
+// Event is a warning.
 func (e *statusEvents) explain(s *resourceStatus) {
 	event, ok := e.newest[string(s.UID)]
 	if s.State != stateUnreported || !ok || !event.warning {

@@ -20,18 +20,18 @@ import (
 	kindschema "reconcel/rules/schema"
 )
 
-// A statusKind is a kind whose resources status looks at.
+// A statusKind is a kind whose resources status reports.
 type statusKind struct {
 	gk      schema.GroupKind
-	version string         // that the rules name; "": any
+	version string         // in the rules; "": any
 	rules   []string       // names
-	selects []*rules.Rule  // the rules themselves, where they were given
-	kind    *discover.Kind // as the API server serves it; nil: it does not
+	selects []*rules.Rule  // nil if the kind comes from an inventory
+	kind    *discover.Kind // nil: the API server does not serve it
 	reports conditionsOfKind
-	targets []primaryName // what was asked for of it; none: all
+	targets []primaryName // requested resources; none: all
 }
 
-// kindsOfProgram are the kinds that rules are for.
+// kindsOfProgram returns the kinds of primaries in the rules.
 func kindsOfProgram(program *rules.Program) (all []*statusKind) {
 	for _, p := range program.Primaries() {
 		k := &statusKind{gk: p.GVK.GroupKind(), version: p.GVK.Version, selects: p.Rules}
@@ -53,7 +53,7 @@ func (kinds kindsByName) addInventory(entries map[string]inventory.Entry) {
 			k.rules = append(k.rules, rule)
 		}
 		for _, former := range entry.FormerPrimaries() {
-			kinds.add(former) // Its primaries are no longer the rule's, but may be held by it.
+			kinds.add(former) // The rule no longer selects these primaries, but its finalizer may still hold them.
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (kinds kindsByName) sorted() []*statusKind {
 	})
 }
 
-// find asks the API server for the kind, and how it is reported on.
+// find asks the API server for the kind, and whether it has conditions.
 func (k *statusKind) find(ctx context.Context, live *cluster.Cluster) error {
 	versions := []string{k.version}
 	if k.version == "" {
@@ -93,8 +93,8 @@ func (k *statusKind) find(ctx context.Context, live *cluster.Cluster) error {
 	return nil
 }
 
-// findConditions asks whether reconcel writes conditions into the kind: into none
-// of Kubernetes' own.
+// findConditions reads whether reconcel writes conditions into the kind. It never
+// does so for a kind of Kubernetes itself.
 func (k *statusKind) findConditions(ctx context.Context, live *cluster.Cluster) error {
 	if kindschema.BuiltInGroup(k.gk.Group) {
 		return nil
@@ -109,9 +109,8 @@ func (k *statusKind) findConditions(ctx context.Context, live *cluster.Cluster) 
 	return nil
 }
 
-// isPrimary reports whether a rule is for an object, as far as that can be told
-// without evaluating expressions. One that a finalizer of reconcel's holds is
-// its business in any case.
+// isPrimary reports whether a rule may be for an object, without evaluating
+// expressions. An object with a finalizer of reconcel's always counts.
 func (k *statusKind) isPrimary(u *unstructured.Unstructured) bool {
 	if len(k.selects) == 0 || len(reconcelFinalizers(u)) > 0 {
 		return true
@@ -121,17 +120,17 @@ func (k *statusKind) isPrimary(u *unstructured.Unstructured) bool {
 	})
 }
 
-// wants reports whether an object was asked for.
+// wants reports whether an object is requested, by name or by kind.
 func (k *statusKind) wants(name string) bool {
 	return len(k.targets) == 0 || slices.ContainsFunc(k.targets, func(t primaryName) bool { return t.name == "" || t.name == name })
 }
 
-// names reports whether an object was asked for by its name.
+// names reports whether an object is requested by name.
 func (k *statusKind) names(name string) bool {
 	return slices.ContainsFunc(k.targets, func(t primaryName) bool { return t.name == name })
 }
 
-// parseStatusTarget reads KIND or KIND/NAME, in kubectl's way.
+// parseStatusTarget reads KIND or KIND/NAME, as kubectl does.
 func parseStatusTarget(arg string) (primaryName, error) {
 	kind, name, named := strings.Cut(arg, "/")
 	if kind == "" || named && name == "" || strings.Contains(name, "/") {
@@ -140,7 +139,7 @@ func parseStatusTarget(arg string) (primaryName, error) {
 	return primaryName{arg, strings.ToLower(kind), name}, nil
 }
 
-// targeted returns the kinds that are asked for, each with its names.
+// targeted returns the requested kinds, each with its requested names.
 func targeted(all []*statusKind, targets []primaryName) (asked []*statusKind, err error) {
 	if len(targets) == 0 {
 		return all, nil

@@ -17,8 +17,7 @@ import (
 	"reconcel/engine/inventory"
 )
 
-// An installation is what several processes of the same --namespace and --name
-// share.
+// An installation is the set of processes with one --namespace and --name.
 type installation struct {
 	namespace, name string
 	inventory       inventory.Stored
@@ -33,8 +32,8 @@ func parseInstallation(text string) (installation, error) {
 	return installation{namespace: namespace, name: name}, nil
 }
 
-// usualInstallations are looked for where ConfigMaps may not be listed: what
-// manifests installs, and what run uses by default.
+// usualInstallations are tried if listing ConfigMaps is forbidden: the one that
+// manifests installs, and the one that run uses by default.
 func usualInstallations(contextNamespace string) []installation {
 	return []installation{
 		{namespace: "reconcel-system", name: "reconcel"},
@@ -44,8 +43,8 @@ func usualInstallations(contextNamespace string) []installation {
 
 var leaseResource = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
-// findInstallations returns the installations of the cluster, by their
-// inventories. The error is what kept some from being found.
+// findInstallations returns the installations of the cluster by their inventories.
+// On an error, some may be missing.
 func (r *statusReader) findInstallations(ctx context.Context, contextNamespace string) (found []installation, err error) {
 	options := metav1.ListOptions{LabelSelector: inventory.Selector}
 	err = cluster.ForEach(ctx, r.cluster.Client.Resource(inventory.Resource), options, func(u *unstructured.Unstructured) {
@@ -64,7 +63,6 @@ func (r *statusReader) findInstallations(ctx context.Context, contextNamespace s
 	return found, err
 }
 
-// readInstallation reads the inventory of an installation.
 func (r *statusReader) readInstallation(ctx context.Context, i installation) (installation, error) {
 	name := inventory.Name(i.name)
 	o, err := r.cluster.Get(ctx, inventory.Resource, i.namespace, name)
@@ -78,17 +76,16 @@ func (r *statusReader) readInstallation(ctx context.Context, i installation) (in
 	return i, nil
 }
 
-// Whether a process leads.
+// States of the leader.
 const (
 	leading    = "leading"
 	expired    = "expired"  // the Lease was not renewed in time
-	released   = "released" // its holder has ended, and nobody has taken it
+	released   = "released" // the holder has stopped, and no process has acquired the Lease
 	absent     = "absent"   // there is no Lease
 	unreadable = "unreadable"
 )
 
-// A leaderStatus says which process works for an installation. Its JSON is
-// documented.
+// A leaderStatus is the leader of an installation. Its JSON is documented.
 type leaderStatus struct {
 	Namespace string       `json:"namespace"`
 	Name      string       `json:"name"`
@@ -98,7 +95,7 @@ type leaderStatus struct {
 	Message   string       `json:"message"`
 }
 
-// leader reads who has the Lease of an installation.
+// leader reads the Lease of an installation.
 func (r *statusReader) leader(ctx context.Context, i installation, now time.Time) leaderStatus {
 	l := leaderStatus{Namespace: i.namespace, Name: i.name}
 	o, err := r.cluster.Get(ctx, leaseResource, i.namespace, i.name)
@@ -129,7 +126,7 @@ func (r *statusReader) leader(ctx context.Context, i installation, now time.Time
 	return l
 }
 
-// age is how long ago something was, as kubectl prints it.
+// age returns the time since a moment, as kubectl prints it.
 func age(since *metav1.Time, now time.Time) string {
 	if since == nil || since.IsZero() {
 		return "-"

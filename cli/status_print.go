@@ -21,7 +21,6 @@ const (
 	formatYAML  = "yaml"
 )
 
-// formatStatus returns a report for programs.
 func formatStatus(report *statusReport, format string) ([]byte, error) {
 	if format == formatYAML {
 		return yaml.Marshal(report)
@@ -34,8 +33,7 @@ func formatStatus(report *statusReport, format string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// A statusTable prints resources in columns, whose widths are those of the
-// first resources that it was given.
+// A statusTable prints resources in columns. The first resources decide the widths.
 type statusTable struct {
 	to         io.Writer
 	namespaces bool // a column for them
@@ -44,14 +42,14 @@ type statusTable struct {
 	widths     []int
 }
 
-// yellow is the colour of what may pass by itself.
+// yellow marks states that may pass without help.
 const yellow = "\x1b[33m"
 
 var stateColours = map[resourceState]string{
 	stateStalled: red, stateRetrying: yellow, stateWaiting: yellow, stateProgressing: cyan, stateReady: green,
 }
 
-// print writes a header, if it is the first time, and a line for each resource.
+// print writes a header on the first call, and a line for each resource.
 func (t *statusTable) print(resources []resourceStatus, now time.Time) error {
 	var b bytes.Buffer
 	lines := make([][]string, 0, len(resources)+1)
@@ -98,7 +96,7 @@ func (t *statusTable) line(r *resourceStatus, now time.Time) (line []string) {
 	return append(line, message)
 }
 
-// generations are the one that was observed last, and the newest.
+// generations returns the observed and the current generation.
 func generations(r *resourceStatus) string {
 	if r.ObservedGeneration == 0 {
 		return fmt.Sprintf("-/%d", r.Generation)
@@ -106,7 +104,7 @@ func generations(r *resourceStatus) string {
 	return fmt.Sprintf("%d/%d", r.ObservedGeneration, r.Generation)
 }
 
-// measure gives all columns but the last the width of their widest cell.
+// measure sets the width of each column but the last to its widest cell.
 func (t *statusTable) measure(lines [][]string) {
 	t.widths = make([]int, len(lines[0])-1)
 	for _, line := range lines {
@@ -116,7 +114,7 @@ func (t *statusTable) measure(lines [][]string) {
 	}
 }
 
-// write writes one line; a colour is that of the state.
+// write writes one line, with the colour of the state.
 func (t *statusTable) write(b *bytes.Buffer, line []string, colour string) {
 	state := 1
 	if t.namespaces {
@@ -137,8 +135,8 @@ func (t *statusTable) write(b *bytes.Buffer, line []string, colour string) {
 	b.WriteString(strings.TrimRight(text.String(), " ") + "\n")
 }
 
-// printable takes out what would move the cursor of a terminal: messages quote
-// what anybody may have written.
+// printable replaces control characters, which could move the cursor of a terminal:
+// messages quote text that any user may have written.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -148,7 +146,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// firstOf returns as much of a message as fits a line; -o wide has all of it.
+// firstOf cuts a message to fit a line; -o wide prints it whole.
 func firstOf(text string) string {
 	const most = 160
 	if utf8.RuneCountInString(text) <= most {
@@ -157,12 +155,11 @@ func firstOf(text string) string {
 	return string([]rune(text)[:most-3]) + "..."
 }
 
-// footer says for people what is wrong besides resources, who leads, and how
-// many resources there are.
+// footer returns the problems, the leaders and the summary, for people.
 func (r *statusReport) footer() string {
 	var b strings.Builder
 	for _, p := range r.Problems {
-		if p.Type != noLeader { // Said below.
+		if p.Type != noLeader { // The line about the leader says so.
 			b.WriteString(printable(p.Message) + "\n")
 		}
 	}
@@ -173,7 +170,7 @@ func (r *statusReport) footer() string {
 	return b.String()
 }
 
-// String counts, such as "3 stalled, 120 ready of 123 resources of 4 kinds".
+// String returns a text such as "3 stalled, 120 ready of 123 resources of 4 kinds".
 func (s statusSummary) String() string {
 	var parts []string
 	for _, state := range resourceStates {

@@ -18,25 +18,25 @@ import (
 	"reconcel/rules"
 )
 
-// A statusReport is what status finds. Its JSON is documented.
+// A statusReport is the result of status. Its JSON is documented.
 type statusReport struct {
 	Resources []resourceStatus `json:"resources"`
 	Summary   statusSummary    `json:"summary"`
 	Leaders   []leaderStatus   `json:"leaders"`
 	Problems  []statusProblem  `json:"problems"`
 
-	failed error // why it is not complete, apart from missing permissions
+	failed error // why it is incomplete, apart from missing permissions
 }
 
-// A statusSummary counts all resources, those that are not listed included.
+// A statusSummary counts all resources, including those that are not listed.
 type statusSummary struct {
 	Resources int                   `json:"resources"`
 	Kinds     int                   `json:"kinds"`
 	States    map[resourceState]int `json:"states"`
 }
 
-// A statusProblem is what is wrong besides resources, or keeps status from
-// seeing them.
+// A statusProblem is a problem that is not about one resource, or that hides
+// resources.
 type statusProblem struct {
 	Type    problemType `json:"type"`
 	Kind    string      `json:"kind,omitempty"` // Kind.group
@@ -44,10 +44,9 @@ type statusProblem struct {
 	Message string      `json:"message"`
 }
 
-// A problemType tells problems apart for programs.
+// A problemType identifies a problem for programs.
 type problemType string
 
-// The types there are.
 const (
 	kindNotServed       problemType = "KindNotServed"
 	listForbidden       problemType = "ListForbidden"
@@ -60,19 +59,19 @@ const (
 	pauseIgnored        problemType = "PauseIgnored"
 )
 
-// A statusReader reads how the resources of some kinds are doing.
+// A statusReader reads the state of the resources of some kinds.
 type statusReader struct {
 	cluster   *cluster.Cluster
 	kinds     []*statusKind
 	namespace string // "": all
 	wanted    func(resourceState) bool
-	named     bool // what is asked for by name is listed in any state
+	named     bool // requested resources are listed in any state
 	now       time.Time
 	statusReport
 }
 
-// newStatusReader returns a reader with an empty report, whose lists are lists in
-// JSON too.
+// newStatusReader returns a reader with an empty report. Its lists are not nil, so
+// that JSON has [] instead of null.
 func newStatusReader(live *cluster.Cluster, kinds []*statusKind, q statusQuery) *statusReader {
 	return &statusReader{cluster: live, kinds: kinds, wanted: q.wanted, now: time.Now(), statusReport: statusReport{
 		Resources: []resourceStatus{}, Summary: statusSummary{States: map[resourceState]int{}},
@@ -88,8 +87,8 @@ func (r *statusReader) problem(of problemType, k *statusKind, format string, arg
 	r.Problems = append(r.Problems, p)
 }
 
-// read looks at all kinds. What cannot be read is a problem among others; what
-// was asked for and does not exist is an error.
+// read reads all kinds. An unreadable kind is a problem in the report; a requested
+// resource that does not exist is an error.
 func (r *statusReader) read(ctx context.Context) error {
 	for _, k := range r.kinds {
 		if k.kind == nil {
@@ -109,7 +108,7 @@ func (r *statusReader) read(ctx context.Context) error {
 	return nil
 }
 
-// byUrgency puts the worst first, and of equals what has lasted longest.
+// byUrgency sorts the worst state first, and within a state the oldest.
 func byUrgency(a, b resourceStatus) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(resourceStates, a.State), slices.Index(resourceStates, b.State)),
@@ -117,7 +116,7 @@ func byUrgency(a, b resourceStatus) int {
 		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
-// compareSince puts what is not known last.
+// compareSince sorts unknown times last.
 func compareSince(a, b *metav1.Time) int {
 	switch {
 	case a == nil && b == nil:
@@ -143,8 +142,8 @@ func (r *statusReader) unreadable(k *statusKind, err error) {
 	r.failed = err
 }
 
-// readKind reads all resources of a kind, page by page. Only what is to be
-// listed is kept.
+// readKind reads all resources of a kind, page by page. It keeps only those to
+// list.
 func (r *statusReader) readKind(ctx context.Context, k *statusKind) error {
 	events := &statusEvents{}
 	if k.reports == noConditions {
@@ -170,7 +169,6 @@ func (r *statusReader) readKind(ctx context.Context, k *statusKind) error {
 	return k.missing(found)
 }
 
-// quotedRules names rules for people.
 func quotedRules(names []string) string {
 	word := "rule"
 	if len(names) > 1 {
@@ -179,7 +177,7 @@ func quotedRules(names []string) string {
 	return fmt.Sprintf("%s \"%s\"", word, strings.Join(names, `", "`))
 }
 
-// options narrows a list to the one resource that was asked for.
+// options limits a list to the one requested resource.
 func (k *statusKind) options() metav1.ListOptions {
 	if len(k.targets) == 1 && k.targets[0].name != "" {
 		return metav1.ListOptions{FieldSelector: "metadata.name=" + k.targets[0].name}
@@ -187,12 +185,12 @@ func (k *statusKind) options() metav1.ListOptions {
 	return metav1.ListOptions{}
 }
 
-// A notFoundError says that what was asked for does not exist.
+// A notFoundError says that a requested resource does not exist.
 type notFoundError struct{ target string }
 
 func (e notFoundError) Error() string { return e.target + " not found" }
 
-// missing returns an error about what was asked for and is not there.
+// missing returns an error if a requested resource is not among those found.
 func (k *statusKind) missing(found map[string]bool) error {
 	for _, t := range k.targets {
 		if t.name != "" && !found[t.name] {
@@ -202,7 +200,7 @@ func (k *statusKind) missing(found map[string]bool) error {
 	return nil
 }
 
-// add takes one resource into the report.
+// add counts a resource, and lists it if requested.
 func (r *statusReader) add(k *statusKind, u *unstructured.Unstructured, events *statusEvents) {
 	s := newResourceStatus(u, k.reports)
 	events.explain(&s)
@@ -216,7 +214,7 @@ func (r *statusReader) add(k *statusKind, u *unstructured.Unstructured, events *
 	}
 }
 
-// readLeaders reads who works for each installation.
+// readLeaders reads the leader of each installation.
 func (r *statusReader) readLeaders(ctx context.Context, all []installation) {
 	for _, i := range all {
 		l := r.leader(ctx, i, r.now)

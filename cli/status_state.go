@@ -13,10 +13,9 @@ import (
 	"reconcel/rules"
 )
 
-// A resourceState says how a resource is doing.
+// A resourceState is the state of a resource.
 type resourceState string
 
-// The states there are.
 const (
 	stateStalled     resourceState = "stalled"
 	stateRetrying    resourceState = "retrying"
@@ -24,20 +23,20 @@ const (
 	stateProgressing resourceState = "progressing"
 	statePaused      resourceState = "paused"
 	stateUnknown     resourceState = "unknown"    // reconcel has not written conditions for this generation
-	stateUnreported  resourceState = "unreported" // the kind has no conditions, and no Warning tells of trouble
+	stateUnreported  resourceState = "unreported" // the kind has no conditions, and there is no Warning
 	stateReady       resourceState = "ready"
 )
 
-// resourceStates has the worst first.
+// resourceStates are all states, worst first.
 var resourceStates = []resourceState{
 	stateStalled, stateRetrying, stateWaiting, stateProgressing, statePaused, stateUnknown, stateUnreported, stateReady,
 }
 
-// trouble reports whether people should see the state without asking for it.
+// trouble reports whether status lists the state by default.
 func (s resourceState) trouble() bool { return s != stateReady && s != stateUnreported }
 
-// Types and reasons of the conditions that tell states apart, as run writes
-// them, and those that only status knows.
+// Types and reasons of conditions: those that run writes, and those of status
+// alone.
 const (
 	conditionReady       = "Ready"
 	conditionReconciling = "Reconciling"
@@ -50,11 +49,10 @@ const (
 	reasonNoConditions = "NoConditions"
 )
 
-// waitingReasons are those of Reconciling for which somebody or something else
-// has to act first.
+// waitingReasons are the reasons of Reconciling that mean waiting for someone else.
 var waitingReasons = []string{"Waiting", "Finalizing", reasonDeleting, "NamespaceTerminating"}
 
-// A resourceStatus is what status says of one resource. Its JSON is documented.
+// A resourceStatus is the state of one resource. Its JSON is documented.
 type resourceStatus struct {
 	APIVersion         string        `json:"apiVersion"`
 	Kind               string        `json:"kind"`
@@ -64,16 +62,16 @@ type resourceStatus struct {
 	State              resourceState `json:"state"`
 	Reason             string        `json:"reason"`
 	Message            string        `json:"message"`
-	Since              *metav1.Time  `json:"since,omitempty"` // nil: it is not known
+	Since              *metav1.Time  `json:"since,omitempty"` // nil: not known
 	Generation         int64         `json:"generation,omitempty"`
 	ObservedGeneration int64         `json:"observedGeneration,omitempty"`
 	Deleting           bool          `json:"deleting,omitempty"`
 }
 
-// ref names the resource as kubectl takes it.
+// ref returns KIND/NAME, as kubectl takes it.
 func (r *resourceStatus) ref() string { return strings.ToLower(r.Kind) + "/" + r.Name }
 
-// newResourceStatus reads how a resource is doing. Reported says that its kind
+// newResourceStatus reads the state of a resource. reported says whether its kind
 // has conditions.
 func newResourceStatus(u *unstructured.Unstructured, reported conditionsOfKind) resourceStatus {
 	r := resourceStatus{
@@ -95,7 +93,7 @@ func newResourceStatus(u *unstructured.Unstructured, reported conditionsOfKind) 
 	return r
 }
 
-// conditionsOfKind says whether reconcel writes conditions into a kind.
+// conditionsOfKind is whether reconcel writes conditions into a kind.
 type conditionsOfKind int
 
 const (
@@ -107,7 +105,7 @@ func (r *resourceStatus) is(state resourceState, reason, message string, since *
 	r.State, r.Reason, r.Message, r.Since = state, reason, message, since
 }
 
-// conditions goes by what reconcel has written.
+// conditions sets the state from the conditions that reconcel has written.
 func (r *resourceStatus) conditions(u *unstructured.Unstructured) {
 	all := conditionsOf(u)
 	ready, stalled, reconciling := all[conditionReady], all[conditionStalled], all[conditionReconciling]
@@ -141,8 +139,8 @@ func (r *resourceStatus) shows(state resourceState, c *liveCondition) {
 	r.is(state, c.reason, c.message, c.since)
 }
 
-// deleting says what holds up the end of a resource. A trouble that keeps
-// reconcel from taking its finalizer off comes first.
+// deleting sets why a resource that is being deleted still exists. An error that
+// keeps reconcel from removing its finalizer takes precedence.
 func (r *resourceStatus) deleting(u *unstructured.Unstructured, held []string) {
 	if r.State == stateStalled || r.State == stateRetrying {
 		return
@@ -164,7 +162,7 @@ func reconcelFinalizers(u *unstructured.Unstructured) (held []string) {
 	return held
 }
 
-// A liveCondition is one entry of status.conditions; nil stands for none.
+// A liveCondition is one entry of status.conditions, or nil.
 type liveCondition struct {
 	status, reason, message string
 	since                   *metav1.Time
@@ -173,7 +171,6 @@ type liveCondition struct {
 
 func (c *liveCondition) isTrue() bool { return c != nil && c.status == "True" }
 
-// conditionsOf returns the conditions of an object by type.
 func conditionsOf(u *unstructured.Unstructured) map[string]*liveCondition {
 	status, _ := u.Object["status"].(map[string]any)
 	list, _ := status["conditions"].([]any)
@@ -191,7 +188,7 @@ func conditionsOf(u *unstructured.Unstructured) map[string]*liveCondition {
 	return found
 }
 
-// changedAt returns when somebody last changed what is beside the status, or nil.
+// changedAt returns the time of the last change outside the status, or nil.
 func changedAt(u *unstructured.Unstructured) (last *metav1.Time) {
 	for _, entry := range u.GetManagedFields() {
 		if entry.Subresource == "" && entry.Time != nil && (last == nil || last.Before(entry.Time)) {

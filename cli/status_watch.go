@@ -16,28 +16,29 @@ import (
 	"reconcel/cli/internal/exit"
 )
 
-// A statusFollower prints what changes after a report. It remembers of each
-// resource only how it was doing.
+// A statusFollower prints changes after a report. It keeps only the state of each
+// resource.
 type statusFollower struct {
 	app    *app
 	wanted func(resourceState) bool
 	table  *statusTable
-	cancel context.CancelFunc // ends it
+	cancel context.CancelFunc // stops the follower
 
 	mu     sync.Mutex
 	known  map[types.UID]said
-	failed error    // why nothing can be printed any more
-	told   []string // what was said of watches that do not work
+	failed error    // why printing failed
+	told   []string // errors of watches that are already printed
 }
 
-// said is what was last printed of a resource, or would have been.
+// said is the state of a resource when it was last compared.
 type said struct {
 	state           resourceState
 	reason, message string
 }
 
-// watchStatus prints changes until ctx ends, and reports whether something is
-// stalled then. Kinds without conditions do not show how they are doing.
+// watchStatus prints changes until ctx ends, and reports whether a resource is
+// stalled then. It skips kinds without conditions, because nothing shows their
+// state.
 func (a *app) watchStatus(ctx context.Context, r *statusReader, table *statusTable) (stalled bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -66,7 +67,7 @@ func (a *app) watchStatus(ctx context.Context, r *statusReader, table *statusTab
 	return stalled, f.failed
 }
 
-// informer follows the resources of a kind. It keeps of each what is printed.
+// informer watches the resources of a kind. Its cache keeps only what is printed.
 func (f *statusFollower) informer(r *statusReader, k *statusKind) (cache.SharedIndexInformer, error) {
 	namespace := r.namespace
 	if !k.kind.Namespaced {
@@ -99,14 +100,14 @@ func (f *statusFollower) informer(r *statusReader, k *statusKind) (cache.SharedI
 	return informer, err
 }
 
-// followed stands for a resource in the cache of an informer.
+// followed is a resource in the cache of an informer.
 type followed struct {
 	unstructured.Unstructured
 	status resourceStatus
 	counts bool
 }
 
-// bare is as much of an object as an informer needs.
+// bare returns the fields of an object that an informer needs.
 func bare(u *unstructured.Unstructured) (o unstructured.Unstructured) {
 	o.SetAPIVersion(u.GetAPIVersion())
 	o.SetKind(u.GetKind())
@@ -119,9 +120,9 @@ func bare(u *unstructured.Unstructured) (o unstructured.Unstructured) {
 
 func (s *resourceStatus) said() said { return said{s.State, s.Reason, s.Message} }
 
-// changed prints a resource if it is doing otherwise than before, and if what it
-// was or is was asked for. Of a ready one that the list did not show, nothing is
-// known before; an informer's first list is no change of it.
+// changed prints a resource if its state has changed, and if the old or the new
+// state is requested. The report omits ready resources, so their old state is
+// unknown; the first list of an informer does not count as a change.
 func (f *statusFollower) changed(obj any, initial bool) {
 	o, ok := obj.(*followed)
 	if !ok || !o.counts {
@@ -140,7 +141,7 @@ func (f *statusFollower) changed(obj any, initial bool) {
 	}
 }
 
-// deleted prints the end of a resource.
+// deleted prints that a resource is deleted.
 func (f *statusFollower) deleted(obj any) {
 	if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = last.Obj
@@ -160,7 +161,7 @@ func (f *statusFollower) deleted(obj any) {
 	}
 }
 
-// print writes one line. When nobody reads it any more, following ends.
+// print writes one line. If writing fails, it stops the follower.
 func (f *statusFollower) print(s resourceStatus) {
 	if err := f.table.print([]resourceStatus{s}, time.Now()); err != nil && f.failed == nil {
 		f.failed = exit.Failure(fmt.Errorf("write the result: %w", err))
@@ -168,7 +169,7 @@ func (f *statusFollower) print(s resourceStatus) {
 	}
 }
 
-// complain says once what does not work.
+// complain prints an error once.
 func (f *statusFollower) complain(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
