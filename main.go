@@ -1,4 +1,4 @@
-// Reconcel is a Kubernetes controller whose behaviour is a file of rules.
+// Reconcel is a Kubernetes controller that is configured by rules files.
 package main
 
 import (

@@ -15,7 +15,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// deployFlags say what rbac and manifests work on.
+// deployFlags are the flags that rbac and manifests share.
 type deployFlags struct {
 	offlineRules
 	options   deploy.Options
@@ -130,7 +130,7 @@ func (a *app) manifests(f *deployFlags) error {
 		a.say("omitted with --namespaced: %s", missing)
 	}
 	if f.admission {
-		// First, so that nothing is let in before.
+		// Create the admission policy first, so that it guards everything after it.
 		all = append(f.options.Policies(known.Program, known.kinds.Set), all...)
 	}
 	if f.kustomize != "" {
@@ -143,13 +143,13 @@ func (a *app) manifests(f *deployFlags) error {
 	return a.print(out)
 }
 
-// A deployable is what is known of rules that are to be deployed.
+// A deployable is a set of judged rules with the permissions that they need.
 type deployable struct {
 	judged
 	permissions *deploy.Permissions
 }
 
-// needs loads the rules, and derives what they need.
+// needs loads the rules and derives the permissions that they need.
 func (a *app) needs(f *deployFlags) (*deployable, error) {
 	f.options.Namespaced = f.only
 	if err := f.options.Validate(); err != nil {
@@ -179,7 +179,7 @@ func (a *app) needs(f *deployFlags) (*deployable, error) {
 	return &deployable{judged: j, permissions: permissions}, nil
 }
 
-// writeBase writes a kustomize base, and says what to do with it.
+// writeBase writes a kustomize base and prints how to use it.
 func (a *app) writeBase(f *deployFlags, all []deploy.Manifest, rules []deploy.RulesFile) error {
 	files, err := f.options.Base(all, rules)
 	if err != nil {

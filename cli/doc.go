@@ -1,33 +1,38 @@
 // Package cli is the reconcel command: it reads flags, settings and files,
 // runs what they ask for, and prints the answer.
 //
-// It is the only package that prints or exits. Results go to stdout and
-// everything else to stderr. The exit code is 0 for yes, 1 for no (rules that
-// are wrong, a resource that cannot be rendered), 2 for a command that was
-// used wrongly, and 3 when reconcel could not do its work (a file that cannot
-// be read, no cluster to talk to). A rules file that cannot be read is a
-// wrong one: a controller told to follow it has nothing to follow.
+// It is the only package that prints or exits. Results go to stdout, and everything
+// else goes to stderr. The exit codes are:
+//
+//   - 0: yes
+//   - 1: no, such as invalid rules, or a resource that cannot be rendered
+//   - 2: the command line is wrong
+//   - 3: reconcel failed, such as on an unreadable file or without a cluster
+//
+// A rules file that cannot be read counts as invalid rules, because a controller
+// could not run it.
 //
 // # Settings
 //
-// The flags of run are also settings: the flag log-level is RECONCEL_LOG_LEVEL
-// in the environment and log-level in reconcel.yaml, and the first of these
-// that says something counts. They share one parser, so that a value is right
-// or wrong in the same way wherever it stands. viper finds them; it never sees
-// a rules file, because it folds the case of keys and splits them at dots.
+// The flags of run are also settings. The flag log-level is RECONCEL_LOG_LEVEL in
+// the environment and log-level in reconcel.yaml; the flag wins, then the
+// environment. All three share one parser, so that they accept the same values.
+// viper finds the settings. It never reads a rules file, because it folds the case
+// of keys and splits them at dots.
 //
 // # diff
 //
-// diff decides nothing itself. It lists what the rules read, has the engine
-// reconcile each primary once (engine.Preview) with a client that turns writes into
-// dry runs (internal/dryrun), and prints what was written and why the rest was not.
-// Exit code 1 means that there are differences; rules that are wrong are 3 there,
-// as with kubectl diff, and 4 means that something is refused or fails.
+// diff makes no decisions. It lists the objects that the rules read, and lets the
+// engine reconcile each primary once (engine.Preview). The client of the engine
+// turns writes into dry runs (internal/dryrun). diff then prints the writes, and
+// the reasons why others are missing. Exit code 1 means that there are differences.
+// Invalid rules are 3, as with kubectl diff, and 4 means that part of the changes
+// is refused or fails.
 //
 // # render
 //
-// Rendering needs no cluster. A CRD given with --crd stands in for the API
-// server: it says which versions there are, drops unknown fields and fills in
-// defaults. It does not check values. The walk over its schema is our own,
-// since the API server's comes with half of the API server.
+// Rendering needs no cluster. A CRD given with --crd replaces the API server: it
+// lists the versions, prunes unknown fields and sets defaults. It does not validate
+// values. reconcel walks the schema with its own code, because the API server's
+// code has too many dependencies.
 package cli

@@ -9,8 +9,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// conclude prints what went wrong, and returns the exit code. An error without a
-// code comes from cobra: the command line made no sense.
+// conclude prints an error and returns the exit code. An error without a code comes
+// from cobra and means that the command line is wrong.
 func (a *app) conclude(cmd *cobra.Command, err error) int {
 	if err == nil {
 		return exit.Yes
@@ -28,7 +28,7 @@ func (a *app) conclude(cmd *cobra.Command, err error) int {
 	return end.Code
 }
 
-// complain prints an error, or a whole report about rules.
+// complain prints an error, or all errors of a report about rules.
 func (a *app) complain(err error) {
 	if report, ok := errors.AsType[source.Errors](err); ok {
 		_ = report.Report(a.stderr)

@@ -10,7 +10,7 @@ import (
 	"reconcel/rules"
 )
 
-// policyFlags say what rules are allowed.
+// policyFlags are the flags of a policy.
 type policyFlags struct {
 	allowed []string
 	only    namespaceList
@@ -22,7 +22,7 @@ func (p *policyFlags) flags(flags *pflag.FlagSet, namespaced string) {
 	p.only.flag(flags, namespaced)
 }
 
-// asRun is the help of --namespaced where it has no effect but on the judgement.
+// asRun is the help of --namespaced in commands that only judge rules.
 const asRun = "reject what run rejects with this flag: what lies outside these namespaces; may be repeated (default: all)"
 
 func (p *policyFlags) policy() judge.Policy {
@@ -50,15 +50,14 @@ func (f *offlineRules) flags(flags *pflag.FlagSet, namespaced string) {
 	f.policyFlags.flags(flags, namespaced)
 }
 
-// A judged is a set of rules with the kinds by which it was judged.
+// A judged is a set of rules with its verdict and the kinds behind it.
 type judged struct {
 	*rules.Loaded
 	kinds   offline.Kinds
 	verdict judge.Verdict
 }
 
-// judge loads rules and CRDs, and judges the rules. It returns no error if they
-// are rejected.
+// judge loads and judges rules. Rejected rules are not an error: see the verdict.
 func (a *app) judge(f *offlineRules) (j judged, err error) {
 	if j.Loaded, err = a.load(f.ruleFiles); err != nil {
 		return j, err

@@ -13,7 +13,7 @@ import (
 	"reconcel/cli/internal/exit"
 )
 
-// clusterFlags say which cluster is meant, as kubectl is told.
+// clusterFlags select the cluster, as those of kubectl do.
 type clusterFlags struct{ kubeconfig, context string }
 
 func (c *clusterFlags) flags(flags *pflag.FlagSet) {
@@ -21,8 +21,8 @@ func (c *clusterFlags) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: its current one)")
 }
 
-// connect returns how to talk to the cluster, and the namespace of its context.
-// Nothing is sent yet.
+// connect returns the client configuration, and the namespace of the context. It
+// sends no request.
 func (c *clusterFlags) connect(warnings rest.WarningHandlerWithContext) (config *rest.Config, namespace string, err error) {
 	where := clientcmd.NewDefaultClientConfigLoadingRules()
 	where.ExplicitPath = c.kubeconfig
@@ -39,24 +39,23 @@ func (c *clusterFlags) connect(warnings rest.WarningHandlerWithContext) (config 
 	}
 	config.UserAgent = "reconcel/" + builtFrom().Version
 	config.WarningHandlerWithContext = warnings
-	config.QPS = -1 // No limit.
+	config.QPS = -1 // The API server limits requests itself.
 	return config, namespace, nil
 }
 
-// warnings tell what the API server warns of, each text once. They forget all texts
-// when there are many, so that names in them cannot fill the memory.
+// warnings print each warning of the API server once. They forget all texts when
+// there are many, so that texts with names in them cannot fill the memory.
 type warnings struct {
 	tell func(ctx context.Context, text string)
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// printWarnings prints what the API server warns of.
 func (a *app) printWarnings() *warnings {
 	return &warnings{tell: func(_ context.Context, text string) { a.say("Warning: %s", text) }}
 }
 
-// HandleWarningHeaderWithContext takes one Warning header of a response.
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	const miscellaneous, many = 299, 1000 // 299 is the only code that Kubernetes uses.
 	if code != miscellaneous || text == "" {

@@ -23,7 +23,7 @@ func Main() int {
 	return a.main(os.Args[1:])
 }
 
-// An app is one run of the command: where it reads and prints.
+// An app is one run of the command with its input and output.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -36,12 +36,12 @@ func (a *app) main(args []string) int {
 	return a.conclude(cmd, err)
 }
 
-// say prints one line for people.
+// say prints one line to stderr.
 func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.stderr, format+"\n", args...)
 }
 
-// print writes a result. One that did not arrive is a failure.
+// print writes a result to stdout. A failed write is a failure of the command.
 func (a *app) print(result []byte) error {
 	if _, err := a.stdout.Write(result); err != nil {
 		return exit.Failure(fmt.Errorf("write the result: %w", err))
@@ -59,7 +59,7 @@ status is.`,
 		Example: `  reconcel validate -f examples/foo/rules.yaml
   reconcel render -f examples/foo/rules.yaml -r examples/foo/foo.yaml
   reconcel run -f examples/foo/rules.yaml`,
-		SilenceErrors: true, // conclude prints them.
+		SilenceErrors: true, // conclude prints them
 		SilenceUsage:  true,
 	}
 	root.SetIn(a.stdin)
@@ -71,7 +71,7 @@ status is.`,
 	return root
 }
 
-// explainFlag adds what a misspelt flag may have meant.
+// explainFlag suggests the flag that a misspelt one may mean.
 func explainFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -85,7 +85,6 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	return exit.Misused("%w", err)
 }
 
-// flagsOnly refuses arguments that are no flags.
 func flagsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -96,7 +95,7 @@ func flagsOnly(cmd *cobra.Command, args []string) error {
 	return exit.Misused("unexpected argument %q", args[0])
 }
 
-// once refuses to read stdin for two things, because it can be read but once.
+// once rejects a second use of stdin, which can be read only once.
 func once(lists ...[]string) error {
 	n := 0
 	for _, list := range lists {
@@ -112,7 +111,7 @@ func once(lists ...[]string) error {
 	return nil
 }
 
-// outputFlag is the flag -o of commands whose result has several formats.
+// outputFlag adds the flag -o.
 func outputFlag(flags *pflag.FlagSet, format *settings.Value[settings.Text]) {
 	flags.VarP(format, "output", "o", "format of the result")
 }

@@ -10,22 +10,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// namespaceList is a flag that names the namespaces that are followed; none
-// stands for all. One that was given and is empty is a mistake, lest more is
-// followed than somebody meant.
+// namespaceList is a flag that names the namespaces to watch. Without the flag,
+// reconcel watches all namespaces. An empty value is an error, so that a mistake
+// never widens the scope.
 type namespaceList []string
 
 func (n *namespaceList) flag(flags *pflag.FlagSet, usage string) {
 	flags.Var(n, "namespaced", usage)
 }
 
-// String, Type and Set implement pflag.Value.
+// String implements pflag.Value.
 func (n *namespaceList) String() string { return strings.Join(*n, ",") }
 
-// Type is what help calls the value.
+// Type implements pflag.Value.
 func (n *namespaceList) Type() string { return "namespaces" }
 
-// Set adds names between commas.
+// Set implements pflag.Value. It adds names that are separated by commas.
 func (n *namespaceList) Set(s string) error { return n.add(strings.Split(s, ",")) }
 
 // Append implements pflag.SliceValue.

@@ -9,7 +9,7 @@ import (
 	"reconcel/cli/internal/settings"
 )
 
-// renderFlags say what render works on.
+// renderFlags are the flags of render.
 type renderFlags struct {
 	offlineRules
 	resources []string
@@ -88,7 +88,7 @@ func (a *app) render(f *renderFlags) error {
 		return err
 	}
 	if r.Failures > 0 {
-		return exit.Told(exit.No) // Each has been told.
+		return exit.Told(exit.No) // Each error is already printed.
 	}
 	return nil
 }

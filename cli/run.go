@@ -64,8 +64,8 @@ has become the leader.`,
 	return cmd
 }
 
-// run reconciles until a signal comes. Everything that can be wrong without a
-// cluster is found before anything is sent.
+// run reconciles until a signal arrives. It reports all mistakes that it can find
+// without a cluster before it sends a request.
 func (a *app) run(s *runFlags) error {
 	if err := once(s.rules.paths); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (a *app) run(s *runFlags) error {
 	told := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		defer close(told)
-		stop() // From now on a signal does what it does by default: it ends the process.
+		stop() // From now on, a signal has its default effect: it ends the process.
 		log.Info("stopping", "reason", context.Cause(ctx))
 	})
 	server.start(endpoints(machine.Ready, metrics), cancel)
@@ -133,7 +133,7 @@ func (a *app) run(s *runFlags) error {
 	debug.start(s.debugHandler(machine.Inspect, watch.State), cancel)
 	defer debug.stop()
 	defer func() {
-		cancel(nil) // Nothing else ends the watching if the engine fails.
+		cancel(nil) // If the engine fails, only this ends the watch.
 		watching.Wait()
 	}()
 	log.Info("starting", "version", builtFrom().Version, "files", len(rules.Sources), "cluster", config.Host,
@@ -141,11 +141,11 @@ func (a *app) run(s *runFlags) error {
 	if err := machine.Run(ctx); err != nil {
 		return exit.Failure(err)
 	}
-	cancel(nil) // The engine stops of itself only with its context, but who waits must be sure.
+	cancel(nil) // The goroutine that closes told waits for ctx, even if the engine returned for another reason.
 	<-told
 	log.Info("stopped")
 	if broken, ok := errors.AsType[*exit.Error](context.Cause(ctx)); ok {
 		return broken
 	}
-	return nil // A signal.
+	return nil // A signal ended the process.
 }

@@ -13,7 +13,8 @@ import (
 	"reconcel/engine"
 )
 
-// listenDebug takes the address. The name localhost may stand for any.
+// listenDebug opens the address of --debug-listen. It checks the resolved address,
+// because localhost may resolve to any.
 func listenDebug(address string) (*server, error) {
 	s, err := listen("--debug-listen", address)
 	if err != nil || s.listener == nil {
@@ -26,7 +27,7 @@ func listenDebug(address string) (*server, error) {
 	return s, nil
 }
 
-// debugHandler answers for debugging, with profiles if they are asked for.
+// debugHandler returns the handler for debugging, with profiles if --pprof is set.
 func (s *runFlags) debugHandler(inspect func() engine.Inspection, files func() *rulewatch.State) http.Handler {
 	mux := debugEndpoints(inspect, files)
 	if s.pprof {
@@ -35,7 +36,7 @@ func (s *runFlags) debugHandler(inspect func() engine.Inspection, files func() *
 	return onlyLocal(mux)
 }
 
-// debugEndpoints are what the server for debugging answers.
+// debugEndpoints are the paths of the server for debugging.
 func debugEndpoints(inspect func() engine.Inspection, files func() *rulewatch.State) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/rules", func(w http.ResponseWriter, _ *http.Request) {
@@ -43,12 +44,11 @@ func debugEndpoints(inspect func() engine.Inspection, files func() *rulewatch.St
 		indented := json.NewEncoder(w)
 		indented.SetEscapeHTML(false)
 		indented.SetIndent("", "  ")
-		_ = indented.Encode(debugRules(inspect(), files())) // Nobody is left to tell.
+		_ = indented.Encode(debugRules(inspect(), files())) // The client has gone if this fails.
 	})
 	return mux
 }
 
-// addProfiles adds the profiles of the process.
 func addProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
@@ -57,13 +57,13 @@ func addProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 }
 
-// onlyLocal refuses requests under names that are not the machine's own: a page
-// in a browser could have its name point here.
+// onlyLocal rejects requests whose host is not a loopback name. It stops DNS
+// rebinding: a page in a browser could point its own host name to this address.
 func onlyLocal(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
 		if err != nil {
-			host = strings.Trim(r.Host, "[]") // Of port 80, which is left out.
+			host = strings.Trim(r.Host, "[]") // A Host header without a port means port 80.
 		}
 		if !settings.IsLoopback(host) {
 			http.Error(w, "only requests to localhost are answered", http.StatusForbidden)

@@ -7,7 +7,7 @@ import (
 	"reconcel/engine"
 )
 
-// A debugAnswer is what /debug/rules answers.
+// A debugAnswer is the response of /debug/rules.
 type debugAnswer struct {
 	State   string           `json:"state"`
 	Files   *rulewatch.State `json:"files"`
@@ -34,7 +34,7 @@ type debugWatch struct {
 	Kind      string     `json:"kind"`
 	Role      string     `json:"role"`
 	Selector  string     `json:"selector,omitempty"`
-	Namespace string     `json:"namespace,omitempty"` // if only some are followed
+	Namespace string     `json:"namespace,omitempty"` // if not all namespaces are watched
 	Synced    bool       `json:"synced"`
 	Why       string     `json:"error,omitempty"`
 	Objects   int        `json:"objects"`

@@ -11,8 +11,8 @@ import (
 	"reconcel/cli/internal/settings"
 )
 
-// runFlags are what run needs to know besides the rules. They are bound to its
-// flags; resolve completes them from the environment and reconcel.yaml.
+// runFlags are the settings of run besides the rules. settings.Resolve completes
+// them from the environment and reconcel.yaml.
 type runFlags struct {
 	policyFlags
 	clusterFlags
@@ -33,8 +33,8 @@ type runFlags struct {
 	logFormat *settings.Value[settings.Text]
 }
 
-// flags declares the settings. Every flag here is also a key of reconcel.yaml
-// and, with its prefix, a variable of the environment.
+// flags declares the settings. Each flag is also a key of reconcel.yaml and an
+// environment variable with a prefix.
 func (s *runFlags) flags(flags *pflag.FlagSet) {
 	s.workers, s.qps, s.burst = settings.Count(16, 1), settings.Rate(), settings.Count(0, 0)
 	s.reapply = settings.Duration(12 * time.Hour)
@@ -60,8 +60,8 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	flags.Var(s.logFormat, "log-format", "format of the log")
 }
 
-// defaultListen is loopback on somebody's machine. In a Pod it is every
-// address, because the kubelet's probes and Prometheus come from outside.
+// defaultListen is a loopback address outside a Pod. In a Pod it is every address,
+// because the kubelet's probes and Prometheus come from outside.
 func defaultListen() settings.Text {
 	if inPod() {
 		return ":8080"
@@ -71,7 +71,7 @@ func defaultListen() settings.Text {
 
 func inPod() bool { return os.Getenv("KUBERNETES_SERVICE_HOST") != "" }
 
-// limitRate bounds the requests to the API server, if a bound is set.
+// limitRate limits the requests to the API server if --qps is set.
 func (s *runFlags) limitRate(config *rest.Config) {
 	if qps := float64(s.qps.Value); qps > 0 {
 		config.QPS, config.Burst = float32(qps), int(s.burst.Value)

@@ -10,14 +10,13 @@ import (
 	"reconcel/engine/leader"
 )
 
-// leadership returns how this process stands for the lead, or nil if it is the
-// only one.
+// leadership returns the options of leader election, or nil without --leader-elect.
 func leadership(s *runFlags, log *slog.Logger) *leader.Options {
 	if !s.lead {
 		return nil
 	}
 	return &leader.Options{
-		Identity: hostname() + "_" + string(uuid.NewUUID()), // Nobody can guess it, and take the Lease in its name.
+		Identity: hostname() + "_" + string(uuid.NewUUID()), // Unique and not guessable, so that no other process can hold the Lease under this identity.
 		Lost: func(err error) {
 			log.Error("lost the Lease, exiting", "error", err)
 			os.Exit(exit.Failed)

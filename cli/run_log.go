@@ -9,8 +9,8 @@ import (
 	"reconcel/cli/internal/settings"
 )
 
-// newLog returns the log of the process. What the client library warns of through
-// klog goes there too, and nothing else of what it says.
+// newLog returns the log of the process. It includes the warnings and errors that
+// the client library logs through klog, but not its other lines.
 func newLog(w io.Writer, s *runFlags) *slog.Logger {
 	level := settings.Level(s.logLevel)
 	log := slog.New(newHandler(w, s, level))
@@ -20,8 +20,8 @@ func newLog(w io.Writer, s *runFlags) *slog.Logger {
 	return log
 }
 
-// newHandler returns what writes the lines from a level on. Both handlers of a
-// process write a line in one piece.
+// newHandler returns a handler for lines from a level on. Several handlers may
+// share w, because each writes a line with one call.
 func newHandler(w io.Writer, s *runFlags, level slog.Level) slog.Handler {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutEmpty}
 	if s.logFormat.Value == "json" {
@@ -30,8 +30,7 @@ func newHandler(w io.Writer, s *runFlags, level slog.Level) slog.Handler {
 	return slog.NewTextHandler(w, options)
 }
 
-// withoutEmpty leaves out the keys that say where something is if it is not
-// there.
+// withoutEmpty omits keys of positions that are empty.
 func withoutEmpty(_ []string, a slog.Attr) slog.Attr {
 	switch a.Key {
 	case "child", "rule", "trigger", "previous":

@@ -7,23 +7,25 @@ import (
 	"time"
 )
 
-// repeatEvery is how often the client library may log the same line. While the API
-// server does not answer, it would log each attempt to renew the Lease, twice a second.
+// repeatEvery is the interval at which the client library may log the same line.
+// Without a limit, it would log each attempt to renew the Lease, twice a second,
+// while the API server does not respond.
 const repeatEvery = time.Minute
 
-// damped is a handler that drops a line which was logged a short time ago.
+// damped is a handler that drops a line if the same one was logged recently.
 type damped struct {
 	slog.Handler
 	repeats *repeats
 }
 
-// repeats knows when each line was logged last. It forgets them all when there are many.
+// repeats records when each line was last logged. It forgets all lines when there
+// are many.
 type repeats struct {
 	mu   sync.Mutex
 	last map[string]time.Time
 }
 
-// due reports whether a line is to be logged now.
+// due reports whether a line should be logged now.
 func (r *repeats) due(line string, now time.Time) bool {
 	const many = 1000
 	r.mu.Lock()

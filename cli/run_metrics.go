@@ -8,8 +8,8 @@ import (
 	clientmetrics "k8s.io/client-go/tools/metrics"
 )
 
-// newMetrics returns what /metrics shows of the process itself; the engine
-// adds its own.
+// newMetrics returns a registry with the metrics of the process. The engine adds
+// its own.
 func newMetrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	requests := requestCounter{prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -21,8 +21,8 @@ func newMetrics() *prometheus.Registry {
 	return r
 }
 
-// requestCounter counts what the client library sends. The metric is called
-// as it is in every Kubernetes controller.
+// requestCounter counts the requests of the client library. The metric has the
+// same name in every Kubernetes controller.
 type requestCounter struct{ *prometheus.CounterVec }
 
 // Increment counts one request.

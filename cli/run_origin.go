@@ -13,15 +13,15 @@ import (
 	"reconcel/cli/internal/files"
 )
 
-// origin says where rules come from: the same for two processes whose rules are
-// the same files, and no others. In a Pod the paths alone tell, since every Pod
-// has a host name of its own.
+// origin identifies the source of rules: two processes have the same origin only if
+// they read the same files. In a Pod, the paths alone decide, because every Pod has
+// its own host name.
 func origin(paths []string) string {
 	var from []string
 	for _, path := range paths {
 		path = strings.TrimSpace(path)
 		if info, err := os.Stat(path); path == files.Stdin || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-			return "pipe " + string(uuid.NewUUID()) // What comes next from a pipe are other rules.
+			return "pipe " + string(uuid.NewUUID()) // A pipe holds other rules each time.
 		}
 		if full, err := filepath.Abs(path); err == nil {
 			path = full
@@ -32,7 +32,7 @@ func origin(paths []string) string {
 	from = slices.Compact(from)
 	text := from[0]
 	if n := len(from) - 1; n > 0 {
-		// It stands beside each rule in the inventory, and is not to fill it.
+		// The inventory stores the origin of each rule, so the text must be short.
 		sum := sha256.Sum256([]byte(strings.Join(from, "\n")))
 		text = fmt.Sprintf("%s and %d more (%x)", from[0], n, sum[:6])
 	}
@@ -42,7 +42,6 @@ func origin(paths []string) string {
 	return hostname() + ":" + text
 }
 
-// hostname is the name of this machine for people.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {

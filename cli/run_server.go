@@ -24,7 +24,7 @@ type server struct {
 	serving  sync.WaitGroup
 }
 
-// listen listens on the address of a flag.
+// listen opens the address of a flag.
 func listen(flag, address string) (*server, error) {
 	if address == string(settings.Off) {
 		return &server{}, nil
@@ -39,7 +39,7 @@ func listen(flag, address string) (*server, error) {
 	return &server{listener: l}, nil
 }
 
-// start answers until stop is called. broken is called if that fails.
+// start serves until stop is called. It calls broken if serving fails.
 func (s *server) start(handler http.Handler, broken func(error)) {
 	if s.listener == nil {
 		return
@@ -60,7 +60,7 @@ func (s *server) address() string {
 	return s.listener.Addr().String()
 }
 
-// stop waits a little for answers that are under way.
+// stop waits up to 2 seconds for open requests.
 func (s *server) stop() {
 	if s.http == nil {
 		return
@@ -73,8 +73,8 @@ func (s *server) stop() {
 	s.serving.Wait()
 }
 
-// endpoints are what the server answers: healthz that the process works,
-// readyz that it reconciles, or why not yet.
+// endpoints are the paths of the server: healthz means that the process works.
+// readyz means that it reconciles, or says why not yet.
 func endpoints(ready func() error, metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

@@ -8,7 +8,7 @@ import (
 	"reconcel/rules"
 )
 
-// ruleFiles are the rules files that a command works on.
+// ruleFiles are the flags that select rules files.
 type ruleFiles struct {
 	paths     []string
 	recursive bool
@@ -19,15 +19,13 @@ func (r *ruleFiles) flags(flags *pflag.FlagSet) {
 	recursiveFlag(flags, &r.recursive)
 }
 
-// recursiveFlag is the flag that all searches of a command share.
+// recursiveFlag adds -R, which applies to all folders of a command.
 func recursiveFlag(flags *pflag.FlagSet, to *bool) {
 	flags.BoolVarP(to, "recursive", "R", false, "include subfolders")
 }
 
-// reader reads what the command is given.
 func (a *app) reader() files.Reader { return files.Reader{Stdin: a.stdin} }
 
-// load compiles the rules.
 func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
 	if len(r.paths) == 0 {
 		return nil, exit.Misused("no rules: give a file or folder with -f")

@@ -17,7 +17,7 @@ import (
 	"reconcel/sim/ruletest"
 )
 
-// testFlags say what test works on.
+// testFlags are the flags of test.
 type testFlags struct {
 	policyFlags
 	paths     []string
@@ -102,7 +102,7 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 	return a.tell(&report, f, l.unread)
 }
 
-// tell prints what came of the tests.
+// tell prints the results of the tests.
 func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 	for i := range report.Results {
 		if err := report.Results[i].Err; err != nil {
@@ -122,14 +122,14 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 	case err != nil:
 		return exit.Failure(err)
 	case unread:
-		return exit.Told(exit.Failed) // It has been told.
+		return exit.Told(exit.Failed) // The error is already printed.
 	case !report.Passed():
 		return exit.Told(exit.No)
 	}
 	return nil
 }
 
-// findTests returns the test files that are meant, each once.
+// findTests returns the test files under the paths, each once.
 func findTests(paths []string, recursive bool) (all []string, err error) {
 	where := files.Search{Extensions: []string{".yaml", ".yml"}, Recursive: recursive, Only: files.IsTest}
 	for _, path := range paths {

@@ -25,24 +25,24 @@ import (
 	"reconcel/sim/ruletest"
 )
 
-// A testLoader loads test files and what they name, the same rules and CRDs
-// once.
+// A testLoader loads test files and the files that they name. It loads the same
+// rules and CRDs once.
 type testLoader struct {
 	app      *app
 	policy   judge.Policy
 	programs map[string]*tested    // by the paths of their rules
-	order    []*tested             // those that can be tested
-	kinds    map[string]*sim.Kinds // by the paths of their CRDs and what these lack
-	unread   bool                  // something could not be read
+	order    []*tested             // those without errors
+	kinds    map[string]*sim.Kinds // by the paths of the CRDs, and the kinds that they lack
+	unread   bool                  // a file could not be read
 }
 
-// A tested is a set of rules with what its tests have reached.
+// A tested is a set of rules with the coverage of its tests.
 type tested struct {
 	*rules.Loaded
 	coverage *rules.Coverage
 }
 
-// load makes a test file ready to be run.
+// load loads a test file with its rules and CRDs.
 func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	_, data, err := l.app.reader().Read(name)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	return file.Prepare(ruletest.Setting{Program: rules.Program, Kinds: kinds, Coverage: rules.coverage, Load: l.reload(defined.Set), Read: l.read})
 }
 
-// missing complains about the paths at which there is nothing.
+// missing returns an error for each path that cannot be read.
 func (l *testLoader) missing(dir string, written []source.String) (wrong []*source.Error) {
 	for _, w := range written {
 		path := from(dir, w.Value)
@@ -90,8 +90,8 @@ func (l *testLoader) missing(dir string, written []source.String) (wrong []*sour
 	return wrong
 }
 
-// beside returns the paths that a test file names, or else those of the usual
-// names that there are beside it.
+// beside returns the paths that a test file names, or else the usual files that
+// exist next to it.
 func beside(dir string, written []source.String, usual ...string) (paths []string) {
 	for _, w := range written {
 		paths = append(paths, from(dir, w.Value))
@@ -108,7 +108,7 @@ func beside(dir string, written []source.String, usual ...string) (paths []strin
 	return paths
 }
 
-// from returns a path that is written in a file of a folder.
+// from resolves a path relative to a folder.
 func from(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -116,7 +116,7 @@ func from(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// rules loads the rules that a test file names, and judges them by its CRDs.
+// rules loads the rules that a test file names, and judges them with its CRDs.
 func (l *testLoader) rules(paths []string, set *schema.Set) (*tested, error) {
 	key := strings.Join(paths, "\n")
 	t := l.programs[key]
@@ -134,7 +134,7 @@ func (l *testLoader) rules(paths []string, set *schema.Set) (*tested, error) {
 	return t, rejected(judge.Of(t.Loaded, set, l.policy))
 }
 
-// reload returns what loads the rules that replace others in a test.
+// reload returns a function that loads the rules of a step that replaces rules.
 func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Program, error) {
 	return func(paths []string) (*rules.Program, error) {
 		next, err := l.app.load(ruleFiles{paths: paths})
@@ -145,8 +145,8 @@ func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Progra
 	}
 }
 
-// kindsOf returns the kinds that a test can use. A custom kind of the rules that
-// no CRD describes is among them, and keeps all fields.
+// kindsOf returns the kinds that a test can use. A custom kind without a CRD is
+// included, and keeps all fields.
 func (l *testLoader) kindsOf(crds []string, defined offline.Kinds, program *rules.Program) (*sim.Kinds, error) {
 	var more []runtimeschema.GroupVersionKind
 	for gvk := range ruletest.Used(program) {
@@ -166,7 +166,8 @@ func (l *testLoader) kindsOf(crds []string, defined offline.Kinds, program *rule
 	return l.kinds[key], nil
 }
 
-// undescribed returns kinds of which nothing is known, as a CRD mostly has them.
+// undescribed returns kinds without a schema. It assumes that they are namespaced
+// and have a status.
 func undescribed(gvks []runtimeschema.GroupVersionKind) (kinds []*schema.Kind) {
 	for _, gvk := range gvks {
 		resource, _ := meta.UnsafeGuessKindToResource(gvk)
@@ -175,7 +176,6 @@ func undescribed(gvks []runtimeschema.GroupVersionKind) (kinds []*schema.Kind) {
 	return kinds
 }
 
-// read returns the objects in a file that a test names.
 func (l *testLoader) read(path string) (all []*unstructured.Unstructured, err error) {
 	objects, err := l.app.reader().Objects(files.Search{}, []string{path})
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"reconcel/engine"
 )
 
-// uninstallFlags are the flags of uninstall.
 type uninstallFlags struct {
 	cluster         clusterFlags
 	namespace, name string
@@ -64,7 +63,7 @@ not be removed: then the inventory stays, and you can repeat the command.`,
 	return cmd
 }
 
-// uninstall prints each thing as it is done.
+// uninstall prints each step as it is done.
 func (a *app) uninstall(f *uninstallFlags) error {
 	if f.yes == f.dryRun {
 		return exit.Misused("use --dry-run to see what would be removed, or --yes to remove it")

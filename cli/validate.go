@@ -10,7 +10,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// validateFlags say what validate works on.
+// validateFlags are the flags of validate.
 type validateFlags struct {
 	offlineRules
 	strict  bool
@@ -64,7 +64,7 @@ func (a *app) validate(f *validateFlags) error {
 		a.tellConditionsBlock(v.Unreported)
 	}
 	if len(v.Errors) > 0 || f.strict && len(v.Warnings) > 0 {
-		return exit.Told(exit.No) // Each has been told.
+		return exit.Told(exit.No) // Each one is already printed.
 	}
 	count := map[string]int{}
 	for _, primary := range j.Program.Primaries() {
@@ -79,7 +79,7 @@ func (a *app) validate(f *validateFlags) error {
 	return a.print(b.Bytes())
 }
 
-// marked puts a word before the messages of complaints.
+// marked prefixes the messages of errors.
 func marked(word string, list []*source.Error) []*source.Error {
 	for _, e := range list {
 		e.Message = word + e.Message

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// conditionsBlock is what a version of a CRD needs for reconcel to report on its
-// resources, and for kubectl get to show it. It is indented as an entry of
-// spec.versions, and stands in docs/how-to/crd.md too.
+// conditionsBlock is what a version of a CRD needs so that reconcel can report on
+// its resources and kubectl get shows it. It is indented as an entry of
+// spec.versions. docs/how-to/crd.md repeats it.
 const conditionsBlock = `    subresources:
       status: {}
     additionalPrinterColumns:
@@ -52,7 +52,7 @@ const conditionsBlock = `    subresources:
                     message: {type: string, maxLength: 32768}
 `
 
-// tellConditionsBlock prints what to add to the CRDs of kinds without conditions.
+// tellConditionsBlock prints the missing lines of CRDs without conditions.
 func (a *app) tellConditionsBlock(unreported []schema.GroupVersionKind) {
 	if len(unreported) == 0 {
 		return

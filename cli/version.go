@@ -12,17 +12,17 @@ import (
 	"reconcel/cli/internal/settings"
 )
 
-// A version says what this binary was built from.
+// A version is the build information of this binary.
 type version struct {
 	Version    string `json:"version"`
 	Commit     string `json:"commit,omitempty"`
-	Modified   bool   `json:"modified,omitempty"` // built from a checkout with changes
+	Modified   bool   `json:"modified,omitempty"` // built from modified sources
 	Go         string `json:"go"`
 	Platform   string `json:"platform"`
 	Kubernetes string `json:"kubernetes"` // version of the client library
 }
 
-// builtFrom asks the binary itself, so that no build flag can be forgotten.
+// builtFrom reads the build information of the binary, which needs no build flags.
 func builtFrom() version {
 	v := version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Kubernetes: "unknown"}
 	build, ok := debug.ReadBuildInfo()
