@@ -1,4 +1,4 @@
-// Package exit gives errors the exit codes of the command.
+// Package exit attaches exit codes to errors.
 package exit
 
 import (
@@ -7,20 +7,20 @@ import (
 	"io/fs"
 )
 
-// The exit codes, which scripts rely on.
+// Exit codes. Scripts rely on them.
 const (
 	Yes    = 0
-	No     = 1 // the rules or resources are wrong
-	Usage  = 2 // the command was used wrongly
-	Failed = 3 // reconcel could not do its work
-	// Refused is of diff only: part of what run would do is refused, or fails.
+	No     = 1 // rules or resources are invalid
+	Usage  = 2 // the command line is wrong
+	Failed = 3 // reconcel failed
+	// Refused is used by diff only: part of the changes is refused or fails.
 	Refused = 4
 )
 
 // An Error ends the process with a code.
 type Error struct {
 	Code int
-	Err  error // nil: everything has been said
+	Err  error // nil: all errors are already printed
 }
 
 func (e *Error) Error() string {
@@ -32,16 +32,16 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Wrong says that the input is wrong.
+// Wrong returns an error for invalid input.
 func Wrong(err error) error { return &Error{No, err} }
 
-// Misused says that the command was used wrongly.
+// Misused returns an error for a wrong command line.
 func Misused(format string, args ...any) error { return &Error{Usage, fmt.Errorf(format, args...)} }
 
-// Failure says that reconcel could not do its work.
+// Failure returns an error for work that reconcel could not do.
 func Failure(err error) error { return &Error{Failed, err} }
 
-// Told ends the process with a code when everything has been said.
+// Told returns an error with a code, when all errors are already printed.
 func Told(code int) error { return &Error{Code: code} }
 
 // Code returns the code of an error, and whether it has one.
@@ -53,7 +53,7 @@ func Code(err error) (code int, found bool) {
 	return e.Code, true
 }
 
-// Cause returns why a file could not be read, without its name.
+// Cause returns the cause of a file error, without the path.
 func Cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err

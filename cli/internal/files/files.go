@@ -1,4 +1,4 @@
-// Package files reads what commands are given: files, folders and standard input.
+// Package files reads the input of commands: files, folders and standard input.
 package files
 
 import (
@@ -16,16 +16,15 @@ import (
 // Stdin is the path that stands for standard input.
 const Stdin = "-"
 
-// A Search says which files of a folder count.
+// A Search selects files in a folder.
 type Search struct {
 	Extensions []string
 	Recursive  bool
-	Only       func(file string) bool // nil: all with such an extension
+	Only       func(file string) bool // nil: all files with such an extension
 }
 
-// Find returns the files that a path stands for: the path itself, or the
-// files in a folder, by name. Hidden files do not count, nor do the folders
-// that Kubernetes keeps beside the files of a mounted ConfigMap.
+// Find returns the path itself, or the files in a folder by name. It skips hidden
+// files, and the hidden folders that Kubernetes keeps in a mounted ConfigMap.
 func (s Search) Find(path string) ([]string, error) {
 	if path == Stdin {
 		return []string{Stdin}, nil
@@ -60,25 +59,25 @@ func (s Search) Find(path string) ([]string, error) {
 	return found, nil
 }
 
-// A NoFileError is the error of a folder in which no file counts.
+// A NoFileError says that a folder has no matching file.
 type NoFileError struct{ extensions []string }
 
 func (e NoFileError) Error() string {
 	return "no " + strings.Join(e.extensions, " or ") + " file in this folder"
 }
 
-// isFile reports whether an entry of a folder is a file, or a link, which may be
-// to one. A pipe that somebody has put there would be waited for without end.
+// isFile reports whether an entry of a folder is a file or a link, which may lead
+// to a file. Reading a pipe could block forever.
 func isFile(entry fs.DirEntry) bool {
 	return entry.Type().IsRegular() || entry.Type()&fs.ModeSymlink != 0
 }
 
 func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
 
-// A Reader reads files, and standard input.
+// A Reader reads files and standard input.
 type Reader struct{ Stdin io.Reader }
 
-// Read returns the content of a file, and its name for messages.
+// Read returns the content of a file, and a name for messages.
 func (r Reader) Read(path string) (name string, data []byte, err error) {
 	if path == Stdin {
 		data, err = io.ReadAll(r.Stdin)
@@ -91,11 +90,10 @@ func (r Reader) Read(path string) (name string, data []byte, err error) {
 	return path, data, nil
 }
 
-// maxFile is more than anything that is meant to be read has.
+// maxFile is larger than any file that a user means to read.
 const maxFile = 64 << 20
 
-// readFile is os.ReadFile for what may have no end, such as a device that
-// somebody's test names.
+// readFile is os.ReadFile with a limit, for files without an end such as devices.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

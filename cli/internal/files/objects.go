@@ -16,13 +16,13 @@ import (
 	"reconcel/cli/internal/settings"
 )
 
-// An Object is a Kubernetes object that was read from a file.
+// An Object is a Kubernetes object with the file that it comes from.
 type Object struct {
 	unstructured.Unstructured
 	File string
 }
 
-// String names the object for people.
+// String returns the kind, namespace and name.
 func (o *Object) String() string {
 	if o.GetNamespace() == "" {
 		return o.GetKind() + " " + o.GetName()
@@ -30,8 +30,8 @@ func (o *Object) String() string {
 	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
-// Objects reads Kubernetes objects from files and folders: any number of YAML
-// or JSON documents in each, with the items of lists as objects of their own.
+// Objects reads Kubernetes objects from files and folders. A file has any number of
+// YAML or JSON documents; the items of a list are separate objects.
 func (r Reader) Objects(where Search, paths []string) ([]*Object, error) {
 	where.Extensions = []string{".yaml", ".yml", ".json"}
 	var all []*Object
@@ -63,8 +63,8 @@ func (r Reader) Objects(where Search, paths []string) ([]*Object, error) {
 	return all, nil
 }
 
-// decodeObjects reads the documents of one file. What is not JSON is YAML,
-// which may begin with a brace as well.
+// decodeObjects reads the documents of one file. It tries JSON first: YAML may
+// begin with a brace, too.
 func decodeObjects(file string, data []byte) ([]*Object, error) {
 	documents, err := splitJSON(data)
 	if err != nil {
@@ -80,7 +80,7 @@ func decodeObjects(file string, data []byte) ([]*Object, error) {
 			return all, fmt.Errorf("%s: %w", file, err)
 		}
 		if content == nil {
-			continue // Nothing but comments.
+			continue // The document has only comments.
 		}
 		entries, isMap := content.(map[string]any)
 		if !isMap {
@@ -91,7 +91,7 @@ func decodeObjects(file string, data []byte) ([]*Object, error) {
 	return all, nil
 }
 
-// splitJSON returns the JSON documents that follow one another in a text.
+// splitJSON returns the concatenated JSON documents of a text.
 func splitJSON(data []byte) (documents [][]byte, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for {
@@ -105,9 +105,9 @@ func splitJSON(data []byte) (documents [][]byte, err error) {
 	}
 }
 
-// splitYAML returns the YAML documents of a text as JSON. Each is parsed with
-// as many empty lines before it as the file has lines, so that the parser's
-// complaints name lines of the file.
+// splitYAML returns the YAML documents of a text as JSON. It puts empty lines
+// before each document, so that the errors of the parser have the line numbers of
+// the file.
 func splitYAML(data []byte) (documents [][]byte, err error) {
 	lines := strings.SplitAfter(string(data), "\n")
 	for from := 0; from < len(lines); {
@@ -117,7 +117,7 @@ func splitYAML(data []byte) (documents [][]byte, err error) {
 		}
 		text := strings.Join(lines[from:to], "")
 		if startsDocument(lines[from]) {
-			text = "   " + text[len("---"):] // What follows on the line belongs to the document.
+			text = "   " + text[len("---"):] // The rest of the line belongs to the document.
 		}
 		document, err := yaml.YAMLToJSONStrict([]byte(strings.Repeat("\n", from) + text))
 		if err != nil {
@@ -129,8 +129,8 @@ func splitYAML(data []byte) (documents [][]byte, err error) {
 	return documents, nil
 }
 
-// startsDocument reports whether a line is a document marker, which can stand
-// nowhere else in YAML.
+// startsDocument reports whether a line is a document marker. YAML allows it
+// nowhere else.
 func startsDocument(line string) bool {
 	return strings.HasPrefix(line, "---") && strings.TrimLeft(line[3:], " \t\r\n") != line[3:] || line == "---"
 }
@@ -145,7 +145,7 @@ func appendObjects(all []*Object, file string, content map[string]any) []*Object
 	for _, item := range items {
 		entries, ok := item.(map[string]any)
 		if !ok {
-			entries = map[string]any{} // Refused later, for what it lacks.
+			entries = map[string]any{} // Check rejects it later.
 		}
 		inherit(entries, o)
 		all = appendObjects(all, file, entries)
@@ -153,8 +153,7 @@ func appendObjects(all []*Object, file string, content map[string]any) []*Object
 	return all
 }
 
-// inherit gives an item of a typed list the kind that the API server leaves
-// out there.
+// inherit sets the kind of an item in a typed list, where the API server omits it.
 func inherit(item map[string]any, list *Object) {
 	kind := strings.TrimSuffix(list.GetKind(), "List")
 	if kind == "" || item["kind"] != nil || item["apiVersion"] != nil {
@@ -163,7 +162,8 @@ func inherit(item map[string]any, list *Object) {
 	item["apiVersion"], item["kind"] = list.GetAPIVersion(), kind
 }
 
-// Check says what an object lacks to be one.
+// Check returns an error if the object lacks a required field, or has a wrong type
+// in one.
 func (o *Object) Check() error {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, field := range []string{"name", "namespace"} {

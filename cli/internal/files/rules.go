@@ -8,9 +8,9 @@ import (
 	"reconcel/rules/source"
 )
 
-// Rules reads rules files, each once however often it is named.
+// Rules reads rules files, each once even if several paths select it.
 func (r Reader) Rules(paths []string, recursive bool) (rules []source.File, unread source.Errors) {
-	isRules := func(file string) bool { return !IsTest(file) } // People keep tests beside what they test.
+	isRules := func(file string) bool { return !IsTest(file) } // Tests are often in the same folder.
 	where := Search{Extensions: []string{".yaml", ".yml"}, Recursive: recursive, Only: isRules}
 	complain := func(name string, err error) {
 		unread = append(unread, source.NewError(source.Pos{File: name}, "", "cannot be read: "+err.Error(), ""))
@@ -37,8 +37,8 @@ func (r Reader) Rules(paths []string, recursive bool) (rules []source.File, unre
 	return rules, unread
 }
 
-// Reloadable returns paths, or none if some can be read only once: reading
-// standard input or a pipe again would find nothing, or wait.
+// Reloadable returns the paths, or nil if one of them can be read only once:
+// standard input or a pipe would then be empty, or block.
 func Reloadable(paths []string) []string {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -49,7 +49,7 @@ func Reloadable(paths []string) []string {
 	return paths
 }
 
-// IsTest tells test files from others by their names.
+// IsTest reports whether a file is a test, by its name.
 func IsTest(file string) bool {
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	return name == "tests" || strings.HasSuffix(name, "_test")

@@ -13,11 +13,11 @@ import (
 	"reconcel/deploy"
 )
 
-// reviewTimeout bounds the review of all permissions. Nothing waits for it.
+// reviewTimeout limits the review of all permissions.
 const reviewTimeout = time.Minute
 
-// review logs which permissions are missing. It replaces the review before, and
-// runs in the background: a slow API server must not delay a reload.
+// review logs missing permissions. It replaces an earlier review, and runs in the
+// background because a slow API server must not delay a reload.
 func (v *Validator) review(ctx context.Context, needed []deploy.Access) {
 	v.stopReview()
 	v.unreviewed = needed == nil
@@ -33,7 +33,7 @@ func (v *Validator) review(ctx context.Context, needed []deploy.Access) {
 	}
 }
 
-// stopReview returns when no review runs.
+// stopReview cancels the review and waits for it.
 func (v *Validator) stopReview() {
 	if v.stop != nil {
 		v.stop()
@@ -41,8 +41,8 @@ func (v *Validator) stopReview() {
 }
 
 // logMissing asks the API server whether this process has all permissions that the
-// rules need, which every authenticated client may ask. It only logs: the
-// conditions say where a permission is missing, which may be granted at any time.
+// rules need. Every authenticated client may ask. It only logs, because a
+// permission may be granted at any time; conditions show where one is missing.
 func (v *Validator) logMissing(ctx context.Context, needed []deploy.Access) {
 	client, err := authorization.NewForConfig(v.Config)
 	if err != nil {
@@ -77,8 +77,8 @@ func (v *Validator) logMissing(ctx context.Context, needed []deploy.Access) {
 	}
 }
 
-// denied returns the verbs that this process lacks in a namespace, or with "" in
-// all of them.
+// denied returns the verbs that this process lacks in a namespace; "" is all
+// namespaces.
 func denied(ctx context.Context, reviews authorization.SelfSubjectAccessReviewInterface, a deploy.Access, namespace string) (verbs []string, err error) {
 	for _, verb := range a.Verbs {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

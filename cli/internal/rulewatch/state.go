@@ -11,15 +11,15 @@ import (
 	"reconcel/rules/source"
 )
 
-// A State says which rules files are active, and which are not. Its JSON is
-// documented. It does not change.
+// A State identifies the active rules files and the rejected ones. Its JSON is
+// documented. It is immutable.
 type State struct {
 	Hash     string    `json:"hash"`  // of the active files
 	Since    time.Time `json:"since"` // when they were first active
 	Rejected *Rejected `json:"rejected,omitempty"`
 }
 
-// Rejected are rules files that are not active, with all reasons.
+// Rejected are rules files that are not active, with all errors.
 type Rejected struct {
 	Hash   string    `json:"hash"`
 	Since  time.Time `json:"since"`
@@ -42,13 +42,13 @@ func (s *State) rejected(hash digest, err error) *State {
 	return now
 }
 
-// A digest tells two sets of files apart.
+// A digest identifies a set of files.
 type digest [sha256.Size]byte
 
 func digestOf(files []source.File, unread source.Errors) digest {
 	h := sha256.New()
 	add := func(b []byte) {
-		_ = binary.Write(h, binary.BigEndian, int64(len(b))) // A hash takes everything.
+		_ = binary.Write(h, binary.BigEndian, int64(len(b))) // A hash never fails.
 		h.Write(b)
 	}
 	for _, f := range files {
@@ -61,10 +61,10 @@ func digestOf(files []source.File, unread source.Errors) digest {
 	return digest(h.Sum(nil))
 }
 
-// String is enough of the digest to tell two apart.
+// String returns a prefix that is long enough to identify the files.
 func (d digest) String() string { return hex.EncodeToString(d[:6]) }
 
-// Metrics say which rules are active, and whether they are valid.
+// Metrics describe the active rules and whether they are valid.
 type Metrics struct {
 	successful, since, valid prometheus.Gauge
 	info                     *prometheus.GaugeVec

@@ -18,9 +18,9 @@ import (
 	"reconcel/rules"
 )
 
-// A Validator judges rules by the schemas of the cluster: before they are active,
-// and again when a schema changes. Active rules that are no longer valid stay
-// active, and are reported.
+// A Validator judges rules with the schemas of the cluster: before they become
+// active, and again when a schema changes. It reports active rules that are no
+// longer valid; they stay active.
 type Validator struct {
 	Config  *rest.Config
 	Policy  judge.Policy
@@ -28,17 +28,17 @@ type Validator struct {
 	Metrics *Metrics
 	Report  func(note string) // records that active rules are invalid
 
-	checked  result           // of the rules that were checked last
-	by       discover.Schemas // by which the active rules were judged
-	retry    time.Time        // when they are judged again in any case; zero: not
-	reported string           // errors about the active rules
-	warned   []string         // warnings about the rules that were judged last
+	checked  result           // the result of the last Check
+	by       discover.Schemas // the schemas of the last judgement of the active rules
+	retry    time.Time        // when to judge again without a change; zero: never
+	reported string           // errors about the active rules that were reported last
+	warned   []string         // warnings of the last judgement
 
 	stop       func() // ends the review of permissions
-	unreviewed bool   // what the rules need was not known yet
+	unreviewed bool   // the needs of the rules were not known
 }
 
-// A result is a judgement, and what the rules need.
+// A result is a judgement with the permissions that the rules need.
 type result struct {
 	cluster.Judgement
 	needed []deploy.Access // nil: not known
@@ -46,16 +46,16 @@ type result struct {
 
 func (r *result) complete() bool { return r.Kinds != nil && r.Incomplete == nil }
 
-// Check returns what is wrong with rules. Kinds that the cluster does not know may
-// come later, and the engine waits for a cluster that does not answer: neither is
-// an error.
+// Check returns the errors of rules. A kind that the cluster does not serve is not
+// an error, because it may come later. A cluster that does not respond is not one
+// either, because the engine waits for it.
 func (v *Validator) Check(ctx context.Context, l *rules.Loaded) error {
 	v.checked = v.judge(ctx, l)
 	return v.checked.Err()
 }
 
-// activated records that the rules that were checked last are active, and reviews
-// the permissions that they need.
+// activated records that the rules of the last Check are active, and reviews the
+// permissions that they need.
 func (v *Validator) activated(ctx context.Context) {
 	v.reported = ""
 	v.note(v.checked)
@@ -64,7 +64,7 @@ func (v *Validator) activated(ctx context.Context) {
 	v.checked = result{}
 }
 
-// note remembers by which schemas the active rules were judged.
+// note records the schemas that judged the active rules.
 func (v *Validator) note(r result) {
 	v.by, v.retry = r.By, time.Time{}
 	if !r.complete() {
@@ -72,8 +72,8 @@ func (v *Validator) note(r result) {
 	}
 }
 
-// outdated reports whether active rules must be judged again: the schema of a kind
-// that they mention has changed, or could not be read.
+// outdated reports whether active rules must be judged again, because the schema of
+// one of their kinds has changed or could not be read.
 func (v *Validator) outdated(l *rules.Loaded, now discover.Schemas) bool {
 	if !v.retry.IsZero() {
 		return time.Now().After(v.retry)
@@ -81,8 +81,8 @@ func (v *Validator) outdated(l *rules.Loaded, now discover.Schemas) bool {
 	return slices.ContainsFunc(cluster.Versions(l.Program), func(gv schema.GroupVersion) bool { return now[gv] != v.by[gv] })
 }
 
-// recheck judges active rules again, and reports whether they are still valid. A
-// panic must not end the active rules.
+// recheck judges active rules again, and reports new errors. It recovers from a
+// panic, so that the active rules keep running.
 func (v *Validator) recheck(ctx context.Context, l *rules.Loaded) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -111,7 +111,7 @@ func (v *Validator) recheck(ctx context.Context, l *rules.Loaded) {
 	}
 }
 
-// report reports everything that is wrong with active rules.
+// report logs and records all errors of active rules.
 func (v *Validator) report(all []error) {
 	for _, e := range all {
 		v.Log.Error("rules invalid for the cluster", "error", e)
@@ -120,7 +120,7 @@ func (v *Validator) report(all []error) {
 	v.Report("the active rules are not valid for the schemas of the cluster, and stay active: " + summary(all))
 }
 
-// judge judges rules, and logs the warnings that the last judgement did not have.
+// judge judges rules, and logs warnings that the last judgement did not have.
 func (v *Validator) judge(ctx context.Context, l *rules.Loaded) (r result) {
 	live, err := cluster.New(v.Config)
 	if err != nil {
@@ -129,7 +129,7 @@ func (v *Validator) judge(ctx context.Context, l *rules.Loaded) (r result) {
 		r.Judgement = live.Judge(ctx, l, v.Policy)
 	}
 	if r.Kinds != nil {
-		needs, _ := deploy.Needs(l.Program, r.Kinds, deploy.Usual) // Unknown kinds may come later.
+		needs, _ := deploy.Needs(l.Program, r.Kinds, deploy.Usual) // A kind that is unknown now may be served later.
 		r.needed = needs.Accesses()
 	}
 	var warned []string

@@ -21,24 +21,24 @@ import (
 	"reconcel/rules/source"
 )
 
-// A change counts when a second read a little later finds the same: somebody may
-// be in the middle of writing.
+// A change counts only if a second read after settle finds the same content,
+// because the file may still be written.
 const (
 	pollEvery = 2 * time.Second
 	settle    = 100 * time.Millisecond
 )
 
-// recheckEvery is how often invalid rules are validated again: the schemas of the
-// cluster may have changed.
+// recheckEvery is the interval at which invalid rules are validated again, because
+// the schemas of the cluster may have changed.
 const recheckEvery = 30 * time.Second
 
-// Options are what a Watch needs.
+// Options are the dependencies of a Watch.
 type Options struct {
 	Read      func() ([]source.File, source.Errors)
-	Check     func(context.Context, *rules.Loaded) error // by the schemas of the cluster
-	Paths     []string                                   // that Read reads; none: what it has read cannot be read again
+	Check     func(context.Context, *rules.Loaded) error // with the schemas of the cluster
+	Paths     []string                                   // of Read; none: they cannot be read again
 	Policy    judge.Policy
-	Validator *Validator // of the active rules; nil: there is no cluster
+	Validator *Validator // of the active rules; nil without a cluster
 	Schemas   <-chan discover.Schemas
 	Reload    func(context.Context, *rules.Program) error
 	Reject    func(note string) // records that rules are rejected
@@ -46,10 +46,10 @@ type Options struct {
 	Metrics   *Metrics
 }
 
-// A Watch reads rules files again and again, and reloads the engine with those
-// that are valid. The contents of the files decide, so that it does not matter how
-// they are written: by an editor that renames, by the link of a ConfigMap, in
-// place. Notifications of the file system only make it look sooner.
+// A Watch reads rules files repeatedly, and reloads the engine when they are valid.
+// It compares contents, so it does not matter how the files are written: by a
+// rename, by the link of a ConfigMap, or in place. File notifications only make it
+// read sooner.
 type Watch struct {
 	Options
 	state atomic.Pointer[State]
@@ -62,7 +62,7 @@ type Watch struct {
 	published discover.Schemas // nil: not known yet
 }
 
-// pending are rules that differ from the active ones, and cannot be activated.
+// pending are rules that differ from the active ones and cannot become active.
 type pending struct {
 	hash   digest
 	loaded *rules.Loaded // nil: they are invalid
@@ -70,17 +70,18 @@ type pending struct {
 	retry  time.Time
 }
 
-// New returns a watch for an engine with these active rules.
+// New returns a Watch for an engine with these active rules.
 func New(options Options, active *rules.Loaded) *Watch {
 	w := &Watch{Options: options}
 	w.activated(active, digestOf(active.Sources, nil))
 	return w
 }
 
-// State returns the state of the rules files. It may be called at any time.
+// State returns the state of the rules files. It is safe for concurrent use.
 func (w *Watch) State() *State { return w.state.Load() }
 
-// Start watches until ctx ends. Its result is done when nothing runs any more.
+// Start watches until ctx ends. The WaitGroup is done when all goroutines have
+// ended.
 func (w *Watch) Start(ctx context.Context) *sync.WaitGroup {
 	var watching sync.WaitGroup
 	watching.Go(func() { w.run(ctx) })
@@ -109,7 +110,7 @@ func (w *Watch) run(ctx context.Context) {
 			return
 		case <-notifications:
 			if wait := settle - time.Since(looked); wait > 0 {
-				next.Reset(wait) // Other files of the folder may change all the time.
+				next.Reset(wait) // Other files in the folder may change all the time.
 				continue
 			}
 		case w.published = <-w.Schemas:
@@ -131,7 +132,7 @@ func (w *Watch) run(ctx context.Context) {
 }
 
 // notifications returns a channel that receives when a file may have changed.
-// Without notifications the poll remains.
+// Polling continues without notifications.
 func (w *Watch) notifications() (<-chan fsnotify.Event, func()) {
 	watcher, err := fsnotify.NewBufferedWatcher(100)
 	if err != nil {
@@ -144,7 +145,7 @@ func (w *Watch) notifications() (<-chan fsnotify.Event, func()) {
 		}
 	}()
 	for _, path := range w.Paths {
-		// The folder too: a file that is renamed over another is a new file.
+		// Watch the folder too: a file that replaces another is a new inode.
 		for _, folder := range []string{path, filepath.Dir(path)} {
 			if err := watcher.Add(folder); err != nil {
 				w.Log.Debug("file notifications are unavailable, polling", "path", folder, "error", err)
@@ -154,7 +155,7 @@ func (w *Watch) notifications() (<-chan fsnotify.Event, func()) {
 	return watcher.Events, func() { _ = watcher.Close() }
 }
 
-// look reads the rules, and returns when to look again.
+// look reads the rules, and returns the time until the next read.
 func (w *Watch) look(ctx context.Context) time.Duration {
 	files, unread := w.Read()
 	now := digestOf(files, unread)
@@ -201,7 +202,7 @@ func (w *Watch) look(ctx context.Context) time.Duration {
 	return pollEvery
 }
 
-// postpone remembers why rules are not active, and reports whether that is news.
+// postpone records why rules are not active, and reports whether the reason is new.
 func (w *Watch) postpone(p pending, err error) bool {
 	p.reason = err.Error()
 	news := w.pending == nil || w.pending.hash != p.hash || w.pending.reason != p.reason
@@ -213,14 +214,15 @@ func (w *Watch) postpone(p pending, err error) bool {
 	return news
 }
 
-// activated remembers the active rules, which are those in the files.
+// activated records the active rules.
 func (w *Watch) activated(active *rules.Loaded, hash digest) {
 	w.active, w.hash, w.pending = active, hash, nil
 	w.Metrics.activated(hash)
 	w.state.Store(w.State().activated(hash))
 }
 
-// load loads rules that must be valid. A panic must not end the active rules.
+// load loads valid rules. It recovers from a panic, so that the active rules keep
+// running.
 func (w *Watch) load(ctx context.Context, files []source.File, unread source.Errors) (l *rules.Loaded, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -235,7 +237,7 @@ func (w *Watch) load(ctx context.Context, files []source.File, unread source.Err
 	return l, err
 }
 
-// reject reports everything that is wrong with rules.
+// reject logs and records all errors of rules.
 func (w *Watch) reject(err error) {
 	all := split(err)
 	for _, e := range all {
@@ -245,7 +247,7 @@ func (w *Watch) reject(err error) {
 	w.Reject("the rules files are invalid, the last valid rules stay active: " + summary(all))
 }
 
-// split returns the errors about rules one by one.
+// split returns the errors of rules one by one.
 func split(err error) []error {
 	if all, ok := errors.AsType[source.Errors](err); ok {
 		return all.Unwrap()
@@ -253,7 +255,7 @@ func split(err error) []error {
 	return []error{err}
 }
 
-// summary is as much of errors as an Event should have.
+// summary is a text that is short enough for an Event.
 func summary(all []error) string {
 	text := all[0].Error()
 	if more := len(all) - 1; more > 0 {

@@ -1,5 +1,5 @@
-// Package settings reads the settings of run: each is a flag, a variable of the
-// environment and a key of reconcel.yaml.
+// Package settings reads the settings of run. Each setting is a flag, an
+// environment variable and a key of reconcel.yaml.
 package settings
 
 import (
@@ -22,7 +22,7 @@ import (
 const (
 	envPrefix    = "RECONCEL_"
 	settingsFile = "reconcel.yaml"
-	// ConfigFlag names the settings file, and so cannot stand in it.
+	// ConfigFlag names the settings file, so the file cannot contain it.
 	ConfigFlag = "config"
 )
 
@@ -31,9 +31,9 @@ func variable(name string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// Resolve completes the flags of run: what no flag says comes from the
-// environment, or else from the settings file, or else stays the default. Its
-// error names everything that is wrong there.
+// Resolve completes the flags of run. A flag that is not set takes its value from
+// the environment, then from the settings file, then its default. The error names
+// all mistakes in the environment and the file.
 func Resolve(flags *pflag.FlagSet) error {
 	path, file, err := readSettings(flags)
 	if err != nil {
@@ -54,9 +54,9 @@ func Resolve(flags *pflag.FlagSet) error {
 		}
 		names = append(names, f.Name)
 		if f.Changed {
-			return // The flag itself says it, and has been checked.
+			return // A flag wins, and is already checked.
 		}
-		_ = v.BindEnv(f.Name, variable(f.Name)) // Fails without a name only.
+		_ = v.BindEnv(f.Name, variable(f.Name)) // It fails only without a name.
 		place, base := variable(f.Name), ""
 		if os.Getenv(variable(f.Name)) == "" {
 			place, base = path+": "+f.Name, filepath.Dir(path)
@@ -75,8 +75,8 @@ func Resolve(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// readSettings reads the settings file. Only one that was asked for must be
-// there.
+// readSettings reads the settings file. The file may be missing unless it is
+// configured.
 func readSettings(flags *pflag.FlagSet) (path string, file *viper.Viper, err error) {
 	path, _ = flags.GetString(ConfigFlag)
 	if path == "" {
@@ -102,8 +102,8 @@ func readSettings(flags *pflag.FlagSet) (path string, file *viper.Viper, err err
 	return path, file, nil
 }
 
-// assign gives a flag a value from elsewhere. Paths in the settings file
-// are relative to it: base is its folder.
+// assign sets a flag from the environment or the settings file. Paths in the file
+// are relative to its folder, base.
 func assign(f *pflag.Flag, value any, base string) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		texts, err := texts(value)
@@ -111,7 +111,7 @@ func assign(f *pflag.Flag, value any, base string) error {
 			return err
 		}
 		for i := range texts {
-			if f.Name == "rules" { // Others do not name files.
+			if f.Name == "rules" { // Other lists do not contain paths.
 				texts[i] = relative(base, texts[i])
 			}
 		}
@@ -130,7 +130,7 @@ func assign(f *pflag.Flag, value any, base string) error {
 	return nil
 }
 
-// expectation says in plain words what pflag's own types want.
+// expectation replaces the errors of pflag's own types by plain words.
 func expectation(f *pflag.Flag, err error) error {
 	if f.Value.Type() == "bool" {
 		return errors.New("expected true or false")
@@ -145,8 +145,8 @@ func relative(base, path string) string {
 	return filepath.Join(base, path)
 }
 
-// text returns a value as it would stand behind a flag, if it is of the flag's
-// type. The environment knows only strings.
+// text returns a value as a flag would have it, if its type matches. Values from
+// the environment are always strings.
 func text(kind string, value any) (string, error) {
 	switch v := value.(type) {
 	case string:
@@ -170,7 +170,7 @@ func text(kind string, value any) (string, error) {
 	return "", fmt.Errorf("expected a %s, got the %s %v", want, TypeOf(value), value)
 }
 
-// texts returns a list of strings, or the parts of one between commas.
+// texts returns a list of strings, or splits one at commas.
 func texts(value any) ([]string, error) {
 	switch v := value.(type) {
 	case string:
@@ -193,12 +193,12 @@ func texts(value any) ([]string, error) {
 	return nil, fmt.Errorf("expected a list of strings, got the %s %v", TypeOf(value), value)
 }
 
-// unknownKeys finds what stands in the settings file and means nothing.
+// unknownKeys returns an error for each unknown key in the settings file.
 func unknownKeys(file *viper.Viper, path string, names []string) (wrong []error) {
 	keys := file.AllKeys()
 	slices.Sort(keys)
 	for _, key := range keys {
-		key, _, _ = strings.Cut(key, ".") // A map where none belongs is refused for its type.
+		key, _, _ = strings.Cut(key, ".") // A map where a scalar belongs fails by its type.
 		if slices.Contains(names, key) {
 			continue
 		}
@@ -207,12 +207,12 @@ func unknownKeys(file *viper.Viper, path string, names []string) (wrong []error)
 	return slices.CompactFunc(wrong, func(a, b error) bool { return a.Error() == b.Error() })
 }
 
-// serviceVariable are the variables that Kubernetes sets in every Pod for each
-// Service in its namespace. One called reconcel, or reconcel-metrics, makes
-// some that begin like ours.
+// serviceVariable matches the variables that Kubernetes sets in every Pod for each
+// Service in its namespace. A Service called reconcel or reconcel-metrics has
+// variables with our prefix.
 var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// unknownVariables finds what stands in the environment and means nothing.
+// unknownVariables returns an error for each unknown variable with our prefix.
 func unknownVariables(environ, names []string) (wrong []error) {
 	known := []string{variable(ConfigFlag)}
 	for _, name := range names {
@@ -229,7 +229,7 @@ func unknownVariables(environ, names []string) (wrong []error) {
 	return wrong
 }
 
-// TypeOf names the type of a decoded value for people.
+// TypeOf returns the type of a decoded value for messages.
 func TypeOf(value any) string {
 	switch value.(type) {
 	case []any:

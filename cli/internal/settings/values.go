@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// A Value is the value of a flag. It says in plain words what it expects.
+// A Value is the value of a flag, with an error message in plain words.
 type Value[T fmt.Stringer] struct {
 	Value T
-	kind  string // what help and messages call it
+	kind  string // shown in help and messages
 	parse func(string) (T, error)
 }
 
 // String implements pflag.Value.
 func (v *Value[T]) String() string { return v.Value.String() }
 
-// Type is what help calls the value.
+// Type implements pflag.Value. Help shows it.
 func (v *Value[T]) Type() string { return v.kind }
 
 // Set implements pflag.Value.
@@ -34,18 +34,18 @@ func (v *Value[T]) Set(s string) error {
 	return err
 }
 
-// Values that stand in reconcel.yaml as something other than text.
+// Types whose values reconcel.yaml may hold as something other than a string.
 const (
 	typeNumber   = "number"
 	typeDuration = "duration"
 )
 
-// Text is a value that is text.
+// Text is a string value.
 type Text string
 
 func (t Text) String() string { return string(t) }
 
-// Choice is one of a few words. The first is the default.
+// Choice returns a value that is one of a few words. The first is the default.
 func Choice(words ...string) *Value[Text] {
 	return &Value[Text]{Text(words[0]), strings.Join(words, "|"), func(s string) (Text, error) {
 		if !slices.Contains(words, s) {
@@ -60,7 +60,7 @@ type Number int
 
 func (n Number) String() string { return strconv.Itoa(int(n)) }
 
-// Count is a whole number of at least least.
+// Count returns a whole number with a minimum.
 func Count(initial, least Number) *Value[Number] {
 	return &Value[Number]{initial, typeNumber, func(s string) (Number, error) {
 		n, err := strconv.Atoi(s)
@@ -71,12 +71,12 @@ func Count(initial, least Number) *Value[Number] {
 	}}
 }
 
-// PerSecond is a rate; 0 is no limit.
+// PerSecond is a rate; 0 means no limit.
 type PerSecond float32
 
 func (r PerSecond) String() string { return strconv.FormatFloat(float64(r), 'g', -1, 32) }
 
-// Rate is a number per second, 0 by default.
+// Rate returns a number per second, 0 by default.
 func Rate() *Value[PerSecond] {
 	return &Value[PerSecond]{0, typeNumber, func(s string) (PerSecond, error) {
 		f, err := strconv.ParseFloat(s, 32)
@@ -90,7 +90,7 @@ func Rate() *Value[PerSecond] {
 // Span is a duration that is not negative.
 type Span time.Duration
 
-// String writes hours as people do: 12h, not 12h0m0s.
+// String omits zero minutes and seconds: 12h, not 12h0m0s.
 func (d Span) String() string {
 	s := time.Duration(d).String()
 	if strings.HasSuffix(s, "h0m0s") {
@@ -99,7 +99,7 @@ func (d Span) String() string {
 	return s
 }
 
-// Duration is a duration that is not negative.
+// Duration returns a duration that is not negative.
 func Duration(initial time.Duration) *Value[Span] {
 	return &Value[Span]{Span(initial), typeDuration, func(s string) (Span, error) {
 		t, err := time.ParseDuration(s)
@@ -110,21 +110,21 @@ func Duration(initial time.Duration) *Value[Span] {
 	}}
 }
 
-// LogLevel is a level of slog, info by default.
+// LogLevel returns a level of slog, info by default.
 func LogLevel() *Value[Text] {
 	return &Value[Text]{"info", "debug|info|warn|error", Choice("debug", "info", "warn", "error").parse}
 }
 
-// Level returns what slog calls a level.
+// Level converts a level for slog.
 func Level(of *Value[Text]) (l slog.Level) {
-	_ = l.UnmarshalText([]byte(of.Value)) // It has been checked.
+	_ = l.UnmarshalText([]byte(of.Value)) // It is already validated.
 	return l
 }
 
-// Off is the address on which nothing listens.
+// Off is the address that disables a listener.
 const Off Text = "off"
 
-// Address is an address to listen on, or Off.
+// Address returns an address to listen on, or Off.
 func Address(initial Text) *Value[Text] {
 	return &Value[Text]{initial, "address", func(s string) (Text, error) {
 		if _, err := hostOf(s); Text(s) != Off && err != nil {
@@ -134,7 +134,7 @@ func Address(initial Text) *Value[Text] {
 	}}
 }
 
-// Loopback is an address that only this machine reaches, Off by default.
+// Loopback returns an address that only this machine can reach, Off by default.
 func Loopback() *Value[Text] {
 	return &Value[Text]{Off, "address", func(s string) (Text, error) {
 		host, err := hostOf(s)
@@ -149,7 +149,7 @@ func Loopback() *Value[Text] {
 	}}
 }
 
-// hostOf returns the host of an address whose port has a number or a known name.
+// hostOf returns the host of an address. Its port must be a number or a known name.
 func hostOf(address string) (host string, err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil && port == "" {
@@ -161,7 +161,7 @@ func hostOf(address string) (host string, err error) {
 	return host, err
 }
 
-// IsLoopback reports whether a host is this machine.
+// IsLoopback reports whether a host is a loopback address.
 func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
