@@ -1,4 +1,4 @@
-// Package cluster reads a cluster for one command, and asks for its kinds once.
+// Package cluster reads a cluster for one command, and requests each kind once.
 package cluster
 
 import (
@@ -15,10 +15,9 @@ import (
 	"reconcel/engine/discover"
 )
 
-// requestTimeout bounds one request.
 const requestTimeout = 30 * time.Second
 
-// A Cluster is a cluster as one command sees it.
+// A Cluster is a client with the kinds that one command has requested.
 type Cluster struct {
 	Client dynamic.Interface
 	Kinds  discover.Kinds
@@ -26,7 +25,7 @@ type Cluster struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 }
 
-// New returns a cluster. Nothing is sent yet.
+// New returns a cluster. It sends no request.
 func New(config *rest.Config) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = requestTimeout
@@ -41,7 +40,7 @@ func New(config *rest.Config) (*Cluster, error) {
 	return &Cluster{Client: client, discovery: d, Kinds: &cachedKinds{kinds: discover.NewKinds(d)}}, nil
 }
 
-// cachedKinds ask the API server each question once.
+// cachedKinds send each question to the API server once.
 type cachedKinds struct {
 	kinds      discover.Kinds
 	found      memo[schema.GroupVersionKind, discover.Kind]
@@ -59,8 +58,8 @@ func (c *cachedKinds) Versions(ctx context.Context, group string) ([]string, err
 	return c.versions.get(group, func() ([]string, error) { return c.kinds.Versions(ctx, group) })
 }
 
-// Conditions implements discover.Kinds. A kind without a published schema gets no
-// conditions, as from an engine that has waited for the schema.
+// Conditions implements discover.Kinds. A kind without a published schema has no
+// conditions, as in an engine that has stopped waiting for the schema.
 func (c *cachedKinds) Conditions(ctx context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
 	return c.conditions.get(gvk, func() (discover.ConditionList, error) {
 		list, err := c.kinds.Conditions(ctx, gvk)
@@ -71,7 +70,7 @@ func (c *cachedKinds) Conditions(ctx context.Context, gvk schema.GroupVersionKin
 	})
 }
 
-// A memo asks for each value once.
+// A memo computes each value once.
 type memo[K comparable, V any] struct{ values sync.Map }
 
 func (m *memo[K, V]) get(key K, ask func() (V, error)) (V, error) {

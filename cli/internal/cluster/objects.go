@@ -24,8 +24,8 @@ func (c *Cluster) Find(ctx context.Context, gvk schema.GroupVersionKind) (*disco
 	return &k, err
 }
 
-// Resource returns the client for the objects of a kind: in a namespace, or with
-// "" in all of them.
+// Resource returns the client for the objects of a kind in a namespace; "" is all
+// namespaces.
 func (c *Cluster) Resource(k *discover.Kind, namespace string) dynamic.ResourceInterface {
 	if !k.Namespaced {
 		namespace = ""
@@ -33,7 +33,7 @@ func (c *Cluster) Resource(k *discover.Kind, namespace string) dynamic.ResourceI
 	return c.Client.Resource(k.GVR).Namespace(namespace)
 }
 
-// Get returns an object, or nil if there is none.
+// Get returns an object, or nil if it does not exist.
 func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	u, err := c.Client.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -42,8 +42,8 @@ func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, name
 	return u, err
 }
 
-// ForEach lists objects page by page, and requests one page while it visits the
-// one before.
+// ForEach lists objects page by page. It requests the next page while it visits the
+// objects of the current one.
 func ForEach(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return from.List(ctx, options)

@@ -18,10 +18,10 @@ import (
 	kindschema "reconcel/rules/schema"
 )
 
-// JudgeTimeout bounds the time in which the schemas of a cluster are read.
+// JudgeTimeout limits the time for reading the schemas of a cluster.
 const JudgeTimeout = 15 * time.Second
 
-// A Judgement is a verdict by the schemas of a cluster.
+// A Judgement is a verdict with the schemas of a cluster.
 type Judgement struct {
 	judge.Verdict
 	Kinds      *kindschema.Set  // nil if no schema could be read: the verdict is empty then
@@ -29,7 +29,7 @@ type Judgement struct {
 	Incomplete error            // why some schemas could not be read
 }
 
-// Judge judges rules by the schemas of the cluster.
+// Judge judges rules with the schemas of the cluster.
 func (c *Cluster) Judge(ctx context.Context, l *rules.Loaded, policy judge.Policy) (j Judgement) {
 	ctx, cancel := context.WithTimeout(ctx, JudgeTimeout)
 	defer cancel()
@@ -45,9 +45,9 @@ func (c *Cluster) Judge(ctx context.Context, l *rules.Loaded, policy judge.Polic
 	return j
 }
 
-// readSchemas returns the schemas of the kinds in some versions. Versions that the
-// cluster does not serve or cannot describe are left out. The set is nil if a
-// schema makes no sense.
+// readSchemas returns the schemas of the kinds in some versions. It skips versions
+// that the cluster does not serve or describe. The set is nil if a schema is
+// invalid.
 func readSchemas(ctx context.Context, index map[string]openapi.GroupVersionWithContext, versions []schema.GroupVersion) (*kindschema.Set, error) {
 	from := kindschema.Sources{OpenAPI: [][]byte{}}
 	var unread []error
@@ -74,7 +74,7 @@ func readSchemas(ctx context.Context, index map[string]openapi.GroupVersionWithC
 	return set, errors.Join(unread...)
 }
 
-// Versions returns the groups and versions of all kinds in rules.
+// Versions returns the groups and versions of all kinds in the rules.
 func Versions(program *rules.Program) (all []schema.GroupVersion) {
 	for _, primary := range program.Primaries() {
 		all = append(all, primary.GVK.GroupVersion())

@@ -13,8 +13,8 @@ import (
 	"reconcel/sim"
 )
 
-// An answerer computes the result of a write. on is the write on which it builds,
-// or nil.
+// An answerer computes the result of a write. on is the earlier write that it
+// builds on, or nil.
 type answerer interface {
 	patch(ctx context.Context, c *Cluster, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error)
 	delete(ctx context.Context, c *Cluster, w *Write, options metav1.DeleteOptions) error
@@ -29,11 +29,11 @@ func (byServer) patch(ctx context.Context, c *Cluster, w, on *Write, options met
 	}
 	merged, err := c.merged(w, on.After)
 	if err != nil || w.Patch == types.JSONPatchType {
-		return merged, err // It changes nothing but managedFields.
+		return merged, err // It changes only managedFields.
 	}
 	after, err := c.sender.update(ctx, w, merged)
 	if apierrors.IsForbidden(err) {
-		w.Computed = true // To update takes another permission than to patch.
+		w.Computed = true // update is another permission than patch.
 		return merged, nil
 	}
 	return after, err

@@ -1,4 +1,4 @@
-// Package judge decides whether rules may run. All commands ask it, so that
+// Package judge decides whether rules may run. All commands use it, so that
 // validate never accepts rules that run rejects.
 package judge
 
@@ -13,13 +13,13 @@ import (
 	"reconcel/rules/source"
 )
 
-// A Policy is what an administrator allows the rules of an installation.
+// A Policy is what an administrator allows the rules of an installation to do.
 type Policy struct {
 	AllowedKinds []string // privileged kinds that rules may create, such as Node
-	Namespaces   []string // in which reconcel works; none: all
+	Namespaces   []string // where reconcel works; none: all
 }
 
-// A Verdict is everything that there is to say about rules.
+// A Verdict is the result of judging rules.
 type Verdict struct {
 	Errors   source.Errors // the rules must not run
 	Warnings source.Errors // the rules may fail for some objects
@@ -29,11 +29,11 @@ type Verdict struct {
 	Unreported []runtimeschema.GroupVersionKind
 }
 
-// Err returns the errors as one, or nil.
+// Err returns all errors as one, or nil.
 func (v Verdict) Err() error { return v.Errors.Err() }
 
-// Of judges rules. It does not check types if kinds is nil: the cluster that
-// knows the kinds has not been asked yet.
+// Of judges rules. Without kinds it skips the checks of types; the cluster may
+// check them later.
 func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 	var found check.Found
 	if kinds == nil {
@@ -56,7 +56,7 @@ func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 	}
 }
 
-// judged is a program while a policy is applied to it.
+// judged is a program while Of applies a policy to it.
 type judged struct {
 	program  *rules.Program
 	kinds    *schema.Set

@@ -11,8 +11,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// privileges rejects every child that gives power over the cluster, unless the
-// policy allows its kind.
+// privileges rejects children of privileged kinds that the policy does not allow.
 func (p *judged) privileges() {
 	p.eachRule(func(r *rules.Rule) {
 		for _, c := range r.Children {
@@ -25,8 +24,8 @@ func (p *judged) privileges() {
 	})
 }
 
-// confinement rejects everything in the rules that is known to lie outside the
-// namespaces of the policy, and warns of rules that have nothing to do in them.
+// confinement rejects what is known to be outside the namespaces of the policy. It
+// warns about rules that have no effect inside them.
 func (p *judged) confinement() {
 	if len(p.policy.Namespaces) == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"reconcel/rules"
 )
 
-// applied returns what a child is like once it has been applied: of an object
-// that exists, ignored fields stay as they are.
+// applied returns a child as it is after the apply: ignored fields keep the values
+// of the existing object.
 func applied(d *rules.Desired) (map[string]any, error) {
 	if d.Live.Object == nil {
 		return d.Whole()
@@ -19,7 +19,7 @@ func applied(d *rules.Desired) (map[string]any, error) {
 	for _, path := range d.IgnoredPaths() {
 		value, found, err := unstructured.NestedFieldCopy(d.Live.Object, path...)
 		if err != nil || !found {
-			continue // There is nothing to keep.
+			continue // The live object does not have this field.
 		}
 		if err := unstructured.SetNestedField(content, value, path...); err != nil {
 			return nil, err

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Format returns the result for stdout: YAML for people, with comments, or a
-// JSON List for programs.
+// Format returns the result for stdout: YAML with comments for people, or a JSON
+// List for programs.
 func (r *Renderer) Format(output string) ([]byte, error) {
 	if output == "json" {
 		return r.json()

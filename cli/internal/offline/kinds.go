@@ -16,17 +16,17 @@ import (
 	"reconcel/rules/source"
 )
 
-// crdKind is the only kind of definition that current clusters accept.
+// crdKind is the only version of CRDs that current clusters accept.
 var crdKind = runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// Kinds are Kubernetes' own kinds and those of the CRDs that are given.
+// Kinds are the kinds of Kubernetes itself and of the given CRDs.
 type Kinds struct {
 	*schema.Set
-	from map[runtimeschema.GroupKind]string // where each CRD is
+	from map[runtimeschema.GroupKind]string // the file of each CRD
 }
 
-// ReadKinds reads the CRDs in files and folders. It skips other objects: people
-// keep CRDs beside what uses them.
+// ReadKinds reads the CRDs in files and folders. It skips other objects, which are
+// often in the same folder.
 func ReadKinds(from files.Reader, where files.Search, paths []string) (Kinds, error) {
 	all := Kinds{from: map[runtimeschema.GroupKind]string{}}
 	objects, err := from.Objects(where, paths)
@@ -57,7 +57,7 @@ func ReadKinds(from files.Reader, where files.Search, paths []string) (Kinds, er
 	return all, nil
 }
 
-// define notes which kind a CRD defines.
+// define records the kind that a CRD defines.
 func (k Kinds) define(o *files.Object) error {
 	if o.GroupVersionKind() != crdKind {
 		return fmt.Errorf("apiVersion %s is no longer served by Kubernetes: write %s", o.GetAPIVersion(), crdKind.GroupVersion())
@@ -76,9 +76,9 @@ func (k Kinds) define(o *files.Object) error {
 // Defines reports whether a CRD defines a kind, in any version.
 func (k Kinds) Defines(gk runtimeschema.GroupKind) bool { return k.from[gk] != "" }
 
-// complete does to a new resource what the API server would: it rejects an
-// unknown version, prunes unknown fields and sets defaults. It returns the
-// fields that it pruned.
+// complete treats a new resource as the API server would: it rejects an unknown
+// version, prunes unknown fields and sets defaults. It returns the fields that it
+// pruned.
 func (k Kinds) complete(o *files.Object) (pruned []schema.UnknownField, err error) {
 	gvk := o.GroupVersionKind()
 	gk := gvk.GroupKind()
@@ -104,8 +104,8 @@ func (k Kinds) complete(o *files.Object) (pruned []schema.UnknownField, err erro
 	return pruned, nil
 }
 
-// Resources reads objects that can be rendered or observed. Those that name no
-// namespace are in the one in which they would be created.
+// Resources reads objects that can be rendered or observed. Objects without a
+// namespace get the given one.
 func (k Kinds) Resources(from files.Reader, where files.Search, paths []string, namespace string) ([]*files.Object, error) {
 	objects, err := from.Objects(where, paths)
 	if err != nil {
@@ -122,9 +122,9 @@ func (k Kinds) Resources(from files.Reader, where files.Search, paths []string, 
 	return objects, nil
 }
 
-// meantKind returns the kind that a misspelt one may have meant, to go behind
-// it. It compares name and group separately: a long group would make any two of
-// its kinds alike.
+// meantKind returns a suggestion for a misspelt kind, to append to a message. It
+// compares kind and group separately: a long group would make all of its kinds
+// similar.
 func meantKind(gk runtimeschema.GroupKind, known []runtimeschema.GroupKind) string {
 	near := func(a, b string) bool { return a == b || source.Nearest(a, []string{b}) == b }
 	slices.SortFunc(known, func(a, b runtimeschema.GroupKind) int { return strings.Compare(a.String(), b.String()) })

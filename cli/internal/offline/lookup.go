@@ -13,8 +13,8 @@ import (
 	"reconcel/rules/schema"
 )
 
-// owned returns the observed replicas of a child: those that bear its labels
-// and that nobody else controls.
+// owned returns the observed replicas of a child: those with its labels that no
+// other object controls.
 func (r *Renderer) owned(o *files.Object, rule *rules.Rule, c *rules.Child) []rules.Live {
 	var out []rules.Live
 	for _, other := range r.observed.list {

@@ -10,7 +10,7 @@ import (
 	"reconcel/rules"
 )
 
-// observed are the objects that the cluster is said to hold.
+// observed are the objects that exist in the cluster.
 type observed struct {
 	list []*files.Object
 	byID map[rules.Identity]*files.Object
@@ -21,8 +21,7 @@ func identity(o *files.Object) rules.Identity {
 	return rules.Identity{GVK: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// newObserved indexes the objects. Of two with one identity neither may win in
-// silence.
+// newObserved indexes the objects. It rejects duplicates instead of choosing one.
 func newObserved(list []*files.Object) (*observed, error) {
 	all := &observed{list: list, byID: map[rules.Identity]*files.Object{}, read: map[*files.Object]bool{}}
 	for _, o := range list {
@@ -35,7 +34,6 @@ func newObserved(list []*files.Object) (*observed, error) {
 	return all, nil
 }
 
-// find returns the object of an identity, if there is one.
 func (all *observed) find(id rules.Identity) *files.Object {
 	o := all.byID[id]
 	if o != nil {
@@ -44,7 +42,7 @@ func (all *observed) find(id rules.Identity) *files.Object {
 	return o
 }
 
-// unread returns the objects that nobody asked for.
+// unread returns the objects that no rule has read.
 func (all *observed) unread() (rest []*files.Object) {
 	for _, o := range all.list {
 		if !all.read[o] {
@@ -54,9 +52,9 @@ func (all *observed) unread() (rest []*files.Object) {
 	return rest
 }
 
-// holder returns what controls an object if that is something other than the
-// primary, or nil. An object that nobody controls, or that was written by
-// hand without a UID, counts as the primary's.
+// holder returns the controller of an object unless it is the primary, or nil. An
+// object without a controller counts as the primary's. So does one whose reference
+// to the primary has no UID, because it was written by hand.
 func holder(o, primary *files.Object) *metav1.OwnerReference {
 	ref := metav1.GetControllerOf(o)
 	if ref == nil {

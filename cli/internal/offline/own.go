@@ -10,7 +10,7 @@ import (
 	"reconcel/rules"
 )
 
-// patch keeps what a rule writes into the resource itself.
+// patch adds what a rule writes into the resource itself.
 func (r *Renderer) patch(o *files.Object, result *rules.RuleResult) {
 	name := fmt.Sprintf("rule %q, patch", result.Rule.Name)
 	switch {
@@ -31,8 +31,8 @@ func (r *Renderer) patch(o *files.Object, result *rules.RuleResult) {
 	r.write(o, fmt.Sprintf("# patch of %s by rule %q", o, result.Rule.Name), content)
 }
 
-// write keeps something that is written into the resource itself. All of that
-// is one object of the result, so that there are no two of one name.
+// write adds content that is written into the resource itself. It merges everything
+// into one object, because the result must not repeat an object.
 func (r *Renderer) write(o *files.Object, comment string, content map[string]any) {
 	if r.own == nil {
 		metadata := map[string]any{"name": o.GetName()}
@@ -47,7 +47,7 @@ func (r *Renderer) write(o *files.Object, comment string, content map[string]any
 	mergeInto(r.own.object, content)
 }
 
-// mergeInto adds what is in src, maps entry by entry.
+// mergeInto merges src into dst, maps entry by entry.
 func mergeInto(dst, src map[string]any) {
 	for key, value := range src {
 		inner, isMap := value.(map[string]any)
@@ -59,14 +59,14 @@ func mergeInto(dst, src map[string]any) {
 	}
 }
 
-// status keeps what all rules together say about a resource's status.
+// status adds the status that all rules together write.
 func (r *Renderer) status(o *files.Object) {
 	status := map[string]any{}
 	var conditions []any
 	for i := range r.out.Rules {
 		result := &r.out.Rules[i]
 		if len(result.Status) > 0 {
-			// Two rules never write one field, so that nothing is lost here.
+			// Two rules never write the same field, so nothing is overwritten.
 			if err := utiljson.Unmarshal(result.Status, &status); err != nil {
 				r.fail(o, "rule %q: status: %v", result.Rule.Name, err)
 				return
@@ -85,8 +85,8 @@ func (r *Renderer) status(o *files.Object) {
 	r.write(o, fmt.Sprintf("# status of %s", o), map[string]any{"status": status})
 }
 
-// condition returns a condition as it stands in a status, but for its times:
-// they would make every rendering another one.
+// condition returns a condition without times, which would change with every
+// rendering.
 func condition(c rules.Condition) map[string]any {
 	entry := map[string]any{"type": c.Type, "status": string(c.Status), "reason": c.Reason}
 	if c.Message != "" {

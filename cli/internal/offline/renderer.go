@@ -12,13 +12,13 @@ import (
 	"reconcel/rules/source"
 )
 
-// A Renderer renders resources one after the other, and keeps the result.
+// A Renderer renders resources one after another, and collects the result.
 type Renderer struct {
 	Failures int // resources and children that could not be rendered
 
 	program  *rules.Program
 	kinds    Kinds
-	say      func(format string, args ...any) // for people
+	say      func(format string, args ...any) // prints a line for people
 	observed *observed
 	out      rules.Rendering
 
@@ -28,7 +28,7 @@ type Renderer struct {
 	items []item
 }
 
-// New returns a renderer in a cluster with some objects.
+// New returns a renderer with observed objects.
 func New(program *rules.Program, kinds Kinds, live []*files.Object, say func(format string, args ...any)) (*Renderer, error) {
 	all, err := newObserved(live)
 	return &Renderer{
@@ -37,24 +37,23 @@ func New(program *rules.Program, kinds Kinds, live []*files.Object, say func(for
 	}, err
 }
 
-// An item is one object of the result.
 type item struct {
 	comment string
 	object  map[string]any
 }
 
-// tell says something about a resource that is no failure.
+// tell prints a note about a resource.
 func (r *Renderer) tell(o *files.Object, format string, args ...any) {
 	r.say("%s: %s", o, fmt.Sprintf(format, args...))
 }
 
-// fail says what is wrong with a resource.
+// fail prints and counts an error about a resource.
 func (r *Renderer) fail(o *files.Object, format string, args ...any) {
 	r.Failures++
 	r.tell(o, format, args...)
 }
 
-// Render renders one resource by all rules for it.
+// Render renders a resource with all rules for its kind.
 func (r *Renderer) Render(o *files.Object) {
 	if other := r.given[identity(o)]; other != nil {
 		r.fail(o, "is given twice, in %s and %s", other.File, o.File)
@@ -102,9 +101,8 @@ func (r *Renderer) Render(o *files.Object) {
 	}
 }
 
-// observeSelf gives a resource without a status the one that it is observed
-// with. Everything else about it comes from where it was given, and neither
-// happens in silence.
+// observeSelf copies the status of the observed object if the resource has none. It
+// uses nothing else of the observed object, and prints a note either way.
 func (r *Renderer) observeSelf(o *files.Object) {
 	live := r.observed.find(identity(o))
 	if live == nil {
@@ -122,8 +120,8 @@ func (r *Renderer) observeSelf(o *files.Object) {
 	}
 }
 
-// live answers what the rules ask about a child. One that somebody else
-// controls is none of the resource's.
+// live returns the observed state of a child. An object that something else
+// controls is not a child of the resource.
 func (r *Renderer) live(o *files.Object, id rules.Identity, foreign map[rules.Identity]string) rules.Live {
 	child := r.observed.find(id)
 	if child == nil {
@@ -136,19 +134,19 @@ func (r *Renderer) live(o *files.Object, id rules.Identity, foreign map[rules.Id
 	return rules.Live{Object: child.Object}
 }
 
-// rule keeps what one rule makes of a resource.
+// rule adds the result of one rule.
 func (r *Renderer) rule(o *files.Object, result *rules.RuleResult, foreign map[rules.Identity]string) {
 	if err := result.Err; err != nil {
 		at := ""
-		if err.Reason == rules.InvalidSpec { // The author's message; others name their place.
+		if err.Reason == rules.InvalidSpec { // The message comes from the author of the rules. Other errors have a position.
 			at = fmt.Sprintf("rule %q (%s:%d): ", result.Rule.Name, result.Rule.Pos.File, result.Rule.Pos.Line)
 		}
 		r.fail(o, "%s%v", at, err)
 		return
 	}
 	for i := range result.Children {
-		// Of a resource that is being deleted only finalize makes anything, and
-		// of one that is not, only children.
+		// While a resource is being deleted, only finalize renders objects.
+		// Otherwise only children do.
 		if c := &result.Children[i]; result.Leaving == (c.Child.Timeout > 0) {
 			r.children(o, result.Rule, c, foreign)
 		}
@@ -161,7 +159,7 @@ func (r *Renderer) rule(o *files.Object, result *rules.RuleResult, foreign map[r
 	}
 }
 
-// children keeps the objects of one child, or says why there are none.
+// children adds the objects of one child, or prints why there are none.
 func (r *Renderer) children(o *files.Object, rule *rules.Rule, c *rules.ChildResult, foreign map[rules.Identity]string) {
 	name := fmt.Sprintf("rule %q, child %q", rule.Name, c.Child.ID)
 	place := fmt.Sprintf("%s:%d", c.Child.Pos.File, c.Child.Pos.Line)
@@ -173,7 +171,7 @@ func (r *Renderer) children(o *files.Object, rule *rules.Rule, c *rules.ChildRes
 	}
 }
 
-// absent reports whether there is no rendering, and says why.
+// absent reports whether a child renders nothing, and prints why.
 func (r *Renderer) absent(o *files.Object, name, place string, state rules.State, waits []string, err error) bool {
 	switch state {
 	case rules.Excluded:
@@ -211,7 +209,7 @@ func (r *Renderer) child(o *files.Object, rule *rules.Rule, d *rules.Desired, fo
 	r.items = append(r.items, item{comment: fmt.Sprintf("# %s (%s)", name, place), object: content})
 }
 
-// refusal says why run would not apply a child, or "".
+// refusal returns why run would not apply a child, or "".
 func (r *Renderer) refusal(o, child *files.Object, d *rules.Desired, foreign map[rules.Identity]string) string {
 	id := identity(child)
 	if why := foreign[id]; why != "" {
@@ -233,15 +231,15 @@ func (r *Renderer) refusal(o, child *files.Object, d *rules.Desired, foreign map
 	return ""
 }
 
-// TellUnread names what was observed in vain: a name or namespace that is
-// wrong there would otherwise look like a child that does not exist.
+// TellUnread names observed objects that no rule has read. A wrong name or
+// namespace would otherwise look like a child that does not exist.
 func (r *Renderer) TellUnread() {
 	for _, o := range r.observed.unread() {
 		r.say("%s: %s is not used: it is not a child, and no lookup reads it", o.File, o)
 	}
 }
 
-// primary finds the rules for a resource, or says why there are none.
+// primary returns the rules for a resource, or why there are none.
 func (r *Renderer) primary(o *files.Object) (*rules.Primary, string) {
 	gvk := o.GroupVersionKind()
 	for _, p := range r.program.Primaries() {
