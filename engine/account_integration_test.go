@@ -20,8 +20,8 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// granted lets the ServiceAccount deployer of a namespace write what the rules of
-// these tests make there.
+// granted lets the ServiceAccount deployer of a namespace write what the rules of these
+// tests create there.
 const granted = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -39,7 +39,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer}
 subjects: [{kind: ServiceAccount, name: deployer, namespace: NAMESPACE}]
 `
 
-// as makes rules write as an account.
+// as makes rules impersonate an account when they write.
 func as(account, source string) string {
 	return strings.Replace(source, "  for:", "  serviceAccountName: "+account+"\n  for:", 1)
 }
@@ -49,8 +49,8 @@ func patching(source string) string {
 	return strings.Replace(source, "  for:", "  patch: {metadata: {labels: {value: \"${self.spec.value}\"}}}\n  for:", 1)
 }
 
-// A signature says which of the engine's writes a request is, and as whom it was
-// made.
+// signature names the kind of a write of the engine, and its field manager if that is a
+// rule's.
 func signature(r devcluster.Request) string {
 	what := r.Verb + " " + r.Resource
 	if r.Subresource != "" {
@@ -67,7 +67,7 @@ func signature(r devcluster.Request) string {
 	return what
 }
 
-// writtenAs sorts the engine's writes by as whom they were made.
+// writtenAs counts the engine's writes by the account that it impersonated.
 func (w *world) writtenAs(since time.Time) map[string]map[string]int {
 	w.Helper()
 	all := map[string]map[string]int{}
@@ -80,8 +80,8 @@ func (w *world) writtenAs(since time.Time) map[string]map[string]int {
 	return all
 }
 
-// TestAWholeLifeAsAnAccount has a rule write in every way there is. The audit log
-// tells as whom.
+// TestAWholeLifeAsAnAccount has a rule write in every way that a rule can. The audit log
+// shows the impersonated account of each write.
 func TestAWholeLifeAsAnAccount(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -102,7 +102,7 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 	w.label(widgets, "one", "value", "first")
 	w.Has(configs, "one-free", map[string]any{"metadata.uid": before.GetUID(), "data.value": "first"})
 
-	// Drift, also of managedFields and of a field that excludes ours.
+	// Drift, also of managedFields and of a field that excludes the rule's field.
 	w.Patch(configs, "one-a", `{"data":{"value":"edited"},"metadata":{"managedFields":[{}]}}`)
 	w.Has(configs, "one-a", map[string]any{"data.value": "first"})
 	w.Eventually("the lost owner of the fields to be gone", func() error {
@@ -142,7 +142,7 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 	w.settles()
 	in.stop()
 
-	// Prune and unpatch, and the end.
+	// Prune, a removed patch, and the deletion of the primary.
 	w.run(source(children...))
 	w.Lacks(configs, "one-past")
 	w.label(widgets, "one", "value", "")
@@ -166,7 +166,7 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 	}
 	for what, n := range all[""] {
 		switch what {
-		case "create events", "patch events", "patch widgets/status", "patch widgets": // The last are finalizers.
+		case "create events", "patch events", "patch widgets/status", "patch widgets": // Patches of widgets change finalizers here.
 		case "create configmaps", "update configmaps":
 			// The inventory.
 		default:
@@ -185,8 +185,8 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 	}
 }
 
-// TestRemovedRuleGoesAsItsAccount removes a rule that takes along what it has made:
-// that has not more rights in its end than it had in its life.
+// TestRemovedRuleGoesAsItsAccount removes a rule whose objects are deleted with it. The
+// cleanup must not have more permissions than the rule had.
 func TestRemovedRuleGoesAsItsAccount(t *testing.T) {
 	second := strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1)
 	none := strings.Replace(rulesFile, "rules:\n", "rules: []\n", 1)
@@ -228,7 +228,7 @@ func TestRemovedRuleGoesAsItsAccount(t *testing.T) {
 	}
 }
 
-// ownedOrTracked returns the ConfigMaps of a primary by name.
+// ownedOrTracked returns the UIDs of a primary's ConfigMaps by name.
 func (w *world) ownedOrTracked(primary *unstructured.Unstructured) map[string]types.UID {
 	w.Helper()
 	list, err := w.Resource(configs).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule=" + w.Fill("widget-NAMESPACE")})
@@ -245,8 +245,8 @@ func (w *world) ownedOrTracked(primary *unstructured.Unstructured) map[string]ty
 	return found
 }
 
-// The account of each namespace decides what the rule may do there; what it may
-// not do yet heals when it is granted.
+// TestAccountOfEachNamespace gives each namespace its own account, which decides what the
+// rule may do there. A missing permission takes effect once it is granted.
 func TestAccountOfEachNamespace(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -274,7 +274,7 @@ func TestAccountOfEachNamespace(t *testing.T) {
 	}
 	w.settles()
 
-	// Another account is no reason to write anything.
+	// A different account does not cause a write.
 	since := time.Now()
 	w.reload(in, source("other"))
 	w.Rest(2 * time.Second)
@@ -288,7 +288,8 @@ func TestAccountOfEachNamespace(t *testing.T) {
 	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
 }
 
-// An engine that may not act as an account says so, and heals.
+// TestAccountThatMayNotBeActedAs expects an engine without the right to impersonate to
+// report it, and to recover once it has the right.
 func TestAccountThatMayNotBeActedAs(t *testing.T) {
 	w := newWorld(t)
 	if w.Cluster.Borrowed() {
@@ -362,7 +363,8 @@ func (w *world) configOf(account string) *rest.Config {
 	return config
 }
 
-// The account in the namespace of a primary that is in none is nobody's.
+// TestAccountInNoNamespace rejects an account in the primary's namespace if the primary
+// is cluster-scoped.
 func TestAccountInNoNamespace(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(kindLike("Global", "scope: Namespaced", "scope: Cluster"))

@@ -19,7 +19,7 @@ import (
 	"reconcel/rules"
 )
 
-// A secretary is an API server that notes as whom requests are made.
+// secretary is an API server that records whom requests impersonate.
 type secretary struct {
 	mu  sync.Mutex
 	saw []http.Header
@@ -33,7 +33,7 @@ func (s *secretary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`)
 }
 
-// take returns the headers of the requests since it was last asked.
+// take returns the headers of the requests since its last call.
 func (s *secretary) take() []http.Header {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func TestRequestsAsAnAccount(t *testing.T) {
 		}
 	}
 
-	// What is no account is nobody, and not whoever runs the engine.
+	// An invalid account is an error. The engine does not fall back to its own identity.
 	as := &rest.Config{Host: server.URL, Impersonate: rest.ImpersonationConfig{UserName: "jane"}}
 	for _, c := range []struct {
 		name    string
@@ -115,7 +115,7 @@ func TestRequestsAsAnAccount(t *testing.T) {
 	}
 }
 
-// A context that lost its account on the way must not send anything either.
+// TestRequestWithoutItsAccount sends nothing if the context has lost its account.
 func TestRequestWithoutItsAccount(t *testing.T) {
 	s := &secretary{}
 	server := httptest.NewServer(s)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestActivityIsBounded does ten thousand things at once: some have a line of
-// their own, and the others are summed up, so that every one of them is told.
+// TestActivityIsBounded reports ten thousand actions at once. Some get a line of their
+// own, and a summary counts the others, so that none is missing.
 func TestActivityIsBounded(t *testing.T) {
 	var out bytes.Buffer
 	a := newActivity(slog.New(slog.NewTextHandler(&out, nil)))
@@ -19,7 +19,7 @@ func TestActivityIsBounded(t *testing.T) {
 		a.tell(now, deed{what: "created", object: fmt.Sprintf("Foo/a/f%d", i), child: fmt.Sprintf("Deployment/a/f%d", i), rule: "foo", kind: "Deployment", why: whyCreated})
 	}
 	a.flush()
-	a.flush() // What was summed up is not summed up again.
+	a.flush() // A second flush does not repeat the summary.
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != mostLines+1 {
 		t.Fatalf("there are %d lines", len(lines))
@@ -35,7 +35,7 @@ func TestActivityIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkActivity logs what a thousand creations a minute log.
+// BenchmarkActivity measures the log lines of a thousand creations a minute.
 func BenchmarkActivity(b *testing.B) {
 	a := newActivity(slog.New(slog.NewJSONHandler(new(bytes.Buffer), nil)))
 	now := time.Now()

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// adopting is a child that may take objects over.
+// adopting lets a child adopt existing objects.
 func adopting(child string) string {
 	return strings.Replace(child, "    template:", "    ifExists: adopt\n    template:", 1)
 }
 
-// free is a ConfigMap of nobody.
+// free is a ConfigMap without an owner.
 func free(name, metadata string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s%s}\ndata: {value: theirs, more: x}\n", name, metadata)
 }
@@ -52,7 +52,7 @@ func TestAdoption(t *testing.T) {
 	w.Patch(configs, "one-a", `{"data":{"value":"edited"}}`)
 	w.Has(configs, "one-a", map[string]any{"data.value": "ours"})
 
-	// What somebody controls is not taken, nor is what belongs to another primary.
+	// Objects with another controller or of another primary are not adopted.
 	two := w.Create(widget("two", "value: ours"))
 	w.belongs(configs, "two-a", two)
 	w.Create(free("three-a", fmt.Sprintf(", ownerReferences: [{apiVersion: test.reconcel.dev/v1, kind: Widget, name: two, uid: %s, controller: true}]", two.GetUID())))
@@ -66,8 +66,8 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// TestAdoptionOfWhatAFormerSelfLeft deletes a primary whose child is to stay,
-// and makes it again.
+// TestAdoptionOfWhatAFormerSelfLeft deletes a primary with an orphaned child, and creates
+// the primary again.
 func TestAdoptionOfWhatAFormerSelfLeft(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pool is a rule with everything that a bad spec can get wrong.
+// pool is a rule with every field that a bad spec can break.
 const pool = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
@@ -38,8 +38,8 @@ rules:
       metadata: {name: "${self.metadata.name}-placed", namespace: "${self.spec.?place.orValue(self.metadata.namespace)}"}
 `
 
-// TestBadInput turns a good spec into bad ones. Each gives one clear condition
-// and Event, and everything that exists stays as it is.
+// TestBadInput breaks a good spec in several ways. Each mistake gives one clear condition
+// and Event, and all existing objects stay unchanged.
 func TestBadInput(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -22,14 +22,14 @@ const convergedFoo = `{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"F
 "metadata":{"name":"example","namespace":"default","uid":"u1","generation":2,"resourceVersion":"10"},
 "spec":{"deploymentName":"web","replicas":3},"status":{"availableReplicas":3}}`
 
-// ownedOfFoo is what we own of the status of convergedFoo.
+// ownedOfFoo lists the fields of convergedFoo's status that reconcel owns.
 const ownedOfFoo = `{"f:status":{"f:availableReplicas":{}}}`
 
 const deploymentStatus = `{"observedGeneration":1,"replicas":3,"updatedReplicas":3,"readyReplicas":3,"availableReplicas":3,
 "conditions":[{"type":"Available","status":"True"},{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"}]}`
 
-// converged returns an engine without a server whose caches hold one Foo and
-// its Deployment just as the rules want them.
+// converged returns an engine without a server. Its caches hold one Foo and its
+// Deployment as the rules want them.
 func converged(tb testing.TB) (*Engine, Request) {
 	tb.Helper()
 	src, err := os.ReadFile("../examples/foo/rules.yaml")
@@ -70,8 +70,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 	return e, Request{Kind: primary.GVK.GroupKind(), Namespace: "default", Name: "example", UID: "u1"}
 }
 
-// TestConvergedSendsNothing would panic on any request: the engine has no
-// client.
+// TestConvergedSendsNothing would panic on any request: the engine has no client.
 func TestConvergedSendsNothing(t *testing.T) {
 	e, req := converged(t)
 	for range 3 {
@@ -82,7 +81,7 @@ func TestConvergedSendsNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkNoopReconcile is a look at a Foo that is as it should be.
+// BenchmarkNoopReconcile measures the reconciliation of a converged Foo.
 func BenchmarkNoopReconcile(b *testing.B) {
 	e, req := converged(b)
 	ctx := context.Background()

@@ -11,7 +11,6 @@ import (
 	"reconcel/engine/watch"
 )
 
-// decode returns the object of a JSON text.
 func decode(tb testing.TB, data []byte) *unstructured.Unstructured {
 	tb.Helper()
 	u := &unstructured.Unstructured{}
@@ -21,14 +20,13 @@ func decode(tb testing.TB, data []byte) *unstructured.Unstructured {
 	return u
 }
 
-// decodeObject returns the child of a JSON text.
 func decodeObject(tb testing.TB, data []byte) *watch.Object {
 	tb.Helper()
 	return watch.NewObject(decode(tb, data), watch.Child)
 }
 
-// owning has us own these fields of an object, or of its status where it is a
-// primary.
+// owning adds a managedFields entry for reconcel that owns these fields of an object, or
+// of a primary's status.
 func owning(tb testing.TB, u *unstructured.Unstructured, role watch.Role, fieldsV1 string) *unstructured.Unstructured {
 	tb.Helper()
 	subresource := map[watch.Role]string{watch.Primary: "status"}[role]
@@ -39,7 +37,7 @@ func owning(tb testing.TB, u *unstructured.Unstructured, role watch.Role, fields
 	return u
 }
 
-// show fills the cache of a watch with objects, the last of which is the newest.
+// show fills the cache of a watch with objects. The last object is the newest.
 func show(tb testing.TB, w *watch.Watch, k discover.Kind, objects ...*unstructured.Unstructured) *watch.Feed {
 	tb.Helper()
 	version := "1"
@@ -54,7 +52,6 @@ func show(tb testing.TB, w *watch.Watch, k discover.Kind, objects ...*unstructur
 	return f
 }
 
-// observe shows a change to a watch.
 func observe(tb testing.TB, f *watch.Feed, old, now *unstructured.Unstructured) {
 	tb.Helper()
 	newest := now
@@ -66,7 +63,6 @@ func observe(tb testing.TB, f *watch.Feed, old, now *unstructured.Unstructured) 
 	}
 }
 
-// cacheOf returns the cache of the primaries of a kind.
 func cacheOf(tb testing.TB, e *Engine, req Request) *watch.Cache {
 	tb.Helper()
 	c, err := e.plan.Load().primaries[req.Kind].watch.Cache()
@@ -76,7 +72,6 @@ func cacheOf(tb testing.TB, e *Engine, req Request) *watch.Cache {
 	return c
 }
 
-// annotate replaces the annotations of the primary of a converged engine.
 func annotate(tb testing.TB, e *Engine, req Request, annotations map[string]string) {
 	tb.Helper()
 	c := cacheOf(tb, e, req)

@@ -17,7 +17,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// counted returns what the census of an engine says, without what is 0.
+// counted returns the census of an engine without the values that are 0.
 func counted(t *testing.T, e *Engine) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -51,7 +51,7 @@ func expectCounted(t *testing.T, e *Engine, when string, want map[string]float64
 	}
 }
 
-// swap makes the engine follow the rules of foo, changed.
+// swap makes changed rules of foo the active rules of the engine.
 func swap(t *testing.T, e *Engine, change func(string) string) {
 	t.Helper()
 	src, err := os.ReadFile("../examples/foo/rules.yaml")
@@ -65,7 +65,7 @@ func swap(t *testing.T, e *Engine, change func(string) string) {
 	e.plan.Store(e.route(newPlan(program, inventory.Orphaned{}, e.plan.Load().watches)))
 }
 
-// look does what the rules want of a primary, apart from its status.
+// look reconciles a primary except for its status.
 func look(t *testing.T, e *Engine, req Request) {
 	t.Helper()
 	primary, cache := e.plan.Load().primaries[req.Kind], cacheOf(t, e, req)
@@ -130,8 +130,8 @@ func TestRemovedRulesAreNotCounted(t *testing.T) {
 	expectCounted(t, e, "under another name", map[string]float64{})
 }
 
-// A rule that went before another one leaves nothing behind where it stood, also
-// of a primary that is left alone.
+// TestRemovedRulesOfPausedPrimariesAreNotCounted removes the first of two rules. No count
+// stays under its position, even if the primary is paused.
 func TestRemovedRulesOfPausedPrimariesAreNotCounted(t *testing.T) {
 	e, req := converged(t)
 	swap(t, e, func(s string) string {
@@ -149,7 +149,8 @@ func TestRemovedRulesOfPausedPrimariesAreNotCounted(t *testing.T) {
 	})
 }
 
-// However many primaries there are, there are no more series.
+// TestObjectsAreNoSeries expects the number of series not to grow with the number of
+// primaries.
 func TestObjectsAreNoSeries(t *testing.T) {
 	e, req := converged(t)
 	look(t, e, req)

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A duel lets two writers undo each other's change for a while, each as soon as
-// its conflict loop lets it. It returns when each of them wrote.
+// duel lets two writers undo each other's change for a while, each as soon as its
+// conflict loop allows it. It returns the times of the writes.
 func duel(a, b *conflictLoop, length time.Duration) (writes []time.Duration) {
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	now, turn := start, []*conflictLoop{a, b}
 	for i := 0; ; i++ {
 		c := turn[i%2]
-		now = now.Add(5 * time.Millisecond) // Until it has seen the other's write.
+		now = now.Add(5 * time.Millisecond) // The writer must see the other's write first.
 		for wait := c.repair(now); wait > 0; wait = c.repair(now) {
 			now = now.Add(wait)
 		}
@@ -32,8 +32,8 @@ func between(writes []time.Duration, from, to time.Duration) (n int) {
 	return n
 }
 
-// TestDuel holds what two that restore the same object write together against
-// what is promised: 30 writes in the first minute and two a minute later, as whole rounds of a minute.
+// TestDuel checks the promised limits for two writers that restore the same object:
+// together at most 30 writes in the first minute and about two a minute later.
 func TestDuel(t *testing.T) {
 	for name, by := range map[string][2]culprit{
 		"somebody who does the same": {},
@@ -52,8 +52,8 @@ func TestDuel(t *testing.T) {
 	}
 }
 
-// TestContestEnds stops one of two at each moment. The other has restored the
-// object, and knows that it stays so, within a minute.
+// TestContestEnds stops one of two writers at each moment. Within a minute, the other one
+// has restored the object and its conflict loop has ended.
 func TestContestEnds(t *testing.T) {
 	for name, by := range map[string]culprit{
 		"even": {}, "yields": {installation: "a/b", insists: true}, "insists": {installation: "c/d"},
@@ -69,7 +69,7 @@ func TestContestEnds(t *testing.T) {
 				}
 				now = now.Add(time.Millisecond)
 			}
-			stopped := now // Just after it has changed the object once more.
+			stopped := now // It has just changed the object once more.
 			for wait := c.repair(now); wait > 0; wait = c.repair(now) {
 				now = now.Add(wait)
 			}
@@ -84,7 +84,7 @@ func TestContestEnds(t *testing.T) {
 	}
 }
 
-// TestRareEditsAreUndoneAtOnce edits an object now and then: that is no conflict loop.
+// TestRareEditsAreUndoneAtOnce edits an object now and then, which is no conflict loop.
 func TestRareEditsAreUndoneAtOnce(t *testing.T) {
 	c, now := &conflictLoop{}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for range 50 {

@@ -11,8 +11,8 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// TestConvergedMeansConverged has every kind of the drift test, and Foos, at
-// rest: no write while the engine runs, and none when another one takes over.
+// TestConvergedMeansConverged has converged Foos and an object of each kind in the drift
+// test. Nothing is written while the engine runs, or when another one takes over.
 func TestConvergedMeansConverged(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(w.fooCRD())
@@ -24,8 +24,8 @@ func TestConvergedMeansConverged(t *testing.T) {
 	all := widgetRules("when: self.metadata.name == 'parent'", children...) +
 		strings.Replace(fooRules, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n", "", 1)
 	in := w.run(all)
-	// First the Foo: one of the children is a quota, under which no Pod of its
-	// Deployment would be admitted any more.
+	// The Foo comes first: one of the children is a quota that admits no more Pods of the
+	// Foo's Deployment.
 	w.Create(exampleFoo)
 	w.Is(foos, "example", "Ready", "True")
 	w.Create(widget("parent", "x: y"))
@@ -50,7 +50,6 @@ func TestConvergedMeansConverged(t *testing.T) {
 	in.stop()
 }
 
-// settles waits until the engine has written nothing for two seconds.
 func (w *world) settles() {
 	w.Helper()
 	w.Eventually("the engine to come to rest", func() error {
@@ -61,8 +60,8 @@ func (w *world) settles() {
 	})
 }
 
-// TestWritesPerResource counts what one Foo costs: its Deployment and one
-// status when it is made, and again when it changes.
+// TestWritesPerResource counts the writes for one Foo: its Deployment and one status on
+// creation, and the same on a change.
 func TestWritesPerResource(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(w.fooCRD())

@@ -10,7 +10,7 @@ import (
 	"reconcel/rules"
 )
 
-// TestCulprit reads off an object who has changed what is ours.
+// TestCulprit derives from managedFields who has changed a field that reconcel owns.
 func TestCulprit(t *testing.T) {
 	const before = `{"f:spec":{"f:replicas":{},"f:paused":{},"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:name":{}}}}}}}`
 	desired := map[string]any{"spec": map[string]any{"replicas": int64(2), "paused": false,

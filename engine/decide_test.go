@@ -12,7 +12,7 @@ import (
 	"reconcel/rules"
 )
 
-// TestDecide tells for every state of an object which step comes next.
+// TestDecide expects the next step for every state of an object.
 func TestDecide(t *testing.T) {
 	self := Request{Kind: schema.GroupKind{Group: "example.org", Kind: "Foo"}, Namespace: "default", Name: "foo", UID: "u1"}
 	rendered := func(change func(*rules.Child)) *rules.Desired {
@@ -41,7 +41,7 @@ func TestDecide(t *testing.T) {
 		child    func(*rules.Child)
 		waits    bool
 		metadata string // "": there is no object
-		fields   string // that we own; "": as after our last write
+		fields   string // fields that reconcel owns; "": as after its last write
 		change   func(*known)
 		want     step
 	}{

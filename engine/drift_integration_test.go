@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A variant is one child kind, what foreigners do to it that takes a field of
-// ours away, and what they do that does not. Each foreign write is a JSON
-// merge patch unless it names another way.
+// variant is a kind of child, foreign writes that take a field of reconcel away, and
+// foreign writes that do not. Each foreign write is a JSON merge patch unless it names
+// another way.
 type variant struct {
 	id       string
 	template string
@@ -63,8 +63,8 @@ var variants = []variant{
 	{"custom", `{apiVersion: test.reconcel.dev/v1, kind: Widget, metadata: {name: NAME}, spec: {list: [], none: {}, deep: {a: [1, {b: 2.5}], s: x}}}`, []string{`{"spec":{"deep":{"s":"y"}}}`, `{"spec":{"deep":{"a":[]}}}`, `{"spec":{"list":[1]}}`, `{"spec":{"deep":null}}`}, []string{`{"spec":{"more":1}}`, `{"spec":{"deep":{"more":1}}}`}},
 }
 
-// child returns the entry of children that makes the variant. Drift is repaired
-// in place whatever becomes of a changed template, which for a Pod must be said.
+// child returns the entry of children that creates the variant. Drift is repaired in
+// place. For a Pod, onChange must allow that.
 func (v variant) child(name string) string {
 	policy := "apply"
 	if v.id == "pod" {
@@ -73,8 +73,8 @@ func (v variant) child(name string) string {
 	return fmt.Sprintf("  - id: %s\n    onChange: %s\n    template: %s\n", v.id, policy, strings.ReplaceAll(v.template, "NAME", name))
 }
 
-// TestDrift makes every foreign write to every kind: what takes a field of
-// ours away is repaired, and what does not causes no write at all.
+// TestDrift makes every foreign write to every kind. A write that takes a field of
+// reconcel away is repaired, and any other causes no write at all.
 func TestDrift(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
@@ -106,7 +106,7 @@ func TestDrift(t *testing.T) {
 	}
 	w.Rest(3 * time.Second)
 	for _, r := range w.Writes(since) {
-		// The parent's status follows its children, one of which rolls out anew.
+		// The parent's status follows its children, and one of them starts a new rollout.
 		if r.Group != "events.k8s.io" && r.Subresource != "status" {
 			t.Errorf("a harmless change caused %s of %s", r, r.Name)
 		}
@@ -122,7 +122,7 @@ func (w *world) child(v variant) *unstructured.Unstructured {
 	return w.Get(v.gvk(w.T), "drift-"+v.id)
 }
 
-// repairs makes a foreign write and waits until the object is again as it was.
+// repairs makes a foreign write and waits until the object is repaired.
 func (w *world) repairs(t *testing.T, v variant, foreign string) {
 	before := ours(w.child(v))
 	w.write(t, v, foreign)
@@ -141,8 +141,8 @@ func (w *world) repairs(t *testing.T, v variant, foreign string) {
 	}
 }
 
-// ours is what our managedFields entry says, and the values of those fields
-// as far as they are simple.
+// ours returns reconcel's managedFields entry, with the values of those fields that are
+// scalar.
 func ours(u *unstructured.Unstructured) string {
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager == "reconcel" && entry.Operation == metav1.ManagedFieldsOperationApply {
@@ -175,7 +175,7 @@ func leaves(path string, tree map[string]any, value any, lines *[]string) {
 	}
 }
 
-// item returns the element of an associative list that a key names.
+// item returns the element of an associative list with this key.
 func item(key string, list any) any {
 	var want map[string]any
 	raw, ok := strings.CutPrefix(key, "k:")
@@ -192,7 +192,6 @@ func item(key string, list any) any {
 	return nil
 }
 
-// write is one foreign write.
 func (w *world) write(t *testing.T, v variant, foreign string) {
 	t.Helper()
 	resource, name := w.Resource(v.gvk(t)), "drift-"+v.id

@@ -19,8 +19,8 @@ import (
 
 var jobs = e2e.GVK("batch/v1", "Job")
 
-// finalizeJob is an entry of finalize that takes as long as a Pod does, or for
-// ever if it is suspended.
+// finalizeJob is an entry of finalize that lasts as long as its Pod, or forever if it is
+// suspended.
 func finalizeJob(timeout string, suspended string) string {
 	return `  finalize:
   - id: backup
@@ -36,7 +36,7 @@ func finalizeJob(timeout string, suspended string) string {
 `
 }
 
-// gone waits until an object does not exist at all any more.
+// gone waits until an object no longer exists.
 func (w *world) gone(kind schema.GroupVersionKind, name string) {
 	w.Helper()
 	w.Eventually(kind.Kind+" "+name+" to be gone", func() error {
@@ -47,7 +47,7 @@ func (w *world) gone(kind schema.GroupVersionKind, name string) {
 	})
 }
 
-// finalizers waits until an object carries exactly these.
+// finalizers waits until an object has exactly these finalizers.
 func (w *world) finalizers(kind schema.GroupVersionKind, name string, want ...string) {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("%s %s to have finalizers %v", kind.Kind, name, want), func() error {
@@ -62,7 +62,7 @@ func (w *world) finalizers(kind schema.GroupVersionKind, name string, want ...st
 	})
 }
 
-// deleteWith deletes an object, and does not wait.
+// deleteWith deletes an object without waiting for its end.
 func (w *world) deleteWith(kind schema.GroupVersionKind, name string, policy metav1.DeletionPropagation) {
 	w.Helper()
 	if err := w.Resource(kind).Delete(w.Context(), name, metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
@@ -70,8 +70,8 @@ func (w *world) deleteWith(kind schema.GroupVersionKind, name string, policy met
 	}
 }
 
-// saysOf waits until a condition of the primary one has a reason and a message that
-// holds some text.
+// saysOf waits until a condition of the primary one has this reason and a message that
+// contains this text.
 func (w *world) saysOf(kind schema.GroupVersionKind, conditionType, reason, text string) {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("%s one to say %s", kind.Kind, reason), func() error {
@@ -137,7 +137,7 @@ func TestFinalizeHoldsTheChildrenInForeground(t *testing.T) {
 	if a := w.Get(configs, "one-a"); a == nil || a.GetDeletionTimestamp() != nil {
 		t.Error("the child went before finalize was done")
 	}
-	// Nothing of it is repaired, made or changed any more.
+	// During teardown, reconcel no longer repairs, creates or updates these objects.
 	w.Patch(configs, "one-a", `{"data":{"value":"edited"}}`)
 	w.Patch(jobs, "one-backup", `{"spec":{"suspend":false}}`)
 	w.gone(widgets, "one")
@@ -181,8 +181,8 @@ func TestFinalizeOutlivesARestart(t *testing.T) {
 	w.gone(jobs, "one-backup")
 }
 
-// TestFinalizeIsDoneOnce has the Job disappear after it was done, while
-// children are still going.
+// TestFinalizeIsDoneOnce deletes the completed Job while the children are still being
+// deleted.
 func TestFinalizeIsDoneOnce(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -208,7 +208,6 @@ func TestFinalizeIsDoneOnce(t *testing.T) {
 
 const orderedTeardown = "  teardown: ordered\n"
 
-// after adds a dependency to a child.
 func after(child, id string) string {
 	return strings.Replace(child, "    template:", "    after: ["+id+"]\n    template:", 1)
 }
@@ -279,7 +278,7 @@ func TestLeavingWithFinalize(t *testing.T) {
 	w.Create(widget("one", "value: x"))
 	w.Is(widgets, "one", "Ready", "True")
 	w.Has(widgets, "one", map[string]any{"metadata.labels.patched": "yes"})
-	for range 2 { // Coming back, and leaving again.
+	for range 2 { // Selected again, then deselected again.
 		since := time.Now()
 		w.Patch(widgets, "one", `{"spec":{"enabled":false}}`)
 		w.gone(configs, "one-a")
@@ -320,8 +319,8 @@ func TestFinalizeInAnEndingNamespace(t *testing.T) {
 	}
 }
 
-// TestNameIsTakenAgainAtOnce has a new primary under the name of one whose
-// children are still going, because somebody has taken our finalizer off.
+// TestNameIsTakenAgainAtOnce creates a new primary with the name of one whose children
+// are still being deleted. A foreign write has removed reconcel's finalizer.
 func TestNameIsTakenAgainAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -344,7 +343,7 @@ func TestNameIsTakenAgainAtOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedFinalizeTimesOut has an entry of finalize that cannot be made.
+// TestRefusedFinalizeTimesOut has an entry of finalize that the API server rejects.
 func TestRefusedFinalizeTimesOut(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -358,8 +357,8 @@ func TestRefusedFinalizeTimesOut(t *testing.T) {
 	w.told("Widget", "one", "FinalizeTimeout")
 }
 
-// TestForeignObjectHoldsUpNothing has an object of somebody else under the
-// name of a child: it is left where it is when the primary goes.
+// TestForeignObjectHoldsUpNothing has a foreign object with the name of a child. It stays
+// when the primary is deleted.
 func TestForeignObjectHoldsUpNothing(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -374,8 +373,8 @@ func TestForeignObjectHoldsUpNothing(t *testing.T) {
 	w.Has(configs, "one-a", map[string]any{"data.mine": "yes"})
 }
 
-// TestEndIsGoneOnWithFromAnywhere stops the engine sooner and later after the
-// deletion, again and again.
+// TestEndIsGoneOnWithFromAnywhere stops the engine repeatedly, at different times after
+// the deletion.
 func TestEndIsGoneOnWithFromAnywhere(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -13,8 +13,8 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// fighting are the rules of one of two installations that want the same child
-// and the same status differently.
+// fighting returns the rules of one of two installations that disagree about a child and
+// a status.
 func fighting(name string) string {
 	return fmt.Sprintf(`
 apiVersion: reconcel.dev/v1alpha1
@@ -34,10 +34,10 @@ rules:
 `, name)
 }
 
-// TestTwoInstallationsFight has two installations whose rules disagree about the
-// children of the same resources: 50 with RECONCEL_SOAK=1. They do not wear the API server out, both
-// say with whom they fight and over what, and when one stops the other one has
-// won within a minute.
+// TestTwoInstallationsFight has two installations whose rules disagree about the children
+// of the same resources: 50 with RECONCEL_SOAK=1. They do not overload the API server,
+// and both report the other installation and the fields. When one stops, the other one
+// wins within a minute.
 func TestTwoInstallationsFight(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
@@ -97,7 +97,7 @@ func TestTwoInstallationsFight(t *testing.T) {
 	}
 }
 
-// within is eventually with a bound of the test's own.
+// within is Eventually with its own time limit.
 func (w *world) within(d time.Duration, what string, check func() error) {
 	w.Helper()
 	if took := w.Eventually(what, check); took > d {
@@ -105,7 +105,7 @@ func (w *world) within(d time.Duration, what string, check func() error) {
 	}
 }
 
-// says reports whether a line of the log has all of some texts.
+// says reports whether a line of the log has all texts.
 func (in *instance) says(texts ...string) bool {
 	for line := range strings.Lines(in.log.String()) {
 		all := true
@@ -119,9 +119,9 @@ func (in *instance) says(texts ...string) bool {
 	return false
 }
 
-// wrote checks that no child was written more often than most times in a while, by
-// all installations together, and no status more often than half as often again:
-// that also tells of the beginning.
+// wrote checks that all installations together write each child at most this many times
+// in a period, and each status at most half as often again. A status also reports the
+// start of the conflict loop.
 func (w *world) wrote(from, to time.Time, most int) {
 	w.Helper()
 	counts := map[string]int{}

@@ -62,7 +62,6 @@ func TestFoo(t *testing.T) {
 	w.Lacks(deployments, "web")
 }
 
-// told waits for an Event about an object.
 func (w *world) told(kind, name, reason string) {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("an Event %s about %s %s", reason, kind, name), func() error {
@@ -85,7 +84,7 @@ func TestInvalidFooIsReported(t *testing.T) {
 	w.Has(deployments, "named", nil)
 	w.Is(foos, "nameless", "Ready", "True")
 
-	// A spec that turns invalid keeps what exists.
+	// An invalid spec does not delete existing objects.
 	w.Patch(foos, "nameless", `{"spec":{"deploymentName":""}}`)
 	w.Is(foos, "nameless", "Stalled", "True")
 	w.Has(deployments, "named", nil)

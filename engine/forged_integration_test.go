@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A tenant may write labels and annotations on objects of his own. They must
-// not make reconcel take a living primary for one that is gone, nor take his
-// objects for the primary's.
+// TestForgedMarksAreNobodysBusiness forges labels and annotations on a tenant's own
+// objects. Reconcel must not take a living primary for a deleted one, and must not take
+// the tenant's objects for the primary's.
 func TestForgedMarksAreNobodysBusiness(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -10,26 +10,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A hostileRule is an ordinary one that puts spec.v somewhere, or one that tries
-// to reach further than it may.
+// hostileRule is an ordinary rule that puts spec.v somewhere, or a rule that tries to
+// write outside its limits.
 type hostileRule struct{ name, does string }
 
 func (r hostileRule) yaml() string {
 	return fmt.Sprintf("- name: %s-NAMESPACE\n  for:\n    apiVersion: test.reconcel.dev/v1\n    kind: Widget\n    namespaces: [NAMESPACE, OTHER]\n    when: self.spec.?rule.orValue('') == '%s'\n%s\n", r.name, r.name, r.does)
 }
 
-// configMap is a child with this metadata, and more.
+// configMap is a child with this metadata and more fields.
 func configMap(metadata, more string) string {
 	return "  children:\n  - id: part\n    template:\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {" + metadata + "}\n      data: {from: tenant}\n" + more
 }
 
 const (
 	ownName = `name: "${self.metadata.name}"`
-	target  = `name: target-NAMESPACE` // of which there is one in each namespace of others
+	target  = `name: target-NAMESPACE` // one in each foreign namespace
 )
 
-// hostileRules have no allow. Those whose names begin with far- have no business
-// where they want to go, whatever the values are.
+// hostileRules have no allow. Rules whose names begin with far- may never write to their
+// target, whatever the values are.
 var hostileRules = []hostileRule{
 	{"good", "  children:\n" + strings.ReplaceAll(configMapChild("good", "${self.metadata.name}-good"), "self.spec.value", "self.spec.v")},
 	{"name", configMap(`name: "${self.spec.v}"`, "")},
@@ -69,7 +69,7 @@ var hostileRules = []hostileRule{
 	{"far-volume", strings.Replace(configMap(`name: "${self.spec.v}", namespace: "${self.metadata.namespace}"`, ""), "kind: ConfigMap", "kind: PersistentVolume", 1)},
 }
 
-// values are what the tenant writes into spec.v.
+// values are what the tenant writes to spec.v.
 func (h *hostile) values() []any {
 	owner := h.neighbour()
 	all := []any{
@@ -93,9 +93,9 @@ func (h *hostile) values() []any {
 	return append(all, long)
 }
 
-// cases are the hostile Widgets: values under rules, and those that forge what
-// reconcel knows its own by. There is one for each value and some rule, and for
-// each rule and some values; RECONCEL_SOAK=1 tries each value under each rule.
+// cases are the hostile Widgets: values under rules, and forged labels and annotations of
+// reconcel. Each value meets some rules, and each rule some values. RECONCEL_SOAK=1 tries
+// each value under each rule.
 func (h *hostile) cases() (all []*unstructured.Unstructured) {
 	h.Helper()
 	values := h.values()
@@ -126,7 +126,7 @@ func hostileWidget(name, rule string, v any, metadata map[string]any) *unstructu
 	}}
 }
 
-// forged are metadata by which a Widget pretends to be what it is not.
+// forged returns metadata that makes a Widget look like an object of reconcel.
 func (h *hostile) forged() []map[string]any {
 	h.Helper()
 	rule, owner := "good-"+h.Namespace, h.neighbour()

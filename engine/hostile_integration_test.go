@@ -22,11 +22,11 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// TestHostileTenant has somebody who may only create Widgets try to make reconcel
-// write outside his namespace: hostile values under rules that put them wherever
-// a rule can, and Widgets whose metadata is forged. Nothing is written elsewhere,
-// nothing of others is touched or told, every Widget says what became of it, and a
-// good one among them is served.
+// TestHostileTenant has a tenant who may only create Widgets try to make reconcel write
+// outside the tenant's namespace. It uses hostile values under rules that put them
+// wherever a rule can, and Widgets with forged metadata. Reconcel writes nothing
+// elsewhere, and neither changes nor reveals objects of others. Every Widget reports its
+// result, and a good Widget among them is reconciled.
 func TestHostileTenant(t *testing.T) {
 	h := newHostile(t)
 	before := h.others()
@@ -49,11 +49,11 @@ func TestHostileTenant(t *testing.T) {
 	t.Logf("%d hostile resources under %d rules: %v", tried, len(hostileRules), reasons)
 }
 
-// A hostile is a world whose namespace is the tenant's, and what there is to
-// protect around it.
+// hostile is a world whose namespace is the tenant's, with the objects around it that
+// need protection.
 type hostile struct {
 	*world
-	other string // the namespace of somebody else
+	other string // a foreign namespace
 	agent string // the engine's User-Agent: other engines share its user
 	works *instance
 }
@@ -61,7 +61,7 @@ type hostile struct {
 const canary = "canary-of-somebody-else"
 
 func newHostile(t *testing.T) *hostile {
-	w := newWorldAlone(t) // Hundreds of Widgets would be in everybody's way.
+	w := newWorldAlone(t) // Hundreds of Widgets would disturb other tests.
 	w.CRD(widgetCRD)
 	h := &hostile{world: w, agent: "hostile-" + w.Namespace}
 	w.CRD(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
@@ -84,7 +84,7 @@ func newHostile(t *testing.T) *hostile {
 	return h
 }
 
-// named is a client under a name of its own.
+// named sends requests under its own User-Agent.
 type named struct {
 	http.RoundTripper
 	agent string
@@ -97,12 +97,13 @@ func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.RoundTripper.RoundTrip(r)
 }
 
-// good is a Widget that is served like any other.
+// good is a Widget that reconcel reconciles like any other.
 func (h *hostile) good(name string) string {
 	return fmt.Sprintf("{apiVersion: test.reconcel.dev/v1, kind: Widget, metadata: {name: %s}, spec: {rule: good, v: fine}}", name)
 }
 
-// plant puts objects of others where the tenant aims, and marks of ours on some.
+// plant creates foreign objects where the tenant aims, some of them with reconcel's
+// marks.
 func (h *hostile) plant() {
 	h.Helper()
 	for _, namespace := range []string{h.other, "kube-system", "default"} {
@@ -131,13 +132,14 @@ metadata:
 	}
 }
 
-// neighbour is how what belongs to the neighbour's Widget names its owner.
+// neighbour returns the value of the owner annotation on objects of the neighbour's
+// Widget.
 func (h *hostile) neighbour() string {
 	h.Helper()
 	return fmt.Sprintf("%s/Widget.test.reconcel.dev/%s/neighbour", h.in(h.other).Get(widgets, "neighbour").GetUID(), h.other)
 }
 
-// others returns the versions of all that is not the tenant's.
+// others returns the versions of all objects outside the tenant's namespace.
 func (h *hostile) others() map[string]string {
 	h.Helper()
 	all := map[string]string{}
@@ -163,7 +165,7 @@ func (h *hostile) others() map[string]string {
 	return all
 }
 
-// every returns all objects of a kind, whoever's they are.
+// every returns all objects of a kind in all namespaces.
 func (w *world) every(kind schema.GroupVersionKind) []unstructured.Unstructured {
 	w.Helper()
 	list, err := w.Resource(kind).List(w.Context(), metav1.ListOptions{})
@@ -173,7 +175,7 @@ func (w *world) every(kind schema.GroupVersionKind) []unstructured.Unstructured 
 	return list.Items
 }
 
-// attack creates all hostile Widgets and returns how many the API server took.
+// attack creates all hostile Widgets and returns how many the API server accepted.
 func (h *hostile) attack() (taken int) {
 	h.Helper()
 	cases := h.cases()
@@ -199,8 +201,7 @@ func (h *hostile) attack() (taken int) {
 	return taken
 }
 
-// answered waits until every Widget says what became of it, and counts the
-// reasons.
+// answered waits until every Widget reports its result, and counts the reasons.
 func (h *hostile) answered() map[string]int {
 	h.Helper()
 	var reasons map[string]int
@@ -218,8 +219,7 @@ func (h *hostile) answered() map[string]int {
 	return reasons
 }
 
-// answer returns the reason of Ready, of which people must be able to tell what
-// is wrong.
+// answer returns the reason of Ready. The message must tell people what is wrong.
 func answer(u *unstructured.Unstructured) (string, error) {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -237,8 +237,8 @@ func answer(u *unstructured.Unstructured) (string, error) {
 	return "", fmt.Errorf("no condition Ready in %v", conditions)
 }
 
-// blameless checks that the engine wrote in the tenant's namespace only, and
-// neither touched nor told what is of others.
+// blameless checks that the engine wrote only in the tenant's namespace, and neither
+// changed nor revealed foreign objects.
 func (h *hostile) blameless(since time.Time, before map[string]string) {
 	h.Helper()
 	h.FlushAudit()
@@ -271,7 +271,6 @@ func (h *hostile) blameless(since time.Time, before map[string]string) {
 	}
 }
 
-// withdraw deletes all Widgets.
 func (h *hostile) withdraw() {
 	h.Helper()
 	if err := h.Resource(widgets).DeleteCollection(h.Context(), deleteNow, metav1.ListOptions{}); err != nil {

@@ -26,7 +26,7 @@ const scaledChild = `  - id: web
           spec: {containers: [{name: c, image: "${self.spec.image}"}]}
 `
 
-// scale writes the replicas of a Deployment as an autoscaler does.
+// scale sets the replicas of a Deployment as an autoscaler does.
 func (w *world) scale(name, replicas string) {
 	w.Helper()
 	_, err := w.Resource(deployments).Patch(w.Context(), name, types.MergePatchType, []byte(`{"spec":{"replicas":`+replicas+`}}`),
@@ -44,7 +44,8 @@ func TestIgnoredFields(t *testing.T) {
 	w.Has(deployments, "one", map[string]any{"spec.replicas": 2})
 	w.Is(widgets, "one", "Ready", "True")
 
-	// As long as they are ours alone, an update must not reset them.
+	// While reconcel is the only owner of the ignored fields, an update must not reset
+	// them.
 	w.Patch(widgets, "one", `{"spec":{"image":"nginx","replicas":7}}`)
 	w.image("one", "nginx")
 	w.Is(widgets, "one", "Ready", "True")
@@ -79,7 +80,7 @@ func TestIgnoredFields(t *testing.T) {
 		t.Errorf("the annotation is %q", now)
 	}
 
-	// Nor does a process care that knows nothing of this one.
+	// A new process without this history does not react either.
 	in.stop()
 	since = time.Now()
 	w.scale("one", "3")
@@ -96,8 +97,8 @@ func TestIgnoredFields(t *testing.T) {
 	w.Has(deployments, "one", map[string]any{"spec.replicas": 3})
 }
 
-// TestIgnoredFieldBehindALaggingWatch changes the rendering when the cache does
-// not know yet that an autoscaler has taken the field over.
+// TestIgnoredFieldBehindALaggingWatch changes the rendering before the cache shows that
+// an autoscaler owns the field.
 func TestIgnoredFieldBehindALaggingWatch(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -114,7 +115,7 @@ func TestIgnoredFieldBehindALaggingWatch(t *testing.T) {
 	w.Has(deployments, "two", map[string]any{"spec.replicas": 4})
 }
 
-// image waits until the only container of a Deployment has an image.
+// image waits until the only container of a Deployment has this image.
 func (w *world) image(name, image string) {
 	w.Helper()
 	w.container(name, image, func(c map[string]any) any { return c["image"] })

@@ -14,7 +14,7 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// installed returns options of an installation of a name, which holds its Lease.
+// installed returns the options of an installation that holds its Lease.
 func installed(name string, more ...func(*engine.Options)) engine.Options {
 	o := engine.Options{Name: name, Leadership: &leader.Options{Identity: name + "-1", Lost: func(error) {}}}
 	for _, f := range more {
@@ -27,7 +27,6 @@ func takingOver(installation string) func(*engine.Options) {
 	return func(o *engine.Options) { o.TakeOver = []string{installation} }
 }
 
-// marked waits until a ConfigMap has the mark of an installation.
 func (w *world) marked(name, installation string) {
 	w.Helper()
 	w.Eventually("the mark of the installation "+installation, func() error {
@@ -42,8 +41,8 @@ func (w *world) marked(name, installation string) {
 	})
 }
 
-// touched returns what an installation has written besides what is its own: its
-// Lease, its inventory and Events about that.
+// touched returns the writes of an installation except those of its own objects: its
+// Lease, its inventory and Events about them.
 func (w *world) touched(since time.Time, name string) (found []devcluster.Request) {
 	w.Helper()
 	for _, r := range w.Writes(since) {
@@ -54,12 +53,12 @@ func (w *world) touched(since time.Time, name string) (found []devcluster.Reques
 	return found
 }
 
-// TestRuleOfAnotherInstallation starts a second installation with a rule of the
-// same name and one of its own, and lets it take the first one's place.
+// TestRuleOfAnotherInstallation starts a second installation with a rule of the same name
+// and one of its own. The second installation then takes over from the first.
 func TestRuleOfAnotherInstallation(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
-	// With a finalizer, a status and a patch, all of which must stay as they are.
+	// The rule has a finalizer, a status and a patch, which must all stay unchanged.
 	theirs := widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("old", "${self.metadata.name}-old")) +
 		"  teardown: ordered\n  patch: {metadata: {labels: {ours: \"yes\"}}}\n  status: {value: first}\n"
 	first := w.runWith(installed("first"), theirs)
@@ -78,7 +77,7 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 		w.logs(second, w.Fill(text))
 	}
 	w.Create(strings.Replace(widget("other", "value: x"), "kind: Widget", "kind: Guarded", 1))
-	w.Has(configs, "other-b", nil) // Another rule is not held up.
+	w.Has(configs, "other-b", nil) // The conflict does not delay another rule.
 	w.Patch(widgets, "one", `{"metadata":{"labels":{"changed":"yes"}}}`)
 	w.reload(second, ours)
 	w.Rest(2 * time.Second)
@@ -98,7 +97,7 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 		}
 	}
 
-	// When the first has stopped, the message says how to take over.
+	// Once the first has stopped, the message explains how to take over.
 	first.stop()
 	w.logs(second, w.Fill("to take its objects over, start with --take-over=NAMESPACE/first"))
 	second.stop()
@@ -109,7 +108,8 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 	w.Has(widgets, "one", map[string]any{"status.value": "second"})
 	second.stop()
 
-	// Once is enough, and the first is now the other one.
+	// The option is needed only once. The first installation is now the one without the
+	// objects.
 	w.runWith(installed("second"), ours)
 	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
 	w.Has(configs, "one-changed", map[string]any{"data.value": "y"})
@@ -118,7 +118,7 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 	w.Quiet(time.Second)
 }
 
-// inspected returns why an engine refuses a rule.
+// inspected returns why an engine does not follow a rule.
 func inspected(in *instance, rule string) string {
 	for _, r := range in.Inspect().Rules {
 		if r.Name == rule {
@@ -128,7 +128,7 @@ func inspected(in *instance, rule string) string {
 	return ""
 }
 
-// TestTakeOverOfTheLiving refuses to, and goes on when the other stops.
+// TestTakeOverOfTheLiving expects a takeover to wait until the other installation stops.
 func TestTakeOverOfTheLiving(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -149,8 +149,8 @@ func TestTakeOverOfTheLiving(t *testing.T) {
 	w.Quiet(2 * time.Second)
 }
 
-// TestObjectsWithoutMarkAreTaken starts with objects that an older version has
-// left, of which no installation is known.
+// TestObjectsWithoutMarkAreTaken starts with objects of an older version, which carry no
+// installation.
 func TestObjectsWithoutMarkAreTaken(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// A lostLetter keeps the first PATCH of a path whose body holds a text. Whoever
-// sent it is told that the connection broke.
+// lostLetter holds back the first PATCH of a path whose body contains a text. The sender
+// gets a connection error.
 type lostLetter struct {
 	path, text string
 
 	mu   sync.Mutex
-	send func() (int, error) // delivers it after all, and returns the answer's code
+	send func() (int, error) // delivers the request late, and returns the response code
 }
 
 func (l *lostLetter) wrap(next http.RoundTripper) http.RoundTripper {
@@ -52,8 +52,8 @@ func (l *lostLetter) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// TestLateUpdateChangesNothing delivers an update when the child has been updated
-// again: the network may do so with what a leader sent that is gone.
+// TestLateUpdateChangesNothing delivers an update after a newer update of the child. The
+// network may do so with the request of a former leader.
 func TestLateUpdateChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -77,8 +77,8 @@ func TestLateUpdateChangesNothing(t *testing.T) {
 	}
 }
 
-// TestUpdateBesideOtherWriters has somebody else write to the child just before
-// the update arrives: that is read, and written over.
+// TestUpdateBesideOtherWriters has another client write to the child just before the
+// update arrives. The engine reads that write and then updates the child.
 func TestUpdateBesideOtherWriters(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// selectedFooRules are for Foos with the label managed=yes only.
+// selectedFooRules select only Foos with the label managed=yes.
 var selectedFooRules = strings.Replace(fooRules, "namespaces: [NAMESPACE]}",
 	"namespaces: [NAMESPACE], selector: {matchLabels: {managed: \"yes\"}}}", 1)
 
@@ -211,7 +211,7 @@ func TestFailingRuleLosesNothing(t *testing.T) {
 	w.Create(widget("one", "value: x, second: extra"))
 	w.Is(widgets, "one", "Ready", "True")
 	w.Has(configs, "extra", nil)
-	// The name of b can no longer be known, and a changes.
+	// The name of b can no longer be rendered, and a changes.
 	w.Patch(widgets, "one", `{"spec":{"second":null,"value":"y"}}`)
 	w.Has(configs, "one-a", map[string]any{"data.value": "y"})
 	w.Is(widgets, "one", "Stalled", "True")
@@ -243,7 +243,7 @@ func TestChildrenWaitForEachOther(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", gatedChildren))
-	// No node takes it, so that the Pod stays pending.
+	// The quota rejects the Pod, so that its dependents must wait.
 	w.Create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"0\"}}\n")
 	w.Eventually("the quota to be counted", func() error {
 		u := w.Get(e2e.GVK("v1", "ResourceQuota"), "none")
@@ -268,8 +268,8 @@ func TestChildrenWaitForEachOther(t *testing.T) {
 	w.Is(widgets, "one", "Ready", "True")
 }
 
-// TestTwoVersionsOfOneKind renders objects of one kind through two versions:
-// each shows up in the caches of both.
+// TestTwoVersionsOfOneKind renders objects of one kind through two versions. Each object
+// appears in the caches of both versions.
 func TestTwoVersionsOfOneKind(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

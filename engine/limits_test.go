@@ -20,8 +20,8 @@ func TestTimedOutIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A message that the API server does not take would keep the whole status from
-// being written.
+// TestFailuresAreCut limits the length of messages. The API server rejects the whole
+// status if one message is too long.
 func TestFailuresAreCut(t *testing.T) {
 	long := position{}.failed(&rules.Failure{Reason: rules.RuleError, Message: strings.Repeat("ä", 20_000)})
 	if len(long.message()) > 32_768 || !utf8.ValidString(long.message()) || !strings.HasSuffix(long.message(), "ä…") {

@@ -21,8 +21,8 @@ import (
 
 var deployment = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 
-// cacheWith returns a pass with one cache of Deployments, which has one of them in
-// these versions.
+// cacheWith returns a pass with one cache of Deployments, which has observed one
+// Deployment in these versions.
 func cacheWith(t *testing.T, versions ...string) (*pass, *watch.Feed) {
 	t.Helper()
 	w := watch.New(watch.Key{GVK: deployment, Role: watch.Child})

@@ -19,8 +19,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// lookupRules are rules for Widgets with lookups, and children or whatever
-// else a rule has.
+// lookupRules are rules for Widgets with these lookups, followed by the rest of the rule.
 func lookupRules(lookups, rest string) string {
 	return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: widget-NAMESPACE\n  for:\n    apiVersion: test.reconcel.dev/v1\n" +
 		"    kind: Widget\n    namespaces: [NAMESPACE]\n  lookups:\n" + lookups + rest
@@ -59,10 +58,10 @@ var (
 	namespaces = e2e.GVK("v1", "Namespace")
 )
 
-// soon is how long a primary may take to follow what it reads.
+// soon is how long a primary may take to react to a change of a looked-up object.
 const soon = time.Second
 
-// follows waits for an object that is to follow what was looked up.
+// follows waits until an object reflects a looked-up object, for at most soon.
 func (w *world) follows(kind schema.GroupVersionKind, name string, want map[string]any) {
 	w.Helper()
 	if took := w.Has(kind, name, want); took > soon {
@@ -70,7 +69,7 @@ func (w *world) follows(kind schema.GroupVersionKind, name string, want map[stri
 	}
 }
 
-// says waits until a condition of a primary has a message with some text.
+// says waits until a condition of a primary has a message with this text.
 func (w *world) says(kind schema.GroupVersionKind, name, conditionType, status, text string) {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("%s %s to be %s=%s and say %q", kind.Kind, name, conditionType, status, text), func() error {
@@ -104,7 +103,7 @@ func TestLookupByName(t *testing.T) {
 	w.Patch(configs, "blue", `{"data":{"color":"navy"}}`)
 	w.follows(configs, "one-copy", color("navy"))
 
-	// Another primary reads it, and then both follow.
+	// Another primary reads the same object, and both follow it.
 	w.Create(widget("two", "settings: blue"))
 	w.Has(configs, "two-copy", color("navy"))
 	w.Patch(configs, "blue", `{"data":{"color":"sky"}}`)
@@ -120,7 +119,7 @@ func TestLookupByName(t *testing.T) {
 		t.Errorf("%d writes after the restart: %v", len(found), devcluster.Tally(found))
 	}
 
-	// What is missing is no reason to take anything away.
+	// A missing looked-up object does not delete any child.
 	uid := w.Get(configs, "one-copy").GetUID()
 	w.Delete(configs, "blue")
 	w.says(widgets, "one", "Ready", "False", "waits for ConfigMap/"+w.Namespace+"/blue")
@@ -135,11 +134,11 @@ func TestLookupByName(t *testing.T) {
 	w.Is(widgets, "two", "Ready", "True")
 }
 
-// TestLookupOfAnotherName has a primary change which object it reads, and
-// counts who looks when something changes that nobody reads.
+// TestLookupOfAnotherName has a primary change which object it reads. It counts the
+// reconciliations after a change of an object that no primary reads.
 func TestLookupOfAnotherName(t *testing.T) {
 	w := newWorldAlone(t)
-	w.CRD(kindLike("Reader")) // Widgets of tests that are over may still be on their way out.
+	w.CRD(kindLike("Reader")) // Widgets of finished tests may still be in deletion.
 	readers := e2e.GVK("test.reconcel.dev/v1", "Reader")
 	reader := func(name string) string {
 		return strings.Replace(widget(name, "settings: blue"), "Widget", "Reader", 1)
@@ -174,7 +173,7 @@ func TestLookupOfAnotherName(t *testing.T) {
 	w.follows(configs, "two-copy", color("pink"))
 }
 
-// looks returns how many times the engine has looked at any primary.
+// looks returns the number of reconciliations of all primaries.
 func (w *world) looks(metrics prometheus.Gatherer) (n float64) {
 	w.Helper()
 	families, err := metrics.Gather()
@@ -191,8 +190,7 @@ func (w *world) looks(metrics prometheus.Gatherer) (n float64) {
 	return n
 }
 
-// looksNoMore waits until the engine has not looked at anything for two
-// seconds.
+// looksNoMore waits until the engine has reconciled nothing for two seconds.
 func (w *world) looksNoMore(metrics prometheus.Gatherer) {
 	w.Helper()
 	last, since := w.looks(metrics), time.Now()
@@ -318,8 +316,8 @@ func TestLookupOfClusterScopedKind(t *testing.T) {
 	w.Is(widgets, "one", "Ready", "True")
 }
 
-// TestLookupOfKindThatComesLater has one rule wait for a kind that it reads,
-// while another goes on. What the first said before stays said.
+// TestLookupOfKindThatComesLater has one rule wait for a kind that it reads, while
+// another rule works. The first rule's earlier conditions stay.
 func TestLookupOfKindThatComesLater(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)

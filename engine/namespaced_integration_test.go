@@ -17,7 +17,7 @@ import (
 	"reconcel/engine"
 )
 
-// neighbours returns the world in new namespaces beside its own.
+// neighbours returns worlds in n new namespaces.
 func (w *world) neighbours(n int) (all []*world) {
 	w.Helper()
 	for range n {
@@ -30,7 +30,7 @@ func (w *world) neighbours(n int) (all []*world) {
 	return all
 }
 
-// A recorder notes the paths of requests.
+// recorder records the paths of requests.
 type recorder struct {
 	mu    sync.Mutex
 	paths []string
@@ -45,7 +45,6 @@ func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// matching returns the requests whose method and path match.
 func (r *recorder) matching(pattern string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +52,7 @@ func (r *recorder) matching(pattern string) []string {
 	return slices.DeleteFunc(slices.Clone(r.paths), func(path string) bool { return !match.MatchString(path) })
 }
 
-// everywhere is a rule for all Widgets, with all that reads of the cluster.
+// everywhere is a rule for all Widgets, with every field that reads from the cluster.
 const everywhere = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
@@ -86,8 +85,8 @@ rules:
   allow: {read: {namespaces: ["*"]}}
 `
 
-// TestOnlySomeNamespaces follows two of three namespaces: these are looked after
-// like any, and of the cluster as a whole nothing is asked.
+// TestOnlySomeNamespaces restricts the engine to two of three namespaces. Both work as
+// usual, and the engine makes no cluster-wide request.
 func TestOnlySomeNamespaces(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -146,7 +145,7 @@ func TestOnlySomeNamespaces(t *testing.T) {
 	}
 }
 
-// untouched checks that nobody has done anything about a Widget.
+// untouched checks that the engine has not changed a Widget.
 func (w *world) untouched(name string) {
 	w.Helper()
 	if u := w.Get(widgets, name); u.Object["status"] != nil || len(u.GetAnnotations()) > 0 {
@@ -157,7 +156,7 @@ func (w *world) untouched(name string) {
 	}
 }
 
-// TestOutOfReach has rules lead out of the namespaces that are followed.
+// TestOutOfReach has rules refer to namespaces that the engine does not watch.
 func TestOutOfReach(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -192,7 +191,7 @@ func TestOutOfReach(t *testing.T) {
 	w.Is(widgets, "child", "Ready", "True")
 }
 
-// A fence keeps the ConfigMaps of a namespace from being read while it is up.
+// fence denies reading the ConfigMaps of a namespace while it is up.
 type fence struct {
 	namespace string
 	up        atomic.Bool
@@ -210,9 +209,8 @@ func (f *fence) wrap(next http.RoundTripper) http.RoundTripper {
 
 const aService = "  - id: s\n    template: {apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}\n"
 
-// fenced starts an engine in the world and a neighbour of it, and in a namespace
-// that does not exist. The ConfigMaps of the neighbour may not be read, which are
-// not needed yet.
+// fenced starts an engine in the world, a neighbour of it, and a namespace that does not
+// exist. The fence of the neighbour is up. No rule needs ConfigMaps yet.
 func (w *world) fenced() (in *instance, other *world, f *fence) {
 	w.Helper()
 	w.CRD(widgetCRD)
@@ -224,7 +222,7 @@ func (w *world) fenced() (in *instance, other *world, f *fence) {
 	return in, other, f
 }
 
-// anywhere lets rules be for resources in all namespaces.
+// anywhere makes rules select resources in all namespaces.
 func anywhere(source string) string {
 	return strings.ReplaceAll(source, "    namespaces: [NAMESPACE]\n", "")
 }
@@ -236,8 +234,8 @@ const spanning = `- name: spanning-NAMESPACE
   status: {count: "${size(all)}"}
 `
 
-// TestForbiddenInOneNamespace has one of three namespaces that may not be read:
-// only what is there, or has to do with it, waits.
+// TestForbiddenInOneNamespace forbids reading one of three namespaces. Only resources in
+// that namespace, or related to it, wait.
 func TestForbiddenInOneNamespace(t *testing.T) {
 	w := newWorld(t)
 	in, other, fence := w.fenced()
@@ -271,7 +269,7 @@ func TestForbiddenInOneNamespace(t *testing.T) {
 	w.Is(widgets, "two", "Ready", "True")
 }
 
-// TestNothingIsPrunedUnread renames a child while one namespace may not be read.
+// TestNothingIsPrunedUnread renames a child while the engine may not read one namespace.
 func TestNothingIsPrunedUnread(t *testing.T) {
 	w := newWorld(t)
 	rule := anywhere(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
@@ -285,7 +283,7 @@ func TestNothingIsPrunedUnread(t *testing.T) {
 	in.stop()
 
 	fence.up.Store(true)
-	only := engine.Options{Name: "another", TakeOver: []string{w.Namespace + "/reconcel"}, Namespaces: []string{w.Namespace, other.Namespace}} // Its inventory does not have the kind.
+	only := engine.Options{Name: "another", TakeOver: []string{w.Namespace + "/reconcel"}, Namespaces: []string{w.Namespace, other.Namespace}} // Its inventory does not list the kind.
 	in = w.runWith(only, anywhere(widgetRules("", aService)))
 	w.reload(in, strings.ReplaceAll(rule, "${self.metadata.name}-a", "${self.metadata.name}-b"))
 	w.Has(configs, "one-b", nil)

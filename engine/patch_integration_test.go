@@ -44,7 +44,8 @@ spec:
     spec: {containers: [{name: c, image: busybox}]}
 `
 
-// label waits until an object has a label, or lacks it if the value is "".
+// label waits until an object has a label with this value, or no such label if the value
+// is "".
 func (w *world) label(kind schema.GroupVersionKind, name, key, value string) {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("%s %s to have label %s=%q", kind.Kind, name, key, value), func() error {
@@ -83,7 +84,8 @@ func TestPatchOfABuiltInPrimary(t *testing.T) {
 		t.Errorf("writes after a restart: %v", devcluster.Tally(found))
 	}
 
-	// It leaves while the engine runs, comes back, and leaves while it does not.
+	// It is deselected while the engine runs, selected again, and deselected while no
+	// engine runs.
 	for range 2 {
 		w.Patch(replicaSets, "web", `{"metadata":{"labels":{"counted":null}}}`)
 		w.label(replicaSets, "web", "wanted", "")
@@ -117,7 +119,8 @@ func TestTwoRulesPatchOnePrimary(t *testing.T) {
 	w.Patch(widgets, "one", `{"spec":{"b":"z"}}`)
 	w.label(widgets, "one", "b", "z")
 	w.label(widgets, "one", "a", "x")
-	// What cannot be rendered leaves what there is, and hurts no other rule.
+	// A patch that cannot be rendered leaves the existing one in place, and does not
+	// affect other rules.
 	w.Patch(widgets, "one", `{"spec":{"b":7,"a":"v"}}`)
 	w.label(widgets, "one", "a", "v")
 	w.Is(widgets, "one", "Stalled", "True")

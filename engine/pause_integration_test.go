@@ -28,7 +28,7 @@ func TestPaused(t *testing.T) {
 	w.told("Widget", "one", "Paused")
 	w.Patch(widgets, "one", `{"spec":{"value":"other"}}`)
 	w.Delete(configs, "one-a")
-	w.Is(widgets, "one", "Ready", "Unknown") // Of the new generation.
+	w.Is(widgets, "one", "Ready", "Unknown") // For the new generation.
 	w.settles()
 	w.Quiet(2 * time.Second)
 	w.Has(widgets, "one", map[string]any{"status.value": "abcdef", "metadata.labels.value": "abcdef"})
@@ -52,7 +52,7 @@ func TestPaused(t *testing.T) {
 	w.Has(widgets, "one", map[string]any{"status.value": "other", "metadata.labels.value": "other"})
 	w.Is(widgets, "one", "Ready", "True")
 
-	// One that is being deleted waits, too. First the annotation is misspelt.
+	// A primary in deletion is paused, too. First the annotation is misspelt.
 	w.Patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/pause":"true"}}}`)
 	w.told("Widget", "one", "PauseIgnored")
 	w.Is(widgets, "one", "Ready", "True")
@@ -72,7 +72,7 @@ func TestPaused(t *testing.T) {
 
 func TestRequeueAfter(t *testing.T) {
 	w := newWorld(t)
-	w.CRD(kindLike("Requeued")) // Looks at other tests' Widgets would count.
+	w.CRD(kindLike("Requeued")) // Reconciliations of other tests' Widgets would count.
 	registry := prometheus.NewRegistry()
 	w.runWith(engine.Options{Metrics: registry}, rulesFor("Requeued", "  requeueAfter: 1s\n"))
 	w.Create(strings.Replace(widget("one", "value: x"), "Widget", "Requeued", 1))

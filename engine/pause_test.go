@@ -12,15 +12,15 @@ import (
 	"reconcel/rules"
 )
 
-// heard keeps the Events that an engine records.
+// heard keeps the Events that the engine records.
 type heard struct{ events []string }
 
 func (h *heard) Record(_ corev1.ObjectReference, eventType, reason, _, note string) {
 	h.events = append(h.events, eventType+" "+reason+": "+note)
 }
 
-// An operator who mistypes the annotation is told once, and again when the
-// mistake is another one.
+// TestPauseWithoutEffectIsTold expects one Event for a mistyped annotation, and another
+// one only if the mistake changes.
 func TestPauseWithoutEffectIsTold(t *testing.T) {
 	e, req := converged(t)
 	told, log := &heard{}, &bytes.Buffer{}

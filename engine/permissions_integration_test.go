@@ -29,12 +29,12 @@ var (
 	guardeds            = e2e.GVK("test.reconcel.dev/v1", "Guarded")
 )
 
-// An access is a verb on a resource.
+// access is a verb on a resource.
 type access struct{ verb, group, resource string }
 
 func (a access) String() string { return a.verb + " " + a.resource }
 
-// guardedAccess is all that an engine needs to follow guardedRules.
+// guardedAccess returns all permissions that an engine needs for guardedRules.
 func guardedAccess() (all []access) {
 	const own = "test.reconcel.dev"
 	add := func(group, resource string, verbs ...string) {
@@ -55,8 +55,8 @@ func guardedAccess() (all []access) {
 	return all
 }
 
-// guardedRules have a rule that makes use of all sorts of permissions, and one
-// that has little to do with it.
+// guardedRules have a rule that needs all sorts of permissions, and one that shares few
+// of them.
 var guardedRules = widgetRules("", serviceChild) + `- name: guarded-NAMESPACE
   for: {apiVersion: test.reconcel.dev/v1, kind: Guarded, namespaces: [NAMESPACE]}
   teardown: ordered
@@ -74,7 +74,7 @@ var guardedRules = widgetRules("", serviceChild) + `- name: guarded-NAMESPACE
     value: ${self.spec.value}
 `
 
-// allow lets the world's engines do what is given, and nothing else.
+// allow grants the world's engines these permissions and no others.
 func (w *world) allow(all []access) {
 	w.Helper()
 	var entries []any
@@ -99,7 +99,7 @@ func (w *world) allow(all []access) {
 	})
 }
 
-// allowed reports whether the world's engines may do something.
+// allowed reports whether the world's engines have a permission.
 func (w *world) allowed(a access) bool {
 	w.Helper()
 	path, sub, _ := strings.Cut(a.resource, "/")
@@ -117,11 +117,10 @@ func (w *world) allowed(a access) bool {
 	return yes
 }
 
-// user is who the world's engines are, if they are restricted.
+// user is the user name of the world's engines after restrict.
 func (w *world) user() string { return "restricted-" + w.Namespace }
 
-// restrict makes the world's engines ones that need permissions for what they
-// do.
+// restrict makes the world's engines run as a user without cluster-admin rights.
 func (w *world) restrict() {
 	w.Helper()
 	user := w.user()
@@ -151,13 +150,12 @@ func (w *world) restrict() {
 	})
 }
 
-// guarded is a manifest of a Guarded.
 func guarded(name, value string) string {
 	return strings.Replace(widget(name, "value: "+value), "Widget", "Guarded", 1)
 }
 
-// holds says what is not as guardedRules want it of a Guarded with a value, that
-// had another value before or none.
+// holds returns an error if a Guarded with this value is not as guardedRules want it, or
+// still has the child of the value before.
 func (w *world) holds(name, value, before string) error {
 	w.Helper()
 	u := w.Get(guardeds, name)
@@ -179,11 +177,11 @@ func (w *world) holds(name, value, before string) error {
 	return nil
 }
 
-// told returns all that an engine says of its troubles where people look: its
-// log, whether it is ready, and conditions.
+// said returns everything that an engine reports about errors: its log, its readiness and
+// conditions.
 func (w *world) said(in *instance) string {
 	text := in.log.String()
-	text += strings.ReplaceAll(text, `\"`, `"`) // As the status has it.
+	text += strings.ReplaceAll(text, `\"`, `"`) // The status escapes quotes differently.
 	if err := in.Ready(); err != nil {
 		text += err.Error()
 	}
@@ -195,13 +193,12 @@ func (w *world) said(in *instance) string {
 	return text
 }
 
-// TestMissingPermissions takes one permission after another away from an engine,
-// and gives it back.
+// TestMissingPermissions revokes one permission after another, and grants it again.
 func TestMissingPermissions(t *testing.T) {
 	for _, test := range []struct {
-		withheld access // "list" stands for "watch" too: one that streams lists needs no other
+		withheld access // "list" includes "watch": an engine that streams lists needs nothing else
 		says     string
-		stops    string // "": only what needs it, or "everything", or "nothing"
+		stops    string // "": only the rule that needs it, or "everything", or "nothing"
 	}{
 		{access{"list", "test.reconcel.dev", "guardeds"}, `cannot list resource \"guardeds\"`, ""},
 		{access{"watch", "test.reconcel.dev", "guardeds"}, `cannot watch resource \"guardeds\"`, "nothing"},
@@ -253,7 +250,7 @@ func TestMissingPermissions(t *testing.T) {
 					t.Errorf("another rule had to wait for %s", took)
 				}
 			}
-			w.Rest(5 * time.Second) // Retries get slower at first.
+			w.Rest(5 * time.Second) // The first retries slow down.
 			w.allow(guardedAccess())
 			granted := time.Now()
 			if test.withheld.verb == "watch" {
@@ -276,12 +273,11 @@ func TestMissingPermissions(t *testing.T) {
 	}
 }
 
-// forbiddenPolls is about how often an engine tries a watch that it may not
-// have.
+// forbiddenPolls is roughly the interval between attempts to start a forbidden watch.
 const forbiddenPolls = 10 * time.Second
 
-// TestReadingIsRevoked takes the right to read primaries away from an engine at
-// work: what it knows is kept, and what it has missed is made up for.
+// TestReadingIsRevoked revokes the right to read primaries while the engine works. The
+// engine keeps its caches, and catches up on missed changes.
 func TestReadingIsRevoked(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -325,7 +321,7 @@ func TestReadingIsRevoked(t *testing.T) {
 	}
 }
 
-// logged says what is missing if no line of the log has all parts.
+// logged returns an error with the missing parts if no line of the log has all of them.
 func (in *instance) logged(parts ...string) error {
 	for line := range strings.Lines(in.log.String()) {
 		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
@@ -335,7 +331,7 @@ func (in *instance) logged(parts ...string) error {
 	return fmt.Errorf("no line of the log has %q", parts)
 }
 
-// endWatches ends the watches of a custom kind, as an edit of its CRD does.
+// endWatches ends the watches of a custom kind, as any edit of its CRD does.
 func (w *world) endWatches(crd string) {
 	w.Helper()
 	body := fmt.Sprintf(`{"spec":{"names":{"shortNames":["x%d"]}}}`, time.Now().UnixNano())

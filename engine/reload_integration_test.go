@@ -21,7 +21,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// reload puts other rules in the place of those that an instance follows.
+// reload replaces the active rules of an instance.
 func (w *world) reload(in *instance, src string) {
 	w.Helper()
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(src, "NAMESPACE", w.Namespace))}})
@@ -37,11 +37,10 @@ func (w *world) reload(in *instance, src string) {
 
 const rulesFile = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
 
-// gizmoCRD is another kind, which only the test of reloading knows.
+// gizmoCRD defines a kind that only the reload tests use.
 var gizmoCRD = strings.NewReplacer("widget", "gizmo", "Widget", "Gizmo").Replace(widgetCRD)
 
-// TestReloadAddsAKind adds a rule for a kind whose CRD is as new as the rule,
-// and which has a resource already.
+// TestReloadAddsAKind adds a rule for a kind with a new CRD and an existing resource.
 func TestReloadAddsAKind(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
@@ -72,8 +71,8 @@ func TestReloadAddsAKind(t *testing.T) {
 	}
 }
 
-// TestManyReloads changes rules and resources at the same time. What a process
-// makes of rules files for ten minutes is told by internal/campaign.
+// TestManyReloads changes rules and resources at the same time. internal/campaign tests
+// rules files in a process for ten minutes.
 func TestManyReloads(t *testing.T) {
 	const primaries, reloads = 30, 60
 	w := newWorldAlone(t)
@@ -124,11 +123,11 @@ func TestManyReloads(t *testing.T) {
 	w.Quiet(2 * time.Second)
 }
 
-// allKinds is the selection of versioned with everything in it.
+// allKinds is the selection that includes every part of versioned.
 const allKinds = 1<<3 - 1
 
-// versioned is a version of rules. Each bit of the selection stands for a part
-// that may be missing: a kind of child, a rule, and a rule for another kind.
+// versioned is a version of rules. Each bit of the selection includes an optional part: a
+// kind of child, a rule, and a rule for another kind.
 func versioned(version, selection int) string {
 	child := func(id, kind, body string) string {
 		return fmt.Sprintf("  - id: %s\n    template: {apiVersion: v1, kind: %s, metadata: {name: '${self.metadata.name}-%s'}%s}\n", id, kind, id, body)
@@ -149,8 +148,8 @@ func versioned(version, selection int) string {
 	return all
 }
 
-// watchVersions watches all ConfigMaps; the result returns those in which two
-// versions of the rules were seen.
+// watchVersions watches all ConfigMaps. Its result returns those that mixed two versions
+// of the rules.
 func (w *world) watchVersions() func() []*unstructured.Unstructured {
 	w.Helper()
 	watch, err := w.Resource(configs).Watch(w.Context(), metav1.ListOptions{})
@@ -179,7 +178,7 @@ func (w *world) watchVersions() func() []*unstructured.Unstructured {
 	}
 }
 
-// changeWidgets changes one after another until ctx ends.
+// changeWidgets changes one Widget after another until ctx ends.
 func (w *world) changeWidgets(ctx context.Context, n int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		body := fmt.Appendf(nil, `{"spec":{"value":"%d"}}`, i)

@@ -12,7 +12,7 @@ import (
 	"reconcel/engine/watch"
 )
 
-// endless are kinds that are looked for until the watch is stopped.
+// endless is a discovery that searches for kinds until its watch stops.
 type endless struct {
 	discover.Kinds
 	began   chan struct{}
@@ -26,8 +26,8 @@ func (k endless) Find(ctx context.Context, _ schema.GroupVersionKind) (discover.
 	return discover.Kind{}, ctx.Err()
 }
 
-// TestStoppedReloadLetsGoOfNothing stops while a pass by the old rules is under
-// way: that goes on to use what it began with.
+// TestStoppedReloadLetsGoOfNothing stops during a reconciliation by the old rules, which
+// still needs their watches.
 func TestStoppedReloadLetsGoOfNothing(t *testing.T) {
 	gk := schema.GroupKind{Group: "g", Kind: "Widget"}
 	e := &Engine{memories: memories{of: map[Request]*memory{}}}
@@ -59,8 +59,8 @@ func TestStoppedReloadLetsGoOfNothing(t *testing.T) {
 	}
 }
 
-// TestOwnWriteInAnotherVersion reloads from one version of the primary to
-// another: what was read in the first does not have the fields of the second.
+// TestOwnWriteInAnotherVersion reloads from one version of the primary to another.
+// Objects read in the first version lack the fields of the second.
 func TestOwnWriteInAnotherVersion(t *testing.T) {
 	at := func(apiVersion, resourceVersion string) *watch.Object {
 		return decodeObject(t, []byte(`{"apiVersion":"`+apiVersion+`","kind":"Widget","metadata":{"name":"one","uid":"u","resourceVersion":"`+resourceVersion+`"}}`))
@@ -74,8 +74,8 @@ func TestOwnWriteInAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestAnotherRuleWithoutStatusWritesNone would panic on any request: the engine
-// has no client.
+// TestAnotherRuleWithoutStatusWritesNone would panic on any request: the engine has no
+// client.
 func TestAnotherRuleWithoutStatusWritesNone(t *testing.T) {
 	e, req := converged(t)
 	for _, more := range []string{"", "\n- {name: late, for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}}\n", ""} {
@@ -86,8 +86,8 @@ func TestAnotherRuleWithoutStatusWritesNone(t *testing.T) {
 	}
 }
 
-// TestStaleStatusIsNoMatch has the cache show what was there before our last
-// write of the status, which said something else.
+// TestStaleStatusIsNoMatch has the cache show the status before the engine's last write,
+// which had other content.
 func TestStaleStatusIsNoMatch(t *testing.T) {
 	e, req := converged(t)
 	e.memories.get(req).status = writtenStatus{known: true, version: "11"}

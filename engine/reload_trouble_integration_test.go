@@ -19,7 +19,6 @@ import (
 	"reconcel/rules/source"
 )
 
-// forbidden refuses all requests for a path.
 func forbidden(path string) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -34,8 +33,8 @@ func forbidden(path string) func(http.RoundTripper) http.RoundTripper {
 	}
 }
 
-// TestReloadWithAForbiddenKind adds a rule whose kind may not be listed: the
-// others do not wait for it.
+// TestReloadWithAForbiddenKind adds a rule whose kind the engine may not list. Other
+// rules do not wait for it.
 func TestReloadWithAForbiddenKind(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -81,8 +80,8 @@ func TestReloadToAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestReloadWhileAPrimaryEnds takes a rule away that holds a primary which is
-// being deleted.
+// TestReloadWhileAPrimaryEnds removes a rule while its finalizer is on a primary in
+// deletion.
 func TestReloadWhileAPrimaryEnds(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -100,8 +99,8 @@ func TestReloadWhileAPrimaryEnds(t *testing.T) {
 	w.Is(widgets, "two", "Ready", "True")
 }
 
-// TestReloadWhileAKindGoes replaces rules while the CRD of a kind is deleted, and
-// made again.
+// TestReloadWhileAKindGoes replaces rules while the CRD of a kind is deleted and created
+// again.
 func TestReloadWhileAKindGoes(t *testing.T) {
 	w := newWorld(t)
 	const kind = "Passing"

@@ -18,8 +18,8 @@ import (
 	"reconcel/rules"
 )
 
-// allRemoved makes children of every sort: many, in other scopes, one that
-// stays, and labels on the primary.
+// allRemoved makes children of every sort: collections, objects in other scopes, an
+// orphan, and labels on the primary.
 func (w *world) allRemoved(rest string) (source, other string) {
 	w.Helper()
 	source, other = w.acrossScopes("  onRuleRemoval: delete\n  patch: {metadata: {labels: {ours: \"yes\"}}}\n  status: {value: \"${self.spec.value}\"}\n" + rest)
@@ -31,7 +31,7 @@ func (w *world) allRemoved(rest string) (source, other string) {
 
 var secretsKind = e2e.GVK("v1", "Secret")
 
-// labelled counts what bears the label of a rule, in all namespaces.
+// labelled counts the objects with a rule's label in all namespaces.
 func (w *world) labelled(kind schema.GroupVersionKind, rule string) int {
 	w.Helper()
 	list, err := w.in("").Resource(kind).List(w.Context(), metav1.ListOptions{LabelSelector: rules.LabelRule + "=" + rule})
@@ -41,8 +41,7 @@ func (w *world) labelled(kind schema.GroupVersionKind, rule string) int {
 	return len(list.Items)
 }
 
-// ruleGone waits until nothing is left of allRemoved, and until the inventory
-// has forgotten it.
+// ruleGone waits until no object of allRemoved and no entry of the inventory is left.
 func (w *world) ruleGone(rule, other string) {
 	w.Helper()
 	for _, name := range []string{"one-a", "one-x", "one-y"} {
@@ -67,7 +66,7 @@ func (w *world) ruleGone(rule, other string) {
 	w.Has(configs, "one-stays", nil)
 }
 
-// inventoryOf returns what is remembered of a rule, or "".
+// inventoryOf returns a rule's entry in the inventory, or "".
 func (w *world) inventoryOf(rule string) string {
 	w.Helper()
 	data, _ := w.Get(configs, "reconcel-inventory").Object["data"].(map[string]any)
@@ -85,9 +84,8 @@ func (w *world) forgets(rule string) {
 	})
 }
 
-// TestRemovedRuleTakesAllAlong removes a rule while it is followed and while no
-// process runs, where another rule is for the kind and where none is, and puts
-// it back.
+// TestRemovedRuleTakesAllAlong removes a rule while the engine runs and while it does
+// not, with and without another rule for the kind. Then it restores the rule.
 func TestRemovedRuleTakesAllAlong(t *testing.T) {
 	for _, beside := range []string{"another rule", "no other rule"} {
 		for _, when := range []string{"running", "down"} {
@@ -120,7 +118,7 @@ func TestRemovedRuleTakesAllAlong(t *testing.T) {
 				if beside == "another rule" {
 					w.Has(configs, "one-b", nil)
 				} else {
-					w.Has(widgets, "one", map[string]any{"status.value": "x"}) // As when a primary leaves.
+					w.Has(widgets, "one", map[string]any{"status.value": "x"}) // As after deselection.
 				}
 				w.Quiet(3 * time.Second)
 
@@ -132,8 +130,8 @@ func TestRemovedRuleTakesAllAlong(t *testing.T) {
 	}
 }
 
-// TestRenamedRuleKeepsItsChildren lets the renamed rule be late in taking them
-// over, while the watch lags behind too.
+// TestRenamedRuleKeepsItsChildren delays the renamed rule's takeover of its children,
+// while the watch lags, too.
 func TestRenamedRuleKeepsItsChildren(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -162,7 +160,7 @@ func TestRenamedRuleKeepsItsChildren(t *testing.T) {
 	late.Store(true)
 	renamed := strings.Replace(strings.Replace(source, "name: widget-", "name: renamed-", 1), configMapChild("c", "${self.metadata.name}-c"), "", 1)
 	w.reload(in, renamed)
-	w.gone(configs, "two-c") // The sweep is at work.
+	w.gone(configs, "two-c") // Pruning has started.
 	w.Rest(5 * time.Second)
 	if n := w.labelled(configs, w.Fill("widget-NAMESPACE")); n == 0 {
 		t.Error("the rule has taken over what it was kept from")
@@ -181,7 +179,7 @@ func TestRenamedRuleKeepsItsChildren(t *testing.T) {
 	}
 }
 
-// TestRemovedRuleLeavesWhatIsNotItsOwn puts marks on objects of others.
+// TestRemovedRuleLeavesWhatIsNotItsOwn puts reconcel's marks on foreign objects.
 func TestRemovedRuleLeavesWhatIsNotItsOwn(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -206,7 +204,7 @@ func TestRemovedRuleLeavesWhatIsNotItsOwn(t *testing.T) {
 	in.stop()
 }
 
-// TestRemovedRuleMayNotDelete is refused one kind, for a while.
+// TestRemovedRuleMayNotDelete forbids the deletion of one kind for a while.
 func TestRemovedRuleMayNotDelete(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -246,8 +244,8 @@ func TestRemovedRuleMayNotDelete(t *testing.T) {
 	w.forgets(w.Fill("widget-NAMESPACE"))
 }
 
-// TestRemovedRulePutBack puts a rule back while its children are being deleted:
-// they are held up by finalizers of somebody else.
+// TestRemovedRulePutBack restores a rule while foreign finalizers hold up the deletion of
+// its children.
 func TestRemovedRulePutBack(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -17,14 +17,14 @@ import (
 	"reconcel/engine/watch"
 )
 
-// mostFiles is how many files of the engine a reader opens to follow the repair of
-// a drifted child, from the queue to the PATCH.
+// mostFiles limits the files of the engine that a reader opens to follow the repair of a
+// drifted child, from the queue to the PATCH.
 const mostFiles = 15
 
-// TestRepairTouchesFewFiles counts the files with statements that run more often
-// with the repair than without it.
+// TestRepairTouchesFewFiles counts the files with statements that run more often with the
+// repair than without it.
 func TestRepairTouchesFewFiles(t *testing.T) {
-	t.Parallel() // It compiles the engine anew.
+	t.Parallel() // It compiles the engine again.
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}
@@ -65,8 +65,8 @@ func TestRepairTouchesFewFiles(t *testing.T) {
 	}
 }
 
-// TestRepairUpToTheWrite serves the request that the event of a changed child has
-// put into the queue, up to the PATCH that repairs the child.
+// TestRepairUpToTheWrite serves the queued request of a changed child's event, up to the
+// PATCH that repairs the child.
 func TestRepairUpToTheWrite(t *testing.T) {
 	for _, drifted := range []bool{false, true} {
 		name := "converged"

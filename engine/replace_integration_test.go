@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// onChange returns the ConfigMap <name>-<id> with a policy for changes.
+// onChange returns the ConfigMap <name>-<id> with an onChange policy.
 func onChange(id, policy string) string {
 	return strings.Replace(configMapChild(id, "${self.metadata.name}-"+id), "    template:", "    onChange: "+policy+"\n    template:", 1)
 }
@@ -62,7 +62,6 @@ func TestKeptChildIsLeftAlone(t *testing.T) {
 	w.Has(configs, "one-kept", map[string]any{"data.value": "third"})
 }
 
-// uid returns the UID of an object that has to exist.
 func (w *world) uid(kind schema.GroupVersionKind, name string) string {
 	w.Helper()
 	u := w.Get(kind, name)
@@ -72,7 +71,7 @@ func (w *world) uid(kind schema.GroupVersionKind, name string) string {
 	return string(u.GetUID())
 }
 
-// another waits until an object was made anew.
+// another waits until an object has been replaced.
 func (w *world) another(kind schema.GroupVersionKind, name, than string) {
 	w.Helper()
 	w.Eventually(kind.Kind+" "+name+" to be made anew", func() error {
@@ -95,7 +94,7 @@ func TestReplacedChild(t *testing.T) {
 	w.Is(widgets, "one", "Ready", "True")
 	first := w.uid(configs, "one-a")
 
-	// Drift is repaired in place, also when it takes our marks away.
+	// Drift is repaired in place, even if it removes reconcel's marks.
 	for _, foreign := range []string{`{"data":{"value":"edited"}}`, `{"metadata":{"annotations":{"reconcel.dev/applied":null}}}`, `{"metadata":{"ownerReferences":null}}`} {
 		w.Patch(configs, "one-a", foreign)
 		w.Eventually(foreign+" to be repaired", func() error {
@@ -131,7 +130,7 @@ func TestReplacedChild(t *testing.T) {
 	w.Has(configs, w.uid(configs, "one-a"), nil)
 	w.Is(widgets, "one", "Ready", "True")
 
-	// What cannot be repaired in place is replaced as well.
+	// Drift that cannot be repaired in place replaces the object.
 	second := w.uid(configs, "one-a")
 	w.Patch(configs, "one-a", `{"immutable":true,"data":{"value":"stuck"}}`)
 	w.another(configs, "one-a", second)
@@ -141,8 +140,8 @@ func TestReplacedChild(t *testing.T) {
 	w.Quiet(2 * time.Second)
 }
 
-// TestReplacedPodsAreSpared changes the image of five Pods of which one may be
-// missing at a time.
+// TestReplacedPodsAreSpared changes the image of five Pods. At most one may be
+// unavailable at a time.
 func TestReplacedPodsAreSpared(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -184,7 +183,7 @@ func TestReplacedPodsAreSpared(t *testing.T) {
 		t.Errorf("%d Pods were deleted to replace five", deleted)
 	}
 
-	// Those that cannot get ready are replaced all at once.
+	// Pods that cannot become ready are replaced all at once.
 	w.Create("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: \"100\"}}\n")
 	for _, u := range w.active() {
 		w.Patch(pods, u.GetName(), `{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`, "status")
@@ -194,8 +193,8 @@ func TestReplacedPodsAreSpared(t *testing.T) {
 	w.Is(widgets, "set", "Ready", "True")
 }
 
-// TestReplacedElementsTakeTurns has elements that get ready only when the test
-// says so.
+// TestReplacedElementsTakeTurns has elements that become ready only when the test allows
+// it.
 func TestReplacedElementsTakeTurns(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -206,7 +205,7 @@ func TestReplacedElementsTakeTurns(t *testing.T) {
 		t.Helper()
 		for _, name := range names {
 			_, err := w.Resource(configs).Patch(w.Context(), name, types.MergePatchType, []byte(`{"data":{"state":"good"}}`), metav1.PatchOptions{})
-			if err != nil && !apierrors.IsNotFound(err) { // It is being replaced.
+			if err != nil && !apierrors.IsNotFound(err) { // The replacement may not exist yet.
 				t.Fatal(err)
 			}
 		}
@@ -248,8 +247,8 @@ func TestReplacedElementsTakeTurns(t *testing.T) {
 	w.Is(widgets, "one", "Ready", "True")
 }
 
-// TestWorseReplacementIsNotMade gives a child a rendering that the API server
-// refuses: what works must not go for it.
+// TestWorseReplacementIsNotMade gives a child a rendering that the API server rejects.
+// The working object must not be deleted for it.
 func TestWorseReplacementIsNotMade(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -23,7 +23,6 @@ var (
 	quotas = e2e.GVK("v1", "ResourceQuota")
 )
 
-// podsChild keeps some Pods of one image.
 const podsChild = `  - id: pods
     replicas: self.spec.replicas
     onChange: replace
@@ -41,7 +40,7 @@ func podSet(replicas int) string {
 	return widget("set", fmt.Sprintf("replicas: %d, image: busybox", replicas))
 }
 
-// all returns the objects of a kind in the world's namespace.
+// all returns reconcel's objects of a kind in the world's namespace.
 func (w *world) all(kind schema.GroupVersionKind) []unstructured.Unstructured {
 	w.Helper()
 	list, err := w.Resource(kind).List(w.Context(), metav1.ListOptions{LabelSelector: "reconcel.dev/rule"})
@@ -51,7 +50,7 @@ func (w *world) all(kind schema.GroupVersionKind) []unstructured.Unstructured {
 	return list.Items
 }
 
-// active returns the Pods that count.
+// active returns the Pods that are neither in deletion nor finished.
 func (w *world) active() (out []unstructured.Unstructured) {
 	w.Helper()
 	for _, u := range w.all(pods) {
@@ -73,14 +72,14 @@ func (w *world) hasActive(n int) {
 	})
 }
 
-// ends lets a Pod end, once whoever plays its node is done with it.
+// ends ends a Pod once it is ready, so that the test does not race with the fake node.
 func (w *world) ends(name string) {
 	w.Helper()
 	w.Eventually(name+" to be ready", func() error { return e2e.Condition(w.Get(pods, name), "Ready", "True") })
 	w.Patch(pods, name, `{"status":{"phase":"Failed"}}`, "status")
 }
 
-// says waits until the conditions of a Widget hold a text.
+// tells waits until the status of a Widget contains a text.
 func (w *world) tells(name, text string) {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("the status of %s to say %q", name, text), func() error {
@@ -110,7 +109,7 @@ func TestReplicas(t *testing.T) {
 	w.Eventually("another Pod", func() error {
 		now := w.active()
 		for _, pod := range now {
-			if pod.GetUID() == gone.GetUID() { // The name may be the same.
+			if pod.GetUID() == gone.GetUID() { // The new Pod may have the same name.
 				return errors.New("it is still there")
 			}
 		}
@@ -131,7 +130,7 @@ func TestReplicas(t *testing.T) {
 	w.Quiet(3 * time.Second)
 }
 
-// lagging delays what watches of some resource tell.
+// lagging delays the watch events of a resource.
 func lagging(resource string, by time.Duration) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -193,9 +192,9 @@ func (s *slowBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestReplicasBehindALaggingWatch scales up and down and up again before the
-// watch has told of anything: there are never more Pods than are wanted, and
-// never fewer when there are to be less.
+// TestReplicasBehindALaggingWatch scales up, down and up again before the watch delivers
+// any event. There are never more Pods than wanted, and a scale-down never deletes too
+// many.
 func TestReplicasBehindALaggingWatch(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -294,7 +293,7 @@ func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
 	w.tells("set", "waits 80 s: 5 Pods finished recently")
 }
 
-// TestQuotaCostsFewRequests asks for a hundred Pods where three are allowed.
+// TestQuotaCostsFewRequests asks for a hundred Pods under a quota of three.
 func TestQuotaCostsFewRequests(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -362,8 +361,8 @@ func TestManyObjectsAreSummedUp(t *testing.T) {
 	w.Is(widgets, "one", "Ready", "True")
 }
 
-// TestOneBadElementHoldsBackNoOther has an element whose name is held by
-// somebody else, and one that the API server refuses.
+// TestOneBadElementHoldsBackNoOther has an element whose name belongs to a foreign
+// object, and one that the API server rejects.
 func TestOneBadElementHoldsBackNoOther(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

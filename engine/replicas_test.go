@@ -71,7 +71,7 @@ func TestWhatAFailureStops(t *testing.T) {
 		name        string
 		became      step
 		err         error
-		here, there bool // is stopped
+		here, there bool // whether the engine stops creating here, and elsewhere
 	}{
 		{"success", step{action: Created}, nil, false, false},
 		{"a held name", step{}, &conflictError{}, false, false},

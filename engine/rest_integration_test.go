@@ -62,8 +62,8 @@ func TestWrappedBase64Converges(t *testing.T) {
 	}
 }
 
-// TestPrimariesThatAreChildren has a rule for the children of another, with
-// the very selector by which children are watched.
+// TestPrimariesThatAreChildren has a rule for the children of another rule. Its selector
+// equals the one that the engine uses to watch children.
 func TestPrimariesThatAreChildren(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -106,8 +106,8 @@ func TestEverythingIsAppliedAgainFromTimeToTime(t *testing.T) {
 	}
 }
 
-// TestOneHeldNameDoesNotHideAnother has a child whose name is taken, beside
-// one that can never be applied.
+// TestOneHeldNameDoesNotHideAnother has a child whose name is taken, beside one that can
+// never be applied.
 func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -122,8 +122,7 @@ func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
 	}
 }
 
-// TestContestIsSlowedDown has somebody change a child as soon as it is
-// repaired.
+// TestContestIsSlowedDown has another client change a child as soon as it is repaired.
 func TestContestIsSlowedDown(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -136,7 +135,7 @@ func TestContestIsSlowedDown(t *testing.T) {
 		w.Rest(20 * time.Millisecond)
 	}
 	repairs := slices.DeleteFunc(w.Writes(since), func(r devcluster.Request) bool {
-		return r.Resource != "configmaps" || r.Code != http.StatusOK // Some came late: it had been changed again.
+		return r.Resource != "configmaps" || r.Code != http.StatusOK // Some repairs came late and conflicted with the next change.
 	})
 	if n := len(repairs); n < 2 || n > 11 {
 		t.Errorf("%d repairs in 5 s", n)

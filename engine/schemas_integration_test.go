@@ -18,16 +18,17 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// schemaPatience is how long it may take until a new schema has been noticed.
+// schemaPatience is how long the engine may take to notice a new schema.
 const schemaPatience = 30 * time.Second
 
-// strictStatus is what a CRD must not have for its status to be pruned.
+// strictStatus is the part of a CRD to remove so that the API server prunes unknown
+// status fields.
 const strictStatus = "            x-kubernetes-preserve-unknown-fields: true\n            properties:\n"
 
-// valueOfA is a status of one field.
+// valueOfA is a status with one field.
 const valueOfA = "  status: {value: \"${a.data.value}\"}\n"
 
-// replaceCRD puts another CRD in the place of the one of its name.
+// replaceCRD replaces the CRD of the same name.
 func (w *world) replaceCRD(manifest string) {
 	w.Helper()
 	for _, u := range e2e.Parse(w.T, manifest) {
@@ -44,7 +45,7 @@ func (w *world) replaceCRD(manifest string) {
 	}
 }
 
-// deleteCRD deletes a CRD, and waits for its end.
+// deleteCRD deletes a CRD and waits until it is gone.
 func (w *world) deleteCRD(name string) {
 	w.Helper()
 	crds := w.Client.Resource(crdResource)
@@ -61,7 +62,7 @@ func (w *world) deleteCRD(name string) {
 }
 
 // statusWrites returns how often a status was sent since an instant, accepted or
-// not.
+// rejected.
 func (w *world) statusWrites(since time.Time, resource string) (n int) {
 	w.Helper()
 	for _, r := range w.Writes(since) {
@@ -72,7 +73,7 @@ func (w *world) statusWrites(since time.Time, resource string) (n int) {
 	return n
 }
 
-// nudge changes labels of an object, so that it is looked at.
+// nudge changes labels of an object to trigger reconciliations.
 func (w *world) nudge(kind schema.GroupVersionKind, name string, times int) {
 	w.Helper()
 	for i := range times {
@@ -80,7 +81,7 @@ func (w *world) nudge(kind schema.GroupVersionKind, name string, times int) {
 	}
 }
 
-// TestConditionsFollowTheSchema has a kind that gets conditions, and loses them
+// TestConditionsFollowTheSchema adds conditions to the schema of a kind and removes them
 // again, while its objects are reconciled.
 func TestConditionsFollowTheSchema(t *testing.T) {
 	w := newWorld(t)
@@ -125,8 +126,8 @@ func TestConditionsFollowTheSchema(t *testing.T) {
 	w.Quiet(3 * time.Second)
 }
 
-// TestStatusFieldGoes takes a field that a rule writes out of the schema, and
-// puts it there again.
+// TestStatusFieldGoes removes a field that a rule writes from the schema, and restores
+// it.
 func TestStatusFieldGoes(t *testing.T) {
 	w := newWorld(t)
 	const kind = "Shrinking"
@@ -177,7 +178,8 @@ func TestStatusFieldGoes(t *testing.T) {
 	w.Quiet(3 * time.Second)
 }
 
-// TestStatusSubresourceComesAndGoes changes the way on which a status is written.
+// TestStatusSubresourceComesAndGoes adds and removes the status subresource, which
+// decides how a status is written.
 func TestStatusSubresourceComesAndGoes(t *testing.T) {
 	w := newWorld(t)
 	const kind = "Growing"
@@ -194,15 +196,15 @@ func TestStatusSubresourceComesAndGoes(t *testing.T) {
 		w.Patch(growing, "one", `{"spec":{"value":"`+value+`"}}`)
 		w.Has(growing, "one", map[string]any{"status.value": value})
 		if manifest == with {
-			w.Is(growing, "one", "Ready", "True") // Without, no generation is observed.
+			w.Is(growing, "one", "Ready", "True") // Without the subresource, no generation is observed.
 		}
 		w.settles()
 		w.Quiet(2 * time.Second)
 	}
 }
 
-// TestKindComesBackWithAnotherScope deletes a CRD whose objects have children,
-// and makes it again with another scope.
+// TestKindComesBackWithAnotherScope deletes a CRD whose objects have children, and
+// creates it again with another scope.
 func TestKindComesBackWithAnotherScope(t *testing.T) {
 	w := newWorld(t)
 	const kind = "Roaming"
@@ -228,7 +230,7 @@ func TestKindComesBackWithAnotherScope(t *testing.T) {
 	w.Quiet(2 * time.Second)
 }
 
-// TestVersionIsNotServedAnyMore turns the version that rules name off.
+// TestVersionIsNotServedAnyMore stops serving the version that the rules name.
 func TestVersionIsNotServedAnyMore(t *testing.T) {
 	w := newWorld(t)
 	const kind = "Ageing"

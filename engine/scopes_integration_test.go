@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// acrossScopes renders a namespace-less Global and a ConfigMap in another
-// namespace.
+// acrossScopes returns rules that render a cluster-scoped Global and a ConfigMap in
+// another namespace.
 func (w *world) acrossScopes(rest string) (source, other string) {
 	w.Helper()
 	w.CRD(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
@@ -29,7 +29,6 @@ func (w *world) acrossScopes(rest string) (source, other string) {
 	return source, other
 }
 
-// in is the world in another namespace.
 func (w *world) in(namespace string) *world {
 	return &world{World: w.Beside(namespace), wrap: w.wrap}
 }
@@ -54,7 +53,7 @@ func TestChildrenAcrossScopes(t *testing.T) {
 		t.Errorf("owner references of the child beside it: %v", u.GetOwnerReferences())
 	}
 
-	// They are looked after like others.
+	// Drift of these children is repaired, too.
 	other.Patch(configs, "one-far", `{"data":{"value":"edited"}}`)
 	other.Has(configs, "one-far", map[string]any{"data.value": "x"})
 	w.Delete(globals, global)
@@ -75,8 +74,8 @@ func TestChildrenAcrossScopes(t *testing.T) {
 	w.gone(configs, "one-a")
 }
 
-// TestStrippedFinalizer has somebody take our finalizer off in a deletion,
-// while the engine runs and while it does not.
+// TestStrippedFinalizer removes reconcel's finalizer during a deletion, while the engine
+// runs and while it does not.
 func TestStrippedFinalizer(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -145,8 +144,8 @@ func TestNamespaceAsPrimary(t *testing.T) {
 	}
 }
 
-// TestClusterScopedPrimaryEnds has a primary without a namespace and a child
-// in one, with everything that holds it up.
+// TestClusterScopedPrimaryEnds has a cluster-scoped primary and a child in a namespace,
+// with everything that delays the teardown.
 func TestClusterScopedPrimaryEnds(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(kindLike("Global", "scope: Namespaced", "scope: Cluster"))
@@ -170,8 +169,8 @@ func TestClusterScopedPrimaryEnds(t *testing.T) {
 	w.gone(jobs, name+"-backup")
 }
 
-// TestFinalizerComesAndGoes has a child in another namespace that is wanted
-// only at times.
+// TestFinalizerComesAndGoes has a child in another namespace that the rule renders only
+// at times.
 func TestFinalizerComesAndGoes(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

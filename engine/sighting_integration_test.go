@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A sighting has all states of an object, however soon they are over.
+// sighting records all states of an object, even short ones.
 type sighting struct {
 	mu     sync.Mutex
 	states []*unstructured.Unstructured
 }
 
-// watch begins to note the states of an object.
+// watch starts to record the states of an object.
 func (w *world) watch(kind schema.GroupVersionKind, name string) *sighting {
 	w.Helper()
 	watching, err := w.Resource(kind).Watch(w.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
@@ -38,7 +38,7 @@ func (w *world) watch(kind schema.GroupVersionKind, name string) *sighting {
 	return s
 }
 
-// succeeded says what is missing until a Job was seen to have succeeded.
+// succeeded returns an error until a Job was seen to succeed.
 func (s *sighting) succeeded() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

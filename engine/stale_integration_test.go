@@ -36,7 +36,7 @@ func TestFinalizerOfARemovedRule(t *testing.T) {
 	w.settles()
 	in.stop()
 
-	// It comes back, and is then a rule for another kind.
+	// The rule returns, and then selects another kind.
 	in = w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + finalizeJob("60s", "true"))
 	w.finalizers(widgets, "one", w.Fill("reconcel.dev/widget-NAMESPACE"))
 	in.stop()

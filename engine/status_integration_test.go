@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// kindLike returns a CRD like that of Widgets, under another name and edited.
+// kindLike returns a CRD like that of Widgets, with another name and these edits.
 func kindLike(kind string, edits ...string) string {
 	lower := strings.ToLower(kind)
 	renamed := strings.NewReplacer("widgets", lower+"s", "Widget", kind, "widget", lower).Replace(widgetCRD)
@@ -49,7 +49,7 @@ func TestStatusFollowsTheChild(t *testing.T) {
 	w.Is(widgets, "one", "Long", "False")
 	w.Is(widgets, "one", "Ready", "True")
 
-	// Others' fields and conditions stay; ours come back.
+	// Foreign fields and conditions stay. Overwritten fields of the rule are restored.
 	w.apply(widgets, "one", `{"status":{"theirs":1,"conditions":[{"type":"Theirs","status":"True"}]}}`)
 	w.Patch(widgets, "one", `{"status":{"value":"forged"}}`, "status")
 	w.Has(widgets, "one", map[string]any{"status.value": "ab", "status.theirs": 1})
@@ -59,7 +59,7 @@ func TestStatusFollowsTheChild(t *testing.T) {
 	w.settles()
 	in.stop()
 
-	// A field that the rules no longer write goes.
+	// A field that the rules no longer write is removed.
 	w.run(rulesFor("Widget", strings.Replace(statusOfA, "value: ${a.data.value}", "other: fixed", 1)))
 	w.Has(widgets, "one", map[string]any{"status.other": "fixed", "status.theirs": 1})
 	w.Eventually("status.value to go", func() error {
@@ -71,7 +71,7 @@ func TestStatusFollowsTheChild(t *testing.T) {
 	w.settles()
 }
 
-// apply is a forced server-side apply to the status by somebody else.
+// apply is a forced server-side apply to the status by another field manager.
 func (w *world) apply(kind schema.GroupVersionKind, name, body string) {
 	w.Helper()
 	force := true
@@ -140,8 +140,8 @@ func TestKindWithoutConditions(t *testing.T) {
 	w.settles()
 }
 
-// TestRefusedStatusIsSaid has a rule say what the schema does not take: people read
-// that beside what was said before.
+// TestRefusedStatusIsSaid has a rule write a status that the schema rejects. The
+// conditions report that beside the existing ones.
 func TestRefusedStatusIsSaid(t *testing.T) {
 	for name, edits := range map[string][]string{
 		"keyed":    nil,
@@ -168,7 +168,7 @@ func TestRefusedStatusIsSaid(t *testing.T) {
 			w.Has(configs, "one-a", map[string]any{"data.value": "abcdef"})
 			w.told(kind.Kind, "one", "Rejected")
 			w.settles()
-			if n := w.statusWrites(since, strings.ToLower(kind.Kind)+"s"); n > 3 { // Refused, said, and perhaps on its way.
+			if n := w.statusWrites(since, strings.ToLower(kind.Kind)+"s"); n > 3 { // One rejected write, one report, and perhaps one in progress.
 				t.Errorf("the status was sent %d times", n)
 			}
 

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// container waits until the only container of a Deployment is as wanted.
 func (w *world) container(name string, want any, of func(map[string]any) any) {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("the container of %s to have %v", name, want), func() error {
@@ -32,11 +31,11 @@ func (w *world) container(name string, want any, of func(map[string]any) any) {
 	})
 }
 
-// A switched field is one of which only one alternative may be set: ours, and
-// another one that somebody switches to.
+// switched is a field of which a schema allows only one alternative: the rule's, and
+// another one that a foreign write switches to.
 type switched struct {
 	name, ours, foreign string
-	path                []string // of what must be as before
+	path                []string // of the field that must stay unchanged
 }
 
 var switches = []switched{
@@ -58,8 +57,8 @@ var switches = []switched{
 		`[{"op":"replace","path":"/spec/strategy","value":{"type":"Recreate"}}]`, []string{"spec", "strategy"}},
 }
 
-// TestSwitchedFields has somebody switch fields of which there may be only one:
-// they are switched back, and others' fields stay.
+// TestSwitchedFields switches fields that exclude each other. The engine switches them
+// back, and foreign fields stay.
 func TestSwitchedFields(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

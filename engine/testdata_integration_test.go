@@ -2,7 +2,6 @@
 
 package engine_test
 
-// widgetCRD is a kind whose spec may hold anything.
 const widgetCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -41,8 +40,8 @@ spec:
                     lastTransitionTime: {type: string, format: date-time}
 `
 
-// fooRules are the rules of examples/foo in one namespace, under a name of its
-// own.
+// fooRules are the rules of examples/foo, limited to one namespace and with a unique
+// name.
 const fooRules = `
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules

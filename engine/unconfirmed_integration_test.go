@@ -11,7 +11,7 @@ import (
 	"reconcel/engine"
 )
 
-// logs waits until the log of an engine holds a text.
+// logs waits until the log of an engine contains a text.
 func (w *world) logs(in *instance, text string) {
 	w.Helper()
 	w.Eventually("the log to say "+text, func() error {
@@ -22,8 +22,8 @@ func (w *world) logs(in *instance, text string) {
 	})
 }
 
-// TestRuleOfOtherFilesIsNotRemoved starts a process with other files under the
-// namespace and name of one that ran before, as in a second terminal.
+// TestRuleOfOtherFilesIsNotRemoved starts a process with other files under the namespace
+// and name of an earlier process, as in a second terminal.
 func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
@@ -41,7 +41,7 @@ func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 	in = w.runWith(second, rest)
 	w.Has(configs, "one-b", nil)
 	w.logs(in, "--confirm-removal="+rule)
-	w.Rest(3 * time.Second) // Longer than the grace and what comes before it.
+	w.Rest(3 * time.Second) // Longer than the grace period and the start before it.
 	w.reload(in, rest)
 	in.stop()
 	if n := strings.Count(in.log.String(), "keeping its objects"); n != 1 {
@@ -51,7 +51,7 @@ func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 		t.Error("the objects or the finalizer of a rule of other files are gone")
 	}
 
-	// The first files are right when they come back.
+	// The first files are accepted when they return.
 	in = w.runWith(first, source)
 	w.Rest(time.Second)
 	in.stop()
@@ -63,8 +63,8 @@ func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 	w.forgets(rule)
 }
 
-// TestRemovalIsAnnounced looks for what people are told before objects go, and
-// reloads meanwhile.
+// TestRemovalIsAnnounced checks the announcements before objects are deleted, and reloads
+// meanwhile.
 func TestRemovalIsAnnounced(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)

@@ -22,7 +22,7 @@ import (
 	"reconcel/rules"
 )
 
-// A lockedLog is a log that is written and read at once.
+// lockedLog is a log for concurrent reads and writes.
 type lockedLog struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -40,7 +40,7 @@ func (l *lockedLog) count(text string) int {
 	return strings.Count(l.text.String(), text)
 }
 
-// oneKind is the kind that an API server tells of. Its schema is not published.
+// oneKind is a discovery that serves one kind without a published schema.
 type oneKind struct {
 	discover.Kinds
 	kind discover.Kind
@@ -54,7 +54,7 @@ func (o oneKind) Conditions(context.Context, schema.GroupVersionKind) (discover.
 	return discover.NoConditions, discover.NoKindError{GVK: o.kind.GVK}
 }
 
-// TestPrimariesAreForgottenWithTheirKind removes a kind without a word on its
+// TestPrimariesAreForgottenWithTheirKind removes a kind without delete events for its
 // objects.
 func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 	e, req := converged(t)
@@ -99,8 +99,8 @@ func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 	}
 }
 
-// TestNothingIsForgottenUnread would panic if the inventory, which there is not,
-// were changed: of two namespaces one may not be read.
+// TestNothingIsForgottenUnread forbids reading one of two namespaces. A change of the
+// inventory would panic: the engine has none.
 func TestNothingIsForgottenUnread(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	k := discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource("configmaps"), Namespaced: true}
@@ -150,7 +150,8 @@ func TestForgottenPrimariesReadNothing(t *testing.T) {
 	}
 }
 
-// A kind that is still being listed comes by itself; one that is denied does not.
+// TestSlowStartIsNoWarning expects no warning for a kind that is still being listed. A
+// forbidden kind needs one.
 func TestSlowStartIsNoWarning(t *testing.T) {
 	slow, barred := watch.New(watch.Key{}), watch.New(watch.Key{})
 	barred.Fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
@@ -162,7 +163,8 @@ func TestSlowStartIsNoWarning(t *testing.T) {
 	}
 }
 
-// A process that stops does not announce a retry.
+// TestStopSaysNothingOfRetries expects no announcement of a retry from a process that
+// stops.
 func TestStopSaysNothingOfRetries(t *testing.T) {
 	e, req := converged(t)
 	log := &lockedLog{}

@@ -21,29 +21,27 @@ import (
 	"reconcel/rules/source"
 )
 
-// A world is a namespace in which engines run in the test's own process. Their
-// rules have names that no other world's have: an engine prunes what a rule of the
-// same name has created elsewhere.
+// world is a namespace with engines that run in the test's own process. The names of
+// their rules are unique across worlds: an engine prunes objects that a rule of the same
+// name has created elsewhere.
 type world struct {
 	*e2e.World
 	wrap func(http.RoundTripper) http.RoundTripper // between the engines and the API server, or nil
 }
 
-// newWorld returns a world beside which other tests run.
+// newWorld returns a world for a test that runs in parallel with others.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
 	return newWorldAlone(t)
 }
 
-// newWorldAlone returns a world beside which no other test runs, for a test that
-// measures time.
+// newWorldAlone returns a world for a test that runs alone, because it measures time.
 func newWorldAlone(t *testing.T) *world {
 	t.Helper()
 	return &world{World: e2e.New(t, devcluster.Shared(t))}
 }
 
-// fooCRD reads the CRD of Foos.
 func (w *world) fooCRD() string {
 	w.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "crds", "samplecontroller.k8s.io_foos.yaml"))
@@ -53,20 +51,19 @@ func (w *world) fooCRD() string {
 	return string(data)
 }
 
-// An instance is a running engine.
 type instance struct {
 	*engine.Engine
 	stop func()
 	log  *lockedBuffer
 }
 
-// run starts an engine on rules in which NAMESPACE stands for the world's.
+// run starts an engine on rules. NAMESPACE stands for the world's namespace.
 func (w *world) run(src string) *instance {
 	w.Helper()
 	return w.runWith(engine.Options{}, src)
 }
 
-// runWith is run with options of the test's own.
+// runWith is run with options.
 func (w *world) runWith(options engine.Options, src string) *instance {
 	w.Helper()
 	in := w.startWith(options, src)
@@ -74,7 +71,7 @@ func (w *world) runWith(options engine.Options, src string) *instance {
 	return in
 }
 
-// startWith is runWith for an engine that may not be ready for a while.
+// startWith is runWith without waiting until the engine is ready.
 func (w *world) startWith(options engine.Options, src string) *instance {
 	w.Helper()
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(w.Fill(src))}})
