@@ -14,18 +14,18 @@ const (
 	// Manager writes children, and status where it is a subresource.
 	Manager = "reconcel"
 	// StatusManager writes the status of a kind without the subresource. Such an
-	// object may also be a child of another rule, and an apply removes what the
-	// same manager set before and no longer mentions.
+	// object may also be a child of another rule, and an apply removes the fields that
+	// the same manager set before and no longer applies.
 	StatusManager = "reconcel/status"
 )
 
-// PatchManager returns the manager of what a rule writes into its primary. Each
-// rule has its own, since an apply removes what the same manager set before and
-// no longer mentions.
+// PatchManager returns the manager of a rule's patches of its primary. Each rule has
+// its own, because an apply removes the fields that the same manager set before and no
+// longer applies.
 func PatchManager(rule string) string {
 	manager := Manager + "/" + rule
 	if manager == StatusManager {
-		return manager + "/patch" // A rule may be called status.
+		return manager + "/patch" // A rule may have the name status.
 	}
 	return manager
 }
@@ -34,9 +34,8 @@ func PatchManager(rule string) string {
 // the manager owns nothing.
 //
 // The API server sends the same entry byte for byte in every response and watch
-// event until somebody changes a field of it: whoever changes a field takes it
-// over. So two entries are equal if and only if nobody touched the fields in
-// between.
+// event until another writer changes one of its fields, which transfers ownership. So
+// two entries are equal if and only if nobody changed the fields in between.
 type Entry struct {
 	fieldsV1 unique.Handle[string]
 }
@@ -44,15 +43,15 @@ type Entry struct {
 // NewEntry returns the Entry of a fieldsV1.
 func NewEntry(fieldsV1 string) Entry { return Entry{unique.Make(fieldsV1)} }
 
-// ChildEntry returns what our applies of a child own.
+// ChildEntry returns the fields of a child that our applies own.
 func ChildEntry(object map[string]any) Entry { return lastApplied(object, manager.ownsChild) }
 
-// StatusEntry returns what our applies of a primary's status own. A kind that
-// gained the status subresource, or lost it, has two entries; the later one counts.
+// StatusEntry returns the fields of a primary's status that our applies own. A kind
+// that gained or lost the status subresource has two entries; the later one counts.
 func StatusEntry(object map[string]any) Entry { return lastApplied(object, manager.ownsStatus) }
 
-// PatchEntries returns what our patches of a primary own, by manager, or nil if
-// there are none.
+// PatchEntries returns the fields of a primary that our patches own, by manager, or
+// nil if there are none.
 func PatchEntries(object map[string]any) (found map[string]Entry) {
 	for _, e := range entriesOf(object) {
 		m := parseManager(e)
@@ -70,7 +69,7 @@ func PatchEntries(object map[string]any) (found map[string]Entry) {
 }
 
 func lastApplied(object map[string]any, ours func(manager) bool) Entry {
-	for _, e := range slices.Backward(entriesOf(object)) { // They are in the order of time.
+	for _, e := range slices.Backward(entriesOf(object)) { // Entries are sorted by time.
 		if m := parseManager(e); ours(m) {
 			return m.entry()
 		}
@@ -95,7 +94,7 @@ func (e Entry) Names(field string) bool {
 	}
 }
 
-// Set decodes the entry. One that cannot be read has no fields.
+// Set decodes the entry. An unreadable entry gives an empty set.
 func (e Entry) Set() Set {
 	set := &fieldpath.Set{}
 	if e == (Entry{}) || set.FromJSON(strings.NewReader(e.fieldsV1.Value())) != nil {
@@ -152,9 +151,9 @@ func parseManager(e any) (m manager) {
 	return m
 }
 
-// TakenBy returns the fields that we owned of a child and no longer own, and the
-// manager that owns them now. Without such fields, or if nobody owns them, it
-// returns the manager that wrote last. "" is no manager at all.
+// TakenBy returns the fields of a child that we owned and no longer own, and the
+// manager that owns them now. If there are no such fields, or nobody owns them, it
+// returns the last manager that wrote, or "" if there is none.
 func TakenBy(object map[string]any, before Entry) (manager string, fields []string) {
 	others := otherManagers(object)
 	lost := lostFields(before, ChildEntry(object))
@@ -188,7 +187,7 @@ func otherManagers(object map[string]any) []manager {
 	return all
 }
 
-// lostFields returns the leaves that an entry had and another one has not.
+// lostFields returns the leaves that are in one entry and not in a later one.
 func lostFields(before, after Entry) (lost []fieldpath.Path) {
 	before.Set().fields.Difference(after.Set().fields).Leaves().Iterate(func(path fieldpath.Path) {
 		lost = append(lost, path.Copy())
@@ -199,10 +198,10 @@ func lostFields(before, after Entry) (lost []fieldpath.Path) {
 // displayPath prints a path as people write it: spec.containers[name="web"].image.
 func displayPath(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }
 
-// beforeFirstApply is the manager to which the API server gives all fields of an
-// object whose managedFields somebody has removed. An apply cannot remove a field
-// that it also owns. An object that was created by an apply gets this entry in no
-// other way.
+// beforeFirstApply is the manager that the API server makes the owner of all fields
+// of an object when an apply finds no managedFields, because a client removed them. An
+// apply cannot remove a field that this manager also owns. An object that was created
+// by an apply gets this entry in no other way.
 const beforeFirstApply = "before-first-apply"
 
 // HasOrphanedFields reports whether fields of the object belong to the manager

@@ -10,16 +10,16 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// obstacles returns the paths of the live fields that stand in the way of an
-// apply, for a field that the API server names in its answer, such as
-// spec.volumes[0].configMap. It returns none if that cannot be told. It needs no
-// schema: managedFields tells what identifies the items of a list.
+// obstacles returns the paths of the live fields that block an apply, for a field
+// that the API server names in its answer, such as spec.volumes[0].configMap. It
+// returns none if it cannot find them. It needs no schema: managedFields has the keys
+// of list items.
 func (r RejectedApply) obstacles(field string, owners []Set) []fieldpath.Path {
 	return r.search(position{live: r.Live.Object, desired: r.Desired, owners: owners}, fieldSegments(field))
 }
 
-// A position is a spot in the live object, with what is desired there and what
-// the managers own there.
+// A position is a path in the live object, with the live and the desired value and
+// the sets of the owners at that path.
 type position struct {
 	live, desired any
 	owners        []Set
@@ -71,8 +71,8 @@ func (r RejectedApply) search(at position, rest []string) []fieldpath.Path {
 	return nil
 }
 
-// searchList tries the named item first, and then the others: the index is that
-// of the list which the apply would have made.
+// searchList tries the named item first, and then the others: the index refers to the
+// list as the apply would have made it.
 func (r RejectedApply) searchList(at position, live []any, rest []string) []fieldpath.Path {
 	index, err := strconv.Atoi(rest[0])
 	if err != nil || index < 0 {
@@ -98,7 +98,6 @@ func (r RejectedApply) searchList(at position, live []any, rest []string) []fiel
 	return nil
 }
 
-// below returns the position of an element of this one.
 func (at position) below(e fieldpath.PathElement, live, desired any) position {
 	next := position{live: live, desired: desired, path: at.child(e)}
 	for _, owner := range at.owners {
@@ -111,8 +110,9 @@ func (at position) below(e fieldpath.PathElement, live, desired any) position {
 
 func (at position) child(e fieldpath.PathElement) fieldpath.Path { return append(at.path.Copy(), e) }
 
-// rivals returns the fields that only the live object has. Objects win, as are
-// most fields of which there can be only one; otherwise all that are no lists.
+// rivals returns the fields that only the live object has. It prefers objects,
+// because most mutually exclusive fields are objects, and otherwise returns all
+// fields that are not lists.
 func (at position) rivals(live, desired map[string]any) []fieldpath.Path {
 	var objects, values []fieldpath.Path
 	for _, name := range slices.Sorted(maps.Keys(live)) {
@@ -134,8 +134,8 @@ func (at position) rivals(live, desired map[string]any) []fieldpath.Path {
 	return values
 }
 
-// keyOf returns the key under which managedFields has an item of a list. A list
-// that nobody owns is taken to be keyed by name.
+// keyOf returns the key of a list item in managedFields. A list without an owner is
+// assumed to have the key name.
 func (at position) keyOf(item any) (fieldpath.PathElement, bool) {
 	object, _ := item.(map[string]any)
 	for _, owner := range at.owners {

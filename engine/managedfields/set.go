@@ -10,14 +10,14 @@ import (
 
 // A Set is a set of fields of an object, or of a value inside an object.
 type Set struct {
-	fields *fieldpath.Set // nil: the value as a whole, or nothing
+	fields *fieldpath.Set // nil: the whole value, or nothing
 }
 
 // Empty reports whether the set names no fields.
 func (s Set) Empty() bool { return s.fields == nil || s.fields.Empty() }
 
-// at returns the part of the set that is below an element, and whether the set
-// has the element or anything below it.
+// at returns the part of the set below an element, and whether the set has the
+// element or anything below it.
 func (s Set) at(e fieldpath.PathElement) (Set, bool) {
 	if s.fields == nil {
 		return Set{}, false
@@ -43,8 +43,8 @@ func (s Set) elements() (all []fieldpath.PathElement) {
 // Equals reports whether two sets have the same fields.
 func (s Set) Equals(other Set) bool { return s.fields.Equals(other.fields) }
 
-// Under returns the fields below a field of the object. It is empty if the set
-// does not have the field, or has it as a whole.
+// Under returns the fields below a field of the object. It is empty if the set does
+// not have the field, or has only the field itself.
 func (s Set) Under(field string) Set {
 	below, _ := s.at(fieldpath.FieldNameElement(field))
 	return below
@@ -64,7 +64,7 @@ func (s Set) hasPath(path fieldpath.Path) bool {
 	return true
 }
 
-// Owns is Has that also counts a field inside one that the set has as a whole.
+// Owns is like Has, but a field that is a leaf of the set includes all fields inside it.
 func (s Set) Owns(path fieldpath.Path) bool {
 	for _, e := range path {
 		below, found := s.at(e)
@@ -134,8 +134,7 @@ func (s Set) coversItem(elements []fieldpath.PathElement, item any) bool {
 	return false
 }
 
-// Exceeds reports whether the set has a field or a list item that a value does
-// not have.
+// Exceeds reports whether the set has a field or a list item that a value lacks.
 func (s Set) Exceeds(desired any) bool {
 	for _, e := range s.elements() {
 		below, _ := s.at(e)
@@ -158,8 +157,8 @@ func (s Set) Exceeds(desired any) bool {
 	return false
 }
 
-// Differing returns the fields of a value that the live object does not have so.
-// A list counts as one field.
+// Differing returns the fields whose live value is not the desired one. A list counts
+// as one field.
 func (s Set) Differing(live, desired map[string]any) []string {
 	return s.differing(live, desired, nil)
 }
@@ -182,9 +181,9 @@ func (s Set) differing(live, desired map[string]any, under []string) (all []stri
 	return all
 }
 
-// Agrees reports whether a live value is the desired one, apart from fields and
-// list items that are not desired. The set tells which lists have items with an
-// identity.
+// Agrees reports whether a live value equals the desired one, apart from fields and
+// list items that only the live value has. The set shows which lists have items with
+// an identity.
 func (s Set) Agrees(live, desired any) bool {
 	switch desired := desired.(type) {
 	case map[string]any:
@@ -254,8 +253,8 @@ func (s Set) Select(v any) any {
 	return runtime.DeepCopyJSONValue(v)
 }
 
-// selects reports whether an element of a path stands for an item of a list. A
-// key that the item leaves out was filled in by the server's defaults.
+// selects reports whether a path element identifies a list item. The server's
+// defaults fill in a key that the item omits.
 func selects(e fieldpath.PathElement, item any) bool {
 	switch {
 	case e.Key != nil:
@@ -272,8 +271,7 @@ func selects(e fieldpath.PathElement, item any) bool {
 	return false
 }
 
-// EqualValues compares two JSON values. Numbers may have been decoded in
-// different ways.
+// EqualValues compares two JSON values. Numbers may have different Go types.
 func EqualValues(a, b any) bool {
 	return value.Equals(value.NewValueInterface(a), value.NewValueInterface(b))
 }

@@ -10,29 +10,29 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// A RejectedApply is an apply of ours that the API server refuses because of
-// fields that somebody else has set. Of some fields there may be only one: the
-// kinds of a volume, a value and its source. If somebody switches from ours to
-// another, every apply of ours sets both. The apply cannot remove the other field,
-// since we do not own it.
+// A RejectedApply is our apply that the API server rejects because of fields that
+// another writer set. Some fields exclude each other: the types of a volume, or a
+// value and its source. If another writer switches from our field to another one,
+// each of our applies sets both. The apply cannot remove the other field, because we
+// do not own it.
 type RejectedApply struct {
 	Live    *unstructured.Unstructured
 	Desired map[string]any
 	Causes  []string // the fields that the API server names
-	// AcceptedBefore says that the API server accepted the same rendering before.
-	// If it then names a field that the live object lacks, the fields beside that
-	// one stand in its way. Which of two the API server names depends on the order
-	// in which it looks.
+	// AcceptedBefore means that the API server accepted the same rendering before. If
+	// it then names a field that the live object lacks, the fields beside that one
+	// block it. Which of two fields the API server names depends on the order of its
+	// checks.
 	AcceptedBefore bool
 }
 
-// TakeOwnership returns a JSON patch that makes us the only owner of the fields
-// that stand in the way, or nil if there are none. The next apply, which does not
-// mention them, removes them. We already own what was taken over once, so that
-// repeating it ends.
+// TakeOwnership returns a JSON patch that makes us the only owner of the fields that
+// block the apply, or nil if there are none. The next apply does not contain them and
+// so removes them. It cannot repeat forever: we already own the fields that were taken
+// over.
 func (r RejectedApply) TakeOwnership() ([]byte, error) {
 	entries := slices.Clone(entriesOf(r.Live.Object))
-	sets := make([]Set, len(entries)) // zero where the entry owns no part of the object
+	sets := make([]Set, len(entries)) // zero if the entry owns no part of the object
 	var owners []Set
 	own := -1
 	for i, e := range entries {
@@ -82,8 +82,8 @@ func (r RejectedApply) TakeOwnership() ([]byte, error) {
 	})
 }
 
-// withFields returns an entry of managedFields with other fields, or nil if there
-// are none.
+// withFields returns an entry of managedFields with other fields, or nil if the set is
+// empty.
 func withFields(e any, set Set) (any, error) {
 	if set.Empty() {
 		return nil, nil
@@ -98,7 +98,7 @@ func withFields(e any, set Set) (any, error) {
 	return entry, nil
 }
 
-// with adds paths that the set does not have, not even in part.
+// with adds paths that the set does not have, not even partly.
 func (s Set) with(paths []fieldpath.Path) Set {
 	set := s.fields.Copy()
 	for _, path := range paths {
@@ -114,8 +114,8 @@ func (s Set) without(paths []fieldpath.Path) Set {
 	return Set{s.fields.RecursiveDifference(fieldpath.NewSet(paths...))}
 }
 
-// ReleaseOrphanedFields returns a JSON patch for this state of an object that
-// removes the entry before-first-apply, or nil if it has none.
+// ReleaseOrphanedFields returns a JSON patch for this state of an object that removes
+// the entry before-first-apply, or nil if it has none.
 func ReleaseOrphanedFields(u *unstructured.Unstructured) ([]byte, error) {
 	index := orphanedIndex(u.Object)
 	if index < 0 {
