@@ -16,7 +16,7 @@ import (
 	"reconcel/rules"
 )
 
-// Cache returns what is cached, or why nothing is.
+// Cache returns the cache, or the reason why nothing is cached.
 func (w *Watch) Cache() (*Cache, error) {
 	if c := w.cache.Load(); c != nil {
 		return c, nil
@@ -32,8 +32,8 @@ func (w *Watch) Cache() (*Cache, error) {
 type Cache struct {
 	kind       discover.Kind
 	namespaces []*namespaced
-	conditions atomic.Pointer[discover.ConditionList] // nil: not known yet
-	end        func()                                 // the kind is gone, or has changed
+	conditions atomic.Pointer[discover.ConditionList] // nil if not known yet
+	end        func()                                 // to call when the kind is removed or has changed
 }
 
 // Kind returns the kind of the objects.
@@ -49,8 +49,8 @@ func (c *Cache) Conditions() (list discover.ConditionList, ok bool) {
 	return *known, true
 }
 
-// Get returns an object, or nil if there is none. Cluster-scoped objects have the
-// namespace "". The object is unknown, and not absent, unless listed.
+// Get returns an object, or nil if the cache has none. Cluster-scoped objects have the
+// namespace "". If listed is false, the object is unknown, not absent.
 func (c *Cache) Get(namespace, name string) (o *Object, listed bool) {
 	n := c.namespace(namespace)
 	if n == nil {
@@ -60,7 +60,7 @@ func (c *Cache) Get(namespace, name string) (o *Object, listed bool) {
 	if namespace != "" {
 		key = namespace + "/" + name
 	}
-	listed = n.listed() // Before the object: a list may end in between.
+	listed = n.listed() // Before the object: the list may complete in between.
 	item, _, _ := n.objects().GetByKey(key)
 	o, _ = item.(*Object)
 	return o, listed
@@ -107,9 +107,9 @@ func (c *Cache) CaughtUp(namespace, version string) bool {
 // Unlisted returns why a namespace is not listed, or nil if all are.
 func (c *Cache) Unlisted() error { return c.unlisted(func(string) bool { return true }) }
 
-// UnlistedFor returns why the cache may lack objects that a rule has made for a
-// primary in a namespace, or nil. It looks at that namespace and at those into
-// which the rule may write.
+// UnlistedFor returns why the cache may lack objects that a rule created for a
+// primary in a namespace, or nil. It checks that namespace and those that the rule
+// may write to.
 func (c *Cache) UnlistedFor(rule *rules.Rule, namespace string) error {
 	return c.unlisted(func(other string) bool { return other == namespace || rule.AllowsNamespace(other) })
 }
@@ -144,18 +144,18 @@ func (c *Cache) namespace(name string) *namespaced {
 	return nil
 }
 
-// A Scope is the namespaces that are watched; an empty one is the whole cluster.
+// A Scope is the list of watched namespaces; an empty one is the whole cluster.
 type Scope []string
 
 // Contains reports whether a namespace is watched.
 func (s Scope) Contains(namespace string) bool { return len(s) == 0 || slices.Contains(s, namespace) }
 
-// OutsideError is the message about objects of a namespace that is not watched.
+// OutsideError returns the error for a namespace that is not watched.
 func (s Scope) OutsideError(namespace string) error {
 	return fmt.Errorf("namespace %q is not one of those that reconcel watches: %s", namespace, strings.Join(s, ", "))
 }
 
-// Namespaces returns the namespaces to list, one by one; "" lists all at once.
+// Namespaces returns the namespaces to list one by one; "" lists all at once.
 func (s Scope) Namespaces() []string {
 	if len(s) == 0 {
 		return []string{metav1.NamespaceAll}
@@ -167,9 +167,9 @@ func (s Scope) Namespaces() []string {
 type namespaced struct {
 	namespace string // "": all
 	content   atomic.Pointer[content]
-	problem   atomic.Pointer[error] // why it is not listed yet; nil: it is listed
-	denied    atomic.Pointer[error] // why it may not be read now; what it holds may be out of date
-	denial    denial                // what was logged about that
+	problem   atomic.Pointer[error] // why it is not listed yet; nil if it is
+	denied    atomic.Pointer[error] // why reading is forbidden now; the objects may be out of date
+	denial    denial                // the logging of denied
 }
 
 // content is the result of one list and of the watch after it.
@@ -187,7 +187,7 @@ func newNamespaced(namespace string, indexers cache.Indexers) *namespaced {
 	return n
 }
 
-// fill replaces the objects. It returns those before, if there was a list.
+// fill replaces the objects. It returns the previous ones, if they were listed.
 func (n *namespaced) fill(objects cache.Indexer) (before cache.Indexer) {
 	old := n.content.Swap(&content{objects, time.Now()})
 	if n.problem.Swap(nil) != nil || old == nil {
@@ -200,7 +200,7 @@ func (n *namespaced) objects() cache.Indexer { return n.content.Load().objects }
 
 func (n *namespaced) listed() bool { return n.problem.Load() == nil }
 
-// outOfDate returns why the cache does not show the present objects, or nil.
+// outOfDate returns why the cache may not be up to date, or nil.
 func (n *namespaced) outOfDate() error {
 	for _, problem := range []*error{n.problem.Load(), n.denied.Load()} {
 		if problem != nil {
@@ -210,7 +210,6 @@ func (n *namespaced) outOfDate() error {
 	return nil
 }
 
-// logger adds the namespace to a log.
 func (n *namespaced) logger(log *slog.Logger) *slog.Logger {
 	if n.namespace == "" {
 		return log

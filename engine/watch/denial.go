@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// DeniedPatience is how long a request must be denied before it counts as a lost
-// permission. An API server that has just restarted denies everything for
-// some seconds, until it has read its roles.
+// DeniedPatience is how long requests must be denied before that counts as a lost
+// permission. An API server that has just restarted denies all requests for some
+// seconds, until it has read its roles.
 const DeniedPatience = 15 * time.Second
 
-// watchProof is how long a watch must last before a denial counts as over: who
-// may list a kind and not watch it is denied right after each list.
+// watchProof is how long a watch must last before a denial counts as over: with
+// permission to list and not to watch, each list succeeds before the denial.
 const watchProof = 5 * time.Second
 
-// A denial is a time in which a namespace may not be read. It is logged once.
+// A denial is a period without permission to read a namespace. It is logged once.
 type denial struct {
 	mu     sync.Mutex
-	since  time.Time // zero: the namespace may be read
+	since  time.Time // zero if reading is allowed
 	logged bool
 }
 
-// repeat notes one more denial, and reports whether to log it now.
+// repeat records another denial, and reports whether to log it now.
 func (d *denial) repeat(now time.Time) (log bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -34,7 +34,7 @@ func (d *denial) repeat(now time.Time) (log bool) {
 	return log
 }
 
-// markLogged notes a denial that another message has reported.
+// markLogged records a denial that another message has reported.
 func (d *denial) markLogged(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -44,8 +44,8 @@ func (d *denial) markLogged(now time.Time) {
 	d.logged = true
 }
 
-// end notes that the namespace may be read, and reports whether to log that: the
-// denial was logged.
+// end records that reading is allowed again, and reports whether to log that because
+// the denial was logged.
 func (d *denial) end() (log bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *denial) end() (log bool) {
 	return log
 }
 
-// denied notes that a namespace may not be read, and logs it if that lasts.
+// denied records that reading a namespace is forbidden, and logs it if that lasts.
 func (l *listing) denied(n *namespaced, err error) {
 	n.denied.Store(&err)
 	log := n.logger(l.Log).With("kind", l.watch.GVK.String(), "reason", err)
@@ -69,7 +69,7 @@ func (l *listing) denied(n *namespaced, err error) {
 	}
 }
 
-// confirmWatch ends the denial of a namespace that was listed, if its watch lasts.
+// confirmWatch ends the denial of a listed namespace if its watch lasts.
 func (l *listing) confirmWatch(ctx context.Context, n *namespaced) {
 	select {
 	case <-ctx.Done():

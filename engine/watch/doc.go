@@ -7,17 +7,18 @@
 //
 // # What a cache guarantees
 //
-// Nobody changes a cached object: an Object has no method that writes.
+// Cached objects are immutable: an Object has no method that writes.
 //
-// What cannot be listed is unknown, and not empty. Watch.Cache returns an error
-// until something is listed. If only some namespaces are watched, each of them
-// has a namespaced cache that is listed and watched for itself: a missing
-// permission in one does not affect the others. Cache.Get and Lookup say whether
-// the namespace in question is listed, and Cache.Unlisted and UnlistedFor say why
-// another one is not. A namespace that can no longer be read keeps what it had, and
-// State says that it is out of date.
+// An object that cannot be listed is unknown, not absent. Watch.Cache returns an
+// error until something is listed. If only some namespaces are watched, each has a
+// namespaced cache with its own list and watch: a missing permission in one does not
+// affect the others. Cache.Get and Lookup report whether the requested namespace is
+// listed. Cache.Unlisted and UnlistedFor report why another one is not. A namespace
+// that can no longer be read keeps its objects, and State reports that it is out of
+// date.
 //
 // No event is lost. When a namespace is listed again, or a kind is removed, the
-// handlers hear of every object that has gone in the meantime. A lookup registers
-// its reader before it reads the cache, so that a change in between is reported.
+// handlers are called for every object that disappeared in the meantime. A lookup
+// registers its reader before it reads the cache, so that a change in between is
+// reported.
 package watch

@@ -18,9 +18,8 @@ type Feed struct {
 	selector labels.Selector
 }
 
-// NewFeed gives a watch a cache that lists these objects, as far as the watch
-// selects them. version is the resourceVersion of the list. The objects are
-// copied.
+// NewFeed gives a watch a cache with those of the objects that the watch selects.
+// version is the resourceVersion of the list. The objects are copied.
 func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope Scope, objects []*unstructured.Unstructured, version string) (*Feed, error) {
 	selector, err := labels.Parse(w.Selector)
 	if err != nil {
@@ -45,8 +44,8 @@ func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope
 	return f, nil
 }
 
-// Observe shows one change to the watch: old is nil if the object was added, now
-// if it was deleted. version is the present resourceVersion of the cluster. The
+// Observe reports one change to the watch: old is nil if the object was added, now is
+// nil if it was deleted. version is the current resourceVersion of the cluster. The
 // objects are copied.
 func (f *Feed) Observe(old, now *unstructured.Unstructured, version string) error {
 	if err := f.observe(f.shown(old), f.shown(now)); err != nil {
@@ -80,7 +79,8 @@ func (f *Feed) observe(old, now *Object) error {
 	return nil
 }
 
-// shown returns an object as the watch shows it, or nil if it does not.
+// shown returns the object as the watch caches it, or nil if the watch does not
+// select it.
 func (f *Feed) shown(u *unstructured.Unstructured) *Object {
 	gvk := f.cache.kind.GVK
 	if u == nil || u.GroupVersionKind().GroupKind() != gvk.GroupKind() || !f.selector.Matches(rules.LabelsOf(u.Object)) ||

@@ -32,7 +32,7 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 		l.cache.namespaces = append(l.cache.namespaces, newNamespaced(namespace, w.indexers()))
 	}
 	if !w.GetsConditions() {
-		none := discover.NoConditions // At once: nobody asks again for a reconciliation that came too soon.
+		none := discover.NoConditions // At once: a primary that is reconciled too early is not enqueued again.
 		l.cache.conditions.Store(&none)
 	}
 	w.listing.Store(l.cache)
@@ -43,14 +43,14 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 	w.listing.Store(nil)
 	w.cache.Store(nil)
 	if ctx.Err() == nil && w.Role == Primary {
-		for o := range l.cache.All() { // They have gone with their kind.
+		for o := range l.cache.All() { // They disappeared with their kind.
 			w.onChange(o)
 		}
 	}
 }
 
-// How long a denied list is not repeated: 10 s ± 20 %. The backoff of client-go's
-// reflector would grow to a minute.
+// The delay before a denied list is repeated: 10 s ± 20 %. The backoff of
+// client-go's reflector would grow to a minute.
 const (
 	deniedRetry  = 8 * time.Second
 	deniedJitter = 0.5
@@ -64,7 +64,7 @@ func (l *listing) keepNamespace(ctx context.Context, n *namespaced) {
 		if ctx.Err() != nil {
 			return
 		}
-		// Who may not read a kind does not hear of its removal either.
+		// Without permission to read a kind, no error reports its removal either.
 		k, err := l.Kinds.Find(ctx, l.watch.GVK)
 		if discover.IsNoKind(err) || err == nil && k != l.cache.kind {
 			l.cache.end()
@@ -94,8 +94,8 @@ func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	helpers.Wait()
 }
 
-// listed publishes a completed list. It notifies of objects that have gone since
-// an earlier one; onListed takes care of those that exist.
+// listed publishes a completed list. It calls onChange for objects that disappeared
+// since an earlier list; onListed handles those that exist.
 func (l *listing) listed(n *namespaced, objects cache.Indexer) {
 	n.denied.Store(nil)
 	before := n.fill(objects)
@@ -113,7 +113,7 @@ func (l *listing) listed(n *namespaced, objects cache.Indexer) {
 	l.learn()
 }
 
-// configure sets the handlers of an informer. denied ends the informer.
+// configure sets the handlers of an informer. denied stops the informer.
 func (l *listing) configure(informer cache.SharedIndexInformer, n *namespaced, denied func()) error {
 	w := l.watch
 	if err := informer.SetTransform(w.transform); err != nil {

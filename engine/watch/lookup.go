@@ -11,20 +11,19 @@ import (
 	"reconcel/rules"
 )
 
-// An Answer is what a lookup has found: objects, or the reason why they are
-// unknown.
+// An Answer is the result of a lookup: objects, or the reason why they are unknown.
 type Answer struct {
 	objects []map[string]any
 	unknown error
 }
 
-// Objects returns the objects, which nobody may change. They are unknown, and not
-// absent, if there is an error.
+// Objects returns the objects, which are read-only. With an error they are unknown,
+// not absent.
 func (a Answer) Objects() (objects []map[string]any, unknown error) { return a.objects, a.unknown }
 
-// Lookup answers a query of a primary. The reads register the primary as a reader
-// before the cache is read, so that no change in between is missed. The error is a
-// mistake in the query.
+// Lookup runs a query for a primary. It registers the primary as a reader before it
+// reads the cache, so that no change in between is missed. It returns an error if the
+// query is invalid.
 func (w *Watch) Lookup(reads *Reads, primary rules.Owner, q rules.Query, scope Scope) (Answer, error) {
 	c, err := w.Cache()
 	if err != nil {
@@ -57,13 +56,13 @@ func (w *Watch) Lookup(reads *Reads, primary rules.Owner, q rules.Query, scope S
 	return Answer{}, nil
 }
 
-// unlistedIn returns why a namespace is not listed, or with "" any namespace.
+// unlistedIn returns why a namespace, or with "" any namespace, is not listed.
 func (c *Cache) unlistedIn(namespace string) error {
 	return c.unlisted(func(other string) bool { return namespace == "" || other == namespace })
 }
 
-// selected returns the objects of a namespace, or with "" of all, that a selector
-// matches, sorted by namespace and name.
+// selected returns the objects of a namespace, or with "" of all, that match a
+// selector, sorted by namespace and name.
 func (c *Cache) selected(namespace string, selector labels.Selector) []map[string]any {
 	type named struct {
 		namespace, name string // read once for each object
@@ -90,7 +89,7 @@ func (c *Cache) selected(namespace string, selector labels.Selector) []map[strin
 	return objects
 }
 
-// in returns the objects of a namespace, or with "" all of them.
+// in returns the objects of a namespace, or with "" all objects.
 func (n *namespaced) in(namespace string) []any {
 	if namespace == "" {
 		return n.objects().List()

@@ -13,16 +13,16 @@ import (
 	"reconcel/rules"
 )
 
-// An Object is one state of an object. All readers of a cache share it, and none
-// can change it.
+// An Object is one state of an object. All readers of a cache share it, and none can
+// change it.
 //
-// Of managedFields it keeps only the entries of reconcel's managers. They are
-// interned, since most objects of a kind have the same ones.
+// It keeps only the managedFields entries of reconcel's managers. They are interned,
+// because most objects of a kind have the same ones.
 type Object struct {
 	reader
 	content map[string]any
 	fields  managedfields.Entry
-	patches map[string]managedfields.Entry // of a primary: what our patches own, by manager
+	patches map[string]managedfields.Entry // for a primary: fields that our patches own, by manager
 }
 
 // A reader has the methods of an unstructured object that do not change it.
@@ -43,16 +43,16 @@ type reader interface {
 	DeepCopy() *unstructured.Unstructured
 }
 
-// NewObject returns the Object of what the API server has sent, for a role. It
-// takes u over, and removes managedFields and kubectl's copy of the object.
+// NewObject returns the Object of an API server's response, for a role. It takes
+// over u, and removes managedFields and kubectl's last-applied annotation from it.
 func NewObject(u *unstructured.Unstructured, role Role) *Object {
 	o := &Object{reader: u, content: u.Object}
 	switch role {
 	case Primary:
 		o.fields, o.patches = managedfields.StatusEntry(u.Object), managedfields.PatchEntries(u.Object)
 	case Child:
-		// Without the entry the object counts as drifted: orphaned fields are still to
-		// be dropped.
+		// Without the entry the object counts as drifted, so that its orphaned fields are
+		// released.
 		if !managedfields.HasOrphanedFields(u.Object) {
 			o.fields = managedfields.ChildEntry(u.Object)
 		}
@@ -72,24 +72,24 @@ func NewUntrimmed(u *unstructured.Unstructured) *Object {
 	return &Object{reader: u, content: u.Object, fields: managedfields.ChildEntry(u.Object)}
 }
 
-// Content returns the fields of the object, for those who read them only: they
-// are those of the cache. DeepCopy returns fields that may be changed.
+// Content returns the fields of the object. They are shared with the cache and must
+// not be changed; DeepCopy returns a copy.
 func (o *Object) Content() map[string]any { return o.content }
 
-// WithoutBody returns the object with its metadata alone.
+// WithoutBody returns the object with only its metadata.
 func (o *Object) WithoutBody() *Object {
 	bare := map[string]any{"apiVersion": o.content["apiVersion"], "kind": o.content["kind"], "metadata": o.content["metadata"]}
 	return &Object{reader: &unstructured.Unstructured{Object: bare}, content: bare, fields: o.fields, patches: o.patches}
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, by which client-go's stores
+// GetObjectMeta implements metav1.ObjectMetaAccessor, which client-go's stores use to
 // identify an object. It returns a copy.
 func (o *Object) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
 }
 
-// Fields returns the managedFields entry of our last apply: of the whole object
-// if it is a child, of the status if it is a primary.
+// Fields returns the managedFields entry of our last apply: of the whole object for a
+// child, of the status for a primary.
 func (o *Object) Fields() managedfields.Entry { return o.fields }
 
 // PatchFields returns the managedFields entry of a rule's patch of the primary.
@@ -100,10 +100,10 @@ func (o *Object) PatchFields(rule string) managedfields.Entry {
 	return o.patches[managedfields.PatchManager(rule)]
 }
 
-// NoHash is what Applied returns for an object that carries no hash.
+// NoHash is the result of Applied for an object without a hash.
 const NoHash = "none"
 
-// Applied returns the hash of the rendering that was applied last, never "".
+// Applied returns the hash of the last applied rendering, never "".
 func (o *Object) Applied() string {
 	if hash := o.annotation(rules.AnnotationApplied); hash != "" {
 		return hash
@@ -111,18 +111,18 @@ func (o *Object) Applied() string {
 	return NoHash
 }
 
-// Rule returns the name of the rule that made the object, or "".
+// Rule returns the name of the rule that rendered the object, or "".
 func (o *Object) Rule() string { return rules.LabelsOf(o.content).Get(rules.LabelRule) }
 
-// Child returns the id of the child that the object was made from, or "".
+// Child returns the id of the child that rendered the object, or "".
 func (o *Object) Child() string { return rules.LabelsOf(o.content).Get(rules.LabelChild) }
 
 // Orphan reports whether the object stays when its primary is deleted.
 func (o *Object) Orphan() bool { return o.annotation(rules.AnnotationOrphan) == "true" }
 
 // Installation returns the installation that applied the object last, as
-// namespace/name, or "". A mark that somebody else wrote, in a copy or a restored
-// backup, does not count.
+// namespace/name, or "". An annotation that another writer set, such as in a copy or a
+// restored backup, does not count.
 func (o *Object) Installation() string {
 	if mark := o.annotation(rules.AnnotationInstallation); mark != "" && o.fields.Names(rules.AnnotationInstallation) {
 		return mark
@@ -130,17 +130,16 @@ func (o *Object) Installation() string {
 	return ""
 }
 
-// Paused reports whether the object, a primary, is paused.
+// Paused reports whether the object, as a primary, is paused.
 func (o *Object) Paused() bool { return rules.Paused(o.content) }
 
-// HasFinalizer reports whether the object, a primary, has the finalizer of a
-// rule.
+// HasFinalizer reports whether the object, as a primary, has the finalizer of a rule.
 func (o *Object) HasFinalizer(rule *rules.Rule) bool {
 	finalizers, _ := o.metadata()["finalizers"].([]any)
 	return len(finalizers) > 0 && slices.Contains(finalizers, any(rules.Finalizer(rule.Name)))
 }
 
-// Identity returns the identity of the object, as one of a kind.
+// Identity returns the identity of the object with the given kind.
 func (o *Object) Identity(gvk schema.GroupVersionKind) rules.Identity {
 	return rules.Identity{GVK: gvk, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
@@ -151,7 +150,7 @@ func (o *Object) Terminating() bool {
 	return deleted != ""
 }
 
-// Controller returns what controls the object by an owner reference.
+// Controller returns the controller in the object's owner references.
 func (o *Object) Controller() (rules.Owner, bool) { return rules.ControllerOf(o.content) }
 
 // Owner returns the primary that the object names as its owner.
@@ -164,8 +163,8 @@ func (o *Object) OwnerUID() types.UID {
 }
 
 // BelongsTo reports whether the object belongs to a primary: the primary is its
-// controller, or the owner that our own write has named. A mark that somebody
-// else wrote, in a copy, a restored backup or on purpose, does not count.
+// controller, or our own write named it as the owner. An annotation that another
+// writer set, in a copy, a restored backup or on purpose, does not count.
 func (o *Object) BelongsTo(primary rules.Owner) bool {
 	owner, ok := o.Owner()
 	if !ok || owner.UID != primary.UID || owner.Kind != primary.Kind || owner.Name != primary.Name {
@@ -178,15 +177,14 @@ func (o *Object) BelongsTo(primary rules.Owner) bool {
 	return controlled || o.fields.Names(rules.AnnotationOwner)
 }
 
-// Holder describes who has the object, for a message. Of an untrimmed object it
-// knows all managers.
+// Holder describes the owner of the object for a message. Only an untrimmed object has
+// all managers.
 func (o *Object) Holder() string {
 	managed, _ := o.metadata()["managedFields"].([]any)
 	return rules.HolderOf(o.content, managed)
 }
 
-// HasOwnLabel reports whether our own write has put the rule's label on the
-// object.
+// HasOwnLabel reports whether our own write set the rule's label on the object.
 func (o *Object) HasOwnLabel() bool { return o.fields.Names(rules.LabelRule) }
 
 // OlderThan reports whether the object is known to precede a resourceVersion.

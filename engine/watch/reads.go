@@ -10,16 +10,16 @@ import (
 	"reconcel/rules"
 )
 
-// A query selects objects of a watch: one by its name, whether it exists or not,
-// or all that a selector matches.
+// A query selects objects of a watch: one by its name, even if it does not exist, or
+// all that match a selector.
 type query struct {
 	namespace string // "": all namespaces, or a cluster-scoped object
 	name      string
 	selector  labels.Selector // nil if there is a name
 }
 
-// equals compares two queries. The selector of a rule without expressions is the
-// same one in each reconciliation, so its requirements are rarely compared.
+// equals compares two queries. A selector without expressions is the same value in
+// each reconciliation, so its requirements are rarely compared.
 func (q query) equals(other query) bool {
 	if q.namespace != other.namespace || q.name != other.name {
 		return false
@@ -41,10 +41,10 @@ type readers struct {
 	reads map[bucket][]*read
 }
 
-// A bucket has the reads of one name, or those lists of one namespace, or of all,
-// whose selectors require the same value of a label. Lists that require none have
-// a bucket without a label. Buckets keep an event from being compared with the
-// selector of every primary.
+// A bucket has the reads of one name, or reads of lists. The lists of a bucket are in
+// one namespace, or in all, and their selectors require the same value of a label.
+// Lists that require no label value have a bucket without a label. Because of buckets,
+// an event is not compared with the selector of every primary.
 type bucket struct{ namespace, name, label, value string }
 
 // A read is one query of one primary.
@@ -53,7 +53,7 @@ type read struct {
 	primary rules.Owner
 	in      *readers
 	index   int  // in its bucket
-	used    bool // in the present reconciliation
+	used    bool // by the current reconciliation
 }
 
 func (q query) bucket() bucket {
@@ -101,8 +101,8 @@ func (rs *readers) remove(r *read) {
 	rs.reads[key] = all[:last]
 }
 
-// EachReader calls f with the primaries that have read the object or a list that
-// contains it, with some perhaps more than once.
+// EachReader calls f for each primary that has read the object or a list that
+// contains it, perhaps more than once.
 func (w *Watch) EachReader(o *Object, f func(primary rules.Owner)) { w.readers.each(o, f) }
 
 func (rs *readers) each(o *Object, f func(rules.Owner)) {
@@ -130,9 +130,9 @@ func (rs *readers) each(o *Object, f func(rules.Owner)) {
 	}
 }
 
-// Reads are the lookups of one primary. There are as many as its rules have
-// lookups, so they are searched and not indexed. A reconciliation that reads what
-// the one before has read takes no lock.
+// Reads are the lookups of one primary. Their number is that of the rules' lookups,
+// so a linear search is enough. A reconciliation that reads the same as the previous
+// one takes no lock.
 type Reads []*read
 
 func (rs *Reads) register(in *readers, primary rules.Owner, q query) {
@@ -147,7 +147,7 @@ func (rs *Reads) register(in *readers, primary rules.Owner, q query) {
 	*rs = append(*rs, r)
 }
 
-// Retain drops the reads that were not repeated since the last Retain.
+// Retain removes the reads that were not repeated since the last Retain.
 func (rs *Reads) Retain() {
 	*rs = slices.DeleteFunc(*rs, func(r *read) bool {
 		if !r.used {
@@ -159,7 +159,7 @@ func (rs *Reads) Retain() {
 	})
 }
 
-// End drops all reads, since the primary is gone.
+// End removes all reads of a deleted primary.
 func (rs *Reads) End() {
 	for _, r := range *rs {
 		r.in.remove(r)

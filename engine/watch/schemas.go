@@ -12,22 +12,22 @@ import (
 	"reconcel/rules/schema"
 )
 
-// How often, and how many times, a Watcher asks for the schema of a new kind. The
-// API server publishes it a moment later, and an aggregated API may have none.
+// A Watcher requests the schema of a new kind at this interval, at most this many
+// times. The API server publishes it with a delay, and an aggregated API may have none.
 const (
 	schemaRetry   = time.Second
 	schemaRetries = 30
 )
 
-// schemaPoll is how often a Watcher asks whether schemas have changed: one request
-// of about 10 KB, for which the API server has no ETag.
+// schemaPoll is how often a Watcher checks for changed schemas. Each check is one
+// request of about 10 KB, for which the API server has no ETag.
 const schemaPoll = 10 * time.Second
 
 // GetsConditions reports whether reconcel writes conditions into the objects:
 // primaries of a custom kind.
 func (w *Watch) GetsConditions() bool { return w.Role == Primary && !schema.BuiltInGroup(w.GVK.Group) }
 
-// learnConditions reads the list type of the kind's conditions, if it gets any.
+// learnConditions reads the list type of the kind's conditions, if reconcel writes any.
 func (ws *Watcher) learnConditions(ctx context.Context, w *Watch, c *Cache) {
 	if !w.GetsConditions() {
 		return
@@ -50,9 +50,9 @@ func (ws *Watcher) learnConditions(ctx context.Context, w *Watch, c *Cache) {
 	}
 }
 
-// FollowSchemas polls the cluster's schemas until ctx ends. It calls published
-// with each new state, and changed when schemas of watched kinds have changed,
-// before their watches notify: a write that was rejected may be accepted now.
+// FollowSchemas polls the cluster's schemas until ctx ends. It calls published with
+// each new state. It calls changed when schemas of watched kinds have changed, before
+// their watches notify: a rejected write may be accepted now.
 func (ws *Watcher) FollowSchemas(ctx context.Context, watches func() []*Watch, changed func(), published func(discover.Schemas)) {
 	var last discover.Schemas
 	learned := discover.Schemas{} // the states from which conditions were learned
@@ -76,8 +76,8 @@ func (ws *Watcher) FollowSchemas(ctx context.Context, watches func() []*Watch, c
 	})
 }
 
-// relearnAll learns conditions again where a schema differs from the learned one,
-// and updates learned. It returns the watches whose schemas have changed.
+// relearnAll reads conditions again where a schema differs from the learned one, and
+// updates learned. It returns the watches whose schemas have changed.
 func (ws *Watcher) relearnAll(ctx context.Context, watches []*Watch, learned, now discover.Schemas) (affected []*Watch) {
 	read, failed := discover.Schemas{}, discover.Schemas{}
 	for _, w := range watches {
@@ -102,13 +102,13 @@ func (ws *Watcher) relearnAll(ctx context.Context, watches []*Watch, learned, no
 	return affected
 }
 
-// relearnConditions notifies of every primary of a kind if the list type of its
-// conditions has changed. If the kind itself has changed, such as by the status
-// subresource, it is listed anew.
+// relearnConditions calls onListed if the list type of a kind's conditions has changed.
+// If the kind itself has changed, for example by gaining the status subresource, it is
+// listed again.
 func (ws *Watcher) relearnConditions(ctx context.Context, w *Watch) error {
 	c := w.cache.Load()
 	if c == nil {
-		return nil // They are learned after the first list.
+		return nil // They are read after the first list.
 	}
 	if k, err := ws.Kinds.Find(ctx, w.GVK); err == nil && k != c.kind {
 		ws.Log.Info("kind changed, restarting its watch", "kind", w.GVK.String())

@@ -2,13 +2,13 @@ package watch
 
 import "time"
 
-// A State is what one namespace of a watch shows.
+// A State is the state of one namespace of a watch.
 type State struct {
-	Namespace string    // "": all
-	Problem   error     // why it does not show the present objects; nil: it does
-	Objects   int       // in the cache
+	Namespace string    // empty: all namespaces
+	Problem   error     // why the cache may not be up to date; nil if it is
+	Objects   int       // number of objects in the cache
 	Version   string    // the last resourceVersion that the cache has seen
-	Since     time.Time // the time of the last list; zero: never
+	Since     time.Time // time of the last list; zero if there was none
 }
 
 // States returns the state of each namespace, or one state if nothing is listed.

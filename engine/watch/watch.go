@@ -17,24 +17,24 @@ import (
 	"reconcel/rules"
 )
 
-// A Role is what the objects of a watch are to the rules.
+// A Role is the relation of a watch's objects to the rules.
 type Role int
 
 // The roles.
 const (
 	Primary Role = iota // rules select them
 	Child               // rules render them
-	Lookup              // rules read them, whoever owns them
+	Lookup              // rules read them, no matter who owns them
 )
 
-// String returns the role as metrics show it.
+// String returns the role as it appears in metrics.
 func (r Role) String() string { return [...]string{"primary", "child", "lookup"}[r] }
 
-// A Key identifies a watch. Objects that are primaries and children at once have
-// two watches, since the roles differ in what is cached and who is notified.
+// A Key identifies a watch. Objects that are both primaries and children have two
+// watches, because the roles differ in the cached fields and in the handlers.
 type Key struct {
 	GVK      schema.GroupVersionKind
-	Selector string // of labels; "": all objects
+	Selector string // label selector; empty: all objects
 	Role     Role
 }
 
@@ -46,7 +46,7 @@ type Watch struct {
 	onListed func()
 
 	cache   atomic.Pointer[Cache]
-	listing atomic.Pointer[Cache] // likewise, from before its first list
+	listing atomic.Pointer[Cache] // the same cache, set before its first list
 	problem atomic.Pointer[error] // why the kind cannot be watched
 
 	readers readers
@@ -57,9 +57,9 @@ type Watch struct {
 // New returns a watch that does not run yet.
 func New(key Key) *Watch { return &Watch{Key: key} }
 
-// Notify sets the handlers of a watch, before it runs: onChange hears of each
-// object that is added, changed or deleted, and onListed of each completed list.
-// Only the first call has an effect, since the watch may run by the second.
+// Notify sets the handlers of a watch before it runs. onChange is called for each
+// object that is added, changed or deleted, onListed for each completed list. Only the
+// first call has an effect, because the watch may already run at the second.
 func (w *Watch) Notify(onChange func(*Object), onListed func()) {
 	if w.onChange == nil {
 		w.onChange, w.onListed = onChange, onListed
@@ -78,11 +78,11 @@ func (w *Watch) Replay() {
 // Stop ends the watch.
 func (w *Watch) Stop() { w.stop() }
 
-// ErrNotListed says that a list is still under way.
+// ErrNotListed means that a list is not complete yet.
 var ErrNotListed = errors.New("not listed yet")
 
-// Problems returns why the watch is not complete: one error for the kind, or one
-// for each namespace that is not listed.
+// Problems returns why the watch is not complete: one error for the kind, or one for
+// each namespace that is not listed.
 func (w *Watch) Problems() (all []error) {
 	if err := w.problem.Load(); err != nil {
 		return []error{*err}
@@ -102,13 +102,13 @@ func (w *Watch) Problems() (all []error) {
 	return all
 }
 
-// Pending reports whether the watch may be complete in a moment. A kind that is
-// not served, or a missing permission, needs somebody to change it.
+// Pending reports whether the watch may become complete by itself. A kind that is not
+// served, or a missing permission, must be fixed by the user.
 func (w *Watch) Pending() bool {
 	return slices.ContainsFunc(w.Problems(), func(err error) bool { return !discover.IsUnwatchable(err) && !apierrors.IsForbidden(err) })
 }
 
-// Fail notes why the kind cannot be watched.
+// Fail records why the kind cannot be watched.
 func (w *Watch) Fail(err error) { w.problem.Store(&err) }
 
 // byOwner is the index of children by the UID of their primary.
@@ -126,8 +126,8 @@ func (w *Watch) indexers() cache.Indexers {
 	}}
 }
 
-// tweakList narrows requests to the selector. It also keeps client-go from
-// falling back to a list of resourceVersion "0", which may be arbitrarily old.
+// tweakList restricts requests to the selector. It also prevents client-go's fallback
+// to a list with resourceVersion "0", which may be arbitrarily old.
 func (w *Watch) tweakList(o *metav1.ListOptions) {
 	o.LabelSelector = w.Selector
 	if o.ResourceVersion == "0" {
@@ -149,12 +149,12 @@ func (w *Watch) changed(item any) {
 	}
 }
 
-// updated reports the old state too, if it may concern somebody whom the new one
-// does not.
+// updated also reports the old state if it may concern primaries that the new state
+// does not concern.
 func (w *Watch) updated(old, now *Object) {
 	if w.Role == Lookup {
 		if old.GetResourceVersion() == now.GetResourceVersion() {
-			return // It was only listed again.
+			return // A repeated list returned the same state.
 		}
 		if !maps.Equal(rules.LabelsOf(old.content), rules.LabelsOf(now.content)) {
 			w.onChange(old)

@@ -30,7 +30,7 @@ type Watcher struct {
 func (ws *Watcher) Start(ctx context.Context, w *Watch) {
 	ctx, w.stop = context.WithCancel(ctx)
 	ws.running.Go(func() {
-		// The pause is for a kind that the API server lists and does not serve.
+		// Wait in between: the API server may list a kind in discovery and not serve it.
 		wait.UntilWithContext(ctx, func(ctx context.Context) {
 			if k, ok := ws.awaitKind(ctx, w); ok {
 				ws.keep(ctx, w, k)
@@ -42,8 +42,8 @@ func (ws *Watcher) Start(ctx context.Context, w *Watch) {
 // Wait returns when all watches have ended.
 func (ws *Watcher) Wait() { ws.running.Wait() }
 
-// awaitKind returns the kind when the API server serves it, and false if ctx ends
-// before.
+// awaitKind returns the kind when the API server serves it, or false if ctx ends
+// first.
 func (ws *Watcher) awaitKind(ctx context.Context, w *Watch) (discover.Kind, bool) {
 	for {
 		mark := ws.Waiter.Mark()
@@ -52,7 +52,7 @@ func (ws *Watcher) awaitKind(ctx context.Context, w *Watch) (discover.Kind, bool
 			err = k.CheckScope(ws.Scope)
 		}
 		if err == nil {
-			w.problem.Store(nil) // It is known now, and not listed yet.
+			w.problem.Store(nil) // The kind is known now, and not listed yet.
 			return k, true
 		}
 		ws.notServed(w, err)
@@ -62,20 +62,20 @@ func (ws *Watcher) awaitKind(ctx context.Context, w *Watch) (discover.Kind, bool
 	}
 }
 
-// isNews stores a problem, and reports whether it differs from the last one.
+// isNews stores a problem, and reports whether it differs from the previous one.
 func isNews(problem *atomic.Pointer[error], err error) bool {
 	old := problem.Swap(&err)
 	return old == nil || (*old).Error() != err.Error()
 }
 
-// notServed notes why a kind cannot be watched.
+// notServed records why a kind cannot be watched.
 func (ws *Watcher) notServed(w *Watch, err error) {
 	if isNews(&w.problem, err) {
 		ws.Log.Warn("cannot watch, will retry", "kind", w.GVK.String(), "error", err)
 	}
 }
 
-// unlisted notes why a namespaced cache is not listed.
+// unlisted records why a namespaced cache is not listed.
 func (ws *Watcher) unlisted(w *Watch, n *namespaced, err error) {
 	if n.namespace != "" {
 		err = fmt.Errorf("namespace %s: %w", n.namespace, err)
