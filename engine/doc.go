@@ -20,7 +20,7 @@
 //	patch.go              what a rule writes into the primary
 //	prune.go, delete.go   children that are no longer rendered
 //	finalize.go, teardown.go, finalizer.go        the end of a primary
-//	status.go, conditions.go, report.go           what people read of it
+//	status.go, conditions.go, report.go           what users see
 //
 // Beside it: start.go and reload.go change the active rules; installation_check.go
 // looks for other installations; cleanup.go starts the garbage collection for
@@ -46,8 +46,8 @@
 // Creation is an apply that only creates (resourceVersion "1"): it cannot adopt an
 // object, and a stale cache cannot create a second one. Updates hold for one UID and
 // resourceVersion. Deletes go through one function, which reads the primary and the
-// child live first. With ifExists: adopt, an object that nobody controls is adopted
-// in the very state that was read.
+// child live first. With ifExists: adopt, an object without a controller is adopted
+// in exactly the state that was read.
 //
 // Of some fields only one may be set. When somebody switches from ours to another
 // one, the engine takes ownership of that field, and the next apply removes it
@@ -70,8 +70,8 @@
 // # Writes that fail
 //
 // Transient errors are retried with growing delays, for each primary and without
-// end. A rejected write is not sent again unchanged before its time. A conflict loop
-// with another writer is damped: a few repairs at once, then slow ones. A foreign
+// end. An unchanged rejected write is not sent again before its retry time. A conflict
+// loop with another writer is damped: a few repairs at once, then slow ones. A foreign
 // object, a missing permission and a quota send no event when they end, so they are
 // checked from time to time. If the status itself is rejected, it is written once
 // more without the fields of the rule at fault.
@@ -125,11 +125,11 @@
 //
 // # Tests and previews
 //
-// An engine gets everything from outside (Dependencies), and what runs by itself is
-// apart from what it does. So a Stepper runs any story in a cluster in memory, in any
-// order, by the code that runs in production. A Preview reconciles chosen primaries
-// once over a client whose writes have no effect; it reports the decisions that
-// lead to no write.
+// All dependencies of an engine are passed in (Dependencies), and its goroutines are
+// separate from its logic. So a Stepper runs any scenario on an in-memory cluster, in
+// any order, with the code that runs in production. A Preview reconciles chosen
+// primaries once, with a client whose writes have no effect; it also reports the
+// decisions that lead to no write.
 //
 // # Few writes
 //
