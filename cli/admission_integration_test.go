@@ -18,7 +18,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// An author is somebody who makes resources, on a cluster with the policies.
+// author creates resources on a cluster with the policies.
 type author struct {
 	*testing.T
 	cluster *devcluster.Cluster
@@ -35,13 +35,12 @@ func (a *author) file(name, text string) string {
 	return path
 }
 
-// jane runs kubectl as a user who may do what she was granted.
+// jane runs kubectl as a user with only the granted permissions.
 func (a *author) jane(args ...string) error {
 	_, err := a.cluster.Kubectl(append([]string{"--as=jane", "--namespace=authors"}, args...)...)
 	return err
 }
 
-// grant lets jane do something in her namespace.
 func (a *author) grant(verbs, resources string) {
 	a.Helper()
 	name := strings.NewReplacer(",", "-", ".", "-", "/", "-").Replace(verbs + "-" + resources)
@@ -49,11 +48,11 @@ func (a *author) grant(verbs, resources string) {
 	e2e.Kubectl(a.T, a.cluster, "create", "rolebinding", name, "--namespace=authors", "--role="+name, "--user=jane")
 }
 
-// denied waits until jane is refused something, with these words.
+// denied waits until a request of jane's is rejected with this message.
 func (a *author) denied(message string, args ...string) {
 	a.Helper()
-	// As a dry run, of which policies are asked too: one that is not in force yet
-	// would let her change something.
+	// Policies check a dry run, too. A policy that is not yet in force would let a real
+	// request change something.
 	if !slices.Contains(args, "--dry-run=server") {
 		args = append(slices.Clone(args), "--dry-run=server")
 	}
@@ -65,13 +64,13 @@ func (a *author) denied(message string, args ...string) {
 	})
 }
 
-// admitted waits until jane may do something: grants take a moment.
+// admitted waits until jane's request succeeds: grants take a moment.
 func (a *author) admitted(args ...string) {
 	a.Helper()
 	e2e.Eventually(a.T, "jane to be allowed "+strings.Join(args, " "), time.Minute, func() error { return a.jane(args...) })
 }
 
-// typeChecked waits until the cluster has checked all policies, and wants no
+// typeChecked waits until the cluster has type-checked all policies, and expects no
 // warning.
 func (a *author) typeChecked(policies int) {
 	a.Helper()
@@ -90,8 +89,8 @@ func (a *author) typeChecked(policies int) {
 	})
 }
 
-// ownRules are more than the examples have: a selector for a kind that can be
-// scaled, and as many rights as fit into one policy.
+// ownRules have what the examples lack: a selector for a kind with a scale subresource,
+// and as many permissions as one policy can hold.
 func ownRules() string {
 	rules := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: selected\n" +
 		"  for: {apiVersion: apps/v1, kind: ReplicaSet, selector: {matchLabels: {authors: \"yes\"}}}\n" +
@@ -110,9 +109,9 @@ metadata: {name: one}
 spec: {image: busybox, message: hello, replicas: 1}
 `
 
-// TestAuthorsMustHoldTheRights has somebody with few rights make resources, on a
-// real control plane with the policies of all examples, while the rules are
-// followed by the ServiceAccount of the manifests.
+// TestAuthorsMustHoldTheRights has a user with few permissions create resources on a real
+// control plane. The policies of all examples are in force, and reconcel runs as the
+// ServiceAccount of the manifests.
 func TestAuthorsMustHoldTheRights(t *testing.T) {
 	a := &author{T: t, cluster: devcluster.Shared(t), folder: t.TempDir()}
 	binary := e2e.Build(t)
@@ -144,7 +143,8 @@ func TestAuthorsMustHoldTheRights(t *testing.T) {
 	e2e.Kubectl(t, a.cluster, "wait", "--namespace=authors", "--for=condition=Ready", "sample/one", "--timeout=60s")
 	a.changes()
 
-	// One that has a right for each of many demands is let in: they fit.
+	// The policy stays within the limits of the API server even with many demands, and
+	// admits a user who meets each of them.
 	a.grant("create", "podsets.k8stest.justin0u0.com")
 	a.grant("create", "pods")
 	podSet := a.file("podset.yaml", "{apiVersion: k8stest.justin0u0.com/v1alpha1, kind: PodSet, metadata: {name: one}, spec: {replicas: 1}}")
@@ -155,7 +155,7 @@ func TestAuthorsMustHoldTheRights(t *testing.T) {
 	a.selects()
 }
 
-// selects has jane make what rules select by label, and what they do not.
+// selects has jane create resources that the rules select by label, and others.
 func (a *author) selects() {
 	a.Helper()
 	t := a.T
@@ -177,16 +177,16 @@ func (a *author) selects() {
 			`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: x, image: x}]}}}}`)
 	}
 	a.grant("get,create,patch", "replicasets.apps,replicasets.apps/scale")
-	a.grant("list", "pods") // Another rule counts them.
+	a.grant("list", "pods") // Another rule lists Pods.
 	a.admitted("create", "-f", replicaSet("plain", ""))
 	a.denied(secrets, "create", "-f", replicaSet("selected", `authors: "yes"`))
 	a.denied(secrets, "label", "replicaset/plain", "authors=yes")
-	// A request for the scale shows no labels.
+	// A request for the scale subresource carries no labels.
 	a.denied(secrets, "scale", "replicaset/plain", "--replicas=2")
 	a.admitted("annotate", "replicaset/plain", "authors=no")
 }
 
-// changes has jane change and delete her Sample.
+// changes has jane change and delete the Sample.
 func (a *author) changes() {
 	a.Helper()
 	patch := func(body string) []string { return []string{"patch", "sample/one", "--type=merge", "--patch=" + body} }
@@ -195,7 +195,7 @@ func (a *author) changes() {
 	a.denied(refused, patch(`{"metadata":{"labels":{"a":"b"}}}`)...)
 	a.denied(refused, patch(`{"metadata":{"annotations":{"a":"b"}}}`)...)
 	a.denied(refused, "scale", "sample/one", "--replicas=2")
-	// What does not concern the rule is not looked at.
+	// The policies ignore changes that the rule does not depend on.
 	a.admitted(patch(`{"metadata":{"finalizers":["example.com/hold"]}}`)...)
 	a.grant("patch,delete", "deployments.apps")
 	a.admitted("scale", "sample/one", "--replicas=2")
@@ -203,7 +203,7 @@ func (a *author) changes() {
 	e2e.Kubectl(a.T, a.cluster, "delete", "rolebinding", "patch-delete-deployments-apps", "--namespace=authors")
 	a.denied(refused, "scale", "sample/one", "--replicas=3")
 
-	// The garbage collector and whoever takes a finalizer off go unhindered.
+	// The policies do not block the garbage collector or the removal of a finalizer.
 	a.admitted("delete", "sample/one", "--cascade=foreground", "--wait=false")
 	e2e.Kubectl(a.T, a.cluster, "wait", "--namespace=authors", "--for=delete", "deployment/one", "--timeout=60s")
 	a.admitted(patch(`{"metadata":{"finalizers":null}}`)...)

@@ -20,7 +20,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// A debugAnswer is what is read here of the answer of /debug/rules.
+// debugAnswer is the part of a /debug/rules response that the test reads.
 type debugAnswer struct {
 	State string
 	Files struct {
@@ -39,7 +39,7 @@ type debugAnswer struct {
 	}
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// awaitDebug asks until the answer is as it should be.
+// awaitDebug polls until the response is as expected.
 func awaitDebug(t *testing.T, address, what string, right func(debugAnswer) bool) debugAnswer {
 	t.Helper()
 	deadline, last := time.After(30*time.Second), "no answer"
@@ -75,11 +75,10 @@ func awaitDebug(t *testing.T, address, what string, right func(debugAnswer) bool
 	}
 }
 
-// canary is a value of a Secret.
 const canary = "canary-7c1f4e"
 
-// secretRules make a Secret that the API server takes, and one whose value it
-// quotes when it refuses it.
+// secretRules create a Secret that the API server accepts, and one that it rejects with a
+// message that quotes the value.
 const secretRules = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
@@ -101,8 +100,8 @@ rules:
       stringData: {".dockerconfigjson": "${'canary-7c1f4e' + self.metadata.name}"}
 `
 
-// TestDebugOfProcess asks a process what it follows, before and after an edit that
-// is wrong, and looks for a Secret's value in all that it says.
+// TestDebugOfProcess reads the active rules of a process before and after an invalid
+// edit. It searches all output for a Secret's value.
 func TestDebugOfProcess(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{})
 	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")

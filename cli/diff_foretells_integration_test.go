@@ -119,13 +119,13 @@ rules:
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-moved"}}
 `
 
-// A disturbance is something that happens to a gadget while run is stopped.
+// disturbance is a change to a gadget while run is stopped.
 type disturbance struct {
 	name   string
 	labels string     // besides gadget=yes
-	by     [][]string // calls of kubectl; GADGET is its name
-	want   []string   // what run then writes
-	later  []string   // what it writes after that, when the objects have gone
+	by     [][]string // kubectl commands; GADGET stands for the gadget's name
+	want   []string   // the writes of run that follow
+	later  []string   // the writes after that, once the objects are deleted
 }
 
 func patch(what, kind, body string, flags ...string) []string {
@@ -206,8 +206,8 @@ var disturbances = []disturbance{
 			"deleted configmap/GADGET-once", "deleted configmap/GADGET-settings", "deleted deployment/GADGET", "deleted secret/GADGET"}},
 }
 
-// TestDiffForetellsWhatRunWrites disturbs a gadget in each way there is, and holds
-// what diff says against the writes of run in the audit log.
+// TestDiffForetellsWhatRunWrites disturbs a gadget in many ways, and compares the output
+// of diff with the writes of run in the audit log.
 func TestDiffForetellsWhatRunWrites(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters", "reader"}})
 	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
@@ -244,7 +244,7 @@ data: {a: "1"}
 			e2e.Kubectl(t, cluster, args...)
 		}
 	}
-	// A template changes, a kind goes, and a child moves to another rule.
+	// A template changes, a kind disappears, and a child moves to another rule.
 	after := r.rules("after.yaml", gadgetRules, "version: first", "version: second",
 		`  - id: former
     template: {apiVersion: v1, kind: ServiceAccount, metadata: {name: "${self.metadata.name}-former"}}
@@ -258,7 +258,7 @@ data: {a: "1"}
 	r.reads(foretold, after)
 	started := time.Now()
 	stop = r.run(after)
-	r.settled(4, after) // A name is held.
+	r.settled(4, after) // A name belongs to a foreign object.
 	stop()
 	written := r.writes(started)
 	t.Logf("%d disturbances", len(disturbances))
@@ -283,8 +283,8 @@ data: {a: "1"}
 	r.wroteNothing()
 }
 
-// reads holds what is said without dry runs, to somebody who may read and nothing
-// else, against what was said with them.
+// reads compares the output for a read-only user, who cannot do dry runs, with the output
+// that used them.
 func (r *reviewer) reads(foretold map[string][]string, file string) {
 	r.Helper()
 	e2e.Kubectl(r.T, r.cluster, "create", "clusterrole", "reader", "--verb=get,list", "--resource=*.*")
@@ -299,7 +299,7 @@ func (r *reviewer) reads(foretold map[string][]string, file string) {
 	}
 }
 
-// run starts run, and returns what stops it.
+// run starts run, and returns a function that stops it.
 func (r *reviewer) run(file string) (stop func()) {
 	r.Helper()
 	cmd := exec.Command(r.binary, "run", "--kubeconfig", r.cluster.UserKubeconfig(r.T, "reconcel"), "--listen", "off", "--leader-elect=false", "-f", file)
@@ -314,7 +314,7 @@ func (r *reviewer) run(file string) (stop func()) {
 	}
 }
 
-// settled waits until diff finds nothing more, but for what is refused.
+// settled waits until diff finds no more differences, except for rejected writes.
 func (r *reviewer) settled(code int, file string) {
 	r.Helper()
 	var last verdict
@@ -327,7 +327,7 @@ func (r *reviewer) settled(code int, file string) {
 	r.Fatalf("differences remain while run works, exit code %d:\n%s\n%s", last.code, last.stdout, last.stderr)
 }
 
-// gadgetOf returns the gadget to which an object belongs, by its name.
+// gadgetOf returns the gadget of an object, derived from the object's name.
 func gadgetOf(name string) (gadget string) {
 	for _, d := range disturbances {
 		if (name == d.name || strings.HasPrefix(name, d.name+"-")) && len(d.name) > len(gadget) {
@@ -337,8 +337,8 @@ func gadgetOf(name string) (gadget string) {
 	return gadget
 }
 
-// foretold returns what diff says that run writes, by gadget. The status is left
-// out: it is written as the children get ready.
+// foretold returns the writes that diff predicts, by gadget. It omits the status, which
+// is written as the children become ready.
 func (r *reviewer) foretold(args ...string) map[string][]string {
 	r.Helper()
 	v := r.diff(append(args, "-o", "json")...)
@@ -346,10 +346,10 @@ func (r *reviewer) foretold(args ...string) map[string][]string {
 	return byGadget(changes)
 }
 
-// writes returns what run has written since then, by gadget.
+// writes returns the writes of run since an instant, by gadget.
 func (r *reviewer) writes(since time.Time) map[string][]string {
 	r.Helper()
-	e2e.Rest(r.T, time.Second) // The log is a moment late.
+	e2e.Rest(r.T, time.Second) // The audit log lags a little.
 	found, err := r.cluster.Requests(func(q devcluster.Request) bool {
 		return q.User == "reconcel" && !q.Received.Before(since) && gadgetOf(q.Name) != ""
 	})

@@ -23,7 +23,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// A reviewer runs diff against a cluster, as a user of that name.
+// reviewer runs diff against a cluster as the user reviewer.
 type reviewer struct {
 	*testing.T
 	cluster    *devcluster.Cluster
@@ -32,7 +32,7 @@ type reviewer struct {
 	folder     string
 }
 
-// A verdict is what diff has answered.
+// verdict is the output of diff.
 type verdict struct {
 	stdout, stderr string
 	code           int
@@ -51,7 +51,6 @@ func (r *reviewer) diff(args ...string) verdict {
 	return verdict{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// answers checks the exit code and the titles of the differences.
 func (r *reviewer) answers(v verdict, code int, titles ...string) {
 	r.Helper()
 	var got []string
@@ -79,7 +78,7 @@ func (r *reviewer) shows(v verdict, lines ...string) {
 	}
 }
 
-// rules writes a rules file, with some of its text replaced.
+// rules writes a rules file after some replacements in its text.
 func (r *reviewer) rules(name, text string, replacements ...string) string {
 	r.Helper()
 	for i := 0; i < len(replacements); i += 2 {
@@ -95,7 +94,7 @@ func (r *reviewer) rules(name, text string, replacements ...string) string {
 	return path
 }
 
-// converge runs reconcel by some rules until diff finds nothing more.
+// converge runs reconcel with these rules until diff finds no more differences.
 func (r *reviewer) converge(files ...string) {
 	r.Helper()
 	flags := []string{}
@@ -151,8 +150,8 @@ metadata: {name: account, labels: {kind: account}}
 data: {user: secret-user}
 `
 
-// TestDiff follows one cluster from empty to converged, and then shows changed
-// rules to it.
+// TestDiff takes one cluster from empty to converged, and then compares changed rules
+// with it.
 func TestDiff(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters"}})
 	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
@@ -207,8 +206,8 @@ func (r *reviewer) empty(files []string) {
 	}
 }
 
-// changed shows rules of which one field has changed, and rules that have a
-// child less, which was the only one of its kind.
+// changed compares rules with one changed field, and rules without a child that was the
+// only one of its kind.
 func (r *reviewer) changed(foo, webapp string) {
 	v := r.diff("-f", r.rules("foo.yaml", foo, "nginx:latest", "nginx:1.27"))
 	r.answers(v, 1, `Foo/default/example-foo: rule "foo", child "deployment": configured`)
@@ -253,7 +252,7 @@ func (r *reviewer) secrets() {
 		}
 	}
 	r.discreet(v)
-	// What the API server refuses is quoted by it.
+	// The API server quotes a value that it rejects.
 	v = r.diff("-f", r.rules("refused.yaml", accountRules, "stringData:", "type: kubernetes.io/dockerconfigjson\n      stringData:", "-secret", "-other"))
 	if v.code != 4 || !strings.Contains(v.stderr, "its message is withheld") {
 		r.Errorf("exit code %d\n%s", v.code, v.stderr)
@@ -261,7 +260,7 @@ func (r *reviewer) secrets() {
 	r.discreet(v)
 }
 
-// discreet checks that no value of a Secret is shown. The primary may show its
+// discreet checks that the output contains no value of a Secret. The primary may show its
 // own.
 func (r *reviewer) discreet(v verdict) {
 	r.Helper()
@@ -274,7 +273,7 @@ func (r *reviewer) discreet(v verdict) {
 	}
 }
 
-// strangers shows what somebody else holds, what fails and what waits.
+// strangers compares rules whose children have foreign owners, fail or wait.
 func (r *reviewer) strangers() {
 	v := r.diff("-f", r.rules("strangers.yaml", `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
@@ -335,14 +334,13 @@ func (r *reviewer) narrowed(foo string) {
 		`Foo/default/example-foo: rule "foo", child "deployment": deleted (the rule no longer selects its resource)`)
 }
 
-// wroteNothing looks for requests of the reviewer that would have changed
-// something.
+// wroteNothing checks that the reviewer made no request that changes something.
 func (r *reviewer) wroteNothing() {
 	if r.cluster.Borrowed() {
 		r.Log("a borrowed cluster has no audit log: whether anything was written is not looked at")
 		return
 	}
-	e2e.Rest(r.T, time.Second) // The log is a moment late.
+	e2e.Rest(r.T, time.Second) // The audit log lags a little.
 	found, err := r.cluster.Requests(func(q devcluster.Request) bool { return q.User == "reviewer" && q.IsWrite() })
 	if err != nil {
 		r.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// TestDiffInAPipeline runs diff as a pipeline does that has the exit code and
-// the JSON, before rules are merged that would break.
+// TestDiffInAPipeline runs diff as a pipeline does, which reads the exit code and the
+// JSON, before a merge of rules that would fail.
 func TestDiffInAPipeline(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters"}})
 	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
@@ -26,7 +26,7 @@ func TestDiffInAPipeline(t *testing.T) {
 		name   string
 		file   string
 		code   int
-		action string // and child and object of the one entry that is no success
+		action string // and child and object of the only failed entry
 		reason string
 		stderr string
 	}{

@@ -20,7 +20,7 @@ import (
 	"reconcel/sim"
 )
 
-// simKinds are the kinds of a cluster in memory.
+// simKinds are the kinds of an in-memory cluster.
 type simKinds struct{ *sim.Kinds }
 
 // Find implements discover.Kinds.
@@ -40,7 +40,7 @@ func (simKinds) Conditions(context.Context, runtimeschema.GroupVersionKind) (dis
 	return discover.NoConditions, nil
 }
 
-// TestWhatIsNotWritten has a child for each reason there is.
+// TestWhatIsNotWritten has a child for each reason not to write.
 func TestWhatIsNotWritten(t *testing.T) {
 	const before = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: r\n  for: {apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {primary: yes}}}\n"
 	child := func(id, template string) string {
@@ -49,7 +49,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 	for _, test := range []struct {
 		name, rule string
 		labels     string
-		want       []string // notes, and what is written
+		want       []string // notes and writes
 	}{
 		{name: "a child that is created", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}"),
 			want: []string{"created ConfigMap/default/c"}},
@@ -111,8 +111,8 @@ func TestWhatIsNotWritten(t *testing.T) {
 	}
 }
 
-// previewIn compares the first of some objects in a cluster in memory, and counts
-// the writes that took effect.
+// previewIn compares the first of these objects in an in-memory cluster, and counts the
+// writes that took effect.
 func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *primaryDiff, writes int) {
 	t.Helper()
 	kinds, err := sim.NewKinds(schema.Builtin())

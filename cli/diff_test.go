@@ -15,7 +15,7 @@ import (
 	"reconcel/rules"
 )
 
-// changeOf returns what an action makes of one object.
+// changeOf returns the change that an action makes to one object.
 func changeOf(t *testing.T, kind string, what engine.Action, before, after map[string]any) change {
 	t.Helper()
 	c := change{Primary: objectRef{"example.com/v1", "Foo", "ns", "example"}, Rule: "foo", Child: "c",
@@ -117,7 +117,7 @@ func TestDiffOfWholeObjects(t *testing.T) {
 	}
 }
 
-// TestDiffShowsLittle has an object whose lines mostly repeat each other.
+// TestDiffShowsLittle has an object with many repeated lines.
 func TestDiffShowsLittle(t *testing.T) {
 	data := func(middle string) map[string]any {
 		list := make([]any, 0, 601)
@@ -136,7 +136,6 @@ func TestDiffShowsLittle(t *testing.T) {
 	}
 }
 
-// changedLines returns the lines of a diff that differ.
 func changedLines(diff string) (lines []string) {
 	for line := range strings.Lines(diff) {
 		if (line[0] == '-' || line[0] == '+') && !strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ ") {

@@ -10,8 +10,8 @@ import (
 	"reconcel/cli/internal/exit"
 )
 
-// TestExamplesPass runs the tests of all examples, of which each has some, and
-// which reach every expression.
+// TestExamplesPass runs the tests of all examples. Each example has some, and they cover
+// every expression.
 func TestExamplesPass(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	a := &app{stdout: &stdout, stderr: &stderr}

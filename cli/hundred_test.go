@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// hundredCases writes a file of a hundred cases, those of examples/foo under
+// hundredCases writes a file with a hundred cases, copies of those of examples/foo under
 // other names, and returns its path.
 func hundredCases(tb testing.TB) string {
 	tb.Helper()
@@ -37,8 +37,7 @@ func hundredCases(tb testing.TB) string {
 	return path
 }
 
-// runHundred runs them in a process of their own, as users do, and returns how
-// much of a processor that took.
+// runHundred runs the cases in a separate process, as users do, and returns its CPU time.
 func runHundred(tb testing.TB, path string) time.Duration {
 	tb.Helper()
 	cmd := exec.Command("reconcel", "test", path)
@@ -49,8 +48,8 @@ func runHundred(tb testing.TB, path string) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// TestHundredCasesAreQuick counts the time of the processor, which others who are
-// at work on the machine do not change much. The race detector would.
+// TestHundredCasesAreQuick measures CPU time, which depends little on other load on the
+// machine. The race detector would distort it.
 func TestHundredCasesAreQuick(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector makes it slow")

@@ -58,12 +58,12 @@ spec:
 
 const widget = "for: {apiVersion: example.com/v1, kind: Widget}"
 
-// wrongRules are rules that are wrong in one way each. A text that begins with
-// "apiVersion" is a whole file, any other the only entry of rules.
+// wrongRules are rules with one mistake each. A text that begins with "apiVersion" is a
+// whole file, any other is the only entry of rules.
 var wrongRules = []struct {
 	name string
 	text string
-	args []string // that say how strict the judgement is
+	args []string // flags that set how strict the validation is
 }{
 	{name: "no YAML", text: "name: a\n  " + widget + "]"},
 	{name: "another apiVersion", text: "apiVersion: reconcel.dev/v9\nkind: Rules\nrules: []\n"},
@@ -113,7 +113,7 @@ var wrongRules = []struct {
 		args: []string{"--namespaced=team-a"}},
 }
 
-// TestAllCommandsJudgeAlike has every command, and a reload, reject the same rules
+// TestAllCommandsJudgeAlike expects every command, and a reload, to reject the same rules
 // with the same messages at the same positions.
 func TestAllCommandsJudgeAlike(t *testing.T) {
 	kubeconfig := clusterWith(t, judgeCRD)
@@ -146,7 +146,7 @@ func TestAllCommandsJudgeAlike(t *testing.T) {
 				got, code := complaints(t, command, append(args, c.args)...)
 				wantCode := exit.No
 				if command == "diff" {
-					wantCode = exit.Failed // 1 says that there are differences.
+					wantCode = exit.Failed // 1 means that there are differences.
 				}
 				if diff := cmp.Diff(want, got); diff != "" || code != wantCode {
 					t.Errorf("%s: exit code %d, want %d; complaints (-validate +%[1]s):\n%[4]s", command, code, wantCode, diff)
@@ -159,11 +159,10 @@ func TestAllCommandsJudgeAlike(t *testing.T) {
 	}
 }
 
-// complaint is the first line of a complaint about rules.
+// complaint is the first line of an error about rules.
 var complaint = regexp.MustCompile(`(?m)^.*\.yaml:\d+:\d+: .*$`)
 
-// complaints runs a command, and returns its complaints about rules and its exit
-// code.
+// complaints runs a command, and returns its errors about rules and its exit code.
 func complaints(t *testing.T, command string, args ...[]string) (lines []string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -176,8 +175,7 @@ func complaints(t *testing.T, command string, args ...[]string) (lines []string,
 	return complaint.FindAllString(stderr.String(), -1), code
 }
 
-// reloadComplaints returns the complaints of run when the rules change to those of
-// a file.
+// reloadComplaints returns the errors of run after a reload of a file.
 func reloadComplaints(t *testing.T, file, kubeconfig string, args []string) []string {
 	t.Helper()
 	s := &runFlags{}
@@ -202,8 +200,8 @@ func reloadComplaints(t *testing.T, file, kubeconfig string, args []string) []st
 	return complaint.FindAllString(err.Error(), -1)
 }
 
-// clusterWith serves the schema of a CRD as an API server does, and returns a
-// kubeconfig for it.
+// clusterWith serves the schema of a CRD as an API server does, and returns a kubeconfig
+// for it.
 func clusterWith(t *testing.T, crd string) string {
 	t.Helper()
 	var definition struct {

@@ -14,7 +14,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// hostname is what the identity of a process begins with.
+// hostname is the prefix of a process's identity.
 func hostname(t *testing.T) string {
 	t.Helper()
 	name, err := os.Hostname()
@@ -24,8 +24,8 @@ func hostname(t *testing.T) string {
 	return name
 }
 
-// TestOneLeads takes the lead away from one replica after another, in each of the
-// ways in which that happens.
+// TestOneLeads ends the leadership of one replica after another, in each way that can
+// happen.
 func TestOneLeads(t *testing.T) {
 	t.Parallel()
 	cluster := devcluster.Start(t, devcluster.Options{})
@@ -37,7 +37,7 @@ func TestOneLeads(t *testing.T) {
 		return startAs(t, binary, cluster, "reconcel", "-f", "../examples/foo/rules.yaml", "--listen", "off", "--namespace", "default")
 	}
 	made := 0
-	// works checks that somebody makes what a new Foo wants.
+	// works checks that a replica creates the children of a new Foo.
 	works := func() {
 		t.Helper()
 		name := fmt.Sprintf("foo-%d", made)
@@ -53,7 +53,7 @@ func TestOneLeads(t *testing.T) {
 	first := stand()
 	first.Logs("msg=running", 30*time.Second)
 	second := stand()
-	// It is compared with the time that a process takes to start.
+	// The log of the start is the reference, so that the time to start does not count.
 	second.Logs("msg=starting", 30*time.Second)
 	if took := second.Logs(`msg="standing by" lease=default/reconcel holder=`+hostname(t), 10*time.Second); took > 2*time.Second {
 		t.Errorf("it took %s until a second process said who leads", took)
@@ -61,7 +61,7 @@ func TestOneLeads(t *testing.T) {
 	second.Logs("a second installation needs another --name", time.Second)
 	works()
 
-	// One that is asked to stop gives the Lease back.
+	// A replica that is asked to stop releases the Lease.
 	first.Signal(syscall.SIGTERM)
 	if took := second.Logs("msg=running", 10*time.Second); took > 3*time.Second {
 		t.Errorf("after SIGTERM it took %s until another led", took)
@@ -71,7 +71,7 @@ func TestOneLeads(t *testing.T) {
 	}
 	works()
 
-	// One that is killed does not.
+	// A killed replica does not.
 	third := stand()
 	third.Logs("standing by", 30*time.Second)
 	second.Signal(syscall.SIGKILL)
@@ -80,14 +80,15 @@ func TestOneLeads(t *testing.T) {
 	}
 	works()
 
-	// One that sleeps until another leads wakes up, writes nothing and ends.
+	// A replica that was suspended until another one leads writes nothing when it
+	// resumes, and exits.
 	fourth := stand()
 	fourth.Logs("standing by", 30*time.Second)
 	third.Signal(syscall.SIGSTOP)
 	if took := fourth.Logs("msg=running", 30*time.Second); took > 18*time.Second {
 		t.Errorf("after SIGSTOP it took %s until another led", took)
 	}
-	e2e.Kubectl(t, cluster, "delete", "deployment", "foo-0", "--wait=false") // Both would make it anew.
+	e2e.Kubectl(t, cluster, "delete", "deployment", "foo-0", "--wait=false") // Both would create it again.
 	third.Signal(syscall.SIGCONT)
 	if err := third.Ends(5 * time.Second); err == nil {
 		t.Error("a replica that lost the lead ended as if it had been asked to")
@@ -95,7 +96,7 @@ func TestOneLeads(t *testing.T) {
 	third.Logs("lost the Lease", time.Second)
 	works()
 
-	// Nothing was written by two.
+	// No two replicas created the same object.
 	found, err := cluster.Requests(func(r devcluster.Request) bool {
 		return r.User == "reconcel" && r.IsWrite() && r.Resource == "deployments" && r.Code == 201
 	})

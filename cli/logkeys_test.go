@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// levels are the methods of a log after whose message come keys and values. At
-// which argument they begin differs.
+// levels are the log methods that take keys and values after the message. The number is
+// the index of their first key.
 var levels = map[string]int{
 	"Debug": 1, "Info": 1, "Warn": 1, "Error": 1, "DebugContext": 2, "InfoContext": 2, "WarnContext": 2, "ErrorContext": 2, "Log": 3,
 }
 
-// keysLogged returns the keys of everything that is logged, with a place each.
+// keysLogged returns all log keys, each with one position.
 func keysLogged(t *testing.T) map[string]string {
 	t.Helper()
 	keys, files := map[string]string{}, token.NewFileSet()
@@ -54,7 +54,7 @@ func keysLogged(t *testing.T) map[string]string {
 	return keys
 }
 
-// keysOf returns the keys of a call that logs.
+// keysOf returns the keys of a log call.
 func keysOf(n ast.Node) (keys []ast.Expr) {
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
@@ -78,14 +78,14 @@ func logs(x ast.Expr) bool {
 		return x.Name == "log" || x.Name == "slog"
 	case *ast.SelectorExpr:
 		return strings.EqualFold(x.Sel.Name, "log")
-	case *ast.CallExpr: // of a method that adds keys
+	case *ast.CallExpr: // a method that adds keys
 		method, ok := x.Fun.(*ast.SelectorExpr)
 		return ok && method.Sel.Name == "logger"
 	}
 	return false
 }
 
-// TestLogKeysAreDocumented holds the keys of the log against the list of them.
+// TestLogKeysAreDocumented compares the log keys with the documented list.
 func TestLogKeysAreDocumented(t *testing.T) {
 	data, err := os.ReadFile("../docs/reference/monitoring.md")
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// TestManifestsAreTaken installs the manifests as a user would, on a real control
-// plane.
+// TestManifestsAreTaken installs the manifests on a real control plane, as a user does.
 func TestManifestsAreTaken(t *testing.T) {
 	cluster, binary, folder := devcluster.Shared(t), e2e.Build(t), t.TempDir()
 	run := func(args ...string) string {
@@ -48,8 +47,8 @@ func TestManifestsAreTaken(t *testing.T) {
 	if out, err := cluster.Kubectl("diff", "-f", file); err != nil {
 		t.Errorf("applied again, it would change: %v\n%s", err, out)
 	}
-	// The namespace enforces the profile restricted. What does not fit is refused,
-	// and a Deployment of such Pods would never become available.
+	// The namespace enforces the restricted profile. It rejects other Pods, and a
+	// Deployment of such Pods would never become available.
 	if _, err := cluster.Kubectl("run", "loose", "--image=x", "--namespace=taken", "--dry-run=server"); err == nil || !strings.Contains(err.Error(), "PodSecurity") {
 		t.Errorf("a Pod without a security context: got %v, want it refused", err)
 	}

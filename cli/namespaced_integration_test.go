@@ -12,8 +12,8 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// TestNamespacedManifestsAreTaken has them applied by somebody who has nothing but
-// two namespaces, of which the installation is in one.
+// TestNamespacedManifestsAreTaken applies the manifests as a user who has permissions in
+// only two namespaces. The installation is in one of them.
 func TestNamespacedManifestsAreTaken(t *testing.T) {
 	cluster, binary := devcluster.Shared(t), e2e.Build(t)
 	kubectl := func(args ...string) {

@@ -22,8 +22,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// A bench is a namespace in which a process works by a rules file that the test
-// edits.
+// bench is a namespace with a process whose rules file the test edits.
 type bench struct {
 	*testing.T
 	cluster   *devcluster.Cluster
@@ -35,7 +34,7 @@ type bench struct {
 
 const noRules = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
 
-// newBench starts a process by rules.
+// newBench starts a process with these rules.
 func newBench(t *testing.T, rules string, flags ...string) *bench {
 	t.Helper()
 	cluster := devcluster.Shared(t)
@@ -53,7 +52,7 @@ func newBench(t *testing.T, rules string, flags ...string) *bench {
 	return b
 }
 
-// write puts rules in the place of those in the file, as editors do.
+// write replaces the rules file by a rename, as editors do.
 func (b *bench) write(rules string) {
 	b.Helper()
 	text := strings.ReplaceAll(rules, "NAMESPACE", b.namespace)
@@ -65,7 +64,7 @@ func (b *bench) write(rules string) {
 	}
 }
 
-// create creates an object, as soon as there is its kind.
+// create creates an object as soon as its kind is served.
 func (b *bench) create(resource schema.GroupVersionResource, namespace, manifest string) {
 	b.Helper()
 	u := &unstructured.Unstructured{}
@@ -83,7 +82,7 @@ func (b *bench) create(resource schema.GroupVersionResource, namespace, manifest
 	})
 }
 
-// soon tries something until it succeeds, and returns when that was.
+// soon retries until success, and returns the time of the success.
 func (b *bench) soon(what string, try func() error) time.Time {
 	b.Helper()
 	e2e.Poll(b.T, what, time.Minute, 4*time.Millisecond, try)
@@ -92,7 +91,7 @@ func (b *bench) soon(what string, try func() error) time.Time {
 
 var benchCRDs = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// A benchKind is a kind that is made in the course of a test.
+// benchKind is a kind that the test creates while the process runs.
 type benchKind string
 
 func (k benchKind) plural() string { return strings.ToLower(string(k)) + "s" }
@@ -124,7 +123,7 @@ spec:
 `, k, k.plural(), k.resource().Group, spec)
 }
 
-// rule is a rule for the kind, which makes a ConfigMap.
+// rule is a rule for the kind with a ConfigMap as its child.
 func (k benchKind) rule() string {
 	return fmt.Sprintf(`- name: %[1]s-NAMESPACE
   for: {apiVersion: %[2]s/v1, kind: %[3]s, namespaces: [NAMESPACE]}
@@ -134,7 +133,7 @@ func (k benchKind) rule() string {
 `, k.plural(), k.resource().Group, k)
 }
 
-// establish makes the kind, and returns when it was established.
+// establish creates the CRD, and returns the time when it is established.
 func (b *bench) establish(k benchKind) time.Time {
 	b.Helper()
 	b.create(benchCRDs, "", k.crd("value: {type: string}"))
@@ -155,13 +154,13 @@ func (b *bench) establish(k benchKind) time.Time {
 	})
 }
 
-// example makes an object of the kind.
+// example creates an object of the kind.
 func (b *bench) example(k benchKind, name string) {
 	b.Helper()
 	b.create(k.resource(), b.namespace, fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %s}, spec: {value: x}}", k.resource().Group, k, name))
 }
 
-// child waits for the ConfigMap of an object, and returns when it was there.
+// child waits for the ConfigMap of an object, and returns the time when it existed.
 func (b *bench) child(name string) time.Time {
 	b.Helper()
 	configs := b.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(b.namespace)
@@ -174,8 +173,8 @@ func (b *bench) child(name string) time.Time {
 	})
 }
 
-// TestNewKindWithinASecond adds a rule for a kind that is as new as the rule:
-// the kind comes first, or the rule.
+// TestNewKindWithinASecond adds a rule for a new kind. Either the kind or the rule comes
+// first.
 func TestNewKindWithinASecond(t *testing.T) {
 	const rounds = 10
 	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=off")
@@ -194,9 +193,9 @@ func TestNewKindWithinASecond(t *testing.T) {
 		all += k.rule()
 		b.write(all)
 		b.process.Logs("Kind="+string(k), 30*time.Second)
-		e2e.Rest(t, time.Duration(i)*77*time.Millisecond) // At all sorts of moments between two polls.
+		e2e.Rest(t, time.Duration(i)*77*time.Millisecond) // The moment varies between two polls.
 		b.establish(k)
-		b.example(k, k.plural()) // The API server holds a creation up until a kind is two seconds old.
+		b.example(k, k.plural()) // The API server delays a creation until a kind is two seconds old.
 		made := time.Now()
 		fileFirst = append(fileFirst, b.child(k.plural()).Sub(made))
 	}

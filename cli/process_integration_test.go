@@ -15,8 +15,8 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// startWithoutLease starts a process that works at once: one that is killed while
-// it holds the Lease would keep the next one waiting.
+// startWithoutLease starts a process that works at once. A process that is killed while
+// it holds the Lease would delay the next one.
 func startWithoutLease(t *testing.T, binary string, cluster *devcluster.Cluster) *e2e.Process {
 	t.Helper()
 	return startAs(t, binary, cluster, "reconcel", "--leader-elect=false", "--listen=off",
@@ -41,7 +41,6 @@ func writes(t *testing.T, cluster *devcluster.Cluster, since time.Time) map[stri
 	return devcluster.Tally(found)
 }
 
-// foosManifest is a manifest of n Foos.
 func foosManifest(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -50,8 +49,8 @@ func foosManifest(n int) string {
 	return b.String()
 }
 
-// TestKilledAndRestarted kills the process at all sorts of moments while it
-// creates the children of many Foos, and then at rest.
+// TestKilledAndRestarted kills the process at various moments while it creates the
+// children of many Foos, and then once it is idle.
 func TestKilledAndRestarted(t *testing.T) {
 	const n = 40
 	cluster := devcluster.Start(t, devcluster.Options{})
@@ -91,7 +90,7 @@ func TestKilledAndRestarted(t *testing.T) {
 		t.Errorf("after SIGTERM: %v", err)
 	}
 
-	// What happened while it was down is mended at the next start.
+	// The next start repairs drift from the time without a process.
 	e2e.Kubectl(t, cluster, "delete", "deployment", "web-0")
 	e2e.Kubectl(t, cluster, "scale", "deployment", "web-1", "--replicas=3")
 	p = startWithoutLease(t, binary, cluster)

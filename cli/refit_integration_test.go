@@ -20,11 +20,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// refitPatience is how long it may take until rules were held against a new
-// schema.
+// refitPatience is how long the validation against a new schema may take.
 const refitPatience = 30 * time.Second
 
-// TestNewSchema takes a field away that rules read, and gives it back.
+// TestNewSchema removes a field that rules read from the schema, and restores it.
 func TestNewSchema(t *testing.T) {
 	k := benchKind("Refitted")
 	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value", 1)
@@ -55,14 +54,15 @@ func TestNewSchema(t *testing.T) {
 	}
 }
 
-// TestRulesFitSoon has rules refused by the schema of a kind, which then changes.
+// TestRulesFitSoon has rules that are invalid for the schema of a kind, which then
+// changes.
 func TestRulesFitSoon(t *testing.T) {
 	k := benchKind("Widened")
 	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value", 1)
 	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=off")
 	b.establish(k)
 	b.edit(k, "other: {type: string}")
-	e2e.Rest(t, 2*time.Second) // Until OpenAPI has it.
+	e2e.Rest(t, 2*time.Second) // Until the OpenAPI document contains the field.
 	b.write(noRules + rule)
 	b.process.Logs("undefined field 'value'", refitPatience)
 	b.edit(k, "value: {type: string}")
@@ -72,7 +72,7 @@ func TestRulesFitSoon(t *testing.T) {
 	b.child("one")
 }
 
-// edit gives a kind another spec.
+// edit replaces the spec schema of a kind.
 func (b *bench) edit(k benchKind, spec string) {
 	b.Helper()
 	name := k.plural() + "." + k.resource().Group
@@ -93,7 +93,7 @@ func (b *bench) edit(k benchKind, spec string) {
 
 var listening = regexp.MustCompile(`listen=(\S+)`)
 
-// metric waits until the process shows a metric with a value.
+// metric waits until the process exposes a metric with this value.
 func (b *bench) metric(line string) {
 	b.Helper()
 	b.soon("metric "+line, func() error {
@@ -117,7 +117,6 @@ func (b *bench) metric(line string) {
 	})
 }
 
-// event waits for an Event about the rules.
 func (b *bench) event(reason string) {
 	b.Helper()
 	events := b.client.Resource(schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}).Namespace(b.namespace)

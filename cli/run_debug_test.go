@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Whose name points here, such as that of a page in a browser, gets no answer.
+// TestOnlyLocalNamesAreAnswered rejects a foreign host name that resolves to this
+// address, as in a DNS rebinding attack from a browser.
 func TestOnlyLocalNamesAreAnswered(t *testing.T) {
 	handler := onlyLocal(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, want := range map[string]int{
@@ -25,7 +26,7 @@ func TestOnlyLocalNamesAreAnswered(t *testing.T) {
 	}
 }
 
-// The name localhost may stand for an address that others reach.
+// TestDebugAddressIsLoopback rejects an address that other machines can reach.
 func TestDebugAddressIsLoopback(t *testing.T) {
 	s, err := listenDebug("127.0.0.1:0")
 	if err != nil {

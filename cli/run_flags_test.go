@@ -11,8 +11,8 @@ import (
 	"reconcel/cli/internal/settings"
 )
 
-// resolved returns the settings that a command line, an environment and a
-// settings file make together, each by the name of its flag.
+// resolved returns the settings from a command line, an environment and a settings file,
+// by flag name.
 func resolved(t *testing.T, args []string, environ map[string]string, file string) (map[string]string, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())

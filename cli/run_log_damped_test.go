@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestClientLibraryRepeatsItself has the library log the same trouble twice a second, as
-// it does while the API server does not answer, and another one once.
+// TestClientLibraryRepeatsItself has the library log one error twice a second, as it does
+// while the API server is unavailable, and another error once.
 func TestClientLibraryRepeatsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

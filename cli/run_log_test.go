@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// TestBodiesAreNotLogged holds the client library to silence about the bodies of
-// requests, which it logs at verbosity 8, whatever level is set.
+// TestBodiesAreNotLogged expects no request bodies from the client library at any log
+// level. The library logs them at verbosity 8.
 func TestBodiesAreNotLogged(t *testing.T) {
 	before := slog.Default()
 	defer func() {

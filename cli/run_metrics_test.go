@@ -18,7 +18,7 @@ import (
 	"reconcel/rules"
 )
 
-// metricLabels returns the labels of all metrics of `run`, by their names.
+// metricLabels returns the labels of all metrics of `run`, by metric name.
 func metricLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := newMetrics()
@@ -44,13 +44,12 @@ func metricLabels(t *testing.T) map[string][]string {
 	return labels
 }
 
-// metricNames returns the names of all metrics of `run`.
 func metricNames(t *testing.T) []string { return slices.Collect(maps.Keys(metricLabels(t))) }
 
 var metricName = regexp.MustCompile(`\b(reconcel|rest_client)_[a-z_]+`)
 
-// TestMetricsAreNamedRight holds the alerts and the documents against the
-// metrics that there are, and these against the documents.
+// TestMetricsAreNamedRight compares the metric names in the alerts and the documents with
+// the metrics of `run`, and expects each metric in the documents.
 func TestMetricsAreNamedRight(t *testing.T) {
 	names := metricNames(t)
 	read := func(file string) string {
@@ -78,7 +77,7 @@ func TestMetricsAreNamedRight(t *testing.T) {
 	}
 }
 
-// TestMetricsHaveFewLabels refuses labels that may hold the name of an object.
+// TestMetricsHaveFewLabels rejects labels that may contain an object's name.
 func TestMetricsHaveFewLabels(t *testing.T) {
 	bounded := []string{"rule", "state", "kind", "role", "reason", "result", "verb", "hash", "code", "method"}
 	for name, labels := range metricLabels(t) {
@@ -90,8 +89,8 @@ func TestMetricsHaveFewLabels(t *testing.T) {
 	}
 }
 
-// TestReasonsAreExplained holds the reasons of Events and conditions against the
-// document that says what to do about them.
+// TestReasonsAreExplained expects the document to explain every reason of Events and
+// conditions.
 func TestReasonsAreExplained(t *testing.T) {
 	read := func(file string) string {
 		data, err := os.ReadFile(file)
@@ -112,8 +111,7 @@ func TestReasonsAreExplained(t *testing.T) {
 	}
 }
 
-// TestAlertsAreExplained holds the alerts against the document that says what to
-// do about them.
+// TestAlertsAreExplained expects the document to explain every alert.
 func TestAlertsAreExplained(t *testing.T) {
 	data, err := os.ReadFile("../deploy/alerts.yaml")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"reconcel/cli/internal/files"
 )
 
-// TestOrigin compares where rules come from, as two processes would.
+// TestOrigin compares the origins of rules from different command lines.
 func TestOrigin(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	folder := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"reconcel/cli/internal/exit"
 )
 
-// TestSchemaIsCheckedIn compares the schemas in docs, which the examples name,
-// with what the command prints.
+// TestSchemaIsCheckedIn compares the schemas in docs, which the examples refer to, with
+// the output of the command.
 func TestSchemaIsCheckedIn(t *testing.T) {
 	for path, args := range map[string][]string{
 		"../docs/rules.schema.json": {"schema"},

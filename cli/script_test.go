@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(Main()) }})
 }
 
-// TestScripts runs the real command as its users do.
+// TestScripts runs the built command in scripts.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits CODE COMMAND ARGS... runs a command that must exit with a code.
+// exits CODE COMMAND ARGS... runs a command and checks its exit code.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -59,7 +59,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// freeport VARIABLE sets a variable to a port that nobody listens on.
+// freePort implements freeport VARIABLE, which sets a variable to a port without a
+// listener.
 func freePort(ts *testscript.TestScript, _ bool, args []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -69,8 +70,8 @@ func freePort(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], port)
 }
 
-// serve VARIABLE FOLDER answers requests with the JSON files of a folder, and
-// sets a variable to its address.
+// serve VARIABLE FOLDER serves the JSON files of a folder, and sets a variable to the
+// server's address.
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	folder := ts.MkAbs(args[1])
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +87,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimPrefix(server.URL, "http://"))
 }
 
-// await URL CODE REGEXP asks until the answer is as expected.
+// await URL CODE REGEXP polls until the response is as expected.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	url, code, pattern := args[0], args[1], regexp.MustCompile(args[2])
 	deadline := time.Now().Add(30 * time.Second)
@@ -105,7 +106,7 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s: expected %s %s, the last answer was %s", url, code, pattern, last)
 }
 
-// term ends the commands in the background as Kubernetes does.
+// term ends the background commands with SIGTERM, as Kubernetes does.
 func term(ts *testscript.TestScript, _ bool, _ []string) {
 	for _, command := range ts.BackgroundCmds() {
 		ts.Check(command.Process.Signal(syscall.SIGTERM))

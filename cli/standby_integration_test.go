@@ -14,8 +14,8 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// TestTwoTerminals follows the READMEs of two examples in two terminals, of which
-// the first has a rule with onRuleRemoval: delete.
+// TestTwoTerminals runs the READMEs of two examples in two terminals. The first example
+// has a rule with onRuleRemoval: delete.
 func TestTwoTerminals(t *testing.T) {
 	t.Parallel()
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"second:system:masters"}})
@@ -28,12 +28,12 @@ func TestTwoTerminals(t *testing.T) {
 	e2e.Kubectl(t, cluster, "apply", "-f", "../examples/namespace-decorator/namespace.yaml")
 	e2e.Kubectl(t, cluster, "wait", "--for=create", "networkpolicy", "default-deny", "-n", "team-a", "--timeout=30s")
 
-	// The port is the first thing that a second one meets.
+	// The second process first finds that the port is in use.
 	second := startAs(t, binary, cluster, "second", "-f", "../examples/webapp/rules.yaml", "--listen", listen)
 	second.Logs("another reconcel may be running on this machine; a second installation needs --name and --listen", 10*time.Second)
 	_ = second.Ends(5 * time.Second)
 
-	// Without one it stands by, and writes nothing whatever its rules say.
+	// Without that port it stands by, and writes nothing whatever its rules are.
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
 	write := func(text string) {
 		t.Helper()
@@ -63,12 +63,12 @@ func TestTwoTerminals(t *testing.T) {
 		t.Errorf("the process that stands by has written: %v", devcluster.Tally(found))
 	}
 
-	// When it leads, what it never had is left alone.
+	// As the leader, it leaves objects of the other rules alone.
 	first.Signal(syscall.SIGTERM)
 	second.Logs("msg=running", 5*time.Second)
 	second.Logs("keeping its objects and finalizers", 5*time.Second)
 	e2e.Kubectl(t, cluster, "wait", "--for=create", "deployment", "shop", "--timeout=30s")
-	e2e.Rest(t, 8*time.Second) // Longer than it took to delete them, once.
+	e2e.Rest(t, 8*time.Second) // An earlier version deleted them within that time.
 	found, err = cluster.Requests(func(r devcluster.Request) bool { return r.User == "second" && strings.HasPrefix(r.Verb, "delete") })
 	if err != nil {
 		t.Fatal(err)

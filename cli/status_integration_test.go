@@ -19,7 +19,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// An operator asks for the status of a cluster, as a user of that name.
+// operator runs status against a cluster as the user operator.
 type operator struct{ *reviewer }
 
 func (o *operator) status(args ...string) verdict {
@@ -34,8 +34,8 @@ func (o *operator) status(args ...string) verdict {
 	return verdict{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// becomes asks again until the exit code is right and lines match the patterns,
-// in their order.
+// becomes retries until the exit code is right and lines match the patterns in their
+// order.
 func (o *operator) becomes(code int, patterns []string, args ...string) verdict {
 	o.Helper()
 	var v verdict
@@ -50,7 +50,7 @@ func (o *operator) becomes(code int, patterns []string, args ...string) verdict 
 	return v
 }
 
-// unmatched returns the first pattern that no line matches behind the one before.
+// unmatched returns the first pattern without a matching line after the previous match.
 func unmatched(text string, patterns []string) string {
 	lines := strings.Split(text, "\n")
 	for _, p := range patterns {
@@ -63,8 +63,8 @@ func unmatched(text string, patterns []string) string {
 	return ""
 }
 
-// troubledRules have a rule for Foos, one for Databases with a finalizer, one for
-// a kind without conditions, and two for kinds that are not there.
+// troubledRules have a rule for Foos, one for Databases with a finalizer, one for a kind
+// without conditions, and two for missing kinds.
 const troubledRules = `- name: settings
   for: {apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {kind: settings}}}
   validate:
@@ -110,7 +110,7 @@ metadata: {name: fine, labels: {kind: settings}}
 data: {a: b}
 `
 
-// readerRole is all that status needs, and less than all kinds.
+// readerRole grants only the permissions that status needs, and not for all kinds.
 const readerRole = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: status}
@@ -127,8 +127,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: status}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]
 `
 
-// TestStatus has an operator find several troubles, follow their ends, and do
-// with few permissions.
+// TestStatus has an operator find several problems, see them resolved, and work with few
+// permissions.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"operator:system:masters", "reader"}})
@@ -162,7 +162,6 @@ func TestStatus(t *testing.T) {
 	o.onlyRead()
 }
 
-// lead starts reconcel on some rules, with a Lease.
 func (o *operator) lead(rules string) *e2e.Process {
 	o.Helper()
 	leader := startAs(o.T, o.binary, o.cluster, "reconcel", "--listen=off", "--namespace=default", "-f", rules)
@@ -170,7 +169,7 @@ func (o *operator) lead(rules string) *e2e.Process {
 	return leader
 }
 
-// troubles finds all of them at once, with and without the rules.
+// troubles lists all problems at once, with and without the rules.
 func (o *operator) troubles(rules string) {
 	want := []string{
 		`^NAMESPACE +KIND/NAME +STATE +REASON +FOR +MESSAGE$`,
@@ -191,7 +190,7 @@ func (o *operator) troubles(rules string) {
 	o.becomes(1, append(slices.Clone(want), missing, leads, `^1 stalled, 1 paused, 1 unknown, .* 2 ready of \d+ resources of 3 kinds$`))
 }
 
-// narrowed asks for less.
+// narrowed filters the output.
 func (o *operator) narrowed(rules string) {
 	v := o.becomes(1, []string{`^KIND/NAME +STATE`, `^foo/empty +stalled`, `^1 stalled, 1 paused, 2 ready of 4 resources of 1 kind$`}, "-n", "default", "--state", "stalled", "foo")
 	if strings.Contains(v.stdout, "asleep") {
@@ -232,14 +231,14 @@ func (o *operator) json() {
 	}
 }
 
-// readsOnly asks as somebody who may get and list some kinds.
+// readsOnly runs status as a user who may get and list some kinds.
 func (o *operator) readsOnly(rules string) {
 	reader := &operator{&reviewer{T: o.T, cluster: o.cluster, binary: o.binary, kubeconfig: o.cluster.UserKubeconfig(o.T, "reader")}}
 	reader.becomes(1, []string{`foo/empty +stalled`, `configmap/bare +unknown`, `^Sample.stable.example.com may not be listed \(-n asks for one namespace\): .*cannot list resource "samples"`, `leads, renewed`}, "-f", rules)
 	reader.becomes(1, []string{`foo/empty +stalled`, `may not be listed`})
 }
 
-// follows prints what changes until it is interrupted.
+// follows prints changes until it is interrupted.
 func (o *operator) follows() {
 	cmd := exec.Command(o.binary, "status", "--kubeconfig", o.kubeconfig, "-w", "foo")
 	stdout, err := cmd.StdoutPipe()
@@ -285,7 +284,7 @@ func (o *operator) follows() {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		o.Fatal(err)
 	}
-	for range lines { // Until it has ended.
+	for range lines { // Read until the process ends.
 	}
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
@@ -293,13 +292,13 @@ func (o *operator) follows() {
 	}
 }
 
-// onlyRead looks for requests of status that would have changed something.
+// onlyRead checks that status made no request that changes something.
 func (o *operator) onlyRead() {
 	if o.cluster.Borrowed() {
 		o.Log("a borrowed cluster has no audit log: whether anything was written is not looked at")
 		return
 	}
-	e2e.Rest(o.T, time.Second) // The log is a moment late.
+	e2e.Rest(o.T, time.Second) // The audit log lags a little.
 	asked := 0
 	found, err := o.cluster.Requests(func(q devcluster.Request) bool {
 		by := q.User == "operator" || q.User == "reader"
@@ -313,7 +312,7 @@ func (o *operator) onlyRead() {
 	}
 }
 
-// holds deletes a resource that a finalizer of reconcel's holds.
+// holds deletes a resource with a finalizer of reconcel.
 func (o *operator) holds() {
 	sample := "apiVersion: stable.example.com/v1\nkind: Sample\nmetadata: {name: held}\nspec: {image: busybox, message: hello}\n"
 	e2e.Kubectl(o.T, o.cluster, "apply", "-f", o.rules("sample.yaml", sample))

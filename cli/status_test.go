@@ -20,10 +20,10 @@ import (
 	"reconcel/rules/source"
 )
 
-// now is when the tests of status look.
+// now is the current time in the tests of status.
 var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// website is a resource of generation 4, with the rest of it in YAML.
+// website is a resource of generation 4 with these further fields in YAML.
 func website(t *testing.T, rest string) *unstructured.Unstructured {
 	t.Helper()
 	text := "apiVersion: web.acme.io/v1\nkind: Website\n" + rest
@@ -42,7 +42,7 @@ func website(t *testing.T, rest string) *unstructured.Unstructured {
 	return u
 }
 
-// conditionEntry is an entry of status.conditions that began some minutes ago.
+// conditionEntry is an entry of status.conditions with a transition some minutes ago.
 func conditionEntry(of, status, reason, message string, minutes int, observed string) string {
 	at := now.Add(-time.Duration(minutes) * time.Minute).Format(time.RFC3339)
 	return "  - {type: " + of + ", status: \"" + status + "\", reason: " + reason + ", message: " + message +
@@ -98,7 +98,7 @@ func TestStatesOfResources(t *testing.T) {
 	}
 }
 
-// resource is a resource of a state that began some minutes ago.
+// resource is a resource that entered a state some minutes ago.
 func resource(name string, state resourceState, minutes int, message string) resourceStatus {
 	return resourceStatus{Kind: "Website", Namespace: "default", Name: name, State: state, Reason: "R", Message: message,
 		Since: &metav1.Time{Time: now.Add(-time.Duration(minutes) * time.Minute)}, Generation: 4, ObservedGeneration: 3}
@@ -150,7 +150,7 @@ default     website/later           ready     R        0s
 	}
 }
 
-// Scripts rely on the names of these fields.
+// TestJSONOfStatus pins the names of the fields, because scripts rely on them.
 func TestJSONOfStatus(t *testing.T) {
 	report := &statusReport{
 		Resources: []resourceStatus{resource("blog", stateStalled, 5, "no host")},
@@ -183,7 +183,8 @@ func TestJSONOfStatus(t *testing.T) {
 	}
 }
 
-// With rules at hand, what none of them selects is nobody's trouble.
+// TestResourcesThatNoRuleSelects expects status to omit resources that none of the given
+// rules selects.
 func TestResourcesThatNoRuleSelects(t *testing.T) {
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(`
 apiVersion: reconcel.dev/v1alpha1
@@ -231,8 +232,8 @@ func TestKindsOfAnInventory(t *testing.T) {
 	}
 }
 
-// Where a kind has no conditions, its newest Event tells of trouble, unless
-// something good has happened since.
+// TestEventsStandInForConditions has a kind without conditions. Its newest Event shows
+// the problem unless a later Event shows success.
 func TestEventsStandInForConditions(t *testing.T) {
 	event := func(uid, kind, reason, at string) map[string]any {
 		return map[string]any{"type": kind, "reason": reason, "note": "n", "eventTime": at, "regarding": map[string]any{"uid": uid}}
@@ -259,7 +260,8 @@ func TestEventsStandInForConditions(t *testing.T) {
 	}
 }
 
-// A follower says what changes, and nothing of a resource that stays as it is.
+// TestFollowedChanges expects a follower to print changes, and nothing about unchanged
+// resources.
 func TestFollowedChanges(t *testing.T) {
 	var b bytes.Buffer
 	f := &statusFollower{wanted: resourceState.trouble, table: &statusTable{to: &b}, cancel: func() {}, known: map[types.UID]said{}}
@@ -269,12 +271,12 @@ func TestFollowedChanges(t *testing.T) {
 		f.changed(&followed{status: s, counts: true}, initial)
 	}
 	show("calm", stateReady, true)
-	show("late", stateStalled, true) // It has changed between the list and the watch.
+	show("late", stateStalled, true) // It changed between the list and the watch.
 	show("calm", stateReady, false)
 	show("calm", stateStalled, false)
 	show("calm", stateStalled, false)
 	show("calm", stateReady, false)
-	f.changed(&followed{status: resource("other", stateStalled, 0, "")}, false) // Nobody has asked for it.
+	f.changed(&followed{status: resource("other", stateStalled, 0, "")}, false) // The user did not ask for this one.
 	gone := resource("late", stateStalled, 0, "")
 	gone.UID = "late"
 	f.deleted(&followed{status: gone, counts: true})

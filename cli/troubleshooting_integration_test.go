@@ -17,24 +17,24 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// mostCommands is within how many commands an operator finds cause and remedy.
+// mostCommands limits the commands that an operator needs to find the cause and the
+// remedy.
 const mostCommands = 3
 
-// A section is a part of docs/troubleshooting.md: one trouble.
+// section is one problem in docs/troubleshooting.md.
 type section struct {
 	title    string
 	commands []transcript
 	remedies []string
 }
 
-// A transcript is a command and the lines that it prints, as the page shows them.
+// transcript is a command with its output, as the page shows them.
 type transcript struct {
 	command string
 	lines   []string
 }
 
-// sectionsOf reads the page. Blocks of console are transcripts, and those of sh are
-// remedies.
+// sectionsOf parses the page. Console blocks are transcripts, and sh blocks are remedies.
 func sectionsOf(page string) (all []section) {
 	all = []section{{title: "Troubleshooting"}}
 	block := ""
@@ -61,7 +61,7 @@ func sectionsOf(page string) (all []section) {
 	return all
 }
 
-// varying is what differs from one run to the next.
+// varying matches output that differs between runs.
 var varying = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -77,7 +77,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\s+`), " "},
 }
 
-// invariable returns what of a line is the same in each run.
+// invariable replaces the varying parts of a line.
 func invariable(line string) string {
 	for _, v := range varying {
 		line = v.pattern.ReplaceAllString(line, v.by)
@@ -85,14 +85,13 @@ func invariable(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// A nightShift is an operator with a page, kubectl, the log and reconcel status.
+// nightShift is an operator with the page, kubectl, the log and reconcel status.
 type nightShift struct {
 	*operator
 	path string // of reconcel and kubectl
 }
 
-// newNightShift has a cluster with one trouble in each namespace, and reconcel at
-// work on it.
+// newNightShift starts a cluster with one problem in each namespace, and reconcel on it.
 func newNightShift(t *testing.T) (n *nightShift, leader *e2e.Process) {
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"controller", "second:system:masters", "operator:system:masters"}})
 	if cluster.Borrowed() {
@@ -108,7 +107,7 @@ func newNightShift(t *testing.T) (n *nightShift, leader *e2e.Process) {
 	}
 	n.path = filepath.Dir(n.binary)
 	kubectl := "#!/bin/sh\nexec " + supervisor + ` kubectl --kubeconfig="$KUBECONFIG" "$@"` + "\n"
-	if err := os.WriteFile(filepath.Join(n.path, "kubectl"), []byte(kubectl), 0o700); err != nil { //nolint:gosec // It is run.
+	if err := os.WriteFile(filepath.Join(n.path, "kubectl"), []byte(kubectl), 0o700); err != nil { //nolint:gosec // The file must be executable.
 		t.Fatal(err)
 	}
 	n.must("kubectl apply -f namespaces.yaml && kubectl apply -f crds/websites.yaml -f roles.yaml")
@@ -121,7 +120,6 @@ func newNightShift(t *testing.T) (n *nightShift, leader *e2e.Process) {
 	return n, leader
 }
 
-// run starts a process as a user.
 func (n *nightShift) run(user string, args ...string) *e2e.Process {
 	n.Helper()
 	r := startAs(n.T, n.binary, n.cluster, user, append([]string{"-f", filepath.Join(n.folder, "rules.yaml"), "--namespace=reconcel-system", "--listen=off"}, args...)...)
@@ -129,7 +127,7 @@ func (n *nightShift) run(user string, args ...string) *e2e.Process {
 	return r
 }
 
-// types types a command into a terminal.
+// types runs a command line in a shell.
 func (n *nightShift) types(command string) (string, error) {
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Dir = n.folder
@@ -138,7 +136,7 @@ func (n *nightShift) types(command string) (string, error) {
 	return string(out), err
 }
 
-// must types a command that has to succeed.
+// must runs a command that has to succeed.
 func (n *nightShift) must(command string) string {
 	n.Helper()
 	out, err := n.types(command)
@@ -148,7 +146,7 @@ func (n *nightShift) must(command string) string {
 	return out
 }
 
-// sees types the commands of a section, and compares what they print with the page.
+// sees runs the commands of a section, and compares their output with the page.
 func (n *nightShift) sees(s section) {
 	n.Helper()
 	if len(s.commands) > mostCommands {
@@ -162,7 +160,7 @@ func (n *nightShift) sees(s section) {
 		}
 		out, missing := "", ""
 		for began := time.Now(); time.Since(began) < 40*time.Second; e2e.Rest(n.T, 200*time.Millisecond) {
-			out, _ = n.types(t.command) // The code of reconcel status is 1.
+			out, _ = n.types(t.command) // The exit code of reconcel status is 1.
 			if missing = missingLine(out, t.lines); missing == "" {
 				break
 			}
@@ -173,7 +171,7 @@ func (n *nightShift) sees(s section) {
 	}
 }
 
-// missingLine returns the first line that the output does not have.
+// missingLine returns the first line that the output lacks.
 func missingLine(out string, lines []string) string {
 	has := map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -187,7 +185,7 @@ func missingLine(out string, lines []string) string {
 	return ""
 }
 
-// fights changes a field of a child until that is Contested.
+// fights changes a field of a child until the child is Contested.
 func (n *nightShift) fights() {
 	n.Helper()
 	for i := range 60 {
@@ -199,7 +197,7 @@ func (n *nightShift) fights() {
 	n.Fatal("it was not Contested")
 }
 
-// spoils gives Pods the status of a kubelet that cannot pull their image.
+// spoils sets the status of Pods as a kubelet does that cannot pull their image.
 func (n *nightShift) spoils() {
 	n.Helper()
 	n.must("kubectl wait -n image --for=create deployment/shop --timeout=30s && kubectl wait -n image --for=condition=Available deployment/shop --timeout=30s")
@@ -213,8 +211,8 @@ func (n *nightShift) spoils() {
 	}
 }
 
-// TestTroubleshooting has an operator follow docs/troubleshooting.md: each trouble is
-// injected, the commands of the page show what the page says, and its remedies help.
+// TestTroubleshooting has an operator work through docs/troubleshooting.md. Each problem
+// is injected, the output of the commands matches the page, and the remedies help.
 func TestTroubleshooting(t *testing.T) {
 	t.Parallel()
 	page := sectionsOf(readFile(t, "../docs/troubleshooting.md"))
@@ -243,11 +241,11 @@ func TestTroubleshooting(t *testing.T) {
 	}
 }
 
-// meets injects what a section needs for its time, and reads the section.
+// meets sets up the conditions of a section, and checks the section.
 func (n *nightShift) meets(s section) {
 	n.Helper()
 	switch s.title {
-	case "Two installations": // Nothing may be left for the second one to make.
+	case "Two installations": // All objects must exist before the second installation starts.
 		n.must("kubectl wait --for=condition=Ready website/shop -n budget --timeout=40s && kubectl wait --for=condition=Ready website/shop -n ingress --timeout=20s")
 		second := n.run("second", "--name=second")
 		n.sees(s)

@@ -14,8 +14,8 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// TestRulesAndTheKindsOfTheCluster starts with the rules of all examples, which
-// fit, and with a field in a template that the cluster's kind does not have.
+// TestRulesAndTheKindsOfTheCluster starts with the rules of all examples, which are valid
+// for the cluster, and with a template field that the cluster's schema lacks.
 func TestRulesAndTheKindsOfTheCluster(t *testing.T) {
 	cluster := devcluster.Start(t, devcluster.Options{})
 	binary := e2e.Build(t)

@@ -16,7 +16,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// heldRules put a finalizer on their primaries, and leave a child behind.
+// heldRules put a finalizer on their primaries and orphan a child.
 const heldRules = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
@@ -32,8 +32,8 @@ rules:
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-stays"}}
 `
 
-// TestUninstall kills a process and takes back what it has left, first without its
-// children and then, of a second installation, with them.
+// TestUninstall kills a process and uninstalls it: first with its children kept, and
+// then, for a second installation, with its children deleted.
 func TestUninstall(t *testing.T) {
 	t.Parallel()
 	cluster := devcluster.Start(t, devcluster.Options{})
@@ -80,7 +80,7 @@ func TestUninstall(t *testing.T) {
 	}
 	uninstall(2)
 	e2e.Kubectl(t, cluster, "wait", "--for=create", "lease", "reconcel", "--timeout=5s")
-	e2e.Rest(t, 15*time.Second) // Until the Lease has expired.
+	e2e.Rest(t, 15*time.Second) // The Lease has expired by then.
 	planned := uninstall(0, "--dry-run")
 	if finalizers() == "" {
 		t.Error("a dry run took finalizers off")

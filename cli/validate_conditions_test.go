@@ -13,8 +13,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// Who pastes the block into a CRD that has none of it has conditions, with keys
-// by which each has its own owner.
+// TestConditionsBlockMakesConditions pastes the block into a CRD without conditions. The
+// result has conditions as a keyed list, so that each entry has its own field owner.
 func TestConditionsBlockMakesConditions(t *testing.T) {
 	text := `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -181,7 +181,7 @@ func (w *world) holds(name, value, before string) error {
 // conditions.
 func (w *world) said(in *instance) string {
 	text := in.log.String()
-	text += strings.ReplaceAll(text, `\"`, `"`) // The status escapes quotes differently.
+	text += strings.ReplaceAll(text, `\"`, `"`) // The status does not escape quotes as the log does.
 	if err := in.Ready(); err != nil {
 		text += err.Error()
 	}
