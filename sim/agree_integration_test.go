@@ -40,7 +40,7 @@ func writeRecord(t *testing.T, st story, answers []record) {
 	}
 }
 
-// controllers are those whose work the cluster in memory does too.
+// controllers are the ones that the in-memory cluster implements, too.
 const controllers = "garbage-collector-controller,namespace-controller"
 
 func TestAgreesWithARealControlPlane(t *testing.T) {
@@ -115,8 +115,7 @@ func defineWidgets(t *testing.T, client dynamic.Interface) {
 	}
 }
 
-// presence says of each object that was mentioned whether it is there and
-// whether it is on its way out.
+// presence reports the objects of the story that exist, and whether each is in deletion.
 func presence(t *testing.T, known map[string]dynamic.ResourceInterface) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -132,8 +131,8 @@ func presence(t *testing.T, known map[string]dynamic.ResourceInterface) map[stri
 	return out
 }
 
-// collectorPatience is longer than the garbage collector takes to notice that
-// there is a new kind.
+// collectorPatience exceeds the time that the garbage collector takes to discover a new
+// kind.
 const collectorPatience = time.Minute
 
 func awaitPresence(t *testing.T, known map[string]dynamic.ResourceInterface, want map[string]bool) {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// unset are the fields of built-in kinds that a control plane sets where nobody
-// does, and the cluster in memory leaves out: they say nothing to rules, or are
-// the work of what does not run here.
+// unset are the fields of built-in kinds that a control plane defaults and the in-memory
+// cluster leaves out. They do not matter to rules, or come from components that do not
+// run here.
 var unset = regexp.MustCompile(`^(` + strings.Join([]string{
-	// Of Pods and templates for them.
+	// Pods and Pod templates.
 	`.*\.containers\.(imagePullPolicy|terminationMessagePath|terminationMessagePolicy)`,
 	`.*\.initContainers\.(imagePullPolicy|terminationMessagePath|terminationMessagePolicy)`,
 	`.*\.livenessProbe\..*`,
@@ -19,9 +19,9 @@ var unset = regexp.MustCompile(`^(` + strings.Join([]string{
 	`(.*\.template|Pod)\.spec\.(dnsPolicy|schedulerName|securityContext|terminationGracePeriodSeconds)`,
 	`Pod\.spec\.(enableServiceLinks|preemptionPolicy|priority|serviceAccount|serviceAccountName|tolerations)`,
 	`Pod\.status\.qosClass`,
-	// Made from the uid of a Job.
+	// Derived from the UID of a Job.
 	`Job\.(metadata\.labels|spec\.selector|spec\.template\.metadata(\.labels)?)`,
-	// Of a Service's type, and of the network.
+	// These depend on a Service's type and on the network.
 	`Service\.spec\.(externalTrafficPolicy|internalTrafficPolicy|ipFamilies|ipFamilyPolicy)`,
 	`DaemonSet\.metadata\.annotations`,
 	`LimitRange\.spec\.limits\.default(Request)?`,
@@ -30,8 +30,8 @@ var unset = regexp.MustCompile(`^(` + strings.Join([]string{
 	`Scale\.status\.selector`,
 }, "|") + `)$`)
 
-// missingPaths returns the fields that the control plane has set and the cluster in
-// memory has not, apart from those that are unset on purpose.
+// missingPaths returns the fields that the control plane has set and the in-memory
+// cluster has not, except for those in unset.
 func missingPaths(at string, theirs, ours any) (paths []string) {
 	switch t := theirs.(type) {
 	case map[string]any:

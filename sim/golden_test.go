@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// A record is what a real control plane has answered to one request.
+// record is the answer of a real control plane to one request.
 type record struct {
 	Title   string         `json:"title"`
 	Answer  string         `json:"answer"`
@@ -36,12 +36,11 @@ func recorded(c chapter) record {
 	return r
 }
 
-// recordFile is where the answers to a story are.
+// recordFile is the path of the recorded answers to a story.
 func recordFile(st story) string {
 	return filepath.Join("testdata", "answers", strings.ReplaceAll(strings.ReplaceAll(st.name, " ", "-"), ",", "")+".json")
 }
 
-// namespaceOf returns the namespace in which a story happens.
 func namespaceOf(st story) string {
 	return "story-" + fmt.Sprint(slices.IndexFunc(stories, func(o story) bool { return o.name == st.name }))
 }
@@ -106,9 +105,9 @@ func custom(u *unstructured.Unstructured) bool {
 
 var uids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// masked returns an object without what cannot be the same. Of a built-in
-// kind's managedFields only the applies are compared, since defaults count as
-// set by whoever has created the object otherwise.
+// masked returns an object without the parts that differ between clusters. For built-in
+// kinds, it compares only the applies in managedFields, because defaults otherwise belong
+// to the creator.
 func masked(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	entries := []any{}
@@ -137,7 +136,7 @@ func masked(u *unstructured.Unstructured) map[string]any {
 	return u.Object
 }
 
-// common returns of an object of the control plane what the one in memory has
+// common returns the parts of a control plane's object that the in-memory object has,
 // too.
 func common(theirs, ours any) any {
 	switch o := ours.(type) {

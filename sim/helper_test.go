@@ -71,7 +71,7 @@ func parseAll(text string) (all []*unstructured.Unstructured, err error) {
 	}
 }
 
-// A world is a cluster and the shorthand that tests use on it.
+// world is a cluster with shorthand methods for tests.
 type world struct {
 	*testing.T
 	*sim.Cluster
@@ -98,7 +98,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return all[0]
 }
 
-// of returns the client for a kind, in the namespace default where it has one.
+// of returns the client for a kind, in the namespace default if the kind is namespaced.
 func (w *world) of(gvk runtimeschema.GroupVersionKind) dynamic.ResourceInterface {
 	w.Helper()
 	k := kinds().Kind(gvk)
@@ -158,13 +158,12 @@ func (w *world) there(gvk runtimeschema.GroupVersionKind, name string) bool {
 	return w.Find(gvk.GroupKind(), namespace, name) != nil
 }
 
-// field returns what stands at a path of an object.
 func field(u *unstructured.Unstructured, path ...string) any {
 	v, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
 	return v
 }
 
-// owned returns the fieldsV1 of a manager, as JSON.
+// owned returns a manager's fieldsV1 as JSON.
 func owned(u *unstructured.Unstructured, manager string) string {
 	for _, e := range u.GetManagedFields() {
 		if e.Manager == manager {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// aboutReady has an object of each kind that MarkReady knows.
+// aboutReady has an object of each kind that MarkReady supports.
 var aboutReady = []string{`
 apiVersion: apps/v1
 kind: Deployment
@@ -63,8 +63,8 @@ kind: Widget
 metadata: {name: x}
 spec: {size: small}`}
 
-// testReady sends the status of ready objects to a real
-// control plane, which must take it as it is.
+// testReady sends the status of ready objects to a real control plane, which must accept
+// it unchanged.
 func testReady(t *testing.T, client dynamic.Interface) {
 	for _, text := range aboutReady {
 		u := parse(t, text)

@@ -45,8 +45,9 @@ var deletingStories = []story{
 # settle
 # get ConfigMap/child
 `},
-	// Whose owner does not exist is collected: then the collector has seen what was
-	// made before, too, which it would delete if it met it after its owner's end.
+	// The collector deletes an object whose owner does not exist. Its deletion shows that
+	// the collector has also seen the earlier objects: it deletes an object that it first
+	// sees after its owner's end.
 	{"orphans", `
 # apply alice
 {apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: o}, spec: {size: small}}
@@ -60,7 +61,8 @@ var deletingStories = []story{
 # get Widget/o
 # get ConfigMap/kept
 `},
-	// Likewise.
+	// The collected object shows that the collector has seen the earlier objects, as
+	// above.
 	{"foreground deletion", `
 # apply alice
 {apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: r}, spec: {size: small}}

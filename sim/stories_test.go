@@ -2,8 +2,8 @@ package sim_test
 
 import "slices"
 
-// stories are sent to the cluster in memory and to a real control plane, and
-// have to go the same way. Their order is that of the recorded answers.
+// stories are sent to the in-memory cluster and to a real control plane, and must get the
+// same answers. Their order is that of the recorded answers.
 var stories = slices.Concat(writingStories, builtinStories, customStories, deletingStories, defaultStories)
 
 var writingStories = []story{

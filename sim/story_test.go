@@ -18,29 +18,28 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// A story is a sequence of requests that can be sent to any cluster. Its text
-// has one request in each YAML document:
+// story is a sequence of requests for any cluster. Its text has one request in each YAML
+// document:
 //
 //	# VERB [MANAGER] [KIND/NAME]
 //	body
 //
 // The verbs are create, update, apply, force, merge, json, get, delete, orphan,
-// foreground and settle. A verb with /status or /scale is for the subresource.
-// In bodies uid(KIND/NAME) and version(KIND/NAME) stand for what the object has
-// at that moment.
+// foreground and settle. A verb with /status or /scale addresses the subresource. In
+// bodies, uid(KIND/NAME) and version(KIND/NAME) stand for the object's current values.
 type story struct {
 	name, text string
 }
 
-// A chapter is one request and its answer.
+// chapter is one request and its answer.
 type chapter struct {
 	title   string
 	err     error
 	object  *unstructured.Unstructured
-	changed bool // the answer has another resourceVersion than the last one about the object
+	changed bool // the resourceVersion differs from the object's previous answer
 }
 
-// A teller tells stories to a cluster.
+// teller sends stories to a cluster.
 type teller struct {
 	testing.TB
 	client    dynamic.Interface
@@ -86,7 +85,7 @@ func (s *teller) tell(st story) (chapters []chapter) {
 	return chapters
 }
 
-// filled puts live values in the place of uid(...) and version(...).
+// filled replaces uid(...) and version(...) by current values.
 func (s *teller) filled(body string) string {
 	return regexp.MustCompile(`(uid|version)\((\w+/[-.\w]+)\)`).ReplaceAllStringFunc(body, func(m string) string {
 		what, subject, _ := strings.Cut(strings.TrimSuffix(m, ")"), "(")
@@ -186,7 +185,7 @@ func (s *teller) about(ctx context.Context, verb, manager, subject, body string,
 	return nil, client.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &policy})
 }
 
-// answer says what of an error matters.
+// answer summarizes an error.
 func answer(err error) string {
 	var status apierrors.APIStatus
 	switch {

@@ -26,18 +26,17 @@ import (
 	"reconcel/sim/ruletest"
 )
 
-// The controllers of the control plane are those whose work the cluster in
-// memory does too. What others do the test files do themselves.
+// controllers are the ones that the in-memory cluster implements, too. The test files do
+// the work of all others.
 const controllers = "garbage-collector-controller,namespace-controller"
 
-// agreement is how long a real cluster may take to be where the one in memory
-// is. Its garbage collector takes half a minute to notice a new kind.
+// agreement is how long a real cluster may take to reach the state of the in-memory one.
+// Its garbage collector takes half a minute to discover a new kind.
 const agreement = time.Minute
 
-// TestAgreesWithARealControlPlane plays the test files of all examples and stories twice, in
-// memory and on a real control plane, and compares what there is after each
-// step: which objects, every field of them that the controller has set, and the
-// whole status of what the rules are for.
+// TestAgreesWithARealControlPlane runs the test files of all examples and stories twice,
+// in memory and on a real control plane. After each step it compares the objects, every
+// field that the controller has set, and the whole status of the primaries.
 func TestAgreesWithARealControlPlane(t *testing.T) {
 	control := devcluster.Start(t, devcluster.Options{Controllers: controllers, Without: []string{devcluster.Kwok, devcluster.Scheduler}})
 	client, err := dynamic.NewForConfig(control.Config())
@@ -65,7 +64,7 @@ func TestAgreesWithARealControlPlane(t *testing.T) {
 	}
 }
 
-// agree plays one case in both places.
+// agree runs one case in both places.
 func agree(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, name string, control *devcluster.Cluster, client dynamic.Interface) {
 	only := func(c *ruletest.Case) bool { return c.Name == name }
 	var pictures []string
@@ -93,8 +92,8 @@ func failures(results []ruletest.Result) string {
 	return all.String()
 }
 
-// An observed place notes what there is whenever it has settled. What only a
-// cluster in memory can do is out of reach.
+// observed is a place that records its objects each time it settles. It hides the
+// features that only an in-memory cluster has.
 type observed struct {
 	ruletest.Place
 	setting  ruletest.Setting
@@ -111,8 +110,8 @@ func (o *observed) Settle(ctx context.Context) error {
 	return err
 }
 
-// picture prints what is compared of all objects. Uids, generated names, times
-// and hashes, which depend on uids, are the same in no two clusters.
+// picture prints the compared parts of all objects. UIDs, generated names, times, and
+// hashes that depend on UIDs differ in every cluster.
 func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 	var known []string
 	primaries := map[runtimeschema.GroupKind]bool{}
@@ -151,10 +150,10 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 	return strings.Join(objects, "---\n")
 }
 
-// instant is a time as messages have it.
+// instant matches a time in a message.
 var instant = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z`)
 
-// generated reports whether the name of an object was made up by its rule.
+// generated reports whether the rule generated the object's name.
 func generated(program *rules.Program, u *unstructured.Unstructured) bool {
 	for _, p := range program.Primaries() {
 		for _, r := range p.Rules {
@@ -168,7 +167,7 @@ func generated(program *rules.Program, u *unstructured.Unstructured) bool {
 	return false
 }
 
-// serveExamples makes the control plane serve the kinds of the examples and stories.
+// serveExamples installs the CRDs of the examples and stories.
 func serveExamples(t *testing.T, client dynamic.Interface) {
 	t.Helper()
 	files, err := crdFiles()

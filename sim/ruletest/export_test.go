@@ -2,13 +2,12 @@ package ruletest
 
 import "slices"
 
-// Ruled returns what the controller has set of an object.
+// Ruled returns the fields of an object that the controller has set.
 var Ruled = ruled
 
-// Portable returns the suite without what only a cluster in memory can do: cases
-// in which time passes, something fails or the controller is restarted, and
-// expectations about writes and Events, and about what defaults Kubernetes gives
-// its own kinds (snapshots).
+// Portable returns the suite without the features of an in-memory cluster. It drops cases
+// in which time passes, something fails or the controller restarts. It drops expectations
+// about writes, Events and Kubernetes' own defaults (snapshots).
 func (s *Suite) Portable() *Suite {
 	portable := *s.file
 	portable.Cases = nil

@@ -11,8 +11,8 @@ import (
 	"reconcel/sim/ruletest"
 )
 
-// FuzzPrepare finds out whether a test file can be read or has complaints, which
-// all have a place in it.
+// FuzzPrepare expects a test file to parse, or to give errors that all have a position in
+// it.
 func FuzzPrepare(f *testing.F) {
 	for _, pattern := range []string{examples + "*/tests.yaml", "testdata/bad/*.yaml", "testdata/failing/*.yaml"} {
 		for _, path := range files(f, pattern) {
@@ -24,7 +24,7 @@ func FuzzPrepare(f *testing.F) {
 		}
 	}
 	s := setting(f)
-	s.Load = func([]string) (*rules.Program, error) { return s.Program, nil } // Files are not what is looked at.
+	s.Load = func([]string) (*rules.Program, error) { return s.Program, nil } // The test does not cover file access.
 	f.Fuzz(func(t *testing.T, text string) {
 		file, err := ruletest.Parse(source.File{Name: "tests.yaml", Data: []byte(text)})
 		if err == nil {

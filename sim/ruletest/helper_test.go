@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected reports in testdata")
 
-// read returns the objects in a file.
+// read parses the objects in a file.
 func read(path string) (all []*unstructured.Unstructured, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func crdFiles() ([]string, error) {
 	return append(files, more...), err
 }
 
-// exampleKinds are Kubernetes' own and those of all examples and stories.
+// exampleKinds are Kubernetes' own kinds and those of all examples and stories.
 var exampleKinds = sync.OnceValues(func() (*sim.Kinds, error) {
 	files, err := crdFiles()
 	if err != nil || len(files) == 0 {
@@ -77,7 +77,7 @@ var exampleKinds = sync.OnceValues(func() (*sim.Kinds, error) {
 	return sim.NewKinds(set)
 })
 
-// setting returns what tests of the rules of examples/foo need.
+// setting returns the setting for tests of examples/foo.
 func setting(tb testing.TB) ruletest.Setting {
 	tb.Helper()
 	const path = examples + "foo/rules.yaml"
@@ -88,7 +88,7 @@ func setting(tb testing.TB) ruletest.Setting {
 	return settingOf(tb, path, string(data))
 }
 
-// settingOf is setting with rules that are written out.
+// settingOf is setting for rules given as text.
 func settingOf(tb testing.TB, name, text string) ruletest.Setting {
 	tb.Helper()
 	program, err := rules.Load([]source.File{{Name: name, Data: []byte(text)}})
@@ -102,7 +102,7 @@ func settingOf(tb testing.TB, name, text string) ruletest.Setting {
 	return ruletest.Setting{Program: program, Kinds: kinds, Coverage: &rules.Coverage{}, Read: read, Load: loadRules}
 }
 
-// loadRules loads the files that a test puts in the place of its rules.
+// loadRules loads the files that a test names instead of its rules.
 func loadRules(paths []string) (*rules.Program, error) {
 	var sources []source.File
 	for _, path := range paths {
@@ -117,11 +117,11 @@ func loadRules(paths []string) (*rules.Program, error) {
 
 const (
 	examples = "../../examples/"
-	stories  = "testdata/stories/" // rules with tests that hold in memory and on a real control plane
+	stories  = "testdata/stories/" // rules with tests that pass both in memory and on a real control plane
 )
 
-// prepare makes a suite of a test file that is written out. Its paths begin in
-// the folder of this package.
+// prepare makes a suite from the text of a test file. Its paths are relative to this
+// package's folder.
 func prepare(tb testing.TB, s ruletest.Setting, text string) *ruletest.Suite {
 	tb.Helper()
 	file, err := ruletest.Parse(source.File{Name: "tests.yaml", Data: []byte(text)})
@@ -137,7 +137,6 @@ func prepare(tb testing.TB, s ruletest.Setting, text string) *ruletest.Suite {
 
 var times = regexp.MustCompile(`[0-9]+ ms`)
 
-// report runs a suite and returns its report, without times.
 func report(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, options ruletest.Options) string {
 	t.Helper()
 	r := ruletest.Report{Results: ruletest.Run(t.Context(), []*ruletest.Suite{suite}, options)}
@@ -149,7 +148,7 @@ func report(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, options rul
 	return times.ReplaceAllString(b.String(), "0 ms")
 }
 
-// golden compares a text with a file.
+// golden compares a text with a golden file.
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -184,7 +183,6 @@ func files(t testing.TB, pattern string) []string {
 	return all
 }
 
-// decode returns what JSON makes of a file.
 func decode(t *testing.T, path string) any {
 	t.Helper()
 	data, err := os.ReadFile(path)

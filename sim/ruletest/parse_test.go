@@ -13,8 +13,8 @@ import (
 	"reconcel/sim/ruletest"
 )
 
-// TestBadFiles compares the whole report on each file of testdata/bad, which are
-// tests of the rules of examples/foo.
+// TestBadFiles compares the whole report for each file in testdata/bad. The files test
+// the rules of examples/foo.
 func TestBadFiles(t *testing.T) {
 	s := setting(t)
 	for _, path := range files(t, "testdata/bad/*.yaml") {
@@ -66,8 +66,7 @@ func TestSchemaTakesTheExamples(t *testing.T) {
 	}
 }
 
-// beyondSchema are the files of testdata/bad in which nothing is wrong that a
-// schema could say.
+// beyondSchema are the files of testdata/bad whose mistakes no JSON schema can express.
 const beyondSchema = "action-many action-none fields kinds metadata objects references twice values"
 
 func TestSchemaRefusesBadFiles(t *testing.T) {
@@ -81,8 +80,8 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 	}
 }
 
-// TestReferenceIsComplete requires a description of every key, and every key to
-// stand in the reference.
+// TestReferenceIsComplete requires a description of every key, and a mention of every key
+// in the reference.
 func TestReferenceIsComplete(t *testing.T) {
 	reference, err := os.ReadFile("../../docs/reference/tests.md")
 	if err != nil {

@@ -30,9 +30,9 @@ import (
 	"reconcel/sim/ruletest"
 )
 
-// A realPlace is a real cluster. It has settled when it is as the cluster in
-// memory was. The controller is stopped otherwise, since in memory nothing
-// happens between the actions of a step either.
+// realPlace is a real cluster. It settles when it matches the recorded state of the
+// in-memory cluster. The controller runs only while the place settles, because in memory
+// nothing happens between the actions of a step either.
 type realPlace struct {
 	testing.TB
 	setting ruletest.Setting
@@ -57,7 +57,7 @@ func (r *realPlace) run(ctx context.Context) (stop func() error, err error) {
 	}, nil
 }
 
-// resource returns the client for the kind of an object, where it is.
+// resource returns the client for an object's kind and namespace.
 func (r *realPlace) resource(u *unstructured.Unstructured) dynamic.ResourceInterface {
 	k := r.setting.Kinds.Kind(u.GroupVersionKind())
 	resource := r.client.Resource(k.GVK.GroupVersion().WithResource(k.Resource))
@@ -104,7 +104,7 @@ func (r *realPlace) namespace(ctx context.Context, name string) error {
 	return r.account(ctx, name)
 }
 
-// account makes the ServiceAccount without which there are no Pods.
+// account creates the ServiceAccount that Pods require.
 func (r *realPlace) account(ctx context.Context, namespace string) error {
 	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": namespace}}}
 	_, err := r.resource(account).Create(ctx, account, metav1.CreateOptions{})
@@ -126,8 +126,8 @@ func (r *realPlace) putStatus(ctx context.Context, u *unstructured.Unstructured,
 // Client implements ruletest.Place.
 func (r *realPlace) Client() dynamic.Interface { return r.client }
 
-// MarkReady implements ruletest.Place: the status is that which the cluster in
-// memory would give the very same object.
+// MarkReady implements ruletest.Place. The status equals the one that the in-memory
+// cluster gives the same object.
 func (r *realPlace) MarkReady(ctx context.Context, kind *schema.Kind, namespace, name string) error {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind.GVK)
@@ -165,7 +165,7 @@ func (r *realPlace) Settle(ctx context.Context) error {
 	return errors.Join(r.settled(ctx), stop())
 }
 
-// settled waits until the cluster is as the one in memory was.
+// settled waits until the cluster matches the recorded state of the in-memory one.
 func (r *realPlace) settled(ctx context.Context) error {
 	want := r.want[0]
 	r.want = r.want[1:]
@@ -207,7 +207,7 @@ func (r *realPlace) Objects(ctx context.Context) (all []*unstructured.Unstructur
 	return all, nil
 }
 
-// kinds are those that the rules have to do with, and those that test files give.
+// kinds are the ones that the rules use, and those that test files create.
 func (r *realPlace) kinds() (all []*schema.Kind) {
 	used := ruletest.Used(r.setting.Program)
 	for _, kind := range []string{"Namespace", "ConfigMap", "Secret", "Pod", "Service"} {
@@ -219,7 +219,7 @@ func (r *realPlace) kinds() (all []*schema.Kind) {
 	return all
 }
 
-// isClusters reports whether every real cluster has the object.
+// isClusters reports whether the object belongs to the cluster itself.
 func isClusters(u *unstructured.Unstructured) bool {
 	return strings.HasPrefix(u.GetNamespace(), "kube-") ||
 		u.GetKind() == "Namespace" && sim.IsInitial(u.GetName()) ||
@@ -227,10 +227,10 @@ func isClusters(u *unstructured.Unstructured) bool {
 		u.GetKind() == "Service" && u.GetName() == "kubernetes"
 }
 
-// Events implements ruletest.Place. They are not compared.
+// Events implements ruletest.Place. The comparison skips Events.
 func (r *realPlace) Events(context.Context) ([]sim.Event, error) { return nil, nil }
 
-// clear takes everything away.
+// clear deletes all objects.
 func (r *realPlace) clear() {
 	r.Helper()
 	ctx := context.Background()

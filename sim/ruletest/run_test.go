@@ -13,7 +13,7 @@ import (
 	"reconcel/sim/ruletest"
 )
 
-// TestFailures compares the whole report on tests that must fail.
+// TestFailures compares the whole report for tests that must fail.
 func TestFailures(t *testing.T) {
 	for _, path := range files(t, "testdata/failing/*.yaml") {
 		t.Run(path, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestScaleSubresource(t *testing.T) {
 	}
 }
 
-// TestSnapshot writes a snapshot, compares with it, and finds what differs.
+// TestSnapshot writes a snapshot, compares with it, and reports differences.
 func TestSnapshot(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "deep", "foo.yaml")
 	s := setting(t)
@@ -111,7 +111,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// An actual place is one that can do no more than any cluster.
+// actual is a place without the features of an in-memory cluster.
 type actual struct{ ruletest.Place }
 
 func TestAPlaceThatIsReal(t *testing.T) {
@@ -157,7 +157,7 @@ func TestARestartThatWrites(t *testing.T) {
 	}
 }
 
-// A restarted place has one write more after each restart.
+// restarted is a place with one more write after each restart.
 type restarted struct {
 	ruletest.Memory
 	n int
@@ -193,7 +193,7 @@ rules:
 	}
 }
 
-// TestStatusThatWaits has a status that reads a field which nobody sets.
+// TestStatusThatWaits has a status that reads a field without a value.
 func TestStatusThatWaits(t *testing.T) {
 	s := settingOf(t, "rules.yaml", `
 apiVersion: reconcel.dev/v1alpha1
@@ -213,8 +213,8 @@ rules:
 	}
 }
 
-// TestKeptChildrenMayStay has a child that is to stay when its primary goes, and
-// one that is made only then.
+// TestKeptChildrenMayStay deletes a primary with an orphaned child, and a child that
+// finalize creates.
 func TestKeptChildrenMayStay(t *testing.T) {
 	s := settingOf(t, "rules.yaml", `
 apiVersion: reconcel.dev/v1alpha1
@@ -245,8 +245,8 @@ cases:
 	}
 }
 
-// TestWhatFailedMayBeTriedAgain has a case that ends while something waits to be
-// tried again: that a restart tries it at once is no mistake of the rules.
+// TestWhatFailedMayBeTriedAgain has a case that ends before a retry. A restart retries at
+// once, which is no error in the rules.
 func TestWhatFailedMayBeTriedAgain(t *testing.T) {
 	s := setting(t)
 	got := report(t, s, prepare(t, s, `
@@ -263,8 +263,8 @@ cases:
 	}
 }
 
-// TestExactlyIsWhatTheRulesSay has others set fields, items and labels beside
-// those of the rules.
+// TestExactlyIsWhatTheRulesSay has foreign fields, items and labels beside those of the
+// rules.
 func TestExactlyIsWhatTheRulesSay(t *testing.T) {
 	s := settingOf(t, "rules.yaml", `
 apiVersion: reconcel.dev/v1alpha1

@@ -9,8 +9,7 @@ import (
 	"reconcel/sim/ruletest"
 )
 
-// TestStories runs the tests of each story, which reach every expression of its
-// rules.
+// TestStories runs the tests of each story. They cover every expression of its rules.
 func TestStories(t *testing.T) {
 	for _, path := range files(t, stories+"*/tests.yaml") {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
@@ -36,8 +35,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestPageOfAutoscaling compares the rule on the page with the one that is
-// tested.
+// TestPageOfAutoscaling compares the rule on the page with the tested one.
 func TestPageOfAutoscaling(t *testing.T) {
 	if !strings.Contains(contents(t, "../../docs/how-to/autoscaling.md"), "```yaml\n"+contents(t, stories+"autoscaler/rules.yaml")+"```\n") {
 		t.Error("the page has another rule than testdata/stories/autoscaler")

@@ -15,8 +15,8 @@ import (
 	"reconcel/sim/world"
 )
 
-// TestDenied denies writes for a while, as an API server does that has just
-// restarted. People hear of it only when it lasts.
+// TestDenied denies writes for a while, as a restarted API server does. An Event reports
+// that only if it lasts.
 func TestDenied(t *testing.T) {
 	for name, test := range map[string]struct {
 		times   int

@@ -8,8 +8,8 @@ import (
 	"reconcel/rules"
 )
 
-// ServeSeen shows the watches what has happened, and has done what is to be done
-// about it. What follows from that is not shown.
+// ServeSeen delivers the pending changes to the watches and serves the queue. It does not
+// deliver the changes that follow.
 func (w *World) ServeSeen(ctx context.Context) error {
 	if err := w.show(); err != nil {
 		return err
@@ -18,7 +18,7 @@ func (w *World) ServeSeen(ctx context.Context) error {
 	return nil
 }
 
-// FollowUnseen has other rules followed before the watches show anything more.
+// FollowUnseen replaces the rules before the watches deliver more changes.
 func (w *World) FollowUnseen(ctx context.Context, program *rules.Program) error {
 	w.options.Program = program
 	if err := w.follow(ctx); err != nil {
@@ -34,7 +34,7 @@ func (w *World) serve(ctx context.Context) {
 	}
 }
 
-// Wrap puts something between the next controllers and the cluster.
+// Wrap wraps the client of later controllers.
 func (w *World) Wrap(client func(dynamic.Interface) dynamic.Interface) {
 	w.client = client(w.cluster.Client(Controller))
 }

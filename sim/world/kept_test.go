@@ -10,8 +10,8 @@ import (
 	"reconcel/sim/world"
 )
 
-// held returns the names of the ConfigMaps and claims that there are, and what
-// the condition Kept of the Foo says.
+// held returns the names of the ConfigMaps and PersistentVolumeClaims, and the message of
+// the Foo's condition Kept.
 func held(t *testing.T, w *world.World) (names, kept string) {
 	t.Helper()
 	var all []string
@@ -40,7 +40,7 @@ func message(o map[string]any, kind string) string {
 
 var claimKind = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 
-// each is a child with a ConfigMap for each name of a list.
+// each is a child with a ConfigMap for each name in a list.
 func each(id, list, more string) string {
 	return "  - id: " + id + "\n    forEach: [{name: name, in: \"" + list + "\"}]\n" +
 		"    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${name}'}" + more + "}\n"
@@ -60,8 +60,8 @@ func claim(name, more string) string {
 		"'}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n"
 }
 
-// TestTakenAway takes children away while others wait or fail. What is known not
-// to be wanted goes; what stays is named, with the reason.
+// TestTakenAway removes children while others wait or fail. Objects that are certainly
+// unwanted are pruned. The condition names the others, with the reason.
 func TestTakenAway(t *testing.T) {
 	waiting := "  - id: waits\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: derived}" + waitsForStatus + "}\n"
 	for _, test := range []struct {
@@ -123,8 +123,8 @@ func TestTakenAway(t *testing.T) {
 	}
 }
 
-// TestOrphansStay takes orphans away in every way. They stay, with their marks,
-// and are taken back when they are wanted again.
+// TestOrphansStay stops rendering orphans in every way. They stay, with their marks, and
+// are adopted when they are rendered again.
 func TestOrphansStay(t *testing.T) {
 	orphan := claim("data", "    onDelete: orphan\n")
 	rule := fooRule("one", "", orphan, child("a", "a", ""))

@@ -17,8 +17,8 @@ import (
 	"reconcel/rules"
 )
 
-// A life is that of a process which is killed at its first write to a namespace:
-// before the write happens, or when it has happened and the answer is lost.
+// life is that of a process that is killed at its first write to a namespace: before the
+// write happens, or after it, so that the answer is lost.
 type life struct {
 	committed bool
 	over      bool
@@ -26,7 +26,7 @@ type life struct {
 
 var errKilled = errors.New("killed")
 
-// mortal is the client of such a process.
+// mortal is the client of a process with a life.
 type mortal struct {
 	dynamic.Interface
 	life *life
@@ -44,7 +44,7 @@ type mortalKind struct {
 func (m mortalKind) Namespace(ns string) dynamic.ResourceInterface {
 	inner := m.NamespaceableResourceInterface.Namespace(ns)
 	if ns != "default" {
-		return inner // The inventory.
+		return inner // Writes to the inventory do not count.
 	}
 	return mortalObjects{inner, m.life}
 }
@@ -83,8 +83,8 @@ func (l *life) write(write func() error) error {
 	return errKilled
 }
 
-// TestKilledAtEachWrite takes children away while a sibling waits, and orphans in
-// every way, with a controller that is killed at each write. It ends as without
+// TestKilledAtEachWrite removes children while a sibling waits, and orphans in every way,
+// with a controller that is killed at each write. The result is the same as without
 // kills.
 func TestKilledAtEachWrite(t *testing.T) {
 	waiting := "  - id: waits\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: derived}" + waitsForStatus + "}\n"
@@ -113,7 +113,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 			for i, c := range changes {
 				if i > 0 {
 					w.Wrap(dying(&life{}))
-					reload(t, w, c.rule) // It changes nothing more.
+					reload(t, w, c.rule) // This reload changes nothing.
 				}
 				for lives := 0; ; lives++ {
 					if lives == 60 {

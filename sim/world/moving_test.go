@@ -10,7 +10,7 @@ import (
 	"reconcel/sim/world"
 )
 
-// fooRule is a rule for Foo, with more lines of its own and with children.
+// fooRule is a rule for Foo with more lines and these children.
 func fooRule(name, more string, children ...string) string {
 	text := fmt.Sprintf("- name: %s\n  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}\n%s", name, more)
 	if len(children) > 0 {
@@ -19,7 +19,7 @@ func fooRule(name, more string, children ...string) string {
 	return text + strings.Join(children, "")
 }
 
-// configMap is a child whose id is its name's last letter.
+// configMap is a child whose ID ends with the last letter of its name.
 func configMap(name string) string {
 	return fmt.Sprintf("  - id: c%c\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '%s'}}\n", name[len(name)-1], name)
 }
@@ -37,15 +37,15 @@ func reload(t *testing.T, w *world.World, all ...string) {
 	}
 }
 
-// TestMovedChildren moves children from rule to rule: each goes on to be the
-// same object, and is deleted only when it is known that nobody renders it.
+// TestMovedChildren moves children between rules. Each child stays the same object, and
+// is deleted only once it is certain that no rule renders it.
 func TestMovedChildren(t *testing.T) {
 	before := []string{fooRule("one", "", configMap("a"), configMap("b"))}
 	rest := fooRule("one", "", configMap("a"))
 	for _, test := range []struct {
 		name  string
 		after []string
-		want  string // the ConfigMaps, each with its rule
+		want  string // the ConfigMaps with their rules
 	}{
 		{"to no rule", []string{rest}, "a=one"},
 		{"to another rule", []string{rest, fooRule("two", "", configMap("b"))}, "a=one b=two"},
@@ -83,8 +83,8 @@ func TestMovedChildren(t *testing.T) {
 	}
 }
 
-// TestShrinkingWhileAnotherRuleFails takes an element away: its own rule knows
-// that it is to go.
+// TestShrinkingWhileAnotherRuleFails removes an element of a collection. Its own rule
+// decides the deletion.
 func TestShrinkingWhileAnotherRuleFails(t *testing.T) {
 	each := func(list string) string {
 		return fooRule("one", "", "  - id: c\n    forEach: [{name: name, in: \""+list+"\"}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${name}'}}\n")

@@ -15,8 +15,8 @@ import (
 	"reconcel/sim/world"
 )
 
-// spreading is a rule whose ConfigMaps are in every namespace that a Foo names,
-// with the number of those that it sees.
+// spreading is a rule with a ConfigMap in every namespace that a Foo names. The
+// ConfigMaps contain the number of marked Secrets that the rule sees.
 const spreading = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
@@ -34,7 +34,7 @@ rules:
   allow: {namespaces: ["*"], read: {namespaces: ["*"]}}
 `
 
-// TestSomeNamespaces follows two of three namespaces.
+// TestSomeNamespaces restricts the world to two of three namespaces.
 func TestSomeNamespaces(t *testing.T) {
 	w, err := world.New(world.Options{Program: parsed(t, spreading), Kinds: exampleKinds(t), Namespaces: []string{"a", "b"}})
 	if err != nil {
@@ -57,7 +57,7 @@ func TestSomeNamespaces(t *testing.T) {
 	expect(t, w, "a/a-f=2 b/a-f=2 a/b-f=2 b/b-f=2")
 
 	add(t, w, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"more","namespace":"b","labels":{"marked":"yes"}}}`)
-	move("b-c") // An element that cannot be made keeps none that was taken away.
+	move("b-c") // An element that cannot be created keeps no removed one.
 	expect(t, w, "a/a-f=3 b/a-f=3 b/b-f=3")
 	if got := condition(w.Cluster().Find(fooKind, "b", "f"), "Stalled"); got != "True RuleError" {
 		t.Errorf("a Foo with a ConfigMap elsewhere has Stalled %q", got)
@@ -78,7 +78,7 @@ func TestSomeNamespaces(t *testing.T) {
 		}
 	}
 
-	// Without the rule its finalizers go, and nothing else.
+	// The removal of the rule removes its finalizers and nothing else.
 	move("a-b")
 	if n := finalizers(w); n != 2 {
 		t.Errorf("%d finalizers are set, want 2", n)
@@ -92,7 +92,7 @@ func TestSomeNamespaces(t *testing.T) {
 	expect(t, w, "a/a-f=3 b/a-f=3 a/b-f=3 b/b-f=3 a/other-0= b/other-0=")
 }
 
-// finalizers counts those of the Foos that are followed.
+// finalizers counts those of the Foos in the watched namespaces.
 func finalizers(w *world.World) (n int) {
 	for _, namespace := range []string{"a", "b"} {
 		n += len(w.Cluster().Find(fooKind, namespace, "f").GetFinalizers())
@@ -120,7 +120,7 @@ func add(t *testing.T, w *world.World, text string) {
 	}
 }
 
-// expect holds all ConfigMaps against a list of namespace/name=marked.
+// expect compares all ConfigMaps with a list of namespace/name=marked.
 func expect(t *testing.T, w *world.World, want string) {
 	t.Helper()
 	var got []string

@@ -20,7 +20,7 @@ import (
 	"reconcel/sim/world"
 )
 
-// briefs are Things whose status takes three characters in most fields.
+// briefs are Things whose schema limits most status fields to three characters.
 const briefs = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -59,14 +59,14 @@ spec:
                     observedGeneration: {type: integer}
 `
 
-// manyBriefs is how many fields a status has that take three characters.
+// manyBriefs is the number of status fields with that limit.
 const manyBriefs = 12
 
-// A briefWorld has one Thing.
+// briefWorld is a world with one Thing.
 type briefWorld struct {
 	*testing.T
 	*world.World
-	things dynamic.ResourceInterface // as somebody else
+	things dynamic.ResourceInterface // with another field manager
 }
 
 func newBriefWorld(t *testing.T, crd, rulesText string) *briefWorld {
@@ -88,7 +88,7 @@ func newBriefWorld(t *testing.T, crd, rulesText string) *briefWorld {
 	return &briefWorld{t, w, w.Cluster().Client("other").Resource(resource).Namespace("default")}
 }
 
-// kindsOf are Kubernetes' own and that of a CRD.
+// kindsOf are Kubernetes' own kinds and that of a CRD.
 func kindsOf(t *testing.T, crd string) *sim.Kinds {
 	t.Helper()
 	var object map[string]any
@@ -115,7 +115,7 @@ func briefRules(t *testing.T, text string) *rules.Program {
 	return program
 }
 
-// becomes changes the Thing's value.
+// becomes sets the Thing's value and settles.
 func (w *briefWorld) becomes(value string) {
 	w.Helper()
 	w.set(value)
@@ -129,7 +129,8 @@ func (w *briefWorld) set(value string) {
 	}
 }
 
-// says checks what the status says, and why it is not ready, "" if it is.
+// says checks a status field, and the message of Ready, which is "" if the Thing is
+// ready.
 func (w *briefWorld) says(field, want, trouble string) {
 	w.Helper()
 	live := w.Cluster().Find(runtimeschema.GroupKind{Group: "example.com", Kind: "Thing"}, "default", "one").Object
@@ -152,8 +153,8 @@ func briefRule(name, rest string) string {
 	return "- name: " + name + "\n  for: {apiVersion: example.com/v1, kind: Thing}\n" + rest
 }
 
-// TestRefusedStatusComesToRest has the API server name many fields, each time in
-// another order.
+// TestRefusedStatusComesToRest has the API server list many fields, each time in another
+// order.
 func TestRefusedStatusComesToRest(t *testing.T) {
 	status := "  status:\n"
 	for i := range manyBriefs {
@@ -186,7 +187,8 @@ func TestRefusedStatusComesToRest(t *testing.T) {
 	}
 }
 
-// TestRefusedStatusIsOneRules has two rules say something, one of them too much.
+// TestRefusedStatusIsOneRules has two rules write a status, one of them a value that is
+// too long.
 func TestRefusedStatusIsOneRules(t *testing.T) {
 	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n")+briefRule("y", "  status: {phase: \"${self.spec.value}\"}\n"))
 	w.becomes("toolong")
@@ -197,7 +199,7 @@ func TestRefusedStatusIsOneRules(t *testing.T) {
 	w.says("phase", "cd", "")
 }
 
-// TestRefusedStatusIsBesideOtherTrouble has something else go wrong as well.
+// TestRefusedStatusIsBesideOtherTrouble has another error at the same time.
 func TestRefusedStatusIsBesideOtherTrouble(t *testing.T) {
 	w := newBriefWorld(t, briefs, briefRule("x", `  status: {f0: "${self.spec.value}"}
 `)+briefRule("y", `  validate:
@@ -208,8 +210,8 @@ func TestRefusedStatusIsBesideOtherTrouble(t *testing.T) {
 	w.says("f0", "ab", "Too long")
 }
 
-// TestRefusedStatusLeavesOthersAlone has somebody else write what a rule would
-// write that is not for the object.
+// TestRefusedStatusLeavesOthersAlone has another field manager write the fields of a rule
+// that does not select the object.
 func TestRefusedStatusLeavesOthersAlone(t *testing.T) {
 	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n")+`- name: y
   for: {apiVersion: example.com/v1, kind: Thing, when: 'self.spec.value == "never"'}
@@ -239,8 +241,8 @@ func TestRefusedStatusLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestRefusedStatusStaysAsItWas has a status refused before the watch shows the one
-// before it.
+// TestRefusedStatusStaysAsItWas has a status rejected before the watch delivers the
+// previous one.
 func TestRefusedStatusStaysAsItWas(t *testing.T) {
 	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n"))
 	w.set("cd")

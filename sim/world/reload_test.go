@@ -14,8 +14,8 @@ import (
 
 var configMapKind = runtimeschema.GroupKind{Kind: "ConfigMap"}
 
-// ruled is a rules file of rules for Foo, each of which makes ConfigMaps: a rule
-// is given as "name: value value", and makes name-0, name-1 and so on.
+// ruled is a rules file with rules for Foo that create ConfigMaps. A rule is given as
+// "name: value value", and creates name-0, name-1 and so on.
 func ruled(rules ...string) string {
 	var text strings.Builder
 	text.WriteString("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n")
@@ -75,8 +75,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestForgottenKind takes the rule for a kind away and brings it back: the status
-// still tells what is wrong, and so no Event tells it again, as after a restart.
+// TestForgottenKind removes the rule for a kind and restores it. The status still has the
+// error, and so no Event repeats it, as after a restart.
 func TestForgottenKind(t *testing.T) {
 	failing := fooRule("one", "", configMap("${self.spec.none}a"))
 	other := strings.NewReplacer("samplecontroller.k8s.io/v1alpha1", "v1", "kind: Foo", "kind: Service").Replace(fooRule("two", "", configMap("b")))

@@ -18,12 +18,12 @@ import (
 	"reconcel/sim/world"
 )
 
-// goes is a rule for Foo that takes all that it has made with it.
+// goes is a rule for Foo with onRuleRemoval: delete.
 func goes(name, more string, children ...string) string {
 	return fooRule(name, "  onRuleRemoval: delete\n"+more, children...)
 }
 
-// begin puts a Foo into a world with some rules.
+// begin creates a Foo in a world with these rules.
 func begin(t *testing.T, all ...string) *world.World {
 	t.Helper()
 	w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+strings.Join(all, ""))
@@ -32,7 +32,6 @@ func begin(t *testing.T, all ...string) *world.World {
 	return w
 }
 
-// merge patches the Foo.
 func merge(t *testing.T, w *world.World, body []byte) {
 	t.Helper()
 	_, err := w.Cluster().Client("someone").Resource(fooResource).Namespace("default").
@@ -43,7 +42,7 @@ func merge(t *testing.T, w *world.World, body []byte) {
 	settle(t, w)
 }
 
-// remembered returns what the inventory says of a rule, "" if nothing.
+// remembered returns a rule's entry in the inventory, or "".
 func remembered(t *testing.T, w *world.World, rule string) string {
 	t.Helper()
 	for _, o := range w.Cluster().All() {
@@ -57,7 +56,7 @@ func remembered(t *testing.T, w *world.World, rule string) string {
 	return ""
 }
 
-// configMaps lists the ConfigMaps, each with its rule.
+// configMaps lists the ConfigMaps with their rules.
 func configMaps(w *world.World) string {
 	var all []string
 	for _, o := range w.Objects() {
@@ -70,7 +69,7 @@ func configMaps(w *world.World) string {
 
 var fooResource = runtimeschema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"}
 
-// forService is a rule that makes nothing, for a kind of which there is nothing.
+// forService is a rule without children for a kind without objects.
 const forService = "- name: other\n  for: {apiVersion: v1, kind: Service}\n"
 
 func TestRemovedRule(t *testing.T) {
@@ -82,7 +81,7 @@ func TestRemovedRule(t *testing.T) {
 		before []string
 		after  []string
 		want   string
-		rest   bool // the inventory goes on to know the rule
+		rest   bool // the inventory still has the rule
 	}{
 		{"the only rule for the kind", []string{goes("one", "", configMap("a"), configMap("b"))}, []string{forService}, "", false},
 		{"one of two", []string{goes("one", "", configMap("a")), fooRule("two", "", configMap("b"))}, []string{fooRule("two", "", configMap("b"))}, "b=two", false},
@@ -128,8 +127,7 @@ func TestRemovedRule(t *testing.T) {
 	}
 }
 
-// TestRemovedRuleWaits leaves what may have another rule now, until that is
-// known.
+// TestRemovedRuleWaits keeps objects that another rule may render, until that is known.
 func TestRemovedRuleWaits(t *testing.T) {
 	w := begin(t, goes("one", "", configMap("a"), configMap("b")))
 	reload(t, w, goes("two", "", configMap("${self.spec.none}a")))
@@ -142,8 +140,8 @@ func TestRemovedRuleWaits(t *testing.T) {
 	}
 }
 
-// TestRemovedPatch takes back what a rule wrote into the primary, but not what
-// its successor says too.
+// TestRemovedPatch removes the fields that a rule has patched into the primary, except
+// for those that its successor patches, too.
 func TestRemovedPatch(t *testing.T) {
 	patch := func(labels string) string { return fmt.Sprintf("  patch: {metadata: {labels: {%s}}}\n", labels) }
 	for _, test := range []struct {
@@ -178,7 +176,7 @@ func TestRemovedPatch(t *testing.T) {
 	}
 }
 
-// TestRemovedWhilePaused waits for the end of the pause.
+// TestRemovedWhilePaused expects the cleanup to wait for the end of the pause.
 func TestRemovedWhilePaused(t *testing.T) {
 	for _, after := range []string{forService, fooRule("two", "", configMap("c"))} {
 		w := begin(t, goes("one", "", configMap("a")))
@@ -198,7 +196,7 @@ func TestRemovedWhilePaused(t *testing.T) {
 	}
 }
 
-// TestRemovedAndBack puts a rule back: it makes its children again.
+// TestRemovedAndBack restores a rule, which creates its children again.
 func TestRemovedAndBack(t *testing.T) {
 	rule := goes("one", "", configMap("a"))
 	w := begin(t, rule)
@@ -212,8 +210,8 @@ func TestRemovedAndBack(t *testing.T) {
 	}
 }
 
-// TestForThereAndBack moves a rule to another kind and back: what it made at
-// first and does not render any more goes.
+// TestForThereAndBack moves a rule to another kind and back. It prunes its first objects
+// that it no longer renders.
 func TestForThereAndBack(t *testing.T) {
 	secret := "  - id: s\n    template: {apiVersion: v1, kind: Secret, metadata: {name: s}}\n"
 	w := begin(t, fooRule("one", "", configMap("a"), secret))
@@ -229,8 +227,8 @@ func TestForThereAndBack(t *testing.T) {
 	}
 }
 
-// TestRenamedWithReplicas lets a rule take over replicas of which it would have
-// chosen others: there are never fewer than before.
+// TestRenamedWithReplicas has a rule take over replicas with ordinals that it would not
+// choose itself. There are never fewer replicas than before.
 func TestRenamedWithReplicas(t *testing.T) {
 	many := "  - id: many\n    replicas: self.spec.replicas\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {generateName: m-}}\n"
 	w := begin(t, goes("one", "", many))
@@ -251,7 +249,8 @@ func TestRenamedWithReplicas(t *testing.T) {
 	if err := w.Advance(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	// The lowest ordinal is made anew, and then goes as the youngest.
+	// The lowest ordinal is created again, and is then the youngest, which is deleted
+	// first.
 	configs := w.Cluster().Client("someone").Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("default")
 	if err := configs.Delete(t.Context(), strings.TrimSuffix(first[0], "=one"), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -279,8 +278,8 @@ func TestRenamedWithReplicas(t *testing.T) {
 	}
 }
 
-// TestRemovedRuleLeavesOthers has objects beside those of the rule that look like
-// them, and a rule of its name that is for another kind.
+// TestRemovedRuleLeavesOthers has similar foreign objects beside those of the rule, and a
+// rule of the same name for another kind.
 func TestRemovedRuleLeavesOthers(t *testing.T) {
 	here := "- name: one\n  for: {apiVersion: v1, kind: Service}\n  children:\n" + configMap("of-service-s")
 	for _, test := range []struct {
@@ -332,7 +331,7 @@ func TestRemovedRuleLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestRenamedForNamespaces is about primaries without a namespace.
+// TestRenamedForNamespaces is about cluster-scoped primaries.
 func TestRenamedForNamespaces(t *testing.T) {
 	rule := func(name, more string, children ...string) string {
 		return strings.NewReplacer("samplecontroller.k8s.io/v1alpha1", "v1", "kind: Foo", "kind: Namespace, when: 'self.metadata.name == \"default\"'").

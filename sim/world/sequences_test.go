@@ -61,19 +61,19 @@ spec:
                     lastTransitionTime: {type: string, format: date-time}
 `
 
-// What keeps a child from being rendered.
+// obstacle keeps a child from being rendered.
 type obstacle int
 
 const (
 	none      obstacle = iota
-	dataWaits          // its objects are known and cannot be created
-	dataFails          // likewise
-	whenWaits          // it is not known whether there are any
-	whoWaits           // it is not known which there are
+	dataWaits          // its objects are known but cannot be created
+	dataFails          // the same, because of an error
+	whenWaits          // it is unknown whether it has any objects
+	whoWaits           // it is unknown which objects it has
 	obstacles
 )
 
-// A kid is one child of the rule in a sequence. Its slot makes its names its own.
+// kid is one child of the rule in a sequence. Its slot makes its names unique.
 type kid struct {
 	slot   int
 	id     string
@@ -84,8 +84,8 @@ type kid struct {
 	obstacle
 }
 
-// A sequence is a rule and a resource that change at random, and what must be
-// true of the objects between the changes.
+// sequence is a rule and a resource that change at random, with invariants about the
+// objects between the changes.
 type sequence struct {
 	*testing.T
 	world  *world.World
@@ -96,8 +96,8 @@ type sequence struct {
 	steps  []string
 }
 
-// TestSequences changes rules and resource at random, with failing writes and
-// restarts between. RECONCEL_SOAK=1 does 500 sequences.
+// TestSequences changes the rules and the resource at random, between failing writes and
+// restarts. RECONCEL_SOAK=1 runs 500 sequences.
 func TestSequences(t *testing.T) {
 	count := 40
 	if os.Getenv("RECONCEL_SOAK") != "" {
@@ -140,7 +140,6 @@ func (s *sequence) program() *rules.Program {
 	return program
 }
 
-// text is the rules file.
 func (s *sequence) text() string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: %s\n", s.rule)
@@ -192,7 +191,7 @@ func (s *sequence) createBox() {
 	}
 }
 
-// edit writes the spec.
+// edit sets a field of the spec.
 func (s *sequence) edit(key string, value any) {
 	s.Helper()
 	s.spec[key] = value
@@ -206,8 +205,7 @@ func (s *sequence) edit(key string, value any) {
 	}
 }
 
-// step makes one change, now and then while writes fail, and holds the objects
-// against what must be true.
+// step makes one change, sometimes while writes fail, and checks the invariants.
 func (s *sequence) step() {
 	s.Helper()
 	before := s.objects()
@@ -250,7 +248,7 @@ func (s *sequence) step() {
 		}
 		s.rest()
 		s.createBox()
-		before = nil // All but the orphans has gone, and those are looked after by the history.
+		before = nil // All but the orphans are gone, and the history covers those.
 	case n < 10:
 		k.obstacle = obstacle(s.random.IntN(int(obstacles)))
 		s.note("%s: obstacle %d", k.id, k.obstacle)
@@ -291,7 +289,7 @@ func (s *sequence) note(format string, args ...any) {
 	s.steps = append(s.steps, fmt.Sprintf(format, args...))
 }
 
-// rest lets everything be tried again that failed.
+// rest waits until all failed writes have been retried.
 func (s *sequence) rest() {
 	s.Helper()
 	if err := s.world.Advance(s.Context(), 5*time.Minute); err != nil {
@@ -299,12 +297,12 @@ func (s *sequence) rest() {
 	}
 }
 
-// A thing is an object of the rule.
+// thing is an object of the rule.
 type thing struct {
 	kind, name string
 }
 
-// objects returns what the rule has made for the resource, by kind and name.
+// objects returns the objects of the rule for the resource, by kind and name.
 func (s *sequence) objects() map[thing]*unstructured.Unstructured {
 	box := s.box()
 	all := map[thing]*unstructured.Unstructured{}
@@ -321,7 +319,7 @@ func (s *sequence) box() *unstructured.Unstructured {
 	return s.world.Cluster().Find(runtimeschema.GroupKind{Group: "test.reconcel.dev", Kind: "Box"}, "default", "box")
 }
 
-// names returns the objects that a kid is to have, as far as that is known.
+// names returns the objects that a kid wants, if they are known.
 func (s *sequence) names(k *kid) (names []string, known bool) {
 	slot := fmt.Sprint(k.slot)
 	switch {
@@ -340,7 +338,7 @@ func (s *sequence) names(k *kid) (names []string, known bool) {
 	return names, true
 }
 
-// check holds the objects against what must be true of them.
+// check checks the invariants.
 func (s *sequence) check(before map[thing]*unstructured.Unstructured) {
 	s.Helper()
 	for _, c := range s.world.Cluster().Changes(0) {
@@ -375,7 +373,7 @@ func (s *sequence) wanted(what thing) bool {
 	})
 }
 
-// undecided reports whether a kid of a kind does not know its objects.
+// undecided reports whether the objects of some kid of this kind are unknown.
 func (s *sequence) undecided(kind string) bool {
 	return slices.ContainsFunc(s.kids, func(k *kid) bool {
 		_, known := s.names(k)
@@ -383,7 +381,7 @@ func (s *sequence) undecided(kind string) bool {
 	})
 }
 
-// mayStay reports whether there is a reason for an object to stay for now.
+// mayStay reports whether there is a reason to keep an object for now.
 func (s *sequence) mayStay(what thing, o *unstructured.Unstructured, now map[thing]*unstructured.Unstructured) bool {
 	if !s.spec["match"].(bool) {
 		return false

@@ -26,7 +26,7 @@ var (
 	deploymentKind = runtimeschema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 )
 
-// exampleKinds are Kubernetes' own and those of all examples.
+// exampleKinds are Kubernetes' own kinds and those of all examples.
 func exampleKinds(tb testing.TB) *sim.Kinds {
 	tb.Helper()
 	files, err := filepath.Glob("../../crds/*.yaml")
@@ -48,7 +48,6 @@ func exampleKinds(tb testing.TB) *sim.Kinds {
 	return kinds
 }
 
-// objects reads a file of objects.
 func objects(tb testing.TB, file string) (all []map[string]any) {
 	tb.Helper()
 	data, err := os.ReadFile(file)
@@ -67,7 +66,7 @@ func objects(tb testing.TB, file string) (all []map[string]any) {
 	return all
 }
 
-// fooWorld has the rules of Foo, and one Foo.
+// fooWorld has the rules of examples/foo and one Foo.
 func fooWorld(t *testing.T) *world.World {
 	t.Helper()
 	file := "../../examples/foo/rules.yaml"
@@ -148,7 +147,7 @@ func TestGarbageIsCollected(t *testing.T) {
 	}
 }
 
-// load makes a world of rules.
+// load returns a world with these rules.
 func load(t *testing.T, text string) *world.World {
 	t.Helper()
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
@@ -210,7 +209,7 @@ rules:
 	}
 }
 
-// TestTooMuchTimePasses has rules at rest that are only asked too often.
+// TestTooMuchTimePasses has converged rules that only reconcile too often.
 func TestTooMuchTimePasses(t *testing.T) {
 	w := load(t, `
 apiVersion: reconcel.dev/v1alpha1
