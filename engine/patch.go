@@ -123,7 +123,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return errStale // It is another object now, or none.
+		return errStale // The primary was deleted or replaced.
 	case err != nil:
 		return classifyAnswer(err)
 	}
@@ -170,7 +170,7 @@ func (e *Engine) revertPatch(ctx context.Context, k Kind, o *watch.Object, rule 
 		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return errStale // It is another object now, or none.
+		return errStale // The primary was deleted or replaced.
 	case err != nil:
 		return classifyAnswer(err)
 	}

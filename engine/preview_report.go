@@ -7,36 +7,37 @@ import (
 	"reconcel/rules"
 )
 
-// A Report is what one reconciliation decided, besides what it wrote.
+// A Report has the decisions of one reconciliation, besides its writes.
 type Report struct {
 	Findings []Finding
-	// Adopted are the objects that were taken over from nobody.
+	// Adopted are the objects without an owner that the primary adopted.
 	Adopted []rules.Identity
-	// Deselected names the rules that are no longer for the primary.
+	// Deselected names the rules that no longer match the primary.
 	Deselected []string
-	// Paused: nothing but the status was looked at.
+	// Paused means that the primary is paused: only its status was reconciled.
 	Paused bool
 }
 
-// A Finding says why an object is not written.
+// A Finding is the reason why an object was not written.
 type Finding struct {
 	Rule   string
-	Child  string         // "": it is about the primary itself
-	Object rules.Identity // without a name where that is not known
-	// Action is Skipped, Refused or Failed, or "" if the cluster gave no answer or
-	// has changed meanwhile.
+	Child  string         // "": the primary itself
+	Object rules.Identity // without a name if the name is unknown
+	// Action is Skipped, Refused or Failed. It is "" if the cluster did not
+	// answer or changed in the meantime.
 	Action  Action
 	Message string
 }
 
-// findings collects what is found in a pass. A nil one collects nothing.
+// findings collects the findings of a reconciliation. A nil *findings collects
+// nothing.
 type findings struct {
 	all     []Finding
-	kept    []Finding // come last
+	kept    []Finding // reported last
 	adopted []rules.Identity
 }
 
-// decided notes why nothing was written for an object.
+// decided records why an object was not written.
 func (f *findings) decided(d *rules.Desired, took step, err error) {
 	if f == nil || err == nil && took.action != Skipped {
 		return
@@ -50,15 +51,14 @@ func (f *findings) decided(d *rules.Desired, took step, err error) {
 	f.all = append(f.all, found)
 }
 
-// adopted notes that an object was taken over.
+// adopts records that an object was adopted.
 func (f *findings) adopts(d *rules.Desired) {
 	if f != nil {
 		f.adopted = append(f.adopted, d.Identity)
 	}
 }
 
-// actionOf says what an error means for an object that was not written; see
-// Finding.Action.
+// actionOf returns the Finding.Action of an error.
 func actionOf(err error) Action {
 	var conflict *conflictError
 	var contested *conflictLoopError
@@ -76,7 +76,7 @@ func actionOf(err error) Action {
 	return ""
 }
 
-// previewed returns the report of a pass that has ended.
+// previewed returns the report of a finished reconciliation.
 func (p *pass) previewed() Report {
 	report := Report{Adopted: p.findings.adopted, Paused: p.self.Paused()}
 	if report.Paused {
@@ -97,7 +97,8 @@ func (p *pass) previewed() Report {
 	return report
 }
 
-// unresolved returns what a rule cannot say of the primary.
+// unresolved returns the objects and templates of a rule that failed to render
+// or still wait.
 func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 	note := func(child string, id rules.Identity, waits []string, err *rules.Failure) {
 		f := Finding{Rule: r.Rule.Name, Child: child, Object: id, Action: Skipped}
@@ -162,7 +163,7 @@ func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
 	return found
 }
 
-// keeps notes that an object is not deleted though no rule renders it.
+// keeps records that an object is kept for now although no rule renders it.
 func (f *findings) keeps(k keptObject) {
 	if f != nil && !k.orphan {
 		f.kept = append(f.kept, Finding{Rule: k.rule, Child: k.child, Object: k.id, Action: Skipped,

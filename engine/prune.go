@@ -10,19 +10,20 @@ import (
 	"reconcel/rules"
 )
 
-// prune deletes the children of one rule that no rule of the primary renders,
-// as far as that is known of each: what a child waits for keeps no object of
-// another. What stays is noted. An object that cannot be deleted keeps nothing
-// else.
-// A replaced object is only deleted when its successor exists, which failed
-// children do not tell.
+// prune deletes the children of one rule that no rule of the primary renders.
+// It decides for each object alone: a child that waits does not keep the objects
+// of another child, and a failed delete does not stop the others. The outcome
+// lists the kept objects.
+//
+// A replaced object is only deleted when its successor exists. failed has the
+// children that could not be written.
 func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.Child) outcome {
 	var kept []keptObject
 	var problem error
 	for _, w := range p.primary.byRule[r.Rule] {
 		c, err := w.Cache()
 		if err != nil {
-			continue // A kind of former rules that the API server does not know.
+			continue // A kind of earlier rules that the API server does not serve.
 		}
 		for o := range p.objectsOf(c) {
 			id := o.Identity(c.Kind().GVK)
@@ -44,17 +45,17 @@ func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.C
 	return total
 }
 
-// A keptObject is not rendered by any rule, and is not deleted.
+// A keptObject is an object that no rule renders and that is not deleted.
 type keptObject struct {
 	rule, child string
 	id          rules.Identity
 	why         string
-	orphan      bool // it is kept for good
+	orphan      bool // kept permanently, by onDelete: orphan
 }
 
-// keeping says why an object that no rule renders is kept; without a reason it
-// is deleted. What the rule orphans is never deleted. What may still be rendered, or
-// has no successor yet, is kept for now.
+// keeping returns why an object that no rule renders is kept. An empty reason
+// means that prune deletes it. Objects that the rule orphans are never deleted.
+// Objects that may still be rendered or have no successor yet are kept for now.
 func (p *pass) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity, failed []*rules.Child) keptObject {
 	k := keptObject{rule: r.Rule.Name, child: o.Child(), id: id}
 	if outlivesPrimary(r.Rule, o) {
@@ -67,10 +68,11 @@ func (p *pass) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity, 
 	return k
 }
 
-// awaited names the child that takes the place of an object and of which nothing
-// exists yet: a failure must never leave less than there was before. That child
-// is the object's own, if its names have changed. Where the rule has no such child
-// any more, it may have been renamed into any of the kind that fails.
+// awaited names the child that replaces an object but has no object yet. The old
+// object is kept until then, because a failure must never leave fewer objects
+// than before. If the rule still has the object's child, only its name changed,
+// and the child is the replacement. Otherwise the child may have been renamed to
+// any failed child of the same kind.
 func (p *pass) awaited(r *rules.RuleResult, o *watch.Object, id rules.Identity, failed []*rules.Child) (why string) {
 	own := slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.ID == o.Child() })
 	for i := range r.Children {
@@ -85,14 +87,14 @@ func (p *pass) awaited(r *rules.RuleResult, o *watch.Object, id rules.Identity, 
 	return ""
 }
 
-// made reports whether an object exists that was made from one of some children.
+// made reports whether an object exists that was created from one of the
+// children.
 func (p *pass) made(id rules.Identity, children ...string) bool {
 	live := p.observed(id).Object
 	return live != nil && slices.Contains(children, rules.LabelsOf(live).Get(rules.LabelChild))
 }
 
-// childFails reports whether a child could not be rendered, or is among those that
-// could not be written.
+// childFails reports whether a child could not be rendered or written.
 func childFails(c *rules.ChildResult, failed []*rules.Child) bool {
 	return slices.Contains(failed, c.Child) ||
 		slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return d.State == rules.Failed })

@@ -19,21 +19,21 @@ import (
 	"reconcel/rules"
 )
 
-// A Request asks to look at one primary object. It says nothing of what
-// happened to it. The UID is part of its identity: a primary that is deleted
-// and made again under the same name is another one, and what is left of the
-// first is cleaned up without a glance at the second.
+// A Request asks for the reconciliation of one primary. It does not say what
+// happened to the primary. The UID is part of its identity: a primary that is
+// deleted and created again under the same name is another primary. The objects
+// of the first are cleaned up independently of the second.
 type Request = rules.Owner
 
-// A Result is what the queue should do with a request after it was served.
+// A Result says when to reconcile a request again.
 type Result struct {
 	RequeueAfter time.Duration // 0: only when something changes
 }
 
 // Retry delays of one request: 10 ms, doubled at each failure up to 2
-// minutes, with a jitter of 20 %. A request is never dropped, and there is no
-// bucket that all requests share: after an outage everything is retried within
-// the cap.
+// minutes, with a jitter of 20 %. A request is never dropped. There is no
+// token bucket for all requests, so after an outage each one is retried within
+// the maximum delay.
 const (
 	firstRetry = 10 * time.Millisecond
 	lastRetry  = 2 * time.Minute
@@ -44,8 +44,8 @@ func newQueue(m queueMetrics) workqueue.TypedRateLimitingInterface[Request] {
 		workqueue.TypedRateLimitingQueueConfig[Request]{Name: "primaries", MetricsProvider: m})
 }
 
-// NewLimiter returns what says when a request that failed is served again. The
-// numbers in [0,1) that random returns spread it.
+// NewLimiter returns the rate limiter for failed requests. random returns
+// numbers in [0,1), which add jitter to the delays.
 func NewLimiter(random func() float64) workqueue.TypedRateLimiter[Request] {
 	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[Request](firstRetry, lastRetry), random}
 }
@@ -58,8 +58,8 @@ type jittered struct {
 // When implements workqueue.TypedRateLimiter.
 func (j jittered) When(r Request) time.Duration { return jitter(j.TypedRateLimiter.When(r), j.random) }
 
-// route says whom the new watches of a plan tell of what, and what counts for
-// its rules.
+// route connects the watches of a plan to the queue, and its rules to their
+// metrics.
 func (e *Engine) route(pl *plan) *plan {
 	e.metrics.meter(pl)
 	for _, w := range pl.watches {
@@ -72,8 +72,7 @@ func (e *Engine) route(pl *plan) *plan {
 	return pl
 }
 
-// enqueuePrimary asks for a look at a primary that was added, changed or
-// deleted.
+// enqueuePrimary enqueues a primary that was added, changed or deleted.
 func (e *Engine) enqueuePrimary(o *watch.Object) {
 	e.queue.Add(Request{
 		Kind:      schema.GroupKind{Group: o.GroupVersionKind().Group, Kind: o.GetKind()},
@@ -81,8 +80,8 @@ func (e *Engine) enqueuePrimary(o *watch.Object) {
 	})
 }
 
-// enqueueOwner asks for a look at the primary of a child that was added,
-// changed or deleted, and at the one that now bears its name.
+// enqueueOwner enqueues the primary of a child that was added, changed or
+// deleted. If another primary has the same name now, it enqueues that one too.
 func (e *Engine) enqueueOwner(o *watch.Object) {
 	owner, ok := o.Owner()
 	if !ok {
@@ -90,7 +89,7 @@ func (e *Engine) enqueueOwner(o *watch.Object) {
 	}
 	pl := e.plan.Load()
 	if pl == nil {
-		return // Everything is looked at when there is one.
+		return // All primaries are enqueued when there is a plan.
 	}
 	primary := pl.primaries[owner.Kind]
 	if primary == nil {
@@ -98,7 +97,7 @@ func (e *Engine) enqueueOwner(o *watch.Object) {
 	}
 	cache, err := primary.watch.Cache()
 	if err != nil {
-		return // Everything is looked at when there is one.
+		return // All primaries are enqueued when there is a cache.
 	}
 	if !cache.Kind().Namespaced {
 		owner.Namespace = ""
@@ -109,8 +108,8 @@ func (e *Engine) enqueueOwner(o *watch.Object) {
 	}
 }
 
-// enqueueAll asks for a look at every primary that a watch has to do with,
-// after its cache has been filled.
+// enqueueAll enqueues all primaries whose rules use a watch, after its cache is
+// filled.
 func (e *Engine) enqueueAll(ready *watch.Watch) {
 	pl := e.plan.Load()
 	if pl == nil {
@@ -123,29 +122,30 @@ func (e *Engine) enqueueAll(ready *watch.Watch) {
 	}
 }
 
-// enqueueKind asks for a look at every primary of a kind, and at what still has
-// children of it.
+// enqueueKind enqueues all primaries of a kind, including deleted primaries
+// that still have children.
 func (e *Engine) enqueueKind(primary *primaryKind) {
 	enqueueShown(slices.AppendSeq([]*watch.Watch{primary.watch}, maps.Values(primary.children)))
 }
 
-// enqueueShown asks for a look at every primary that watches show, and at what
-// has children there: each watch once, since many kinds may share it.
+// enqueueShown enqueues all primaries in the caches of watches, and the owners of
+// all children there. Many kinds may share a watch, so the caller passes each
+// watch once.
 func enqueueShown(watches []*watch.Watch) {
 	for _, w := range watches {
-		if w.Role != watch.Lookup { // Who reads it is a primary, and shown as such.
+		if w.Role != watch.Lookup { // Its readers are primaries, which other watches show.
 			w.Replay()
 		}
 	}
 }
 
-// stopPatience is how long passes that are under way may go on when the engine
-// is to stop.
+// stopPatience is how long running reconciliations may continue when the engine
+// stops.
 const stopPatience = 8 * time.Second
 
-// work serves the queue with a number of workers until ctx ends, and returns
-// when the last of them is done. What is under way then is ended, so that no
-// write is left of which nobody knows whether it has happened.
+// work runs the workers of the queue until ctx ends and returns when the last
+// worker is done. Running reconciliations may finish within stopPatience, so
+// that no write is interrupted with an unknown result.
 func (e *Engine) work(ctx context.Context) {
 	passes, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -178,7 +178,7 @@ func (e *Engine) serveNext(ctx context.Context) bool {
 }
 
 // serve reconciles one request and turns a panic into an error, so that one
-// poisonous object cannot stop the others.
+// object cannot stop the reconciliation of the others.
 func (e *Engine) serve(ctx context.Context, req Request) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -191,7 +191,7 @@ func (e *Engine) serve(ctx context.Context, req Request) (result Result, err err
 	return e.reconcile(ctx, req)
 }
 
-// requeue alone decides when a request is served again.
+// requeue decides when a request is reconciled again. Nothing else does.
 func (e *Engine) requeue(ctx context.Context, req Request, result Result, err error) {
 	switch {
 	case err == nil:
@@ -199,8 +199,8 @@ func (e *Engine) requeue(ctx context.Context, req Request, result Result, err er
 		if result.RequeueAfter > 0 {
 			e.queue.AddAfter(req, result.RequeueAfter)
 		}
-	case ctx.Err() != nil || e.queue.ShuttingDown(): // Nobody tries again in this process.
-	case isForbidden(err): // Not ever later: the grant of a permission sends no event.
+	case ctx.Err() != nil || e.queue.ShuttingDown(): // This process does not retry any more.
+	case isForbidden(err): // At a fixed interval without backoff: granting a permission sends no event.
 		e.log.Warn("reconcile failed, will retry", "object", req.String(), "error", err)
 		e.queue.Forget(req)
 		e.queue.AddAfter(req, jitter(forbiddenRetry, e.random))
@@ -213,9 +213,9 @@ func (e *Engine) requeue(ctx context.Context, req Request, result Result, err er
 	}
 }
 
-// retryLevel is how much people need to hear of an error that is tried again.
-// That a cache is being filled, or has just ended with its kind or the process,
-// is no trouble.
+// retryLevel returns the log level of an error that is retried. A cache that is
+// not filled yet, or that has just stopped with its kind or the process, is
+// normal.
 func retryLevel(err error) slog.Level {
 	if errors.Is(err, watch.ErrNotListed) {
 		return slog.LevelDebug

@@ -5,8 +5,9 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// queueMetrics tell how long requests wait and are served. What the queue
-// would tell besides is counted elsewhere.
+// queueMetrics measures how long requests wait and how long the oldest running
+// reconciliation takes. The queue's other metrics are discarded, because the
+// engine has its own.
 type queueMetrics struct {
 	wait    prometheus.Histogram
 	longest prometheus.Gauge
@@ -26,7 +27,7 @@ func newQueueMetrics(r prometheus.Registerer) queueMetrics {
 	return m
 }
 
-// unasked takes measurements that nobody reads.
+// unasked discards measurements.
 type unasked struct{}
 
 func (unasked) Inc()            {}
@@ -34,27 +35,28 @@ func (unasked) Dec()            {}
 func (unasked) Set(float64)     {}
 func (unasked) Observe(float64) {}
 
-// NewDepthMetric implements workqueue.MetricsProvider, as do the others.
+// NewDepthMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewDepthMetric(string) workqueue.GaugeMetric { return unasked{} }
 
-// NewAddsMetric is for each addition.
+// NewAddsMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewAddsMetric(string) workqueue.CounterMetric { return unasked{} }
 
-// NewLatencyMetric is for the time from when a request is due to its service.
+// NewLatencyMetric implements workqueue.MetricsProvider. The latency is the time
+// between a request's entry into the queue and its start.
 func (m queueMetrics) NewLatencyMetric(string) workqueue.HistogramMetric { return m.wait }
 
-// NewWorkDurationMetric is for the time of each service.
+// NewWorkDurationMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewWorkDurationMetric(string) workqueue.HistogramMetric { return unasked{} }
 
-// NewUnfinishedWorkSecondsMetric is for the ages of all services under way.
+// NewUnfinishedWorkSecondsMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric {
 	return unasked{}
 }
 
-// NewLongestRunningProcessorSecondsMetric is for the oldest service under way.
+// NewLongestRunningProcessorSecondsMetric implements workqueue.MetricsProvider.
 func (m queueMetrics) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
 	return m.longest
 }
 
-// NewRetriesMetric is for each delayed addition.
+// NewRetriesMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewRetriesMetric(string) workqueue.CounterMetric { return unasked{} }

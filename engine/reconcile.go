@@ -15,8 +15,8 @@ import (
 	"reconcel/rules"
 )
 
-// reconcile makes the cluster agree with what the rules say about one object.
-// It may be called at any time and any number of times.
+// reconcile brings the children, the patch and the status of one primary to the
+// state that the rules render. It is idempotent and may be called at any time.
 func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
 	pl := e.enter()
 	defer pl.leave()
@@ -28,26 +28,26 @@ func (e *Engine) reconcile(ctx context.Context, req Request) (Result, error) {
 	return p.run(ctx)
 }
 
-// begin returns the pass over an object, or nil when there is nothing to do.
+// begin returns the pass for a primary, or nil when there is nothing to do.
 func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error) {
 	primary := pl.primaries[req.Kind]
 	if primary == nil {
-		return nil, nil // No rule is for this kind.
+		return nil, nil // No rule has this kind.
 	}
 	cache, err := primary.watch.Cache()
 	if err != nil {
-		e.memories.forget(req) // It may have gone with its kind.
-		return nil, nil        // Asked again as soon as there is a cache.
+		e.memories.forget(req) // The object may be gone together with its kind.
+		return nil, nil        // Enqueued again as soon as there is a cache.
 	}
 	cached, listed := cache.Get(req.Namespace, req.Name)
 	if !listed {
 		e.memories.forget(req)
-		return nil, nil // Asked again as soon as it is listed.
+		return nil, nil // Enqueued again as soon as the cache has listed it.
 	}
 	verdict := primary.verdict.Load()
 	if verdict.refusesAll(primary) {
 		e.memories.forget(req)
-		return nil, nil // Another installation has it.
+		return nil, nil // Another installation manages it.
 	}
 	self, err := e.find(ctx, primary, cache, cached, req)
 	if self == nil || err != nil {
@@ -56,7 +56,7 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 	memory := e.memories.get(req)
 	self = memory.newest(self)
 	if self.Terminating() && !primary.held(self) {
-		return nil, nil // Its children go by their owner references.
+		return nil, nil // The garbage collector deletes its children.
 	}
 	return &pass{
 		engine: e, primary: primary, cache: cache, req: req, self: self,
@@ -66,9 +66,9 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 
 var renderings = sync.Pool{New: func() any { return new(rules.Rendering) }}
 
-// find returns the primary, or nil when it is gone. One that is not in the
-// cache but has children has been deleted, or has stopped matching the watch's
-// selector, or the cache lags behind: only a live read can tell.
+// find returns the primary, or nil when it is gone. A primary that has children
+// but is not in the cache was deleted or no longer matches the watch's selector,
+// or the cache lags behind. Only a live read can tell.
 func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Cache, cached *watch.Object, req Request) (*watch.Object, error) {
 	if cached != nil && cached.GetUID() == req.UID {
 		return cached, nil
@@ -85,14 +85,14 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Ca
 		e.memories.forget(req)
 		return nil, errors.Join(e.pruneAfter(ctx, primary, req), e.pruneOrphanedAfter(ctx, primary, req))
 	case apierrors.IsNotFound(err):
-		return nil, nil // The kind is gone, or not served for a while: nothing can be told.
+		return nil, nil // The kind is gone or temporarily not served, so the object's state is unknown.
 	case err != nil:
 		return nil, fmt.Errorf("%s: read: %w", req, err)
 	}
 	return watch.NewObject(live, watch.Primary), nil
 }
 
-// A pass is one look at one primary.
+// A pass is one reconciliation of one primary.
 type pass struct {
 	engine    *Engine
 	primary   *primaryKind
@@ -102,14 +102,14 @@ type pass struct {
 	memory    *memory
 	rendering *rules.Rendering
 	verdict   *verdict
-	findings  *findings // of a Preview; nil: nobody asks
-	trigger   string    // what has changed since the last reconciliation
-	reapply   bool      // apply every child, whether it has drifted or not
+	findings  *findings // nil except in a Preview
+	trigger   string    // what changed since the last reconciliation
+	reapply   bool      // apply every child, even without drift
 
-	wanted    map[objectKey]bool      // what is rendered, if it is many objects; see wants
-	unread    map[*rules.Lookup]error // why what lookups read is not known
+	wanted    map[objectKey]bool      // the rendered objects, if there are many; see wants
+	unread    map[*rules.Lookup]error // why the objects of a lookup are unknown
 	confirmed bool                    // a live read has shown that the cached primary is up to date
-	gone      bool                    // the primary was found not to exist any more
+	gone      bool                    // the primary no longer exists
 }
 
 func (p *pass) run(ctx context.Context) (Result, error) {
@@ -128,18 +128,18 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	p.tellPauseIgnored()
 	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.held(p.self) {
 		p.dismiss(total)
-		return total.result() // It is no business of ours any more, and keeps its last status.
+		return total.result() // No rule manages it any more. Its last status stays.
 	}
 	total = p.status(ctx, total, now)
 	total = total.after(p.report(total))
 	total = total.after(p.scheduleReapply(total, now))
-	if p.engine.log.Enabled(ctx, slog.LevelDebug) { // The arguments cost more than the rest.
+	if p.engine.log.Enabled(ctx, slog.LevelDebug) { // Computing the arguments is expensive.
 		p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "trigger", p.trigger, "message", total.message())
 	}
 	return total.result()
 }
 
-// rules does what each rule wants, and counts it.
+// rules reconciles and counts each rule.
 func (p *pass) rules(ctx context.Context) outcome {
 	total, started := outcome{}, time.Now()
 	for i := range p.rendering.Rules {
@@ -156,7 +156,7 @@ func (p *pass) rules(ctx context.Context) outcome {
 	return total
 }
 
-// rule does what one rule wants, and holds back nothing else when it fails.
+// rule reconciles one rule. Its failure does not stop the other rules.
 func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if r.Err != nil {
 		return position{rule: r.Rule.Name}.failed(r.Err)
@@ -192,11 +192,13 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if r.StatusErr != nil {
 		total = worse(total, position{rule: r.Rule.Name, subject: "status"}.failed(r.StatusErr))
 	}
-	// Only now: what takes the place of an object comes before that goes.
+	// prune comes last: a replacement must exist before the old object is
+	// deleted.
 	return worse(total, p.prune(ctx, r, failed)).after(r.Rule.RequeueAfter)
 }
 
-// matches reports whether any rule is for the object.
+// matches reports whether any rule manages the primary. A rule whose match is
+// unknown because of an error counts.
 func (p *pass) matches() bool {
 	for i := range p.rendering.Rules {
 		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Leaving && p.self.Terminating() {
@@ -206,8 +208,8 @@ func (p *pass) matches() bool {
 	return false
 }
 
-// dismiss forgets a primary of which nothing is left to do and that the watch
-// does not show: its end will not be told.
+// dismiss forgets a primary that needs no more work and is not in the watch's
+// cache, because the watch will not report its deletion.
 func (p *pass) dismiss(total outcome) {
 	shown, _ := p.cache.Get(p.req.Namespace, p.req.Name)
 	if total.err == nil && total.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req) {
@@ -215,9 +217,9 @@ func (p *pass) dismiss(total outcome) {
 	}
 }
 
-// scheduleReapply plans the slow periodic apply that mends what ownership
-// cannot show. The first one comes half an interval to one and a half after the
-// start, so that a restart brings neither all of them at once nor any soon.
+// scheduleReapply schedules the slow periodic apply, which repairs drift that
+// field ownership cannot show. The first apply comes 0.5 to 1.5 intervals after
+// the start, so that a restart does not apply everything at once.
 func (p *pass) scheduleReapply(total outcome, now time.Time) (wait time.Duration) {
 	every := p.engine.options.ReapplyEvery
 	if every <= 0 {
@@ -229,6 +231,7 @@ func (p *pass) scheduleReapply(total outcome, now time.Time) (wait time.Duration
 	case p.reapply && total.err == nil:
 		p.memory.reapplyAt = now.Add(jitter(every, p.engine.random))
 	}
-	// In every pass: the queue keeps only the earliest delay of a request.
+	// Every reconciliation returns the delay, because the queue keeps only the
+	// earliest delay of a request.
 	return p.memory.reapplyAt.Sub(now)
 }

@@ -8,21 +8,21 @@ import (
 )
 
 // A rejectedWrite is a write that the API server has rejected. The same body is
-// not sent again before its time, unless the object, the primary or a schema has
-// changed: events may come by the hundred, and the answer may differ in words
-// each time.
+// not sent again before the retry interval ends, unless the object, the primary
+// or a schema changes. Otherwise hundreds of events could repeat the write, each
+// with a slightly different error message.
 type rejectedWrite struct {
 	err        *terminalError
 	hash       [16]byte // of the body
-	version    string   // resourceVersion of the live object, "" when there was none
+	version    string   // resourceVersion of the live object; "": it did not exist
 	generation int64    // of the primary
 	schemas    int64    // Engine.schemaChanges
 	until      time.Time
-	denied     time.Time // since when a permission has been missing; zero: that is not it
+	denied     time.Time // since when a permission is missing; zero: another error
 }
 
 // stands returns the error of the last write if the same body would be rejected
-// again. A nil r stands for a write that was accepted.
+// again. A nil r means that the last write was accepted.
 func (r *rejectedWrite) stands(p *pass, hash [16]byte, version string) error {
 	if r == nil || r.hash != hash || r.version != version || r.generation != p.self.GetGeneration() ||
 		r.schemas != p.engine.schemaChanges.Load() || !p.engine.clock.Now().Before(r.until) {
@@ -31,8 +31,8 @@ func (r *rejectedWrite) stands(p *pass, hash [16]byte, version string) error {
 	return r.err
 }
 
-// noteRejection remembers an error if it is a rejection, and returns it in the
-// words that are used for as long as it stands.
+// noteRejection records an error if it is a rejection. It returns the error to
+// report, which stays the same as long as the rejection is valid.
 func (p *pass) noteRejection(last **rejectedWrite, hash [16]byte, version string, err error) error {
 	before, now := *last, p.engine.clock.Now()
 	*last = nil
@@ -48,13 +48,14 @@ func (p *pass) noteRejection(last **rejectedWrite, hash [16]byte, version string
 		terminal = p.denied(terminal, r.denied, now)
 	}
 	r.err = terminal
-	// Somewhat less than the retry, so that the next reconciliation does send it.
+	// Less than the retry interval, so that the next reconciliation sends the
+	// write again.
 	r.until = now.Add(terminal.retry * 3 / 4)
 	*last = r
 	return terminal
 }
 
-// rank orders what was rejected after what was not.
+// rank sorts rejected writes after accepted ones.
 func (r *rejectedWrite) rank() int {
 	if r == nil {
 		return 0
@@ -62,9 +63,9 @@ func (r *rejectedWrite) rank() int {
 	return 1
 }
 
-// denied returns what a missing permission means. An API server that has just
-// restarted denies everything for some seconds, until it has read its roles: so
-// a denial counts only when it lasts.
+// denied returns the error to report for a missing permission. An API server
+// that has just restarted denies all requests for some seconds, until it has
+// read its roles. So a denial is an error only when it lasts.
 func (p *pass) denied(err *terminalError, since, now time.Time) *terminalError {
 	if now.Sub(since) < watch.DeniedPatience && now.Sub(p.engine.started) > watch.DeniedPatience {
 		return &terminalError{reasonRetrying, deniedRetry, err.err}

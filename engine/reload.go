@@ -13,23 +13,24 @@ import (
 	"reconcel/rules"
 )
 
-// A reload asks for another program.
+// A reload is a request to activate another program.
 type reload struct {
 	program *rules.Program
 	done    chan error
 }
 
-// Reload puts a program in the place of the one that Run follows, while Run
-// goes on. The kinds that it needs anew are listed first; then every primary is
-// looked at by the new rules, and what only the old ones needed is let go. A
-// look that is under way ends by the rules by which it began.
+// Reload replaces the active rules while Run continues. It first lists the kinds
+// that only the new rules need. Then it reconciles every primary with the new
+// rules and stops the watches that only the old rules needed. A running
+// reconciliation finishes with the rules that it started with.
 //
-// A rule that is gone leaves what it has made, or takes it along if it said so,
-// and its finalizers are taken off. A rule that has changed takes away what it does not render any more.
+// The objects of a removed rule stay, or are deleted if the rule says so. Its
+// finalizers are removed. A changed rule prunes the objects that it no longer
+// renders.
 //
-// It waits for Run to be at work, and returns when the new rules are followed.
-// After an error the old ones are, unless ctx has ended in the middle of it:
-// then the new ones may be a little later.
+// Reload waits until Run has started, and returns when the new rules are active.
+// After an error the old rules stay active. If ctx ends during the reload, the new
+// rules may still become active later.
 func (e *Engine) Reload(ctx context.Context, program *rules.Program) error {
 	r := reload{program, make(chan error, 1)}
 	select {
@@ -60,8 +61,8 @@ func (e *Engine) reloadWhenAsked(ctx context.Context) {
 	}
 }
 
-// reloadPatience is how long a new kind may take to be listed before its rules
-// are left waiting, so that it does not hold up the others.
+// reloadPatience is how long a reload waits for the first list of a new kind.
+// After that, only the rules of that kind wait, and the others become active.
 const reloadPatience = 10 * time.Second
 
 func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
@@ -76,7 +77,7 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 	return nil
 }
 
-// replace puts a plan for a program in the place of the one that is active.
+// replace replaces the active plan by a plan for the program.
 func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 	orphaned, err := e.inventory.Compare(ctx, program)
 	if err != nil {
@@ -110,8 +111,8 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 	return nil
 }
 
-// awaitFresh gives new watches time to be listed. A kind that may not be read is
-// not waited for: that takes somebody to change it.
+// awaitFresh waits for the first list of new watches. It does not wait for a kind
+// without read permission, because an administrator must grant it first.
 func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch.Watch) error {
 	listed := func(context.Context) (bool, error) { return !slices.ContainsFunc(fresh, (*watch.Watch).Pending), nil }
 	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, reloadPatience, true, listed)
@@ -124,16 +125,15 @@ func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch.Watch) error {
 	return nil
 }
 
-// follow makes a plan the one by which everything is looked at, and asks for
-// that look.
+// follow makes a plan the active one and enqueues all primaries.
 func (e *Engine) follow(pl *plan) {
 	e.plan.Store(pl)
 	enqueueShown(pl.watches)
 }
 
-// retire lets go of what only a plan that is not followed any more needs, as
-// soon as the last pass by it has ended. It returns false if ctx has ended
-// before: everything stops then.
+// retire stops the watches that only a replaced plan needs, as soon as its last
+// reconciliation has ended. It returns false if ctx ends first; then the whole
+// engine stops.
 func (e *Engine) retire(ctx context.Context, old *plan) bool {
 	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
 		return old.passes.Load() == 0, nil

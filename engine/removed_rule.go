@@ -19,19 +19,19 @@ import (
 	"reconcel/rules"
 )
 
-// What goes with a rule that said onRuleRemoval: delete. It is looked for by
-// the label that all of it carries, and not watched: the rule may have been the
-// only one for its kinds. An object may have another rule by now, under whose
-// name it goes on to live; where there are rules for the primary, a look at the
-// primary decides (see orphaned object), and else nobody can want it.
+// This file deletes the objects of a removed rule with onRuleRemoval: delete. It
+// lists them by the label that all of them have. It does not watch them, because
+// the removed rule may have been the only one for its kinds. Another rule may own
+// an object by now and keeps it. If the primary still has rules, its
+// reconciliation decides (see orphanedObject). Otherwise no rule can need it.
 
-// removalBackoff is how long until what is left is looked for again.
+// removalBackoff returns the delays between two attempts.
 func removalBackoff() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 100, Cap: time.Minute}
 }
 
-// deleteRemovedRule takes away what a removed rule has made, for as long as it
-// takes. What is in the way is logged when it is news.
+// deleteRemovedRule deletes the objects of a removed rule and retries until all
+// are gone. It logs each new problem once.
 func (e *Engine) deleteRemovedRule(ctx context.Context, pl *plan, r inventory.RemovedRule) {
 	sleep(ctx, e.announce(ctx, r))
 	if ctx.Err() != nil {
@@ -55,12 +55,13 @@ func (e *Engine) deleteRemovedRule(ctx context.Context, pl *plan, r inventory.Re
 	}
 }
 
-// tryDeleteRemovedRule takes away what a removed rule has left now. It reports whether
-// there was nothing, and else what is in the way of it.
+// tryDeleteRemovedRule makes one attempt to delete the objects of a removed rule.
+// It reports whether nothing was left to delete, and otherwise the problems.
 func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory.RemovedRule) (done bool, problems []string) {
 	gk := r.Primary()
 	s := &removal{engine: e, rule: r, primary: pl.primaries[gk], paused: map[types.UID]bool{}}
-	// Without the primaries nothing goes: who is paused is to be left alone.
+	// Without the list of primaries nothing is deleted, because the children of
+	// paused primaries must stay.
 	if err := s.prunePatches(ctx, gk); err != nil {
 		return false, []string{err.Error()}
 	}
@@ -73,8 +74,9 @@ func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory
 	case s.left > 0 || len(s.problems) > 0:
 		return false, s.problems
 	case s.kept > 0:
-		// Should that rule let go of it, the next look at its primary takes it away,
-		// or the next process: the inventory goes on to know the removed rule.
+		// When that rule stops keeping the object, the next reconciliation of its
+		// primary or the next process deletes it. So the inventory keeps the
+		// removed rule.
 		return true, nil
 	}
 	if err := e.inventory.RemoveRule(ctx, r); err != nil {
@@ -83,20 +85,20 @@ func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory
 	return true, nil
 }
 
-// A removal is one look at what a removed rule has left.
+// A removal is one attempt to delete the objects of a removed rule.
 type removal struct {
 	engine  *Engine
 	rule    inventory.RemovedRule
-	primary *primaryKind // nil: no rule is for the kind
-	global  bool         // the primaries have no namespace
+	primary *primaryKind // nil: no rule has the kind
+	global  bool         // the primaries are cluster-scoped
 	paused  map[types.UID]bool
 
-	left     int // is still to go
-	kept     int // by another rule, as it is
+	left     int // objects still to delete
+	kept     int // objects that another rule keeps unchanged
 	problems []string
 }
 
-// writes returns what stands for the rule where something is written for it.
+// writes returns a rule with the settings for writes of the removed rule.
 func (s *removal) writes() *rules.Rule { return s.rule.Rule(s.rule.Name) }
 
 func (s *removal) problem(text string) {
@@ -105,12 +107,12 @@ func (s *removal) problem(text string) {
 	}
 }
 
-// prunePatches takes back what the rule has patched, and sees which primaries
-// are paused.
+// prunePatches reverts the rule's patches and records which primaries are
+// paused.
 func (s *removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
 	k, err := discover.AnyVersion(ctx, s.engine.kinds, gk)
 	if discover.IsNoKind(err) {
-		return nil // Its objects have gone with it.
+		return nil // The kind is gone, and its objects with it.
 	}
 	if err != nil {
 		return err
@@ -144,7 +146,7 @@ func (s *removal) pruneKind(ctx context.Context, gvk schema.GroupVersionKind) er
 	})
 }
 
-// eachChild visits the objects of one kind that the rule has made.
+// eachChild calls visit for each object of one kind that the rule has created.
 func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, visit func(Kind, *watch.Object, Request)) error {
 	k, err := s.engine.kinds.Find(ctx, gvk)
 	if discover.IsNoKind(err) {
@@ -165,8 +167,8 @@ func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, vi
 	})
 }
 
-// owner returns the primary of an object, if the rule has made it and it is not
-// to stay. A label is not enough: anybody can write one.
+// owner returns the primary of an object if the rule created the object and does
+// not orphan it. The label alone is no proof, because any user can set it.
 func (s *removal) owner(o *watch.Object) (Request, bool) {
 	owner, ok := o.Owner()
 	if !ok || o.Rule() != s.rule.Name || owner.Kind.String() != s.rule.For || !o.BelongsTo(owner) || !o.HasOwnLabel() {
@@ -184,8 +186,9 @@ func (s *removal) owner(o *watch.Object) (Request, bool) {
 	return owner, true
 }
 
-// clear takes one orphaned object away at once if no rule is for its primary, and else
-// has the primary looked at. What is in the way does not hold up the rest.
+// clear deletes one orphaned object at once if its primary has no rules.
+// Otherwise it enqueues the primary. A problem with one object does not stop the
+// others.
 func (s *removal) clear(req Request, l orphanedObject, atOnce func() error) {
 	s.left++
 	what := "the patch of " + req.String()

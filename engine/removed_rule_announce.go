@@ -13,12 +13,12 @@ import (
 )
 
 // removalSettle is how long a rule must be gone before the deletion of its
-// objects is announced: whoever writes a file slowly, or has renamed the rule,
-// has not removed anything.
+// objects is announced. A rule that is missing for a moment, in a file that is
+// being written or renamed, is not removed.
 const removalSettle = 5 * time.Second
 
-// announcements are when people were told of the deletions that come, so that a
-// reload meanwhile neither repeats that nor starts the wait again.
+// announcements has the times at which pending deletions were announced. With it,
+// a reload neither repeats an announcement nor restarts its wait.
 type announcements struct {
 	mu sync.Mutex
 	at map[announced]time.Time
@@ -44,8 +44,8 @@ func (a *announcements) note(r inventory.RemovedRule, at time.Time) {
 	a.at[announcedOf(r)] = at
 }
 
-// retain forgets the removals that are not due any more: a rule that came back
-// and goes again is announced again.
+// retain forgets removals that are no longer pending. A rule that was restored
+// and removed again is announced again.
 func (a *announcements) retain(removed []inventory.RemovedRule) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,8 +56,8 @@ func (a *announcements) retain(removed []inventory.RemovedRule) {
 	}
 }
 
-// announce tells people what the removal of a rule is about to delete, and
-// returns how long to wait before that.
+// announce reports the objects that the removal of a rule will delete, and
+// returns how long to wait before the deletion.
 func (e *Engine) announce(ctx context.Context, r inventory.RemovedRule) time.Duration {
 	grace := e.options.RemovalGrace
 	if at := e.announcements.of(r); !at.IsZero() {
@@ -76,7 +76,7 @@ func (e *Engine) announce(ctx context.Context, r inventory.RemovedRule) time.Dur
 	return grace
 }
 
-// countRemoved counts the objects that a removed rule has made, by kind, such as
+// countRemoved counts the objects of a removed rule by kind, such as
 // "2 ConfigMap, 1 Secret"; "" if there are none. It names kinds that cannot be
 // listed.
 func (e *Engine) countRemoved(ctx context.Context, r inventory.RemovedRule) string {

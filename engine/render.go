@@ -10,13 +10,14 @@ import (
 	"reconcel/rules"
 )
 
-// renderTimeout is how long the loops of a rule may hold a worker. Their budget
-// ends them in a tenth of that, unless the machine has no time for us.
+// renderTimeout limits how long the loops of a rule may block a worker. The cost
+// budget normally stops them in a tenth of that time, unless the machine is
+// overloaded.
 const renderTimeout = 2 * time.Second
 
-// render renders the rules for the primary. Where a limit of package rules is
-// hit the rule is Stalled until the object or the rules change. Only a timeout
-// may heal by itself.
+// render renders the rules for the primary. A rule that exceeds a limit of
+// package rules is stalled until the object or the rules change. Only a timeout
+// is retried.
 func (p *pass) render() {
 	p.primary.Render(rules.Input{
 		Self: p.self.Content(), Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
@@ -24,7 +25,7 @@ func (p *pass) render() {
 	}, p.rendering)
 }
 
-// retryTimedOut returns when rules that ran out of time are rendered again.
+// retryTimedOut returns the delay until rules that timed out are rendered again.
 func (p *pass) retryTimedOut() time.Duration {
 	for i := range p.rendering.Rules {
 		if p.rendering.Rules[i].TimedOut {
@@ -34,11 +35,11 @@ func (p *pass) retryTimedOut() time.Duration {
 	return 0
 }
 
-// What a pass sees of the children is the cache, with our own writes and
-// deletes that it does not show yet on top: a lagging watch must neither repeat
-// a write nor make one object too many.
+// A reconciliation reads children from the cache, combined with our own writes
+// and deletes that the cache does not show yet. Otherwise a lagging watch would
+// repeat a write or create a duplicate object.
 
-// observed gives the renderer a live child.
+// observed returns a live child to the renderer.
 func (p *pass) observed(id rules.Identity) rules.Live {
 	o := p.live(id)
 	if o == nil {
@@ -54,7 +55,7 @@ func (p *pass) liveOf(o *watch.Object) rules.Live {
 	return rules.Live{Object: o.Content(), Applied: o.Applied(), Deleted: p.memory.hasDeleted(o.GetUID())}
 }
 
-// owned gives the renderer all live objects that were made from a child.
+// owned returns all live objects of a child to the renderer.
 func (p *pass) owned(r *rules.Rule, child *rules.Child) []rules.Live {
 	c := p.primary.cacheOf(child.GVK)
 	if c == nil {
@@ -69,11 +70,11 @@ func (p *pass) owned(r *rules.Rule, child *rules.Child) []rules.Live {
 	return out
 }
 
-// objectsOf returns the objects of one kind that belong to the primary, including
-// those that only the response to our own write has shown so far.
+// objectsOf returns the primary's objects of one kind, including those that are
+// only known from the response to our own write.
 func (p *pass) objectsOf(c *watch.Cache) iter.Seq[*watch.Object] {
 	return func(yield func(*watch.Object) bool) {
-		ahead := p.ahead(c) // Before the cache is read, which then misses none of them.
+		ahead := p.ahead(c) // Read before the cache, so that the cache then has all others.
 		for o := range c.OwnedBy(p.req) {
 			if ahead[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] == nil && !yield(o) {
 				return
@@ -87,8 +88,8 @@ func (p *pass) objectsOf(c *watch.Cache) iter.Seq[*watch.Object] {
 	}
 }
 
-// lookup answers what a rule asks for. Whatever changes the answer brings about
-// another reconciliation.
+// lookup runs a rule's query. A change of the result triggers another
+// reconciliation.
 func (p *pass) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) {
 	answer, err := p.primary.lookups[l].Lookup(&p.memory.reads, p.req, q, p.engine.scope())
 	if err != nil {
@@ -97,12 +98,12 @@ func (p *pass) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) 
 	objects, unknown := answer.Objects()
 	if unknown != nil {
 		p.noteUnread(l, unknown)
-		return nil, rules.ErrUnwatched // Asked again as soon as it is listed.
+		return nil, rules.ErrUnwatched // Enqueued again as soon as the kind is listed.
 	}
 	return objects, nil
 }
 
-// noteUnread notes why what a lookup reads is unknown.
+// noteUnread records why the objects of a lookup are unknown.
 func (p *pass) noteUnread(l *rules.Lookup, why error) {
 	if p.unread == nil {
 		p.unread = map[*rules.Lookup]error{}
@@ -110,9 +111,9 @@ func (p *pass) noteUnread(l *rules.Lookup, why error) {
 	p.unread[l] = why
 }
 
-// unlistedKind names the first kind that a rule renders or reads and that is not
-// listed where it matters to the primary, and why. A rule that is leaving does not
-// wait for what it reads, which must not keep the primary from being deleted.
+// unlistedKind returns the first kind that a rule renders or reads and whose
+// cache is not synced in the primary's namespace, and why. A rule in teardown does
+// not wait for its lookups, which must not block the deletion of the primary.
 func (p *pass) unlistedKind(r *rules.RuleResult) (kind, why string) {
 	for _, child := range r.Rule.Children {
 		c, err := p.primary.children[child.GVK].Cache()
@@ -138,8 +139,8 @@ func (p *pass) unlistedKind(r *rules.RuleResult) (kind, why string) {
 	return "", ""
 }
 
-// live returns the child of that identity, whoever owns it: from the cache, or
-// from the response to our own last write while the cache is behind it.
+// live returns the child with an identity, whoever its owner is. It comes from the
+// cache, or from the response to our own last write while the cache lags behind.
 func (p *pass) live(id rules.Identity) *watch.Object {
 	c := p.primary.cacheOf(id.GVK)
 	if c == nil {
@@ -150,7 +151,7 @@ func (p *pass) live(id rules.Identity) *watch.Object {
 		o, _ := c.Get(id.Namespace, id.Name)
 		return o
 	}
-	seen := c.CaughtUp(id.Namespace, w.version) // Before the object: what it then lacks is gone.
+	seen := c.CaughtUp(id.Namespace, w.version) // Read before the object: an object missing after that is deleted.
 	o, _ := c.Get(id.Namespace, id.Name)
 	if seen || o != nil && !o.OlderThan(w.version) {
 		w.object = nil
@@ -159,8 +160,7 @@ func (p *pass) live(id rules.Identity) *watch.Object {
 	return w.object
 }
 
-// ahead returns the responses to our own writes that a cache has not caught up
-// with.
+// ahead returns the responses to our own writes that a cache does not show yet.
 func (p *pass) ahead(c *watch.Cache) map[types.NamespacedName]*watch.Object {
 	var out map[types.NamespacedName]*watch.Object
 	for _, w := range p.memory.children {
@@ -177,9 +177,9 @@ func (p *pass) ahead(c *watch.Cache) map[types.NamespacedName]*watch.Object {
 	return out
 }
 
-// forget lets go of what is not needed any more at the end of a pass: children
-// that nobody wants and that the cache shows as they are, and deletions that it
-// shows as well.
+// forget removes the memory that is no longer needed at the end of a
+// reconciliation: children that no rule renders and deletions, both once the cache
+// shows them.
 func (p *pass) forget() {
 	p.memory.reads.Retain()
 	p.memory.retain(func(w *written) bool {

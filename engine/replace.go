@@ -15,8 +15,8 @@ import (
 	"reconcel/rules"
 )
 
-// replace deletes an object that is to be made anew: when it is gone it is
-// missing.
+// replace deletes an object in order to create it again. The reconciliation after
+// its deletion creates it, like any missing child.
 func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	c := p.primary.cacheOf(d.Identity.GVK)
 	if c == nil {
@@ -24,7 +24,7 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	}
 	o := p.live(d.Identity)
 	if o == nil {
-		// It was found under its name only.
+		// The object is not in the cache; it was found by name with a live read.
 		u, err := p.get(ctx, c.Kind(), d.Identity)
 		if apierrors.IsNotFound(err) {
 			return skipFor(forDeletion), nil
@@ -35,7 +35,7 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 		o = watch.NewObject(u, watch.Child)
 	}
 	if o.OwnerUID() == "" {
-		// Somebody has taken the owner away, and wants to keep it.
+		// Another writer removed the owner reference in order to keep the object.
 		return p.foreign(d, o, p.memory.child(d.Identity))
 	}
 	w := p.memory.child(d.Identity)
@@ -58,19 +58,19 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	return skipFor(forOwnDeletion), nil
 }
 
-// rehearse asks the API server, by a dry run under another name, whether it would
-// take what is to stand in the place of an object: that one must not go for
-// something that cannot be. Only what is wrong with the object itself counts. A
-// quota, for one, may have room again when the old one is gone.
+// rehearse checks with a dry run under another name whether the API server would
+// accept the replacement of an object. An object must not be deleted for a
+// replacement that cannot be created. Only errors in the object itself count: a
+// quota, for example, may have room again after the old object is deleted.
 func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 	object, err := d.Whole()
 	if err != nil {
 		return err
 	}
 	u := &unstructured.Unstructured{Object: object}
-	const longest = 40 // Of names whose kinds take the fewest characters.
+	const longest = 40 // Fits the kinds with the lowest limit on names.
 	u.SetName(strings.TrimRight(u.GetName()[:min(len(u.GetName()), longest)], ".-") + "-rehearsal")
-	u.SetResourceVersion("1") // Only create.
+	u.SetResourceVersion("1") // An existing object with this name is a conflict, not updated.
 	body, err := u.MarshalJSON()
 	if err != nil {
 		return err
@@ -80,9 +80,9 @@ func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 	_, err = p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).Patch(ctx, u.GetName(), types.ApplyPatchType, body,
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: managedfields.Manager})
 	var terminal *terminalError
-	// A webhook that does not support dry runs is a bad request.
+	// The API server reports a webhook without dry-run support as a bad request.
 	if said := classifyAnswer(err); errors.As(said, &terminal) && terminal.reason == reasonRefused && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) {
 		return said
 	}
-	return nil // Whatever else it says, the creation will say again.
+	return nil // The creation reports any other error.
 }

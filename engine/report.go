@@ -7,21 +7,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A trouble is what keeps a primary from being ready, as people were told.
+// A trouble is the last reported reason why a primary is not ready.
 type trouble struct {
-	reason  string // "": there is none
+	reason  string // "": none
 	message string
 	since   time.Time
-	// inherited: an earlier process has sent the Event, as the status shows.
+	// inherited means that an earlier process has sent the Event, as the status shows.
 	inherited bool
 }
 
-// waitingPatience is how long a primary waits before an Event says so.
+// waitingPatience is how long a primary waits before an Event reports it.
 const waitingPatience = 30 * time.Second
 
-// report tells people when something has changed for good or for bad. Events
-// are for transitions only, and the same trouble is told once, also by the next
-// process.
+// report logs and sends Events when the state of the primary changes. Events
+// report transitions only. The same trouble is reported once, even across a
+// restart.
 func (p *pass) report(total outcome) (wait time.Duration) {
 	m := p.memory
 	if !m.looked {
@@ -46,8 +46,8 @@ func (p *pass) report(total outcome) (wait time.Duration) {
 	return wait
 }
 
-// inherited returns the trouble of which the status tells, and so of which an
-// Event has told.
+// inherited returns the trouble in the status, which an earlier process has
+// already reported in an Event.
 func (p *pass) inherited() trouble {
 	if p.verdict.refusesAny(p.primary) {
 		return trouble{} // Another installation writes the status.
@@ -70,7 +70,7 @@ func (p *pass) inherited() trouble {
 	return trouble{reason, message, since, true}
 }
 
-// reportTrouble tells of trouble that is news.
+// reportTrouble reports a trouble that differs from the last one.
 func (p *pass) reportTrouble(total outcome, what string) {
 	m, message := p.memory, total.brief()
 	same := m.trouble.reason == total.reason && m.trouble.message == message
@@ -102,7 +102,7 @@ func (p *pass) reportWaiting(total outcome) (wait time.Duration) {
 	return 0
 }
 
-// reportRecovered tells of the end of a trouble that people were told of.
+// reportRecovered reports the end of a reported trouble.
 func (p *pass) reportRecovered() {
 	m := p.memory
 	if m.trouble.reason == "" {
@@ -114,11 +114,11 @@ func (p *pass) reportRecovered() {
 	m.trouble = trouble{}
 }
 
-// reportSynced tells when a generation has converged for the first time.
+// reportSynced reports when a generation becomes ready for the first time.
 func (p *pass) reportSynced() {
 	m, generation := p.memory, p.generation()
 	if !m.dirty {
-		m.synced, m.syncedAt = true, generation // It was so when we came.
+		m.synced, m.syncedAt = true, generation // It was already ready when the process started.
 		return
 	}
 	m.dirty = false
@@ -131,8 +131,8 @@ func (p *pass) reportSynced() {
 	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is up to date", p.req.Kind.Kind))
 }
 
-// saysReady reports whether the cached status already calls the generation
-// ready, written by an earlier process.
+// saysReady reports whether the Ready condition in the cached status is already
+// True for the generation, for example from an earlier process.
 func (p *pass) saysReady(generation int64) bool {
 	c := liveConditions(p.self.Content())[conditionReady]
 	observed, _ := c["observedGeneration"].(int64)

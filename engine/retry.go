@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// How long until a look at what cannot heal by an event of ours.
+// Retry intervals for problems whose end sends no event to a watch.
 const (
-	conflictRetry   = 5 * time.Second  // a foreign object's end sends us no event
-	forbiddenRetry  = 30 * time.Second // nor does the grant of a permission
+	conflictRetry   = 5 * time.Second  // the deletion of a foreign object sends no event
+	forbiddenRetry  = 30 * time.Second // granting a permission sends no event
 	refusedRetry    = 2 * time.Minute
 	terminatingWait = 5 * time.Second
 )
 
 const staleRetry = 200 * time.Millisecond
 
-// deniedRetry is how long until a write that was denied is sent again at first.
+// deniedRetry is the first retry interval of a write without permission.
 const deniedRetry = 4 * time.Second
 
-// jitter spreads a delay by 20 % in both directions.
+// jitter changes a delay by up to 20 % in both directions.
 func jitter(d time.Duration, random func() float64) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*random()))
 }

@@ -7,24 +7,24 @@ import (
 	"reconcel/rules"
 )
 
-// A meter counts for one rule, in every plan that has a rule of its name. A
-// meter that no plan has any more is shown to nobody.
+// A meter has the metrics of one rule. It survives reloads as long as each plan
+// has a rule with the same name.
 type meter struct {
-	looks     [states]atomic.Int64 // by what became of the rule
-	took      atomic.Int64         // nanoseconds, in all looks
-	primaries [states]atomic.Int64 // that the rule is for, by what became of it in the last look
-	children  atomic.Int64         // that the rule rendered for them
+	looks     [states]atomic.Int64 // reconciliations, by resulting state
+	took      atomic.Int64         // nanoseconds, in all reconciliations
+	primaries [states]atomic.Int64 // by state after the last reconciliation
+	children  atomic.Int64         // objects that the rule rendered
 }
 
-// A share is what a primary adds to the meter of one rule. The zero value adds
-// nothing.
+// A share is the contribution of one primary to the meter of one rule. The zero
+// value adds nothing.
 type share struct {
-	of       *meter // nil: the rule is not for the primary
+	of       *meter // nil: the rule does not match the primary
 	state    state
 	children int
 }
 
-// set puts another share in the place of s.
+// set replaces the share s in its meter.
 func (s *share) set(now share) {
 	if *s == now {
 		return
@@ -41,8 +41,8 @@ func (s *share) add(sign int64) {
 	}
 }
 
-// meter gives each rule of a plan its meter: the one that it had before, if
-// there was a rule of that name.
+// meter gives each rule of a plan its meter, and reuses the meter of the last
+// plan's rule with the same name.
 func (m *metrics) meter(pl *plan) {
 	before := m.meters
 	m.meters = map[string]*meter{}
@@ -57,7 +57,7 @@ func (m *metrics) meter(pl *plan) {
 	}
 }
 
-// count notes what became of a rule in this pass.
+// count records the outcome of a rule in this reconciliation.
 func (p *pass) count(i int, o outcome, took time.Duration) {
 	r, m := &p.rendering.Rules[i], p.primary.meters[i]
 	now := share{}
@@ -69,7 +69,7 @@ func (p *pass) count(i int, o outcome, took time.Duration) {
 	p.memory.share(i).set(now)
 }
 
-// countPaused notes that nothing is done for the primary.
+// countPaused records the primary as paused for all its rules.
 func (p *pass) countPaused() {
 	for i := range p.rendering.Rules {
 		p.count(i, outcome{state: paused}, 0)
@@ -77,7 +77,6 @@ func (p *pass) countPaused() {
 	p.memory.withdraw(len(p.rendering.Rules))
 }
 
-// countRendered counts the objects that a rule renders.
 func countRendered(r *rules.RuleResult) (n int) {
 	for i := range r.Children {
 		n += len(r.Children[i].Objects)
@@ -85,9 +84,9 @@ func countRendered(r *rules.RuleResult) (n int) {
 	return n
 }
 
-// share returns what the primary adds for the rule at a place among those of
-// its kind. With other rules another rule may stand there: its share is then
-// replaced like any other.
+// share returns the primary's share for the rule at an index of its kind's
+// rules. After a reload another rule may have that index; set then moves the
+// share to its meter.
 func (m *memory) share(i int) *share {
 	for len(m.shares) <= i {
 		m.shares = append(m.shares, share{})
@@ -95,7 +94,7 @@ func (m *memory) share(i int) *share {
 	return &m.shares[i]
 }
 
-// withdraw takes the shares back that stand at a place and after it.
+// withdraw removes the shares from an index to the end.
 func (m *memory) withdraw(from int) {
 	for i := from; i < len(m.shares); i++ {
 		m.shares[i].set(share{})
