@@ -7,8 +7,8 @@ import (
 	"reconcel/engine/watch"
 )
 
-// Schemas returns a channel that receives each new state of the cluster's
-// schemas, and the first one. It holds only the latest.
+// Schemas returns a channel that receives the first and each new state of the
+// cluster's schemas. It buffers only the latest state.
 func (e *Engine) Schemas() <-chan discover.Schemas { return e.schemas }
 
 // followSchemas publishes the state of the cluster's schemas until ctx ends.
@@ -21,7 +21,7 @@ func (e *Engine) followSchemas(ctx context.Context) {
 	}
 	changed := func() { e.schemaChanges.Add(1) }
 	e.watcher.FollowSchemas(ctx, watches, changed, func(now discover.Schemas) {
-		select { // Nobody else sends: now there is room.
+		select { // This is the only sender, so the channel then has room.
 		case <-e.schemas:
 		default:
 		}

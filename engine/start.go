@@ -16,8 +16,8 @@ import (
 	"reconcel/engine/watch"
 )
 
-// readInventory reads the inventory for as long as it takes: without it nothing
-// may be written.
+// readInventory reads the inventory and retries until it succeeds, because the
+// engine must not write anything without it.
 func (e *Engine) readInventory(ctx context.Context) (orphaned inventory.Orphaned, read bool) {
 	read = e.insist(ctx, func(ctx context.Context) error {
 		var err error
@@ -27,8 +27,8 @@ func (e *Engine) readInventory(ctx context.Context) (orphaned inventory.Orphaned
 	return orphaned, read
 }
 
-// insist tries what has to succeed before the work begins, and returns false if
-// ctx has ended before.
+// insist retries a step that must succeed before the engine starts its work. It
+// returns false if ctx ends first.
 func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bool {
 	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 100, Cap: 30 * time.Second}
 	return backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
@@ -41,9 +41,9 @@ func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bo
 	}) == nil
 }
 
-// awaitCaches waits until every kind that exists and may be read has been
-// listed. A kind that cannot be listed holds back its own rules only, so that
-// after a while work begins without it.
+// awaitCaches waits for the first list of every kind that exists and that the
+// engine may read. A kind that cannot be listed blocks only its own rules, so the
+// engine starts without it after 30 seconds.
 func (e *Engine) awaitCaches(ctx context.Context, watches []*watch.Watch) bool {
 	const patience = 30 * time.Second
 	deadline := e.clock.Now().Add(patience)
@@ -62,8 +62,8 @@ func (e *Engine) awaitCaches(ctx context.Context, watches []*watch.Watch) bool {
 	return err == nil
 }
 
-// missingLevel is how much people need to hear of kinds without a cache. One that
-// is being listed needs nobody: it comes by itself.
+// missingLevel returns the log level for kinds without a cache. A kind that is
+// still being listed needs no action.
 func missingLevel(watches []*watch.Watch) slog.Level {
 	for _, w := range watches {
 		if slices.ContainsFunc(w.Problems(), func(err error) bool { return !discover.IsUnwatchable(err) && !errors.Is(err, watch.ErrNotListed) }) {
@@ -73,7 +73,7 @@ func missingLevel(watches []*watch.Watch) slog.Level {
 	return slog.LevelInfo
 }
 
-// unsettled names the kinds that have no cache yet.
+// unsettled returns the kinds without a cache, with the reason.
 func unsettled(watches []*watch.Watch) (missing []string) {
 	for _, w := range watches {
 		for _, err := range w.Problems() {

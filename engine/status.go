@@ -23,26 +23,27 @@ import (
 	"reconcel/rules"
 )
 
-// settle is how long a primary must have been moving before its status says
-// so. Most get ready within it, and then need one write of status and not
-// three. A final state, good or bad, is written at once.
+// settle is how long a primary must be progressing, waiting or retrying before
+// its status reports it. Most primaries become ready within that time and need
+// only one status write instead of three. A final state, good or bad, is written
+// at once.
 const settle = 500 * time.Millisecond
 
-// status writes the primary's status where it is not already as the rules and
-// the outcome want it, and returns the outcome with what became of that.
+// status writes the primary's status if it differs from the rendered fields and
+// conditions. It returns the outcome merged with the result of the write.
 func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome {
 	if p.verdict.refusesAny(p.primary) {
-		return total // It would drop what the other installation says there.
+		return total // The write would remove the status fields of the other installation.
 	}
 	list, known := p.cache.Conditions()
 	if !known {
-		return total // The kind's schema is not known yet; asked again when it is.
+		return total // The kind's schema is not known yet. The primary is enqueued when it is.
 	}
 	draft := statusDraft{pass: p, list: list, total: total}
 	wait, err := draft.write(ctx, now)
 	total = total.after(wait)
 	if contested, ok := errors.AsType[*conflictLoopError](err); ok && total.state == stalled {
-		return total.after(contested.wait) // What is wrong already says more, and does not come and go.
+		return total.after(contested.wait) // The existing problem is more specific and more stable.
 	}
 	draft.total = worseOfBoth(total, p.outcomeOf(err))
 	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && list != discover.NoConditions {
@@ -53,16 +54,16 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 	return draft.total
 }
 
-// A statusDraft is the status that a pass writes.
+// A statusDraft is the status that a reconciliation writes.
 type statusDraft struct {
 	*pass
 	list     discover.ConditionList
 	total    outcome
-	silenced map[*rules.Rule]bool // whose status the API server rejects; nil: it rejects none
+	silenced map[*rules.Rule]bool // rules whose status the API server rejects; nil: none
 }
 
-// write writes the status unless it stands there already. It returns how long a
-// status that still changes has to wait.
+// write writes the status unless the live status is already the same. It returns
+// the delay of the write of a status that still changes.
 func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Duration, err error) {
 	conditions := s.conditions()
 	digest := s.digest(conditions)
@@ -74,7 +75,7 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	rejected := &last.rejected
 	if s.silenced != nil {
 		if last.rejected != nil && last.rejected.hash == digest {
-			return 0, nil // Nothing of it came from the rules.
+			return 0, nil // The rejected status had no fields of the rules.
 		}
 		rejected = &last.silenced
 	}
@@ -86,8 +87,8 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	if err != nil {
 		return 0, err
 	}
-	// What is there already is not written only because there are other rules now,
-	// or a new generation. A cache that is older than our last write does not tell.
+	// New rules or a new generation alone need no write if the live status already
+	// matches. A cache that is older than our last write cannot tell.
 	if !s.self.OlderThan(last.version) && s.statusMatches(desired, owned.Under("status")) {
 		last.is(digest, s.self)
 		return 0, nil
@@ -98,7 +99,7 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 		}
 	}
 	if s.list == discover.AtomicConditions && s.patched() {
-		return 0, nil // The list was merged from an older state. The event of the patch comes.
+		return 0, nil // The list was merged from an older state. The patch's watch event triggers another reconciliation.
 	}
 	if last.known && last.digest == digest {
 		if err := s.dampStatus(last); err != nil {
@@ -109,15 +110,15 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	return 0, s.noteRejection(rejected, digest, "", s.apply(ctx, desired, digest))
 }
 
-// statusStands reports whether nobody has touched our status fields since we
-// last wrote them. A cache that is older than that write says nothing.
+// statusStands reports whether our status fields are unchanged since our last
+// write. A cache that is older than that write counts as unchanged.
 func (p *pass) statusStands() bool {
 	last := &p.memory.status
 	return p.self.Fields() == last.fields || p.self.OlderThan(last.version)
 }
 
-// unsettled returns how long a primary that is still moving has to wait for its
-// status.
+// unsettled returns the remaining delay of the status of a primary whose state
+// still changes.
 func (p *pass) unsettled(now time.Time) time.Duration {
 	if p.memory.unsettled.IsZero() {
 		p.memory.unsettled = now
@@ -125,7 +126,7 @@ func (p *pass) unsettled(now time.Time) time.Duration {
 	return settle - now.Sub(p.memory.unsettled)
 }
 
-// patched reports whether a rule has patched the primary since this state of it.
+// patched reports whether a rule has patched the primary since the cached state.
 func (p *pass) patched() bool {
 	for _, w := range p.memory.patches {
 		if p.self.OlderThan(w.version) {
@@ -137,7 +138,7 @@ func (p *pass) patched() bool {
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// digest sums up what the status should say, apart from times.
+// digest returns a hash of the desired status without its times.
 func (s *statusDraft) digest(conditions []rules.Condition) [16]byte {
 	buf := scratch.Get().(*[]byte)
 	defer scratch.Put(buf)
@@ -164,9 +165,9 @@ func (s *statusDraft) digest(conditions []rules.Condition) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// generation returns the generation to be observed, or 0 for a kind without
-// the status subresource: there a write of status is a new generation, and to
-// observe it would be another write, for ever.
+// generation returns the value for observedGeneration, or 0 for a kind without
+// the status subresource. For such a kind, each status write creates a new
+// generation, and recording it would need another write, in an endless loop.
 func (p *pass) generation() int64 {
 	if !p.cache.Kind().Status {
 		return 0
@@ -174,8 +175,9 @@ func (p *pass) generation() int64 {
 	return p.self.GetGeneration()
 }
 
-// keepsStatus reports whether the rule could not say all of its status: what
-// it said before is then repeated, for an error is not absence.
+// keepsStatus reports whether the rule could not render all its status fields. The
+// missing fields then keep their last values, because an error does not mean
+// that they are absent.
 func (s *statusDraft) keepsStatus(r *rules.RuleResult) bool {
 	if r.Err != nil || r.StatusErr != nil || s.silent(r) {
 		return true
@@ -187,7 +189,7 @@ func (s *statusDraft) keepsStatus(r *rules.RuleResult) bool {
 	return why != ""
 }
 
-// desired returns the whole status that we want to own.
+// desired returns the complete status that we apply and own.
 func (s *statusDraft) desired(conditions []rules.Condition, owned managedfields.Set, now time.Time) (map[string]any, error) {
 	desired := map[string]any{}
 	live, _ := s.self.Content()["status"].(map[string]any)
@@ -219,8 +221,8 @@ func (s *statusDraft) desired(conditions []rules.Condition, owned managedfields.
 	return desired, nil
 }
 
-// mergeStatus adds the entries of src to dst, maps entry by entry. That two rules do
-// not write one field has been checked when they were loaded.
+// mergeStatus merges src into dst recursively. Package rules has already rejected
+// rules that write the same field.
 func mergeStatus(dst, src map[string]any) {
 	for key, value := range src {
 		a, both := dst[key].(map[string]any)
@@ -234,8 +236,8 @@ func mergeStatus(dst, src map[string]any) {
 	}
 }
 
-// statusMatches compares the live status with the desired one: same values,
-// every field ours, and no field of ours that is no longer wanted.
+// statusMatches reports whether the live status matches the desired one: equal
+// values, all fields owned by us, and no owned field that is no longer desired.
 func (p *pass) statusMatches(desired map[string]any, owned managedfields.Set) bool {
 	if owned.Empty() || len(desired) == 0 {
 		return owned.Empty() && len(desired) == 0
@@ -246,7 +248,7 @@ func (p *pass) statusMatches(desired map[string]any, owned managedfields.Set) bo
 	return owned.Covers(desired) && !owned.Exceeds(desired) && owned.Agrees(live, rest) && containsConditions(live, desired)
 }
 
-// apply applies the status, and remembers the response.
+// apply applies the status and records the response.
 func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -257,7 +259,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	manager, subresources := managedfields.Manager, []string{"status"}
 	if !s.cache.Kind().Status {
 		manager, subresources = managedfields.StatusManager, nil
-		metadata["uid"] = string(s.req.UID) // Never make the object anew.
+		metadata["uid"] = string(s.req.UID) // Prevents the apply from creating a deleted object again.
 	}
 	if s.list == discover.AtomicConditions {
 		metadata["resourceVersion"] = s.self.GetResourceVersion() // The list was merged from this state.
@@ -273,7 +275,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	response, err := s.engine.own(s.cache.Kind(), s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: manager, Force: &force}, subresources...)
 	if apierrors.IsNotFound(err) {
-		return nil // The primary has gone.
+		return nil // The primary is gone.
 	}
 	if err != nil {
 		return classifyAnswer(fmt.Errorf("write status: %w", sortCauses(err)))
@@ -281,12 +283,12 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	s.engine.metrics.writes.WithLabelValues("status", s.req.Kind.Kind).Inc()
 	o := watch.NewObject(response, watch.Primary)
 	s.memory.status.is(digest, o)
-	s.memory.self = o // What is repeated of it next must not be from before.
+	s.memory.self = o // The next status must not copy values from before this write.
 	return nil
 }
 
-// dampStatus counts that somebody else has changed our fields of the status, and
-// returns an error if they are to be restored later.
+// dampStatus counts a change of our status fields by another writer. It returns
+// an error if a conflict loop delays their repair.
 func (p *pass) dampStatus(last *writtenStatus) error {
 	if last.conflictLoop == nil {
 		last.conflictLoop = &conflictLoop{}

@@ -7,8 +7,8 @@ import (
 	"reconcel/rules"
 )
 
-// silence notes which rules say what the API server refuses in the status: those
-// whose fields it names, or all of them.
+// silence records the rules whose status the API server rejects: the rules of the
+// fields in its error, or all rules if a field matches none of them.
 func (s *statusDraft) silence(err error) {
 	s.silenced = map[*rules.Rule]bool{}
 	named := causedFields(err)
@@ -30,15 +30,14 @@ func (s *statusDraft) silence(err error) {
 	}
 }
 
-// isWithin reports whether a field that the API server names is that field of the
-// status, or within it.
+// isWithin reports whether a field in an error of the API server is a status key
+// or a field below it.
 func isWithin(field, key string) bool {
 	rest, ok := strings.CutPrefix(field, "status."+key)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// silent reports whether nothing new is said of what a rule says of the primary:
-// what it said before is repeated.
+// silent reports whether the rule's status fields keep their last values.
 func (s *statusDraft) silent(r *rules.RuleResult) bool {
 	return s.frozen(r) || r.Matches && s.silenced[r.Rule]
 }

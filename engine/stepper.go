@@ -13,31 +13,30 @@ import (
 	"reconcel/rules"
 )
 
-// A Stepper is an engine of which nothing runs by itself: everything happens in
-// the call that asks for it. It is for tests of rules, in surroundings where
-// time and the order of things are somebody's choice. All that follows from an
-// event is done by the same code as in a process.
+// A Stepper is an engine without background work: everything happens in the
+// call that asks for it. It is for tests of rules that control time and the order
+// of events. It handles each event with the same code as a process.
 type Stepper struct {
 	engine  *Engine
 	feeds   []*watch.Feed
-	removed []inventory.RemovedRule // of which something is left
+	removed []inventory.RemovedRule // rules with objects left to delete
 }
 
-// A Snapshot is what a cluster holds at a resourceVersion. The objects are not
-// changed.
+// A Snapshot has the objects of a cluster at a resourceVersion. The Stepper does
+// not change them.
 type Snapshot struct {
 	Objects []*unstructured.Unstructured
 	Version string
 }
 
-// NewStepper makes a stepper; Follow comes next. Of the options Config is not
-// used.
+// NewStepper returns a Stepper. Call Follow next. Options.Config is not used.
 func NewStepper(s Dependencies, options Options) *Stepper {
 	return &Stepper{engine: newEngine(s, options.withDefaults(), nil)}
 }
 
-// Follow does what a process does when it starts, and again when its rules are
-// replaced by others. Kinds that do not exist by now never will.
+// Follow activates a program: the first call is the start of a process, and
+// each later call a reload. Unlike a process, it does not wait for kinds that do
+// not exist yet.
 func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapshot) error {
 	e := s.engine
 	orphaned, err := e.inventory.Compare(ctx, program)
@@ -65,7 +64,8 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 	return s.startCleanup(ctx, pl)
 }
 
-// startCleanup does once what a process tries until it succeeds.
+// startCleanup makes one attempt at the cleanup that a process retries until it
+// succeeds.
 func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	e := s.engine
 	for _, stale := range pl.orphaned.Finalizers {
@@ -88,10 +88,10 @@ func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	return nil
 }
 
-// list returns the snapshot itself: a feed takes from it what its watch selects.
+// list returns the whole snapshot. The feed filters it with its watch's selector.
 func (now Snapshot) list(context.Context, discover.Kind) (Snapshot, error) { return now, nil }
 
-// feed gives a watch its cache, unless there is no such kind.
+// feed fills the cache of a watch, unless its kind does not exist.
 func (s *Stepper) feed(ctx context.Context, w *watch.Watch, list func(context.Context, discover.Kind) (Snapshot, error)) error {
 	scope := s.engine.scope()
 	k, err := s.engine.kinds.Find(ctx, w.GVK)
@@ -122,9 +122,9 @@ func (s *Stepper) feed(ctx context.Context, w *watch.Watch, list func(context.Co
 	return err
 }
 
-// Observe shows one change of an object to the watches that it concerns: now is
-// nil where it was deleted. The version is the cluster's at that time. Neither
-// object is changed.
+// Observe sends one change of an object to the matching watches. now is nil for a
+// deletion. version is the cluster's resourceVersion at that time. Observe does
+// not change the objects.
 func (s *Stepper) Observe(old, now *unstructured.Unstructured, version string) error {
 	for _, f := range s.feeds {
 		if err := f.Observe(old, now, version); err != nil {
@@ -134,18 +134,19 @@ func (s *Stepper) Observe(old, now *unstructured.Unstructured, version string) e
 	return nil
 }
 
-// Serve serves the next request that is due, and reports whether there was one.
+// Serve reconciles the next request in the queue and reports whether there was
+// one.
 func (s *Stepper) Serve(ctx context.Context) bool {
 	return s.engine.queue.Len() > 0 && s.engine.serveNext(ctx)
 }
 
-// Tidy does what a process does from time to time beside its work.
+// Tidy runs the periodic cleanup of a process once.
 func (s *Stepper) Tidy(ctx context.Context) {
 	s.engine.removeUnusedKinds(ctx, s.engine.plan.Load())
 	s.tryDeleteRemovedRule(ctx)
 }
 
-// tryDeleteRemovedRule takes away once what removed rules have left.
+// tryDeleteRemovedRule makes one attempt to delete the objects of removed rules.
 func (s *Stepper) tryDeleteRemovedRule(ctx context.Context) {
 	s.removed = slices.DeleteFunc(slices.Clone(s.removed), func(r inventory.RemovedRule) bool {
 		done, _ := s.engine.tryDeleteRemovedRule(ctx, s.engine.plan.Load(), r)

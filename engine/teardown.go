@@ -14,15 +14,15 @@ import (
 	"reconcel/rules"
 )
 
-// A remaining is an object that has to go before its primary may.
+// A remaining is an object that must be deleted before its primary.
 type remaining struct {
 	kind   Kind
 	object *watch.Object
-	stage  int // those of a lower stage go first
+	stage  int // lower stages are deleted first
 }
 
-// tearDown deletes what the rule has made, stage by stage: the next one begins
-// when nothing of the one before it exists any more.
+// tearDown deletes the rule's objects stage by stage. A stage starts when all
+// objects of the stage before it are gone.
 func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 	all := p.remains(r.Rule)
 	if len(all) == 0 {
@@ -46,8 +46,8 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", joinFirst(names)), total).after(terminatingWait)
 }
 
-// deleteInStage asks for the deletion of one object. In order, it is gone only when
-// all that belongs to it is.
+// deleteInStage requests the deletion of one object. For an ordered rule, the
+// deletion is in the foreground: the object is gone only after its dependents.
 func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining) error {
 	if c.object.Terminating() || p.memory.hasDeleted(c.object.GetUID()) {
 		return nil
@@ -68,8 +68,9 @@ func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining)
 	return err
 }
 
-// remains lists what a rule has made for the primary and has to take away with
-// it. Two watches may show one object in two versions of its kind.
+// remains lists the rule's objects that must be deleted with the primary. Two
+// watches may show one object in two versions of its kind, so it skips
+// duplicates.
 func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 	seen := map[types.UID]bool{}
 	for _, w := range p.primary.byRule[rule] {
@@ -88,8 +89,8 @@ func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 	return all
 }
 
-// elsewhere reports whether a rule that stays with the primary wants the
-// object.
+// elsewhere reports whether another rule that still matches the primary renders
+// the object.
 func (p *pass) elsewhere(rule *rules.Rule, id rules.Identity) bool {
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
@@ -101,9 +102,9 @@ func (p *pass) elsewhere(rule *rules.Rule, id rules.Identity) bool {
 	return false
 }
 
-// stageOf returns the stage in which an object is taken down: what the rule
-// does not know any more first, what depends on others before those, and the
-// entries of finalize last.
+// stageOf returns the teardown stage of an object. Objects of children that the
+// rule no longer has come first. Then dependents come before their dependencies.
+// The entries of finalize come last.
 func stageOf(rule *rules.Rule, o *watch.Object) int {
 	i := slices.IndexFunc(rule.Children, func(c *rules.Child) bool { return c.ID == o.Child() })
 	switch {
@@ -115,16 +116,16 @@ func stageOf(rule *rules.Rule, o *watch.Object) int {
 	return len(rule.Children) - i
 }
 
-// outlivesPrimary reports whether an object outlives its primary.
+// outlivesPrimary reports whether an object stays when its primary is deleted.
 func outlivesPrimary(rule *rules.Rule, o *watch.Object) bool {
 	return o.Orphan() || slices.ContainsFunc(rule.Children, func(c *rules.Child) bool {
 		return c.OnDelete == rules.Orphan && c.ID == o.Child()
 	})
 }
 
-// unlisted names the first kind of which a rule may have made something and
-// that has no cache, and why. A kind that the API server does not know in any
-// version has no objects.
+// unlisted returns the first kind that has no cache and of which the rule may
+// have created objects, and why. A kind that the API server serves in no version
+// has no objects.
 func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 	for _, w := range p.primary.byRule[r] {
 		c, err := w.Cache()

@@ -21,21 +21,22 @@ import (
 	"reconcel/rules"
 )
 
-// An Uninstallation says what Uninstall does about an installation.
+// An Uninstallation has the options of Uninstall.
 type Uninstallation struct {
-	// DeleteChildren: children that bear the mark of the installation are deleted,
-	// and patches are taken back; otherwise both stay.
+	// DeleteChildren deletes the children that have the mark of the installation
+	// and reverts its patches. Without it, both stay.
 	DeleteChildren bool
 	DryRun         bool
-	// Tell is called for each object that was changed, deleted or kept, or would be.
+	// Tell is called for each object that was changed, deleted or kept. In a dry
+	// run it is called for each object that would be.
 	Tell func(object, what string)
 }
 
-// Uninstall takes back what an installation has left in the cluster: its
-// finalizers on primaries, its children if that is asked for, its Lease and its
-// inventory, which says where to look. It refuses to while a process works. What
-// cannot be done does not keep it from the rest, but from the last two, so that it
-// can be repeated.
+// Uninstall removes an installation from the cluster: its finalizers on
+// primaries, its children if DeleteChildren is set, its Lease and its inventory.
+// The inventory says where to look. Uninstall returns an error while a process of
+// the installation is running. After a failure it continues with the other
+// objects, but keeps the Lease and the inventory so that it can be repeated.
 func Uninstall(ctx context.Context, options Options, what Uninstallation) error {
 	options = options.withDefaults()
 	surroundings, _, err := inCluster(options.Config, options)
@@ -81,7 +82,7 @@ func (u *uninstaller) note(err error) {
 	}
 }
 
-// standsStill returns an error while a process of the installation works.
+// standsStill returns an error while a process of the installation is running.
 func (u *uninstaller) standsStill(ctx context.Context) error {
 	o := u.engine.options
 	t := u.engine.tenureOf(ctx, u.engine.installation)
@@ -95,8 +96,9 @@ func (u *uninstaller) standsStill(ctx context.Context) error {
 	return nil
 }
 
-// uninstallRule takes back what one rule has left for one kind of primary. The
-// finalizers go last: without them nobody would know of children that stay.
+// uninstallRule removes the objects, patches and finalizers of one rule for one
+// kind of primary. Finalizers are removed last: without them, a primary could be
+// deleted although some of its children remain.
 func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule) error {
 	var errs []error
 	paused := map[types.UID]bool{}
@@ -121,7 +123,8 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	return nil
 }
 
-// eachPrimary visits all objects of a kind. A kind that is gone has none.
+// eachPrimary calls visit for all objects of a kind. A kind that is gone has no
+// objects.
 func (u *uninstaller) eachPrimary(ctx context.Context, gk schema.GroupKind, visit func(Kind, *watch.Object) error) error {
 	k, err := discover.AnyVersion(ctx, u.engine.kinds, gk)
 	if discover.IsNoKind(err) {
@@ -133,7 +136,7 @@ func (u *uninstaller) eachPrimary(ctx context.Context, gk schema.GroupKind, visi
 	return u.engine.eachOf(ctx, k, func(o *watch.Object) error { return visit(k, o) })
 }
 
-// release takes a rule's finalizer off a primary.
+// release removes a rule's finalizer from a primary.
 func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch.Object) error {
 	if !slices.Contains(o.GetFinalizers(), rules.Finalizer(rule)) {
 		return nil
@@ -157,7 +160,7 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch
 	return nil
 }
 
-// unpatch takes back what a rule has patched into a primary.
+// unpatch reverts a rule's patch of a primary.
 func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch.Object) error {
 	if o.PatchFields(rule) == (managedfields.Entry{}) {
 		return nil
@@ -176,8 +179,9 @@ func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch
 	return nil
 }
 
-// deleteChildren deletes the children of one kind that a rule has made under the
-// mark of this installation, with the rights of whoever uninstalls.
+// deleteChildren deletes the rule's children of one kind that have the mark of
+// this installation. It uses the permissions of the user who uninstalls, without
+// impersonation.
 func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRule, gvk schema.GroupVersionKind, paused map[types.UID]bool) error {
 	var errs []error
 	s := &removal{engine: u.engine, rule: r}
@@ -205,7 +209,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 	return errors.Join(append(errs, err)...)
 }
 
-// deleteOwn deletes an object of the installation itself.
+// deleteOwn deletes the installation's Lease or inventory.
 func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by deleter, name string) error {
 	subject := strings.Join([]string{kind, u.engine.options.Namespace, name}, "/")
 	if !u.DryRun {

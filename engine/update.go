@@ -9,12 +9,13 @@ import (
 	"reconcel/rules"
 )
 
-// update applies the rendering to an object of ours. It is forced, since every
-// field that somebody else has changed is a conflict.
+// update applies the rendering to one of our objects. The apply is forced,
+// because each field that another writer has changed is a conflict.
 func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) (step, error) {
 	if live.OwnerUID() == "" {
-		// Somebody has taken the owner away. It may be the garbage collector, as
-		// the primary goes and its children are to stay: then they are left alone.
+		// Another writer removed the owner reference. It may be the garbage
+		// collector, which orphans the children of a deleted primary. Those children
+		// must stay unchanged.
 		if err := p.confirm(ctx); err != nil {
 			return step{}, err
 		}
@@ -48,8 +49,8 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	return step{action: Configured}, p.contested(d, w)
 }
 
-// unchangeable decides about an object that does not take an update: where that
-// is what the rule says, it is replaced.
+// unchangeable handles an object whose update was rejected. With onChange:
+// replace, the object is replaced.
 func (p *pass) unchangeable(d *rules.Desired, err error) (step, error) {
 	if d.Child.OnChange != rules.Replace || !apierrors.IsInvalid(err) {
 		return step{}, err
@@ -60,11 +61,11 @@ func (p *pass) unchangeable(d *rules.Desired, err error) (step, error) {
 	return step{action: Replaced}, nil
 }
 
-// write applies the rendering to an object of ours. It holds for the state that
-// was decided about: what a process sent that is gone meanwhile, and what comes
-// late, must not undo what another has written since. Where that state has
-// passed, it is read anew and tried once more: others may write often what is
-// none of our concern, such as a status.
+// write applies the rendering to one of our objects. The body has the
+// resourceVersion of the state that the decision was based on. So a late write,
+// for example of a process that has ended, cannot undo a newer write. After a
+// conflict, write reads the object and retries once, because other writers may
+// often change unrelated fields, such as the status.
 func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) error {
 	err := p.writeOver(ctx, k, d, w, live)
 	if !apierrors.IsConflict(err) {
@@ -79,7 +80,7 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	}
 	now := watch.NewObject(existing, watch.Child)
 	if now.GetUID() != live.GetUID() || now.Terminating() || now.OwnerUID() != live.OwnerUID() {
-		return errStale // That is to be decided anew.
+		return errStale // The next reconciliation must decide again.
 	}
 	if err := p.writeOver(ctx, k, d, w, now); !apierrors.IsConflict(err) {
 		return err
@@ -87,7 +88,7 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	return errStale
 }
 
-// writeOver applies the rendering to one state of an object.
+// writeOver applies the rendering to an object at a resourceVersion.
 func (p *pass) writeOver(ctx context.Context, k Kind, d *rules.Desired, w *written, state *watch.Object) error {
 	body, err := d.Complete(string(state.GetUID()), state.GetResourceVersion(), ownedIgnored(d, state))
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"reconcel/rules"
 )
 
-// An objectKey names an object in all versions of its kind.
+// An objectKey identifies an object independently of the version of its kind.
 type objectKey struct {
 	kind            schema.GroupKind
 	namespace, name string
 }
 
 // wants reports whether any rule renders the object for this primary, or would
-// if it could, in whichever version of its kind: all versions show the same
-// objects.
+// render it without an error or a wait. It ignores the version of the kind,
+// because all versions show the same objects.
 func (p *pass) wants(id rules.Identity) bool {
 	if p.wanted != nil {
 		return p.wanted[keyOf(id)]
@@ -55,8 +55,8 @@ func wantsObject(c *rules.ChildResult, id rules.Identity) bool {
 	return found
 }
 
-// eachWanted calls f for every object of a child that is to exist or to be
-// kept, until f says no.
+// eachWanted calls f for every object of a child that must exist or be kept,
+// until f returns false.
 func eachWanted(c *rules.ChildResult, f func(rules.Identity) bool) {
 	for i := range c.Objects {
 		if d := &c.Objects[i]; d.State != rules.Excluded && !f(d.Identity) {
@@ -71,7 +71,8 @@ func eachWanted(c *rules.ChildResult, f func(rules.Identity) bool) {
 	}
 }
 
-// keptOrWanted reports whether a rule leaves an object alone, or renders it.
+// keptOrWanted reports whether a rule keeps an existing object unchanged, and
+// whether a rule renders it.
 func (p *pass) keptOrWanted(id rules.Identity) (kept, wanted bool) {
 	if !p.wants(id) {
 		return false, false
