@@ -116,7 +116,8 @@ func TestReplicas(t *testing.T) {
 		if len(now) != 2 {
 			return fmt.Errorf("there are %d", len(now))
 		}
-		return nil
+		// Before the new Pod is ready, the primary may still show the status of the old one.
+		return errors.Join(e2e.Condition(&now[0], "Ready", "True"), e2e.Condition(&now[1], "Ready", "True"))
 	})
 	w.Is(widgets, "set", "Ready", "True")
 	w.Eventually("the status to name the Pods", func() error {
