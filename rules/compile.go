@@ -17,7 +17,7 @@ const (
 	child = "child" // the child in question, in its own readyWhen and failWhen
 )
 
-// A variable is what a name in an expression stands for.
+// A variable is the value that a name in an expression refers to.
 type variable struct {
 	kind  variableKind
 	index int
@@ -41,8 +41,8 @@ type compiler struct {
 	many   map[string]bool        // the ids of children with forEach or replicas
 	lets   map[string]*let
 	looks  map[string]*Lookup
-	// compiling are the names of the lets and lookups that are being compiled,
-	// each for the one before it.
+	// compiling are the names of the lets and lookups on the current path of
+	// compilation, outermost first. A repeated name is a cycle.
 	compiling []string
 	// declared are the names in scope.
 	declared []string
@@ -99,7 +99,7 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 	return c.rule
 }
 
-// names puts everything into scope that the rule's expressions may read.
+// names declares everything that the rule's expressions may read.
 func (c *compiler) names() bool {
 	c.shapes[self] = expr.Self(self)
 	for i, s := range c.src.Let {
@@ -145,7 +145,7 @@ func (c *compiler) names() bool {
 		c.declared = append(c.declared, name)
 	}
 	for _, name := range c.src.Lost {
-		// An error that it is not declared would not help.
+		// A second error, that the name is not declared, would not help.
 		if name != child && syntax.IsName(name) && !expr.IsType(name) && !slices.Contains(c.declared, name) {
 			c.declared = append(c.declared, name)
 		}
@@ -168,7 +168,7 @@ func (c *compiler) complain(pos source.Pos, format string, args ...any) *source.
 	return c.errorf(pos, c.src.Name.Value, c.escaped()+format, args...)
 }
 
-// escaped returns the prefix as part of a format.
+// escaped returns the prefix for use in a format string.
 func (c *compiler) escaped() string { return strings.ReplaceAll(c.prefix, "%", "%%") }
 
 // watched runs f and returns the children that the expressions in it read.

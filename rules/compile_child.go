@@ -22,7 +22,7 @@ func (c *compiler) children() {
 		})
 		ready[i] = c.watched(func() { c.judged(ch, s) })
 		c.prefix = ""
-		delete(ready[i], ch.ID) // There, its own id means the same as child.
+		delete(ready[i], ch.ID) // Within readyWhen and failWhen, this id means the same as child.
 		for name := range ch.locals {
 			delete(c.shapes, name)
 			delete(reads[i], name)
@@ -190,7 +190,7 @@ func (c *compiler) identifying(ch *Child, s *syntax.Child) {
 }
 
 // listed records an error for iterators that neither the name nor the namespace of
-// a child reads: two elements would be one object.
+// a child reads: two elements would render the same object.
 func (c *compiler) listed(s *syntax.Child, mentioned map[string]bool) {
 	for _, it := range s.ForEach {
 		if it.Unusable || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {

@@ -17,8 +17,8 @@ type data struct {
 	text     *text         // or text with expressions in it
 	entries  []dataEntry   // or a map or list
 	isMap    bool
-	// strict: an absent value, or null in a map, is an error. Otherwise its entry is
-	// left out.
+	// strict: an absent value, or null in a map, is an error. Otherwise its entry
+	// is omitted.
 	strict bool
 	where  string
 	pos    source.Pos
@@ -68,7 +68,7 @@ func (c *compiler) data(n *source.Node, where string) *data {
 	}
 }
 
-// shape returns what is known of the value.
+// shape returns the known shape of the value.
 func (d *data) shape() *expr.Shape {
 	switch {
 	case d.prog != nil:
@@ -118,7 +118,7 @@ func stated(n *source.Node) any {
 	return n.Value
 }
 
-// isLiteral reports whether nothing in a node is computed.
+// isLiteral reports whether a node has no expressions.
 func isLiteral(n *source.Node) bool {
 	switch n.Kind {
 	case source.Interp:

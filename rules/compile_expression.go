@@ -21,7 +21,7 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 	checked, issues := scope.Check(src, want)
 	for _, i := range issues {
 		if i.Undeclared != "" && c.src.Nameless {
-			continue // It may be the name of something that could not be read.
+			continue // It may be the name of a value that could not be read.
 		}
 		if i.Hint = habit(i, src, where); c.elsewhere(i.Undeclared) != "" {
 			i.Hint = c.elsewhere(i.Undeclared)
@@ -55,7 +55,7 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 	return p
 }
 
-// with returns the rule's scope with more names.
+// with returns the rule's scope with additional names.
 func (c *compiler) with(pos source.Pos, names []string) *expr.Scope {
 	if len(names) == 0 {
 		return c.scope
@@ -68,7 +68,8 @@ func (c *compiler) with(pos source.Pos, names []string) *expr.Scope {
 	return scope
 }
 
-// elsewhere returns where a name is in scope that is not in scope here, or "".
+// elsewhere returns a hint for a name that is in scope only in another position, or
+// "".
 func (c *compiler) elsewhere(name string) string {
 	switch name {
 	case "":

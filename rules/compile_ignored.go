@@ -9,9 +9,9 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// An ignoredField is set when an object is created, and left to others afterwards.
-// The rendering that is hashed and compared does not contain it. With a condition,
-// the field is ignored only in renderings for which the condition is true.
+// An ignoredField is set when an object is created, and belongs to others
+// afterwards. The hashed and compared rendering does not contain it. With a
+// condition, the field is ignored only in renderings whose condition is true.
 type ignoredField struct {
 	keys  []string
 	ops   []op          // write its value, or nothing
@@ -19,7 +19,7 @@ type ignoredField struct {
 	entry string        // of ignoreFields, for messages
 }
 
-// ignoring records that fields are kept out of the rendering.
+// ignoring sets the fields that the rendering omits.
 func ignoring(b *builder, paths []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) {
 	b.ignored, b.conditions = map[string]*syntax.FieldPath{}, conditions
 	for _, p := range paths {
@@ -27,7 +27,7 @@ func ignoring(b *builder, paths []*syntax.FieldPath, conditions map[*syntax.Fiel
 	}
 }
 
-// ignoredWhen compiles the conditions under which fields are ignored.
+// ignoredWhen compiles the conditions of ignored fields.
 func (c *compiler) ignoredWhen(paths []*syntax.FieldPath) map[*syntax.FieldPath]*expr.Program {
 	out := map[*syntax.FieldPath]*expr.Program{}
 	for _, p := range paths {
@@ -44,7 +44,7 @@ func whereOf(keys []string) string {
 	return where
 }
 
-// ignore compiles an ignored field apart from the others.
+// ignore compiles an ignored field separately from the other fields.
 func (b *builder) ignore(p *syntax.FieldPath, n *source.Node, e entry) {
 	inner := &builder{c: b.c, omit: b.omit, texts: b.texts}
 	inner.node(entry{where: e.where}, n)
@@ -55,7 +55,7 @@ func (b *builder) ignore(p *syntax.FieldPath, n *source.Node, e entry) {
 	b.ignoring = append(b.ignoring, f)
 }
 
-// unset records an error for paths at which the template sets nothing.
+// unset records an error for paths that the template does not set.
 func (b *builder) unset(paths []*syntax.FieldPath) {
 	for _, p := range paths {
 		if !slices.ContainsFunc(b.ignoring, func(f ignoredField) bool { return slices.Equal(f.keys, p.Keys) }) {
@@ -64,8 +64,7 @@ func (b *builder) unset(paths []*syntax.FieldPath) {
 	}
 }
 
-// ignorableBelow reports whether there are fields below a path that are ignored
-// under a condition.
+// ignorableBelow reports whether a field below a path is ignored under a condition.
 func (b *builder) ignorableBelow(where string) bool {
 	for at, p := range b.ignored {
 		if p.When != nil && strings.HasPrefix(at, where) {

@@ -18,7 +18,7 @@ type let struct {
 	data  *data
 }
 
-// let compiles a let after those that it mentions.
+// let compiles a let after the lets that it reads.
 func (c *compiler) let(l *let, from source.Pos) {
 	name := l.src.Name.Value
 	where := expr.Join("let", name)
@@ -39,7 +39,8 @@ func (c *compiler) let(l *let, from source.Pos) {
 	})
 }
 
-// A dependency is a let or a lookup. It is compiled before what reads it.
+// A dependency is a let or a lookup. It is compiled before the expressions that
+// read it.
 type dependency struct {
 	reads map[string]bool // ids of the children that it reads
 	state compileState
@@ -53,8 +54,8 @@ const (
 	compiled
 )
 
-// once runs compile the first time that a dependency is needed. Subject names the
-// dependency in the error about a cycle, and from is where that is closed.
+// once runs compile when a dependency is first needed. subject names the dependency
+// in the error about a cycle, and from is the position that closes the cycle.
 func (c *compiler) once(d *dependency, id, subject string, from source.Pos, compile func()) {
 	switch d.state {
 	case compiled:

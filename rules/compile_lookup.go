@@ -13,8 +13,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// A Lookup is one compiled entry of lookups: objects that a rule reads and
-// does not own.
+// A Lookup is one compiled entry of lookups: objects that a rule reads but does not
+// own.
 type Lookup struct {
 	dependency
 	ID  string
@@ -23,7 +23,7 @@ type Lookup struct {
 
 	namespace *text // nil: the primary's own
 	name      *text // or
-	selector  *data // with fixed, if nothing of it is computed
+	selector  *data // or fixed, if it is literal
 	fixed     labels.Selector
 	where     source.Pos // of name or selector
 	gone      *types.Unknown
@@ -33,7 +33,7 @@ type Lookup struct {
 // One reports whether the lookup names one object.
 func (l *Lookup) One() bool { return l.name != nil }
 
-// lookup compiles a lookup after those that it reads.
+// lookup compiles a lookup after the lets and lookups that it reads.
 func (c *compiler) lookup(l *Lookup, from source.Pos) {
 	c.once(&l.dependency, l.ID, l.src.Entry, from, func() {
 		c.prefix = l.src.Entry + ": "
@@ -60,7 +60,7 @@ func (c *compiler) lookup(l *Lookup, from source.Pos) {
 func (c *compiler) lookupSelector(l *Lookup) {
 	l.where = l.src.Selector.Pos
 	l.selector = c.data(l.src.Selector, "selector")
-	l.selector.beStrict() // Without one of its entries, a selector selects more.
+	l.selector.beStrict() // A selector that lacks an entry would select more objects.
 	if isLiteral(l.src.Selector) {
 		selector, err := selectorOf(l.src.Selector.Plain())
 		if err != nil {

@@ -36,8 +36,8 @@ func namingOf(gk schema.GroupKind) naming {
 	return domainNames
 }
 
-// objectName records an error for a name whose literal parts no object of a kind
-// can have.
+// objectName records an error if no object of a kind can have a name with these
+// literal parts.
 func (c *compiler) objectName(n *source.Node, gk schema.GroupKind, where string) {
 	rule := namingOf(gk)
 	if name := c.literalName(n, rule, where); len(rule.check(name)) > 0 {
@@ -60,9 +60,9 @@ func (c *compiler) namespaceName(n *source.Node, where string) {
 	}
 }
 
-// literalName returns a name that is literal as a whole, or else one that is valid
-// for every kind. It checks the text around expressions, and records an error for
-// a name that must have been meant as an expression.
+// literalName returns a literal name, or otherwise a name that is valid for every
+// kind. It checks the text around expressions, and records an error for a name that
+// must have been meant as an expression.
 func (c *compiler) literalName(n *source.Node, rule naming, where string) string {
 	const fine = "x"
 	if n.Kind == source.Interp && rule.in != "" {

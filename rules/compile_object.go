@@ -8,10 +8,10 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// object compiles the template of a child into operations that write it up to and
-// into its annotations: metadata comes last in the object, and annotations last in
-// metadata. The hash of these bytes, and what belongs to one request, are appended
-// without writing them again.
+// object compiles the template of a child into operations. They write the object up
+// to and within its annotations: metadata comes last in the object, and annotations
+// last in metadata. The hash of these bytes and the fields of one request are
+// appended later, so that the bytes are not written again.
 func (c *compiler) object(ch *Child, n *source.Node, ignore []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) *template {
 	b := &builder{c: c, omit: notStored(ch.GVK.GroupKind())}
 	ignoring(b, ignore, conditions)
@@ -43,7 +43,7 @@ func (c *compiler) object(ch *Child, n *source.Node, ignore []*syntax.FieldPath,
 	return b.template()
 }
 
-// metadata writes the fields of metadata, the author's and reconcel's own.
+// metadata writes the fields of metadata: those of the author and reconcel's own.
 func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 	own := map[string]*source.Node{}
 	var fields []source.Field
@@ -78,8 +78,9 @@ func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 	b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'), key: c.rule.GVK.GroupKind().String()})
 }
 
-// marks writes labels or annotations, the author's and reconcel's own. Labels are
-// closed; annotations, which have no own ones yet, are left open.
+// marks writes labels or annotations: those of the author and reconcel's own. It
+// closes labels, but leaves annotations open, because reconcel's are appended
+// later.
 func (b *builder) marks(key string, n *source.Node, ours []entryBytes) {
 	where := b.under + "metadata." + key
 	if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {

@@ -9,8 +9,8 @@ import (
 // Everything literal is written at compile time: adjacent literals are one
 // operation, and maps are sorted.
 //
-// Each entry of a map or list ends in a comma, which the closing bracket
-// overwrites. So an entry can be left out, or removed, without regard to its
+// Each entry of a map or list ends with a comma, which the closing bracket
+// overwrites. So an entry can be omitted or removed without a change to its
 // neighbours.
 type template struct{ ops []op }
 
@@ -29,13 +29,13 @@ const (
 	opOwner                     // lit, the owner reference
 	opOwnerUID                  // the annotation that replaces an owner reference
 	opMarks                     // labels or annotations that are an expression
-	opSecret                    // a Secret's data of which some is an expression
+	opSecret                    // a Secret's data that contains expressions
 	opIgnorable                 // lit, ops, unless the field is ignored
 )
 
 type op struct {
 	kind   opKind
-	lit    []byte // what comes before: a key and its colon, or nothing
+	lit    []byte // precedes the value: a key and its colon, or nothing
 	prog   *expr.Program
 	text   *text
 	ops    []op
@@ -43,7 +43,7 @@ type op struct {
 	index  int    // of an ignorable field
 	omit   expr.Omit
 	isText bool         // the value must be text
-	ours   []entryBytes // reconcel's own labels, which are sorted among the author's
+	ours   []entryBytes // reconcel's own labels, to be sorted among the author's
 	where  string       // field, for messages
 	pos    source.Pos
 	secret *secret

@@ -10,9 +10,9 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// topological sorts indexes by their dependencies, and otherwise keeps their
-// order. If that is not possible, it returns a cycle that begins and ends with the
-// same index.
+// topological sorts indexes by their dependencies, and otherwise keeps their order.
+// If there is a cycle, it returns the cycle, which begins and ends with the same
+// index.
 func topological(before [][]int) (order, cycle []int) {
 	done := make([]bool, len(before))
 	for len(order) < len(before) {
@@ -104,7 +104,7 @@ func (c *compiler) waitsAt(s *syntax.Child, id string) source.Pos {
 	return s.Pos
 }
 
-// dependencies returns, for each child, those that come before it.
+// dependencies returns the children that come before each child.
 func (c *compiler) dependencies(reads, ready []map[string]bool) [][]int {
 	before := make([][]int, len(reads))
 	entries := c.entries()
@@ -123,8 +123,9 @@ func (c *compiler) after(s *syntax.Child, id string) bool {
 	return slices.ContainsFunc(s.After, func(a source.String) bool { return a.Value == id })
 }
 
-// gates sorts the children and records whose readiness each of them waits for.
-// Entries of finalize do not wait for children, which may never get ready.
+// gates sorts the children and records which children each one waits for to be
+// ready. Entries of finalize do not wait for children, which may never become
+// ready.
 func (c *compiler) gates(reads []map[string]bool, order []int) {
 	entries := c.entries()
 	sorted := make([]*Child, len(order))
@@ -161,8 +162,8 @@ func (c *compiler) early(reads []map[string]bool) {
 	}
 }
 
-// distinct records an error for children that are surely the same object. Two that
-// both have a when may exclude each other.
+// distinct records an error for children that are always the same object. Two
+// children that both have a when may exclude each other.
 func (c *compiler) distinct() {
 	entries := c.entries()
 	for i, s := range entries {
@@ -176,7 +177,7 @@ func (c *compiler) distinct() {
 	}
 }
 
-// sameObject reports whether two children with literal names are one object.
+// sameObject reports whether two children with literal names are the same object.
 func (ch *Child) sameObject(other *Child) bool {
 	name, known := ch.name.literal()
 	otherName, otherKnown := other.name.literal()

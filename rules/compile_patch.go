@@ -8,7 +8,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// patch compiles what the rule writes into the primary itself.
+// patch compiles the fields that the rule writes to the primary itself.
 func (c *compiler) patch() {
 	if c.src.Patch == nil {
 		return
@@ -65,7 +65,7 @@ type patchedField struct {
 	pos   source.Pos
 }
 
-// overlaps reports whether two fields are one, or one of them is in the other.
+// overlaps reports whether two fields are the same, or one contains the other.
 func (f patchedField) overlaps(g patchedField) bool {
 	a, b := f.where, g.where
 	if len(a) > len(b) {

@@ -40,11 +40,11 @@ func (c *compiler) primary() {
 	}
 }
 
-// allow is what a rule may do beyond the namespace of its primary.
+// allow is the access of a rule beyond the namespace of its primary.
 type allow struct {
 	clusterScoped  []schema.GroupKind
 	namespaces     []string // names or globs
-	readNamespaces []string // likewise
+	readNamespaces []string // names or globs
 }
 
 func (c *compiler) allow() {

@@ -12,8 +12,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// maxInlined bounds the size of the lets that are written into a template: lets
-// may use lets, and double each time.
+// maxInlined limits the size of the lets that are written into a template. Lets may
+// use other lets, so the size can double with each level.
 const maxInlined = 2000
 
 // A builder compiles data to a template.
@@ -21,16 +21,16 @@ type builder struct {
 	c       *compiler
 	ops     []op
 	run     []byte    // literal bytes that are not an operation yet
-	omit    expr.Omit // what the kind does not store
-	lenient bool      // leave a field out rather than wait for it
+	omit    expr.Omit // the values that the kind does not store
+	lenient bool      // omit a field instead of waiting for it
 	texts   bool      // all values must be text
 	inlined int
 	under   string // prefix of the path of metadata
-	// ignored are the fields to keep out, by path, and ignoring those that are
+	// ignored are the fields to omit, by path. ignoring are those that are already
 	// compiled.
 	ignored    map[string]*syntax.FieldPath
 	ignoring   []ignoredField
-	conditions map[*syntax.FieldPath]*expr.Program // for each of ignored
+	conditions map[*syntax.FieldPath]*expr.Program // of ignored
 }
 
 func (b *builder) template() *template {
@@ -62,7 +62,7 @@ func (b *builder) node(e entry, n *source.Node) {
 		return
 	}
 	if n.Kind == source.Null && len(e.lit) > 0 {
-		return // It leaves its entry out.
+		return // A null value omits its entry.
 	}
 	if b.texts && n.Kind != source.Text {
 		b.c.complain(n.Pos, "%s: must be text", e.where)
@@ -124,9 +124,9 @@ func (b *builder) interp(e entry, n *source.Node) {
 	b.emit(o)
 }
 
-// inlines returns the data of the let that an expression consists of, if the data
-// is written into the template. A status does not inline lets: one that waits is
-// left out as a whole.
+// inlines returns the data of a let if the expression is only the name of the let
+// and its data is written into the template. A status does not inline lets: a let
+// that waits is omitted as a whole.
 func (b *builder) inlines(src *source.Expr) *source.Node {
 	l := b.c.lets[strings.TrimSpace(src.Text)]
 	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+size(l.src.Data) > maxInlined {
@@ -187,15 +187,15 @@ func (b *builder) fields(fields []source.Field, where string) {
 	}
 }
 
-// group appends a list in a status: as a whole or not at all.
+// group appends a list of a status, which is written as a whole or omitted.
 func (b *builder) group(e entry, n *source.Node) {
 	inner := &builder{c: b.c, omit: b.omit}
 	inner.node(e, n)
 	b.emit(op{kind: opGroup, ops: inner.template().ops, where: e.where, pos: n.Pos})
 }
 
-// mayVanish reports whether an entry is left out if it is empty, which only the
-// rendering shows.
+// mayVanish reports whether an entry may turn out to be empty in a rendering, and
+// is omitted then.
 func (b *builder) mayVanish(e entry, n *source.Node) bool {
 	if len(e.lit) == 0 || b.omit == nil || isLiteral(n) && !b.ignorableBelow(e.where) || b.stays(n, e.where) {
 		return false
@@ -206,7 +206,7 @@ func (b *builder) mayVanish(e entry, n *source.Node) bool {
 	return b.omit(e.key, expr.EmptyList)
 }
 
-// stays reports whether a map or list has an entry that is never left out.
+// stays reports whether a map or list has an entry that is never omitted.
 func (b *builder) stays(n *source.Node, where string) bool {
 	for _, item := range n.Items {
 		if item.Kind != source.Interp || len(item.Parts) > 1 {

@@ -5,7 +5,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// A text is a string in which expressions may stand.
+// A text is a string that may contain expressions.
 type text struct {
 	parts []textPart
 	where string
@@ -41,7 +41,7 @@ func (c *compiler) text(n *source.Node, where string) *text {
 	return t
 }
 
-// literal returns the text if nothing in it is computed.
+// literal returns the text if it has no expressions.
 func (t *text) literal() (string, bool) {
 	if t == nil || len(t.parts) != 1 || t.parts[0].prog != nil || t.parts[0].literal == "" {
 		return "", false
