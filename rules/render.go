@@ -13,8 +13,8 @@ import (
 )
 
 // Render renders every rule of the primary kind for one object. The same input
-// gives the same bytes. out is overwritten and may be reused; nothing in it may be
-// kept after the next use.
+// gives the same bytes. Render overwrites out, which may be reused. The caller must
+// not keep parts of it after the next use.
 func (p *Primary) Render(in Input, out *Rendering) {
 	out.Rules = resize(out.Rules, len(p.Rules))
 	r := runs.Get().(*run)
@@ -37,7 +37,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	}
 }
 
-// slice sets the slices of the buffer, now that it no longer grows.
+// slice sets the slices of the buffer, once the buffer no longer grows.
 func (res *RuleResult) slice(buf []byte) {
 	res.Patch = buf[res.patch.start:res.patch.end:res.patch.end]
 	res.Status = buf[res.status.start:res.status.end:res.status.end]
@@ -56,7 +56,7 @@ func (res *RuleResult) slice(buf []byte) {
 
 var runs = sync.Pool{New: func() any { return new(run) }}
 
-// forget releases the object, which a pooled run must not keep alive.
+// forget releases the object, so that a pooled run does not keep it in memory.
 func (r *run) forget() {
 	clear(r.lets)
 	clear(r.lookups)
@@ -68,7 +68,7 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 	start := len(r.buf)
 	defer func() {
 		if v := recover(); v != nil {
-			// The value may hold data of the object.
+			// Do not print the value: it may contain data of the object.
 			r.abort(start, &expr.Error{Pos: rule.Pos, Message: fmt.Sprintf("internal error while rendering (%T)", v)})
 		}
 	}()
@@ -117,15 +117,15 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 	r.renderConditions()
 }
 
-// carriesFinalizer reports whether the primary has the rule's finalizer, from a
-// time when the rule selected it.
+// carriesFinalizer reports whether the primary has the rule's finalizer. It was
+// set when the rule selected the primary.
 func (r *run) carriesFinalizer() bool {
 	metadata, _ := r.in.Self["metadata"].(map[string]any)
 	finalizers, _ := metadata["finalizers"].([]any)
 	return slices.Contains(finalizers, any(Finalizer(r.rule.Name)))
 }
 
-// abort removes all that a rule has rendered.
+// abort removes everything that a rule has rendered.
 func (r *run) abort(start int, err *expr.Error) {
 	r.buf = r.buf[:start]
 	r.stop(r.failure("", "", err))
@@ -137,7 +137,7 @@ func (r *run) stop(f *Failure) {
 	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0]}
 }
 
-// impersonates reports whether there is an account that the rule can impersonate.
+// impersonates reports whether the rule's account can be impersonated.
 func (r *run) impersonates() bool {
 	if r.rule.Account == nil || r.rule.Account.Namespace != "" || r.primary.namespace != "" {
 		return true
@@ -149,8 +149,9 @@ func (r *run) impersonates() bool {
 	return true
 }
 
-// matches reports whether the rule selects the object. If that is not known, the
-// rule fails: an object that does not match loses its children.
+// matches reports whether the rule selects the object. If the answer is not known,
+// the rule fails, because reconcel deletes the children of an object that does not
+// match.
 func (r *run) matches() bool {
 	rule := r.rule
 	if !rule.Follows(r.primary.namespace) {
@@ -173,11 +174,11 @@ func (r *run) matches() bool {
 	return yes
 }
 
-// validate evaluates the checks. One that has to wait passes for now: the rule
-// itself may be about to create what it waits for.
+// validate evaluates the checks. A check that waits passes for now, because the
+// rule itself may be about to create the object that it waits for.
 func (r *run) validate() bool {
 	var said []byte
-	var failed *Failure // The message of a check prevails over the error of another one.
+	var failed *Failure // The message of a false check takes precedence over an error of another one.
 	for i := range r.rule.checks {
 		k := &r.rule.checks[i]
 		yes, res := r.truth(k.prog)
@@ -204,7 +205,7 @@ func (r *run) validate() bool {
 	return failed == nil
 }
 
-// complaint returns the message of a check that is false.
+// complaint returns the message of a failed check.
 func (r *run) complaint(k *check) string {
 	if k.message != nil {
 		if s, res := r.text(k.message); res.ok() && s != "" {

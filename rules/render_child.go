@@ -60,8 +60,8 @@ func (r *run) write(d *Desired) {
 	copy(d.Hash[:], sum[:])
 }
 
-// closedGates records which of the children that come before d are not ready. An
-// excluded child is not waited for.
+// closedGates records which of the earlier children of d are not ready. It does not
+// wait for excluded children.
 func (r *run) closedGates(d *Desired) {
 	for _, i := range d.Child.gates {
 		if why := r.result.Children[i].unready(); why != "" {
@@ -70,7 +70,7 @@ func (r *run) closedGates(d *Desired) {
 	}
 }
 
-// unready returns what of a child is not ready, or "".
+// unready returns which part of a child is not ready, or "".
 func (c *ChildResult) unready() string {
 	if c.State == Excluded {
 		return ""

@@ -11,13 +11,14 @@ import (
 	"reconcel/rules/expr"
 )
 
-// A collection is a child with any number of objects. In expressions it is the
-// list of them, which is unknown as long as one is missing: a statement about all
-// must not be computed from some. existing() gives the objects that exist so far.
+// A collection is a child with any number of objects. In expressions it is a list.
+// The list is unknown while one object is missing, because a statement about all
+// objects must not be computed from some of them. existing() returns the objects
+// that exist so far.
 
 // collection returns the value of a collection. An excluded one is an empty list.
-// When the primary is deleted, missing objects may never be created, so an entry
-// of finalize gets what exists.
+// While the primary is deleted, missing objects may never be created, so entries of
+// finalize get the objects that exist.
 func (r *run) collection(c *ChildResult) any {
 	if why := c.incomplete(); why != "" && !r.ending {
 		return expr.NewIncomplete(c.Child.ID + " (" + why + ")")
@@ -25,7 +26,7 @@ func (r *run) collection(c *ChildResult) any {
 	return r.existing(c)
 }
 
-// incomplete returns why the list of a child's objects is not complete, or "".
+// incomplete returns why objects of a child are missing, or "".
 func (c *ChildResult) incomplete() string {
 	if c.State == Excluded {
 		return ""
@@ -55,9 +56,9 @@ func (r *run) existingValue(i int) any {
 	return r.existing(c)
 }
 
-// existing returns the objects that exist, sorted by name: the desired ones, or, as
-// long as these are not known, all that were created for the child. The list is
-// built once per rendering.
+// existing returns the existing objects, sorted by name: the desired ones or, while
+// these are not known, all that were created for the child. It builds the list once
+// per rendering.
 func (r *run) existing(c *ChildResult) []any {
 	if c.existing != nil {
 		return c.existing
@@ -86,19 +87,19 @@ func (r *run) existing(c *ChildResult) []any {
 	return list
 }
 
-// enter sets the child whose expressions are evaluated next, or nil: in an entry of
-// finalize, collections have other values.
+// enter sets the child whose expressions are evaluated next, or nil. Collections
+// have other values in an entry of finalize.
 func (r *run) enter(c *ChildResult) {
 	ending := c != nil && c.Child.Timeout > 0 && r.result.Leaving
 	if ending == r.ending {
 		return
 	}
 	r.ending = ending
-	clear(r.lets) // They may be computed from collections.
+	clear(r.lets) // Lets may be computed from collections.
 }
 
-// forgetWaiting discards the lets that wait: the child that a check waits for may
-// turn out to be excluded.
+// forgetWaiting discards the lets that wait. When they are computed again, the
+// child that they wait for may be excluded.
 func (r *run) forgetWaiting() {
 	for i := range r.lets {
 		if v, ok := r.lets[i].value.(*types.Unknown); ok && v != nil {

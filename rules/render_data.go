@@ -2,8 +2,8 @@ package rules
 
 import "github.com/google/cel-go/common/types"
 
-// value computes the data: a native value, an optional without a value, an unknown
-// or an error.
+// value computes the data: a native value, an empty optional, an unknown or an
+// error.
 func (r *run) value(d *data) any {
 	switch {
 	case d.prog != nil:
@@ -27,8 +27,8 @@ func (r *run) value(d *data) any {
 	return d.constant
 }
 
-// containerValue computes a map or list. An absent entry is left out, and so is
-// null in a map.
+// containerValue computes a map or list. It omits absent entries, and null in a
+// map.
 func (r *run) containerValue(d *data) any {
 	var m map[string]any
 	var list []any

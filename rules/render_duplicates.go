@@ -20,7 +20,7 @@ type objectKey struct {
 	namespace, name string
 }
 
-// failDuplicates fails the children that render one and the same object.
+// failDuplicates fails children that render the same object.
 func (r *run) failDuplicates(rules []RuleResult) {
 	if r.objects < 2 {
 		return
@@ -46,11 +46,11 @@ func (r *run) failDuplicates(rules []RuleResult) {
 	}
 }
 
-// fail fails an object because another child renders it too.
+// fail fails an object that another child renders, too.
 func (c ruleObject) fail(other ruleObject) {
 	d := c.d
 	if d.State == Failed {
-		return // Its own error comes first.
+		return // Its own error takes precedence.
 	}
 	d.State, d.Waits, d.duplicate = Failed, d.Waits[:0], true
 	d.Readiness, d.Reason = kstatus.Progressing, cannotRender

@@ -20,7 +20,7 @@ func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
 	return v, err
 }
 
-// truth evaluates an expression for true or false.
+// truth evaluates an expression to true or false.
 func (r *run) truth(p *expr.Program) (bool, result) {
 	v, err := r.eval(p)
 	if err != nil {
@@ -39,8 +39,8 @@ func (r *run) truth(p *expr.Program) (bool, result) {
 	return false, result{err: &expr.Error{Pos: p.Pos(), Message: "must be true or false, got " + typeName(v)}}
 }
 
-// count evaluates an expression for a whole number that must not be less than
-// least. It fails the child otherwise.
+// count evaluates an expression to a whole number with the minimum least. It fails
+// the child on any other value.
 func (r *run) count(c *ChildResult, p *expr.Program, where string, least int64) int {
 	v, err := r.eval(p)
 	if err != nil {
@@ -66,7 +66,8 @@ func (r *run) count(c *ChildResult, p *expr.Program, where string, least int64) 
 	return int(least)
 }
 
-// A result says that something could not be computed. Its zero value is success.
+// A result is the reason why a value could not be computed. Its zero value is
+// success.
 type result struct {
 	unknown *types.Unknown
 	err     *expr.Error
@@ -74,7 +75,7 @@ type result struct {
 
 func (res result) ok() bool { return res.unknown == nil && res.err == nil }
 
-// unwrap returns the value of an optional, nil and false if it has none.
+// unwrap returns the value of an optional, or nil and false if it is empty.
 func unwrap(v ref.Val) (ref.Val, bool) {
 	for {
 		o, ok := v.(*types.Optional)
@@ -88,8 +89,8 @@ func unwrap(v ref.Val) (ref.Val, bool) {
 	}
 }
 
-// printed returns the string form that a value takes inside text, or why it
-// has none.
+// printed returns the string form of a value inside text, or the reason why it has
+// none.
 func printed(v ref.Val) (s, why string) {
 	v, ok := unwrap(v)
 	if !ok {
@@ -118,7 +119,7 @@ func typeName(v ref.Val) string {
 	}
 }
 
-// asError returns the expression's error inside a value.
+// asError converts the error in a value.
 func asError(v *types.Err, pos source.Pos) *expr.Error {
 	var e *expr.Error
 	if errors.As(v, &e) {

@@ -10,8 +10,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// identify computes the name and namespace of an object and finds the live one, also
-// for an object that has to wait.
+// identify computes the name and namespace of an object and finds the live one,
+// even if the object has to wait.
 func (r *run) identify(d *Desired) {
 	outer := r.current
 	r.current = d
@@ -31,7 +31,7 @@ func (r *run) identify(d *Desired) {
 	}
 }
 
-// setIdentity gives an object its identity, if that is valid.
+// setIdentity sets the identity of an object if it is valid.
 func (r *run) setIdentity(d *Desired, id Identity) {
 	if why := illegalName(id.GVK.GroupKind(), id.Name); why != "" {
 		r.refuse(d, d.Child.name, why)
@@ -68,7 +68,7 @@ func (r *run) namespaceOf(d *Desired) (string, bool) {
 }
 
 // illegalNamespace returns why a child cannot be in a namespace, or "". Permission
-// to create a primary must not imply permission to write into other namespaces.
+// to create a primary must not imply permission to write to other namespaces.
 func (r *run) illegalNamespace(ns string) string {
 	switch {
 	case len(validation.IsDNS1123Label(ns)) > 0:
@@ -81,7 +81,8 @@ func (r *run) illegalNamespace(ns string) string {
 	return "it is not the primary's namespace, and allow.namespaces does not include it"
 }
 
-// illegalName returns why no object can have a name, or "". Some kinds allow less.
+// illegalName returns why no object can have a name, or "". Some kinds have
+// stricter rules.
 func illegalName(gk schema.GroupKind, name string) string {
 	switch {
 	case name == "":

@@ -12,9 +12,10 @@ type value struct {
 	json []byte // empty: it is absent
 }
 
-// decideIgnored decides which fields an object's rendering leaves to others. As long
-// as that is not known the object stays as it is: neither answer is safe. What when excludes must not exclude the object as well, only because
-// one of its fields is left to others.
+// decideIgnored decides which fields the rendering of an object ignores. While the
+// decision is not known, the object stays as it is, because neither answer is safe.
+// A condition that reads an excluded child is an error: otherwise it would exclude
+// the whole object because of one field.
 func (r *run) decideIgnored(d *Desired) bool {
 	for i := range d.Child.ignored {
 		f := &d.Child.ignored[i]
@@ -35,8 +36,8 @@ func (r *run) decideIgnored(d *Desired) bool {
 	return true
 }
 
-// writeIgnorable writes a field with a condition where the rendering has it,
-// unless it is ignored.
+// writeIgnorable writes a field with a condition into the rendering, unless the
+// field is ignored.
 func (r *run) writeIgnorable(o *op) result {
 	if r.current.ignoring[o.index] {
 		return result{}
@@ -54,8 +55,8 @@ func (r *run) writeIgnorable(o *op) result {
 	return result{}
 }
 
-// writeIgnored computes what the ignored fields are created with. Once the
-// object exists nobody asks for that any more.
+// writeIgnored computes the initial values of ignored fields. They are not needed
+// once the object exists.
 func (r *run) writeIgnored(d *Desired) {
 	for i := range d.Child.ignored {
 		if !d.ignoring[i] {

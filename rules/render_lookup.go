@@ -103,7 +103,7 @@ func (r *run) query(l *Lookup) (q Query, res result) {
 	return q, result{}
 }
 
-// plain returns a value as a JSON decoder would.
+// plain returns a value in the form of a JSON decoder.
 func plain(v any) (out any, err error) {
 	text, err := (&expr.Appender{Limit: maxObject}).AppendNative(nil, v)
 	if err != nil {

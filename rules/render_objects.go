@@ -21,7 +21,7 @@ func (r *run) listChildren() {
 	r.result.Children = children
 }
 
-// prepare decides which objects a child has, when something first needs to know.
+// prepare decides which objects a child has, when they are first needed.
 func (r *run) prepare(c *ChildResult) {
 	if c.prepared || c.preparing {
 		return
@@ -40,10 +40,10 @@ func (r *run) prepare(c *ChildResult) {
 	}
 }
 
-// expand decides whether a child should exist, and which objects that makes.
+// expand decides whether a child should exist, and with which objects.
 func (r *run) expand(c *ChildResult) {
 	if c.Child.Timeout > 0 && !r.result.Leaving {
-		c.State = Excluded // It is for the deletion of the primary.
+		c.State = Excluded // Entries of finalize wait for the deletion of the primary.
 		return
 	}
 	if p := c.Child.when; p != nil {
@@ -61,7 +61,7 @@ func (r *run) expand(c *ChildResult) {
 	if p := c.Child.unavailable; p != nil {
 		if v, err := r.eval(p); err != nil || !types.IsUnknown(v) {
 			c.MaxUnavailable = r.count(c, p, "maxUnavailable", 1)
-		} // It is 1 as long as it is not known.
+		} // It is 1 while it is not known.
 	}
 	switch {
 	case c.Child.replicas != nil:
@@ -69,7 +69,8 @@ func (r *run) expand(c *ChildResult) {
 	case len(c.Child.iterators) > 0:
 		r.expandEach(c)
 	case r.room(c, 1, "template", c.Child.Pos):
-		// Also if it has to wait: an existing object can still be read.
+		// Identify the object even if the child waits: expressions may read an
+		// existing one.
 		r.identify(r.add(c))
 	}
 }
@@ -85,8 +86,8 @@ func (r *run) add(c *ChildResult) *Desired {
 	return d
 }
 
-// room reports whether the primary may own that many more objects, and fails the
-// child otherwise.
+// room reports whether the primary may own more objects. It fails the child
+// otherwise.
 func (r *run) room(c *ChildResult, more int, where string, pos source.Pos) bool {
 	if r.objects+more <= maxChildren {
 		return true
@@ -98,11 +99,11 @@ func (r *run) room(c *ChildResult, more int, where string, pos source.Pos) bool 
 // perCombination is the cost of evaluating the list of an iterator, in values.
 const perCombination = 50
 
-// expandEach adds an object for each element, or for each combination of the
-// elements of several lists.
+// expandEach adds an object for each element, or for each combination of elements
+// from several lists.
 func (r *run) expandEach(c *ChildResult) {
 	if c.State != Rendered {
-		return // Nothing may be deleted, whatever the list holds.
+		return // Nothing may be deleted, whatever the list contains.
 	}
 	scratch := Desired{Child: c.Child}
 	r.current = &scratch
@@ -117,7 +118,7 @@ func (r *run) expandEach(c *ChildResult) {
 	}
 }
 
-// iterate runs through the lists from depth on.
+// iterate iterates over the lists from depth on.
 func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 	if depth == len(c.Child.iterators) {
 		d := r.add(c)

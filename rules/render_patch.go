@@ -6,8 +6,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// renderPatch writes the patch as a whole or not at all: reconcel would remove a
-// field that is left out.
+// renderPatch writes the whole patch or nothing: if it omitted a field, reconcel
+// would remove that field from the primary.
 func (r *run) renderPatch() {
 	t := r.rule.patch
 	if t == nil || r.result.Leaving {

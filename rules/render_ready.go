@@ -7,8 +7,8 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// assess sets the readiness of the live child. A child that is not rendered, or does
-// not carry this rendering yet, is Progressing whatever its status says: that
+// assess sets the readiness of the live child. A child that is not rendered, or
+// does not carry this rendering yet, is Progressing whatever its status says: that
 // status belongs to an older rendering.
 func (r *run) assess(d *Desired) {
 	d.Readiness = kstatus.Progressing
@@ -36,7 +36,8 @@ func (r *run) assess(d *Desired) {
 	}
 }
 
-// judge returns the readiness of the live child, whichever rendering it carries.
+// judge returns the readiness of the live child, regardless of the rendering that
+// it carries.
 func (r *run) judge(d *Desired) (kstatus.Readiness, string) {
 	r.child = d.Live.Object
 	defer func() { r.child = nil }()
@@ -68,8 +69,8 @@ func (r *run) askFailed(d *Desired) (kstatus.Readiness, string) {
 
 const cannotRender = "cannot be rendered"
 
-// askReady evaluates readyWhen. An error makes the object Stalled: it will not go
-// away until something changes.
+// askReady evaluates readyWhen. An error makes the object Stalled, because it
+// persists until something changes.
 func (r *run) askReady(d *Desired) (kstatus.Readiness, string) {
 	yes, res := r.truth(d.Child.readyWhen)
 	switch {

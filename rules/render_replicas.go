@@ -12,16 +12,16 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// Replicas are interchangeable: only the number of active objects matters. Their
-// names are derived from the primary's UID, the child's id and the lowest number
-// that is free. So after a stale cache, a lost response or with a second writer,
-// the next request asks for a name that exists already, and creates no object too
-// many.
+// Replicas are interchangeable: only the number of active objects matters. A name
+// is derived from the primary's UID, the child's id and the lowest free number. So
+// a request that repeats an earlier one uses the same name and creates no
+// additional object. Such requests follow a stale cache, a lost response or a
+// second writer.
 
 var pod = schema.GroupKind{Kind: "Pod"}
 
-// expandReplicas decides which objects a child has: the active ones, up to the
-// desired number, and new ones for the rest.
+// expandReplicas decides which objects a child has: active ones up to the desired
+// number, and new ones for the rest.
 func (r *run) expandReplicas(c *ChildResult) {
 	prefix, ns, ok := r.prefix(c)
 	if !ok {
@@ -33,7 +33,7 @@ func (r *run) expandReplicas(c *ChildResult) {
 		return
 	}
 	if c.State != Rendered {
-		want = len(active) // Until it is known, existing objects can be read.
+		want = len(active) // While the number is not known, expressions can read the existing objects.
 	} else if !r.room(c, want, "replicas", c.Child.replicas.Pos()) {
 		want = len(active)
 	}
@@ -59,11 +59,11 @@ func (r *run) expandReplicas(c *ChildResult) {
 		d := r.add(c)
 		r.setIdentity(d, Identity{GVK: c.Child.GVK, Namespace: ns, Name: name})
 		if d.State == Failed {
-			c.State, c.Err = Failed, d.Err // The others would fail alike.
+			c.State, c.Err = Failed, d.Err // The remaining objects would fail with the same error.
 			return
 		}
 		if r.in.Observed != nil {
-			d.Live = r.in.Observed(d.Identity) // It may exist from an earlier name of the rule.
+			d.Live = r.in.Observed(d.Identity) // It may exist already under this name.
 		}
 	}
 }
@@ -92,13 +92,13 @@ func (r *run) prefix(c *ChildResult) (prefix, namespace string, ok bool) {
 type replica struct {
 	Live
 	name    string
-	created string // RFC 3339, so that its order is that of time
+	created string // RFC 3339, which sorts by time
 	ready   bool
 }
 
-// sortReplicas returns the active objects of a child by name, and the names that
-// live objects have. Objects in another namespace are ignored: reconcel did not
-// create them, whatever their labels.
+// sortReplicas returns the active objects of a child by name, and the names of all
+// live ones. It ignores objects in another namespace: reconcel did not create them,
+// whatever their labels are.
 func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, taken map[string]bool) {
 	taken = map[string]bool{}
 	if r.in.Owned == nil {
@@ -153,8 +153,8 @@ func finished(object map[string]any) bool {
 	return status["phase"] == "Succeeded" || status["phase"] == "Failed"
 }
 
-// suffix is the end of a generated name. Offline a primary has no UID:
-// namespace and name stand in for it.
+// suffix returns the end of a generated name. Offline, a primary has no UID, so its
+// namespace and name are used.
 func (r *run) suffix(id string, ordinal int) string {
 	owner := r.primary.uid
 	if owner == "" {
@@ -169,5 +169,5 @@ func (r *run) suffix(id string, ordinal int) string {
 	return string(out)
 }
 
-// alphabet is that of Kubernetes' generated names. It spells no words.
+// alphabet is the alphabet of Kubernetes' generated names. It cannot spell words.
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"

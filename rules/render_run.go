@@ -23,10 +23,10 @@ type run struct {
 	marks   []int
 	limit   int  // on the length of buf, for the object being written
 	full    bool // the primary's objects have reached their common limit
-	objects int  // that the primary owns, over all rules
+	objects int  // the number that the primary owns, over all rules
 	work    int  // of the rule's expressions, in values
 	absent  []absence
-	current *Desired // for which expressions are evaluated, or nil
+	current *Desired // the object whose expressions are evaluated, or nil
 	child   any      // the live object, in readyWhen
 	// ending reports that an entry of finalize is being rendered.
 	ending bool
@@ -35,7 +35,7 @@ type run struct {
 // An identity holds the parts of the primary's metadata that are read often.
 type identity struct {
 	name, namespace, uid string
-	home                 string // the namespace where its children are by default
+	home                 string // the default namespace of its children
 }
 
 // identify reads the identity of an object.
@@ -55,7 +55,8 @@ type letValue struct {
 	done  bool
 }
 
-// Work adds values to the rule's budget, and reports whether it still lasts.
+// Work adds values to the rule's budget, and reports whether the budget is
+// sufficient.
 func (r *run) Work(values int) bool {
 	r.work += values
 	return r.work <= expr.MaxWork
@@ -93,7 +94,7 @@ func (r *run) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-// letValue computes a let when it is first needed.
+// letValue returns a let. It computes the value on the first read.
 func (r *run) letValue(i int) any {
 	v := &r.lets[i]
 	if v.done {
@@ -117,8 +118,8 @@ func (r *run) letValue(i int) any {
 	return v.value
 }
 
-// childValue returns the live child, or the unknown for one that does not exist. For
-// a collection it is a list.
+// childValue returns the live child, or an unknown if it does not exist. For a
+// collection, it returns a list.
 func (r *run) childValue(i int) any {
 	c := &r.result.Children[i]
 	r.prepare(c)
@@ -134,7 +135,7 @@ func (r *run) childValue(i int) any {
 	return c.Child.gone
 }
 
-// resize returns s with n elements, in its own memory if they fit.
+// resize returns s with n elements. It reuses the memory of s if they fit.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return append(s[:cap(s)], make([]T, n-cap(s))...)
@@ -142,7 +143,7 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// merged adds strings to a sorted list that holds each once.
+// merged adds strings to a sorted list without duplicates.
 func merged(list, more []string) []string {
 	list = append(list, more...)
 	slices.Sort(list)

@@ -11,8 +11,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// secret computes the data of a Secret. A key in stringData prevails over the same
-// key in data, as in the API server.
+// secret computes the data of a Secret. As in the API server, a key in stringData
+// takes precedence over the same key in data.
 func (r *run) secret(o *op) result {
 	out := map[string]any{}
 	if o.secret.data != nil {
@@ -31,7 +31,7 @@ func (r *run) secret(o *op) result {
 		var plain string
 		switch v := value.(type) {
 		case nil, types.Null:
-			continue // The API server drops it.
+			continue // The API server removes it.
 		case string:
 			plain = v
 		case types.String:
@@ -50,7 +50,7 @@ func (r *run) secret(o *op) result {
 	return r.appendEntry(o, types.DefaultTypeAdapter.NativeToValue(out))
 }
 
-// entries computes a map without converting its values.
+// entries computes a map but does not convert its values.
 func (r *run) entries(o *op, d *data) (map[string]any, result) {
 	switch v := r.value(d).(type) {
 	case *types.Unknown:

@@ -9,7 +9,7 @@ import (
 	"reconcel/rules/expr"
 )
 
-// settleAll records what keeps a child as a whole from being rendered.
+// settleAll records why a whole child cannot be rendered.
 func (r *run) settleAll(c *ChildResult, where string, res result) {
 	if res.err != nil && c.Err == nil {
 		c.Err = r.failure(fmt.Sprintf("child %q", c.Child.ID), where, res.err)
@@ -17,7 +17,7 @@ func (r *run) settleAll(c *ChildResult, where string, res result) {
 	c.State, c.Waits = r.settled(c.State, c.Waits, res)
 }
 
-// settle records what keeps an object from being rendered.
+// settle records why an object cannot be rendered.
 func (r *run) settle(d *Desired, where string, res result) {
 	if res.err != nil && d.Err == nil {
 		d.Err = r.failure(d.Subject(), where, res.err)
@@ -25,8 +25,8 @@ func (r *run) settle(d *Desired, where string, res result) {
 	d.State, d.Waits = r.settled(d.State, d.Waits, res)
 }
 
-// settled returns the state after one more result. Failed prevails over Waiting,
-// and what waits for an excluded child is excluded itself.
+// settled returns the state after one more result. Failed takes precedence over
+// Waiting, and an object that waits for an excluded child is excluded itself.
 func (r *run) settled(state State, waits []string, res result) (State, []string) {
 	switch {
 	case res.err != nil:
@@ -51,8 +51,8 @@ func (r *run) failure(what, field string, err *expr.Error) *Failure {
 	return &Failure{Reason: RuleError, Message: fmt.Sprintf("%s: rule %q: %s", err.Pos, r.rule.Name, message)}
 }
 
-// excluded returns the ids of the excluded children that an unknown waits for. They
-// will not be created.
+// excluded returns the ids of the excluded children that an unknown waits for.
+// These children will not be created.
 func (r *run) excluded(u *types.Unknown) []string {
 	var out []string
 	for _, trail := range expr.Trails(u) {
@@ -65,7 +65,7 @@ func (r *run) excluded(u *types.Unknown) []string {
 	return out
 }
 
-// excludedIn is excluded for a result, which may be known.
+// excludedIn is excluded for a result, which may have no unknown.
 func (r *run) excludedIn(res result) []string {
 	if res.unknown == nil {
 		return nil
@@ -78,8 +78,8 @@ func (c *ChildResult) excluded() bool {
 	return c.State == Excluded || !c.Child.Many() && len(c.Objects) > 0 && c.Objects[0].State == Excluded
 }
 
-// trails returns what an unknown waits for. A looked-up object that does not exist
-// is named instead of the field that is read from it.
+// trails returns what an unknown waits for. If a looked-up object does not exist,
+// it names the object instead of the field.
 func (r *run) trails(u *types.Unknown) []string {
 	trails := expr.Trails(u)
 	for i, t := range trails {
@@ -96,8 +96,7 @@ func (r *run) trails(u *types.Unknown) []string {
 // An absence is a looked-up object that does not exist.
 type absence struct{ id, object string }
 
-// missing records an object that a lookup did not find, for the messages of what
-// waits for it.
+// missing records an object that a lookup did not find, for messages about waiting.
 func (r *run) missing(l *Lookup, q Query) {
 	name := q.Name
 	if q.Namespace != "" {

@@ -7,8 +7,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// renderStatus writes the status. A field that waits or fails is left out; failures
-// are reported.
+// renderStatus writes the status. It omits fields that wait or fail, and reports
+// failures.
 func (r *run) renderStatus() {
 	t := r.rule.status
 	if t == nil {
@@ -32,7 +32,7 @@ func (r *run) renderStatus() {
 	r.result.status = span{start, len(r.buf)}
 }
 
-// statusFailure adds a failure to those of other fields and conditions.
+// statusFailure records a failure of a field or condition.
 func (r *run) statusFailure(f *Failure) {
 	r.result.StatusErrs = append(r.result.StatusErrs, *f)
 	if r.result.StatusErr == nil {
@@ -72,8 +72,8 @@ func (r *run) renderConditions() {
 
 func (r *run) conditionName(k *condition) string { return fmt.Sprintf("condition %q", k.typ) }
 
-// undecided returns why a condition is Unknown. An excluded child does not make it
-// False: what its absence means, the rule's author decides with .? or has().
+// undecided returns why a condition is Unknown. An excluded child does not make the
+// condition False: the author decides with .? or has() what its absence means.
 func (r *run) undecided(res result) (reason, message string) {
 	if ids := r.excluded(res.unknown); ids != nil {
 		return "Excluded", "disabled by when: " + strings.Join(ids, ", ")
@@ -81,7 +81,7 @@ func (r *run) undecided(res result) (reason, message string) {
 	return "Waiting", "waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 }
 
-// conditionText computes reason or message. It is empty while it has to wait.
+// conditionText computes reason or message. The text is empty while it waits.
 func (r *run) conditionText(k *condition, field string, t *text) string {
 	if t == nil {
 		return ""

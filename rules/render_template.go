@@ -12,7 +12,7 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// execute runs operations. It stops at the first one that fails or has to wait, and
+// execute runs operations. It stops at the first one that fails or waits, and
 // returns it.
 func (r *run) execute(ops []op) (*op, result) {
 	for i := range ops {
@@ -31,8 +31,8 @@ func (r *run) execute(ops []op) (*op, result) {
 	return nil, result{}
 }
 
-// executeLenient runs operations, leaves out those that fail or have to wait, and
-// calls skipped for each of these.
+// executeLenient runs operations. It omits those that fail or wait, and calls
+// skipped for each of them.
 func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
 	for i := range ops {
 		mark := len(r.buf)
@@ -80,7 +80,7 @@ func (r *run) step(o *op) result {
 	return result{}
 }
 
-// appendEntry appends a value and its key, if any, unless the value is absent.
+// appendEntry appends a value with its key, if any. It omits an absent value.
 func (r *run) appendEntry(o *op, v ref.Val) result {
 	if u, ok := v.(*types.Unknown); ok {
 		return result{unknown: u}
@@ -151,7 +151,7 @@ func (r *run) closeMarked(bracket byte) {
 	r.buf = append(expr.Close(r.buf, bracket), ',')
 }
 
-// appendIdentity appends the parts of metadata that identify the object and its
+// appendIdentity appends the fields of metadata that identify the object and its
 // owner.
 func (r *run) appendIdentity(o *op) {
 	switch o.kind {
@@ -178,8 +178,8 @@ func (r *run) appendIdentity(o *op) {
 	}
 }
 
-// appendMarks appends labels or annotations that are computed as a whole, with
-// reconcel's own among them.
+// appendMarks appends labels or annotations that are one expression, together with
+// reconcel's own.
 func (r *run) appendMarks(o *op) result {
 	v, err := r.eval(o.prog)
 	if err != nil {
@@ -215,7 +215,7 @@ func (r *run) appendMarks(o *op) result {
 	return result{}
 }
 
-// mark returns one label or annotation, whether it is present, or why it is
+// mark returns one label or annotation, and whether it is present, or why it is
 // invalid.
 func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string) {
 	name, ok := key.(types.String)

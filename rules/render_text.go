@@ -6,8 +6,8 @@ import (
 	"reconcel/rules/expr"
 )
 
-// text computes a text. Alone, an expression must give text; among other
-// parts, numbers and truth values print themselves.
+// text computes a text. A single expression must return text. Among other parts,
+// numbers and booleans are converted to text.
 func (r *run) text(t *text) (string, result) {
 	if len(t.parts) == 1 {
 		return r.onlyPart(t)
@@ -22,8 +22,8 @@ func (r *run) text(t *text) (string, result) {
 	return string(out), res
 }
 
-// eachPart computes the parts of a text and adds them. It goes on after one that
-// has to wait, to know all that the text waits for.
+// eachPart computes the parts of a text and adds them. It continues after a part
+// that waits, to find everything that the text waits for.
 func (r *run) eachPart(t *text, add func(string) *expr.Error) (res result) {
 	for _, p := range t.parts {
 		s := p.literal
