@@ -10,24 +10,25 @@ import (
 )
 
 // An Expression is one expression of a program, identified by its position and
-// rule: an expression that a YAML alias repeats within a rule is one.
+// rule. An expression that a YAML alias repeats within a rule counts once.
 type Expression struct {
 	Pos  source.Pos // of its first character
-	Rule string     // name of the rule that it is part of
-	Text string     // as it was written
+	Rule string     // name of its rule
+	Text string     // as written in the file
 }
 
-// Expressions returns every expression of the program that can run, in the order
-// of the files. Text without ${} is not an expression. Neither is a ${name} that
-// stands for a map or list of let, which is written out there: the expressions in
-// that map or list are.
+// Expressions returns every expression of the program that can run, in the order of
+// the files. Text without ${} is not an expression. A ${name} of a let that is a
+// map or list is not one either, because the let is written out there. The
+// expressions in that map or list are returned.
 func (p *Program) Expressions() []Expression { return slices.Clone(p.expressions) }
 
-// A Coverage records which expressions have run in the renderings that have it in
-// their Input. It may be used by any number of goroutines; its zero value is empty.
+// A Coverage records which expressions have run in the renderings whose Input
+// refers to it. It is safe for concurrent use. Its zero value is empty.
 //
-// An expression has run when it gave a value or an error. One that had to wait has
-// not run. Constant expressions count as well: none is computed at compile time.
+// An expression has run when it returned a value or an error. An expression that
+// waits has not run. Constant expressions count as well, because none is computed
+// at compile time.
 type Coverage struct {
 	mutex sync.Mutex
 	ran   map[Expression]bool
@@ -49,13 +50,13 @@ func (c *Coverage) note(e Expression) {
 	c.ran[e] = true
 }
 
-// expressionOf returns the expression of a program of the rule.
+// expressionOf returns the Expression of a compiled program.
 func (r *Rule) expressionOf(p *expr.Program) Expression {
 	return Expression{Pos: p.Pos(), Rule: r.Name, Text: p.Text()}
 }
 
-// inOrder sorts the expressions of one rule, which are in one file, and drops
-// repeated ones.
+// inOrder sorts the expressions of one rule, which are all in one file, and removes
+// duplicates.
 func inOrder(all []Expression) []Expression {
 	slices.SortFunc(all, func(a, b Expression) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))

@@ -11,16 +11,16 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// Desired is what a rule wants of one object.
+// Desired is the desired state of one object.
 type Desired struct {
 	Child *Child
 	Index int // among the objects of the child
 	State State
 	Err   *Failure // set in state Failed
 	// Waits names what an unrendered child waits for, such as
-	// "deployment.status.availableReplicas". In state Rendered it names the closed
-	// gates: children that come before it and are not ready. They delay creation
-	// and changes of the rendering, but not the repair of drift.
+	// "deployment.status.availableReplicas". In state Rendered, it names the closed
+	// gates: children that come earlier and are not ready. They delay creation and
+	// changes of the rendering, but not the repair of drift.
 	Waits    []string
 	Identity Identity
 	Hash     [16]byte // of the normalised rendering
@@ -29,11 +29,11 @@ type Desired struct {
 	// that does not carry this rendering yet is Progressing.
 	Readiness kstatus.Readiness
 	Reason    string // why it is not Ready, for people; "" when Ready
-	// Available: the live child is ready, even with an older rendering. For an older
-	// one it is set only where objects are replaced one after another.
+	// Available: the live child is ready, even with an older rendering. For an
+	// older rendering, it is set only where objects are replaced one after another.
 	Available bool
-	// Tracked: it belongs to the primary by AnnotationOwner, because an owner
-	// reference is not possible, or would delete it too early.
+	// Tracked: AnnotationOwner links the object to the primary, because an owner
+	// reference is not possible, or would delete the object too early.
 	Tracked bool
 
 	installation string // Input.Installation
@@ -47,8 +47,8 @@ type Desired struct {
 	values   []any // of the iterators
 }
 
-// Subject names the object in messages: child "web", or child "web"[2] for one
-// of several.
+// Subject names the object in messages: child "web", or child "web"[2] for one of
+// several.
 func (d *Desired) Subject() string {
 	if d.Child.Many() {
 		return fmt.Sprintf("child %q[%d]", d.Child.ID, d.Index)
@@ -56,7 +56,7 @@ func (d *Desired) Subject() string {
 	return fmt.Sprintf("child %q", d.Child.ID)
 }
 
-// HashString returns the hash as AnnotationApplied has it.
+// HashString returns the hash in the form of AnnotationApplied.
 func (d *Desired) HashString() string { return hex.EncodeToString(d.Hash[:]) }
 
 // carried reports whether the live child carries this rendering.
@@ -110,7 +110,7 @@ func (d *Desired) Complete(uid, resourceVersion string, fields []FieldValue) ([]
 	return json.Marshal(object)
 }
 
-// Whole returns the object that is created, including ignored fields, without
+// Whole returns the object as it is created, with ignored fields and without
 // AnnotationApplied.
 func (d *Desired) Whole() (map[string]any, error) {
 	object, err := d.Object()
@@ -124,8 +124,8 @@ func (d *Desired) Whole() (map[string]any, error) {
 	return object, err
 }
 
-// Object returns the rendering as an object of its own, without
-// AnnotationApplied and ignored fields.
+// Object returns the rendering as a new object, without AnnotationApplied and
+// ignored fields.
 func (d *Desired) Object() (map[string]any, error) {
 	if len(d.body) == 0 {
 		return nil, fmt.Errorf("%s is not rendered", d.Subject())
@@ -144,13 +144,12 @@ func (d *Desired) Object() (map[string]any, error) {
 
 // A FieldValue is a field of an object and a value for it.
 type FieldValue struct {
-	Path  []string // the keys of the maps that lead to it
+	Path  []string // the keys of the maps that contain it
 	Value any
 }
 
-// Ignored returns the fields that the rendering leaves to others once the
-// object exists. Its values are those that the object is created with; a field
-// without one is not among them.
+// Ignored returns the fields that belong to others once the object exists, with the
+// values for its creation. It omits fields without a value.
 func (d *Desired) Ignored() ([]FieldValue, error) {
 	var out []FieldValue
 	for i, f := range d.Child.ignored {
@@ -166,8 +165,7 @@ func (d *Desired) Ignored() ([]FieldValue, error) {
 	return out, nil
 }
 
-// IgnoredPaths returns the paths of the fields that this rendering leaves to
-// others.
+// IgnoredPaths returns the paths of the fields that this rendering ignores.
 func (d *Desired) IgnoredPaths() [][]string {
 	var out [][]string
 	for i, f := range d.Child.ignored {
@@ -178,7 +176,7 @@ func (d *Desired) IgnoredPaths() [][]string {
 	return out
 }
 
-// set puts a value under a path of maps, copying what it changes.
+// set sets a value under a path of maps. It copies the maps that it changes.
 func set(object map[string]any, f FieldValue) map[string]any {
 	out := maps.Clone(object)
 	if out == nil {

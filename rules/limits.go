@@ -7,15 +7,15 @@ import (
 	"reconcel/rules/expr"
 )
 
-// Limits on what the rules may create for one primary. Those of expressions are in
-// package expr. An author of a primary must not be able to stop the controller, so
-// each limit holds for all values.
+// Limits on the objects that the rules may create for one primary. Package expr has
+// the limits of expressions. An author of a primary must not be able to stop the
+// controller, so each limit holds for all values.
 const (
 	maxChildren    = 500       // objects that one primary may own
 	maxObject      = 1 << 20   // bytes of one object: what the API server's storage takes
 	maxRendering   = 16 << 20  // bytes of all objects of one primary
 	maxAnnotations = 256 << 10 // bytes of annotations: what the API server takes
-	maxMessage     = 32768     // characters of a condition's message, likewise
+	maxMessage     = 32768     // characters of a condition's message: what the API server takes
 )
 
 var (
@@ -35,16 +35,16 @@ func (r *run) tooLarge() string {
 	return tooLarge
 }
 
-// noteFull records that the objects of the primary have reached their common
-// limit. Rendering the others only to find this again would take long.
+// noteFull records that the objects of the primary have reached their common limit.
+// Rendering the remaining ones would only find the same error, slowly.
 func (r *run) noteFull() { r.full = r.full || r.limit == maxRendering && len(r.buf) > r.limit }
 
-// refuseFull fails an object for which there is no room.
+// refuseFull fails an object that exceeds the common limit.
 func (r *run) refuseFull(d *Desired) {
 	r.settle(d, "template", result{err: &expr.Error{Pos: d.Child.Pos, Message: tooMuch}})
 }
 
-// oversize returns why the API server would refuse an object, or "".
+// oversize returns why the API server would reject an object, or "".
 func oversize(body []byte) string {
 	if len(body) > maxObject {
 		return tooLarge

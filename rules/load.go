@@ -14,7 +14,7 @@ import (
 // Loaded are rules files that have been parsed and compiled once.
 type Loaded struct {
 	Sources []source.File
-	File    *syntax.File  // what could be parsed in spite of errors
+	File    *syntax.File  // everything that could be parsed
 	Program *Program      // nil if there are errors
 	Errors  source.Errors // every error in every file, in their order
 }
@@ -25,8 +25,8 @@ func Load(sources []source.File) (*Program, error) {
 	return l.Program, l.Errors.Err()
 }
 
-// Compile parses and compiles rules, and keeps what it could parse. Errors about
-// files that could not be read precede those about the sources.
+// Compile parses and compiles rules, and keeps everything that it could parse.
+// Errors about unreadable files come before errors about the sources.
 func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 	file, err := syntax.Parse(sources)
 	var found source.Errors
@@ -50,7 +50,7 @@ func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 	return loaded
 }
 
-// A loader collects the rules of a program and the errors in them.
+// A loader collects the rules of a program and their errors.
 type loader struct {
 	errs   []*source.Error
 	broken map[string]bool // rules in which the parser found errors
@@ -59,7 +59,7 @@ type loader struct {
 
 func (l *loader) errorf(pos source.Pos, rule, format string, args ...any) *source.Error {
 	e := source.NewError(pos, rule, fmt.Sprintf(format, args...), "")
-	if !l.said[pos] { // After an error of the parser, this is only a consequence.
+	if !l.said[pos] { // An error at the position of a parser error is only a consequence.
 		l.errs = append(l.errs, e)
 	}
 	return e
@@ -88,8 +88,8 @@ func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
 }
 
 // shared records an error for fields and conditions that two rules for one kind
-// write. A field of status belongs to one rule as a whole: otherwise both would
-// have to agree when it is removed.
+// write. Each field of status belongs to one rule: with two, neither could remove
+// it alone.
 func (l *loader) shared(rule, other *Rule, src *syntax.Rule) {
 	taken := map[string]bool{}
 	for _, key := range other.StatusKeys {

@@ -12,10 +12,10 @@ const (
 	LabelRule         = "reconcel.dev/rule"
 	LabelChild        = "reconcel.dev/child"
 	AnnotationApplied = "reconcel.dev/applied" // hash of the rendering that was last applied
-	// AnnotationInstallation is the namespace/name of the installation that
-	// applied the object last.
+	// AnnotationInstallation is the namespace/name of the installation that last
+	// applied the object.
 	AnnotationInstallation = "reconcel.dev/installation"
-	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, where an owner reference is not possible
+	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, if an owner reference is not possible
 	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary is deleted
 	AnnotationPaused       = "reconcel.dev/paused" // on a primary: see Paused
 	finalizerPrefix        = reserved
@@ -24,16 +24,16 @@ const (
 // reserved is the prefix of reconcel's own labels and annotations.
 const reserved = "reconcel.dev/"
 
-// Finalizer returns the finalizer that a primary carries for a rule that acts
-// before the primary is deleted.
+// Finalizer returns the finalizer that a rule sets on a primary to act before the
+// primary is deleted.
 func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // ownMarks are the keys that reconcel itself sets.
 var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan}
 
 // Marks returns the part of an apply's body that identifies the owner of the
-// object, without its content. It is all that reconcel writes to an object that is
-// adopted and then left alone.
+// object, without its content. For an object that is adopted and then left
+// unchanged, reconcel writes nothing else.
 func Marks(body []byte) ([]byte, error) {
 	var o, out unstructured.Unstructured
 	if err := utiljson.Unmarshal(body, &o.Object); err != nil {
@@ -50,7 +50,6 @@ func Marks(body []byte) ([]byte, error) {
 	return json.Marshal(out.Object)
 }
 
-// only returns the entries of a map that have one of the keys.
 func only(all map[string]string, keys ...string) map[string]string {
 	out := map[string]string{}
 	for _, key := range keys {

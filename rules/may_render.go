@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// MayRender returns which child may still render an object that was created for
-// the child of an id, and that no child is known to render now. It returns "" if
-// none may. A child that fails or waits may render it: only a decision counts as
-// absence.
+// MayRender reports which child may still render an existing object that no child
+// is known to render now. The object was created for the child of an id. The result
+// is "" if no child may. A child that fails or waits may still render it: only a
+// decision counts as absence.
 //
-// If the rule still has the child, only children of this rule may: a sibling of the
-// same kind whose objects are not known yet. Otherwise children of other rules may
-// as well.
+// If the rule still has the child, only children of this rule may render the
+// object: siblings of the same kind whose objects are not known yet. Otherwise,
+// children of other rules may, too.
 func (out *Rendering) MayRender(from *Rule, child string, id Identity) (why string) {
 	decides := slices.ContainsFunc(from.Children, func(c *Child) bool { return c.ID == child })
 	for i := range out.Rules {
@@ -50,8 +50,8 @@ func (res *RuleResult) mayRender(child string, id Identity) (why string) {
 }
 
 // mayBe reports whether an object that was created for the child of an id may be
-// one of c's, as far as is known without rendering. The names of replicas depend
-// on the child's id.
+// one of c's, as far as this is known without rendering. The names of replicas
+// depend on the child's id.
 func (c *Child) mayBe(child string, id Identity) bool {
 	if c.GVK.GroupKind() != id.GVK.GroupKind() || c.Interchangeable() && c.ID != child {
 		return false
@@ -60,8 +60,9 @@ func (c *Child) mayBe(child string, id Identity) bool {
 	return !known || c.Interchangeable() || name == id.Name
 }
 
-// undecided returns why the objects of the child are not known, or "". Two
-// elements with one name are a mistake in the list, which may mean others.
+// undecided returns why the objects of the child are not known, or "". Two elements
+// with one name are an error in the list, and the correct list may contain other
+// names.
 func (c *ChildResult) undecided() string {
 	if c.Child.Many() || len(c.Objects) == 0 {
 		switch c.State {
@@ -84,12 +85,12 @@ func (c *ChildResult) undecided() string {
 	return ""
 }
 
-// Renders reports whether the child is to have objects of a kind.
+// Renders reports whether the child renders objects of a kind.
 func (c *ChildResult) Renders(gk schema.GroupKind) bool {
 	return c.Child.GVK.GroupKind() == gk && slices.ContainsFunc(c.Objects, func(d Desired) bool { return d.State != Excluded })
 }
 
-// listed names the first of the things waited for.
+// listed shortens a list of reasons to wait.
 func listed(waits []string) string {
 	switch len(waits) {
 	case 0:

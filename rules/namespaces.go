@@ -8,19 +8,20 @@ import (
 	"reconcel/rules/source"
 )
 
-// A Namespace is where objects are, as far as the rules say without a primary.
-// Its zero value is any namespace.
+// A Namespace is the namespace of objects, as far as the rules alone define it. Its
+// zero value is any namespace.
 type Namespace struct {
-	OfPrimary bool       // the primary's own
-	Name      string     // or this one,
-	Pos       source.Pos // which stands here
+	OfPrimary bool       // the namespace of the primary
+	Name      string     // or a literal namespace
+	Pos       source.Pos // of Name
 }
 
-// ChildNamespace returns the namespace of a child's objects, if they have one.
+// ChildNamespace returns the namespace of a child's objects, if they are
+// namespaced.
 func (r *Rule) ChildNamespace(c *Child) Namespace { return c.namespace.asNamespace(r.allow.namespaces) }
 
-// LookupNamespace returns the namespace that a lookup reads, if the kind has
-// namespaces.
+// LookupNamespace returns the namespace that a lookup reads, if its kind is
+// namespaced.
 func (r *Rule) LookupNamespace(l *Lookup) Namespace {
 	return l.namespace.asNamespace(r.allow.readNamespaces)
 }
@@ -32,7 +33,7 @@ func (t *text) asNamespace(allowed []string) Namespace {
 	if name, literal := t.literal(); literal {
 		return Namespace{Name: name, Pos: t.pos}
 	}
-	// Another namespace is refused at rendering if none is allowed.
+	// If the rule allows no other namespaces, rendering rejects them.
 	return Namespace{OfPrimary: len(allowed) == 0}
 }
 
@@ -42,15 +43,15 @@ func (c *Child) LiteralName() string {
 	return name
 }
 
-// LiteralName returns the name of what is looked up, "" if it is computed or a
-// selector stands in its place.
+// LiteralName returns the name of the object to look up. It is "" if the name is
+// computed, or if there is a selector instead.
 func (l *Lookup) LiteralName() string {
 	name, _ := l.name.literal()
 	return name
 }
 
-// Reach returns the namespaces that the rule writes in, and whether they are known.
-// They are not if its primaries or children may be in any namespace.
+// Reach returns the namespaces that the rule writes to, and whether they are known.
+// They are not known if its primaries or children may be in any namespace.
 func (r *Rule) Reach() (namespaces []string, known bool) {
 	for _, pattern := range r.Namespaces {
 		if strings.ContainsAny(pattern, "*?") {
@@ -70,11 +71,10 @@ func (r *Rule) Follows(namespace string) bool {
 	return len(r.Namespaces) == 0 || matchesAny(r.Namespaces, namespace)
 }
 
-// AllowsNamespace reports whether children of the rule may live in a namespace
-// that is not their primary's own.
+// AllowsNamespace reports whether children of the rule may be in a namespace other
+// than their primary's.
 func (r *Rule) AllowsNamespace(name string) bool { return matchesAny(r.allow.namespaces, name) }
 
-// matchesAny reports whether a name matches one of the patterns.
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)

@@ -7,18 +7,18 @@ type Labels map[string]any
 
 var _ labels.Labels = Labels(nil)
 
-// LabelsOf returns the labels of an object, which are not copied.
+// LabelsOf returns the labels of an object without a copy.
 func LabelsOf(object map[string]any) Labels {
 	metadata, _ := object["metadata"].(map[string]any)
 	l, _ := metadata["labels"].(map[string]any)
 	return l
 }
 
-// Has reports whether there is such a label.
+// Has reports whether the label exists.
 func (l Labels) Has(key string) bool { _, ok := l[key]; return ok }
 
 // Get returns the value of a label.
 func (l Labels) Get(key string) string { s, _ := l[key].(string); return s }
 
-// Lookup returns the value of a label, and whether there is one.
+// Lookup returns the value of a label, and whether it exists.
 func (l Labels) Lookup(key string) (string, bool) { s, ok := l[key].(string); return s, ok }

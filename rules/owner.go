@@ -23,7 +23,7 @@ func (o Owner) String() string {
 }
 
 // ControllerOf returns the controller of an object by its owner reference. A
-// reference has no namespace: the controller is assumed to be in the object's.
+// reference has no namespace, so the controller is assumed to be in the object's.
 func ControllerOf(object map[string]any) (Owner, bool) {
 	metadata, _ := object["metadata"].(map[string]any)
 	refs, _ := metadata["ownerReferences"].([]any)
@@ -46,9 +46,9 @@ func ControllerOf(object map[string]any) (Owner, bool) {
 	return Owner{}, false
 }
 
-// OwnerOf returns the primary that an object names as its owner: its controller,
-// or else the owner in AnnotationOwner. The annotation may be a copy: it counts only
-// if managedFields show that reconcel wrote it.
+// OwnerOf returns the primary that owns an object: its controller, or else the
+// owner in AnnotationOwner. The annotation may be a copy from another object: it
+// counts only if managedFields show that reconcel wrote it.
 func OwnerOf(object map[string]any) (Owner, bool) {
 	if owner, ok := ControllerOf(object); ok {
 		return owner, true
@@ -63,9 +63,9 @@ func OwnerOf(object map[string]any) (Owner, bool) {
 	return Owner{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, true
 }
 
-// HolderOf describes who has an object: its controller, or else the managers that
-// have written its fields. managedFields are an argument of their own, since most
-// copies of objects are without them.
+// HolderOf describes who owns an object: its controller, or else the managers of
+// its fields. managedFields are a separate argument, because most copies of objects
+// do not have them.
 func HolderOf(object map[string]any, managedFields []any) string {
 	if owner, ok := ControllerOf(object); ok {
 		return "controlled by " + owner.Kind.Kind + " " + owner.Name

@@ -9,15 +9,15 @@ import (
 )
 
 // pausing maps the values of AnnotationPaused to whether they pause a primary.
-// Letter case does not count.
+// Letter case is ignored.
 var pausing = map[string]bool{
 	"true": true, "t": true, "yes": true, "y": true, "on": true, "1": true,
 	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false, "": false,
 }
 
 // Paused reports whether AnnotationPaused pauses an object. A value that is neither
-// true nor false does not: a typing error must not silently stop repairs and
-// deletions. PauseMistake reports it.
+// true nor false does not pause it: a typing error must not silently stop repairs
+// and deletions. PauseMistake reports such a value.
 func Paused(object map[string]any) bool {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -29,7 +29,7 @@ func Paused(object map[string]any) bool {
 	return yes
 }
 
-// pauses reports whether a value pauses, and whether it is a known value.
+// pauses reports whether a value pauses, and whether the value is known.
 func pauses(value string) (yes, understood bool) {
 	yes, understood = pausing[strings.ToLower(strings.TrimSpace(value))]
 	return yes, understood
@@ -69,7 +69,8 @@ func wanted(value string) bool {
 	return yes || !understood
 }
 
-// misspelt returns the first key that may be meant to be AnnotationPaused, or "".
+// misspelt returns the first key that may be a misspelling of AnnotationPaused, or
+// "".
 func misspelt(marks map[string]any) string {
 	first := ""
 	for key, value := range marks {
@@ -84,14 +85,13 @@ func misspelt(marks map[string]any) string {
 	return first
 }
 
-// resemblesPaused reports whether a name behind reconcel's prefix may stand for
-// "paused".
+// resemblesPaused reports whether a name after reconcel's prefix may mean "paused".
 func resemblesPaused(name string) bool {
 	name = strings.ToLower(name)
 	return name == "paused" || name == "suspend" || name == "suspended" || source.Nearest(name, []string{"paused"}) != ""
 }
 
-// abbreviated returns the beginning of a text of unknown length.
+// abbreviated returns the beginning of a text.
 func abbreviated(text string) string {
 	const most = 40
 	if len(text) <= most {

@@ -7,22 +7,22 @@ import (
 )
 
 // privilegedGroups are the groups whose objects control permissions or the API
-// server: an author of one can take over the whole cluster.
+// server. Whoever can write such objects can take over the whole cluster.
 var privilegedGroups = []string{
 	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
 	"certificates.k8s.io", "flowcontrol.apiserver.k8s.io", "rbac.authorization.k8s.io",
 }
 
-// privilegedKinds are such kinds in other groups.
+// privilegedKinds are privileged kinds of other groups.
 var privilegedKinds = []schema.GroupKind{
 	{Kind: "Node"},
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
 }
 
-// Privileged reports whether objects of a kind give power over the cluster:
-// roles and their bindings, webhooks and policies of admission, CRDs,
-// APIServices, certificates, Nodes and the like. Rules that create them need the
-// consent of the cluster's administrator, not only of the rules' author.
+// Privileged reports whether objects of a kind give power over the cluster: roles
+// and their bindings, admission webhooks and policies, CRDs, APIServices,
+// certificates, Nodes and similar kinds. The administrator of the cluster must
+// allow rules that create them.
 func Privileged(gk schema.GroupKind) bool {
 	return slices.Contains(privilegedGroups, gk.Group) || slices.Contains(privilegedKinds, gk)
 }

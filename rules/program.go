@@ -11,15 +11,15 @@ import (
 	"reconcel/rules/source"
 )
 
-// A Program is a compiled set of rules. It is immutable and may be used by
-// any number of goroutines.
+// A Program is a compiled set of rules. It is immutable and safe for concurrent
+// use.
 type Program struct {
 	primaries   []*Primary
 	expressions []Expression
 }
 
-// Primaries returns the primary kinds of the program, ordered by the first
-// rule that names each.
+// Primaries returns the primary kinds of the program, in the order of the first
+// rule for each.
 func (p *Program) Primaries() []*Primary { return p.primaries }
 
 // A Primary is one primary kind with all the rules for it, which render
@@ -36,18 +36,18 @@ type Rule struct {
 	GVK        schema.GroupVersionKind
 	Namespaces []string        // names or globs; empty means all
 	Selector   labels.Selector // never nil
-	Children   []*Child        // in dependency order, those of finalize among them
+	Children   []*Child        // in dependency order, with those of finalize
 	Lookups    []*Lookup
 	StatusKeys []string // top-level status fields that the rule writes, sorted
-	Conditions []string // types of the conditions that the rule writes
+	Conditions []string // types of conditions that the rule writes
 
 	Ordered         bool          // teardown: ordered
 	DeleteOnRemoval bool          // onRuleRemoval: delete
 	RequeueAfter    time.Duration // 0: reconcile only when something changes
-	Account         *Account      // that the rule impersonates; nil: reconcel's own
+	Account         *Account      // the account to impersonate; nil: reconcel's own
 
 	when        *expr.Program // for.when, or nil
-	expressions []Expression  // that the rule can run, in the order of the file
+	expressions []Expression  // all that the rule can run, in the order of the file
 	vars        map[string]variable
 	existing    map[string]int // the children, by the variables that existing() reads
 	lets        []*let
@@ -58,18 +58,17 @@ type Rule struct {
 	conditions  []condition
 	allow       allow
 	accountPos  source.Pos
-	finalizes   bool // it has finalize
-	loops       bool // some of its expressions have
+	finalizes   bool // the rule has finalize
+	loops       bool // some of its expressions have loops
 }
 
-// MayNeedFinalizer reports whether there can be a primary that must carry the
-// rule's finalizer.
+// MayNeedFinalizer reports whether some primary may need the rule's finalizer.
 func (r *Rule) MayNeedFinalizer() bool {
 	return r.finalizes || r.Ordered || len(r.allow.clusterScoped) > 0 || len(r.allow.namespaces) > 0
 }
 
-// WritesPrimary reports whether the rule may write into its primary besides
-// status: a finalizer or a patch.
+// WritesPrimary reports whether the rule may write more than the status of its
+// primary: a finalizer or a patch.
 func (r *Rule) WritesPrimary() bool { return r.Patches() || r.MayNeedFinalizer() }
 
 // Patches reports whether the rule has a patch for its primary.
@@ -78,13 +77,13 @@ func (r *Rule) Patches() bool { return r.patch != nil }
 // A Child is one compiled entry of children or finalize.
 type Child struct {
 	ID       string
-	Rule     *Rule // that it is of
+	Rule     *Rule // the rule of this child
 	Pos      source.Pos
 	GVK      schema.GroupVersionKind
 	OnDelete Policy
 	OnChange Change
-	Adopt    bool          // an existing object without a controller is adopted
-	Timeout  time.Duration // of an entry of finalize, from the deletion of the primary; 0: it is one of children
+	Adopt    bool          // adopt an existing object without a controller
+	Timeout  time.Duration // of an entry of finalize, counted from the deletion of the primary; 0 for children
 
 	when        *expr.Program // or nil
 	name        *text         // for replicas, the prefix of generated names
@@ -97,40 +96,40 @@ type Child struct {
 	body        *template
 	readyWhen   *expr.Program // or nil
 	failWhen    *expr.Program // or nil
-	tracked     bool          // it never carries an owner reference
+	tracked     bool          // it never has an owner reference
 	allowed     bool          // its kind is in allow.clusterScoped
-	gates       []int         // indexes of the children whose readiness it comes after
+	gates       []int         // indexes of the children that must be ready first
 	gone        *types.Unknown
 }
 
 // Many reports whether the child may have any number of objects.
 func (c *Child) Many() bool { return c.replicas != nil || len(c.iterators) > 0 }
 
-// Allowed reports whether the child is of a kind in allow.clusterScoped.
+// Allowed reports whether the kind of the child is in allow.clusterScoped.
 func (c *Child) Allowed() bool { return c.allowed }
 
 // Interchangeable reports whether its objects are replicas: only their number
 // matters.
 func (c *Child) Interchangeable() bool { return c.replicas != nil }
 
-// keeps reports whether the child is left alone once it exists.
+// keeps reports whether the child is left unchanged once it exists.
 func (c *Child) keeps() bool { return c.OnChange == Keep || c.Timeout > 0 }
 
 // A Policy is what happens to a child when its primary is deleted.
 type Policy int
 
-// What happens to a child when its primary is deleted.
+// Policies of deletion.
 const (
 	Delete Policy = iota // it is deleted too
-	Orphan               // it stays: it carries no owner reference
+	Orphan               // it stays: it has no owner reference
 )
 
-// A Change is how a changed rendering reaches the object.
+// A Change is how a changed rendering is applied to an existing object.
 type Change int
 
-// How a changed rendering reaches the object.
+// Ways to apply a changed rendering.
 const (
-	Apply   Change = iota // it is applied
-	Replace               // the object is deleted and created again
-	Keep                  // it does not: the object is left alone once it exists
+	Apply   Change = iota // apply the change
+	Replace               // delete the object and create it again
+	Keep                  // ignore the change
 )
