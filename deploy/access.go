@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// An Access is what is needed of one resource.
+// An Access has the verbs that are needed for one resource.
 type Access struct {
 	Group       string
 	Resource    string
 	Subresource string
-	Name        string // of the one object that is meant; "": all
-	Namespace   string // the only one that it is needed in; "": all that are followed
+	Name        string // the object's name; "": all objects
+	Namespace   string // the only namespace; "": all watched namespaces
 	Verbs       []string
 	Why         []string
 }
 
-// String names the resource as people write it: deployments.apps/status.
+// String returns the resource as kubectl writes it: deployments.apps/status.
 func (a Access) String() string {
 	text := a.Resource
 	if a.Group != "" {
@@ -33,8 +33,8 @@ func (a Access) String() string {
 	return text
 }
 
-// Accesses returns the permissions one by one, sorted by group and resource, and
-// then those to act as accounts of one namespace.
+// Accesses returns the permissions one by one, sorted by group and resource. The
+// permissions to impersonate ServiceAccounts of one namespace come last.
 func (p *Permissions) Accesses() (all []Access) {
 	sorted := slices.SortedFunc(maps.Keys(p.verbs), func(a, b resource) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))

@@ -12,24 +12,25 @@ import (
 	"reconcel/rules"
 )
 
-// What is asked for where a rule writes as an account: the engine goes on to read,
-// and the account writes.
+// Verbs for a rule with a ServiceAccount: the engine reads and impersonates, and
+// the ServiceAccount writes.
 var (
 	toSee   = []string{"get", "list", "watch"}
 	toWrite = []string{"create", "patch", "delete"}
 	toBe    = []string{"impersonate"}
 )
 
-// An accountNeed is what one account of rules needs.
+// An accountNeed has the permissions that one ServiceAccount of rules needs.
 type accountNeed struct {
 	*Permissions
-	everywhere bool     // the rules do not say in which namespaces they write
-	namespaces []string // or else these
+	everywhere bool     // the namespaces in which the rules write are unknown
+	namespaces []string // otherwise, the namespaces in which the rules write
 	rules      []string
 }
 
-// account returns what the account of a rule needs so far. It is asked for where
-// the rule writes something: else nobody acts as the account.
+// account returns the entry of a rule's ServiceAccount and adds it when missing.
+// Callers call it only for rules that write, because the engine does not
+// impersonate the account otherwise.
 func (n *needs) account(r *rules.Rule) *accountNeed {
 	all := n.permissions.accounts
 	a := all[*r.Account]
@@ -50,22 +51,23 @@ func (n *needs) account(r *rules.Rule) *accountNeed {
 	return a
 }
 
-// accountOf is an account as a resource.
+// accountOf returns the resource of a ServiceAccount.
 func accountOf(a rules.Account) resource { return resource{path: "serviceaccounts", name: a.Name} }
 
-// sortedAccounts returns the accounts as which rules write.
+// sortedAccounts returns the ServiceAccounts of rules by namespace and name.
 func (p *Permissions) sortedAccounts() []rules.Account {
 	return slices.SortedFunc(maps.Keys(p.accounts), func(a, b rules.Account) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// acting returns, by namespace, what is needed to act as the accounts of one.
+// acting returns, by namespace, the permissions to impersonate the ServiceAccounts
+// of that namespace.
 func (p *Permissions) acting() map[string]*Permissions {
 	acting := map[string]*Permissions{}
 	for _, a := range p.sortedAccounts() {
 		if a.Namespace == "" {
-			continue // The role for all namespaces has it.
+			continue // The role for all namespaces has the permission.
 		}
 		if acting[a.Namespace] == nil {
 			acting[a.Namespace] = newPermissions()
@@ -75,8 +77,8 @@ func (p *Permissions) acting() map[string]*Permissions {
 	return acting
 }
 
-// accountRoles returns the roles of the accounts of rules, and those by which the
-// engine may act as accounts of one namespace.
+// accountRoles returns the roles of the rules' ServiceAccounts, and the roles
+// that permit the engine to impersonate ServiceAccounts of one namespace.
 func (o Options) accountRoles(p *Permissions) []Manifest {
 	if len(p.accounts) == 0 {
 		return nil
@@ -90,13 +92,14 @@ func (o Options) accountRoles(p *Permissions) []Manifest {
 		m.docs = append(m.docs, o.accountRole(a, p.accounts[a])...)
 	}
 	if m.docs == nil {
-		return nil // They write in no namespace that is followed.
+		return nil // They write in no watched namespace.
 	}
 	return []Manifest{m}
 }
 
-// accountRole returns what one account needs. It is bound where that is known. An
-// account of each namespace is left to whom the namespace belongs to.
+// accountRole returns the role of one ServiceAccount, with bindings if its
+// namespaces are known. If each namespace has its own ServiceAccount, the owner of
+// the namespace must create the binding.
 func (o Options) accountRole(account rules.Account, need *accountNeed) []*yaml.Node {
 	role := o.Name + ":" + account.Name
 	if account.Namespace != "" {
@@ -125,8 +128,8 @@ func (o Options) accountRole(account rules.Account, need *accountNeed) []*yaml.N
 	return docs
 }
 
-// accountRoleInEach returns what one account needs as a role in each namespace
-// that is followed.
+// accountRoleInEach returns a Role of one ServiceAccount for each watched
+// namespace.
 func (o Options) accountRoleInEach(account rules.Account, need *accountNeed, v values) (docs []*yaml.Node) {
 	for _, namespace := range o.Namespaced {
 		if !need.everywhere && !slices.Contains(need.namespaces, namespace) {
@@ -147,18 +150,17 @@ func (o Options) accountRoleInEach(account rules.Account, need *accountNeed, v v
 	return docs
 }
 
-// places returns the namespaces in which the rules write, if these are known.
+// places returns the namespaces in which the rules write, if they are known.
 func (a *accountNeed) places() []string {
 	return slices.Compact(slices.Sorted(slices.Values(a.namespaces)))
 }
 
-// comment puts a comment above the first key of an object: where one would write
-// it.
+// comment adds a comment above the first key of an object.
 func comment(doc *yaml.Node, text string) {
 	doc.Content[0].Content[0].HeadComment = "# " + strings.ReplaceAll(text, "\n", "\n# ")
 }
 
-// writes says that rules write.
+// writes returns a clause with the rules as the subject and the verb "write".
 func writes(names []string) string {
 	if len(names) == 1 {
 		return named(names) + " writes"

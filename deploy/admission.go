@@ -15,13 +15,13 @@ import (
 	"reconcel/rules/schema"
 )
 
-// mostChecks is how many rights one policy may ask about: each costs 350,000 of
-// the 10,000,000 units of CEL's cost that a policy has.
+// mostChecks limits the number of authorization checks in one policy. Each check
+// costs 350,000 units of a policy's CEL budget of 10,000,000 units.
 const mostChecks = 24
 
-// Policies returns policies of admission by which the author of a primary must
-// hold the rights that stand behind what rules do for it, or nothing where no
-// rule does anything. All kinds of the rules must be known (Needs complains).
+// Policies returns admission policies that require the author of a primary to hold
+// the permissions for all actions of its rules. It returns nil if no rule needs
+// any. All kinds of the rules must be known: Needs reports unknown kinds.
 func (o Options) Policies(program *rules.Program, kinds *schema.Set) []Manifest {
 	all := Manifest{Name: "admission.yaml"}
 	for _, p := range program.Primaries() {
@@ -42,18 +42,19 @@ func (o Options) Policies(program *rules.Program, kinds *schema.Set) []Manifest 
 	return []Manifest{all}
 }
 
-// A guard is what a policy looks at: requests for the primaries of a rule.
+// A guard selects the requests that a policy checks: those for the primaries of a
+// rule.
 type guard struct {
 	name      string // of the policy
 	rule      *rules.Rule
 	kind      *schema.Kind
-	fields    []string // what of a primary counts, besides its labels and annotations
+	fields    []string // the fields whose changes are checked, besides labels and annotations
 	resources []string
 	selector  labels.Selector
 }
 
-// guards returns what is to be looked at of a rule. A request for the subresource
-// scale holds no labels, so that a selector would never see it.
+// guards returns the guards of a rule. A request for the subresource scale has no
+// labels, so a selector never matches it. The subresource needs its own guard.
 func (o Options) guards(r *rules.Rule, k *schema.Kind) []guard {
 	g := guard{name: o.Name + "." + r.Name, rule: r, kind: k, resources: []string{k.Resource}, selector: r.Selector}
 	if !k.Scale {
@@ -69,7 +70,7 @@ func (o Options) guards(r *rules.Rule, k *schema.Kind) []guard {
 	return []guard{g, other}
 }
 
-// policies returns a policy, or several if the demands are many.
+// policies returns one policy for each mostChecks demands.
 func (o Options) policies(g guard, all []demand) (docs []*yaml.Node) {
 	n := 0
 	for some := range slices.Chunk(all, mostChecks) {
@@ -102,7 +103,7 @@ var operators = map[selection.Operator]string{
 	selection.Exists: "Exists", selection.DoesNotExist: "DoesNotExist",
 }
 
-// selectorNode returns a selector as it stands in manifests.
+// selectorNode returns a selector in the form of a manifest.
 func selectorNode(s labels.Selector) *yaml.Node {
 	all := &yaml.Node{Kind: yaml.SequenceNode}
 	requirements, _ := s.Requirements()
@@ -116,7 +117,7 @@ func selectorNode(s labels.Selector) *yaml.Node {
 	return mapping(text("matchExpressions"), all)
 }
 
-// conditions are those under which a request is looked at.
+// conditions returns the match conditions of a policy.
 func (o Options) conditions(g guard) *yaml.Node {
 	account := "system:serviceaccount:" + o.Namespace + ":" + o.Name
 	own := condition("not-by-reconcel", "request.userInfo.username != "+literal(account))
@@ -131,14 +132,15 @@ func (o Options) conditions(g guard) *yaml.Node {
 		all.Content = append(all.Content, condition("in-namespaces", "request.namespace.matches("+literal(pattern(g.rule.Namespaces))+")"))
 	}
 	all.Content = append(all.Content, condition("changes-something", g.changes()))
-	// What finalize makes is made of what a resource says while it is deleted.
+	// finalize renders from the primary's fields while it is deleted, so those
+	// requests are checked too.
 	if !slices.ContainsFunc(g.rule.Children, func(c *rules.Child) bool { return c.Timeout > 0 }) {
 		all.Content = append(all.Content, condition("is-not-being-deleted", "!has(object.metadata.deletionTimestamp)"))
 	}
 	return all
 }
 
-// pattern returns a regular expression for names and patterns of namespaces.
+// pattern returns a regular expression for namespace names and patterns.
 func pattern(globs []string) string {
 	var all []string
 	for _, g := range globs {
@@ -147,8 +149,8 @@ func pattern(globs []string) string {
 	return "^(" + strings.Join(all, "|") + ")$"
 }
 
-// changes tells requests that change what rules read from those that concern
-// the bookkeeping alone: finalizers and owner references.
+// changes returns the CEL expression for requests that change fields that rules
+// read. It excludes requests that change only finalizers or owner references.
 func (g guard) changes() string {
 	some := []string{"request.operation == 'CREATE'"}
 	if g.kind.Scale {
@@ -160,8 +162,9 @@ func (g guard) changes() string {
 	return strings.Join(some, " ||\n")
 }
 
-// authored returns the fields of a kind that its authors write. The generation of
-// custom resources tells of them all; that of other kinds is not always kept.
+// authored returns the fields of a kind that its authors write. For custom
+// resources the generation covers all of them. Not every built-in kind maintains
+// it.
 func authored(k *schema.Kind, kinds *schema.Set) (fields []string) {
 	if k.Custom {
 		return []string{"metadata.?generation"}
@@ -190,7 +193,7 @@ func validations(all []demand) *yaml.Node {
 	return n
 }
 
-// block is text without quotes of YAML's, since CEL has many.
+// block returns a text node without YAML quotes, because CEL has many quotes.
 func block(s string) *yaml.Node {
 	n := text(s)
 	n.Style = yaml.LiteralStyle

@@ -8,23 +8,23 @@ import (
 	"reconcel/rules/schema"
 )
 
-// A demand is a right that the author of a primary must hold.
+// A demand is a permission that the author of a primary must hold.
 type demand struct {
 	verb     string
 	resource resource
 	space    space
-	rule     string // which does, with the right:
+	rule     string // the rule that needs the permission
 	does     string
-	later    bool // once the primary exists: a new one does not do it
+	later    bool // only for an existing primary, not at its creation
 }
 
-// A space is where a right must be held.
+// A space is where a permission must be held.
 type space struct {
-	namespace string // CEL that gives its name; "": there is none, or it may be any
-	said      string // how it is called, before the namespace if it has one
+	namespace string // CEL expression of the name; "": cluster-scoped, or all namespaces
+	said      string // the phrase in messages, before the namespace if there is one
 }
 
-// Where there is no namespace, and where it may be any.
+// The spaces without a single namespace: cluster-scoped, and all namespaces.
 var (
 	nowhere    = space{}
 	everywhere = space{said: " in all namespaces"}
@@ -32,8 +32,8 @@ var (
 
 func within(expression string) space { return space{namespace: expression, said: " in namespace "} }
 
-// homeOf is where the children of a primary are by default: where the request
-// for it is, or in itself.
+// homeOf returns the default namespace of a primary's children: the namespace of
+// the request, or the primary itself if it is a Namespace.
 func homeOf(k *schema.Kind) space {
 	switch {
 	case isNamespace(k):
@@ -46,7 +46,7 @@ func homeOf(k *schema.Kind) space {
 
 func isNamespace(k *schema.Kind) bool { return k.GVK.Group == "" && k.GVK.Kind == "Namespace" }
 
-// demands collects the rights that stand behind what rules do for a primary.
+// demands collects the permissions for all actions of rules for a primary.
 type demands struct {
 	program *rules.Program
 	kinds   *schema.Set
@@ -54,14 +54,14 @@ type demands struct {
 	seen    map[home]bool
 }
 
-// A home is where a rule makes objects by default.
+// A home is a rule with the default namespace of its children.
 type home struct {
 	rule  string
 	space space
 }
 
-// of adds what a rule does, and what other rules make of its children: nobody
-// else is asked about those.
+// of adds the demands of a rule. It includes the rules for its children, because
+// the engine creates those and its own requests are not checked.
 func (d *demands) of(r *rules.Rule, at space) {
 	if h := (home{r.Name, at}); !d.seen[h] {
 		d.seen[h] = true
@@ -86,7 +86,7 @@ func (d *demands) children(r *rules.Rule, home space) {
 	}
 }
 
-// grandchildren adds what rules make of a child.
+// grandchildren adds the demands of the rules for a child.
 func (d *demands) grandchildren(c *rules.Child, k *schema.Kind, home space) {
 	if isNamespace(k) {
 		home = everywhere
@@ -115,7 +115,8 @@ func (d *demands) lookups(r *rules.Rule, home space) {
 	}
 }
 
-// need adds a demand, once.
+// need adds a demand unless an equal one exists. If the two differ in later, the
+// demand applies at creation too.
 func (d *demands) need(n demand) {
 	i := slices.IndexFunc(d.all, func(other demand) bool {
 		other.later = n.later
@@ -140,7 +141,7 @@ func spaceOf(n rules.Namespace, k *schema.Kind, home space) space {
 	return everywhere
 }
 
-// check is the CEL that asks whether the author holds the right.
+// check returns the CEL expression that checks the author's permission.
 func (d demand) check() string {
 	check := "authorizer.group(" + literal(d.resource.group) + ").resource(" + literal(d.resource.path) + ")"
 	if d.space.namespace != "" {
@@ -156,7 +157,8 @@ func (d demand) check() string {
 	return check
 }
 
-// message is the CEL that says what the author lacks, and why it is asked for.
+// message returns the CEL expression of the message: the missing permission, and
+// the rule that needs it.
 func (d demand) message() string {
 	what := strings.TrimSuffix(d.resource.path+"."+d.resource.group, ".")
 	them := "them"
@@ -173,7 +175,7 @@ func (d demand) message() string {
 
 var escapes = strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`)
 
-// literals returns a list of strings as CEL.
+// literals returns a CEL list of strings.
 func literals(all []string) string {
 	quoted := make([]string, len(all))
 	for i, s := range all {
@@ -182,5 +184,5 @@ func literals(all []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// literal returns a string as CEL.
+// literal returns a CEL string literal.
 func literal(s string) string { return "'" + escapes.Replace(s) + "'" }

@@ -1,74 +1,73 @@
-// Package deploy makes the objects by which reconcel runs in a cluster: the
-// permissions that rules need, and the workload that follows the rules.
+// Package deploy generates the objects that run reconcel in a cluster: the RBAC
+// permissions that rules need, and the workload that runs the rules.
 //
 // # Permissions
 //
-// Needs derives from compiled rules which requests the engine makes, kind by
-// kind, and gives each permission its reason. There is no wildcard, and nothing
-// that the engine does not ask for:
+// Needs derives the engine's requests from compiled rules, kind by kind, and gives
+// a reason for each permission. There are no wildcards and no unused permissions:
 //
-//   - What rules are for is listed and watched. Where rules have children, or a
-//     selector, one object is read before anything is deleted or left.
-//   - Children are listed and watched, read before they are deleted, made and
-//     changed by server-side apply (patch, and create for what does not exist),
-//     and deleted when a rule does not render them any more.
-//   - What rules look up is listed and watched.
-//   - Status is applied through the subresource where the kind has one.
-//   - What a rule writes into its primary, a patch or a finalizer, is a patch.
+//   - Primaries are listed and watched. If rules have children or a selector, the
+//     engine also reads a primary before it deletes or orphans anything.
+//   - Children are listed, watched, and read before they are deleted. They are
+//     created and changed by server-side apply (patch, and create for missing
+//     objects), and deleted when a rule no longer renders them.
+//   - Lookups are listed and watched.
+//   - Status is applied through the subresource if the kind has one.
+//   - Patches and finalizers of primaries are written with patch.
 //
-// Discovery and OpenAPI, which the engine reads as well, are open to every
-// authenticated client (the ClusterRole system:discovery of Kubernetes).
+// The engine also reads discovery and OpenAPI. Kubernetes permits these to every
+// authenticated client with the ClusterRole system:discovery.
 //
-// The engine watches all namespaces, so that what rules need is given in a
-// ClusterRole, whatever the rules say of namespaces. Only its own objects have a
-// Role. Where only some namespaces are to be followed (Options.Namespaced) the
-// same permissions are given in a Role in each of them, and nothing is made that
-// belongs to the whole cluster.
+// The engine watches all namespaces, so the permissions for rules are in a
+// ClusterRole, even if the rules restrict their namespaces. Only the engine's own
+// objects have a Role. With Options.Namespaced, each watched namespace gets a Role
+// with the same permissions, and nothing cluster-wide is generated.
 //
-// What is derived belongs to the rules as they are. A kind that they do not
-// render any more, or a finalizer of a rule that is gone, is cleared away under
-// the permissions that were needed before: these have to stay until that is done.
+// The permissions match the current rules. The cleanup of a kind that rules no
+// longer render, or of a removed rule's finalizer, needs the earlier permissions.
+// Keep them until the cleanup is complete.
 //
 // # Accounts
 //
-// What rules write as a ServiceAccount is needed by the account and not by the
-// engine, which may act as exactly the accounts that are named. An account gets a
-// ClusterRole, as what it is bound in is decided apart from what it may do: in the
-// namespaces that rules name if they write nowhere else, in all namespaces
-// otherwise. The account of each namespace is bound by whoever the namespace
-// belongs to.
+// If rules write as a ServiceAccount, that ServiceAccount needs the permissions to
+// write. The engine may impersonate exactly the named ServiceAccounts. Each of them
+// gets a ClusterRole, because its bindings are independent of its permissions. It
+// is bound in the namespaces that the rules name if they write nowhere else, and
+// in all namespaces otherwise. If each namespace has its own ServiceAccount, the
+// owner of the namespace creates the binding.
 //
 // # Owner references
 //
-// Children carry owner references with blockOwnerDeletion. The admission plugin
-// OwnerReferencesPermissionEnforcement, which Kubernetes has off and OpenShift
-// on, demands for them update on the subresource finalizers of the owner. The
-// engine never makes that request, so it is allowed on demand only
-// (EnforcedOwners).
+// Children have owner references with blockOwnerDeletion. The admission plugin
+// OwnerReferencesPermissionEnforcement then requires update on the finalizers
+// subresource of the owner. It is off by default in Kubernetes and on in OpenShift.
+// The engine never sends that request, so Needs adds the permission only with
+// EnforcedOwners.
 //
 // # Admission
 //
-// Policies makes a ValidatingAdmissionPolicy for each rule, by which whoever makes
-// or changes a primary must hold the rights that stand behind what the rule does
-// for it. Who that was cannot be told later: only at admission there is somebody
-// to ask about.
+// Policies generates a ValidatingAdmissionPolicy for each rule. It requires the
+// author of a primary to hold the permissions for the rule's actions. The author is
+// known only at admission, so the engine cannot check this later.
 //
-//   - Who creates a primary must be allowed to create its children, those of
-//     finalize among them; to patch them too where they may be adopted.
-//   - Who changes one must be allowed to create, patch and delete them: another
-//     name is another object, and a list that has shrunk deletes.
-//   - Both must be allowed to read what is looked up, since it shows in status and
-//     children.
-//   - Where a child is a primary of other rules, what they do is asked of the
-//     author too. The engine makes such a child, and is asked for nothing.
-//   - Who deletes a primary is asked for nothing, as with Kubernetes' own owners.
+//   - A user who creates a primary needs permission to create its children,
+//     including those of finalize, and to patch children that may be adopted.
+//   - A user who changes a primary needs permission to create, patch and delete its
+//     children: a new name is a new object, and a shorter list deletes objects.
+//   - Both need permission to read lookups, because their contents appear in the
+//     status and in children.
+//   - If a child is a primary of other rules, the author needs the permissions for
+//     those rules too. The engine creates such a child, and its own requests are
+//     not checked.
+//   - A user who deletes a primary needs no further permission, as with owners in
+//     Kubernetes.
 //
-// All is asked of a rule as it stands: when is not known to a policy. What is in a
-// computed namespace is asked for in all, unless the rule allows none but the
-// primary's own.
+// A policy checks all parts of a rule, because it cannot evaluate a rule's "when".
+// Objects in a computed namespace need the permission in all namespaces, unless the
+// rule allows only the primary's own namespace.
 //
 // # Manifests
 //
-// The workload stands in manifests/, as YAML with comments, which are for whoever
-// reads the result. Values are put into the parsed documents, never into text.
+// The workload is in manifests/, as YAML with comments for readers of the
+// generated files. Values are inserted into the parsed documents, not into text.
 package deploy

@@ -6,12 +6,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// rulesManifest is made by kustomize from the files themselves.
+// rulesManifest is not part of the base: kustomize generates it from the files.
 const rulesManifest = "rules.yaml"
 
-// Base returns the manifests as a kustomize base: files by their paths. The rules
-// stay files of their own, and the ConfigMap that is made from them keeps its
-// name, so that a change of the rules is followed and restarts nothing.
+// Base returns the manifests as a kustomize base: files by path. The rules remain
+// separate files. The ConfigMap generated from them has a fixed name, so that a
+// change of the rules is reloaded without a restart.
 func (o Options) Base(all []Manifest, rules []RulesFile) (map[string][]byte, error) {
 	files, names, keys := map[string][]byte{}, []string{}, []string{}
 	for _, m := range all {

@@ -11,28 +11,28 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// manifests are the objects as they stand in the folder of that name. In them
-// ${name} stands for a value; alone in its place it may be a map or list.
+// manifests are the templates of the objects. ${name} is replaced by a value. If it
+// is the whole scalar, the value may be a map or a list.
 //
 //go:embed manifests/*.yaml
 var manifests embed.FS
 
 // A Manifest is one file of objects.
 type Manifest struct {
-	Name string // of the file, such as deployment.yaml
+	Name string // file name, such as deployment.yaml
 	docs []*yaml.Node
 }
 
-// values are what stands for the names in a manifest: strings, ints and nodes.
+// values are the values of a manifest's placeholders: strings, ints and nodes.
 type values map[string]any
 
-// fill reads a manifest and puts the values in. It goes by the parsed document,
-// so that no value can be more than a value.
+// fill reads a manifest and inserts the values. It inserts them into the parsed
+// document, so that a value cannot change its structure.
 func fill(name string, v values) Manifest {
 	m := Manifest{Name: name}
 	text, err := manifests.ReadFile("manifests/" + name)
 	if err != nil {
-		panic(fmt.Sprintf("deploy: %v", err)) // A test fills them all.
+		panic(fmt.Sprintf("deploy: %v", err)) // A test fills all manifests.
 	}
 	for part := range strings.SplitSeq(string(text), "\n---\n") {
 		doc := &yaml.Node{}
@@ -58,7 +58,7 @@ func (v values) put(n *yaml.Node) {
 	}
 }
 
-// node returns what a scalar stands for that is a name and nothing else.
+// node returns the value of a scalar that is only a placeholder.
 func (v values) node(n *yaml.Node) (*yaml.Node, bool) {
 	name, found := strings.CutPrefix(n.Value, "${")
 	if n.Kind != yaml.ScalarNode || !found || !strings.HasSuffix(name, "}") {
@@ -75,8 +75,8 @@ func (v values) node(n *yaml.Node) (*yaml.Node, bool) {
 
 var placeholder = regexp.MustCompile(`\$\{[a-z]+\}`)
 
-// text puts strings into a text. It looks at it once: what was put in may well
-// have names for somebody else.
+// text inserts strings into a text. It does not expand inserted values, which may
+// contain placeholders of their own.
 func (v values) text(s string) string {
 	return placeholder.ReplaceAllStringFunc(s, func(name string) string {
 		if value, ok := v[name[2:len(name)-1]].(string); ok {
@@ -102,8 +102,8 @@ func (m Manifest) YAML() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// oldBooleans are words that kubectl takes for true or false, as YAML 1.1 does,
-// and that the encoder leaves without quotes.
+// oldBooleans matches words that kubectl reads as booleans, as in YAML 1.1, but
+// that the encoder does not quote.
 var oldBooleans = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 
 func quote(n *yaml.Node) {
@@ -115,7 +115,7 @@ func quote(n *yaml.Node) {
 	}
 }
 
-// Print returns manifests one after the other, as kubectl apply takes them.
+// Print returns manifests as one YAML stream for kubectl apply.
 func Print(list []Manifest) ([]byte, error) {
 	var parts [][]byte
 	for _, m := range list {
@@ -128,8 +128,6 @@ func Print(list []Manifest) ([]byte, error) {
 	return bytes.Join(parts, []byte("---\n")), nil
 }
 
-// Nodes of YAML.
-
 func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
 
 func list(items []string) *yaml.Node {
@@ -140,7 +138,7 @@ func list(items []string) *yaml.Node {
 	return n
 }
 
-// mapping returns a map of keys and values, which take turns.
+// mapping returns a map of alternating keys and values.
 func mapping(pairs ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Content: pairs}
 }

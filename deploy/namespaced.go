@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// namespaced returns the role that follows from permissions once for each
-// namespace that is followed, bound to the ServiceAccount. It bears another name
-// than the role for the engine's own objects, whose namespace may be one of them.
+// namespaced returns a Role with the permissions and its binding to the
+// ServiceAccount, for each watched namespace. The Role has another name than the
+// Role for the engine's own objects, whose namespace may be watched too.
 func (o Options) namespaced(p *Permissions) Manifest {
 	all := Manifest{Name: "namespacedroles.yaml"}
 	for _, namespace := range o.Namespaced {
@@ -17,16 +17,16 @@ func (o Options) namespaced(p *Permissions) Manifest {
 	return all
 }
 
-// needEvents adds what is needed to tell of the engine's own objects, where no
-// role for the rules has it.
+// needEvents adds the permission for Events about the engine's own objects, unless
+// a role for the rules already has it.
 func (o Options) needEvents(p *Permissions) {
 	if len(o.Namespaced) > 0 && !slices.Contains(o.Namespaced, o.Namespace) {
 		p.need(eventsResource, toTell, "Event: reports problems of the rules")
 	}
 }
 
-// Missing names what Manifests leaves out since it belongs to the whole cluster
-// and only some namespaces are followed, or returns "".
+// Missing names the cluster-scoped objects that Manifests omits with
+// Options.Namespaced, or returns "".
 func (o Options) Missing() string {
 	if len(o.Namespaced) == 0 {
 		return ""
@@ -34,7 +34,7 @@ func (o Options) Missing() string {
 	return "Namespace " + o.Namespace + ", which must exist, and FlowSchema " + o.Name + "-lease, which is optional"
 }
 
-// namespacedArgument tells the process which namespaces it is to follow.
+// namespacedArgument returns the flag for the watched namespaces.
 func (o Options) namespacedArgument() []string {
 	if len(o.Namespaced) == 0 {
 		return nil

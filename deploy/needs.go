@@ -12,19 +12,18 @@ import (
 	"reconcel/rules/source"
 )
 
-// An Admission is what the admission plugins of a cluster demand beyond RBAC's
-// own checks.
+// An Admission says which permissions the cluster's admission plugins require
+// beyond RBAC's own checks.
 type Admission int
 
-// What there is.
+// The values of Admission.
 const (
-	Usual          Admission = iota // what Kubernetes has on unless told otherwise
-	EnforcedOwners                  // OwnerReferencesPermissionEnforcement is on too
+	Usual          Admission = iota // the plugins that Kubernetes enables by default
+	EnforcedOwners                  // OwnerReferencesPermissionEnforcement is enabled too
 )
 
-// Needs derives what the engine needs to be allowed to follow a program. The
-// complaints are about kinds of which nothing is known: what they are called in
-// requests cannot be guessed.
+// Needs derives the permissions that the engine needs to run a program. The errors
+// are about unknown kinds: their resource names cannot be guessed.
 func Needs(program *rules.Program, kinds *schema.Set, admission Admission) (*Permissions, []*source.Error) {
 	n := &needs{kinds: kinds, admission: admission, permissions: newPermissions()}
 	for _, p := range program.Primaries() {
@@ -46,13 +45,13 @@ type needs struct {
 	complaints  []*source.Error
 }
 
-// kind returns what is known of a kind that is used somewhere, or nil.
+// kind returns a kind that a rule uses, or nil with a complaint if it is unknown.
 func (n *needs) kind(gvk runtimeschema.GroupVersionKind, at source.Pos, rule string) *schema.Kind {
 	if k := n.kinds.Kind(gvk); k != nil && k.Resource != "" {
 		return k
 	}
 	if slices.Contains(n.unknown, gvk) {
-		return nil // Once is enough.
+		return nil // Report each kind once.
 	}
 	n.unknown = append(n.unknown, gvk)
 	message := fmt.Sprintf("kind %s of %s is unknown", gvk.Kind, gvk.GroupVersion())
@@ -78,7 +77,7 @@ func (r resource) sub(subresource string) resource {
 	return r
 }
 
-// primary adds what is needed of the objects that rules are for.
+// primary adds the permissions for the primaries of rules.
 func (n *needs) primary(p *rules.Primary) {
 	k := n.kind(p.GVK, p.Rules[0].Pos, p.Rules[0].Name)
 	if k == nil {
@@ -96,7 +95,7 @@ func (n *needs) primary(p *rules.Primary) {
 	at := resourceOf(k)
 	why, _ := say("primary of", func(*rules.Rule) bool { return true })
 	n.permissions.need(at, toFollow, why)
-	// Before it deletes or leaves anything, the engine reads the primary live.
+	// The engine reads the live primary before it deletes or orphans anything.
 	if slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool { return len(r.Children) > 0 || !r.Selector.Empty() }) {
 		n.permissions.need(at, toRead, why)
 	}
@@ -110,7 +109,8 @@ func (n *needs) primary(p *rules.Primary) {
 	}
 }
 
-// written adds what is needed for something that rules write, each as its account.
+// written adds the permissions for a write of rules, to the ServiceAccount of each
+// rule or to the engine.
 func (n *needs) written(p *rules.Primary, at resource, verbs []string, what string, has func(*rules.Rule) bool) {
 	by := map[*Permissions][]string{}
 	for _, r := range p.Rules {
@@ -128,24 +128,24 @@ func (n *needs) written(p *rules.Primary, at resource, verbs []string, what stri
 	}
 }
 
-// finalizer reports whether objects of a kind may carry the finalizer of a rule.
-// A cluster-scoped one can own all that it has by references.
+// finalizer reports whether objects of a kind may have the finalizer of a rule. A
+// cluster-scoped primary can own all its children by owner references.
 func finalizer(r *rules.Rule, k *schema.Kind) bool {
 	return r.MayNeedFinalizer() && (k.Namespaced || ends(r))
 }
 
-// ownerReferences reports whether children of a rule may carry references.
+// ownerReferences reports whether children of a rule may have owner references.
 func ownerReferences(r *rules.Rule) bool {
 	return !ends(r) && slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.OnDelete == rules.Delete })
 }
 
-// ends reports whether a rule has a say in what order things go in.
+// ends reports whether a rule determines the order of its teardown.
 func ends(r *rules.Rule) bool {
 	return r.Ordered || slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.Timeout > 0 })
 }
 
-// status adds what is needed to write the status: fields that rules write, and
-// the conditions that every custom resource gets that can have some.
+// status adds the permissions to write the status: the fields that rules write, and
+// the conditions of every custom resource whose schema has them.
 func (n *needs) status(p *rules.Primary, k *schema.Kind) {
 	var what []string
 	if n.hasConditions(k) {
@@ -176,7 +176,7 @@ func (n *needs) hasConditions(k *schema.Kind) bool {
 	return !schema.BuiltInGroup(k.GVK.Group) && n.kinds.Conditions(k.GVK) != nil
 }
 
-// children adds what is needed of the objects that a rule makes.
+// children adds the permissions for the children of a rule.
 func (n *needs) children(r *rules.Rule) {
 	for _, c := range r.Children {
 		what := "child"
@@ -195,7 +195,7 @@ func (n *needs) children(r *rules.Rule) {
 	}
 }
 
-// lookups adds what is needed of the objects that a rule reads.
+// lookups adds the permissions for the lookups of a rule.
 func (n *needs) lookups(r *rules.Rule) {
 	for _, l := range r.Lookups {
 		if k := n.kind(l.GVK, l.Pos, r.Name); k != nil {

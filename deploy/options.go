@@ -11,22 +11,22 @@ import (
 	"reconcel/engine/inventory"
 )
 
-// Options say how an installation is called and how big it is. What is not said
-// otherwise is needed.
+// Options are the settings of an installation. All fields are required unless
+// their comment says otherwise.
 type Options struct {
-	Name      string // of all objects, and of the engine (engine.Options.Name)
+	Name      string // name of all objects and of the engine (engine.Options.Name)
 	Namespace string
 	Image     string
-	Replicas  int // one of them leads
+	Replicas  int // one replica is the leader
 
-	AllowedKinds []string // that rules may make though they give power over the cluster
+	AllowedKinds []string // optional: privileged kinds that rules may create
 
-	// Namespaced are the namespaces that are followed; none stands for all. Then
-	// nothing is made that belongs to the whole cluster.
+	// Namespaced are the watched namespaces; empty means all. If it is set, no
+	// cluster-scoped objects are generated.
 	Namespaced []string
 }
 
-// Validate returns what is wrong with the names, or nil.
+// Validate returns an error if a name is invalid.
 func (o Options) Validate() error {
 	if why := validation.IsDNS1123Label(o.Namespace); len(why) > 0 {
 		return fmt.Errorf("namespace %q: %s", o.Namespace, strings.Join(why, ", "))
@@ -44,9 +44,9 @@ func (o Options) Validate() error {
 
 func (o Options) metricsName() string { return o.Name + "-metrics" }
 
-// Roles returns the role that follows from permissions and the one that the
-// engine needs for its own objects, bound to the ServiceAccount, and those of the
-// accounts as which rules write.
+// Roles returns the role with the permissions and the role for the engine's own
+// objects, both bound to the ServiceAccount. The roles of the rules'
+// ServiceAccounts come last.
 func (o Options) Roles(p *Permissions) []Manifest {
 	own := fill("role.yaml", o.values(values{"rules": entries(o.own())}))
 	rules := fill("clusterrole.yaml", o.values(values{"rules": entries(p)}))
@@ -56,8 +56,8 @@ func (o Options) Roles(p *Permissions) []Manifest {
 	return append([]Manifest{rules, own}, o.accountRoles(p)...)
 }
 
-// own are the permissions for the engine's own objects, in its namespace. Nobody
-// can be allowed to create an object of one name only.
+// own returns the permissions for the engine's own objects, in its namespace. RBAC
+// cannot restrict create to one object name.
 func (o Options) own() *Permissions {
 	p := newPermissions()
 	configMaps := resource{path: "configmaps"}
@@ -74,18 +74,18 @@ func (o Options) own() *Permissions {
 	return p
 }
 
-// Manifests returns everything that is needed to run in a cluster: the roles,
-// the rules, and what follows them.
+// Manifests returns all objects that run reconcel in a cluster: the roles, the
+// rules and the workload.
 func (o Options) Manifests(p *Permissions, rules []RulesFile) []Manifest {
 	v := o.values(nil)
 	all := append([]Manifest{fill("serviceaccount.yaml", v)}, o.Roles(p)...)
-	whole := len(o.Namespaced) == 0 // What belongs to the cluster may be made.
+	whole := len(o.Namespaced) == 0 // Cluster-scoped objects are allowed.
 	if whole {
 		all = append([]Manifest{fill("namespace.yaml", v)}, all...)
 	}
 	all = append(all, fill(rulesManifest, o.values(values{"data": data(rules)})), fill("deployment.yaml", v))
 	if o.Replicas > 1 {
-		all = append(all, fill("poddisruptionbudget.yaml", v)) // Of a single one, it would hold up every drain.
+		all = append(all, fill("poddisruptionbudget.yaml", v)) // With a single replica, it would block every drain.
 	}
 	all = append(all, fill("service.yaml", v), fill("networkpolicy.yaml", v))
 	if whole {
@@ -94,7 +94,7 @@ func (o Options) Manifests(p *Permissions, rules []RulesFile) []Manifest {
 	return all
 }
 
-// values returns what all manifests are filled with, and more.
+// values returns the values for all manifests, with the additional ones in more.
 func (o Options) values(more values) values {
 	v := values{
 		"name": o.Name, "namespace": o.Namespace, "image": o.Image, "replicas": o.Replicas, "args": o.arguments(),
@@ -104,7 +104,8 @@ func (o Options) values(more values) values {
 	return v
 }
 
-// arguments are those of the process. Its namespace is that of its Pod.
+// arguments returns the arguments of the process. They omit the namespace, which
+// the process takes from its Pod.
 func (o Options) arguments() *yaml.Node {
 	args := []string{"run", "--rules=/etc/reconcel/rules", "--name=" + o.Name, "--listen=:8080", "--debug-listen=127.0.0.1:6060", "--log-format=json"}
 	for _, kind := range o.AllowedKinds {
@@ -115,7 +116,7 @@ func (o Options) arguments() *yaml.Node {
 	return n
 }
 
-// entries are the rules of a role, each under a comment that says what it is for.
+// entries returns the rules of a role, each with a comment that gives its reasons.
 func entries(p *Permissions) *yaml.Node {
 	all := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, g := range p.grants() {

@@ -9,10 +9,10 @@ import (
 	"reconcel/rules"
 )
 
-// verbOrder is the order in which verbs are listed: it is how people write them.
+// verbOrder is the conventional order of verbs.
 var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "delete", "impersonate"}
 
-// What is asked for together.
+// Verbs that are needed together.
 var (
 	toFollow = []string{"list", "watch"}
 	toRead   = []string{"get"}
@@ -23,26 +23,26 @@ var (
 
 var eventsResource = resource{group: "events.k8s.io", path: "events"}
 
-// A resource is what a permission is for.
+// A resource identifies the object of a permission.
 type resource struct {
 	group string
 	path  string // the plural name, and the subresource after a slash
-	name  string // of the one object that is meant; "": all
+	name  string // the object's name; "": all objects
 }
 
-// Permissions are what a program may be allowed, each with its reasons.
+// Permissions are the permissions that a program needs, each with its reasons.
 type Permissions struct {
 	verbs   map[resource]map[string]bool
 	reasons map[resource][]string
 
-	accounts map[rules.Account]*accountNeed // as which rules write
+	accounts map[rules.Account]*accountNeed // ServiceAccounts that rules write as
 }
 
 func newPermissions() *Permissions {
 	return &Permissions{verbs: map[resource]map[string]bool{}, reasons: map[resource][]string{}, accounts: map[rules.Account]*accountNeed{}}
 }
 
-// need adds verbs and why they are needed.
+// need adds verbs and the reason for them.
 func (p *Permissions) need(r resource, verbs []string, why string) {
 	if p.verbs[r] == nil {
 		p.verbs[r] = map[string]bool{}
@@ -55,7 +55,7 @@ func (p *Permissions) need(r resource, verbs []string, why string) {
 	}
 }
 
-// A grant is an entry of a role: resources of one group that need the same.
+// A grant is a rule of a role: resources of one group with the same verbs.
 type grant struct {
 	group     string
 	resources []string
@@ -64,8 +64,8 @@ type grant struct {
 	why       []string
 }
 
-// grants returns the permissions as entries of a role, sorted by group and
-// resource: the order of the rules does not matter.
+// grants returns the permissions as the rules of a role, sorted by group and
+// resource. The result does not depend on the order of reconcel's rules.
 func (p *Permissions) grants() (all []grant) {
 	sorted := slices.SortedFunc(maps.Keys(p.verbs), func(a, b resource) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))
@@ -93,7 +93,7 @@ func ordered(verbs map[string]bool) []string {
 	return slices.DeleteFunc(slices.Clone(verbOrder), func(v string) bool { return !verbs[v] })
 }
 
-// named returns rules by their names: rules "a", "b".
+// named returns a list of rules as text: rules "a", "b".
 func named(names []string) string {
 	what := "rules"
 	if len(names) == 1 {

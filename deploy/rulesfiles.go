@@ -13,17 +13,17 @@ import (
 	"reconcel/rules/source"
 )
 
-// A RulesFile is one file of rules, as it stands in the ConfigMap.
+// A RulesFile is one rules file with its key in the ConfigMap.
 type RulesFile struct {
 	Key  string
 	Text []byte
 }
 
-// mostRules is what the API server takes of a ConfigMap.
+// mostRules is the API server's limit for the size of a ConfigMap, in bytes.
 const mostRules = 1 << 20
 
-// Files names rules files as keys of a ConfigMap: as they are called, or, where
-// two are called the same, with the names of their folders.
+// Files returns rules files with their keys in a ConfigMap. The key is the file
+// name. If two files have the same name, the folder names are added.
 func Files(sources []source.File) ([]RulesFile, error) {
 	var files []RulesFile
 	size := 0
@@ -43,7 +43,7 @@ func Files(sources []source.File) ([]RulesFile, error) {
 	return files, nil
 }
 
-// keyOf returns the shortest end of a file's path that no other file's has.
+// keyOf returns the shortest suffix of a file's path that is unique.
 func keyOf(sources []source.File, i int) string {
 	most := strings.Count(filepath.ToSlash(sources[i].Name), "/") + 1
 	for n := 1; ; n++ {
@@ -58,8 +58,8 @@ func keyOf(sources []source.File, i int) string {
 
 var notInKey = regexp.MustCompile(`[^-._a-zA-Z0-9]+`)
 
-// end returns the last n steps of a path, as a key that a search for rules finds
-// as a file.
+// end returns the last n elements of a path as a ConfigMap key. The key has an
+// extension of rules files and no leading dot, so that the engine loads the file.
 func end(path string, n int) string {
 	steps := strings.Split(filepath.ToSlash(path), "/")
 	key := notInKey.ReplaceAllString(strings.Join(steps[max(0, len(steps)-n):], "-"), "")
