@@ -16,8 +16,8 @@ func BenchmarkCompileFoo(b *testing.B) {
 	}
 }
 
-// BenchmarkRenderFoo is what the language costs in a reconcile that changes
-// nothing: when, validate, the object with its hash, readiness and status.
+// BenchmarkRenderFoo measures the language in a reconciliation without changes: when,
+// validate, the object with its hash, readiness and status.
 func BenchmarkRenderFoo(b *testing.B) {
 	p := mustLoad(b, fooRule).Primaries()[0]
 	live := Live{Object: fooDeployment()}

@@ -9,7 +9,7 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// itemsRule reads a list in every place that can read one.
+// itemsRule reads a list in every field that can read one.
 const itemsRule = `
   let:
     names: items.map(i, i.metadata.name)
@@ -80,7 +80,8 @@ func TestListOfChildrenIsUnknownUntilAllExist(t *testing.T) {
 	})
 }
 
-// What exists is told also when nobody knows what there should be.
+// TestExistingOfAListThatIsNotKnown expects existing() to list objects even while the
+// wanted ones are unknown.
 func TestExistingOfAListThatIsNotKnown(t *testing.T) {
 	const rule = `
   lookups:
@@ -103,7 +104,8 @@ func TestExistingOfAListThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// An element of the list that is excluded does not belong to it.
+// TestListWithoutTheElementsThatAreNotWanted expects a list without its excluded
+// elements.
 func TestListWithoutTheElementsThatAreNotWanted(t *testing.T) {
 	const rule = `
   validate:

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// everywhere has an expression in each place that takes one. What it says is
-// its place, as far as there is room for it.
+// everywhere has an expression in each field that takes one. Each expression names its
+// field if there is room.
 const everywhere = `
 - name: every
   for: {apiVersion: example.com/v1, kind: Primary, when: '"for.when" != ""'}
@@ -127,7 +127,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// What a YAML alias repeats is one expression of each rule that it stands in.
+// TestCoverageOfAliases counts an expression that a YAML alias repeats once for each rule
+// that contains it.
 func TestCoverageOfAliases(t *testing.T) {
 	rule := func(name, kind, spec string) string {
 		return fmt.Sprintf(`

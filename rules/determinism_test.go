@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// everything is a rule that uses all of the language.
+// everything is a rule that uses the whole language.
 const everything = `
 - name: r
   for: {apiVersion: example.com/v1, kind: Primary, when: has(self.spec)}
@@ -40,7 +40,7 @@ const everything = `
   - {type: Bad, when: self.spec.nope}
 `
 
-// seen is all that a rendering says.
+// seen prints the whole result of a rendering.
 func seen(out *Rendering) []string {
 	var lines []string
 	for i := range out.Rules {
@@ -90,7 +90,7 @@ func TestRenderingsAreIndependent(t *testing.T) {
 				name := fmt.Sprintf("p%d-%d", worker, i)
 				self["metadata"].(object)["name"] = name
 				if i%3 == 0 {
-					delete(self["spec"].(object), "map") // Fails, and must leave nothing behind.
+					delete(self["spec"].(object), "map") // It fails, and must leave no state behind.
 				}
 				p.Primaries()[0].Render(Input{Self: self}, &out)
 				r := &out.Rules[0]

@@ -9,11 +9,11 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// fuzzRule puts one expression into all places of a rule.
+// fuzzRule puts one expression into all fields of a rule.
 func fuzzRule(expression string) string {
 	bare, data := quoted(expression), quoted("${"+expression+"}")
 	text := quoted("a-${" + expression + "}-b")
-	typeless := quoted("dyn(" + expression + ")") // of any type, where one is wanted
+	typeless := quoted("dyn(" + expression + ")") // of any type, where the field requires one
 	return `
 - name: r
   for: {apiVersion: example.com/v1, kind: Primary}
@@ -58,8 +58,8 @@ func fuzzRule(expression string) string {
 `
 }
 
-// readingRule puts one expression where it may read children and all of self,
-// which the other places do not allow.
+// readingRule puts one expression into fields that may read children and all of self,
+// unlike other fields.
 func readingRule(expression string) string {
 	data, typeless := quoted("${"+expression+"}"), quoted("dyn("+expression+")")
 	return `
@@ -86,8 +86,8 @@ func readingRule(expression string) string {
 `
 }
 
-// loadFuzzed loads a rule with the expression in all places, or else in those
-// where it may read more, and nil if neither is possible.
+// loadFuzzed loads a rule with the expression in all fields, or else in those that may
+// read more. It returns nil if neither is valid.
 func loadFuzzed(t *testing.T, expression string) *Program {
 	t.Helper()
 	for _, rule := range []string{fuzzRule(expression), readingRule(expression)} {
@@ -104,12 +104,12 @@ func loadFuzzed(t *testing.T, expression string) *Program {
 	return nil
 }
 
-// TestFuzzRules requires that the rules fit almost any expression: what does
-// not load is not rendered, and fuzzing it finds nothing.
+// TestFuzzRules requires that almost any expression loads in these rules. Fuzzing rules
+// that do not load would test nothing.
 func TestFuzzRules(t *testing.T) {
 	for _, leaf := range leaves {
 		if leaf == `v` {
-			continue // It is known inside a loop only.
+			continue // It exists only inside a loop.
 		}
 		if loadFuzzed(t, leaf) == nil {
 			_, err := Load(rulesFile(readingRule(leaf)))
@@ -149,7 +149,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// checkTwice checks that a living and a dying primary render the same each time.
+// checkTwice checks that a primary renders the same each time, both live and in deletion.
 func checkTwice(t *testing.T, p *Program, in Input) {
 	t.Helper()
 	metadata, _ := in.Self["metadata"].(object)
@@ -167,7 +167,7 @@ func checkTwice(t *testing.T, p *Program, in Input) {
 	}
 }
 
-// checkRendering checks what holds for any rendering.
+// checkRendering checks the invariants of any rendering.
 func checkRendering(t *testing.T, out *Rendering) {
 	t.Helper()
 	r := &out.Rules[0]
@@ -222,8 +222,8 @@ func checkObjects(t *testing.T, c *ChildResult) {
 	}
 }
 
-// A grower makes an expression out of bytes, so that mutations of the bytes
-// stay expressions.
+// grower builds an expression from bytes, so that mutations of the bytes stay
+// expressions.
 type grower struct {
 	data  []byte
 	depth int
@@ -256,7 +256,7 @@ func (g *grower) expression() string {
 	g.depth++
 	defer func() { g.depth-- }()
 	out := branches[n%len(branches)]
-	// Where CEL has a question mark of its own, a hole follows or it is doubled.
+	// Some question marks belong to CEL. Any other one is a hole.
 	var b strings.Builder
 	for i := 0; i < len(out); i++ {
 		own := strings.HasPrefix(out[i:], `??`) || strings.HasPrefix(out[i:], `?"`) || strings.HasPrefix(out[i:], `?x`) || strings.HasPrefix(out[i:], `? ? ? :`) && i > 1

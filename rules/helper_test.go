@@ -12,7 +12,7 @@ type object = map[string]any
 
 type list = []any
 
-// rulesFile indents the rules below under the head of a file.
+// rulesFile puts the rules of a test into a file with a header.
 func rulesFile(body string) []source.File {
 	return []source.File{{
 		Name: "rules.yaml",
@@ -29,7 +29,7 @@ func mustLoad(t testing.TB, body string) *Program {
 	return p
 }
 
-// report returns the whole report on rules that do not load.
+// report returns the whole report for rules that do not load.
 func report(t testing.TB, sources []source.File) string {
 	t.Helper()
 	_, err := Load(sources)
@@ -47,7 +47,7 @@ func report(t testing.TB, sources []source.File) string {
 	return out.String()
 }
 
-// A cluster is the live objects that a rendering sees, by kind and name.
+// cluster maps a kind and name to the live object that a rendering reads.
 type cluster map[string]Live
 
 func (c cluster) observed(id Identity) Live { return c[id.GVK.Kind+" "+id.Name] }
@@ -61,13 +61,13 @@ func render(p *Program, primary object, c cluster) *Rendering {
 	return &out
 }
 
-// one renders a program of one rule.
+// one renders a program with one rule.
 func one(t testing.TB, body string, primary object, c cluster) *RuleResult {
 	t.Helper()
 	return &render(mustLoad(t, body), primary, c).Rules[0]
 }
 
-// body returns a rendering as JSON, closed.
+// body returns the JSON of a rendered object.
 func body(t testing.TB, d *Desired) string {
 	t.Helper()
 	if d.State != Rendered {
@@ -131,7 +131,7 @@ func fooDeployment() object {
 	}
 }
 
-// first returns what is wanted of the first object of a child, or else of all.
+// first returns the first object of a child, or the result for the whole child.
 func first(c *ChildResult) *Desired {
 	if len(c.Objects) > 0 {
 		return &c.Objects[0]

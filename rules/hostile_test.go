@@ -8,9 +8,9 @@ import (
 	"reconcel/rules/source"
 )
 
-// TestRulesThatReachTooFar has rules that would let a resource decide what only
-// rules may, or that write what is reserved for reconcel. They are refused when they are
-// loaded: no resource ever meets them.
+// TestRulesThatReachTooFar has rules that let a resource decide what only rules may, or
+// that write fields reserved for reconcel. Loading rejects them, so that they never
+// reconcile a resource.
 func TestRulesThatReachTooFar(t *testing.T) {
 	template := func(text string) string { return "  children:\n  - id: part\n    template: {" + text + "}\n" }
 	metadata := func(text string) string {

@@ -9,9 +9,9 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// BenchmarkLargest checks the largest example. The schemas of Kubernetes' own
-// kinds are decoded by the first round alone, so run it with -benchtime=1x to
-// see what a command has to wait for.
+// BenchmarkLargest checks the largest example. Only the first round decodes the schemas
+// of Kubernetes' own kinds. Run it with -benchtime=1x to measure what a command waits
+// for.
 func BenchmarkLargest(b *testing.B) {
 	src := slices.MaxFunc(examples(b), func(a, b source.File) int { return cmp.Compare(len(a.Data), len(b.Data)) })
 	file, err := syntax.Parse([]source.File{src})

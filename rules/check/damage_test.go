@@ -10,8 +10,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// TestDamaged checks what is left of rules that do not load. Whatever is
-// missing, it ends, and what it finds has a place.
+// TestDamaged checks the parts of rules that do not load. Whatever is missing, the check
+// ends, and its findings have positions.
 func TestDamaged(t *testing.T) {
 	set := crds(t)
 	try := func(src source.File) {
@@ -31,7 +31,7 @@ func TestDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(data) < 20_000 { // Others are about limits of the parser.
+		if len(data) < 20_000 { // Larger files are about limits of the parser.
 			try(source.File{Name: filepath.Base(file), Data: data})
 		}
 	}

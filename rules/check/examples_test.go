@@ -6,7 +6,7 @@ import (
 	"reconcel/rules/schema"
 )
 
-// TestExamples finds nothing in rules that are right.
+// TestExamples finds nothing in valid rules.
 func TestExamples(t *testing.T) {
 	set := crds(t)
 	for _, source := range examples(t) {
@@ -19,8 +19,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestWithoutSchemas says once of each kind that nothing is known of it, and
-// checks the rest.
+// TestWithoutSchemas reports each kind without a schema once, and checks everything else.
 func TestWithoutSchemas(t *testing.T) {
 	for _, source := range examples(t) {
 		t.Run(source.Name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// TestGuards says of single expressions which steps of them nothing guards.
+// TestGuards expects the steps of single expressions that have no guard.
 func TestGuards(t *testing.T) {
 	const (
 		title = "self.spec.title"

@@ -19,7 +19,7 @@ import (
 // crds returns the schemas of the examples' kinds.
 func crds(t testing.TB) *schema.Set { return load(t, "../../crds/*.yaml") }
 
-// load returns the schemas of the CRDs in files.
+// load returns the schemas of the CRDs in these files.
 func load(t testing.TB, pattern string) *schema.Set {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -47,7 +47,6 @@ func load(t testing.TB, pattern string) *schema.Set {
 	return set
 }
 
-// examples returns the rules of each example.
 func examples(t testing.TB) []source.File {
 	t.Helper()
 	files, err := filepath.Glob("../../examples/*/rules.yaml")
@@ -65,7 +64,7 @@ func examples(t testing.TB) []source.File {
 	return out
 }
 
-// found loads rules and checks them. What does not load is among the errors.
+// found loads rules and checks them. Errors of loading are among the errors.
 func found(t testing.TB, set *schema.Set, src source.File) Found {
 	t.Helper()
 	sources := []source.File{src}
@@ -73,13 +72,13 @@ func found(t testing.TB, set *schema.Set, src source.File) Found {
 	if _, err := rules.Load(sources); err != nil && !errors.As(err, &complaints) {
 		t.Fatal(err)
 	}
-	file, _ := syntax.Parse(sources) // Load says the same, and more.
+	file, _ := syntax.Parse(sources) // Load reports the same errors, and more.
 	f := Check(file, set, complaints)
 	f.Errors = append(slices.Clone(complaints), f.Errors...)
 	return f
 }
 
-// report prints what was found, as people see it.
+// report prints the findings as a command does.
 func report(t testing.TB, f Found, src source.File) string {
 	t.Helper()
 	var b strings.Builder

@@ -7,15 +7,15 @@ import (
 	"reconcel/rules/source"
 )
 
-// A mutation is a mistake in an example.
+// mutation is a mistake in an example.
 type mutation struct {
 	example  string
 	from, to string // the first occurrence is replaced
-	want     string // part of what is said about it
+	want     string // part of the finding
 }
 
 var mutations = []mutation{
-	// Typos in fields that are read.
+	// Typos in fields that a rule reads.
 	{"foo", "self.spec.deploymentName}", "self.spec.deplymentName}", "did you mean 'deploymentName'?"},
 	{"foo", "${self.spec.replicas}", "${self.spec.replica}", "did you mean 'replicas'?"},
 	{"foo", "deployment.status.?availableReplicas", "deployment.status.?availableReplica", "did you mean 'availableReplicas'?"},
@@ -43,7 +43,7 @@ var mutations = []mutation{
 	{"backup-on-delete", "self.spec.backup.url}", "self.spec.backup.uri}", "did you mean 'url'?"},
 	{"namespace-decorator", "self.metadata.?annotations", "self.metadata.?anotations", "did you mean 'annotations'?"},
 
-	// Typos in fields that are written.
+	// Typos in fields that a rule writes.
 	{"foo", "        replicas: ${", "        replcas: ${", "did you mean 'replicas'?"},
 	{"foo", "image: nginx:latest", "imgae: nginx:latest", "did you mean 'image'?"},
 	{"foo", "matchLabels:", "matchLabel:", "did you mean 'matchLabels'?"},
@@ -59,7 +59,7 @@ var mutations = []mutation{
 	{"namespace-decorator", "policyTypes:", "policyType:", "did you mean 'policyTypes'?"},
 	{"config-propagation", "binaryData: $", "binarydata: $", "did you mean 'binaryData'?"},
 
-	// Status that the API server would drop.
+	// Status that the API server drops.
 	{"foo", "    availableReplicas: ${", "    availableReplica: ${", "which the API server drops"},
 	{"podset", "pod_names:", "podNames:", "which the API server drops"},
 	{"workerpool", "    missing: ${", "    missed: ${", "which the API server drops"},
@@ -87,7 +87,7 @@ var mutations = []mutation{
 	{"config-propagation", "copies: ${size(existing(copies))}", "copies: ${existing(copies)}", "expected integer, got list"},
 	{"chain", "namespace: ${home.metadata.name}", "namespace: ${home.metadata}", "expected string, got map"},
 
-	// Literals that a schema does not take.
+	// Literals that violate a schema.
 	{"job-gate", "restartPolicy: Never", "restartPolicy: never", "did you mean 'Never'?"},
 	{"job-gate", `? "Running" : "Pending"}'` + "\n", `? "Runnning" : "Pending"}'` + "\n", "did you mean 'Running'?"},
 	{"job-gate", "capabilities: {drop: [ALL]}", "capabilities: {drop: ALL}", "expected list of string, got string"},
@@ -97,7 +97,7 @@ var mutations = []mutation{
 	{"chain", "replicas: ${self.spec.replicas}", "replicas: 200", "must be at most 100"},
 	{"chain", `'${self.spec.?host.optMap(h, {"host": h})}'`, "{host: A.example.com}", "does not match"},
 
-	// What is missing.
+	// Missing fields.
 	{"foo", "        selector:\n          matchLabels: ${labels}\n", "", "missing required field 'selector'"},
 	{"podset", "        - name: busybox\n          image", "        - image", "missing required field 'name'"},
 	{"webapp", "pathType: Prefix", "", "missing required field 'pathType'"},
@@ -108,7 +108,7 @@ var mutations = []mutation{
 	{"backup-on-delete", "key: ${self.spec.passwordSecretRef.?key.orValue(\"password\")}", "", "missing required field 'key'"},
 	{"backup-on-delete", "{name: data, mountPath: /data}", "{name: data}", "missing required field 'mountPath'"},
 
-	// Guards that are gone.
+	// Missing guards.
 	{"webapp", "    when: has(self.spec.service)\n", "", "self.spec.service may be absent: write self.spec.?service"},
 	{"webapp", "    when: has(self.spec.ingress)\n", "", "self.spec.ingress may be absent"},
 	{"webapp", "self.spec.ingress.?className", "self.spec.ingress.className", "self.spec.ingress.className may be absent: write self.spec.ingress.?className.orValue(...)"},
@@ -142,7 +142,7 @@ var mutations = []mutation{
 	{"webapp", "app.kubernetes.io/name: webapp", "app.kubernetes.io/name: web app", "cannot be the value of a label"},
 }
 
-// TestMutations makes mistakes, and looks whether they are found.
+// TestMutations makes mistakes and expects a finding for each.
 func TestMutations(t *testing.T) {
 	set := crds(t)
 	sources := map[string]source.File{}

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected reports")
 
-// TestReports compares the whole report on rules. Those without one have
-// nothing wrong in them.
+// TestReports compares the whole report for rules. Rules without a golden file have no
+// findings.
 func TestReports(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {

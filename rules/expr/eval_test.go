@@ -21,9 +21,8 @@ type object = map[string]any
 
 type list = []any
 
-// world is what the expressions below see: a primary without status, a
-// deployment that has none either, a service that does not exist, and pods of
-// which one has no address.
+// world is the data of the expressions below: a primary and a Deployment without status,
+// a Service that does not exist, and Pods, one of them without an address.
 func world() variables {
 	return variables{
 		"self": object{
@@ -52,7 +51,8 @@ func shapes() map[string]*Shape {
 	}
 }
 
-// names returns the variables of the world and of the lets in m.
+// compile compiles an expression that reads the variables of the world and the lets in
+// known.
 func compile(t testing.TB, src string, known map[string]*Shape) *Program {
 	t.Helper()
 	var names []string
@@ -74,7 +74,7 @@ func compile(t testing.TB, src string, known map[string]*Shape) *Program {
 	return p
 }
 
-// show prints a result as the tables below write it.
+// show prints a result in the notation of the tables below.
 func show(v ref.Val, err *Error) string {
 	if err != nil {
 		return "error " + err.Pos.String() + " " + err.Message
@@ -175,7 +175,7 @@ func TestWaitingForWhatIsNotThereYet(t *testing.T) {
 		`"http://" + service.spec.clusterIP`:   `waits service.spec.clusterIP`,
 		`{"svc": service}`:                     `waits service`,
 		`service.spec[deployment.status.nope]`: `waits service.spec[]`,
-		// The status of the primary before its first write.
+		// The primary's status before its first write.
 		`self.status`:                  `waits self.status`,
 		`self.status.phase`:            `waits self.status.phase`,
 		`self.status.phase == "Ready"`: `waits self.status.phase`,
@@ -319,8 +319,8 @@ func TestAliases(t *testing.T) {
 		`missing.?b.orValue(1)`:          `1`,
 		`has(missing.b)`:                 `false`,
 		`both`:                           `waits service`,
-		`both.p`:                         `waits service`, // A literal with an unknown in it is unknown.
-		`both.?p.orValue(1)`:             `waits service`, // And not without a p.
+		`both.p`:                         `waits service`, // A literal that contains an unknown is unknown.
+		`both.?p.orValue(1)`:             `waits service`, // Even without a p.
 		`has(both.p)`:                    `waits service`,
 		`two.p[1].status.podIP`:          `waits pods[1].status.podIP`,
 		`two.nope`:                       `error rules.yaml:1:4 no such key: nope`,

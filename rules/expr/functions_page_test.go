@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A row is one line of the tables of docs/reference/functions.md.
+// row is one line of the tables in docs/reference/functions.md.
 type row struct {
 	line     int
 	function string // as the page writes it, with backticks
@@ -27,8 +27,7 @@ var (
 	callName   = regexp.MustCompile(`(?:([a-z]\w*)\.)?([a-zA-Z]\w*)\(`)
 )
 
-// readFunctionsPage returns the rows of the page and the objects that their
-// examples read.
+// readFunctionsPage returns the rows of the page and the objects that its examples read.
 func readFunctionsPage(t *testing.T) ([]row, variables) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/functions.md")
@@ -71,8 +70,8 @@ func cellsOf(line string) []string {
 	}
 }
 
-// codeSpan returns what stands between a cell's backticks. Two of them hold code
-// with backticks in it.
+// codeSpan returns the text between a cell's backticks. Double backticks enclose code
+// that contains backticks.
 func codeSpan(cell string) string {
 	if inner, ok := strings.CutPrefix(cell, "``"); ok {
 		return strings.TrimSpace(strings.TrimSuffix(inner, "``"))
@@ -103,13 +102,13 @@ func TestExamplesOfTheFunctionsPage(t *testing.T) {
 	}
 }
 
-// A spelling is a function as it is called: by itself or on a value.
+// spelling is how a function is called: by itself or on a value.
 type spelling struct {
 	name   string
 	method bool
 }
 
-// TestFunctionsPageIsComplete compares the page with what is declared.
+// TestFunctionsPageIsComplete compares the page with the declared functions.
 func TestFunctionsPageIsComplete(t *testing.T) {
 	b, err := base()
 	if err != nil {
@@ -118,7 +117,7 @@ func TestFunctionsPageIsComplete(t *testing.T) {
 	declared := map[spelling]bool{}
 	for name, f := range b.env.Functions() {
 		if strings.ContainsAny(name, "@_") || name == "in" {
-			continue // Operators, and what only macros write.
+			continue // Operators, and functions that only macros expand to.
 		}
 		for _, o := range f.OverloadDecls() {
 			declared[spelling{name, o.IsMemberFunction()}] = true

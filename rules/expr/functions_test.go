@@ -38,7 +38,7 @@ func TestFunctions(t *testing.T) {
 		`shortName("` + long + `", "x").startsWith("aaa")`:              `true`,
 		`shortName("` + long + `x")`:                                    `"` + long + `x"`,
 		`shortName("a", self.spec.replicas)`:                            `error rules.yaml:1:10 no such overload: shortName() does not take values of these types`,
-		// Kubernetes' and CEL's libraries are there.
+		// Kubernetes' and CEL's libraries are available.
 		`url("https://a.b/c").getHost()`:                   `"a.b"`,
 		`"a1b2".find("[0-9]+")`:                            `"1"`,
 		`ip("10.0.0.1").family()`:                          `4`,

@@ -8,8 +8,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// itemsWorld is the world with a list of live objects, one that is empty so
-// far, and an element of the first.
+// itemsWorld is the world with a list of live objects, a list that is still empty, and an
+// element of the first list.
 func itemsWorld(t *testing.T) (map[string]*Shape, variables) {
 	t.Helper()
 	known, vars := shapes(), world()
@@ -33,7 +33,7 @@ func itemsWorld(t *testing.T) (map[string]*Shape, variables) {
 func TestListsOfLiveObjects(t *testing.T) {
 	known, vars := itemsWorld(t)
 	for src, want := range map[string]string{
-		// The list is there.
+		// The list is known.
 		`size(pods)`:                   `2`,
 		`pods.size() == 2`:             `true`,
 		`none`:                         `[]`,
@@ -48,7 +48,7 @@ func TestListsOfLiveObjects(t *testing.T) {
 		`none == []`:                   `true`,
 		`pods.filter(p, p.status.phase == "Running").map(p, p.metadata.name)`: `["p0"]`,
 		`pods.transformList(i, p, string(i) + p.metadata.name)`:               `["0p0","1p1"]`,
-		// Their fields may not be there yet.
+		// Fields of its elements may be unknown.
 		`pods.map(p, p.status.podIP)`:                                `waits pods[].status.podIP`,
 		`pods.all(p, p.status.podIP != "")`:                          `waits pods[].status.podIP`,
 		`pods[1].status.podIP`:                                       `waits pods[1].status.podIP`,
@@ -68,7 +68,7 @@ func TestListsOfLiveObjects(t *testing.T) {
 		`has(pods[1].status.podIP)`:                                  `false`,
 		`pods.exists(p, p.status.podIP == "10.0.0.1")`:               `true`,
 		`pods.filter(p, has(p.status.podIP)).map(p, p.status.podIP)`: `["10.0.0.1"]`,
-		// Neither may an element.
+		// Elements may be unknown, too.
 		`none[0]`:                           `waits none[0]`,
 		`none[0].metadata.name`:             `waits none[0].metadata.name`,
 		`pods[5].metadata.name`:             `waits pods[5].metadata.name`,
@@ -78,12 +78,12 @@ func TestListsOfLiveObjects(t *testing.T) {
 		`none.first()`:                      `none`,
 		`none.first().?status.orValue("x")`: `"x"`,
 		`has(none[0].metadata)`:             `false`,
-		// To take a list for an object is a mistake, not a reason to wait.
+		// Using a list as an object is a mistake, not a reason to wait.
 		`pods.status`:      `error rules.yaml:1:5 the value has no fields, and so no status`,
 		`pods.?status`:     `error rules.yaml:1:5 the value cannot be indexed like this`,
 		`has(pods.status)`: `error rules.yaml:1:4 the value has no fields, and so no status`,
 		`none.status`:      `error rules.yaml:1:5 the value has no fields, and so no status`,
-		// The variables of iterators.
+		// Variables of iterators.
 		`pod.metadata.name`:           `"p1"`,
 		`pod.status.podIP`:            `waits pods[].status.podIP`,
 		`pod.?status.?podIP`:          `none`,

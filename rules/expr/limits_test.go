@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// TestBlowUps runs expressions that would take gigabytes or minutes.
+// TestBlowUps runs expressions that would take gigabytes or minutes without limits.
 func TestBlowUps(t *testing.T) {
 	vars := world()
 	vars["self"] = object{"spec": object{

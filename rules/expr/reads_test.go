@@ -9,8 +9,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// withLets adds to the shapes of the variables those of some lets. A data let
-// is put together as the compiler of rules does it.
+// withLets adds the shapes of some lets to those of the variables. It assembles a data
+// let as the compiler of rules does.
 func withLets(t *testing.T) map[string]*Shape {
 	t.Helper()
 	known := shapes()
@@ -173,7 +173,7 @@ func TestNotVolatile(t *testing.T) {
 func TestReadsAreBounded(t *testing.T) {
 	known := shapes()
 	known["l0"] = compile(t, `{"a": self.metadata.name, "b": self.metadata.name}`, known).Shape()
-	for i := range 40 { // Written out, this is larger than any machine.
+	for i := range 40 { // Expanded, this would be too large for any machine.
 		known[fmt.Sprintf("l%d", i+1)] = compile(t, fmt.Sprintf(`{"a": l%d, "b": l%d}`, i, i), known).Shape()
 	}
 	if got := compile(t, `string(l40)`, known).Paths(); !slices.Equal(got, []string{"self.metadata.name"}) {

@@ -16,7 +16,7 @@ func cond(kind, state string) object {
 	return object{"type": kind, "status": state, "message": kind + " says " + state}
 }
 
-// unstarted is the status of a Pod whose container waits.
+// unstarted is the status of a Pod with a waiting container.
 func unstarted(reason, message string) object {
 	waiting := object{"reason": reason, "message": message}
 	return object{"phase": "Pending", "containerStatuses": list{object{"name": "web", "image": "ngnix:1", "state": object{"waiting": waiting}}}}
