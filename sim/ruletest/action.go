@@ -20,17 +20,17 @@ import (
 	"reconcel/sim"
 )
 
-// An Action is something that happens, to which the controller reacts.
+// An Action is an event in a test to which the controller reacts.
 type Action interface {
 	prepare(p *preparer)
-	// do does it. The error says where in the file it stands.
+	// do runs the action. Its error has the action's position in the file.
 	do(ctx context.Context, p *player) error
 }
 
-// someone is the field manager of whoever acts besides the controller.
+// someone is the field manager of all actions in tests.
 const someone = "someone"
 
-// complaintAt returns an error that says where it is about.
+// complaintAt returns an error with a position in the file.
 func complaintAt(pos source.Pos, format string, args ...any) error {
 	return source.NewError(pos, "", fmt.Sprintf(format, args...), "")
 }
@@ -120,7 +120,7 @@ func (a ready) do(ctx context.Context, p *player) error {
 	})
 }
 
-// each does something to every object that is meant.
+// each calls do for every object that the references match.
 func (p *player) each(ctx context.Context, refs []*Reference, do func(*Reference, *unstructured.Unstructured) error) error {
 	for _, r := range refs {
 		found, err := p.find(ctx, r)
@@ -136,7 +136,8 @@ func (p *player) each(ctx context.Context, refs []*Reference, do func(*Reference
 	return nil
 }
 
-// find returns the objects that a reference means, of which there must be one.
+// find returns the objects that a reference matches. It returns an error if there
+// is none.
 func (p *player) find(ctx context.Context, r *Reference) ([]*unstructured.Unstructured, error) {
 	all, err := p.place.Objects(ctx)
 	if err != nil {
@@ -149,8 +150,8 @@ func (p *player) find(ctx context.Context, r *Reference) ([]*unstructured.Unstru
 	return found, nil
 }
 
-// others names the objects of a kind that there are, to go behind one that there
-// is not.
+// others returns the end of an error message about a missing object: the existing
+// objects of the same kind.
 func others(all []*unstructured.Unstructured, r *Reference) string {
 	var there []string
 	for _, u := range all {
@@ -242,14 +243,14 @@ func (a fail) do(_ context.Context, p *player) error {
 	return nil
 }
 
-// codes are those of the failures that can be asked for, apart from the last.
+// codes are the HTTP status codes of reasons. ConnectionLost has none.
 var codes = map[string]int32{
 	"Forbidden": http.StatusForbidden, "NotFound": http.StatusNotFound, "AlreadyExists": http.StatusConflict, "Conflict": http.StatusConflict,
 	"Invalid": http.StatusUnprocessableEntity, "TooManyRequests": http.StatusTooManyRequests, "InternalError": http.StatusInternalServerError,
 	"ServiceUnavailable": http.StatusServiceUnavailable, "Timeout": http.StatusGatewayTimeout,
 }
 
-// err returns what the request is answered with.
+// err returns the error of the failing request.
 func (a fail) err() error {
 	message := a.message
 	if message == "" {
@@ -263,7 +264,7 @@ func (a fail) err() error {
 	}}
 }
 
-// String names the failure for people.
+// String returns the failure as in messages.
 func (a fail) String() string {
 	var words []string
 	for _, word := range []string{a.verb, a.namespace, a.name} {

@@ -42,12 +42,13 @@ func (p *player) conclude(ctx context.Context) ([]Failure, error) {
 	return failureAt(p.c.Pos, "the primaries were deleted, but there is still %s", strings.Join(left, ", ")), nil
 }
 
-// calm is how long a case may go on after its last step: what failed is tried
-// again later, and a restart would do so at once.
+// calm is the simulated time between the last step and the restart. In that time
+// the controller retries failed requests, which the restart would do at once.
 const calm = time.Hour
 
-// again checks that what was asked to fail has failed, and that a controller
-// that remembers nothing writes nothing. What it sends in vain is no change.
+// again checks that all requested failures happened, and that a restarted
+// controller writes nothing. Rejected writes do not count, because they change
+// nothing.
 func (p *player) again(ctx context.Context, m Memory) []Failure {
 	if left := m.Pending(); len(left) > 0 {
 		missing := 0
@@ -77,12 +78,12 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 	return nil
 }
 
-// means reports whether a failure is the one that was asked for.
+// means reports whether a failure of the cluster is the requested one.
 func (a fail) means(f *sim.Failure) bool {
 	return f.Verb == a.verb && f.Name == a.name && f.Namespace == a.namespace && f.Subresource == a.subresource && (a.kind == nil || f.Kind == a.kind.of.GVK.GroupKind())
 }
 
-// deletePrimaries deletes everything that a rule is for.
+// deletePrimaries deletes all objects of the kinds that rules match.
 func (p *player) deletePrimaries(ctx context.Context) error {
 	all, err := p.place.Objects(ctx)
 	if err != nil {
@@ -102,7 +103,7 @@ func (p *player) deletePrimaries(ctx context.Context) error {
 	return nil
 }
 
-// primaries are the kinds that rules are for.
+// primaries returns the kinds that rules match.
 func (p *player) primaries() map[runtimeschema.GroupKind]bool {
 	kinds := map[runtimeschema.GroupKind]bool{}
 	for _, primary := range primariesOf(p.programs) {
@@ -111,14 +112,14 @@ func (p *player) primaries() map[runtimeschema.GroupKind]bool {
 	return kinds
 }
 
-// How long the end of a primary may take.
+// The first step and the limit of the simulated time for a teardown.
 const (
 	pause = time.Minute
 	wait  = 48 * time.Hour
 )
 
-// waitForEnd does what the end of the primaries waits for: what is made then gets
-// ready, and where that is not enough, time passes, in longer and longer steps.
+// waitForEnd completes the teardown of the primaries. It marks new children ready.
+// When there are no new children, it advances the time in growing steps.
 func (p *player) waitForEnd(ctx context.Context, m Memory) error {
 	marked := map[string]bool{}
 	for passed, step := time.Duration(0), pause; passed < wait; {
@@ -145,8 +146,8 @@ func (p *player) waitForEnd(ctx context.Context, m Memory) error {
 	return nil
 }
 
-// markReady makes ready what rules have made and is not being deleted, each
-// object once. It reports whether there was any.
+// markReady marks each child that is not being deleted as ready, once. It reports
+// whether there was any.
 func (p *player) markReady(ctx context.Context, marked map[string]bool) (some bool, err error) {
 	all, err := p.place.Objects(ctx)
 	if err != nil {
@@ -166,8 +167,8 @@ func (p *player) markReady(ctx context.Context, marked map[string]bool) (some bo
 	return some, nil
 }
 
-// left returns the primaries that are still there, and what rules have made and
-// was not to stay.
+// left returns the primaries that still exist, and the children that rules should
+// have deleted.
 func (p *player) left(ctx context.Context) ([]string, error) {
 	all, err := p.place.Objects(ctx)
 	if err != nil {
@@ -184,8 +185,9 @@ func (p *player) left(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-// makers are the rules that leave nothing, each with whether it leaves nothing
-// when it is removed either.
+// makers returns the rules whose children must be deleted with their primaries.
+// The value is whether the children are also deleted when the rule is removed. A
+// removed rule whose children stay is not included.
 func (p *player) makers() map[string]bool {
 	makers := map[string]bool{}
 	for _, program := range p.programs {

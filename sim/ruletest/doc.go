@@ -1,27 +1,29 @@
-// Package ruletest runs tests of rules: files that say which objects there are,
-// what happens, and what is to be there then.
+// Package ruletest runs tests of rules: files with objects, actions and
+// expectations.
 //
 //	file, err := ruletest.Parse(source)
 //	suite, err := file.Prepare(setting)
 //	results := ruletest.Run(ctx, []*ruletest.Suite{suite}, options)
 //
-// A file holds cases. Each is played in a Place of its own, a cluster with a
-// controller at work in it, so that cases run side by side. A case has objects
-// that are given and steps. In a step something is done (an Action), the place
-// comes to rest, and then it is compared with what is expected (an Expectation).
-// A case ends at the first step that does not go as expected, with everything
-// that is wrong there.
+// A file has cases. Each case runs in its own Place, a cluster with a running
+// controller, so that cases can run in parallel. A case has given objects and
+// steps. A step runs each Action, waits until the controller has nothing left to
+// do, and checks each Expectation. A case ends at the first step that fails, with
+// all failures of that step.
 //
-// # What is checked without being asked for
+// # Built-in checks
 //
-// Each step comes to rest. Some time after the last one a restart of the
-// controller writes nothing. Then the primaries are deleted, and nothing of what the rules made for
-// them stays; what has to be waited for on the way is made ready, or its time
-// passes. A failure that was asked for has happened.
+// The following is checked in every case:
 //
-// # Where a case is played
+//   - The controller settles after each step.
+//   - Each requested failure happens.
+//   - A restart of the controller, some time after the last step, writes nothing.
+//   - After the primaries are deleted, none of their children stay. Children that
+//     the teardown waits for are marked ready, or the time advances.
 //
-// Place is what every case needs. What only a cluster in memory can do (time that
-// passes when told to, failures, counted writes) is in Memory: a case that uses it
-// can be played only there, and the rest anywhere.
+// # Places
+//
+// Place has the methods that every case needs. Memory has the additional ones of a
+// cluster in memory: simulated time, failures and counted writes. A case that uses
+// them runs only in a Memory. All other cases run in any Place.
 package ruletest

@@ -10,19 +10,19 @@ import (
 	"reconcel/rules/source"
 )
 
-// An Expectation is something that is to be so at the end of a step.
+// An Expectation is a check at the end of a step.
 type Expectation interface {
 	prepare(p *preparer)
-	// check returns what is not as expected. The error means that it could not be
-	// found out.
+	// check returns the differences from what is expected. An error means that
+	// the check could not run.
 	check(ctx context.Context, p *player) ([]Failure, error)
 }
 
-// A Failure is one thing that is not as expected.
+// A Failure is one difference from what is expected.
 type Failure struct {
-	Pos     source.Pos // what was expected
-	Message string     // subject first
-	Diff    string     // of what was wanted and what there is, or ""
+	Pos     source.Pos // of the expectation
+	Message string     // begins with its subject
+	Diff    string     // of the expected and the actual value, or ""
 }
 
 func failureAt(pos source.Pos, format string, args ...any) []Failure {
@@ -47,7 +47,8 @@ func (e objects) check(ctx context.Context, p *player) (all []Failure, err error
 	return all, nil
 }
 
-// one looks for an object.
+// one checks one expected object. If several objects may match, the failure has
+// the shortest diff.
 func (e objects) one(want *unstructured.Unstructured, there []*unstructured.Unstructured) []Failure {
 	nearest := ""
 	var about *unstructured.Unstructured
@@ -74,8 +75,8 @@ func (e objects) one(want *unstructured.Unstructured, there []*unstructured.Unst
 	return []Failure{{e.manifest.Pos, title(about) + " differs from what is expected", nearest}}
 }
 
-// sameObject reports whether the object that is wanted may be this one. Its
-// version does not matter: the cluster serves it in all of them.
+// sameObject reports whether an object may be the expected one. The version does
+// not matter, because the cluster serves the object in all versions.
 func sameObject(want, u *unstructured.Unstructured) bool {
 	return want.GroupVersionKind().GroupKind() == u.GroupVersionKind().GroupKind() && want.GetNamespace() == u.GetNamespace() &&
 		(want.GetName() == "" || want.GetName() == u.GetName())
@@ -108,7 +109,8 @@ func (e absent) check(ctx context.Context, p *player) (all []Failure, err error)
 	return all, nil
 }
 
-// leaving says that an object is being deleted, and what it waits for.
+// leaving returns a note that an object is being deleted, with its finalizers, or
+// "".
 func leaving(u *unstructured.Unstructured) string {
 	switch {
 	case u.GetDeletionTimestamp() == nil:
@@ -155,7 +157,7 @@ func (e status) check(ctx context.Context, p *player) ([]Failure, error) {
 	return nil, nil
 }
 
-// leftOut says why fields may be missing.
+// leftOut returns a note about why fields may be missing, or "".
 func (e status) leftOut(got map[string]any) string {
 	for name, value := range e.want {
 		if _, there := got[name]; !there && value != nil {
@@ -193,7 +195,7 @@ func (e condition) check(ctx context.Context, p *player) ([]Failure, error) {
 	return []Failure{{e.pos, message + ": " + saying(got), diff}}, nil
 }
 
-// saying returns what a condition says for people.
+// saying returns a condition as in messages.
 func saying(condition map[string]any) string {
 	return strings.TrimSuffix(fmt.Sprintf("%v, %v: %v", condition["status"], condition["reason"], condition["message"]), ": ")
 }

@@ -11,17 +11,18 @@ import (
 	"reconcel/rules/source"
 )
 
-// A File is what a test file says.
+// A File is a parsed test file.
 type File struct {
 	Name  string
-	Rules []source.String // paths, as they are written
-	CRDs  []source.String // likewise
+	Rules []source.String // paths, as written in the file
+	CRDs  []source.String // paths, as written in the file
 	Cases []*Case
 
 	source source.File
 }
 
-// path returns a path that is written in the file as it is from here.
+// path returns a path in the file, which is relative to the file, relative to the
+// working directory.
 func (f *File) path(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -29,43 +30,43 @@ func (f *File) path(path string) string {
 	return filepath.Join(filepath.Dir(f.Name), path)
 }
 
-// A Case is a story about some objects.
+// A Case is one test: given objects and the steps that follow.
 type Case struct {
 	Name    string
 	Pos     source.Pos
 	Given   []*Manifest
-	Primary *Reference // nil: the first object in it that a rule is for
+	Primary *Reference // nil: the first object of the case that a rule matches
 	Steps   []Step
 }
 
-// A Manifest is objects in a file, or one that is written out.
+// A Manifest is a file with objects, or one inline object.
 type Manifest struct {
 	Pos    source.Pos
-	File   string         // "" if it is written out
-	Object map[string]any // nil if it is in a file
+	File   string         // "" for an inline object
+	Object map[string]any // nil for a file
 
 	objects []*unstructured.Unstructured // since Prepare
 }
 
-// A Step is what happens and what is expected then.
+// A Step is a list of actions and the expectations after them.
 type Step struct {
 	Pos  source.Pos
 	When []Action
 	Then []Expectation
 }
 
-// A Reference names objects as people do: by kind, or kind and name, or kind,
-// namespace and name. The name may be a pattern.
+// A Reference names objects by kind, by kind and name, or by kind, namespace and
+// name. The name may be a pattern.
 type Reference struct {
 	Pos       source.Pos
 	Kind      string // like Deployment or Deployment.apps
-	Namespace string // "" where none is written
+	Namespace string // "" if omitted
 	Name      string // "" means all of the kind
 
 	of *schema.Kind // since Prepare
 }
 
-// Actions, one for each word of `when`.
+// Actions, one for each key of `when`.
 type (
 	apply struct {
 		manifests []*Manifest
@@ -103,15 +104,15 @@ type (
 	}
 )
 
-// An answer is what becomes of the answer to a request that fails.
+// An answer is how a failing request is answered.
 type answer int
 
 const (
-	refused answer = iota // the request is refused
-	lost                  // it is served, and the answer is lost
+	refused answer = iota // the request is rejected
+	lost                  // the request takes effect, but its answer is lost
 )
 
-// Expectations, one for each entry of `then`.
+// Expectations, one for each key of `then`.
 type (
 	objects struct {
 		manifest *Manifest
@@ -129,11 +130,11 @@ type (
 	condition struct {
 		pos  source.Pos
 		kind string
-		want map[string]any // nil: there is none
+		want map[string]any // nil: the condition does not exist
 	}
 	events struct {
 		pos  source.Pos
-		want []event // none: nothing happened
+		want []event // empty: no Events
 	}
 	writes struct {
 		pos source.Pos
@@ -145,16 +146,16 @@ type (
 	}
 )
 
-// A comparison says how much of an object counts.
+// A comparison says which fields of an object are compared.
 type comparison int
 
 const (
-	subset comparison = iota // what is written
-	whole                    // all that the rules have set, and nothing else
+	subset comparison = iota // the fields in the test file
+	whole                    // all fields that the rules have set, and no others
 )
 
-// An event is one that is to have happened. Empty fields match everything, and
-// the note is a part of it.
+// An event is an expected Event. Empty fields match everything. The note matches a
+// part of the Event's note.
 type event struct {
 	pos                source.Pos
 	kind, reason, note string

@@ -30,7 +30,7 @@ func (e events) check(_ context.Context, p *player) (all []Failure, err error) {
 			all = append(all, failureAt(want.pos, "there was no Event %s; %s", want, since)...)
 			continue
 		}
-		left = slices.Delete(left, j, j+1) // Two that are wanted are not one that happened.
+		left = slices.Delete(left, j, j+1) // One Event does not satisfy two expectations.
 	}
 	return all, nil
 }
@@ -41,7 +41,7 @@ func (e *event) matches(got *sim.Event) bool {
 		(e.about == nil || e.about.of.GVK.Kind == about.Kind && e.about.Namespace == about.Namespace && (e.about.Name == "" || e.about.Name == about.Name))
 }
 
-// String prints what is known of an Event.
+// String returns the expected Event as in messages.
 func (e *event) String() string {
 	s := strings.TrimSpace(e.kind + " " + e.reason)
 	if e.note != "" {

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// seen returns of a value what is compared with the wanted one: the fields that
-// are wanted, and of lists everything that the wanted one has no item for.
+// seen returns the parts of a value that are compared with the wanted one: the
+// wanted fields, and all items of lists, because an extra item is a difference.
 func seen(want, got any) any {
 	switch want := want.(type) {
 	case map[string]any:
@@ -43,7 +43,8 @@ func seen(want, got any) any {
 	return number(got)
 }
 
-// wanted returns the wanted value without the fields that are to be absent.
+// wanted returns the wanted value without fields that are null, which must be
+// absent.
 func wanted(want any) any {
 	switch want := want.(type) {
 	case map[string]any:
@@ -64,7 +65,7 @@ func wanted(want any) any {
 	return number(want)
 }
 
-// number makes numbers alike that are written differently.
+// number converts a float without a fraction to an integer, so that 1.0 equals 1.
 func number(value any) any {
 	if f, ok := value.(float64); ok && f == float64(int64(f)) {
 		return int64(f)
@@ -72,8 +73,7 @@ func number(value any) any {
 	return value
 }
 
-// difference compares a value with what is wanted of it. It returns "" or what
-// differs, as a diff of YAML.
+// difference returns the diff, as YAML, of the wanted fields and a value, or "".
 func difference(want, got any) string {
 	want, got = wanted(want), seen(want, got)
 	if reflect.DeepEqual(want, got) {
@@ -85,7 +85,7 @@ func difference(want, got any) string {
 // diffTexts returns the unified diff of two texts.
 func diffTexts(want, got string) string {
 	var b strings.Builder
-	_ = difflib.WriteUnifiedDiff(&b, difflib.UnifiedDiff{ // A Builder takes everything.
+	_ = difflib.WriteUnifiedDiff(&b, difflib.UnifiedDiff{ // Writes to a Builder do not fail.
 		A: lines(want), B: lines(got), FromFile: "want", ToFile: "got", Context: 3,
 	})
 	return b.String()
@@ -107,11 +107,11 @@ func asYAML(value any) string {
 	return string(text)
 }
 
-// ownMark is what reconcel's own labels and annotations begin with.
+// ownMark is the prefix of reconcel's own labels and annotations.
 const ownMark = "reconcel.dev/"
 
-// dropMarks takes reconcel's labels and annotations off an object, apart from
-// those that are wanted.
+// dropMarks removes reconcel's labels and annotations from an object, except the
+// wanted ones.
 func dropMarks(object, want map[string]any) {
 	for _, field := range []string{"labels", "annotations"} {
 		marks, _, _ := unstructured.NestedMap(object, "metadata", field)
@@ -126,13 +126,13 @@ func dropMarks(object, want map[string]any) {
 		case len(marks) == 0 && asked == nil:
 			unstructured.RemoveNestedField(object, "metadata", field)
 		default:
-			_ = unstructured.SetNestedMap(object, marks, "metadata", field) // It has been one before.
+			_ = unstructured.SetNestedMap(object, marks, "metadata", field) // Cannot fail: the field is already a map.
 		}
 	}
 }
 
-// differenceWhole compares all that rules have set of an object with what is
-// wanted.
+// differenceWhole returns the diff, as YAML, of the wanted object and all fields
+// that rules have set, or "".
 func differenceWhole(want map[string]any, got *unstructured.Unstructured) string {
 	all := ruled(got)
 	dropMarks(all, want)

@@ -11,7 +11,7 @@ import (
 	"reconcel/sim/world"
 )
 
-// InMemory makes a place in memory.
+// InMemory returns a new Memory.
 func InMemory(s Setting) (Place, error) {
 	w, err := world.New(world.Options{Program: s.Program, Kinds: s.Kinds, Coverage: s.Coverage})
 	if err != nil {

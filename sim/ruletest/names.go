@@ -13,9 +13,9 @@ import (
 	"reconcel/rules/source"
 )
 
-// names finds kinds by what people call them.
+// names finds kinds by their names in test files.
 type names struct {
-	kinds map[string][]*schema.Kind // by name, of each group one version
+	kinds map[string][]*schema.Kind // by name, with one version of each group
 	used  map[runtimeschema.GroupVersionKind]bool
 }
 
@@ -37,8 +37,8 @@ func newNames(s Setting) *names {
 	return n
 }
 
-// better reports whether a version of a kind is rather meant than another one:
-// the one that the rules use, or else the most stable one.
+// better reports whether a version of a kind is preferred to another version: the
+// version that the rules use, or else the most stable one.
 func (n *names) better(k, other *schema.Kind) bool {
 	if n.used[k.GVK] != n.used[other.GVK] {
 		return n.used[k.GVK]
@@ -46,7 +46,7 @@ func (n *names) better(k, other *schema.Kind) bool {
 	return version.CompareKubeAwareVersionStrings(k.GVK.Version, other.GVK.Version) > 0
 }
 
-// Used returns the kinds that rules are for, make, and look up.
+// Used returns the kinds of the primaries, children and lookups of rules.
 func Used(program *rules.Program) map[runtimeschema.GroupVersionKind]bool {
 	used := map[runtimeschema.GroupVersionKind]bool{}
 	for _, primary := range program.Primaries() {
@@ -65,9 +65,8 @@ func Used(program *rules.Program) map[runtimeschema.GroupVersionKind]bool {
 
 var versionName = regexp.MustCompile(`^v[0-9]+$`)
 
-// find returns the kinds that a name like Deployment, Deployment.apps or, of the
-// core group, Event.v1 may mean. Without a group, one that the rules use is meant
-// rather than others.
+// find returns the kinds with a name like Deployment, Deployment.apps or, in the
+// core group, Event.v1. Without a group, kinds that the rules use take precedence.
 func (n *names) find(name string) []*schema.Kind {
 	kind, group, hasGroup := strings.Cut(name, ".")
 	if versionName.MatchString(group) {
@@ -89,7 +88,7 @@ func (n *names) find(name string) []*schema.Kind {
 	return found
 }
 
-// qualified returns the name that means one kind only.
+// qualified returns the unambiguous name of a kind.
 func qualified(gvk runtimeschema.GroupVersionKind) string {
 	if gvk.Group == "" {
 		return gvk.Kind + "." + gvk.Version
@@ -97,7 +96,7 @@ func qualified(gvk runtimeschema.GroupVersionKind) string {
 	return gvk.Kind + "." + gvk.Group
 }
 
-// hint says what may have been meant by a kind that there is not.
+// hint returns a suggestion for an unknown kind.
 func (n *names) hint(gvk runtimeschema.GroupVersionKind) string {
 	if list := n.kinds[gvk.Kind]; len(list) > 0 {
 		return "there is " + list[0].GVK.GroupVersion().String() + ", kind: " + gvk.Kind

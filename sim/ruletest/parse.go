@@ -9,7 +9,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// Parse reads a test file. Its error is a source.Errors with every complaint.
+// Parse parses a test file. Its error is a source.Errors with all complaints.
 func Parse(file source.File) (*File, error) {
 	root, err := fileShape.ReadFile(file)
 	if err != nil {
@@ -35,10 +35,10 @@ func Parse(file source.File) (*File, error) {
 	return f, nil
 }
 
-// A parser makes a File of what has the right form already, and collects what
-// the form does not say.
+// A parser builds a File from a document that already matches fileShape. It
+// collects the errors that the shape cannot find.
 type parser struct {
-	entry string // where it is, as complaints have it
+	entry string // prefix of complaints: the current case and step
 	errs  []*source.Error
 }
 
@@ -90,10 +90,10 @@ func readManifests(n *source.Node) (all []*Manifest) {
 	return all
 }
 
-// verbs are the keys that an action is known by.
+// verbs are the keys that identify an action.
 var verbs = []string{"apply", "patch", "delete", "ready", "advance", "fail", "restart", "rules"}
 
-// action reads an entry of when. It returns nil with a complaint.
+// action parses an entry of `when`. It returns nil after a complaint.
 func (p *parser) action(n *source.Node) Action {
 	var given []string
 	for _, verb := range verbs {
@@ -129,7 +129,7 @@ func (p *parser) action(n *source.Node) Action {
 	case "ready":
 		return ready{p.references(value)}
 	case "advance":
-		by, _ := time.ParseDuration(text(value)) // The form has seen to it.
+		by, _ := time.ParseDuration(text(value)) // The shape has already checked it.
 		return advance{by, value.Pos}
 	case "fail":
 		return p.failure(value)

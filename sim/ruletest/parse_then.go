@@ -7,7 +7,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// expectations reads an entry of then.
+// expectations parses an entry of `then`.
 func (p *parser) expectations(f *source.Field) (all []Expectation) {
 	n := f.Value
 	switch f.Key.Value {
@@ -58,7 +58,7 @@ func (p *parser) condition(f *source.Field) Expectation {
 		c.want = map[string]any{"status": f.Value.Plain()}
 	}
 	switch s := c.want["status"].(type) {
-	case bool: // YAML's, where True is not quoted.
+	case bool: // An unquoted True is a boolean in YAML.
 		c.want["status"] = map[bool]string{true: "True", false: "False"}[s]
 	case string:
 		if s != "True" && s != "False" && s != "Unknown" {
@@ -68,7 +68,7 @@ func (p *parser) condition(f *source.Field) Expectation {
 	return c
 }
 
-// event reads an Event: a reason, a type and a reason, or a map.
+// event parses an Event: a reason, a type and a reason, or a map.
 func (p *parser) event(n *source.Node) event {
 	if n.Kind == source.Map {
 		e := event{pos: n.Pos, kind: text(at(n, "type")), reason: text(at(n, "reason")), note: text(at(n, "note"))}
@@ -94,7 +94,7 @@ func (p *parser) references(n *source.Node) (all []*Reference) {
 	return all
 }
 
-// reference reads the name of an object, or of all of a kind.
+// reference parses the name of an object, or of a kind for all its objects.
 func (p *parser) reference(n *source.Node) *Reference {
 	parts := strings.Split(text(n), "/")
 	r := p.kind(n.Pos, parts[0])
@@ -116,7 +116,7 @@ func (p *parser) reference(n *source.Node) *Reference {
 	return r
 }
 
-// kind reads the name of a kind.
+// kind parses the name of a kind.
 func (p *parser) kind(pos source.Pos, name string) *Reference {
 	if strings.Contains(name, "/") {
 		p.complain(pos, "write Kind, or Kind.group", "%q is not the name of a kind", name)
@@ -124,13 +124,13 @@ func (p *parser) kind(pos source.Pos, name string) *Reference {
 	return &Reference{Pos: pos, Kind: name}
 }
 
-// pattern reports whether the name stands for several.
+// pattern reports whether the name may match several objects.
 func (r *Reference) pattern() bool { return strings.ContainsAny(r.Name, "*?[") }
 
 // at returns the value of a key, or nil.
 func at(n *source.Node, key string) *source.Node { return n.At(key) }
 
-// text returns a string of the file, or "" if it is not there.
+// text returns the string value of a node, or "" if there is none.
 func text(n *source.Node) string {
 	if n == nil {
 		return ""
@@ -139,7 +139,7 @@ func text(n *source.Node) string {
 	return s
 }
 
-// items returns the items of a list, or the one value that stands for it.
+// items returns the items of a list. A single value is a list of one item.
 func items(n *source.Node) []*source.Node {
 	switch {
 	case n == nil:

@@ -13,7 +13,7 @@ import (
 	"reconcel/sim"
 )
 
-// A player plays one case.
+// A player runs one case.
 type player struct {
 	suite   *Suite
 	options *Options
@@ -21,15 +21,15 @@ type player struct {
 	place   Place
 
 	events   []sim.Event      // since the last step
-	writes   []sim.Write      // likewise, where they can be counted
+	writes   []sim.Write      // since the last step, if the place counts them
 	told     int              // events before that
 	written  int              // writes before that
-	failures []fail           // that were asked for
-	programs []*rules.Program // that the controller has followed, the last one among them
+	failures []fail           // the requested failures
+	programs []*rules.Program // all programs of the controller so far, including the active one
 }
 
-// play plays a case and returns what is not as expected. Everything that is
-// wrong at the end of a step is told; what comes after would only follow.
+// play runs a case and returns its failures. It returns all failures of the first
+// step that fails, because later failures would only be consequences.
 func (p *player) play(ctx context.Context) []StepFailure {
 	if failures := p.begin(ctx); len(failures) > 0 {
 		return inStep(0, failures)
@@ -46,8 +46,9 @@ func (p *player) play(ctx context.Context) []StepFailure {
 	return inStep(0, failures)
 }
 
-// begin puts what is given, and lets the controller work on it. What happens
-// then is seen by the first step, unless that has something happen itself.
+// begin creates the given objects and waits for the controller to reconcile them.
+// If the first step has no actions, its expectations cover that reconciliation,
+// and the step itself waits for it.
 func (p *player) begin(ctx context.Context) []Failure {
 	for _, m := range p.c.Given {
 		for _, u := range m.objects {
@@ -99,7 +100,7 @@ func (p *player) step(ctx context.Context, s *Step) (failures []Failure) {
 	return failures
 }
 
-// look notes what has happened since the last step.
+// look records the Events and writes since the last step.
 func (p *player) look(ctx context.Context) error {
 	all, err := p.place.Events(ctx)
 	if err != nil {
@@ -113,7 +114,8 @@ func (p *player) look(ctx context.Context) error {
 	return nil
 }
 
-// asFailure says where an error is about: there, or else where it says itself.
+// asFailure returns an error as a failure, at the error's own position if it has
+// one, or else at pos.
 func (p *player) asFailure(pos source.Pos, err error) []Failure {
 	var placed *source.Error
 	if errors.As(err, &placed) {
@@ -122,8 +124,8 @@ func (p *player) asFailure(pos source.Pos, err error) []Failure {
 	return failureAt(pos, "%v", err)
 }
 
-// memory returns the place as one that can do more, or an error that says where
-// that is needed.
+// memory returns the place as a Memory, or an error with the position that needs
+// it.
 func (p *player) memory(pos source.Pos, what string) (Memory, error) {
 	if m, ok := p.place.(Memory); ok {
 		return m, nil
@@ -131,7 +133,7 @@ func (p *player) memory(pos source.Pos, what string) (Memory, error) {
 	return nil, complaintAt(pos, "%s: only a cluster in memory can do that", what)
 }
 
-// primary returns the primary of the case. Without one it says so.
+// primary returns the primary of the case, or a failure if there is none.
 func (p *player) primary(ctx context.Context, pos source.Pos, what string) (*unstructured.Unstructured, []Failure, error) {
 	r := p.c.Primary
 	if r == nil {
@@ -148,7 +150,7 @@ func (p *player) primary(ctx context.Context, pos source.Pos, what string) (*uns
 	return all[i], nil, nil
 }
 
-// String prints the failure with its step, if it is in one.
+// String returns the message, with the step if there is one.
 func (f StepFailure) String() string {
 	if f.Step == 0 {
 		return f.Message
@@ -156,8 +158,8 @@ func (f StepFailure) String() string {
 	return fmt.Sprintf("step %d: %s", f.Step, f.Message)
 }
 
-// A StepFailure is a failure, and the step in which it was seen: 0 for what is
-// checked without being asked for.
+// A StepFailure is a failure and the number of its step. Step 0 is for the given
+// objects and the built-in checks.
 type StepFailure struct {
 	Step int
 	Failure

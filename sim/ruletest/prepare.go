@@ -14,12 +14,12 @@ import (
 	"reconcel/sim"
 )
 
-// A Setting is what the cases of a file are about.
+// A Setting has the rules and kinds that the cases of a file need.
 type Setting struct {
 	Program *rules.Program
 	Kinds   *sim.Kinds
-	// Coverage notes which expressions ran; nil notes nothing. Files with the same
-	// program may share one.
+	// Coverage records which expressions ran; nil records nothing. Files with the
+	// same program may share one.
 	Coverage *rules.Coverage
 	// Load returns the rules in files and folders.
 	Load func(paths []string) (*rules.Program, error)
@@ -27,14 +27,14 @@ type Setting struct {
 	Read func(path string) ([]*unstructured.Unstructured, error)
 }
 
-// A Suite is a test file that can be run.
+// A Suite is a test file that is ready to run.
 type Suite struct {
 	file    *File
 	setting Setting
 }
 
-// Prepare reads the objects that the cases name and finds out which kinds are
-// meant. It is called once. Its error is a source.Errors.
+// Prepare reads the objects of the cases and resolves the kinds of references. It
+// must be called once. Its error is a source.Errors.
 func (f *File) Prepare(setting Setting) (*Suite, error) {
 	p := &preparer{setting: setting, file: f, kinds: newNames(setting)}
 	for _, c := range f.Cases {
@@ -75,7 +75,7 @@ func (p *preparer) statuses(c *Case) {
 	}
 }
 
-// A preparer prepares a file, and collects what is wrong.
+// A preparer prepares a file and collects its errors.
 type preparer struct {
 	setting  Setting
 	file     *File
@@ -89,7 +89,7 @@ func (p *preparer) complain(pos source.Pos, hint, format string, args ...any) {
 	p.errs = append(p.errs, source.NewError(pos, "", p.entry+fmt.Sprintf(format, args...), hint))
 }
 
-// complete prepares objects that are to be made.
+// complete prepares objects that the test creates.
 func (p *preparer) complete(manifests []*Manifest) {
 	for _, m := range manifests {
 		p.load(m)
@@ -123,7 +123,7 @@ func (p *preparer) load(m *Manifest) {
 	m.objects = slices.DeleteFunc(m.objects, func(u *unstructured.Unstructured) bool { return !p.check(m.Pos, u) })
 }
 
-// check reports whether an object can be one, and complains if not.
+// check reports whether an object is well-formed, and complains if it is not.
 func (p *preparer) check(pos source.Pos, u *unstructured.Unstructured) bool {
 	before := len(p.errs)
 	if u.GetKind() == "" {
@@ -141,7 +141,7 @@ func (p *preparer) check(pos source.Pos, u *unstructured.Unstructured) bool {
 	return len(p.errs) == before
 }
 
-// place gives an object its kind and namespace.
+// place sets the kind and namespace of an object, and checks its fields.
 func (p *preparer) place(m *Manifest, u *unstructured.Unstructured) {
 	gvk := u.GroupVersionKind()
 	kind := p.setting.Kinds.Kind(gvk)
@@ -168,8 +168,8 @@ func (p *preparer) place(m *Manifest, u *unstructured.Unstructured) {
 	p.fields(m.Pos, subject, kind, u.Object)
 }
 
-// fields complains about fields that a kind does not have. An API server would
-// drop them, and what is expected to be absent would be so in vain.
+// fields complains about fields that a kind does not have. An API server would drop
+// them, and an expectation that such a field is absent would always pass.
 func (p *preparer) fields(pos source.Pos, subject string, kind *schema.Kind, object map[string]any) {
 	for _, f := range p.setting.Kinds.Unknown(kind, object) {
 		hint := ""
@@ -180,7 +180,7 @@ func (p *preparer) fields(pos source.Pos, subject string, kind *schema.Kind, obj
 	}
 }
 
-// reference finds out what kind is meant, and the namespace.
+// reference resolves the kind and the namespace of a reference.
 func (p *preparer) reference(r *Reference) {
 	if r.of = p.kind(r.Pos, r.Kind); r.of == nil {
 		return
@@ -199,7 +199,7 @@ func (p *preparer) references(all []*Reference) {
 	}
 }
 
-// kind returns the kind that has a name, or nil with a complaint.
+// kind returns the kind with a name, or nil after a complaint.
 func (p *preparer) kind(pos source.Pos, name string) *schema.Kind {
 	found := p.kinds.find(name)
 	switch {
@@ -218,7 +218,7 @@ func (p *preparer) kind(pos source.Pos, name string) *schema.Kind {
 	return nil
 }
 
-// primariesOf returns what several programs are for.
+// primariesOf returns the primaries of several programs.
 func primariesOf(programs []*rules.Program) (all []*rules.Primary) {
 	for _, program := range programs {
 		all = append(all, program.Primaries()...)
@@ -226,7 +226,7 @@ func primariesOf(programs []*rules.Program) (all []*rules.Primary) {
 	return all
 }
 
-// primary returns the first object of a case that a rule is for, or nil.
+// primary returns the first object of a case whose kind a rule matches, or nil.
 func (p *preparer) primary(c *Case) *Reference {
 	made := slices.Clone(c.Given)
 	for _, step := range c.Steps {

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// title names an object as people refer to it.
+// title returns an object as Kind/namespace/name.
 func title(u *unstructured.Unstructured) string {
 	name := u.GetName()
 	if name == "" {
@@ -18,7 +18,7 @@ func title(u *unstructured.Unstructured) string {
 	return u.GetKind() + "/" + name
 }
 
-// String names what is meant.
+// String returns the reference as Kind, Kind/name or Kind/namespace/name.
 func (r *Reference) String() string {
 	switch {
 	case r.Name == "":
@@ -29,7 +29,7 @@ func (r *Reference) String() string {
 	return r.Kind + "/" + r.Namespace + "/" + r.Name
 }
 
-// means reports whether an object is meant.
+// means reports whether the reference matches an object.
 func (r *Reference) means(u *unstructured.Unstructured) bool {
 	switch {
 	case u.GroupVersionKind().GroupKind() != r.of.GVK.GroupKind():

@@ -13,16 +13,16 @@ import (
 	"reconcel/rules/source"
 )
 
-// A Report is what came of a run.
+// A Report has the results of a run.
 type Report struct {
 	Results []Result
-	// Expressions are those of all rules that were tested, and Ran tells those of
-	// them that did run.
+	// Expressions are the expressions of all tested rules. Ran says which of them
+	// ran.
 	Expressions []rules.Expression
 	Ran         map[rules.Expression]bool
 }
 
-// Passed reports whether everything was as expected.
+// Passed reports whether all files ran and all cases passed.
 func (r *Report) Passed() bool {
 	for i := range r.Results {
 		if !r.Results[i].Passed() {
@@ -32,8 +32,9 @@ func (r *Report) Passed() bool {
 	return true
 }
 
-// Cover adds the expressions of rules, and which of them ran. A file of rules may
-// be part of several programs: what ran in one of them did run.
+// Cover adds the expressions of a program and which of them ran. A rules file may
+// be part of several programs. Its expressions count as run if one of them ran
+// them.
 func (r *Report) Cover(program *rules.Program, coverage *rules.Coverage) {
 	if r.Ran == nil {
 		r.Ran = map[rules.Expression]bool{}
@@ -51,13 +52,13 @@ func (r *Report) never() []rules.Expression {
 	return slices.DeleteFunc(slices.Clone(r.Expressions), func(e rules.Expression) bool { return r.Ran[e] })
 }
 
-// Details is how much a report tells.
+// Details selects the optional parts of a report.
 type Details struct {
-	Cases bool // those that passed, too, and what happened in those that failed
-	Never bool // the expressions that did not run
+	Cases bool // passed cases, and the writes and Events of failed cases
+	Never bool // expressions that never ran
 }
 
-// Write prints the report for people, as go test prints its own.
+// Write prints the report as text, in the format of go test.
 func (r *Report) Write(w io.Writer, details Details) error {
 	var b bytes.Buffer
 	never := r.never()
@@ -114,7 +115,7 @@ func (r *CaseResult) write(b *bytes.Buffer, details Details) {
 	}
 }
 
-// indented puts something before every line but the first.
+// indented adds a prefix to every line except the first.
 func indented(text, by string) string { return strings.ReplaceAll(text, "\n", "\n"+by) }
 
 func inMilliseconds(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
@@ -126,8 +127,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// JSON returns the report for programs. It is the same each time that the same
-// happens.
+// JSON returns the report as JSON. Equal results give equal output, so it has no
+// times.
 func (r *Report) JSON() ([]byte, error) {
 	never := r.never()
 	out := jsonReport{Passed: r.Passed(), Files: []jsonFile{}, Coverage: jsonCoverage{
@@ -163,7 +164,7 @@ func (r *Result) json() jsonFile {
 	return file
 }
 
-// What programs get to read.
+// The JSON format of a report.
 type (
 	jsonReport struct {
 		Passed   bool         `json:"passed"`

@@ -6,8 +6,8 @@ import (
 	"reconcel/engine/managedfields"
 )
 
-// ruled returns what the controller has set of an object, apart from its status,
-// and what the object is called.
+// ruled returns the fields of an object that the controller has set, without its
+// status, plus its kind, namespace and name.
 func ruled(u *unstructured.Unstructured) map[string]any {
 	set := managedfields.ChildEntry(u.Object).Set()
 	for _, patch := range managedfields.PatchEntries(u.Object) {

@@ -10,40 +10,40 @@ import (
 	"reconcel/sim"
 )
 
-// Options say how suites are run.
+// Options are the settings of Run.
 type Options struct {
-	// Place makes a place for one case, which has the program and the kinds of the
+	// Place returns a new place for one case, with the program and the kinds of the
 	// setting. Default: InMemory.
 	Place func(Setting) (Place, error)
 	// Only selects cases; nil selects all.
 	Only func(*Case) bool
-	// Update writes snapshots instead of comparing with them.
+	// Update writes snapshots instead of comparing them.
 	Update bool
 }
 
-// A Result is what came of the cases of a file.
+// A Result has the results of the cases of a file.
 type Result struct {
 	File  string
-	Err   error        // it could not be run at all; nil: it was
-	Cases []CaseResult // those that were run, in the order of the file
+	Err   error        // why the file could not run; nil: it ran
+	Cases []CaseResult // cases that ran, in the order of the file
 	Took  time.Duration
 }
 
-// A CaseResult is what came of a case.
+// A CaseResult is the result of one case.
 type CaseResult struct {
 	Case     *Case
-	Failures []StepFailure // none: it has passed
+	Failures []StepFailure // empty: the case passed
 	Took     time.Duration
 
-	// What the controller wrote, and the Events, in the step that failed.
+	// The controller's writes and the Events in the failed step.
 	Writes []sim.Write
 	Events []sim.Event
 }
 
-// Passed reports whether everything was as expected.
+// Passed reports whether the file ran and all its cases passed.
 func (r *Result) Passed() bool { return r.Err == nil && r.failed() == 0 }
 
-// failed counts the cases that failed.
+// failed returns the number of failed cases.
 func (r *Result) failed() (n int) {
 	for i := range r.Cases {
 		if !r.Cases[i].Passed() {
@@ -53,11 +53,11 @@ func (r *Result) failed() (n int) {
 	return n
 }
 
-// Passed reports whether everything was as expected.
+// Passed reports whether the case has no failures.
 func (r *CaseResult) Passed() bool { return len(r.Failures) == 0 }
 
-// Run runs the cases of some files, as many at a time as there are processors.
-// The results are in the order of the files and the cases in them.
+// Run runs the cases of test files, GOMAXPROCS at a time. The results are in the
+// order of the files and of the cases in them.
 func Run(ctx context.Context, suites []*Suite, options Options) []Result {
 	if options.Place == nil {
 		options.Place = InMemory

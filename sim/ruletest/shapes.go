@@ -2,7 +2,7 @@ package ruletest
 
 import "reconcel/rules/source"
 
-// reasons are the failures that can be asked for.
+// reasons are the possible errors of a failing request.
 var reasons = []string{
 	"Forbidden", "NotFound", "AlreadyExists", "Conflict", "Invalid", "TooManyRequests", "InternalError", "ServiceUnavailable", "Timeout",
 	"ConnectionLost",
@@ -107,6 +107,6 @@ var (
 	}}
 )
 
-// JSONSchema returns a JSON Schema of test files, by which editors complete and
-// check them.
+// JSONSchema returns a JSON Schema of test files. Editors use it for completion and
+// validation.
 func JSONSchema() []byte { return fileShape.JSONSchema("reconcel schema --tests") }

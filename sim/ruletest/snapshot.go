@@ -14,8 +14,8 @@ import (
 // snapshotHead is the first line of a snapshot.
 const snapshotHead = "# Everything in the cluster. Written by: reconcel test --update\n"
 
-// picture returns all objects as a snapshot has them: without what the API server
-// keeps books in, and without uids and times.
+// picture returns all objects in the form of a snapshot. It omits uids, times and
+// other metadata of the API server, because they differ in each run.
 func picture(all []*unstructured.Unstructured) string {
 	var b strings.Builder
 	b.WriteString(snapshotHead)
@@ -26,11 +26,11 @@ func picture(all []*unstructured.Unstructured) string {
 		}
 		if owners, ok, _ := unstructured.NestedSlice(out, "metadata", "ownerReferences"); ok {
 			withoutKey(owners, "uid")
-			_ = unstructured.SetNestedSlice(out, owners, "metadata", "ownerReferences") // It has been one before.
+			_ = unstructured.SetNestedSlice(out, owners, "metadata", "ownerReferences") // Cannot fail: the field is already a list.
 		}
 		if conditions, ok, _ := unstructured.NestedSlice(out, "status", "conditions"); ok {
 			withoutKey(conditions, "lastTransitionTime")
-			_ = unstructured.SetNestedSlice(out, conditions, "status", "conditions") // Likewise.
+			_ = unstructured.SetNestedSlice(out, conditions, "status", "conditions") // Cannot fail, as above.
 		}
 		dropMarks(out, nil)
 		b.WriteString("---\n" + asYAML(out))
@@ -46,7 +46,7 @@ func withoutKey(list []any, key string) {
 	}
 }
 
-// readSnapshot returns a snapshot, or "" if there is none.
+// readSnapshot returns a snapshot, or "" if the file does not exist.
 func readSnapshot(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
