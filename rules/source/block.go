@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// header steps over the line of | or > and returns how far the block is
-// indented. An explicit indicator counts from the parent, which a node does not
-// know. So the first line of the value is compared with the file.
+// header skips the line of | or > and returns the indentation of the block. An
+// explicit indicator counts from the parent, which a node does not have. So header
+// compares the first line of the value with the file.
 func (t *trace) header(value string) int {
 	t.skipLine()
 	c := t.cursor
@@ -38,8 +38,8 @@ func (t *trace) literal(value string) {
 	}
 }
 
-// folded decodes a > scalar. A line end becomes a space, but stays between
-// lines that are indented further, and before empty lines it goes.
+// folded decodes a > scalar. A line end becomes a space. It is kept next to lines
+// with further indentation, and removed before empty lines.
 func (t *trace) folded(value string) {
 	indent := t.header(value)
 	for _, c := range t.ends(indent) {
@@ -70,8 +70,8 @@ func (t *trace) folded(value string) {
 	}
 }
 
-// ends steps over empty lines and the indentation after them, and returns
-// where the empty lines end.
+// ends skips empty lines and the indentation after them. It returns the ends of the
+// empty lines.
 func (t *trace) ends(indent int) []cursor {
 	var ends []cursor
 	for t.skipIndent(indent); t.peek() == '\n'; t.skipIndent(indent) {

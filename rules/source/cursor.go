@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A cursor walks over the characters of a file and knows its position.
+// A cursor iterates over the characters of a file and knows its position.
 type cursor struct {
 	rest         string
 	line, column int
@@ -24,7 +24,7 @@ func (t *text) cursor(p Pos) cursor {
 	return c
 }
 
-// peek returns the character ahead: '\n' for either line end, 0 at the end.
+// peek returns the next character: '\n' for both kinds of line ends, 0 at the end.
 func (c *cursor) peek() rune {
 	if c.rest == "" {
 		return 0
@@ -36,7 +36,7 @@ func (c *cursor) peek() rune {
 	return r
 }
 
-// next returns the character ahead and steps over it.
+// next returns the next character and advances.
 func (c *cursor) next() rune {
 	r := c.peek()
 	if r == 0 {
@@ -66,15 +66,16 @@ func (c *cursor) skipLine() {
 	c.next()
 }
 
-// skipIndent steps over at most n spaces from the start of a line.
+// skipIndent skips at most n spaces from the start of a line.
 func (c *cursor) skipIndent(n int) {
 	for c.column <= n && c.peek() == ' ' {
 		c.next()
 	}
 }
 
-// skipAnchor goes from the position that YAML gives a scalar, which is that of
-// its anchor if it has one, to its first character or its tag.
+// skipAnchor moves from the position that YAML reports for a scalar to its first
+// character or its tag. If the scalar has an anchor, YAML reports that of the
+// anchor.
 func (c *cursor) skipAnchor() {
 	for {
 		switch r := c.peek(); r {

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Data reads a value in which ${...} stands for values. It returns nil if
-// something is wrong with all of it.
+// Data reads data with ${...} expressions. It returns nil if the whole value is
+// invalid.
 func (v Value) Data() *Node {
 	d := &Node{Pos: v.Pos()}
 	switch v.node.Kind {
@@ -40,8 +40,8 @@ func (v Value) Data() *Node {
 	return d
 }
 
-// badDataKey records an error for keys that are not literals: computed ones,
-// and those that YAML made of an expression with a colon in it.
+// badDataKey records an error for keys that are not literals: computed keys, and
+// keys that YAML made from an expression with a colon.
 func (v Value) badDataKey(key String) bool {
 	open := strings.Contains(key.Value, "${")
 	switch {
@@ -56,7 +56,7 @@ func (v Value) badDataKey(key String) bool {
 	return true
 }
 
-// interpolated reads a string that may hold ${...}.
+// interpolated reads a string that may contain ${...}.
 func (v Value) interpolated() *Node {
 	d := &Node{Kind: Text, Pos: v.Pos(), Value: v.node.Value}
 	if !strings.Contains(v.node.Value, "${") {
@@ -106,7 +106,7 @@ func (v Value) number() *Node {
 	return nil
 }
 
-// Sentence reads a value that is text and may hold ${...}, or nothing.
+// Sentence reads a text that may contain ${...}, or returns nil.
 func (v Value) Sentence() *Node {
 	switch {
 	case v.Missing() || v.Broken():
@@ -120,11 +120,11 @@ func (v Value) Sentence() *Node {
 	return nil
 }
 
-// Computed reports whether ${...} stands in a scalar.
+// Computed reports whether a scalar contains ${...}.
 func (v Value) Computed() bool { return v.IsText() && strings.Contains(v.node.Value, "${") }
 
-// Alone reports whether a single ${...} is all of a scalar, so that it may give
-// a map or a list. One that is never closed was meant so too.
+// Alone reports whether a scalar is one ${...} and nothing else, so that it may be
+// a map or a list. An unclosed ${ counts as well.
 func (v Value) Alone() bool {
 	if !v.Computed() {
 		return false

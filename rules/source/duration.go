@@ -13,7 +13,7 @@ type Duration struct {
 	Pos   Pos
 }
 
-// Duration reads a literal duration that is at least as long as given.
+// Duration reads a literal duration with a minimum.
 func (v Value) Duration(least time.Duration) Duration {
 	if v.Missing() || v.Broken() {
 		return Duration{}
@@ -50,7 +50,7 @@ var (
 	bigUnit     = regexp.MustCompile(`^(?:([0-9]{1,6})w)?(?:([0-9]{1,6})d)?(.*)$`)
 )
 
-// hintDuration returns how Go writes a duration that it cannot parse.
+// hintDuration returns a duration in Go's notation for one that Go cannot parse.
 func hintDuration(text string) string {
 	tight := strings.ToLower(strings.ReplaceAll(text, " ", ""))
 	tight = strings.NewReplacer("weeks", "w", "week", "w", "days", "d", "day", "d").Replace(tight)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// An Error is one mistake in a file, described for the person who must fix it.
+// An Error is one mistake in a file, with a message for the author.
 type Error struct {
 	Pos     Pos
-	Rule    string // name of the rule, or "" where none applies
+	Rule    string // name of the rule, or ""
 	Message string // subject first, lower case, no full stop
 	Hint    string // what to write instead, or ""
 	Excerpt string // the line of the file at Pos, or ""
@@ -33,11 +33,10 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Errors are sorted by file, in the order in which they were given, and position.
+// Errors are sorted by file, in the order of the arguments, then by position.
 type Errors []*Error
 
-// Collect sorts errors, removes repeated ones and adds the line of the file that
-// each is about.
+// Collect sorts errors, removes duplicates, and adds the line of the file to each.
 func Collect(files []File, errs []*Error) Errors {
 	order := make(map[string]int, len(files))
 	for i, file := range slices.Backward(files) {
@@ -70,7 +69,7 @@ func Collect(files []File, errs []*Error) Errors {
 	return all
 }
 
-// Error prints one line for each error.
+// Error returns one line for each error.
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {
@@ -79,7 +78,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns es as an error that is nil if there are none.
+// Err returns es as an error, or nil if es is empty.
 func (es Errors) Err() error {
 	if len(es) == 0 {
 		return nil
@@ -87,7 +86,7 @@ func (es Errors) Err() error {
 	return es
 }
 
-// Unwrap lets errors.As reach the single errors.
+// Unwrap gives errors.As access to the single errors.
 func (es Errors) Unwrap() []error {
 	errs := make([]error, len(es))
 	for i, e := range es {

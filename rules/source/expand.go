@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// MaxDepth is how deep maps and lists may be nested.
+	// MaxDepth is the maximum nesting of maps and lists.
 	MaxDepth   = 100
-	maxAliased = 50_000 // nodes that the aliases of a file may stand for
+	maxAliased = 50_000 // total number of nodes behind the aliases of a file
 )
 
-// An expander replaces aliases by their targets and merge keys by the entries
-// that they merge. It refuses what no field can accept: tags, aliases inside
-// their own target, and alias bombs. It leaves such nodes broken, so that no
-// further errors are recorded about them.
+// An expander replaces aliases by their targets, and merge keys by the entries to
+// merge. It rejects tags, aliases inside their own target, and alias bombs, because
+// no field accepts them. It marks such nodes as broken, so that no more errors
+// about them are recorded.
 type expander struct {
 	value   Value
-	sizes   map[*yaml.Node]int // of nodes with an anchor, expanded
+	sizes   map[*yaml.Node]int // of expanded nodes with an anchor
 	active  map[*yaml.Node]bool
 	aliased int
 	depth   int
@@ -74,20 +74,20 @@ func (x *expander) expand(n *yaml.Node) int {
 	return size
 }
 
-// target returns the node that an alias stands for.
+// target returns the node that an alias refers to.
 func (x *expander) target(alias *yaml.Node) *yaml.Node {
 	target := alias.Alias
 	if x.active[target] {
 		x.refuse(alias, fmt.Sprintf("alias *%s refers to itself", alias.Value), "")
 		return alias
 	}
-	// Sizes count what is inside in full, so the sum bounds the work of
+	// Each size includes the expanded aliases inside, so the sum limits the work of
 	// everything that walks the tree later.
 	before := x.aliased
 	x.aliased += x.expand(target)
 	switch {
 	case before > maxAliased:
-		*alias = yaml.Node{} // The error is recorded already.
+		*alias = yaml.Node{} // An error is already recorded.
 	case x.aliased > maxAliased:
 		x.refuse(alias, fmt.Sprintf("aliases expand to more than %d values", maxAliased), "")
 	default:
@@ -96,8 +96,8 @@ func (x *expander) target(alias *yaml.Node) *yaml.Node {
 	return alias
 }
 
-// tag returns the tag of a node as it stands in the file. A lone ! leaves no
-// trace in a scalar node, but would drop a negation silently.
+// tag returns the tag of a node as written in the file. A single ! is not visible
+// in a scalar node, but ignoring it would silently drop a negation.
 func (x *expander) tag(n *yaml.Node) string {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return n.Tag
@@ -123,8 +123,8 @@ func (x *expander) quoteTagged(n *yaml.Node) string {
 	return quoteIt(value)
 }
 
-// merge replaces << by the entries of the maps it names. An entry that is
-// written out wins, then the first map that has it.
+// merge replaces << by the entries of the named maps. An explicit entry takes
+// precedence, then the first map with the key.
 func (x *expander) merge(n *yaml.Node) {
 	var content, merged []*yaml.Node
 	has := make(map[string]bool)

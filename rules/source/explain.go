@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// lookahead is how many characters the YAML scanner keeps ready.
+// lookahead is the number of characters that the YAML scanner reads ahead.
 const lookahead = 4
 
-// maxBack is how many lines explain goes back to find the beginning of a
-// construct that ended badly.
+// maxBack is the number of lines that explain goes back to find the start of an
+// invalid construct.
 const maxBack = 20
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// explain converts an error of the YAML package. That package gives neither types
-// nor columns, and errors of its parser (not its scanner) have the line of the
-// enclosing map. So the position is worked out here.
+// explain converts an error of the YAML package. The package reports neither types
+// nor columns, and its parser (not its scanner) reports the line of the enclosing
+// map. So explain finds the position itself.
 func (t *text) explain(err error) *Error {
 	problem := err.Error()
 	line := 1
@@ -64,8 +64,8 @@ func (t *text) explain(err error) *Error {
 	return NewError(p, "", "not valid YAML: "+problem, trap.answer)
 }
 
-// near returns the position of the first of the characters that the scanner had
-// ahead when it stopped.
+// near returns the position of the first matching character among those that the
+// scanner had read ahead when it stopped.
 func (t *text) near(stop int, chars string) Pos {
 	from := stop
 	for range lookahead {
@@ -99,8 +99,8 @@ func (t *text) tab(line int) Pos {
 	return t.first(line)
 }
 
-// began returns the line on which the construct began that went wrong at a line:
-// the first without which the file can be parsed.
+// began returns the line where an invalid construct starts: the first line whose
+// removal, with all later lines, makes the file valid.
 func (t *text) began(line int) int {
 	for back := 0; back < maxBack && line > 1; back++ {
 		if _, err := decodeAll(strings.NewReader(t.data[:t.lines[line-1]])); err == nil {
@@ -111,7 +111,8 @@ func (t *text) began(line int) int {
 	return line
 }
 
-// first returns the position of the first character of a line that is not blank.
+// first returns the position of the first character of a line after the
+// indentation.
 func (t *text) first(line int) Pos {
 	s := t.line(line)
 	return Pos{t.name, line, len(s) - len(strings.TrimLeft(s, " \t")) + 1}

@@ -6,10 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxExpression is how many bytes an expression may have.
+// maxExpression is the maximum number of bytes in an expression.
 const maxExpression = 4096
 
-// Expr reads a value that is bare CEL. It returns nil if there is none.
+// Expr reads bare CEL. It returns nil without an expression.
 func (v Value) Expr() *Expr {
 	n := v.node
 	if v.Missing() || v.Broken() {
@@ -26,7 +26,7 @@ func (v Value) Expr() *Expr {
 	sc := v.text.scalar(n)
 	e := sc.expr(0, len(sc.runes))
 	if n.Tag == "!!bool" {
-		e.Text = strings.ToLower(e.Text) // YAML knows True and TRUE, CEL does not.
+		e.Text = strings.ToLower(e.Text) // YAML accepts True and TRUE, CEL does not.
 	}
 	if v.wrapped(sc, e) || !v.bounded(e) {
 		return nil
@@ -37,8 +37,8 @@ func (v Value) Expr() *Expr {
 	return e
 }
 
-// notExpr records an error for a value that is not an expression. Most often it
-// is one that YAML read differently.
+// notExpr records an error for a value that is not an expression. Most often YAML
+// has read an expression differently.
 func (v Value) notExpr() {
 	n := v.node
 	e := v.Errorf("expected an expression, got %s", v.Describe())
@@ -87,8 +87,8 @@ func (v Value) wrapped(sc *scalar, e *Expr) bool {
 	return false
 }
 
-// hash records an error for a string that YAML cut off at " #", where its
-// comments begin. CEL would only say that the string is not closed.
+// hash records an error for a string that YAML ends at " #", where a comment
+// begins. CEL would only report that the string is not closed.
 func (v Value) hash(sc *scalar) bool {
 	r := sc.runes
 	for i := 0; i < len(r); {
@@ -109,8 +109,8 @@ func (v Value) hash(sc *scalar) bool {
 	return false
 }
 
-// comma records an error for an expression that YAML cut off within { } or [ ],
-// where a comma ends a value.
+// comma records an error for an expression that YAML ends at a comma, within { } or
+// [ ].
 func (v Value) comma(sc *scalar) bool {
 	open := 0
 	for _, r := range sc.runes {
@@ -129,8 +129,8 @@ func (v Value) comma(sc *scalar) bool {
 	return true
 }
 
-// wholeLine returns the hint to quote a value that YAML cut off, together with
-// what it took for a comment.
+// wholeLine returns the hint to quote a value together with the rest of its line,
+// which YAML read as a comment.
 func (v Value) wholeLine(sc *scalar) string {
 	p := sc.at(0)
 	line := []rune(v.text.line(p.Line))
@@ -140,7 +140,7 @@ func (v Value) wholeLine(sc *scalar) string {
 	return quoteIt(strings.TrimSpace(string(line[p.Column-1:])))
 }
 
-// parts splits text at its ${...}. It returns nil if something is wrong.
+// parts splits text at its ${...}. It returns nil after an error.
 func (v Value) parts(sc *scalar) []Part {
 	r := sc.runes
 	var parts []Part

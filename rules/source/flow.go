@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// indexed is a path like metadata.annotations["example.com/x"].
+// indexed matches a path like metadata.annotations["example.com/x"].
 var indexed = regexp.MustCompile(`[\w.-]+(?:\["[^"]*"\][\w.-]*)+`)
 
-// explainFlow finds what went wrong within { } or [ ] on the given lines. Most
-// often it is a value that needs quotes there.
+// explainFlow finds the error within { } or [ ] on the given lines. Most often a
+// value needs quotes there.
 func (t *text) explainFlow(from, to int, problem string) *Error {
 	problem = "not valid YAML: " + problem
 	for line := from; line <= to; line++ {
@@ -46,11 +46,11 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 	return NewError(p, "", problem, "is a comma missing, or the bracket that closes? Inside { } and [ ] an expression with ?, [ or a comma needs quotes")
 }
 
-// signs are the characters with a meaning at the start of a YAML value.
+// signs are the characters with a special meaning at the start of a YAML value.
 var signs = map[byte]string{'*': "an alias", '&': "an anchor", '!': "a tag"}
 
-// flowHint returns how to write a value within { } or [ ] that begins with such a
-// character, the i-th of a line.
+// flowHint returns how to write a value within { } or [ ] that begins with one of
+// the signs. The value begins at the i-th character of a line.
 func flowHint(line string, i int) string {
 	runes := []rune(line)
 	value := string(runes[min(i, len(runes)):])
@@ -68,13 +68,13 @@ func flowHint(line string, i int) string {
 	return meaning + ": write " + Quoted(value[:end])
 }
 
-// brokenQuotes returns the character of a line at which a quoted value ends
-// although text follows it, or -1.
+// brokenQuotes returns the character of a line where a quoted value ends although
+// text follows, or -1.
 func brokenQuotes(line string) int {
 	for i := 0; i < len(line); i++ {
 		before := strings.TrimRight(line[:i], " ")
 		if line[i] != '"' && line[i] != '\'' || before != "" && !strings.ContainsAny(before[len(before)-1:], "[{,:") {
-			continue // Quotes within a value mean nothing to YAML.
+			continue // YAML ignores quotes within a value.
 		}
 		i += endOfQuotes(line[i:])
 		if rest := strings.TrimLeft(line[i:], " "); rest != "" && !strings.Contains(",]}:", rest[:1]) {
@@ -84,8 +84,8 @@ func brokenQuotes(line string) int {
 	return -1
 }
 
-// indexUnquoted returns the character of a line at which s stands outside of
-// quotes, or -1.
+// indexUnquoted returns the character of a line where s occurs outside of quotes,
+// or -1.
 func indexUnquoted(line, s string) int {
 	var quote rune
 	n := 0
@@ -105,8 +105,8 @@ func indexUnquoted(line, s string) int {
 	return -1
 }
 
-// indexUnclosed returns the character of the last bracket that a line opens and
-// does not close, or -1.
+// indexUnclosed returns the character of the last unclosed bracket of a line, or
+// -1.
 func indexUnclosed(line string) int {
 	var open []int
 	n := 0

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// wraps are the ways in which other tools mark an expression, and what people
-// write instead of ${...}.
+// wraps are the markers of expressions in other tools, and common mistakes instead
+// of ${...}.
 var wraps = [][2]string{{"{{", "}}"}, {"$(", ")"}, {"<", ">"}, {"{", "}"}, {"(", ")"}, {"$", ""}, {"", ""}}
 
-// path matches a name and what is read from it: fields, calls, and the operators
-// that follow.
+// path matches a name with fields, calls, and the operators after them.
 var path = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)\.\??([A-Za-z_][A-Za-z0-9_]*)(\.\??[A-Za-z_]\w*|\[[^]]*\]|\([^)]*\))*( *[-+?&|=<>!].*)?$`)
 
-// sections are the fields with which paths into an object begin. Other words
-// after a name may be a domain.
+// sections are the first fields of a path into an object. Other words after a name
+// may be a domain.
 var sections = []string{"metadata", "spec", "status", "data"}
 
-// Forgotten returns what to write instead of a text that must have been meant as
-// an expression, like self.spec.name, of the primary or one of the objects. It
-// returns "" for other texts.
+// Forgotten returns a correction for a text that must have been meant as an
+// expression, like self.spec.name, of the primary or one of the objects. It returns
+// "" for other texts.
 func Forgotten(text string, objects ...string) string {
 	text = strings.TrimSpace(text)
 	for _, w := range wraps {
@@ -33,7 +32,7 @@ func Forgotten(text string, objects ...string) string {
 		m := path.FindStringSubmatch(inner)
 		if m != nil && (m[1] == "self" || slices.Contains(objects, m[1])) && slices.Contains(sections, m[2]) {
 			end := len(inner)
-			if strings.HasPrefix(m[4], "-") { // Text behind a name, rather than a difference.
+			if strings.HasPrefix(m[4], "-") { // Text after a name is more likely than a difference.
 				end -= len(m[4])
 			}
 			return inQuotes("${" + inner[:end] + "}" + inner[end:])
@@ -42,7 +41,8 @@ func Forgotten(text string, objects ...string) string {
 	return ""
 }
 
-// inQuotes returns a value as people write it in YAML: double quotes are usual.
+// inQuotes returns a YAML value in quotes, double ones if possible, because they
+// are usual.
 func inQuotes(value string) string {
 	if strings.ContainsAny(value, `"\`) {
 		return Quoted(value)

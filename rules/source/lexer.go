@@ -1,6 +1,6 @@
 package source
 
-// A token is a kind of token of CEL. The lexer knows just enough of CEL to tell
+// A token is a kind of CEL token. The lexer recognizes just enough of CEL to know
 // which braces and ${ are code.
 type token int
 
@@ -12,7 +12,7 @@ const (
 	tokenOpen                    // a string literal that is never closed
 )
 
-// nextToken returns the token at i and where it ends.
+// nextToken returns the token at i and its end.
 func nextToken(s []rune, i int) (token, int) {
 	switch r := s[i]; {
 	case r == '"' || r == '\'':
@@ -47,7 +47,7 @@ func nextToken(s []rune, i int) (token, int) {
 	return tokenOther, i + 1
 }
 
-// quotedText returns where the string literal ends whose quotes begin at i.
+// quotedText returns the end of the string literal whose quotes begin at i.
 func quotedText(s []rune, i int, escape rune) (token, int) {
 	quote, n := s[i], 1
 	if i+2 < len(s) && s[i+1] == quote && s[i+2] == quote {
@@ -69,9 +69,9 @@ func quotedText(s []rune, i int, escape rune) (token, int) {
 	return tokenOpen, len(s)
 }
 
-// closing returns the index of the } that ends the expression that begins at i.
-// If there is none, it returns -1 and the index of what hides the }: a string
-// that is never closed, a comment, or -1.
+// closing returns the index of the } that ends the expression at i. Without one, it
+// returns -1 and the index of a comment or unclosed string that may hide the }, or
+// -1.
 func closing(s []rune, i int) (end, hidden int) {
 	depth := 0
 	hidden = -1
@@ -95,7 +95,7 @@ func closing(s []rune, i int) (end, hidden int) {
 	return -1, hidden
 }
 
-// IsIdent reports whether a character can stand in an identifier of CEL.
+// IsIdent reports whether a CEL identifier can contain a character.
 func IsIdent(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || IsLetter(r)
 }

@@ -10,7 +10,7 @@ import (
 // listsOfText are the keys of lists whose items are text.
 var listsOfText = []string{"after", "namespaces", "ignoreFields", "values"}
 
-// WrongShape records that the value is not what was expected.
+// WrongShape records an error for a value of the wrong shape.
 func (v Value) WrongShape(expected string) {
 	if v.Broken() {
 		return
@@ -26,7 +26,7 @@ func (v Value) WrongShape(expected string) {
 	}
 }
 
-// Literal returns a string that has no ${...}, and whether the value is one.
+// Literal returns a string without ${...}, and whether the value is one.
 func (v Value) Literal() (String, bool) {
 	switch {
 	case v.Missing() || v.Broken():
@@ -60,7 +60,7 @@ func (v Value) oneOf(texts []string) String {
 	return String{}
 }
 
-// either lists strings in words.
+// either joins strings with commas and "or".
 func either(texts []string) string {
 	last := len(texts) - 1
 	if last < 1 {

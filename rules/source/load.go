@@ -10,10 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Reader reads files and collects what is wrong with them.
+// A Reader reads files and collects their errors.
 type Reader struct {
 	// RuleDepth is the depth at which the maps of a document are rules: errors
-	// about anything within one carry its name. 0: there are no rules.
+	// within a rule include its name. 0: there are no rules.
 	RuleDepth int
 
 	errs []*Error
@@ -22,7 +22,7 @@ type Reader struct {
 // Add records an error.
 func (r *Reader) Add(e *Error) { r.errs = append(r.errs, e) }
 
-// Count returns how many errors are recorded.
+// Count returns the number of recorded errors.
 func (r *Reader) Count() int { return len(r.errs) }
 
 // Since returns the errors recorded after the first n.
@@ -31,8 +31,8 @@ func (r *Reader) Since(n int) []*Error { return r.errs[n:] }
 // Err returns the recorded errors as an Errors, or nil.
 func (r *Reader) Err(files ...File) error { return Collect(files, r.errs).Err() }
 
-// Documents returns the documents of a file, up to the first that is not YAML,
-// and whether all of them are. Aliases are replaced by what they stand for.
+// Documents returns the documents of a file up to the first that is not valid YAML,
+// and whether all are valid. It replaces aliases by their targets.
 func (r *Reader) Documents(file File) (docs []Value, isYAML bool) {
 	t := newText(file)
 	if err := t.check(); err != nil {
@@ -57,8 +57,8 @@ func (r *Reader) Documents(file File) (docs []Value, isYAML bool) {
 	return docs, err == nil
 }
 
-// load returns the documents of a text up to the first that is not YAML, and the
-// error in that one.
+// load returns the documents of a text up to the first that is not valid YAML, and
+// the error in that one.
 func (t *text) load() ([]*yaml.Node, *Error) {
 	docs, err := decodeAll(strings.NewReader(t.data))
 	if err != nil {
@@ -67,8 +67,8 @@ func (t *text) load() ([]*yaml.Node, *Error) {
 	return docs, nil
 }
 
-// decodeAll reads all documents. A panic of the YAML package counts as an error
-// in the file: it must not end the controller.
+// decodeAll reads all documents. It returns a panic of the YAML package as an error
+// in the file, because a file must not stop the controller.
 func decodeAll(r io.Reader) (docs []*yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,7 +87,7 @@ func decodeAll(r io.Reader) (docs []*yaml.Node, err error) {
 	}
 }
 
-// A drip hands out one byte at a time, so that the number of bytes read tells
+// A drip returns one byte for each read, so that the number of bytes read shows
 // where the parser stopped.
 type drip struct {
 	*bytes.Reader
@@ -100,7 +100,7 @@ func (d drip) Read(p []byte) (int, error) {
 	return d.Reader.Read(p[:1])
 }
 
-// stop returns the byte at which the YAML package gave up, within the few
+// stop returns the byte where the YAML package stopped, give or take the few
 // characters that it reads ahead.
 func (t *text) stop() int {
 	d := drip{bytes.NewReader([]byte(t.data))}

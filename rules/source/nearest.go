@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// DidYouMean returns what a misspelt word probably means, to append to a message.
+// DidYouMean returns a suggestion for a misspelt word, to append to a message.
 func DidYouMean(word string, names []string) string {
 	if near := Nearest(word, names); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
@@ -14,12 +14,12 @@ func DidYouMean(word string, names []string) string {
 	return ""
 }
 
-// Nearest returns the name that was probably meant by a misspelt word, or "".
+// Nearest returns the name that a misspelt word probably means, or "".
 func Nearest(word string, names []string) string {
 	length := utf8.RuneCountInString(word)
 	best, bestDistance := "", min(length, 2+length/3)
 	names = slices.Clone(names)
-	slices.Sort(names) // Among equals the first, whatever order they came in.
+	slices.Sort(names) // Among equally near names the first wins, independent of their order.
 	for _, name := range names {
 		if d := distance([]rune(word), []rune(name)); d > 0 && d < bestDistance {
 			best, bestDistance = name, d
@@ -28,7 +28,7 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
-// distance counts the letters to change, drop, add or swap with the next.
+// distance counts the letters to replace, remove, insert or swap with the next.
 func distance(a, b []rune) int {
 	rows := [3][]int{}
 	for i := range rows {
@@ -54,7 +54,7 @@ func distance(a, b []rune) int {
 	return rows[(len(a)+1)%3][len(b)]
 }
 
-// Suggest returns "did you mean 'x'?" for the nearest of the options, or "".
+// Suggest returns "did you mean 'x'?" for the nearest option, or "".
 func Suggest(word string, options []string) string {
 	if option := Nearest(word, options); option != "" {
 		return "did you mean '" + option + "'?"

@@ -2,11 +2,11 @@ package source
 
 import "strings"
 
-// Nested returns how to write a path that was used as a key: for metadata.name,
-// metadata: {name: ...}. For a key that is not a path it returns "".
+// Nested returns the correct form of a path that was used as a key: for
+// metadata.name, metadata: {name: ...}. It returns "" for other keys.
 func Nested(key string) string {
 	depth := -1
-	if domain, _, found := strings.Cut(key, "/"); found { // A label's, which has dots of its own.
+	if domain, _, found := strings.Cut(key, "/"); found { // The key of a label, whose domain has dots.
 		depth = 1
 		for _, end := range []string{"labels.", "annotations."} {
 			if before, _, found := strings.Cut(domain, end); found {

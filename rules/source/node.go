@@ -23,7 +23,7 @@ const (
 	Map             // Fields, in the order of the file
 )
 
-// A Node is data in which ${CEL} stands for values.
+// A Node is data with ${CEL} expressions.
 type Node struct {
 	Kind   NodeKind
 	Pos    Pos
@@ -31,7 +31,7 @@ type Node struct {
 	Parts  []Part
 	Items  []*Node
 	Fields []Field
-	// Lacking reports that some of the map or list could not be read.
+	// Lacking reports that parts of the map or list could not be read.
 	Lacking bool
 }
 
@@ -49,7 +49,7 @@ type Part struct {
 	Expr *Expr // nil for literal text
 }
 
-// At returns the value that keys lead to, or nil.
+// At returns the value under the keys, or nil.
 func (n *Node) At(keys ...string) *Node {
 	for _, key := range keys {
 		if n == nil {
@@ -64,7 +64,8 @@ func (n *Node) At(keys ...string) *Node {
 	return n
 }
 
-// Literal returns the text of a node, "" if it is none, and its position.
+// Literal returns the text of a node and its position. The text is "" if the node
+// is not one.
 func (n *Node) Literal() String {
 	if n == nil {
 		return String{}
@@ -93,7 +94,7 @@ func (n *Node) Expressions() []*Expr {
 	return out
 }
 
-// Plain returns data without expressions as native values, like a JSON decoder.
+// Plain returns data without expressions as native values, as a JSON decoder does.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case Map:

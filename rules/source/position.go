@@ -17,7 +17,7 @@ type Pos struct {
 	Column int
 }
 
-// String prints file:line:column, as compilers do.
+// String returns file:line:column, as compilers print it.
 func (p Pos) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -27,21 +27,20 @@ func (p Pos) String() string {
 
 // A File is the content of one file.
 type File struct {
-	Name string // as messages show it
+	Name string // as shown in messages
 	Data []byte
 }
 
-// An Expr is the text of a CEL expression and the position of each of its
-// characters.
+// An Expr is a CEL expression with the position of each of its characters.
 type Expr struct {
 	Text string
 	Pos  Pos
 
-	marks []mark // empty: the text stands in the file as it is
+	marks []mark // empty: the file has the same text
 }
 
-// At converts a position inside the expression, as CEL gives it, to one in the
-// file. CEL counts lines from 1, and columns in characters from 0.
+// At converts a position within the expression to a position in the file. CEL
+// counts lines from 1, and columns in characters from 0.
 func (e *Expr) At(line, column int) Pos {
 	if len(e.marks) == 0 {
 		if line <= 1 {
@@ -59,31 +58,31 @@ func (e *Expr) At(line, column int) Pos {
 		index += len([]rune(head)) + 1
 		rest = tail
 	}
-	// CEL reports a missing end one character behind the text, never further.
+	// CEL reports a missing end at most one character after the text.
 	return posAt(e.marks, e.Pos.File, index+min(column, len([]rune(rest))))
 }
 
 var celInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*|0x[0-9A-Fa-f]+)$`)
 
-// IsInt reports whether the expression is a whole number, written out.
+// IsInt reports whether the expression is a literal whole number.
 func (e *Expr) IsInt() bool { return celInt.MatchString(e.Text) }
 
-// Holds reports whether a position in the file is within the expression, or right
-// behind it, where CEL reports a missing end.
+// Holds reports whether a position in the file is within the expression, or
+// directly after it, where CEL reports a missing end.
 func (e *Expr) Holds(p Pos) bool {
 	lines := strings.Split(e.Text, "\n")
 	last := lines[len(lines)-1]
 	return p.File == e.Pos.File && !p.before(e.Pos) && !e.At(len(lines), utf8.RuneCountInString(last)).before(p)
 }
 
-// before compares two positions in one file.
+// before reports whether p comes before q in the same file.
 func (p Pos) before(q Pos) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
-// A mark records that from character index on, a decoded text runs along a line
-// of the file, beginning at line and column. Most expressions have one mark;
-// folds and escapes begin new ones.
+// A mark maps character index of a decoded text to line and column of the file. The
+// following characters are on the same line, up to the next mark. Most expressions
+// have one mark; folds and escapes start new ones.
 type mark struct {
 	index, line, column int
 }
@@ -104,8 +103,8 @@ type scalar struct {
 
 func (s *scalar) at(i int) Pos { return posAt(s.marks, s.file, i) }
 
-// expr returns the characters from i to j, without the space around them, as
-// an expression.
+// expr returns the characters from i to j without surrounding space as an
+// expression.
 func (s *scalar) expr(i, j int) *Expr {
 	start := i
 	for i < j && unicode.IsSpace(s.runes[i]) {
@@ -115,7 +114,7 @@ func (s *scalar) expr(i, j int) *Expr {
 		j--
 	}
 	if i == j {
-		i, j = start, start // Only space, which may end beyond the last line.
+		i, j = start, start // There is only space, which may end after the last line.
 	}
 	first := sort.Search(len(s.marks), func(k int) bool { return s.marks[k].index > i }) - 1
 	first = max(first, 0)

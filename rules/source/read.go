@@ -2,9 +2,9 @@ package source
 
 import "go.yaml.in/yaml/v3"
 
-// ReadFile reads a file of one document, in which ${...} means nothing. Its error
-// is an Errors that holds every error; without one the node is as the shape has
-// it.
+// ReadFile reads a file with one document, in which ${...} has no meaning. Its
+// error is an Errors with every error of the file. Without an error, the node
+// conforms to the shape.
 func (sh *Shape) ReadFile(file File) (*Node, error) {
 	r := &Reader{}
 	docs, isYAML := r.Documents(file)
@@ -23,8 +23,8 @@ func (sh *Shape) ReadFile(file File) (*Node, error) {
 	return docs[0].read(sh.Schema()), r.Err(file)
 }
 
-// read returns what the value holds if it is as a schema has it. Otherwise it
-// records an error and returns nil.
+// read returns the value if it conforms to a schema. Otherwise it records an error
+// and returns nil.
 func (v Value) read(s *Schema) *Node {
 	switch {
 	case v.Broken():
@@ -77,7 +77,7 @@ func (v Value) readShape(sh *Shape) *Node {
 	return d
 }
 
-// readItems reads a list. Errors about a map in it that has a name carry that.
+// readItems reads a list. Errors in an item with a name include the name.
 func (v Value) readItems(item *Schema) *Node {
 	d := &Node{Kind: List, Pos: v.Pos()}
 	for _, at := range v.PeekItems() {
@@ -91,14 +91,14 @@ func (v Value) readItems(item *Schema) *Node {
 	return d
 }
 
-// add adds a field that could be read.
+// add adds a field unless it could not be read.
 func (n *Node) add(key String, value *Node) {
 	if value != nil {
 		n.Fields = append(n.Fields, Field{key, value})
 	}
 }
 
-// accepts reports whether a value is meant to be one of the schema.
+// accepts reports whether the author meant a value of the schema.
 func (s *Schema) accepts(v Value) bool {
 	for _, one := range s.AnyOf {
 		if one.accepts(v) {
@@ -117,7 +117,7 @@ func (s *Schema) accepts(v Value) bool {
 		return v.IsNull()
 	}
 	if !v.IsScalar() || v.IsNull() || s.Enum != nil || s == DurationText {
-		return v.IsScalar() && !v.IsNull() // More is said where these are read.
+		return v.IsScalar() && !v.IsNull() // A later check reports a more precise error.
 	}
 	switch s.Type[0] {
 	case "boolean":
@@ -128,7 +128,7 @@ func (s *Schema) accepts(v Value) bool {
 	return v.IsText()
 }
 
-// noun returns what messages call a value of the schema.
+// noun returns the name of the schema's values in messages.
 func (s *Schema) noun() string {
 	switch {
 	case len(s.AnyOf) > 0:
@@ -147,7 +147,7 @@ func (s *Schema) noun() string {
 	}[s.Type[0]]
 }
 
-// AsItIs reads data in which ${...} means nothing.
+// AsItIs reads data in which ${...} has no meaning.
 func (v Value) AsItIs() *Node {
 	d := &Node{Pos: v.Pos()}
 	switch v.node.Kind {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	window     = 120 // characters of a long line that a report shows
-	maxReports = 100 // errors that it shows
+	window     = 120 // maximum number of characters of a line in a report
+	maxReports = 100 // maximum number of errors in a report
 )
 
-// Report prints every error with its line of the file and a caret under its
+// Report prints every error with its line of the file, and a caret below its
 // position.
 func (es Errors) Report(w io.Writer) error {
 	var b strings.Builder
@@ -64,7 +64,7 @@ func trimLine(line []rune, caret int) ([]rune, int) {
 	return cut, caret - from
 }
 
-// printable replaces characters that could control the terminal.
+// printable replaces characters that could control a terminal.
 func printable(r rune) rune {
 	if r == '\t' || unicode.IsPrint(r) || unicode.Is(unicode.Mn, r) {
 		return r
@@ -72,7 +72,7 @@ func printable(r rune) rune {
 	return unicode.ReplacementChar
 }
 
-// padding returns blanks as wide as r is on a terminal.
+// padding returns blanks with the width of r on a terminal.
 func padding(r rune) string {
 	switch {
 	case r == '\t':
@@ -85,8 +85,8 @@ func padding(r rune) string {
 	return " "
 }
 
-// isWide reports whether a character takes two cells: CJK, Hangul, fullwidth
-// forms and emoji.
+// isWide reports whether a character takes two cells on a terminal: CJK, Hangul,
+// fullwidth forms and emoji.
 func isWide(r rune) bool {
 	kind := width.LookupRune(r).Kind()
 	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth

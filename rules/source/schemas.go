@@ -1,6 +1,6 @@
 package source
 
-// Schemas of values that mean the same in all files.
+// Schemas of values with the same meaning in all files.
 var (
 	FilledText = &Schema{Type: Types{"string"}, MinLength: 1}
 	Boolean    = &Schema{Type: Types{"boolean"}}
@@ -8,8 +8,8 @@ var (
 	AnyList    = &Schema{Type: Types{"array"}}
 	OnlyNull   = &Schema{Type: Types{"null"}} // or nothing after the key
 
-	// DurationText is a duration as Go writes it. Its pattern, like all others,
-	// means the same in Go and in JavaScript, which editors use.
+	// DurationText is a duration in Go's notation. Every pattern must have the same
+	// meaning in Go and in JavaScript, which editors use.
 	DurationText = &Schema{
 		Type:     Types{"string"},
 		Pattern:  `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`,
@@ -17,7 +17,7 @@ var (
 	}
 )
 
-// WholeNumber is a whole number that is at least as large as given.
+// WholeNumber is a whole number with a minimum.
 func WholeNumber(least int) *Schema { return &Schema{Type: Types{"integer"}, Minimum: &least} }
 
 // OneOf is one of a few strings.
@@ -29,22 +29,21 @@ func EntriesOf(s *Schema) *Schema { return &Schema{Type: Types{"object"}, Others
 // ListOf is a list of values of one schema.
 func ListOf(item *Schema) *Schema { return &Schema{Type: Types{"array"}, Items: item} }
 
-// EitherOf is a value of one of several schemas, which must differ in shape.
+// EitherOf is a value of one of several schemas. Their shapes must differ.
 func EitherOf(schemas ...*Schema) *Schema { return &Schema{AnyOf: schemas} }
 
-// OneOrMany is a value or a list of such values.
+// OneOrMany is one value or a list of values.
 func OneOrMany(s *Schema) *Schema { return EitherOf(s, ListOf(s)) }
 
-// A Choice is one of the strings that a key may have.
+// A Choice is one of the allowed strings of a key.
 type Choice struct {
 	Text string
 	Doc  string
 }
 
-// Choices are all of them.
+// Choices are all allowed strings of a key.
 type Choices []Choice
 
-// texts returns the strings.
 func (cs Choices) texts() []string {
 	var texts []string
 	for _, c := range cs {
@@ -53,7 +52,7 @@ func (cs Choices) texts() []string {
 	return texts
 }
 
-// Schema is one of the choices.
+// Schema returns the schema of a choice.
 func (cs Choices) Schema() *Schema {
 	s := OneOf(cs.texts()...)
 	for _, c := range cs {

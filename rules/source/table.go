@@ -8,34 +8,33 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Shape lists the keys that a map may have. Maps are read by it, and their
-// JSON Schema is made from it.
+// A Shape lists the keys that a map may have. It reads maps, and generates their
+// JSON Schema.
 type Shape struct {
-	Doc   string // describes such a map, where it is an item of a list
+	Doc   string // describes the map as an item of a list
 	Keys  []Key
 	Wrong map[string]WrongKey
 
-	Refused []string // keys that a map with Others must not have
-	Others  *Schema  // the value of all other keys; nil: there are none
-	More    Schema   // how the keys depend on each other
+	Refused []string // keys that are forbidden in a map with Others
+	Others  *Schema  // the value of all other keys; nil: no other keys
+	More    Schema   // dependencies between the keys
 }
 
-// A Key is one that a map may have.
+// A Key is one key that a map may have.
 type Key struct {
 	Name     string
 	Doc      string // for people: a sentence or two, with `code` in backticks
 	Value    *Schema
 	Required bool
-	Default  string // what applies without the key, if it can be written
+	Default  string // the value without the key, if it can be written
 }
 
-// A WrongKey is one that people write although the map has no such key.
+// A WrongKey is a common mistake: a key that the map does not have.
 type WrongKey struct {
 	Hint  string
-	Means string // the key that it stands for, or ""
+	Means string // the correct key, or ""
 }
 
-// Names returns the names of the keys.
 func (sh *Shape) Names() []string {
 	names := make([]string, len(sh.Keys))
 	for i := range sh.Keys {
@@ -44,7 +43,7 @@ func (sh *Shape) Names() []string {
 	return names
 }
 
-// Find returns the key of a name, or nil.
+// Find returns a key by its name, or nil.
 func (sh *Shape) Find(name string) *Key {
 	for i := range sh.Keys {
 		if sh.Keys[i].Name == name {
@@ -54,7 +53,7 @@ func (sh *Shape) Find(name string) *Key {
 	return nil
 }
 
-// Meant returns the key of the shape that was meant by another one, or "".
+// Meant returns the key that the author meant by a wrong one, or "".
 func (sh *Shape) Meant(name string) string {
 	if wrong, known := sh.Wrong[name]; known {
 		return wrong.Means
@@ -62,14 +61,14 @@ func (sh *Shape) Meant(name string) string {
 	return Nearest(name, sh.Names())
 }
 
-// Knows reports whether a key is one of the shape, or stands for one.
+// Knows reports whether a key is one of the shape, or a mistake for one.
 func (sh *Shape) Knows(name string) bool { return sh.Find(name) != nil || sh.Meant(name) != "" }
 
 // A Table is a map of a known shape.
 type Table struct {
 	value  Value
 	shape  *Shape
-	values map[string]*yaml.Node // nil: it is not a map
+	values map[string]*yaml.Node // nil: the value is not a map
 }
 
 // Table reads a map of a shape.
@@ -91,7 +90,7 @@ func (v Value) Table(sh *Shape) Table {
 		meant = append(meant, sh.Meant(name))
 	})
 	for i := range sh.Keys {
-		// A key that is there but misspelt is one mistake, not two.
+		// A misspelt key is one mistake: do not report it as missing as well.
 		if k := &sh.Keys[i]; k.Required && t.values[k.Name] == nil && !slices.Contains(meant, k.Name) {
 			v.Errorf("missing %s", k.Name)
 		}
@@ -99,14 +98,14 @@ func (v Value) Table(sh *Shape) Table {
 	return t
 }
 
-// IsMap reports whether the file has a map there at all.
+// IsMap reports whether the value is a map at all.
 func (t Table) IsMap() bool { return t.values != nil }
 
 // Key returns the value of a key, which may be missing.
 func (t Table) Key(name string) Value { return t.value.under(name, t.values[name]) }
 
-// Written returns a key as it stands in the file, and whether it does. A key
-// that is misspelt or repeated counts.
+// Written returns the position of a key, and whether the file has it. Misspelt and
+// repeated keys count.
 func (t Table) Written(name string) (Pos, bool) {
 	for i := 0; t.IsMap() && i+1 < len(t.value.node.Content); i += 2 {
 		key := t.value.node.Content[i]
@@ -117,7 +116,7 @@ func (t Table) Written(name string) (Pos, bool) {
 	return Pos{}, false
 }
 
-// Unread returns the values of the map that are under no key of the shape.
+// Unread returns the values of keys that are not in the shape.
 func (t Table) Unread() []Value {
 	var values []Value
 	for i := 0; t.IsMap() && i+1 < len(t.value.node.Content); i += 2 {
@@ -129,19 +128,19 @@ func (t Table) Unread() []Value {
 	return values
 }
 
-// HintKeys names the key that was meant, or all there are.
+// HintKeys suggests the key that the author meant, or lists all keys.
 func HintKeys(name string, keys []string) string {
 	return cmp.Or(Suggest(name, keys), "known here: "+strings.Join(keys, ", "))
 }
 
-// An Entry is a key of any map, and its value.
+// An Entry is a key of any map with its value.
 type Entry struct {
 	Key   String
 	Value Value
 }
 
-// Entries returns the entries of a map, each key once, and records an error for
-// what cannot be a key.
+// Entries returns the entries of a map, each key once. It records errors for
+// invalid keys.
 func (v Value) Entries() []Entry {
 	entries := make([]Entry, 0, v.Len())
 	v.eachEntry(func(key String, n *yaml.Node) {
@@ -150,7 +149,7 @@ func (v Value) Entries() []Entry {
 	return entries
 }
 
-// eachEntry calls read for each key of a map once.
+// eachEntry calls read once for each key of a map.
 func (v Value) eachEntry(read func(String, *yaml.Node)) {
 	if !v.IsMap() {
 		return
@@ -177,15 +176,16 @@ func (v Value) eachEntry(read func(String, *yaml.Node)) {
 	}
 }
 
-// showAtKey moves an empty value to its key: errors are best shown there.
+// showAtKey moves an empty value to the position of its key, where an error is
+// easiest to understand.
 func showAtKey(value, key *yaml.Node) {
 	if value.Kind == yaml.ScalarNode && value.Tag == "!!null" && value.Value == "" {
 		value.Line, value.Column = key.Line, key.Column
 	}
 }
 
-// PeekEntries returns the entries of a map that is read a second time: it
-// records no errors.
+// PeekEntries returns the entries of a map that is also read elsewhere. It records
+// no errors.
 func (v Value) PeekEntries() []Entry {
 	entries := v.muted().Entries()
 	for i := range entries {
@@ -201,7 +201,7 @@ func (v Value) badKey(key *yaml.Node, p Pos) {
 	}
 }
 
-// Peek returns the value of a key of a map that is not read yet.
+// Peek returns the value of a key without reading the map.
 func (v Value) Peek(key string) Value {
 	for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
 		if k := v.node.Content[i]; k.Kind == yaml.ScalarNode && k.Value == key {
@@ -212,7 +212,7 @@ func (v Value) Peek(key string) Value {
 	return v.under(key, nil)
 }
 
-// PeekPairs returns the keys and values of a map as the file has them.
+// PeekPairs returns the keys and values of a map as written in the file.
 func (v Value) PeekPairs() [][2]Value {
 	var pairs [][2]Value
 	for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
@@ -223,7 +223,7 @@ func (v Value) PeekPairs() [][2]Value {
 	return pairs
 }
 
-// PeekItems returns the items of a list that is not read yet.
+// PeekItems returns the items of a list without reading the list.
 func (v Value) PeekItems() []Value {
 	var items []Value
 	for i := 0; v.IsList() && i < len(v.node.Content); i++ {
@@ -232,7 +232,7 @@ func (v Value) PeekItems() []Value {
 	return items
 }
 
-// Items returns the items of a list; nothing is an empty list.
+// Items returns the items of a list. A null value is an empty list.
 func (v Value) Items() []Value {
 	if !v.IsNull() && !v.IsList() {
 		v.WrongShape("a list")

@@ -8,17 +8,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile is the most bytes that a file may have. A ConfigMap cannot hold more.
+// maxFile is the maximum size of a file in bytes. A ConfigMap cannot be larger.
 const maxFile = 1 << 20
 
-// A text is a file without byte order mark, and the beginnings of its lines.
+// A text is a file without byte order mark, with an index of its lines.
 type text struct {
 	name  string
 	data  string
-	lines []int // where each line begins in data
+	lines []int // start of each line in data
 
 	widths map[int]int // characters in a line, by line number
-	last   cursor      // where the last cursor began: the next one is near it
+	last   cursor      // the start of the last cursor: the next one is often near
 }
 
 func newText(file File) *text {
@@ -31,7 +31,7 @@ func newText(file File) *text {
 	return t
 }
 
-// line returns the n-th line, from 1, without its end.
+// line returns the n-th line, counted from 1, without its end.
 func (t *text) line(n int) string {
 	if n < 1 || n > len(t.lines) {
 		return ""
@@ -43,8 +43,8 @@ func (t *text) line(n int) string {
 	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
 }
 
-// pos returns the position of a node. YAML may put an empty value behind the end
-// of the file; the end is what can be shown.
+// pos returns the position of a node. YAML may report an empty value after the end
+// of the file; pos returns the end.
 func (t *text) pos(n *yaml.Node) Pos {
 	line := max(n.Line, 1)
 	if line > len(t.lines) {
@@ -54,8 +54,8 @@ func (t *text) pos(n *yaml.Node) Pos {
 	return Pos{t.name, line, min(max(n.Column, 1), t.width(line)+1)}
 }
 
-// width returns the number of characters in a line. It is cached, because a file
-// may be a single line.
+// width returns the number of characters in a line. It caches them, because a file
+// may consist of a single line.
 func (t *text) width(line int) int {
 	w, known := t.widths[line]
 	if !known {
@@ -65,7 +65,7 @@ func (t *text) width(line int) int {
 	return w
 }
 
-// offset returns the position of a byte of the text.
+// offset converts a byte index to a position.
 func (t *text) offset(i int) Pos {
 	line := 1
 	for line < len(t.lines) && t.lines[line] <= i {
@@ -95,8 +95,8 @@ func (t *text) check() *Error {
 			return NewError(t.offset(i), "", "carriage return without a line feed", "end lines with LF or CRLF")
 		case r == '\ufeff':
 			return NewError(t.offset(i), "", "byte order mark inside the file", "remove it")
-		// YAML 1.1 ends lines at these three and editors do not, so every
-		// line number after them would be wrong.
+		// YAML 1.1 ends lines at these three characters, but editors do not. All
+		// line numbers after them would be wrong.
 		case r == '\u0085', r == '\u2028', r == '\u2029':
 			return NewError(t.offset(i), "", fmt.Sprintf("line separator U+%04X", r),
 				fmt.Sprintf("in double quotes, write \\u%04x", r))

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A trace decodes a scalar a second time to find the position of each character
-// of its value: the YAML package gives only the position of the scalar.
+// A trace decodes a scalar a second time to find the position of each of its
+// characters. The YAML package reports only the position of the scalar.
 type trace struct {
 	cursor
 	want  int // characters of the value
@@ -17,7 +17,7 @@ type trace struct {
 	marks []mark
 }
 
-// scalar returns the value of a scalar node and the positions of its characters.
+// scalar returns the value of a scalar node with the positions of its characters.
 func (t *text) scalar(n *yaml.Node) *scalar {
 	p := t.pos(n)
 	s := &scalar{file: t.name, runes: []rune(n.Value)}
@@ -27,7 +27,7 @@ func (t *text) scalar(n *yaml.Node) *scalar {
 	s.marks = tr.marks
 	if tr.text.String() != n.Value || len(tr.marks) == 0 {
 		// Fuzzing does not reach this. A caret at the start of the value is better
-		// than one at a wrong position.
+		// than a caret at a wrong position.
 		s.marks = []mark{{0, p.Line, p.Column}}
 	}
 	return s
@@ -82,7 +82,8 @@ func (t *trace) flow(style yaml.Style) {
 	}
 }
 
-// fold decodes white space: kept within a line, folded around line ends.
+// fold decodes white space. It keeps white space within a line, and folds line
+// ends.
 func (t *trace) fold() {
 	start := t.cursor
 	t.skipBlanks()
@@ -100,8 +101,7 @@ func (t *trace) fold() {
 	}
 }
 
-// emptyLines decodes each further line end, and skips the blanks before and
-// after.
+// emptyLines decodes further line ends, and skips the blanks around them.
 func (t *trace) emptyLines() int {
 	n := 0
 	for t.skipBlanks(); t.peek() == '\n'; t.skipBlanks() {
@@ -119,7 +119,7 @@ var escapes = map[rune]rune{
 
 var codeLengths = map[rune]int{'x': 2, 'u': 4, 'U': 8}
 
-// escape decodes a backslash in double quotes.
+// escape decodes a backslash within double quotes.
 func (t *trace) escape() {
 	at := t.cursor
 	t.next()

@@ -5,14 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// A trap is a likely mistake that YAML's own message does not explain.
+// A trap is a common mistake that YAML's own message does not explain.
 type trap struct {
 	answer string
 	column int // of the mistake, or 0
 }
 
-// trap looks at the line of a YAML error for the usual ways of writing an
-// expression that YAML reads differently.
+// trap checks the line of a YAML error for expressions that YAML reads differently.
 func (t *text) trap(p Pos, problem string) trap {
 	line := t.line(p.Line)
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
@@ -67,7 +66,7 @@ func (t *text) trap(p Pos, problem string) trap {
 	return trap{}
 }
 
-// colonTrap explains a colon within a value, which YAML takes for a key's.
+// colonTrap explains a colon within a value, which YAML reads as the end of a key.
 func colonTrap(value string, column int) trap {
 	switch {
 	case strings.Contains(value, "${"):
@@ -78,8 +77,8 @@ func colonTrap(value string, column int) trap {
 	return trap{"YAML reads \": \" as the end of a key: " + quoteIt(value), column}
 }
 
-// valueOf returns what follows the key or dash of a line, without a comment,
-// and the column where it begins.
+// valueOf returns the text after the key or dash of a line, without a comment, and
+// the column of the text.
 func valueOf(line string) (string, int) {
 	rest := strings.TrimLeft(line, " \t")
 	for strings.HasPrefix(rest, "- ") {
@@ -95,7 +94,7 @@ func valueOf(line string) (string, int) {
 	return strings.TrimRight(rest, " \t"), column
 }
 
-// endOfQuotes returns the end of the quoted text at the beginning of value.
+// endOfQuotes returns the end of the quoted text at the start of value.
 func endOfQuotes(value string) int {
 	for i := 1; i < len(value); i++ {
 		switch {
@@ -111,9 +110,9 @@ func endOfQuotes(value string) int {
 	return len(value)
 }
 
-// meantInQuotes returns the text that an author meant to quote although it has the
-// same quotes inside: text that goes on right behind a quote, or around ${...}.
-// Other quotes belong to the strings of an expression.
+// meantInQuotes returns the text that the author meant to quote although it
+// contains the same quotes: text that continues directly after a quote, or text
+// with ${...}. Other quotes belong to strings of an expression.
 func meantInQuotes(value string) string {
 	last := len(value) - 1
 	if value[last] != value[0] || last == 0 {
@@ -126,7 +125,7 @@ func meantInQuotes(value string) string {
 	return value
 }
 
-// endOfBrackets returns the end of the list or map at the beginning of value.
+// endOfBrackets returns the end of the list or map at the start of value.
 func endOfBrackets(value string) int {
 	depth := 0
 	for i := 0; i < len(value); i++ {
@@ -144,7 +143,7 @@ func endOfBrackets(value string) int {
 	return len(value)
 }
 
-// quoteIt returns the hint to quote a value, and how if that is short.
+// quoteIt returns the hint to quote a value, with the result if it is short.
 func quoteIt(value string) string {
 	q := Quoted(value)
 	if q == "" || utf8.RuneCountInString(value) > 60 {
@@ -153,8 +152,8 @@ func quoteIt(value string) string {
 	return "write " + q
 }
 
-// Quoted returns value as a YAML scalar in quotes, or "" if the end of the
-// author's value is not clear.
+// Quoted returns value as a YAML scalar in quotes, or "" if it is not clear where
+// the author's value ends.
 func Quoted(value string) string {
 	if strings.HasPrefix(value, "- ") || strings.Count(value, "}") > strings.Count(value, "{") ||
 		strings.Count(value, "]") > strings.Count(value, "[") {

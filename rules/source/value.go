@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Value is what a file holds at one position, and the path that leads there.
-// It may be missing: a key that the file does not have.
+// A Value is the content of a file at one position, with its path. It is missing if
+// the file does not have the key.
 type Value struct {
 	*Reader
 	text  *text
@@ -18,12 +18,13 @@ type Value struct {
 	path  string // like `template.metadata.name`
 }
 
-// Errorf records an error at the value, and returns it for a hint to be added.
+// Errorf records an error at the value. It returns the error, so that the caller
+// can add a hint.
 func (v Value) Errorf(format string, args ...any) *Error {
 	return v.ErrorAt(v.Pos(), format, args...)
 }
 
-// ErrorAt records an error about the value at another position.
+// ErrorAt is Errorf with another position.
 func (v Value) ErrorAt(p Pos, format string, args ...any) *Error {
 	message := fmt.Sprintf(format, args...)
 	if v.path != "" {
@@ -37,11 +38,10 @@ func (v Value) ErrorAt(p Pos, format string, args ...any) *Error {
 	return e
 }
 
-// Pos returns where the value begins.
+// Pos returns the start of the value.
 func (v Value) Pos() Pos { return v.text.pos(v.node) }
 
-// Entry returns the entry of a list that the value belongs to, as errors have
-// it: children[0] "web".
+// Entry returns the list entry of the value as errors show it: children[0] "web".
 func (v Value) Entry() string { return v.entry }
 
 // under returns the value of a key.
@@ -51,7 +51,6 @@ func (v Value) under(key string, n *yaml.Node) Value {
 	return v
 }
 
-// joinPath appends a key to a path.
 func joinPath(path, key string) string {
 	switch {
 	case !IsPlain(key):
@@ -62,7 +61,7 @@ func joinPath(path, key string) string {
 	return path + "." + key
 }
 
-// PathOf returns the path that keys lead along, as people write it.
+// PathOf returns the path of keys as an author writes it.
 func PathOf(keys []string) string {
 	path := ""
 	for _, key := range keys {
@@ -78,8 +77,8 @@ func (v Value) index(i int, n *yaml.Node) Value {
 	return v
 }
 
-// Named returns the value as an entry of a list whose name is known: errors
-// about what it holds begin with it.
+// Named returns the value as an entry of a list with a name. Errors in the value
+// begin with the entry.
 func (v Value) Named(name string) Value {
 	v.entry = v.path
 	if name != "" {
@@ -89,19 +88,19 @@ func (v Value) Named(name string) Value {
 	return v
 }
 
-// Rule returns the value as the rule of a name, which all errors carry.
+// Rule returns the value as a rule with a name. All errors in it include the name.
 func (v Value) Rule(name string) Value {
 	v.rule, v.path = name, ""
 	return v
 }
 
-// muted returns the value for a second reading, whose errors are not recorded.
+// muted returns the value for a second reading that records no errors.
 func (v Value) muted() Value {
 	v.Reader = &Reader{}
 	return v
 }
 
-// IsPlain reports whether a key needs no quotes within a path.
+// IsPlain reports whether a key needs no quotes in a path.
 func IsPlain(key string) bool {
 	for _, r := range key {
 		if r != '-' && r != '_' && !IsIdent(r) {
@@ -114,10 +113,10 @@ func IsPlain(key string) bool {
 // Missing reports whether the file does not have the key.
 func (v Value) Missing() bool { return v.node == nil }
 
-// Broken reports whether an error about the value as a whole is recorded.
+// Broken reports whether an error about the whole value is recorded.
 func (v Value) Broken() bool { return v.node != nil && broken(v.node) }
 
-// IsNull reports whether there is no value, or null.
+// IsNull reports whether the value is missing or null.
 func (v Value) IsNull() bool { return isNull(v.node) }
 
 // IsMap reports whether the value is a map.
@@ -126,13 +125,13 @@ func (v Value) IsMap() bool { return v.node != nil && v.node.Kind == yaml.Mappin
 // IsList reports whether the value is a list.
 func (v Value) IsList() bool { return v.node != nil && v.node.Kind == yaml.SequenceNode }
 
-// IsScalar reports whether the value is neither a map nor a list; null is one.
+// IsScalar reports whether the value is neither a map nor a list. Null is a scalar.
 func (v Value) IsScalar() bool { return v.node != nil && v.node.Kind == yaml.ScalarNode }
 
 // IsText reports whether the value is a string.
 func (v Value) IsText() bool { return v.IsScalar() && isText(v.node) }
 
-// Len returns how many items a list has, or entries a map.
+// Len returns the number of items in a list, or of entries in a map.
 func (v Value) Len() int {
 	switch {
 	case v.IsMap():
@@ -143,10 +142,10 @@ func (v Value) Len() int {
 	return 0
 }
 
-// Describe returns the shape of the value as an author would call it.
+// Describe returns the shape of the value in the words of an author.
 func (v Value) Describe() string { return describe(v.node) }
 
-// Scalar returns the characters of a scalar, unchecked, or "".
+// Scalar returns the unchecked text of a scalar, or "".
 func (v Value) Scalar() string {
 	if !v.IsScalar() {
 		return ""
@@ -179,8 +178,8 @@ func isNull(n *yaml.Node) bool {
 	return n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null"
 }
 
-// isText reports whether a scalar is a string. Dates are: Kubernetes' JSON has
-// no other form for them.
+// isText reports whether a scalar is a string. A date is a string, because
+// Kubernetes' JSON has no dates.
 func isText(n *yaml.Node) bool {
 	switch n.Tag {
 	case "!!null", "!!bool", "!!int", "!!float":
