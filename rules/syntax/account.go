@@ -9,8 +9,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// readAccount reads the ServiceAccount that a rule impersonates. It is a literal:
-// the author of an object must never choose who writes.
+// readAccount reads the ServiceAccount that a rule impersonates. It is a literal,
+// because the author of an object must never choose the account that writes.
 func readAccount(v source.Value) Account {
 	const forms = "write namespace/name, or name alone for the account of that name in the namespace of each primary"
 	before := v.Count()

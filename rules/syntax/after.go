@@ -6,7 +6,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// readAfter reads the after of all entries: ids of others in the same section.
+// readAfter reads after in all entries: ids of other entries in the same section.
 func (sec *section) readAfter(others *section) {
 	ids, otherIDs := sec.ids(), others.ids()
 	for i, c := range sec.entries {
@@ -33,15 +33,15 @@ func (sec *section) ids() []string {
 	return ids
 }
 
-// A follower is an entry that comes after others.
+// A follower is an entry that waits for others.
 type follower struct {
 	own         string
-	ids, others []string // of its section, and of the other one
+	ids, others []string // of its own section, and of the other section
 	named       map[string]bool
 	shape       *source.Shape
 }
 
-// mayFollow reports whether the entry can come after the one with an id.
+// mayFollow reports whether the entry can wait for the entry with an id.
 func (f *follower) mayFollow(id source.String, v source.Value) bool {
 	what, elsewhere := "child", "it is created when the resource is deleted, so no child can wait for it"
 	if f.shape == &finalizeShape {

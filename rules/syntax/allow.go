@@ -30,7 +30,7 @@ var (
 	}
 )
 
-// readAllow reads what a rule may do beyond the namespace of its primary.
+// readAllow reads the access of a rule beyond the namespace of its primary.
 func readAllow(v source.Value) Allow {
 	var a Allow
 	if v.Missing() {
@@ -58,7 +58,7 @@ func readAllow(v source.Value) Allow {
 	return a
 }
 
-// readGroupKind reads a kind without its version, and whether it is one.
+// readGroupKind reads a kind without a version, and reports whether it is valid.
 func readGroupKind(v source.Value) (GroupKind, bool) {
 	gk := GroupKind{Pos: v.Pos()}
 	if v.IsText() {
@@ -73,7 +73,7 @@ func readGroupKind(v source.Value) (GroupKind, bool) {
 	return gk, grouped && gk.Kind != ""
 }
 
-// readGroup reads the name of an API group, and whether it is one.
+// readGroup reads the name of an API group, and reports whether it is valid.
 func readGroup(v source.Value) (string, bool) {
 	const core = `write "" for the core group`
 	switch {

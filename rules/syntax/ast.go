@@ -2,14 +2,14 @@ package syntax
 
 import "reconcel/rules/source"
 
-// A File holds the rules of all files in their order. Parsed without an error it
-// is well formed (known keys, right shapes, ids that are identifiers), but its
-// expressions are not compiled. After an error anything may be missing.
+// A File contains the rules of all files in their order. Without errors it is well
+// formed (known keys, correct shapes, ids that are identifiers), but its
+// expressions are not compiled. After an error, parts may be missing.
 type File struct {
 	Rules []*Rule
 }
 
-// A Rule selects primary objects and describes what they own.
+// A Rule selects primary objects and describes the objects that they own.
 type Rule struct {
 	Pos        source.Pos // of the rule's first key
 	Name       source.String
@@ -21,7 +21,7 @@ type Rule struct {
 	Patch      *source.Node // a map, or nil
 	Status     *source.Node // a map, or nil
 	Conditions []*Condition
-	Finalize   []*Child // with a Timeout each
+	Finalize   []*Child // each has a Timeout
 	// Teardown is "", "background" or "ordered".
 	Teardown     source.String
 	RequeueAfter source.Duration // 0: never
@@ -31,7 +31,7 @@ type Rule struct {
 	Account       Account
 	// Lost are names of values that could not be read.
 	Lost []string
-	// Nameless reports that there are more, whose names are unknown.
+	// Nameless reports that there are more lost names, which are unknown.
 	Nameless bool
 }
 
@@ -48,7 +48,7 @@ type For struct {
 // A Let is a named value: either an expression or data, never both.
 type Let struct {
 	Name     source.String
-	Unusable bool         // the name cannot stand for a value
+	Unusable bool         // the name is invalid for a value
 	Expr     *source.Expr // a string in the file is CEL
 	Data     *source.Node // a map or list is data
 }
@@ -56,30 +56,30 @@ type Let struct {
 // A Check is one entry of validate.
 type Check struct {
 	Pos        source.Pos
-	Entry      string // validate[0], as errors have it
+	Entry      string // validate[0], as errors show it
 	Expression *source.Expr
-	Message    *source.Node // text that may hold ${...}; nil: the expression itself is quoted
+	Message    *source.Node // text that may contain ${...}; nil: the message quotes the expression
 }
 
 // A Lookup is one entry of lookups. It has either a Name or a Selector.
 type Lookup struct {
 	Pos        source.Pos
-	Entry      string // lookups[0] "settings", as errors have it
+	Entry      string // lookups[0] "settings", as errors show it
 	ID         source.String
-	Unusable   bool // the id cannot stand for a value
+	Unusable   bool // the id is invalid for a value
 	APIVersion source.String
 	Kind       source.String
-	Namespace  *source.Node // text that may hold ${...}; nil: the primary's own
-	Name       *source.Node // text that may hold ${...}, or nil
+	Namespace  *source.Node // text that may contain ${...}; nil: the primary's own
+	Name       *source.Node // text that may contain ${...}, or nil
 	Selector   *source.Node // data that gives a metav1.LabelSelector, or nil
 }
 
 // A Child is one entry of children or finalize.
 type Child struct {
 	Pos       source.Pos
-	Entry     string // children[0] "web", as errors have it
+	Entry     string // children[0] "web", as errors show it
 	ID        source.String
-	Unusable  bool // the id cannot stand for a value
+	Unusable  bool // the id is invalid for a value
 	When      *source.Expr
 	After     []source.String
 	ForEach   []*Iterator
@@ -100,22 +100,22 @@ type Child struct {
 type Iterator struct {
 	Pos      source.Pos
 	Name     source.String
-	Index    source.String // Value is "" without one
+	Index    source.String // Value is "" if there is none
 	In       *source.Expr
-	Unusable bool // the name or index cannot stand for a value
+	Unusable bool // the name or index is invalid for a value
 }
 
-// A FieldPath is one entry of ignoreFields. It names a field of an object by the
-// keys that lead to it.
+// A FieldPath is one entry of ignoreFields. It identifies a field of an object by
+// its keys.
 type FieldPath struct {
 	Pos   source.Pos
-	Entry string       // ignoreFields[0], as errors have it
-	Text  string       // the path as it was written
+	Entry string       // ignoreFields[0], as errors show it
+	Text  string       // the path as written
 	Keys  []string     // never empty
 	When  *source.Expr // nil: always
 }
 
-// Allow is what a rule may do beyond the namespace of its primary.
+// Allow is the access of a rule beyond the namespace of its primary.
 type Allow struct {
 	ClusterScoped  []GroupKind
 	Namespaces     []source.String // names or glob patterns
@@ -126,7 +126,7 @@ type Allow struct {
 type Account struct {
 	Pos       source.Pos
 	Namespace string // "": that of the primary
-	Name      string // "": there is none
+	Name      string // "": no account
 }
 
 // A GroupKind names a kind without its version.
@@ -139,9 +139,9 @@ type GroupKind struct {
 // A Condition is one entry of conditions.
 type Condition struct {
 	Pos     source.Pos
-	Entry   string // conditions[0] "Available", as errors have it
+	Entry   string // conditions[0] "Available", as errors show it
 	Type    source.String
 	When    *source.Expr
-	Reason  *source.Node // text that may hold ${...}, or nil
-	Message *source.Node // likewise
+	Reason  *source.Node // text that may contain ${...}, or nil
+	Message *source.Node // text that may contain ${...}, or nil
 }

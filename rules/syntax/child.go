@@ -87,8 +87,8 @@ var (
 	onlyChildren = source.WrongKey{Hint: "only children have it: an object of finalize is created once and not changed"}
 )
 
-// What reconcel does about an object that somebody else created, about a changed
-// rendering, and about an object that is no longer wanted.
+// The options for an existing object that reconcel did not create, for a changed
+// rendering, and for an object that is no longer rendered.
 var (
 	takeovers = source.Choices{
 		{Text: "fail", Doc: "Leave it unchanged and report the conflict."},
@@ -107,7 +107,7 @@ var (
 
 const replace, keep = "replace", "keep"
 
-// Children that need a key, or must not have one.
+// Schemas of children that need a key, or must not have one.
 var (
 	aPod = &source.Schema{Required: []string{"template"}, Properties: source.Properties{{Name: "template", Value: &source.Schema{
 		Required:   []string{"apiVersion", "kind"},
@@ -116,15 +116,14 @@ var (
 	kept = &source.Schema{Required: []string{"onChange"}, Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: keep}}}}
 )
 
-// A section is the list of children, or that of finalize.
+// A section is the list of children, or the list of finalize.
 type section struct {
 	shape   *source.Shape
 	items   []source.Value
-	entries []*Child // of the same index; nil where nothing could be read
+	entries []*Child // same indexes as items; nil if an item could not be read
 }
 
-// readSection reads all but the order of the entries, for which all ids must
-// be known.
+// readSection reads the entries without after, for which all ids must be known.
 func readSection(v source.Value, sh *source.Shape, names *names) *section {
 	names.loseUnlessList(v)
 	sec := &section{shape: sh}
@@ -141,8 +140,8 @@ func (sec *section) children() []*Child {
 	return slices.DeleteFunc(slices.Clone(sec.entries), func(c *Child) bool { return c == nil })
 }
 
-// readChild reads an entry of children or finalize. Keys that its shape does not
-// have are missing in the table.
+// readChild reads an entry of children or finalize. The shape decides which keys
+// exist; other keys are missing in the table.
 func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	t := v.Table(sh)
 	if !t.IsMap() {
@@ -198,7 +197,8 @@ func namingOf(t source.Table) naming {
 	return undecided
 }
 
-// checkPod requires onChange of a Pod: almost none of its fields can be changed.
+// checkPod requires onChange for a Pod, because almost none of its fields can be
+// changed.
 func checkPod(v, template source.Value) {
 	if template.Missing() || template.Peek("apiVersion").Scalar() != "v1" {
 		return

@@ -34,7 +34,7 @@ func readFor(v source.Value) For {
 	return f
 }
 
-// coreVersion matches v1, and not a group whose version was forgotten.
+// coreVersion matches versions such as v1, but not a group without a version.
 var coreVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 // readAPIVersion reads group/version, or the version of the core group.

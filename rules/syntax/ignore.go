@@ -26,8 +26,8 @@ var ignoredShape = source.Shape{
 	},
 }
 
-// readIgnoreFields reads the paths of fields that are left to others once the
-// object exists. The template must write each of them out.
+// readIgnoreFields reads the paths of fields that belong to others once the object
+// exists. The template must contain each of them literally.
 func readIgnoreFields(v, template source.Value, read *source.Node) []*FieldPath {
 	var paths []*FieldPath
 	for i, item := range v.Items() {
@@ -37,11 +37,11 @@ func readIgnoreFields(v, template source.Value, read *source.Node) []*FieldPath 
 		}
 	}
 	paths = distinctPaths(v, paths)
-	// What could not be read of the template has an error already.
+	// A part of the template that could not be read already has an error.
 	return slices.DeleteFunc(paths, func(p *FieldPath) bool { return read == nil || read.At(p.Keys...) == nil })
 }
 
-// distinctPaths removes paths that others of the list include.
+// distinctPaths removes paths that other paths of the list include.
 func distinctPaths(v source.Value, paths []*FieldPath) []*FieldPath {
 	first := make(map[string]*FieldPath)
 	for _, p := range paths {
@@ -103,7 +103,7 @@ func readPath(v, template source.Value) *FieldPath {
 	return p
 }
 
-// splitPath returns the keys of a path, or what is wrong with it.
+// splitPath returns the keys of a path, or a hint about its error.
 func splitPath(text string) (keys []string, wrong string) {
 	if after, found := strings.CutPrefix(text, "."); found && isPath(after) {
 		return nil, "write " + after
@@ -154,7 +154,7 @@ func isPath(text string) bool {
 	})
 }
 
-// hintPath returns how to write a path whose keys are more than words.
+// hintPath returns the correct form of a path with keys that need quotes.
 func hintPath(text string) string {
 	for _, marks := range []string{"metadata.labels", "metadata.annotations"} {
 		key, found := strings.CutPrefix(text, marks)
@@ -166,7 +166,7 @@ func hintPath(text string) string {
 	return pathLike
 }
 
-// isIgnorable records an error for fields that cannot be left to others.
+// isIgnorable reports whether a field can be ignored, and records an error if not.
 func isIgnorable(v source.Value, p *FieldPath) bool {
 	why, hint := "", ""
 	switch field := source.PathOf(p.Keys[:min(len(p.Keys), 2)]); {
@@ -187,8 +187,8 @@ func isIgnorable(v source.Value, p *FieldPath) bool {
 	return false
 }
 
-// isWritten records an error for a path at which the template, as it is written,
-// has no field.
+// isWritten reports whether the template contains the field of a path literally,
+// and records an error if not.
 func isWritten(v source.Value, p *FieldPath, template source.Value) bool {
 	at := template
 	for i, key := range p.Keys {
@@ -212,8 +212,8 @@ func isWritten(v source.Value, p *FieldPath, template source.Value) bool {
 	return !at.Broken()
 }
 
-// hintField finds the path that was meant by one whose i-th key does not exist in
-// at, a part of the template.
+// hintField suggests the correct path for one whose i-th key does not exist in at,
+// a part of the template.
 func hintField(keys []string, i int, at, template source.Value) string {
 	var fields []string
 	for _, pair := range at.PeekPairs() {
@@ -224,7 +224,7 @@ func hintField(keys []string, i int, at, template source.Value) string {
 		meant = append(meant, keys[1:]) // template.spec for spec.
 	}
 	for j := i + 2; j <= len(keys); j++ {
-		// A key with dots in it, which would have needed ["..."].
+		// A key that contains dots needs ["..."] in a path.
 		meant = append(meant, slices.Concat(keys[:i], []string{strings.Join(keys[i:j], ".")}, keys[j:]))
 	}
 	if near := source.Nearest(keys[i], fields); near != "" {

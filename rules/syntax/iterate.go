@@ -8,7 +8,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// maxReplicas is the most interchangeable objects that a child may have.
+// maxReplicas is the maximum number of replicas of a child.
 const maxReplicas = 500
 
 var iteratorShape = source.Shape{
@@ -26,16 +26,16 @@ var iteratorShape = source.Shape{
 	},
 }
 
-// An iterating name waits until all names of the rule are known.
+// An iterating is a name of an iterator that settle checks once all names of the
+// rule are known.
 type iterating struct {
 	value    source.Value
 	name     source.String
 	iterator *Iterator
 }
 
-// readForEach reads the lists for each element of which a child is made. If they
-// cannot be read, an unusable iterator stands for them: the child is not a
-// single object.
+// readForEach reads the lists of forEach. If they cannot be read, it returns an
+// unusable iterator, so that the child does not count as a single object.
 func readForEach(v source.Value, names *names) []*Iterator {
 	if v.Missing() {
 		return nil
@@ -87,7 +87,8 @@ func readIterator(v source.Value, own map[string]source.Pos, names *names) *Iter
 	return it
 }
 
-// isShortIterator records an error for a name with its list behind it.
+// isShortIterator reports whether an entry has the form name: list, and records an
+// error if so.
 func isShortIterator(v source.Value) bool {
 	entries := v.PeekEntries()
 	if v.Len() != 1 || len(entries) != 1 || !entries[0].Value.IsScalar() {
@@ -102,9 +103,8 @@ func isShortIterator(v source.Value) bool {
 	return true
 }
 
-// readIteratorName reads a name for the expressions of a child, and whether it
-// is valid and not taken by the same forEach. Whether it is free in the rule,
-// settle checks.
+// readIteratorName reads a name of an iterator, and reports whether it is valid and
+// unique within the forEach. settle checks whether it is unique within the rule.
 func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, names *names) (source.String, bool) {
 	name, ok := v.Literal()
 	if !ok {
@@ -125,8 +125,8 @@ func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, n
 	return name, true
 }
 
-// settle records an error for names of iterators that are used elsewhere in the
-// rule. Two children may use the same ones.
+// settle records an error for names of iterators that the rule also uses elsewhere.
+// Two children may use the same names.
 func (names *names) settle() {
 	for _, n := range names.iterators {
 		if at, taken := names.taken[n.name.Value]; taken {
@@ -137,7 +137,7 @@ func (names *names) settle() {
 	}
 }
 
-// loseIterators records the names in something that may have been meant as a
+// loseIterators records the names in a value that the author may have meant as
 // forEach.
 func (names *names) loseIterators(v source.Value) {
 	switch {
@@ -156,8 +156,8 @@ func (names *names) loseIterators(v source.Value) {
 	}
 }
 
-// checkCollection records an error for keys that do not fit a single object, or a
-// collection.
+// checkCollection records an error for keys that need a collection, or a single
+// object, if the child is the other.
 func checkCollection(v source.Value, c *Child, t source.Table) {
 	_, forEach := t.Written("forEach")
 	p, replicas := t.Written("replicas")
@@ -186,7 +186,7 @@ func checkCollection(v source.Value, c *Child, t source.Table) {
 
 var percentage = regexp.MustCompile(`^[0-9.]+ *%$`)
 
-// readReplicas reads how many objects there are to be.
+// readReplicas reads the number of replicas.
 func readReplicas(v source.Value) *source.Expr {
 	e, n, ok := readWholeNumber(v)
 	if ok && (n < 0 || n > maxReplicas) {
@@ -196,7 +196,8 @@ func readReplicas(v source.Value) *source.Expr {
 	return e
 }
 
-// readMaxUnavailable reads how many objects may be replaced at a time.
+// readMaxUnavailable reads the number of objects that may be replaced at the same
+// time.
 func readMaxUnavailable(v source.Value) *source.Expr {
 	e, n, ok := readWholeNumber(v)
 	if ok && n < 1 {
@@ -206,8 +207,8 @@ func readMaxUnavailable(v source.Value) *source.Expr {
 	return e
 }
 
-// readWholeNumber reads an expression that gives a whole number, and the number
-// if that is written out.
+// readWholeNumber reads an expression for a whole number, and the number if it is
+// literal.
 func readWholeNumber(v source.Value) (*source.Expr, int64, bool) {
 	e := v.Expr()
 	if e == nil {

@@ -2,11 +2,11 @@ package syntax
 
 import "reconcel/rules/source"
 
-// maxLets is how many named values a rule may have: the type of each of them
-// grows with those that it mentions.
+// maxLets is the maximum number of lets in a rule: the type of each one grows with
+// the lets that it reads.
 const maxLets = 500
 
-// readLet reads the map of named values: a string is CEL, a map or list data.
+// readLet reads the map of named values: a string is CEL, a map or list is data.
 func readLet(v source.Value, names *names) []*Let {
 	if v.IsNull() {
 		return nil

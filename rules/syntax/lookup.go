@@ -35,7 +35,7 @@ var lookupShape = source.Shape{
 	},
 }
 
-// readLookups reads the objects that a rule reads and does not own.
+// readLookups reads the objects that a rule reads but does not own.
 func readLookups(v source.Value, names *names) []*Lookup {
 	names.loseUnlessList(v)
 	var lookups []*Lookup
@@ -68,7 +68,7 @@ func readLookup(v source.Value, names *names) *Lookup {
 	}
 	checkNameOrSelector(v, t, l)
 	if (l.Name == nil) == (l.Selector == nil) && l.ID.Value != "" {
-		// It is not known whether it is an object or a list.
+		// It is not known whether the lookup is an object or a list.
 		l.Unusable = true
 		names.lost = append(names.lost, l.ID.Value)
 	}
@@ -90,7 +90,8 @@ func checkNameOrSelector(v source.Value, t source.Table, l *Lookup) {
 	}
 }
 
-// readLookupNamespace reads where to look; an empty string is everywhere.
+// readLookupNamespace reads the namespace of a lookup. An empty string is all
+// namespaces.
 func readLookupNamespace(v source.Value) *source.Node {
 	const everywhere = `write "" for all namespaces`
 	if !v.Missing() && v.IsNull() {

@@ -6,10 +6,10 @@ import (
 	"reconcel/rules/source"
 )
 
-// maxName is the longest a DNS label, and so a label value, may be.
+// maxName is the maximum length of a DNS label, and so of a label value.
 const maxName = 63
 
-// names are the names that the expressions of a rule may use.
+// names are the names in scope of the expressions of a rule.
 type names struct {
 	taken     map[string]source.Pos
 	iterators []iterating
@@ -17,15 +17,15 @@ type names struct {
 	nameless  bool
 }
 
-// readID reads the id of an entry and takes it for the expressions of the rule.
-// Unusable is an id that cannot stand for a value.
+// readID reads the id of an entry and reserves it. unusable means that the id is
+// invalid for a value.
 func (names *names) readID(v source.Value) (id source.String, unusable bool) {
 	id, ok := v.Literal()
 	names.nameless = names.nameless || !ok
 	return id, !ok || !names.reserve(id, v)
 }
 
-// reserve takes a name for the expressions of a rule if it is valid and free.
+// reserve reserves a name for the expressions of a rule if it is valid and free.
 func (names *names) reserve(name source.String, v source.Value) bool {
 	if why := invalidName(name.Value); why != "" {
 		v.ErrorAt(name.Pos, "%q %s", name.Value, why)
@@ -40,15 +40,15 @@ func (names *names) reserve(name source.String, v source.Value) bool {
 	return true
 }
 
-// loseUnlessList records the names in what should have been a list.
+// loseUnlessList records the names in a value that should be a list but is not.
 func (names *names) loseUnlessList(v source.Value) {
 	if !v.Missing() && !v.IsList() {
 		names.lose(v)
 	}
 }
 
-// lose records the names in a part of a rule that is not read: the keys of a
-// map, or the ids of the items of a list.
+// lose records the names in a part of a rule that is not read: the keys of a map,
+// or the ids in a list.
 func (names *names) lose(v source.Value) {
 	names.nameless = names.nameless || v.Broken()
 	for _, pair := range v.PeekPairs() {
@@ -61,13 +61,13 @@ func (names *names) lose(v source.Value) {
 	}
 }
 
-// loseWords records the words of an invalid name: CEL reads my-name as two.
+// loseWords records the words of an invalid name: CEL reads my-name as two names.
 func (names *names) loseWords(name string) {
 	names.lost = append(names.lost, strings.FieldsFunc(name, func(r rune) bool { return !source.IsIdent(r) })...)
 }
 
-// reserved maps words that cannot be the name of a value in CEL to the reason. In
-// some expressions the name of a type prevails over that of a variable.
+// reserved maps words that are invalid as the name of a value in CEL to the reason.
+// In some expressions, the name of a type takes precedence over that of a variable.
 var reserved = func() map[string]string {
 	words := make(map[string]string)
 	for why, list := range map[string]string{
@@ -84,7 +84,7 @@ var reserved = func() map[string]string {
 	return words
 }()
 
-// invalidName says why a name cannot stand for a value in expressions, or "".
+// invalidName returns why a name is invalid for a value in expressions, or "".
 func invalidName(name string) string {
 	switch {
 	case reserved[name] != "":
@@ -104,5 +104,5 @@ func invalidName(name string) string {
 	return ""
 }
 
-// IsName reports whether a name can stand for a value in expressions.
+// IsName reports whether a name is valid for a value in expressions.
 func IsName(name string) bool { return name != "" && invalidName(name) == "" }

@@ -12,7 +12,7 @@ const (
 	Kind       = "Rules"
 )
 
-// maxRules is the most rules that all files may hold together.
+// maxRules is the maximum number of rules in all files together.
 const maxRules = 256
 
 var documentShape = source.Shape{
@@ -23,19 +23,20 @@ var documentShape = source.Shape{
 		{Name: "rules", Doc: "The rules. All files of one reconcel form one set.", Required: true,
 			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(maxRules)}},
 	},
-	More: source.Schema{Type: source.Types{"null"}}, // What follows the last --- may be nothing.
+	More: source.Schema{Type: source.Types{"null"}}, // There may be nothing after the last ---.
 }
 
-// A parser collects what rules files say.
+// A parser collects the rules of all files.
 type parser struct {
 	source.Reader
 	file  *File
 	names map[string]source.Pos // of rules
 }
 
-// Parse reads rules files. Its error is a source.Errors with every error in
-// every file. The File holds whatever could be read in spite of them, so that
-// a compiler can add its own errors; it must not be put to work.
+// Parse reads rules files. Its error is a source.Errors with every error in every
+// file. The File contains everything that could be read, even after errors, so that
+// a compiler can add its own errors. A File with errors must not be used for
+// rendering.
 func Parse(files []source.File) (*File, error) {
 	p := &parser{Reader: source.Reader{RuleDepth: 3}, file: &File{}, names: make(map[string]source.Pos)}
 	for _, file := range files {
@@ -52,9 +53,9 @@ func Parse(files []source.File) (*File, error) {
 	return p.file, p.Err(files...)
 }
 
-// JSONSchema returns a JSON Schema of rules files, with which editors complete
-// and check them. It is made from the shapes that Parse reads files by, and
-// accepts everything that Parse accepts.
+// JSONSchema returns a JSON Schema of rules files, for completion and validation in
+// editors. It is generated from the shapes that Parse uses, and accepts everything
+// that Parse accepts.
 func JSONSchema() []byte { return documentShape.JSONSchema("reconcel schema") }
 
 func (p *parser) readDocument(v source.Value) {
@@ -70,8 +71,9 @@ func (p *parser) readDocument(v source.Value) {
 	}
 	rules := v.Table(&documentShape).Key("rules")
 	if !rules.Missing() && rules.IsNull() {
-		// It may be the beginning of a file, or what is left of a template. An empty
-		// list has consequences: some rules delete all their objects when they go.
+		// A file may be unfinished, or a template may have rendered nothing.
+		// Require an explicit empty list, because it has consequences: some rules
+		// delete all their objects when they are removed.
 		rules.Errorf("is empty").Hint = "write rules: [] for no rules"
 	}
 	for _, item := range rules.Items() {
@@ -83,8 +85,8 @@ func (p *parser) readDocument(v source.Value) {
 	}
 }
 
-// isRules reports whether a document says that it is one of ours, and records an
-// error if not. Such a document is not read: it may hold anything.
+// isRules reports whether a document is a rules file, and records an error if not.
+// The content of other documents is not read.
 func isRules(v source.Value) bool {
 	ok := true
 	for _, want := range [][2]string{{"apiVersion", APIVersion}, {"kind", Kind}} {

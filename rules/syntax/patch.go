@@ -23,8 +23,8 @@ var (
 	}
 )
 
-// readPatch reads what is merged into the primary itself. Fields that it must
-// not have are left out.
+// readPatch reads the content to merge into the primary itself. It omits fields
+// that a patch must not have.
 func readPatch(v source.Value) *source.Node {
 	if v.Missing() || v.Broken() {
 		return nil

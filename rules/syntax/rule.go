@@ -63,7 +63,7 @@ func (p *parser) readRule(v source.Value) {
 		v.WrongShape("a rule")
 		return
 	}
-	// The name first: all other errors carry it.
+	// Read the name first, because all other errors include it.
 	if name := v.Peek("name"); name.IsText() && name.Scalar() != "" {
 		v = v.Rule(name.Scalar())
 	}

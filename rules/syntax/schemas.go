@@ -8,8 +8,9 @@ import (
 	"reconcel/rules/source"
 )
 
-// The patterns of literals mean the same in Go and in JavaScript, which editors
-// use. They may accept what the parser refuses, but not the other way round.
+// Patterns of literals must have the same meaning in Go and in JavaScript, which
+// editors use. They may accept values that the parser rejects, but must not reject
+// values that it accepts.
 const (
 	label     = `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`
 	subdomain = `[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*`
@@ -29,19 +30,19 @@ const (
 	expectedCEL = "Expected an expression without ${...}."
 )
 
-// intExpr is an expression that gives a whole number.
+// intExpr is an expression for a whole number with a minimum.
 func intExpr(least int) *source.Schema {
 	return &source.Schema{Type: source.Types{"string", "integer"}, Pattern: bareCEL, Expected: expectedCEL, Minimum: &least}
 }
 
-// upTo is a number that has a limit.
+// upTo is a number with a maximum.
 func upTo(most int, number *source.Schema) *source.Schema {
 	limited := *number
 	limited.Maximum = &most
 	return &limited
 }
 
-// Data, in which ${...} may stand for values.
+// Data that may contain ${...}.
 var (
 	anything   = &source.Schema{}
 	textData   = &source.Schema{Type: source.Types{"string"}}
@@ -128,20 +129,20 @@ var (
 	}
 )
 
-// constant is a literal that is always the same.
+// constant is a literal with one allowed value.
 func constant(text string) *source.Schema {
 	return &source.Schema{Type: source.Types{"string"}, Const: text, Default: text}
 }
 
-// listOf is a list, or nothing.
+// listOf is a list or null.
 func listOf(item *source.Schema) *source.Schema {
 	return &source.Schema{Type: source.Types{"array", "null"}, Items: item}
 }
 
-// orNothing is a value that may be empty.
+// orNothing is a value or null.
 func orNothing(s *source.Schema) *source.Schema { return orType("null", s) }
 
-// orType is a value that may have one more type.
+// orType is a value with one more allowed type.
 func orType(name string, s *source.Schema) *source.Schema {
 	more := *s
 	more.Type = slices.Concat(s.Type, source.Types{name})
@@ -151,7 +152,7 @@ func orType(name string, s *source.Schema) *source.Schema {
 // literally is a value without ${...}.
 func literally(s *source.Schema) *source.Schema { return s }
 
-// orComputed is a value that may be a ${...} instead.
+// orComputed is a value or a ${...} instead.
 func orComputed(s *source.Schema) *source.Schema {
 	switch {
 	case !slices.Contains(s.Type, "string"):
@@ -166,7 +167,7 @@ func orComputed(s *source.Schema) *source.Schema {
 	return &source.Schema{AnyOf: []*source.Schema{s, {Type: source.Types{"string"}, Pattern: interp}}}
 }
 
-// requires is a map that has keys.
+// requires is a map with required keys.
 func requires(keys ...string) *source.Schema { return &source.Schema{Required: keys} }
 
 // holds is a map with a schema for one key; nil forbids the key.

@@ -13,11 +13,11 @@ var (
 	selectorShape    = selectorOf(literally)
 	requirementShape = requirementOf(literally)
 
-	// Where ${...} may stand for values.
+	// It may contain ${...}.
 	computedSelector = selectorOf(orComputed)
 )
 
-// operators are what a label selector may ask about a label.
+// operators are the operators of a label selector.
 var operators = source.Choices{
 	{Text: "In", Doc: "The label has one of the values."},
 	{Text: "NotIn", Doc: "The label has none of the values, or does not exist."},
@@ -25,8 +25,8 @@ var operators = source.Choices{
 	{Text: "DoesNotExist", Doc: "The label does not exist."},
 }
 
-// selectorOf returns the shape of a label selector whose parts are literals,
-// or may be computed.
+// selectorOf returns the shape of a label selector whose parts are all literal, or
+// may all be computed.
 func selectorOf(part func(*source.Schema) *source.Schema) source.Shape {
 	requirement := requirementOf(part)
 	return source.Shape{Keys: []source.Key{
@@ -55,8 +55,8 @@ var labelValue = &source.Schema{
 	Expected: "Expected the value of a label: letters, digits, -, _ and ., with a letter or digit at both ends.",
 }
 
-// readLiteralSelector reads a label selector that goes to the API server before
-// there is an object to evaluate anything on.
+// readLiteralSelector reads a label selector that the API server evaluates, so
+// expressions cannot be part of it.
 func readLiteralSelector(v source.Value) *source.Node {
 	before := v.Count()
 	checkLiteral(v)
@@ -87,8 +87,8 @@ func checkLiteral(v source.Value) {
 	}
 }
 
-// readDataSelector reads a label selector in which ${...} may stand for the
-// whole of it or for any value in it.
+// readDataSelector reads a label selector that may be one ${...}, or contain ${...}
+// in its values.
 func readDataSelector(v source.Value) *source.Node {
 	before := v.Count()
 	switch {
@@ -105,7 +105,7 @@ func readDataSelector(v source.Value) *source.Node {
 	return d
 }
 
-// checkSelector checks what is not computed of a label selector.
+// checkSelector checks the parts of a label selector that are not computed.
 func checkSelector(v source.Value) {
 	if v.Computed() || isPlainMap(v) {
 		return
@@ -124,7 +124,8 @@ func checkSelector(v source.Value) {
 	}
 }
 
-// isPlainMap records an error for labels that stand where a selector is expected.
+// isPlainMap reports whether the author wrote labels instead of a selector, and
+// records an error if so.
 func isPlainMap(v source.Value) bool {
 	pairs := v.PeekPairs()
 	for _, pair := range pairs {
@@ -192,7 +193,7 @@ func checkLabelKey(v source.Value, key source.String) {
 	}
 }
 
-// checkLabelValue checks the value of a label that is not computed.
+// checkLabelValue checks the value of a label unless it is computed.
 func checkLabelValue(v source.Value) {
 	if v.Computed() || v.IsText() && v.Scalar() == "" {
 		return // A label may be empty.

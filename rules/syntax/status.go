@@ -39,7 +39,7 @@ var conditionShape = source.Shape{
 	},
 }
 
-// ownConditions are those that reconcel sets itself.
+// ownConditions are the types of conditions that reconcel sets itself.
 var ownConditions = []string{"Ready", "Reconciling", "Stalled", "Kept"}
 
 func readConditions(v source.Value) []*Condition {
@@ -82,7 +82,7 @@ func readConditionType(condition, v source.Value, types map[string]source.Pos) s
 	return source.String{}
 }
 
-// readReason reads a word for programs, whose form the API server checks.
+// readReason reads the reason of a condition. The API server validates its form.
 func readReason(v source.Value) *source.Node {
 	d := v.Sentence()
 	if d == nil || d.Kind != source.Text {

@@ -7,10 +7,10 @@ import (
 	"reconcel/rules/source"
 )
 
-// ownPrefix begins the labels and annotations that mark reconcel's own objects.
+// ownPrefix is the prefix of reconcel's own labels and annotations.
 const ownPrefix = "reconcel.dev/"
 
-// IsOwn reports whether a label, annotation or finalizer is one of reconcel's.
+// IsOwn reports whether a label, annotation or finalizer is reserved for reconcel.
 func IsOwn(key string) bool {
 	domain, _, ok := strings.Cut(key, "/")
 	return ok && (domain == "reconcel.dev" || strings.HasSuffix(domain, ".reconcel.dev"))
@@ -37,8 +37,8 @@ var (
 	}}
 )
 
-// withName returns the schema of an entry whose template names the object by one
-// key of metadata, and not by the other.
+// withName returns the schema of an entry whose template sets one key of metadata
+// as the name, and must not set the other.
 func withName(key, other string) *source.Schema {
 	metadata := holds(other, nil)
 	metadata.Required = []string{key}
@@ -60,12 +60,12 @@ var refusedMetadata = map[string]string{
 	"selfLink":                   apiServerSets,
 }
 
-// A naming is how the objects of a template get their names.
+// A naming is the way in which the objects of a template get their names.
 type naming int
 
 const (
-	named     naming = iota // metadata.name is all of it
-	numbered                // replicas: metadata.generateName is how it begins
+	named     naming = iota // metadata.name is the whole name
+	numbered                // replicas: metadata.generateName is the prefix
 	undecided               // the author has to choose first
 )
 
@@ -77,10 +77,10 @@ func (nm naming) key() string {
 	return "name"
 }
 
-// besideTemplate are keys of children that no object has.
+// besideTemplate are keys of children that are not fields of an object.
 var besideTemplate = []string{"forEach", "readyWhen", "failWhen", "ifExists", "onChange", "maxUnavailable", "onDelete", "ignoreFields"}
 
-// readTemplate reads the object that a child is made from.
+// readTemplate reads the template of a child.
 func readTemplate(v source.Value, nm naming) *source.Node {
 	if !v.IsMap() {
 		v.WrongShape("a map")
@@ -157,8 +157,8 @@ func checkName(metadata source.Value, e source.Entry, nm naming) {
 	}
 }
 
-// checkMarks refuses labels and annotations that are reserved for reconcel, and
-// values that the API server would refuse.
+// checkMarks rejects labels and annotations that are reserved for reconcel, and
+// values that the API server would reject.
 func checkMarks(v source.Value) {
 	if !v.IsMap() {
 		if v.IsList() || !v.IsText() && !v.IsNull() {
