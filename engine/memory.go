@@ -61,7 +61,7 @@ type written struct {
 	foreign      bool           // another owner held the name when it was last checked
 	rejected     *rejectedWrite // the last write; nil: it was accepted
 	replacement  *rejectedWrite // rejected write of the object that replaces it
-	conflictLoop *conflictLoop  // nil: it never had to be restored
+	conflictLoop *conflictLoop  // nil: never restored
 	churn        churn
 	replaced     bool // deleted in order to be created again
 }
@@ -75,7 +75,7 @@ type writtenStatus struct {
 	version      string
 	rejected     *rejectedWrite // the last write; nil: it was accepted
 	silenced     *rejectedWrite // the write that reports the rejected write
-	conflictLoop *conflictLoop  // nil: it never had to be restored
+	conflictLoop *conflictLoop  // nil: never restored
 }
 
 // is records that an object has the status with this digest.

@@ -123,10 +123,9 @@ func (p *pass) pruneOrphanedObject(ctx context.Context, l *orphanedObject) (why 
 // unchanged because it exists.
 const keptByAnother = "another rule keeps it as it is"
 
-// incomplete reports whether a rule renders interchangeable objects of a kind
-// from a child with this id, and some of them do not exist in the cache yet. An
-// orphaned object of the collection must not be deleted before its replacement
-// exists.
+// incomplete reports whether a collection of interchangeable objects, rendered from
+// a child with this id and kind, still lacks objects. Until all of them exist, an
+// orphaned object of the collection may be the only one and must not be deleted.
 func (p *pass) incomplete(child string, gk schema.GroupKind) bool {
 	missing := func(d rules.Desired) bool { return d.State == rules.Rendered && p.live(d.Identity) == nil }
 	for i := range p.rendering.Rules {

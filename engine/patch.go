@@ -28,8 +28,8 @@ type writtenPatch struct {
 }
 
 // patch applies a rule's patch to the primary with the rule's own field manager.
-// The patch has no hash annotation, because controllers copy the annotations of
-// their objects to their children. So ensurePatch compares values.
+// It does not set rules.AnnotationApplied, because controllers copy annotations of
+// their objects to other objects. So ensurePatch compares values.
 func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	switch {
 	case r.PatchErr != nil:
@@ -37,7 +37,7 @@ func (p *pass) patch(ctx context.Context, r *rules.RuleResult) outcome {
 	case len(r.PatchWaits) > 0:
 		return waitingOutcome(position{rule: r.Rule.Name, subject: "patch"}, r.PatchWaits)
 	case len(r.Patch) == 0:
-		return p.outcomeOf(p.unpatch(ctx, r.Rule)) // The rule may have had one.
+		return p.outcomeOf(p.unpatch(ctx, r.Rule)) // An earlier version of the rule may have had a patch.
 	}
 	did, err := p.ensurePatch(ctx, r)
 	switch {

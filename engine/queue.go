@@ -191,7 +191,7 @@ func (e *Engine) serve(ctx context.Context, req Request) (result Result, err err
 	return e.reconcile(ctx, req)
 }
 
-// requeue decides when a request is reconciled again. Nothing else does.
+// requeue is the only place that schedules a finished request again.
 func (e *Engine) requeue(ctx context.Context, req Request, result Result, err error) {
 	switch {
 	case err == nil:

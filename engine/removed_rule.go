@@ -187,8 +187,8 @@ func (s *removal) owner(o *watch.Object) (Request, bool) {
 }
 
 // clear deletes one orphaned object at once if its primary has no rules.
-// Otherwise it enqueues the primary. A problem with one object does not stop the
-// others.
+// Otherwise it enqueues the primary. It skips objects of a paused primary. A
+// problem with one object does not stop the others.
 func (s *removal) clear(req Request, l orphanedObject, atOnce func() error) {
 	s.left++
 	what := "the patch of " + req.String()

@@ -13,8 +13,8 @@ import (
 )
 
 // removalSettle is how long a rule must be gone before the deletion of its
-// objects is announced. A rule that is missing for a moment, in a file that is
-// being written or renamed, is not removed.
+// objects is announced. A rule is not removed if it was renamed, or if it is only
+// missing while its file is being written.
 const removalSettle = 5 * time.Second
 
 // announcements has the times at which pending deletions were announced. With it,
