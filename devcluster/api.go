@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// api is the little of a Kubernetes client that starting a cluster needs.
-// client-go would take longer to compile than everything else in this package.
+// api is a minimal Kubernetes client for starting a cluster. client-go would take
+// longer to compile than everything else in this package.
 type api struct {
 	server string
 	client *http.Client
@@ -39,7 +39,7 @@ func newAPI(server string, ca *authority) (*api, error) {
 	}}, nil
 }
 
-// healthy asks a health endpoint, of this server or another one with a
+// healthy requests a health endpoint of this server, or of another one with a
 // certificate of the same authority.
 func (a *api) healthy(ctx context.Context, url string) error {
 	status, body, err := a.do(ctx, http.MethodGet, url, nil)
@@ -62,7 +62,7 @@ func (a *api) healthy(ctx context.Context, url string) error {
 	return fmt.Errorf("its health check is waiting for %s", strings.Join(failing, ", "))
 }
 
-// get reads an object; found is false where there is none.
+// get reads an object. found is false if it does not exist.
 func (a *api) get(ctx context.Context, path string, into any) (found bool, err error) {
 	status, body, err := a.do(ctx, http.MethodGet, a.server+path, nil)
 	switch {
@@ -77,7 +77,7 @@ func (a *api) get(ctx context.Context, path string, into any) (found bool, err e
 	}
 }
 
-// create creates an object unless there is one of its name.
+// create creates an object unless it exists already.
 func (a *api) create(ctx context.Context, path string, object any) error {
 	text, err := json.Marshal(object)
 	if err != nil {

@@ -27,23 +27,23 @@ func runBuild(ctx context.Context, args []string) error {
 
 var errInterruptedBuild = errors.New("interrupted; what is compiled is kept for the next time")
 
-// target is one binary to compile.
 type target struct {
-	what    string // as a reader would say it
+	what    string // for messages
 	module  string // the folder of its go.mod
 	pkg     string // relative to the module
 	output  string
 	ldflags string
 }
 
-// build compiles what is out of date, which is go's build cache to decide.
+// build compiles the binaries that are out of date. go's build cache decides which
+// ones are.
 func (l layout) build(ctx context.Context) error {
 	source, err := l.source()
 	if err != nil {
 		return err
 	}
-	// Test binaries of several packages may ask for the same build at once. The
-	// first one does it, the others find it done.
+	// Test binaries of several packages may request the same build at the same
+	// time. The first one runs it, and the others find it complete.
 	unlock, err := lockFile(filepath.Join(l.bin, ".devcluster-build.lock"))
 	if err != nil {
 		return err
@@ -69,8 +69,8 @@ func (l layout) build(ctx context.Context) error {
 	return nil
 }
 
-// build runs go with -v, which names each package as it is compiled: packages
-// that the cache has are not named, so the count may end far below the total.
+// build runs go with -v, which prints each package that it compiles. It does not
+// print cached packages, so the count may end far below the total.
 func (t target) build(ctx context.Context) error {
 	p := startProgress(os.Stderr, "compiling "+t.what)
 	total, err := t.packages(ctx)
@@ -109,8 +109,8 @@ func (t target) build(ctx context.Context) error {
 	return nil
 }
 
-// kubernetesVersion returns the linker flags that make the binary say which
-// version it is, as Kubernetes' own build does: clients look at it.
+// kubernetesVersion returns the linker flags that set the version of the binary, as
+// Kubernetes' own build does. Clients read this version.
 func kubernetesVersion(ctx context.Context, source string) (ldflags string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	cmd.Dir = source
@@ -130,7 +130,7 @@ func kubernetesVersion(ctx context.Context, source string) (ldflags string, err 
 	return ldflags, nil
 }
 
-// packages counts what the binary consists of.
+// packages counts the packages of the binary.
 func (t target) packages(ctx context.Context) (int, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", t.pkg)
 	cmd.Dir = t.module
@@ -143,8 +143,8 @@ func (t target) packages(ctx context.Context) (int, error) {
 	return bytes.Count(out, []byte("\n")), nil
 }
 
-// watchBuild counts the packages that go names and keeps whatever else it says,
-// which is the compiler's complaints.
+// watchBuild counts the packages that go prints. It returns the other lines, which
+// are the errors of the compiler.
 func watchBuild(out io.Reader, counted func(int)) (count int, rest string) {
 	var other strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -159,7 +159,7 @@ func watchBuild(out io.Reader, counted func(int)) (count int, rest string) {
 	return count, other.String()
 }
 
-// lockFile waits for a lock that ends with its holder.
+// lockFile waits for a lock. The kernel releases it when the process ends.
 func lockFile(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// tempPrefix begins the name of each folder that is removed at the end.
+// tempPrefix is the prefix of each folder that is removed at the end.
 const tempPrefix = "devcluster-"
 
-// maxSocketPath is what the narrowest system (macOS) takes for a socket's path.
+// maxSocketPath is the maximum length of a socket's path on the strictest system
+// (macOS).
 const maxSocketPath = 103
 
 // cluster is a control plane that this process runs.
 type cluster struct {
 	options  upOptions
-	data     string // the folder, as an absolute path
+	data     string // the absolute path of the data folder
 	commands map[string]command
 
 	ca                    *authority
@@ -35,17 +36,18 @@ type cluster struct {
 	starter               *starter
 	processes             []*process // in start order
 
-	// changing is held while components are started or stopped on request, so
-	// that one request sees the result of the other.
+	// changing is held while a request starts or stops components, so that requests
+	// run one after another.
 	changing sync.Mutex
-	// failed gets the first component that ends by itself before all are ready.
+	// failed receives the first component that ends unexpectedly before all are
+	// ready.
 	failed chan error
-	// revive gets those that end by themselves later.
+	// revive receives components that end unexpectedly later.
 	revive chan *process
-	ready  chan struct{} // closed when everything was ready for the first time
+	ready  chan struct{} // closed when all components are ready for the first time
 }
 
-// ports are the only ports that a cluster takes.
+// ports are all ports that a cluster uses.
 type ports struct {
 	apiserver, controllerManager, scheduler *port
 }
@@ -79,7 +81,7 @@ func (c *cluster) userConfig(name string) string {
 	return filepath.Join(c.data, "users", strings.ReplaceAll(name, ":", "-")+".kubeconfig")
 }
 
-// prepare makes everything that the components read when they start.
+// prepare creates everything that the components read when they start.
 func (c *cluster) prepare() (err error) {
 	if err := c.makeData(); err != nil {
 		return err
@@ -114,7 +116,7 @@ func (c *cluster) prepare() (err error) {
 	return nil
 }
 
-// makeData makes the folder or takes the one that was named.
+// makeData creates the data folder, or uses the given one.
 func (c *cluster) makeData() error {
 	if c.options.data == "" {
 		dir, err := os.MkdirTemp("", tempPrefix)
@@ -140,7 +142,7 @@ func (c *cluster) makeData() error {
 	if err != nil {
 		return err
 	}
-	// Held until this process ends, however it ends.
+	// The kernel releases the lock when this process ends.
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return fmt.Errorf("%s: another devcluster is using this folder", c.data)
 	}
@@ -152,7 +154,7 @@ func (c *cluster) writeKubeconfigs(server string) error {
 	admin := user{name: "admin", groups: []string{masters}}
 	files := map[string]user{
 		c.path("kubeconfig"): admin,
-		// Internal users, with the rights that Kubernetes' default roles give.
+		// Internal users with the permissions of Kubernetes' default roles.
 		c.userConfig("system:kube-controller-manager"): {name: "system:kube-controller-manager"},
 		c.userConfig("system:kube-scheduler"):          {name: "system:kube-scheduler"},
 		c.userConfig(kwokName):                         {name: kwokName, groups: []string{masters}},
@@ -185,10 +187,10 @@ func (c *cluster) makeProcesses() {
 		schedulerName: c.scheduler, kwokName: c.kwok,
 	}
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		// Settings that are meant for a user's own tools.
+		// These settings are meant for the tools of the user.
 		return strings.HasPrefix(entry, "KUBECONFIG=") || strings.HasPrefix(entry, "ETCD_")
 	})
-	// kwok would read its configuration from the user's home.
+	// Otherwise kwok reads its configuration from the home folder of the user.
 	env = append(env, "KWOK_WORKDIR="+c.path("kwok"))
 	for _, name := range startOrder {
 		if !c.has(name) {
@@ -203,7 +205,7 @@ func (c *cluster) makeProcesses() {
 	}
 }
 
-// componentEnded is told about components that nobody stopped.
+// componentEnded is called when a component ends unexpectedly.
 func (c *cluster) componentEnded(p *process, err error) {
 	select {
 	case <-c.ready:
@@ -213,7 +215,7 @@ func (c *cluster) componentEnded(p *process, err error) {
 	}
 }
 
-// exitError names an end that the operating system does not call an error.
+// exitError returns an error even for a process that ended without one.
 func exitError(err error) error {
 	if err == nil {
 		return errors.New("exit status 0")
@@ -221,22 +223,23 @@ func exitError(err error) error {
 	return err
 }
 
-// stopGrace is how long a component may take to end in an orderly way. etcd and
-// the API server would wait up to ten seconds for clients that do not go; killing
-// them loses nothing, since what etcd has answered is with the operating system.
+// stopGrace is the time that a component has to stop. etcd and the API server would
+// wait up to ten seconds for clients that stay connected. Killing them loses no
+// data: everything that etcd has confirmed is already passed to the operating
+// system.
 const stopGrace = 3 * time.Second
 
-// close ends the components and takes everything back that was made.
+// close stops the components and removes everything that the cluster has created.
 func (c *cluster) close() error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
 	var failed []error
 	if c.options.data == "" {
-		// Nobody reads the data again: no reason to let it be written down.
+		// The data is not read again, so it need not be saved.
 		failed = append(failed, endAll(c.processes, (*process).kill))
 	} else {
 		stop := func(p *process) error { return p.stop(stopGrace) }
-		// The clients together, then the API server, then its store.
+		// Stop the clients together, then the API server, then etcd.
 		clients := c.processes[min(2, len(c.processes)):]
 		servers := slices.Clone(c.processes[:min(2, len(c.processes))])
 		slices.Reverse(servers)
@@ -255,7 +258,7 @@ func (c *cluster) close() error {
 	return errors.Join(failed...)
 }
 
-// endAll ends those of the processes that run, all at once.
+// endAll ends all running processes in parallel.
 func endAll(processes []*process, end func(*process) error) error {
 	failed := make([]error, len(processes))
 	var ends sync.WaitGroup
@@ -271,7 +274,7 @@ func endAll(processes []*process, end func(*process) error) error {
 	return errors.Join(failed...)
 }
 
-// start starts everything and waits until it is ready.
+// start starts all components and waits until they are ready.
 func (c *cluster) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.timeout)
 	defer cancel()
@@ -303,8 +306,8 @@ func (c *cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// waitReady waits until all of the processes are ready. Its error names the one
-// that is not, what that waits for, and the end of its log.
+// waitReady waits until all processes are ready. Its error names the process that
+// is not ready, what it waits for, and the end of its log.
 func (c *cluster) waitReady(ctx context.Context, processes []*process) error {
 	began := time.Now()
 	ticker := time.NewTicker(50 * time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The components, under the names that their binaries have.
+// Components, by the names of their binaries.
 const (
 	etcdName              = "etcd"
 	apiserverName         = "kube-apiserver"
@@ -19,22 +19,21 @@ const (
 	kubectlName           = "kubectl"
 )
 
-// startOrder is also the order in which components are listed; they are stopped
-// the other way round.
+// startOrder is also the order of status. Components stop in reverse order.
 var startOrder = []string{etcdName, apiserverName, controllerManagerName, schedulerName, kwokName}
 
-// component is what there is to know about one part of the control plane.
+// component is one part of the control plane.
 type component struct {
 	name    string
 	command command
 	args    []string
-	// ready returns nil, or what the component is still waiting for.
+	// ready returns nil, or what the component waits for.
 	ready func(ctx context.Context) error
 }
 
-// auditPolicy logs every request of every user once when it ends, and once more
-// when it begins to stream, which is the only sign of a watch that still runs.
-// Health checks are left out: how many there are depends on the clock.
+// auditPolicy logs each request once when it ends. It also logs the start of a
+// stream, because an open watch has no other entry. It omits health checks, because
+// their number depends on the time.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -50,11 +49,11 @@ func (c *cluster) etcd() component {
 		name: etcdName,
 		args: []string{
 			"--data-dir=" + c.path("etcd"),
-			// Sockets in a private folder: no port to collide with, and no way
-			// around the API server for the other users of this machine.
+			// Use sockets in a private folder. They cannot collide with a port, and
+			// other users of this machine cannot bypass the API server.
 			"--listen-client-urls=" + client, "--listen-peer-urls=" + peer,
-			// Has to be given and cannot be a socket, but nobody asks a lone
-			// member for its address.
+			// The flag is required and cannot be a socket. A single member never
+			// uses the address.
 			"--advertise-client-urls=http://127.0.0.1:2379",
 			"--unsafe-no-fsync",
 			"--quota-backend-bytes=" + strconv.Itoa(8<<30),
@@ -83,18 +82,18 @@ func (c *cluster) apiserver() component {
 		"--service-account-signing-key-file=" + c.ca.serviceAccountFile(),
 		"--service-cluster-ip-range=10.0.0.0/16",
 		"--allow-privileged",
-		// The endpoint of the Service "kubernetes" may not be a loopback
-		// address: publishing it would fail every ten seconds.
+		// The endpoint of the Service "kubernetes" cannot be a loopback address:
+		// publishing it would fail every ten seconds.
 		"--endpoint-reconciler-type=none",
 		"--audit-policy-file=" + c.path("audit-policy.yaml"),
 		"--audit-log-path=" + c.auditLog(),
-		// Written before the request ends, and never rotated, so that counting
-		// lines counts requests.
+		// Each line is written before its request ends, and the file is never
+		// rotated. So the number of lines is the number of requests.
 		"--audit-log-mode=blocking", "--audit-log-maxsize=0",
 	}
 	if !c.has(controllerManagerName) {
-		// Nobody makes ServiceAccounts, and with this plugin no Pod could be
-		// created without one.
+		// Without the controller manager there are no ServiceAccounts, and this
+		// plugin rejects Pods without one.
 		args = append(args, "--disable-admission-plugins=ServiceAccount")
 	}
 	return component{name: apiserverName, args: args, ready: func(ctx context.Context) error {
@@ -105,19 +104,19 @@ func (c *cluster) apiserver() component {
 func (c *cluster) controllerManager() component {
 	args := []string{
 		"--kubeconfig=" + c.userConfig("system:kube-controller-manager"),
-		// Each controller under its own ServiceAccount, as in clusters made by
-		// kubeadm: RBAC holds for them and the audit log tells them apart.
+		// Run each controller with its own ServiceAccount, as kubeadm does. So RBAC
+		// applies to controllers, and the audit log shows which one sent a request.
 		"--use-service-account-credentials",
 		"--service-account-private-key-file=" + c.ca.serviceAccountFile(),
 		"--root-ca-file=" + c.ca.certFile(),
 		"--cluster-signing-cert-file=" + c.ca.certFile(), "--cluster-signing-key-file=" + c.ca.keyFile(),
 		"--leader-elect=false",
-		// Made for clusters with a thousand nodes to protect; here the limits
-		// would be what a measurement measures.
+		// The default limits protect clusters with a thousand nodes. Here they
+		// would distort measurements.
 		"--kube-api-qps=2000", "--kube-api-burst=4000",
-		// A machine that stands still for a minute, as laptops and virtual machines
-		// do, is no reason to call its node dead: kwok would never make the Pods
-		// ready again.
+		// A machine that is suspended for a minute, such as a laptop or a virtual
+		// machine, must not lose its nodes: kwok would never make their Pods ready
+		// again.
 		"--node-monitor-grace-period=24h",
 		"--concurrent-deployment-syncs=10", "--concurrent-replicaset-syncs=10", "--concurrent-job-syncs=10",
 	}
@@ -137,8 +136,8 @@ func (c *cluster) controllerManager() component {
 	}}
 }
 
-// excludes reports whether the --controllers flag leaves a controller out, so
-// that nobody waits for what it makes.
+// excludes reports whether --controllers disables a controller, so that nothing
+// waits for its objects.
 func (c *cluster) excludes(controller string) bool {
 	if c.options.controllers == "" {
 		return false
@@ -169,7 +168,7 @@ func (c *cluster) scheduler() component {
 	}
 }
 
-// serving are the flags of a component that serves its health and metrics.
+// serving returns the flags of a component that serves health and metrics.
 func (c *cluster) serving(p *port) []string {
 	return []string{
 		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(p.number), "--permit-port-sharing",
@@ -184,7 +183,7 @@ func (c *cluster) kwok() component {
 			"--kubeconfig=" + c.userConfig("kwok"),
 			"--config=" + c.path("kwok-stages.yaml"),
 			"--manage-all-nodes",
-			// No kubelet to be asked for logs.
+			// There is no kubelet that could serve logs.
 			"--node-port=0", "--server-address=",
 		},
 		ready: func(ctx context.Context) error {
@@ -198,7 +197,7 @@ func (c *cluster) kwok() component {
 	}
 }
 
-// nodeReady checks what the scheduler looks at.
+// nodeReady checks the conditions of a node that the scheduler reads.
 func (c *cluster) nodeReady(ctx context.Context, name string) error {
 	var node struct {
 		Spec struct {

@@ -16,15 +16,16 @@ import (
 
 const socketName = "control.sock"
 
-// The first word of an answer on the control socket.
+// The first word of a response on the control socket.
 const (
 	answerOK      = "ok"
 	answerRefused = "refused"
 	answerFailed  = "failed"
 )
 
-// control serves requests of one line, "restart kube-apiserver", on a socket in
-// the data folder. Whoever can open the folder may control the cluster.
+// control serves requests of one line, such as "restart kube-apiserver", on a
+// socket in the data folder. Every user who can open the folder can control the
+// cluster.
 type control struct {
 	listener net.Listener
 	requests sync.WaitGroup
@@ -32,7 +33,8 @@ type control struct {
 
 func (c *cluster) listen(ctx context.Context) (*control, error) {
 	path := c.path(socketName)
-	// Left over from a supervisor that was killed: the lock says nobody uses it.
+	// A killed supervisor leaves the socket behind. The lock guarantees that it is
+	// unused.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func (c *cluster) listen(ctx context.Context) (*control, error) {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
-				return // Closed.
+				return // The listener is closed.
 			}
 			s.requests.Go(func() { c.answer(ctx, conn) })
 		}
@@ -63,7 +65,7 @@ func (c *cluster) answer(ctx context.Context, conn net.Conn) {
 	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil {
-		return // Whoever asked is gone.
+		return // The client is gone.
 	}
 	verb, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 	said, err := c.perform(ctx, verb, name)
@@ -78,8 +80,8 @@ func (c *cluster) answer(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// perform carries out a request and waits until its effect is there: after
-// `start` the component is ready, after `stop` its process is gone.
+// perform executes a request and waits for its effect: after `start` the component
+// is ready, after `stop` its process has ended.
 func (c *cluster) perform(ctx context.Context, verb, name string) (said string, err error) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -136,8 +138,8 @@ func (c *cluster) process(name string) (*process, error) {
 	return nil, refusedError(fmt.Sprintf("there is no component %q; there are %s", name, strings.Join(names, ", ")))
 }
 
-// settle waits until all that can be ready is: components whose API server is
-// down on purpose are not waited for.
+// settle waits until all components that can be ready are ready. It does not wait
+// for components whose API server is stopped on purpose.
 func (c *cluster) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.timeout)
 	defer cancel()
@@ -146,13 +148,13 @@ func (c *cluster) settle(ctx context.Context) error {
 		if p.answers() {
 			answering = append(answering, p)
 		} else if i < 2 {
-			break // Without etcd or the API server nothing after it is ready.
+			break // Without etcd or the API server, no later component is ready.
 		}
 	}
 	return c.waitReady(ctx, answering)
 }
 
-// runControl is the other end: it asks a running supervisor.
+// runControl is the client: it sends a request to a running supervisor.
 func runControl(verb string, args []string) error {
 	flags := newFlags(verb)
 	data := flags.String("data", "", "the data `folder` of the cluster")

@@ -2,12 +2,12 @@
 // the demo and for tests.
 //
 // It starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler,
-// compiled from Kubernetes' own source, and kwok, which plays the nodes. Nothing
-// is downloaded at run time, nothing needs a container runtime or root, and
-// nothing is left behind: see janitor.go for how that holds even when this
-// process is killed.
+// compiled from Kubernetes' own source. It also starts kwok, which simulates the
+// nodes. It downloads nothing at run time, and needs neither a container runtime
+// nor root. It leaves nothing behind, even if this process is killed (see
+// janitor.go).
 //
-// This package is the supervisor. It uses the standard library only, so that it
-// compiles in a second and can report on the four minutes that the rest takes
-// (package controlplane, module kwok).
+// This package is the supervisor. It uses only the standard library, so that it
+// compiles in a second. It can then report on the other binaries, which compile in
+// four minutes (package controlplane, module kwok).
 package main

@@ -17,12 +17,13 @@ import (
 	"time"
 )
 
-// janitorCommand is what the supervisor starts itself as, a second time.
+// janitorCommand is the command with which the supervisor starts itself as a
+// janitor.
 const janitorCommand = "janitor"
 
-// janitor is a process that outlives the supervisor by a moment. It reads what
-// there is to clean up from a pipe, and does it when the pipe closes, which the
-// kernel does however the supervisor ends, SIGKILL included.
+// janitor is a process that outlives the supervisor for a moment. It reads from a
+// pipe what to clean up, and starts when the pipe closes. The kernel closes the
+// pipe however the supervisor ends, even by SIGKILL.
 type janitor struct {
 	cmd *exec.Cmd
 
@@ -37,8 +38,8 @@ func startJanitor() (*janitor, error) {
 	}
 	cmd := exec.Command(self, janitorCommand)
 	cmd.Stderr = os.Stderr
-	// A session of its own: whoever kills the supervisor's group or closes its
-	// terminal must not reach the one who cleans up after that.
+	// The janitor has its own session: a signal to the supervisor's group, or a
+	// closed terminal, must not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
@@ -53,8 +54,8 @@ func startJanitor() (*janitor, error) {
 func (j *janitor) tell(format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// A janitor that is gone cannot be told. The kernel still ends the
-	// components on Linux, and an orderly end removes the folder.
+	// If the janitor is gone, the write fails. On Linux the kernel still kills the
+	// components, and a normal end removes the folder.
 	_, _ = fmt.Fprintf(j.pipe, format+"\n", args...)
 }
 
@@ -62,7 +63,7 @@ func (j *janitor) watch(pid int)     { j.tell("watch %d", pid) }
 func (j *janitor) forget(pid int)    { j.tell("forget %d", pid) }
 func (j *janitor) remove(dir string) { j.tell("remove %s", dir) }
 
-// close lets the janitor do its work and waits for it.
+// close starts the cleanup and waits for it.
 func (j *janitor) close() error {
 	j.mu.Lock()
 	err := j.pipe.Close()
@@ -70,7 +71,8 @@ func (j *janitor) close() error {
 	return errors.Join(err, j.cmd.Wait())
 }
 
-// runJanitor is the janitor's side: it gathers orders until there are no more.
+// runJanitor is the main function of the janitor: it collects orders until the pipe
+// closes.
 func runJanitor(orders io.Reader) error {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	pids := map[int]struct{}{}
@@ -88,7 +90,7 @@ func runJanitor(orders io.Reader) error {
 		}
 	}
 	for pid := range pids {
-		if pid > 1 { // Anything else would name a whole group, or all processes.
+		if pid > 1 { // Other values would mean a process group or all processes.
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
@@ -99,7 +101,8 @@ func runJanitor(orders io.Reader) error {
 	return errors.Join(failed...)
 }
 
-// removeFolder removes a folder in which dying processes may still write.
+// removeFolder removes a folder. It retries, because dying processes may still
+// write to the folder.
 func removeFolder(dir string) error {
 	if !strings.HasPrefix(filepath.Base(dir), tempPrefix) {
 		return fmt.Errorf("%s: not removed: not a folder that devcluster made", dir)

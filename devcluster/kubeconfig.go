@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// user is somebody who may talk to the cluster. The audit log tells them apart.
+// user is a user of the cluster. The audit log shows the user of each request.
 type user struct {
 	name   string
 	groups []string
@@ -17,10 +17,11 @@ type user struct {
 
 const masters = "system:masters"
 
-// userName keeps names usable as file names: each user gets a kubeconfig.
+// userName restricts names to valid file names, because each user gets a
+// kubeconfig.
 var userName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]*$`)
 
-// parseUser reads NAME[:GROUP,...]. Groups may hold colons, names may not.
+// parseUser reads NAME[:GROUP,...]. Groups may contain colons, names may not.
 func parseUser(text string) (user, error) {
 	name, groups, hasGroups := strings.Cut(text, ":")
 	if !userName.MatchString(name) {
@@ -51,7 +52,7 @@ contexts:
 current-context: devcluster
 `
 
-// writeKubeconfig makes a kubeconfig that holds all it needs, so that the file
+// writeKubeconfig writes a kubeconfig without references to other files, so that it
 // can be copied anywhere.
 func writeKubeconfig(path, server string, ca *authority, u user) error {
 	pair, err := ca.user(u.name, u.groups)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// runKubectl becomes kubectl. It insists on being told the cluster: falling back
-// to the user's own kubeconfig could reach a cluster that matters.
+// runKubectl replaces this process by kubectl. It requires an explicit cluster: the
+// kubeconfig of the user could name an important one.
 func runKubectl(args []string) error {
 	kubeconfig, args, err := kubectlCluster(args)
 	if err != nil {
@@ -36,7 +36,8 @@ func runKubectl(args []string) error {
 	return fmt.Errorf("%s: %w", kubectl[0], err)
 }
 
-// kubectlCluster takes our own flags off the front; all others are kubectl's.
+// kubectlCluster removes our own flags from the front. All others belong to
+// kubectl.
 func kubectlCluster(args []string) (kubeconfig string, rest []string, err error) {
 	kubeconfig = os.Getenv(envKubeconfig)
 	for len(args) > 0 {

@@ -8,17 +8,17 @@ import (
 	"path/filepath"
 )
 
-// The environment variables that make devcluster give way to something else.
+// Environment variables that replace the cluster or its binaries.
 //
-// KUBECONFIG is not among them: a shell often has it set to a cluster that
-// matters, and a test run must never end up there unasked.
+// KUBECONFIG is not among them: it is often set to an important cluster, which a
+// test run must never use by accident.
 const (
 	envKubeconfig = "DEVCLUSTER_KUBECONFIG"
 	envAssets     = "KUBEBUILDER_ASSETS"
 )
 
-// layout says where things are, relative to the running binary: the binaries
-// that it compiles stand next to it, the sources in a folder above.
+// layout locates files relative to the running binary: the compiled binaries are
+// next to it, and the sources are in a parent folder.
 type layout struct {
 	bin string // the folder of this binary, and of controlplane and kwok
 }
@@ -37,13 +37,13 @@ func findLayout() (layout, error) {
 func (l layout) controlplane() string { return filepath.Join(l.bin, "controlplane") }
 func (l layout) kwok() string         { return filepath.Join(l.bin, "kwok") }
 
-// compiled reports whether both binaries are there, however old they are: a
-// cluster should start at once, and `build` knows what is out of date.
+// compiled reports whether both binaries exist, even if they are outdated: a
+// cluster should start at once. `build` checks what is outdated.
 func (l layout) compiled() bool {
 	return isFile(l.controlplane()) && isFile(l.kwok())
 }
 
-// source returns the folder of this module, looking upwards from the binary and
+// source returns the folder of this module. It searches upwards from the binary,
 // then from the working directory.
 func (l layout) source() (string, error) {
 	wd, err := os.Getwd()
@@ -70,11 +70,11 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// command is how a component is started: a binary and its first arguments.
+// command is the command line of a component: a binary and its first arguments.
 type command []string
 
-// commands finds the binary of every component. Those that are missing from a
-// folder of foreign binaries are absent from the map.
+// commands finds the binary of every component. It omits binaries that a folder
+// from KUBEBUILDER_ASSETS does not contain.
 func (l layout) commands() (map[string]command, error) {
 	assets := os.Getenv(envAssets)
 	if assets == "" {

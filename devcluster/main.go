@@ -31,14 +31,14 @@ For example:
   KUBEBUILDER_ASSETS=DIR       use the binaries in this folder and compile nothing
 `
 
-// Exit codes: the answer is no, it was used wrongly, it could not be done.
+// Exit codes: the answer is no, the command line is wrong, the work failed.
 const (
 	exitNo     = 1
 	exitUsage  = 2
 	exitFailed = 3
 )
 
-// errUsage marks errors of whoever typed the command.
+// errUsage marks errors in the command line.
 var errUsage = errors.New("usage")
 
 func main() {
@@ -54,8 +54,8 @@ func run(args []string) int {
 	defer stop()
 	// A second Ctrl-C ends this process at once; the janitor still cleans up.
 	context.AfterFunc(ctx, stop)
-	// Without a receiver, a write to a stderr that nobody reads any more would
-	// end this process at the moment when it should clean up.
+	// Without a receiver for SIGPIPE, a write to a closed stderr would end this
+	// process when it should clean up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
 	var err error

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// errHelp says that help was asked for and given.
+// errHelp means that help was requested and printed.
 var errHelp = errors.New("help")
 
 // upOptions are the flags of `up`.
@@ -26,8 +26,8 @@ type upOptions struct {
 	untilStdinCloses bool
 }
 
-// defaultUser is who the controller under test connects as, so that the audit
-// log separates its requests from those of the test.
+// defaultUser is the user of the controller under test. With its own user, the
+// audit log separates its requests from those of the test.
 var defaultUser = user{name: "reconcel", groups: []string{masters}}
 
 const upUsage = `devcluster up runs a cluster until it is interrupted, then removes every trace of it.
@@ -80,7 +80,7 @@ func newFlags(command string) *flag.FlagSet {
 	return flags
 }
 
-// parseFlags prints help where it is asked for, and turns mistakes into errUsage.
+// parseFlags prints help on request, and converts errors to errUsage.
 func parseFlags(flags *flag.FlagSet, args []string, help string) error {
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

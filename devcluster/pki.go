@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// authority signs the server's certificate and those of its users. A user of
-// the cluster is a client certificate: its name and groups are the user's.
+// authority signs the certificate of the server and those of its users. A user of
+// the cluster is a client certificate with a name and groups.
 type authority struct {
 	dir  string
 	cert *x509.Certificate
@@ -31,8 +31,9 @@ type keyPair struct {
 	cert, key []byte
 }
 
-// openAuthority reads the authority of a data folder, or makes it: objects in
-// the store hold tokens and certificates that should outlive a restart.
+// openAuthority reads the authority of a data folder, or creates it. It is reused
+// because stored objects contain tokens and certificates, which must stay valid
+// after a restart.
 func openAuthority(dir string) (*authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (a *authority) create() error {
 	if err != nil {
 		return err
 	}
-	// The certificate comes last: its presence means that all of it is there.
+	// Write the certificate last: if it exists, all files exist.
 	return errors.Join(
 		writeKey(a.serviceAccountFile(), accounts),
 		writeKey(a.keyFile(), key),
@@ -158,14 +159,15 @@ func certificate(name string, groups []string) (*x509.Certificate, error) {
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: name, Organization: groups},
-		// An hour back, for a machine whose clock is being set.
+		// The certificate is valid from an hour ago, in case the clock is
+		// corrected.
 		NotBefore: now.Add(-time.Hour),
 		NotAfter:  now.AddDate(10, 0, 0),
 		KeyUsage:  x509.KeyUsageDigitalSignature,
 	}, nil
 }
 
-// newKey makes an ECDSA key: an RSA key would take longer than the rest of the
+// newKey creates an ECDSA key: an RSA key would take longer than all other
 // preparations together.
 func newKey() (*ecdsa.PrivateKey, error) {
 	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -179,8 +181,8 @@ func writeKey(path string, key *ecdsa.PrivateKey) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// encodeKey uses the one form from which kube-apiserver also reads the public
-// half of a ServiceAccount key.
+// encodeKey uses the only format from which kube-apiserver also reads the public
+// key of a ServiceAccount key.
 func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	bytes, err := x509.MarshalECPrivateKey(key)
 	if err != nil {

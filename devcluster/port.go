@@ -5,14 +5,13 @@ import (
 	"syscall"
 )
 
-// port is a TCP port on loopback that belongs to this process.
+// port is a TCP port on loopback that this process reserves.
 //
-// Asking the kernel for a free port and handing it to a component leaves a gap
-// in which anybody may take it, at the start and again whenever the component is
-// restarted. So the port stays bound here, without listening, for as long as the
-// cluster lives, and the component shares it (--permit-port-sharing): that option
-// is open to processes of the same user only, and connections go to whoever
-// listens.
+// Between choosing a free port and its use by a component, another process could
+// take it. The same is true for each restart of the component. So this process
+// keeps the port bound, without listening, while the cluster exists. The component
+// shares it (--permit-port-sharing). Only processes of the same user can share a
+// port, and connections go to the process that listens.
 type port struct {
 	socket int
 	number int

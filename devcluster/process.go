@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// process is one component and, while it runs, the process of it.
+// process is one component with its process, if it runs.
 type process struct {
 	component
 	logFile string
 	env     []string
 	starter *starter
 	janitor *janitor
-	// ended is told when the process ends without having been asked to.
+	// ended is called when the process ends unexpectedly.
 	ended func(p *process, err error)
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when cmd has been waited for
-	asked  bool          // its end was asked for
+	asked  bool          // the process was asked to end
 	paused bool
 }
 
@@ -46,8 +46,8 @@ func (p *process) start() error {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = p.env
 	cmd.Dir = filepath.Dir(p.logFile)
-	// A group of its own, so that Ctrl-C in a terminal reaches the supervisor
-	// alone, which then ends the components in the right order.
+	// The component has its own group, so that Ctrl-C in a terminal reaches only
+	// the supervisor. The supervisor then stops the components in order.
 	cmd.SysProcAttr = childAttributes()
 	if err := p.starter.start(cmd); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
@@ -81,21 +81,22 @@ func (p *process) runningLocked() bool {
 	}
 }
 
-// answers reports whether the process can be waited for: it runs and is not paused.
+// answers reports whether the process runs and is not paused, so that it can become
+// ready.
 func (p *process) answers() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.runningLocked() && !p.paused
 }
 
-// endedByItself reports whether the process ended without having been asked to.
+// endedByItself reports whether the process ended unexpectedly.
 func (p *process) endedByItself() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cmd != nil && !p.runningLocked() && !p.asked
 }
 
-// stop asks the process to end, and after the grace period makes it.
+// stop asks the process to end, and kills it after the grace period.
 func (p *process) stop(grace time.Duration) error {
 	exited, err := p.end(syscall.SIGTERM)
 	if err != nil {
@@ -132,7 +133,7 @@ func (p *process) end(signal syscall.Signal) (exited <-chan struct{}, err error)
 		return nil, err
 	}
 	if p.paused {
-		// A paused process takes no SIGTERM before it runs again.
+		// A paused process handles SIGTERM only after it continues.
 		p.paused = false
 		return p.exited, p.signalLocked(syscall.SIGCONT)
 	}
@@ -162,12 +163,12 @@ func (p *process) resume() error {
 func (p *process) signalLocked(signal syscall.Signal) error {
 	err := p.cmd.Process.Signal(signal)
 	if errors.Is(err, os.ErrProcessDone) {
-		return nil // It was about to be noticed.
+		return nil // The process has just ended.
 	}
 	return err
 }
 
-// status is one line for a reader: "kube-scheduler  running  pid 4711".
+// status returns one line such as "kube-scheduler  running  pid 4711".
 func (p *process) status() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +182,7 @@ func (p *process) status() string {
 	}
 }
 
-// logTail quotes the end of the component's log, indented, with its path.
+// logTail returns the end of the component's log, indented, with its path.
 func (p *process) logTail() string {
 	const lines, bytes = 12, 16 << 10
 	log, err := readTail(p.logFile, bytes)
@@ -213,7 +214,7 @@ func readTail(path string, bytes int64) (string, error) {
 	return string(text[:n]), nil
 }
 
-// refusedError says that a component is not in the state that a command needs.
+// refusedError says that a component is in the wrong state for a command.
 type refusedError string
 
 // Error implements error.

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// progress shows how far a long job is: on a terminal as one line that is
-// rewritten every second, elsewhere as a line every quarter of a minute, so that
-// a log stays readable and a watcher sees that the job is alive.
+// progress shows the progress of a long job. On a terminal, it rewrites one line
+// every second. Elsewhere, it prints a line every 15 seconds, so that a log stays
+// short and shows that the job is alive.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -33,8 +33,8 @@ func startProgress(out *os.File, text string) *progress {
 	return p
 }
 
-// isTerminal is enough for choosing a layout; /dev/null counts as a terminal,
-// where nobody minds.
+// isTerminal is precise enough to choose a layout. It takes /dev/null for a
+// terminal, which does no harm.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
@@ -76,14 +76,14 @@ func (p *progress) line() string {
 	return fmt.Sprintf("%s, %.0f s", p.text, time.Since(p.start).Seconds())
 }
 
-// set changes the text that is shown next.
+// set changes the text.
 func (p *progress) set(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text = fmt.Sprintf(format, args...)
 }
 
-// finish ends the display and leaves one last line behind.
+// finish stops the display and prints a last line.
 func (p *progress) finish(format string, args ...any) {
 	close(p.stop)
 	<-p.done
@@ -94,7 +94,6 @@ func (p *progress) finish(format string, args ...any) {
 	}
 }
 
-// lastLines returns the end of a text, for a message that quotes a log.
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) > n {

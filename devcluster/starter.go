@@ -5,11 +5,11 @@ import (
 	"runtime"
 )
 
-// starter starts processes from one thread that lives as long as this process.
+// starter starts processes from one thread that exists as long as this process.
 //
-// Linux ties a child's parent-death signal to the thread that started it, and Go
-// ends threads as it likes: without this, a component could be killed because a
-// goroutine's thread went away.
+// Linux binds the parent-death signal of a child to the thread that started it, and
+// Go may end a thread at any time. Without this thread, the kernel could kill a
+// component because a goroutine's thread ended.
 type starter struct {
 	requests chan startRequest
 }
@@ -36,5 +36,5 @@ func (s *starter) start(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// close ends the thread, and with it every process that is still running.
+// close ends the thread. On Linux, this kills every process that still runs.
 func (s *starter) close() { close(s.requests) }

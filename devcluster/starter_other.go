@@ -4,8 +4,8 @@ package main
 
 import "syscall"
 
-// childAttributes leave the supervisor's death to the janitor: only Linux can
-// have the kernel kill a child with its parent.
+// childAttributes do not kill a component with its supervisor, because only Linux
+// can do so. The janitor does it.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// announcement is the line on stdout that tells a program what it has got.
+// announcement is the line on stdout that describes the cluster to a program.
 type announcement struct {
 	Kubeconfig string            `json:"kubeconfig"`
 	Data       string            `json:"data"`
@@ -31,7 +31,8 @@ func runUp(ctx context.Context, args []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if options.untilStdinCloses {
-		// Not waited for: nothing interrupts a read of stdin but its end.
+		// Do not wait for this goroutine: only the end of stdin can interrupt the
+		// read.
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			cancel()
@@ -56,7 +57,7 @@ func runUp(ctx context.Context, args []string) error {
 	}
 	err = c.run(ctx, start)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = nil // Being interrupted is how it ends.
+		err = nil // An interrupt is the normal end.
 	}
 	say("stopping the cluster")
 	err = errors.Join(err, c.close())
@@ -68,7 +69,8 @@ func runUp(ctx context.Context, args []string) error {
 	return err
 }
 
-// run starts the cluster, says so, and keeps it going until ctx ends.
+// run starts the cluster, prints the announcement, and keeps the cluster running
+// until ctx ends.
 func (c *cluster) run(ctx context.Context, start time.Time) error {
 	say("starting Kubernetes in %s", c.data)
 	if err := c.start(ctx); err != nil {
@@ -103,11 +105,11 @@ func (c *cluster) run(ctx context.Context, start time.Time) error {
 	return nil
 }
 
-// reviveDelay keeps a component that cannot run from using up the machine.
+// reviveDelay prevents a component that cannot run from using all of the CPU.
 const reviveDelay = 2 * time.Second
 
-// reviveUntilDone starts components again that end by themselves, as the kubelet
-// does in clusters where the control plane runs as Pods.
+// reviveUntilDone restarts components that end unexpectedly, as the kubelet does
+// for a control plane that runs as Pods.
 func (c *cluster) reviveUntilDone(ctx context.Context) {
 	for {
 		select {
@@ -127,7 +129,7 @@ func (c *cluster) reviveUntilDone(ctx context.Context) {
 	}
 }
 
-// reviveStopped starts what ended unasked and has not been started meanwhile.
+// reviveStopped starts components that ended unexpectedly and still do not run.
 func (c *cluster) reviveStopped() {
 	c.changing.Lock()
 	defer c.changing.Unlock()
@@ -141,7 +143,7 @@ func (c *cluster) reviveStopped() {
 	}
 }
 
-// borrow announces a cluster that somebody else runs, in place of an own one.
+// borrow announces an existing cluster instead of starting one.
 func borrow(ctx context.Context, kubeconfig string) error {
 	path, err := filepath.Abs(kubeconfig)
 	if err != nil {
@@ -158,7 +160,8 @@ func borrow(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-// findCommands compiles what is missing, unless foreign binaries are to be used.
+// findCommands compiles missing binaries, unless KUBEBUILDER_ASSETS names a folder
+// with others.
 func findCommands(ctx context.Context) (map[string]command, error) {
 	at, err := findLayout()
 	if err != nil {
@@ -172,8 +175,8 @@ func findCommands(ctx context.Context) (map[string]command, error) {
 	return at.commands()
 }
 
-// sayMissing tells what a folder of foreign binaries does not have, because the
-// cluster will behave differently without it.
+// sayMissing prints which components a folder of other binaries does not contain,
+// because the cluster behaves differently without them.
 func sayMissing(commands map[string]command) {
 	assets := os.Getenv(envAssets)
 	if assets == "" {
@@ -187,7 +190,7 @@ func sayMissing(commands map[string]command) {
 	}
 }
 
-// say is for people: it goes to stderr, and stdout stays for programs.
+// say prints to stderr, for people. stdout is for programs.
 func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", args...)
 }

@@ -1,9 +1,9 @@
 // Package main links a Kubernetes control plane into one binary: etcd,
 // kube-apiserver, kube-controller-manager, kube-scheduler and kubectl.
 //
-// One binary, because nearly all of the code is shared: it compiles once, links
-// once and takes a third of the space. The first argument chooses, so that the
-// rest of the command line is the component's own, documented elsewhere:
+// It is one binary because the components share nearly all code: it compiles and
+// links once, and takes a third of the space. The first argument selects the
+// component. All other arguments are the component's own:
 //
 //	controlplane kube-apiserver --etcd-servers=…
 //	controlplane kubectl get pods
@@ -27,7 +27,7 @@ import (
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
 
-// components maps the first argument to what runs with the others.
+// components maps the first argument to the function that runs the component.
 var components = map[string]func() int{
 	"etcd":                    runEtcd,
 	"kube-apiserver":          component(apiserver.NewAPIServerCommand),
@@ -47,26 +47,26 @@ func main() {
 		os.Exit(2)
 	}
 	run := components[os.Args[1]]
-	// The components read os.Args, and name themselves after its first element.
+	// The components read os.Args, and use its first element as their name.
 	os.Args = os.Args[1:]
 	os.Exit(run())
 }
 
-// component makes the command only when it is chosen: building all of them
-// would register flags and metrics of programs that are not going to run.
+// component creates a command only when it is selected. Creating all commands would
+// register flags and metrics of programs that do not run.
 func component(command func() *cobra.Command) func() int {
 	return func() int { return cli.Run(command()) }
 }
 
-// runEtcd is etcd's own main, with all its flags, so that an etcd binary from
-// elsewhere can take its place. It ends the process itself.
+// runEtcd runs etcd's own main with all its flags, so that another etcd binary can
+// replace it. It ends the process itself.
 func runEtcd() int {
 	etcdmain.Main(os.Args)
 	return 0
 }
 
 func runKubectl() int {
-	// The same three steps as kubectl's own main.
+	// These are the steps of kubectl's own main.
 	if _, err := logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)); err != nil {
 		fmt.Fprintln(os.Stderr, "kubectl:", err)
 		return 1

@@ -1,10 +1,10 @@
-// Package main is kwok, which plays the nodes: it marks Nodes ready and walks
-// their Pods through their phases without running a container.
+// Package main is kwok, which simulates the nodes: it marks Nodes ready and moves
+// their Pods through their phases without running containers.
 //
-// It is a module of its own because kwok and Kubernetes each pin the versions
-// of the libraries they share, and one build list would bend one of them. Our
-// own main, and not kwok's, because of the second command: kwok refuses to start
-// without Stages, and those that it ships are embedded in packages of its module.
+// It is a separate module because kwok and Kubernetes pin different versions of the
+// libraries that they share. It has its own main because of the second command:
+// kwok does not start without Stages, and its module embeds the default ones in
+// packages.
 //
 //	kwok stages > stages.yaml
 //	kwok run --config stages.yaml --kubeconfig … --manage-all-nodes
@@ -49,8 +49,8 @@ func usage() {
 	os.Exit(2)
 }
 
-// stages make Nodes ready at once and keep them so, make Pods ready at once,
-// complete those of Jobs, and delete those that are to go.
+// stages make Nodes ready and keep them ready, make Pods ready at once, complete
+// the Pods of Jobs, and remove deleted Pods.
 var stages = []string{
 	fast.DefaultNodeInit,
 	lease.DefaultNodeHeartbeatWithLease,
@@ -59,8 +59,8 @@ var stages = []string{
 	pod.DefaultPodDelete,
 }
 
-// run is kwok's own main: its configuration flags have to be read, from a set
-// of their own, before its command is made.
+// run is kwok's own main. It must parse the configuration flags in a separate set
+// before it creates the command.
 func run() error {
 	flags := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
