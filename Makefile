@@ -1,4 +1,4 @@
-# `make help` lists what there is.
+# `make help` lists all targets.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -15,18 +15,20 @@ RECONCEL := bin/reconcel
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 
-# The race detector needs a C compiler. Without one, tests run without it, and say so.
+# The race detector needs a C compiler. Without one, the tests run without it and
+# print a note.
 RACE = $(if $(shell command -v "$$(go env CC)"),-race)
 NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the race detector' >&2)
 
 # Packages with tests that need a cluster.
 INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)))))
 
-# Those of them whose tests drive programs, into which the race detector does not
-# look. Their other tests run with it in `make unit`.
+# Packages whose integration tests start other programs, which the race detector
+# does not see. `make unit` runs their other tests with it.
 DRIVERS := ./cli ./examples ./internal/campaign ./internal/devcluster
 
-# Each example: its rules, the resources that are rendered by them, and what is observed.
+# For each example: the resources to render with its rules, and the observed
+# objects.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool service-per-pod \
 	job-gate config-propagation backup-on-delete chain
 RESOURCES_foo := foo.yaml
@@ -63,7 +65,7 @@ demo: build devcluster ## Run the demo: Kubernetes on loopback, the controller a
 build: ## Build bin/reconcel
 	CGO_ENABLED=0 go build -trimpath -o $(RECONCEL) .
 
-# docker where its daemon answers, or else buildah. Neither fetches anything.
+# docker if its daemon responds, or else buildah. Neither downloads anything.
 IMAGE ?= reconcel:dev
 IMAGE_BUILDER ?= $(shell if docker info >/dev/null 2>&1; then echo docker build; elif command -v buildah >/dev/null; then echo buildah build; fi)
 
@@ -72,7 +74,7 @@ image: image-files ## Build the container image reconcel:dev (IMAGE=name for ano
 	@[[ -n '$(IMAGE_BUILDER)' ]] || { echo 'no docker daemon and no buildah found: install one, or name a command in IMAGE_BUILDER' >&2; exit 1; }
 	$(IMAGE_BUILDER) --tag=$(IMAGE) .
 
-# The binary is the same for everybody who builds the same commit with the same Go.
+# The binary is reproducible: the same commit and the same Go give the same bytes.
 .PHONY: image-files
 image-files:
 	@mkdir -p bin/image
@@ -96,8 +98,9 @@ unit: ## Run the tests that need no cluster
 	go test $(RACE) -p 2 -timeout 15m ./...
 	cd devcluster && go test $(RACE) -timeout 10m .
 
-# What is fuzzed: package and function. An input that fails is kept in testdata/fuzz of the package. Hardly any time goes
-# into making inputs smaller: by default that takes most of it.
+# Fuzz targets: package and function. A failing input is stored in testdata/fuzz of
+# the package. The time for minimizing inputs is limited, because by default
+# minimizing takes most of the time.
 FUZZ := syntax/FuzzParse FuzzRender FuzzGrown
 SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
@@ -113,7 +116,7 @@ soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by defaul
 soak-sequences: ## Change rules and a resource 12,500 times at random in memory, and check the resulting objects
 	RECONCEL_SOAK=1 go test -count 1 -run '^TestSequences$$' ./sim/world
 
-# RECONCEL_SEED=n lets them take another course.
+# RECONCEL_SEED=n selects other random steps.
 campaign = RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^$(1)$$' ./internal/campaign
 
 .PHONY: soak-reloads
@@ -132,9 +135,9 @@ soak-examples: devcluster ## Kill the controller at each write of the examples, 
 fuzz-sample: ## Fuzz each target for 5 seconds
 	@$(call fuzz,5s)
 
-# One package at a time: what these tests wait for should not wait for a compiler.
-# Several tests of a package at a time: most of what they do is wait. A test of
-# DRIVERS may have a control plane of its own.
+# Run one package at a time, so that tests do not compete with a compiler. Run
+# several tests of a package in parallel, because they mostly wait. A test of
+# DRIVERS may start its own control plane.
 .PHONY: integration
 integration: devcluster ## Run the tests on a real control plane
 	$(NO_RACE)

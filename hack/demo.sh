@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# The demo: a real control plane, reconcel with the rules of two examples, and
-# what they do. `make demo` builds what this needs and calls it.
+# The demo runs a real control plane, and reconcel with the rules of two examples.
+# `make demo` builds everything that the demo needs and calls this script.
 #
-# It stays until Ctrl-C on a terminal, and ends with exit 0 elsewhere. It
-# leaves nothing behind in either case, nor when something goes wrong.
+# On a terminal it runs until Ctrl-C, and elsewhere it ends with exit code 0. It
+# removes everything that it has created, even after an error.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,7 +17,7 @@ readonly work log=$work/reconcel.log
 cluster_pid='' reconcel_pid='' wait_pid='' kubeconfig='' client=() namespace=default
 patience=120s made_namespace=false made_crds=false
 
-# --- What people see -------------------------------------------------------
+# --- Output ----------------------------------------------------------------
 
 bold='' dim='' plain=''
 if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
@@ -27,7 +27,7 @@ fi
 step() { printf '\n%s=> %s%s\n' "$bold" "$*" "$plain"; }
 note() { printf '   %s\n' "$*"; }
 
-# command_line prints a command as a person would type it.
+# command_line prints a command as a user would type it.
 command_line() {
 	local word line='$'
 	for word in "$@"; do
@@ -48,7 +48,7 @@ fail() {
 	exit 1
 }
 
-# converge waits with kubectl, for as long as there is somebody to wait for.
+# converge runs kubectl wait, and fails early if reconcel ends.
 converge() {
 	command_line kubectl wait "$@"
 	"${client[@]}" wait --timeout="$patience" "$@" {hold}>&- &
@@ -60,11 +60,11 @@ converge() {
 	wait "$wait_pid" || fail 'it did not converge'
 }
 
-# --- Leaving ---------------------------------------------------------------
+# --- Cleanup ---------------------------------------------------------------
 
 running() { [[ -n $1 ]] && kill -0 "$1" 2>/dev/null; }
 
-# end asks a process to end, and insists after ten seconds.
+# end terminates a process, and kills it after ten seconds.
 end() {
 	running "$1" || return 0
 	kill -TERM "$1" 2>/dev/null || return 0
@@ -77,8 +77,8 @@ end() {
 
 cleanup() {
 	local code=$?
-	set +e               # Whatever fails, go on: the terminal may be gone, for one.
-	trap '' INT TERM HUP # Once is enough.
+	set +e               # Continue after errors: the terminal may be gone, for example.
+	trap '' INT TERM HUP # Run the cleanup only once.
 	trap - EXIT
 	if ((code != 0 && code < 128)) && [[ -s $log ]]; then
 		printf '\nThe end of the log of reconcel:\n' >&2
@@ -114,14 +114,14 @@ trap 'exit 129' HUP
 
 kubectl() { "${client[@]}" "$@" {hold}>&-; }
 
-# talk sets the client to the cluster and the namespace.
+# talk configures the client for the cluster and the namespace.
 talk() {
 	client=(bin/devcluster kubectl)
 	if [[ -n $borrowed ]]; then client=("$(type -P kubectl)"); fi
 	client+=(--kubeconfig="$kubeconfig" --namespace="$namespace")
 }
 
-# field takes the text of a key out of the line of JSON that devcluster prints.
+# field prints the value of a key in the line of JSON that devcluster prints.
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" "$work/cluster.json"; }
 
 start_cluster() {
@@ -131,7 +131,7 @@ start_cluster() {
 	else
 		step 'Starting Kubernetes on loopback'
 	fi
-	# If this script is killed, the pipe closes and the cluster ends all the same.
+	# If this script is killed, the pipe closes, and so the cluster still stops.
 	exec {hold}>&-
 	exec {hold}> >(trap '' INT; exec bin/devcluster up --until-stdin-closes >"$work/cluster.json")
 	cluster_pid=$!
@@ -145,7 +145,7 @@ start_cluster() {
 	talk
 }
 
-# borrow makes room in somebody's cluster, and touches nothing that is there.
+# borrow prepares the cluster of a user, and changes nothing that exists there.
 borrow() {
 	local crd
 	patience=600s # Images may have to be pulled.
@@ -172,9 +172,9 @@ start_reconcel() {
 	reconcel_pid=$!
 }
 
-# --- What it does ----------------------------------------------------------
+# --- Steps -----------------------------------------------------------------
 
-# await looks again and again until a command succeeds.
+# await retries a command until it succeeds.
 await() {
 	local what=$1 i
 	shift
@@ -266,7 +266,7 @@ stay() {
 	trap 'printf "\n"; exit 0' INT
 	go_on
 	while running "$reconcel_pid" && running "$cluster_pid"; do
-		[[ -t 0 ]] || exit 129 # The terminal is gone, and its signal may have stopped at make.
+		[[ -t 0 ]] || exit 129 # The terminal is gone. make may have caught the signal.
 		sleep 1
 	done
 	fail 'reconcel or the cluster has ended'

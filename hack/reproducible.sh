@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Builds the binary of the image twice, from clones of the last commit in folders
-# of different names, and compares.
+# with different names, and compares the results.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

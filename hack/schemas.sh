@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# Takes the schemas of Kubernetes' own kinds from the development cluster, and
-# packs them for rules/schema. `make schemas` builds what this needs and calls it.
+# Downloads the schemas of Kubernetes' own kinds from the development cluster, and
+# packs them for rules/schema. `make schemas` builds everything that this script
+# needs and calls it.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,7 +14,7 @@ cluster_pid=''
 cleanup() {
 	local code=$?
 	trap - EXIT
-	exec {hold}>&- # The cluster ends when its stdin does.
+	exec {hold}>&- # The cluster stops when its stdin closes.
 	if [[ -n $cluster_pid ]]; then wait "$cluster_pid" || true; fi
 	rm -rf "$work"
 	exit "$code"
@@ -35,7 +36,7 @@ kubeconfig=$(sed -n 's/.*"kubeconfig":"\([^"]*\)".*/\1/p' "$work/cluster.json")
 
 get() { bin/devcluster kubectl --kubeconfig="$kubeconfig" get --raw "$1" {hold}>&-; }
 
-# Only what is generally available: the rest comes and goes with the version.
+# Use only versions that are generally available: others change with each release.
 paths=$(get /openapi/v3 | grep -oE '"(api/v1|apis/[^/"]+/v[0-9]+)":' | tr -d '":')
 for path in $paths; do
 	get "/openapi/v3/$path" >"$work/${path//\//_}.json"

@@ -1,18 +1,18 @@
-# A real Kubernetes control plane on loopback: devcluster/README.md.
+# A real Kubernetes control plane on loopback. See devcluster/README.md.
 #
-# Include this from the Makefile in the root; it expects to run there.
+# Include this from the Makefile in the root folder. The recipes run there.
 
 DEVCLUSTER := bin/devcluster
 
-# `make demo KUBECONFIG=file` means "use that cluster". A KUBECONFIG that just
-# happens to be set in the shell does not: it often names a cluster that matters.
+# `make demo KUBECONFIG=file` uses that cluster. A KUBECONFIG in the environment is
+# ignored, because it often names an important cluster.
 ifeq ($(origin KUBECONFIG),command line)
 export DEVCLUSTER_KUBECONFIG := $(abspath $(KUBECONFIG))
 endif
 
 .PHONY: devcluster FORCE
 
-# go knows better than file times whether this is up to date.
+# go decides better than file times whether the binary is up to date.
 $(DEVCLUSTER): FORCE
 	@mkdir -p $(@D)
 	@cd devcluster && go build -o ../$@ .
