@@ -36,8 +36,8 @@ const accountRules = `- name: fixed
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-each"}}
 `
 
-// TestRolesOfAccounts prints what accounts need, with the plugin that has a word
-// in owner references.
+// TestRolesOfAccounts prints the roles of accounts on a cluster whose admission plugin
+// enforces permissions for owner references.
 func TestRolesOfAccounts(t *testing.T) {
 	out := printed(t, options.Roles(needs(t, deploy.EnforcedOwners, written(accountRules))))
 	compare(t, "accounts.yaml", out)
@@ -46,8 +46,7 @@ func TestRolesOfAccounts(t *testing.T) {
 	}
 }
 
-// TestRolesOfAccountsInSomeNamespaces prints them without any role of the whole
-// cluster.
+// TestRolesOfAccountsInSomeNamespaces prints them without any ClusterRole.
 func TestRolesOfAccountsInSomeNamespaces(t *testing.T) {
 	some := options
 	some.Namespaced = []string{"team-a", "team-b"}
@@ -58,8 +57,8 @@ func TestRolesOfAccountsInSomeNamespaces(t *testing.T) {
 	}
 }
 
-// TestAccountWithNothingToDo has a rule whose account writes in no namespace that
-// is followed.
+// TestAccountWithNothingToDo has a rule whose account writes in none of the watched
+// namespaces.
 func TestAccountWithNothingToDo(t *testing.T) {
 	some := options
 	some.Namespaced = []string{"team-a"}
@@ -71,8 +70,8 @@ func TestAccountWithNothingToDo(t *testing.T) {
 	}
 }
 
-// Where a rule writes is known if it is for named namespaces alone, and makes
-// nothing elsewhere.
+// TestReachOfAccounts expects a known set of namespaces if a rule selects named
+// namespaces only, and creates nothing elsewhere.
 func TestReachOfAccounts(t *testing.T) {
 	for _, c := range []struct {
 		name, rest string

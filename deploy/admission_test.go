@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestPoliciesOfExamples has a kind with the subresource scale, one of Kubernetes
-// with a selector, children in computed namespaces, and children of children.
+// TestPoliciesOfExamples covers a kind with the scale subresource, a built-in kind with a
+// selector, children in computed namespaces, and children of children.
 func TestPoliciesOfExamples(t *testing.T) {
 	all := examples(t)
 	for _, name := range []string{"sample", "namespace-decorator", "config-propagation", "chain"} {
@@ -23,7 +23,7 @@ func TestPoliciesOfExamples(t *testing.T) {
 	}
 }
 
-// TestDemands tells of each thing that rules may say which rights it takes.
+// TestDemands expects the demanded permissions for each feature of rules.
 func TestDemands(t *testing.T) {
 	const (
 		pod  = "- name: a\n  for: {apiVersion: v1, kind: Pod}\n"
@@ -81,7 +81,6 @@ func TestDemands(t *testing.T) {
 	}
 }
 
-// policies returns the policies of rules, without the bindings.
 func policies(t *testing.T, rules string) []*unstructured.Unstructured {
 	t.Helper()
 	all := options.Policies(program(t, written(rules)), kinds(t))
@@ -95,7 +94,7 @@ func policies(t *testing.T, rules string) []*unstructured.Unstructured {
 
 var asked = regexp.MustCompile(`^(request.operation == 'CREATE' \|\| )?authorizer.group\('(.*?)'\).resource\('(.*?)'\)(?:.namespace\((.*?)\))?(?:.name\('(.*?)'\))?.check\('(.*?)'\).allowed\(\)$`)
 
-// demandsOf lists what a policy demands: verb resource.group/name@namespace.
+// demandsOf lists the demands of a policy: verb resource.group/name@namespace.
 func demandsOf(policy *unstructured.Unstructured) (all []string) {
 	validations, _, _ := unstructured.NestedSlice(policy.Object, "spec", "validations")
 	for _, v := range validations {
@@ -112,7 +111,7 @@ func demandsOf(policy *unstructured.Unstructured) (all []string) {
 	return all
 }
 
-// looksAt lists what a policy looks at: resources, and conditions by their names.
+// looksAt lists what a policy matches: resources, and match conditions by name.
 func looksAt(policy *unstructured.Unstructured) (all []string) {
 	resources, _, _ := unstructured.NestedSlice(policy.Object, "spec", "matchConstraints", "resourceRules")
 	for _, r := range resources {
@@ -141,7 +140,7 @@ func TestWhatPoliciesLookAt(t *testing.T) {
 	want := map[string][]string{
 		"reconcel.a":       {"deployments", "selector", "not-by-reconcel", "changes-something", "is-not-being-deleted"},
 		"reconcel.a.scale": {"deployments/scale", "not-by-reconcel", "changes-something", "is-not-being-deleted"},
-		// While it is being deleted, it still says what finalize makes.
+		// During deletion, the primary still controls what finalize creates.
 		"reconcel.b": {"pods", "not-by-reconcel", "in-namespaces", "changes-something"},
 	}
 	if diff := cmpdiff.Diff(want, got); diff != "" {
@@ -152,7 +151,7 @@ func TestWhatPoliciesLookAt(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfSomeNamespaces ask for nothing where nothing is followed.
+// TestPoliciesOfSomeNamespaces expects no demands in namespaces that are not watched.
 func TestPoliciesOfSomeNamespaces(t *testing.T) {
 	some := options
 	some.Namespaced = []string{"team-a", "team-b"}
@@ -162,7 +161,7 @@ func TestPoliciesOfSomeNamespaces(t *testing.T) {
 	}
 }
 
-// TestManyDemandsMakeManyPolicies has more rights than one policy can ask about.
+// TestManyDemandsMakeManyPolicies demands more permissions than one policy can check.
 func TestManyDemandsMakeManyPolicies(t *testing.T) {
 	text := "- name: a\n  for: {apiVersion: v1, kind: Pod}\n  lookups:\n"
 	for i := range 30 {

@@ -58,7 +58,8 @@ func TestManifestsOfOneAndOfTwo(t *testing.T) {
 	compare(t, "manifests/two.yaml", printed(t, two.Manifests(permissions, files)))
 }
 
-// Every field must be one that its kind has: an apply is refused otherwise.
+// TestManifestsFitTheirSchemas rejects fields that are not in the schema of their kind.
+// The API server would reject the apply.
 func TestManifestsFitTheirSchemas(t *testing.T) {
 	known := kinds(t)
 	kinds, err := sim.NewKinds(schema.Builtin())
@@ -120,7 +121,7 @@ func TestValuesCannotBeMoreThanValues(t *testing.T) {
 	}
 }
 
-// YAML 1.1, which kubectl reads, takes some words for true and false.
+// TestWordsStayWords quotes words that YAML 1.1, which kubectl reads, takes for booleans.
 func TestWordsStayWords(t *testing.T) {
 	o := options
 	o.Name, o.Namespace = "yes", "no"

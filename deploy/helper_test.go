@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 var options = deploy.Options{Name: "reconcel", Namespace: "reconcel-system", Image: "registry.example.com/reconcel:1", Replicas: 1}
 
-// compare holds output against a file in testdata.
+// compare compares output with a golden file in testdata.
 func compare(t *testing.T, file string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", file)
@@ -42,7 +42,6 @@ func compare(t *testing.T, file string, got []byte) {
 	}
 }
 
-// program compiles rules.
 func program(t *testing.T, sources ...source.File) *rules.Program {
 	t.Helper()
 	p, err := rules.Load(sources)
@@ -52,7 +51,7 @@ func program(t *testing.T, sources ...source.File) *rules.Program {
 	return p
 }
 
-// exampleRules is a rules file of an example, or one that holds a text.
+// exampleRules reads the rules file of an example.
 func exampleRules(t *testing.T, path string) source.File {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -78,7 +77,7 @@ func parse(t *testing.T, text []byte) (all []*unstructured.Unstructured) {
 	}
 }
 
-// kinds are Kubernetes' own and those of the examples.
+// kinds are Kubernetes' own kinds and those of the examples.
 func kinds(t *testing.T) *schema.Set {
 	t.Helper()
 	files, err := filepath.Glob("../crds/*.yaml")
@@ -98,7 +97,7 @@ func kinds(t *testing.T) *schema.Set {
 	return set
 }
 
-// needs derives the permissions of rules that are right.
+// needs derives the permissions of valid rules.
 func needs(t *testing.T, admission deploy.Admission, sources ...source.File) *deploy.Permissions {
 	t.Helper()
 	p, complaints := deploy.Needs(program(t, sources...), kinds(t), admission)

@@ -30,8 +30,8 @@ func TestManifestsForSomeNamespaces(t *testing.T) {
 	compare(t, "rbac/namespaced.yaml", printed(t, inTeams("reconcel-system").Roles(permissions)))
 }
 
-// Of what belongs to the cluster nothing may be made, and no two objects may have
-// one name.
+// TestNothingIsForTheWholeCluster expects no cluster-scoped objects and no duplicate
+// names.
 func TestNothingIsForTheWholeCluster(t *testing.T) {
 	kinds, err := sim.NewKinds(schema.Builtin())
 	if err != nil {
@@ -54,7 +54,7 @@ func TestNothingIsForTheWholeCluster(t *testing.T) {
 	}
 }
 
-// TestRolesAllowTheSame holds the role of each namespace against the ClusterRole.
+// TestRolesAllowTheSame compares the Role of each namespace with the ClusterRole.
 func TestRolesAllowTheSame(t *testing.T) {
 	for name, sources := range examples(t) {
 		permissions := needs(t, deploy.Usual, sources...)
@@ -68,7 +68,7 @@ func TestRolesAllowTheSame(t *testing.T) {
 	}
 }
 
-// TestEventsOfTheInventory are allowed once, wherever that is.
+// TestEventsOfTheInventory grants Events once, in the namespace of the inventory.
 func TestEventsOfTheInventory(t *testing.T) {
 	permissions := needs(t, deploy.Usual, exampleRules(t, "../examples/foo/rules.yaml"))
 	for _, home := range []string{"team-b", "reconcel-system"} {

@@ -23,7 +23,7 @@ func written(text string) source.File {
 	return source.File{Name: "rules.yaml", Data: []byte(head + text)}
 }
 
-// TestNeeds tells of each thing that rules may say what it is allowed for.
+// TestNeeds expects the permissions for each feature of rules.
 func TestNeeds(t *testing.T) {
 	const events = "events.events.k8s.io: create,patch"
 	for _, c := range []struct {
@@ -104,7 +104,7 @@ const plain = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinit
   spec: {group: example.com, scope: Namespaced, names: {kind: Plain, plural: plains}, versions: [{name: v1, served: true, storage: true,
   schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, properties: {conditions: {type: array, items: {type: object}}}}}}}}]}}`
 
-// allowed lists what a ClusterRole allows, by resource.
+// allowed lists the permissions of a ClusterRole by resource.
 func allowed(t *testing.T, out []byte) (all []string) {
 	t.Helper()
 	words := func(v any) (list []string) {

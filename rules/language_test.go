@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// A scene is a rule, a primary, and all that a rendering may see of a cluster.
+// scene is a rule, a primary, and the part of a cluster that a rendering may read.
 type scene struct {
-	rule     string // what follows for:
+	rule     string // the fields after for:
 	self     object // metadata and the like, over a primary ns/p
 	observed cluster
 	owned    []Live
-	lookup   map[string][]object // by kind: what is there
+	lookup   map[string][]object // by kind: the existing objects
 	asked    []string
 }
 
@@ -43,7 +43,7 @@ func (s *scene) render(t *testing.T) *RuleResult {
 	return &out.Rules[0]
 }
 
-// objects prints what became of each object.
+// objects prints the result for each object.
 func objects(r *RuleResult) []string {
 	if r.Err != nil {
 		return []string{string(r.Err.Reason) + ": " + r.Err.Message}
@@ -211,7 +211,7 @@ const pods = `
     names: "${existing(pods).map(p, p.metadata.name)}"
 `
 
-// A podOf is a live Pod of the child.
+// podOf is a live Pod of the child.
 func podOf(name, phase, created string) Live {
 	ready := "False"
 	if phase == "Running" {

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// What one rendering may take, whatever the values are.
+// These limit one rendering, whatever the values are.
 const (
 	mostCPU    = 300 * time.Millisecond
 	mostMemory = 100 << 20
 )
 
-// limited puts an expression where nothing is in its way, beside the lets that
-// it needs.
+// limited puts an expression where no other limit applies, beside the lets that it needs.
 func limited(expression string, lets ...string) string {
 	out := "- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n"
 	if len(lets) > 0 {
@@ -28,7 +27,7 @@ func limited(expression string, lets ...string) string {
 	return out + "  status:\n    x: " + quoted("${"+expression+"}") + "\n"
 }
 
-// chain makes lets each of which doubles, or more, the one before.
+// chain makes lets that each at least double the previous one.
 func chain(n int, first, next string) (lets []string) {
 	lets = append(lets, "l0: "+quoted(first))
 	for i := range n {
@@ -132,8 +131,8 @@ func hostileInput() Input {
 	return Input{Self: hostile(), Lookup: func(*Lookup, Query) ([]map[string]any, error) { return all, nil }}
 }
 
-// TestAttacks renders rules that would take gigabytes, or minutes, or for ever.
-// It counts the time of the processor, which other programs do not change much.
+// TestAttacks renders rules that would take gigabytes or minutes, or never end. It
+// measures CPU time, which depends little on other programs.
 func TestAttacks(t *testing.T) {
 	in := hostileInput()
 	for name, a := range attacks {
@@ -156,7 +155,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// measure returns what f takes, at best of a few times.
+// measure returns the lowest CPU time and memory use of f in a few runs.
 func measure(f func()) (cpu time.Duration, memory uint64) {
 	for i := range 3 {
 		var before, after runtime.MemStats
@@ -185,7 +184,7 @@ func processorTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// complaint returns the first thing that a rendering finds wrong.
+// complaint returns the first error of a rendering.
 func complaint(out *Rendering) string {
 	r := &out.Rules[0]
 	for _, f := range []*Failure{r.Err, r.StatusErr, r.PatchErr} {
@@ -207,7 +206,7 @@ func complaint(out *Rendering) string {
 	return ""
 }
 
-// TestTimeout requires that time ends the loops of a rule, and of that rule only.
+// TestTimeout requires that the timeout ends the loops of a rule, and of that rule only.
 func TestTimeout(t *testing.T) {
 	rule := func(name, expression string) string {
 		return strings.ReplaceAll(strings.ReplaceAll(limited(expression), "name: r\n", "name: "+name+"\n"), "x: ", "x"+name+": ")
@@ -230,7 +229,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestHonestRules requires that what people write is far from any limit.
+// TestHonestRules requires that ordinary rules stay far below the limits.
 func TestHonestRules(t *testing.T) {
 	in := Input{Self: object{"metadata": object{"name": "p", "namespace": "ns"}, "spec": object{"names": list{}, "text": strings.Repeat("a", 10_000)}}}
 	spec := in.Self["spec"].(object)

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLookupOfUnwatchedKind has a kind of which nothing is known yet: that is
-// neither an empty list nor a mistake of the rule.
+// TestLookupOfUnwatchedKind has a kind without data yet, which is neither an empty list
+// nor an error of the rule.
 func TestLookupOfUnwatchedKind(t *testing.T) {
 	p := mustLoad(t, `- name: r
   for: {apiVersion: example.com/v1, kind: Primary}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// nullRule has a null in each place that can be left out.
+// nullRule has a null in each optional field.
 const nullRule = `
   let:
     literal: {a: null, b: x}
@@ -76,7 +76,8 @@ func TestNullThatCannotBeLeftOut(t *testing.T) {
 		`name: failed rules.yaml:12:69: rule "r": child "name": metadata.name: must be text, got null`)
 }
 
-// A selector with less in it selects more.
+// TestNullInASelector rejects a null in a selector, because a selector with fewer labels
+// selects more.
 func TestNullInASelector(t *testing.T) {
 	for _, selector := range []string{`{matchLabels: {tier: "${null}"}}`, `{matchLabels: "${{'tier': null}}"}`} {
 		s := scene{rule: "  lookups: [{id: pods, apiVersion: v1, kind: Pod, selector: " + selector + "}]\n  status: {n: \"${size(pods)}\"}\n"}

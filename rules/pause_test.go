@@ -7,7 +7,7 @@ import (
 	"reconcel/rules"
 )
 
-// marked is a primary with some annotations and labels.
+// marked is a primary with these annotations and labels.
 func marked(annotations, labels map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": annotations, "labels": labels}}
 }
@@ -30,7 +30,7 @@ func TestPausesThatHaveNoEffectAreNamed(t *testing.T) {
 	type marks = map[string]any
 	for _, test := range []struct {
 		annotations, labels marks
-		want                string // a part of it; "": nothing
+		want                string // a part of the message; "": no message
 	}{
 		{nil, nil, ""},
 		{marks{"reconcel.dev/paused": "true"}, nil, ""},

@@ -76,7 +76,7 @@ func TestIgnoredFields(t *testing.T) {
 	if again := s.render(t); first(&again.Children[0]).HashString() != hash {
 		t.Error("the hash covers an ignored field")
 	}
-	s.self = nil // Neither n nor x: the value of a field that is left to others matters only for creation.
+	s.self = nil // Neither n nor x: the value of an ignored field matters only for creation.
 	s.observed = cluster{"Deployment web": exists(named("web"))}
 	s.check(t, "web: web exists")
 	s.observed = nil

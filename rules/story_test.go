@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// outline prints what became of the children and the status of a rule.
+// outline prints the results for the children and the status of a rule.
 func outline(r *RuleResult) []string {
 	var out []string
 	if !r.Matches {
@@ -47,10 +47,10 @@ func outline(r *RuleResult) []string {
 	return out
 }
 
-// A story is a rule, a primary and what is in the cluster, and how that ends.
+// story is a rule, a primary, the objects in the cluster, and the expected result.
 type story struct {
 	name    string
-	rule    string // what follows for:
+	rule    string // the fields after for:
 	spec    object
 	status  object
 	cluster cluster

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// renderField renders one template of a kind and returns what it makes of the
-// fields beside metadata, or of why it does not.
+// renderField renders one template and returns its fields other than metadata, or the
+// reason for a failure.
 func renderField(t *testing.T, apiVersion, kind, fields string, self object, c cluster) string {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(fields), "\n")
@@ -147,8 +147,8 @@ func TestNormalisation(t *testing.T) {
 	}
 }
 
-// renderMetadata renders a child with these lines of metadata and returns its
-// metadata as JSON, or why there is none.
+// renderMetadata renders a child with these lines of metadata. It returns the metadata as
+// JSON, or the reason for a failure.
 func renderMetadata(t *testing.T, child, metadata string, self object) string {
 	t.Helper()
 	r := one(t, `

@@ -169,7 +169,7 @@ func TestModelsMakeATypeConverter(t *testing.T) {
 	}
 }
 
-// BenchmarkCold is what the first look at a kind costs.
+// BenchmarkCold measures the first use of a kind.
 func BenchmarkCold(b *testing.B) {
 	for b.Loop() {
 		s, err := unpackSchemas(packed)

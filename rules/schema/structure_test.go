@@ -79,7 +79,7 @@ func TestStructure(t *testing.T) {
 			schema: `{"properties":{"spec":{"x-kubernetes-preserve-unknown-fields":true,"properties":{"known":{"properties":{}}}},"any":{"additionalProperties":true}}}`,
 			given:  `{"spec":{"a":{"b":1},"known":{"c":1}},"any":{"d":{"e":1}}}`,
 			want:   `{"spec":{"a":{"b":1},"known":{}},"any":{"d":{}}}`,
-			pruned: []string{"any.d.e", "spec.known.c"}, // additionalProperties: true keeps fields, and nothing below them.
+			pruned: []string{"any.d.e", "spec.known.c"}, // additionalProperties: true keeps fields, but not the fields below them.
 		},
 		{
 			name:   "keeps the head of an embedded object",

@@ -56,7 +56,7 @@ func TestUnknown(t *testing.T) {
 		{gadget, "{metadata: {nam: a}, speck: 1}", []string{"metadata.nam", "speck"}},
 		{gadget, "{spec: {sice: null, parts: [{}, {nam: a}]}}", []string{"spec.parts[1].nam", "spec.sice"}},
 		{gadget, "{spec: {free: {any: {thing: 1}, known: {not: 1}}, empty: {x: 1}}}", []string{"spec.empty.x", "spec.free.known.not"}},
-		{gadget, "{spec: {size: {of: what}, parts: {name: a}}}", nil}, // Wrong types are no unknown fields.
+		{gadget, "{spec: {size: {of: what}, parts: {name: a}}}", nil}, // A wrong type is not an unknown field.
 		{deployment, "{spec: {template: {spec: {containers: [{imag: x}], nodeSelector: {a: b}}}, replica: 1}}",
 			[]string{"spec.replica", "spec.template.spec.containers[0].imag"}},
 		{crd, "{spec: {versions: [{schema: {openAPIV3Schema: {default: {any: thing}, nothing: 1}}}]}}",

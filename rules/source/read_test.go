@@ -8,7 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// testShape has a key for each sort of value.
+// testShape has a key for each type of value.
 func testShape() *Shape {
 	item := Shape{Doc: "An item.", Keys: []Key{
 		{Name: "name", Doc: "Its name.", Value: FilledText, Required: true},
@@ -59,7 +59,7 @@ patch:
 	}
 }
 
-// TestShapeRefuses has the whole report on each mistake.
+// TestShapeRefuses compares the whole report for each mistake.
 func TestShapeRefuses(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{"itms: []", "x.yaml:1:1: unknown key \"itms\" (did you mean 'items'?)"},
@@ -90,7 +90,8 @@ func TestShapeRefuses(t *testing.T) {
 	}
 }
 
-// TestShapeSchema holds the JSON Schema of a shape against what ReadFile accepts.
+// TestShapeSchema compares the JSON Schema of a shape with the files that ReadFile
+// accepts.
 func TestShapeSchema(t *testing.T) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(testShape().JSONSchema("a test")))
 	if err != nil {
@@ -122,7 +123,7 @@ func TestShapeSchema(t *testing.T) {
 	}
 }
 
-// judge returns the verdict of a schema on a file, and whether it is YAML.
+// judge validates a file against a schema, and reports whether the file is YAML.
 func judge(s *jsonschema.Schema, file File) (isYAML bool, err error) {
 	docs, isYAML := new(Reader).Documents(file)
 	for _, doc := range docs {

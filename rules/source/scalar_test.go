@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestRandomScalars decodes scalars that no author would write, in all styles.
+// TestRandomScalars decodes unusual scalars in all styles.
 func TestRandomScalars(t *testing.T) {
 	rounds := 10_000
 	if testing.Short() {
@@ -84,7 +84,7 @@ func FuzzScalars(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkScalars(t, File{"fuzz.yaml", data}) })
 }
 
-// rulesFiles returns the files on which the grammar of rules is tested.
+// rulesFiles returns the test files for the grammar of rules.
 func rulesFiles(t testing.TB) []File {
 	t.Helper()
 	paths, err := filepath.Glob("../syntax/testdata/*/*.yaml")

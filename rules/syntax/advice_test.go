@@ -7,11 +7,11 @@ import (
 	"reconcel/rules/source"
 )
 
-// TestAdvice does what the hints say: what they tell people to write must read
-// well, and mean what was meant.
+// TestAdvice follows the hints. The suggested text must parse, and have the intended
+// meaning.
 func TestAdvice(t *testing.T) {
 	for line, meant := range map[string]string{
-		// Expressions, of which all is meant.
+		// Expressions: the whole text is meant.
 		`let: {|a: "a" == self.x|}`:                 `"a" == self.x`,
 		`let: {|a: 'a' == self.x|}`:                 `'a' == self.x`,
 		`let: {|a: "it's" == self.x|}`:              `"it's" == self.x`,
@@ -26,7 +26,7 @@ func TestAdvice(t *testing.T) {
 		`let: {|a: [1, 2].exists(x, x == 1)|}`:      `[1, 2].exists(x, x == 1)`,
 		`let: {|a: {"a": true}["a"]|}`:              `{"a": true}["a"]`,
 		"let: {|a: `a b` == 1|}":                    "`a b` == 1",
-		// Data, where quotes around the value are none of it.
+		// Data: quotes around the value are not part of it.
 		`status: {|a: ${self.x}: y|}`:          `${self.x}: y`,
 		`status: {|a: ${self.x ? "a" : "b"}|}`: `${self.x ? "a" : "b"}`,
 		`status: {|a: ${self.x + " #1"}|}`:     `${self.x + " #1"}`,
@@ -72,7 +72,7 @@ func parseLine(line string) (*File, error) {
 		"- name: foo\n  for: {apiVersion: example.com/v1, kind: Foo}\n  " + line)}})
 }
 
-// firstValue returns the text of the first let, or of the first field of status.
+// firstValue returns the text of the first let or the first status field.
 func firstValue(r *Rule) string {
 	if len(r.Let) > 0 {
 		return r.Let[0].Expr.Text

@@ -10,8 +10,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// FuzzParse requires that nothing panics, that every complaint lies inside its
-// file, and that every character of an expression is found in the file.
+// FuzzParse requires that nothing panics, that every error has a position inside its
+// file, and that every character of an expression maps to the file.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"testdata/good/*.yaml", "testdata/bad/*.yaml"} {
 		for _, path := range files(f, pattern) {

@@ -30,9 +30,8 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// judge returns what the schema says of the documents of some files, each of
-// which editors see as the parser does: without aliases and merge keys. It
-// tells also whether all of them are YAML.
+// judge validates the documents of some files against the schema. It resolves aliases and
+// merge keys, as editors and the parser do. It also reports whether all files are YAML.
 func judge(s *jsonschema.Schema, files []source.File) (isYAML bool, err error) {
 	isYAML = true
 	for _, file := range files {
@@ -47,7 +46,7 @@ func judge(s *jsonschema.Schema, files []source.File) (isYAML bool, err error) {
 	return isYAML, err
 }
 
-// asJSON returns what JSON makes of a value.
+// asJSON returns a value as JSON decodes it.
 func asJSON(v source.Value) any {
 	switch {
 	case v.IsMap():
@@ -86,8 +85,7 @@ func TestJSONSchemaAccepts(t *testing.T) {
 	}
 }
 
-// beyondSchema are the cases of testdata/bad in which nothing is wrong that a
-// schema could say.
+// beyondSchema are the cases of testdata/bad whose mistakes no JSON schema can express.
 var beyondSchema = strings.Fields(`
 	alias-bomb alias-self data-numbers expr-comment expr-octal expr-ternary-below expr-ternary-below-interp expr-too-long
 	file-blank file-comments-only file-empty for-each-names ignore-below-later ignore-computed ignore-dotted ignore-refused
@@ -105,8 +103,7 @@ func TestJSONSchemaRefusesBadFiles(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaRefuses has one mistake in each case, within a rule or within an
-// entry of children.
+// TestJSONSchemaRefuses has one mistake in each case, in a rule or an entry of children.
 func TestJSONSchemaRefuses(t *testing.T) {
 	const (
 		rule  = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: r\n  for: {apiVersion: v1, kind: Pod}\n"
@@ -157,8 +154,8 @@ func TestJSONSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaDescribesAll requires a description of every key, and every key
-// to stand in the reference.
+// TestJSONSchemaDescribesAll requires a description of every key, and a mention of every
+// key in the reference.
 func TestJSONSchemaDescribesAll(t *testing.T) {
 	reference, err := os.ReadFile("../../docs/reference/rules.md")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// outline writes everything in v that is not empty, each value with its place.
+// outline prints every non-empty field of v with its position.
 func outline(b *strings.Builder, indent, name string, v reflect.Value) {
 	line := func(format string, args ...any) {
 		fmt.Fprintf(b, "%s%s: %s\n", indent, name, fmt.Sprintf(format, args...))
@@ -55,8 +55,8 @@ func outline(b *strings.Builder, indent, name string, v reflect.Value) {
 	}
 }
 
-// TestLanguage reads a file that has every key of the language and compares
-// all of what comes of it.
+// TestLanguage parses a file with every key of the language, and compares the whole
+// result.
 func TestLanguage(t *testing.T) {
 	file, err := Parse(read(t, "testdata/good/language.yaml"))
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected reports in testdata")
 
-// read returns the sources of a case: NAME.yaml, and further files of the
-// same case as NAME.2.yaml.
+// read returns the files of a case: NAME.yaml, NAME.2.yaml and so on.
 func read(t testing.TB, path string) []source.File {
 	t.Helper()
 	var sources []source.File
@@ -113,7 +112,7 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// checkPlaces requires every complaint to lie inside its file.
+// checkPlaces requires every error to have a position inside its file.
 func checkPlaces(t *testing.T, sources []source.File, err error) {
 	t.Helper()
 	var errs source.Errors
@@ -132,7 +131,7 @@ func inside(files []source.File, p source.Pos) bool {
 	return p.Line >= 1 && p.Line <= len(lines) && p.Column >= 1 && p.Column <= utf8.RuneCountInString(lines[p.Line-1])+1
 }
 
-// lines returns those of a file, without their ends.
+// lines returns the lines of a file without line ends.
 func lines(files []source.File, name string) []string {
 	for _, f := range files {
 		if f.Name == name {
@@ -143,8 +142,8 @@ func lines(files []source.File, name string) []string {
 	return nil
 }
 
-// checkMapping requires every character of an expression to stand in the file
-// where At says, and returns how many do so literally.
+// checkMapping requires every character of an expression to be in the file at the
+// position from At. It returns the number of literal matches.
 func checkMapping(t *testing.T, sources []source.File, e *source.Expr) int {
 	t.Helper()
 	n, line, column := 0, 1, 0
@@ -171,7 +170,7 @@ func checkMapping(t *testing.T, sources []source.File, e *source.Expr) int {
 	return n
 }
 
-// rawAt returns the character of a file at a position, or 0 behind its end.
+// rawAt returns the character of a file at a position, or 0 after its end.
 func rawAt(files []source.File, p source.Pos) rune {
 	lines := lines(files, p.File)
 	line := []rune(lines[p.Line-1])
@@ -184,7 +183,6 @@ func rawAt(files []source.File, p source.Pos) rune {
 	return 0
 }
 
-// expressions returns all expressions of a file.
 func expressions(f *File) []*source.Expr {
 	var all []*source.Expr
 	add := func(es ...*source.Expr) {

@@ -29,7 +29,7 @@ func parse(t *testing.T, body string) *Rule {
 	return file.Rules[0]
 }
 
-// show writes a node as YAML in flow style would be, with expressions in «».
+// show prints a node in YAML flow style, with expressions in «».
 func show(n *source.Node) string {
 	switch n.Kind {
 	case source.List:
@@ -179,7 +179,7 @@ func TestRefusesTooLargeFiles(t *testing.T) {
 	}
 }
 
-// TestLargeFiles guards against work that grows with the square of a file.
+// TestLargeFiles guards against work that is quadratic in the size of a file.
 func TestLargeFiles(t *testing.T) {
 	for name, data := range map[string]string{
 		"one line":      head + "  status: {é: [" + strings.Repeat("a,", 60_000) + "]}\n",
@@ -206,8 +206,8 @@ func TestLargeFiles(t *testing.T) {
 	}
 }
 
-// TestTellsLostNames requires that what could not be read is known by its name,
-// so that nobody says of it that it is not declared.
+// TestTellsLostNames keeps the names of fields that could not be parsed, so that no
+// further error calls them undeclared.
 func TestTellsLostNames(t *testing.T) {
 	const end = "template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]\n"
 	for body, want := range map[string]string{
