@@ -71,8 +71,8 @@ func (d *Desired) carried() bool {
 
 // AppendApply appends the body of a server-side apply of the child: the rendering
 // with labels, owner reference, AnnotationApplied and AnnotationInstallation. uid
-// restricts the apply to one incarnation of the object, and resourceVersion "1"
-// makes it create-only; each is left out when empty.
+// restricts the apply to one incarnation of the object. resourceVersion "1" makes
+// it create-only. Each of the two is omitted if it is empty.
 //
 // The child must be Rendered. Ignored fields are not part of it.
 func (d *Desired) AppendApply(dst []byte, uid, resourceVersion string) []byte {

@@ -18,11 +18,11 @@
 //
 // # Loading
 //
-// Load parses the files (package syntax), then compiles rule by rule: the names in
-// scope, lets and lookups in the order in which they read each other, the
-// children, and the rest. A child depends on the children that its expressions
-// read, directly or through a let, and on those named in after. Children are
-// sorted by that once, at load. All errors are collected.
+// Load parses the files (package syntax), then compiles each rule. It compiles the
+// names in scope first, then lets and lookups in the order in which they read each
+// other, then the children, and then the rest. A child depends on the children that
+// its expressions read, directly or through a let, and on those named in after.
+// Load sorts the children by these dependencies once. It collects all errors.
 //
 // The name of a child must contain every iterator of forEach, or two elements would
 // be one object. It must not contain values that change by themselves, such as a
@@ -44,21 +44,20 @@
 //
 // A rendering distinguishes five cases:
 //
-//   - A child that should exist is Rendered. Closed gates stand in its Waits.
-//   - A child whose when is false is Excluded, and so is what reads it without a
-//     question mark. Coming after it (after) is not reading it. A collection that is
+//   - A child that should exist is Rendered. Its Waits contain the closed gates.
+//   - A child whose when is false is Excluded. So is a child that reads it without a
+//     question mark. A name in after does not count as reading. A collection that is
 //     Excluded is an empty list, and excludes nothing (render_collection.go).
 //   - A child that reads a value that does not exist yet is Waiting.
 //   - A child with an expression that fails is Failed. So is a child whose when
 //     fails: an error never counts as absence.
-//   - A rule that fails to select the object, or whose check is false, has an Err
-//     as a whole.
+//   - A rule whose for.when fails, or whose check is false, has an Err as a whole.
 //
-// The same holds for all objects of a child together: if its when or its list waits
-// or fails, the existing objects stay.
+// The same is true for all objects of a child together: if its when or its list
+// waits or fails, the existing objects stay.
 //
-// Only Excluded means that something may be deleted. A check (validate) that waits
-// passes for now: the rule itself may be about to create what it waits for. A
+// Only Excluded allows a deletion. A check (validate) that waits passes for now,
+// because the rule itself may be about to create the object that it waits for. A
 // for.when that waits is an error, because no answer to it is safe.
 //
 // # Where a rule may write
@@ -71,21 +70,21 @@
 //
 // # Deletion of a primary
 //
-// A primary that is being deleted, or that no longer matches while it carries the
-// rule's finalizer, is rendered like any other, so the entries of finalize can read
-// the children. RuleResult.Leaving reports that only these entries are applied.
-// Before that, they are Excluded.
+// A primary that is being deleted is rendered like any other, so that the entries
+// of finalize can read the children. The same is true for a primary that no longer
+// matches but carries the rule's finalizer. RuleResult.Leaving reports that only
+// these entries are applied. In all other renderings, they are Excluded.
 //
 // # Status
 //
-// Status is written field by field. A field that waits or fails is left out, and
-// StatusErr reports failures. A list is left out as a whole. A condition that waits,
-// or reads an excluded child, is Unknown, and says which. A top-level field of status
-// belongs to one rule.
+// Status is written field by field. A field that waits or fails is omitted, and
+// StatusErr reports failures. A list is omitted as a whole. A condition that waits,
+// or reads an excluded child, is Unknown and names the reason. A top-level field of
+// status belongs to one rule.
 //
 // # Readiness
 //
-// readyWhen decides whether a child is ready, or else package kstatus. Both count
-// only once the live object carries this rendering: the status of an older one says
-// nothing.
+// readyWhen decides whether a child is ready. Without it, package kstatus decides.
+// Both count only once the live object carries this rendering, because the status
+// belongs to the rendering that the object carries.
 package rules
