@@ -21,22 +21,22 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// An account is the ServiceAccount as which the process runs, with the roles that
-// reconcel rbac prints for the rules.
+// account is the ServiceAccount that the process runs as, with the roles that reconcel
+// rbac prints for the rules.
 type account struct {
-	user       string // as the API server calls it
+	user       string // in the API server's notation
 	config     *rest.Config
 	kubeconfig string
 	granted    []access
 }
 
-// An access is a verb on a resource, as an entry of a role allows it.
+// access is a verb on a resource, as in an entry of a role.
 type access struct{ verb, group, resource string }
 
 func (a access) String() string { return strings.TrimSpace(a.verb + " " + a.resource + " " + a.group) }
 
-// newAccount makes an account for the test's namespace, which has its name: roles
-// for the whole cluster must not meet those of another test.
+// newAccount creates an account that has the unique name of the test's namespace.
+// ClusterRoles must not collide with those of another test.
 func (w *world) newAccount() *account {
 	w.Helper()
 	a := &account{user: "system:serviceaccount:" + w.Namespace + ":" + w.Namespace}
@@ -64,7 +64,7 @@ func (w *world) newAccount() *account {
 	return a
 }
 
-// roles returns what reconcel rbac prints for the rules of the example.
+// roles returns the roles that reconcel rbac prints for the rules of the example.
 func (w *world) roles() []*unstructured.Unstructured {
 	w.Helper()
 	args := []string{"rbac", "--crd", filepath.Join("..", "crds"), "--namespace", w.Namespace, "--name", w.Namespace}
@@ -79,7 +79,7 @@ func (w *world) roles() []*unstructured.Unstructured {
 	return w.parse(string(out))
 }
 
-// withhold takes one access out of a role.
+// withhold removes one access from a role.
 func withhold(role *unstructured.Unstructured, a access) {
 	rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
 	var rest []any
@@ -101,7 +101,7 @@ func withhold(role *unstructured.Unstructured, a access) {
 	}
 }
 
-// accesses lists what a role allows, and nothing for other objects.
+// accesses lists the permissions of a role, and none for other objects.
 func accesses(role *unstructured.Unstructured) (all []access) {
 	rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
 	for _, r := range rules {
@@ -118,7 +118,6 @@ func accesses(role *unstructured.Unstructured) (all []access) {
 	return all
 }
 
-// token returns a token for the account.
 func (w *world) token() string {
 	w.Helper()
 	request := &unstructured.Unstructured{Object: map[string]any{
@@ -146,8 +145,8 @@ func (w *world) writeKubeconfig(config *rest.Config) string {
 	return path
 }
 
-// await waits until the API server allows something to the account: it learns of
-// roles a moment later.
+// await waits until the API server grants the account an access: changed roles take
+// effect with a delay.
 func (w *world) await(a *account, need access) {
 	w.Helper()
 	w.eventually(a.user+" to be allowed to "+need.String(), func() error {
@@ -158,12 +157,12 @@ func (w *world) await(a *account, need access) {
 	})
 }
 
-// allowed asks the API server what it would allow.
+// allowed asks the API server whether the account has an access.
 func (w *world) allowed(a *account, need access) bool {
 	w.Helper()
 	resource, subresource, _ := strings.Cut(need.resource, "/")
 	attributes := map[string]any{"verb": need.verb, "group": need.group, "resource": resource, "subresource": subresource, "namespace": w.Namespace}
-	switch need.resource { // Some of what it may do is about objects of one name.
+	switch need.resource { // Some permissions cover only objects of one name.
 	case "configmaps":
 		attributes["name"] = w.Namespace + "-inventory"
 	case "leases":
@@ -185,12 +184,12 @@ func (w *world) allowed(a *account, need access) bool {
 	return allowed
 }
 
-// plainLists makes a process list objects as older API servers have it: client-go
-// has newer ones begin a watch with them.
+// plainLists makes a process list objects as older API servers require. With newer ones,
+// client-go streams lists through a watch.
 const plainLists = "KUBE_FEATURE_WatchListClient=false"
 
-// followsOtherRules starts the process on the rules under other names, which is
-// news for its inventory, as one of which there might be several.
+// followsOtherRules starts the process with the rules under other names, which changes
+// its inventory. It also uses leader election.
 func (w *world) followsOtherRules() {
 	w.Helper()
 	w.environment = []string{plainLists, "RECONCEL_LEADER_ELECT=true"}
@@ -198,8 +197,8 @@ func (w *world) followsOtherRules() {
 	w.environment = nil
 }
 
-// mayDoWhatItNeeds checks that the account was refused nothing, and that it was
-// allowed nothing that it has not done.
+// mayDoWhatItNeeds checks that no request of the account was forbidden, and that the
+// account used all its permissions.
 func (w *world) mayDoWhatItNeeds() {
 	w.Helper()
 	if w.Cluster.Borrowed() {
@@ -217,24 +216,23 @@ func (w *world) mayDoWhatItNeeds() {
 	}
 }
 
-// mayBeUnused reports whether the tests give no reason for an access.
+// mayBeUnused reports whether the tests need not use an access.
 func (w *world) mayBeUnused(a access) bool {
 	kept := a.verb == "delete" && slices.Contains(w.kept, a.resource)
-	repeated := a == access{"patch", "events.k8s.io", "events"} // An Event that has been told before.
+	repeated := a == access{"patch", "events.k8s.io", "events"} // A repeated Event.
 	return kept || repeated
 }
 
-// refused returns the requests of the account that it had no permission for.
+// refused returns the forbidden requests of the account.
 func (w *world) refused() []devcluster.Request {
 	w.Helper()
 	return w.asked(func(r devcluster.Request) bool {
-		// A quota and the end of a namespace are no matter of permissions.
+		// A quota or a terminating namespace also causes a 403.
 		byAdmission := strings.Contains(r.Message, "exceeded quota") || strings.Contains(r.Message, "is being terminated")
 		return r.Code == 403 && !byAdmission
 	})
 }
 
-// asked returns the requests of the account that match.
 func (w *world) asked(match func(devcluster.Request) bool) []devcluster.Request {
 	w.Helper()
 	found, err := w.Cluster.Requests(func(r devcluster.Request) bool { return r.User == w.account.user && match(r) })
@@ -244,8 +242,8 @@ func (w *world) asked(match func(devcluster.Request) bool) []devcluster.Request 
 	return found
 }
 
-// unused returns what an account may do and has not done: the one of the process
-// by itself, and the deputy by it.
+// unused returns the permissions that an account has not used. The process uses its own
+// account, and acts as the deputy through impersonation.
 func (w *world) unused(by *account) []access {
 	w.Helper()
 	used := map[access]bool{}
@@ -262,7 +260,7 @@ func (w *world) unused(by *account) []access {
 		}
 		used[access{r.Verb, r.Group, resource}] = true
 		if r.Verb == "patch" && r.Code == 201 {
-			used[access{"create", r.Group, resource}] = true // An apply of what did not exist.
+			used[access{"create", r.Group, resource}] = true // An apply that created an object.
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(by.granted), func(a access) bool { return used[a] })

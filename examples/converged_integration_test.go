@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// listed returns all objects of a kind in the cluster that rules of the example
-// have made.
+// listed returns all objects of a kind in the cluster that rules of the example have
+// created.
 func (w *world) listed(kind schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
 	w.Helper()
 	list, err := w.ResourceIn(kind, metav1.NamespaceAll).List(w.Context(), metav1.ListOptions{
@@ -29,7 +29,7 @@ func (w *world) listed(kind schema.GroupVersionKind) ([]unstructured.Unstructure
 	return list.Items, nil
 }
 
-// made returns all that rules of the example have made, by kind and name.
+// made returns all objects that rules of the example have created, by kind and name.
 func (w *world) made() (all []unstructured.Unstructured) {
 	w.Helper()
 	for _, kind := range w.childKinds() {
@@ -42,7 +42,7 @@ func (w *world) made() (all []unstructured.Unstructured) {
 	return all
 }
 
-// converged says what is missing until every primary is Ready.
+// converged returns an error until every primary is Ready.
 func (w *world) converged() error {
 	w.Helper()
 	if w.ready != nil {
@@ -60,14 +60,13 @@ func (w *world) converged() error {
 	return nil
 }
 
-// complete says which children are missing, or are too many.
+// complete returns an error if children are missing, or if there are too many.
 func (w *world) complete() error {
 	w.Helper()
 	return counts(w.children...)(w)
 }
 
-// counts returns a function that says which children are missing, or are too
-// many.
+// counts returns a check for missing children and for too many.
 func counts(all ...children) func(*world) error {
 	return func(w *world) error { return w.counted(all) }
 }
@@ -94,7 +93,7 @@ func (w *world) counted(all []children) error {
 	return nil
 }
 
-// nothingLeft says what there still is after the primaries have been deleted.
+// nothingLeft returns an error if objects remain after the deletion of the primaries.
 func (w *world) nothingLeft() error {
 	w.Helper()
 	for _, p := range w.primaries {
@@ -110,8 +109,7 @@ func (w *world) nothingLeft() error {
 	return nil
 }
 
-// condition says what is missing of a condition that is true of the present
-// generation.
+// condition returns an error unless a condition is True for the current generation.
 func condition(u *unstructured.Unstructured, kind string) error {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range list {
@@ -137,7 +135,7 @@ func describe(u *unstructured.Unstructured) string {
 	return u.GetKind() + "/" + u.GetNamespace() + "/" + u.GetName()
 }
 
-// split takes the namespace off a name.
+// split separates the namespace from a name.
 func split(name string) (namespace, rest string) {
 	if namespace, rest, ok := strings.Cut(name, "/"); ok {
 		return namespace, rest

@@ -11,16 +11,14 @@ import (
 	"reconcel/internal/faultproxy"
 )
 
-// maxKills bounds how often one run is killed, so that one which never gets any
-// further ends as well.
+// maxKills limits the kills of one run, so that a run without progress ends, too.
 const maxKills = 60
 
-// diesAtEveryWrite lets an example live once more, in which the process is killed
-// before and after each of its writes: before it is forwarded, and when it has
-// been committed and the process does not know. After each kill it is started
-// again, so a life of the process is one write, or less. Everything must become
-// as in a life without kills, after the creation, after each update, and after
-// the deletion, and nothing may be created twice on the way.
+// diesAtEveryWrite runs the example again, and kills the process at each of its writes:
+// before the write is forwarded, and after it is committed but unknown to the process.
+// Each kill is followed by a restart, so that each process completes at most one write.
+// After the creation, each update and the deletion, the state must equal that of a run
+// without kills. Nothing may be created twice.
 func (w *world) diesAtEveryWrite(references []state) {
 	w.Helper()
 	w.enter()
@@ -40,8 +38,8 @@ func (w *world) diesAtEveryWrite(references []state) {
 	w.leave()
 }
 
-// killedUntil runs the process, killing it before and after each write in turn,
-// until nothing is missing.
+// killedUntil runs the process and kills it before and after each write in turn, until
+// nothing is missing.
 func (w *world) killedUntil(proxy *faultproxy.Proxy, what string, missing func() error) (kills int) {
 	w.Helper()
 	w.births = &births{counts: map[string]int{}}
@@ -62,7 +60,7 @@ func (w *world) killedUntil(proxy *faultproxy.Proxy, what string, missing func()
 	return kills
 }
 
-// births counts which objects were created how often.
+// births counts the creations of each object.
 type births struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -77,8 +75,8 @@ func (b *births) note(write faultproxy.Write) {
 	b.counts[write.String()]++
 }
 
-// killedAt runs the process and kills it at its n-th write. It returns that
-// write, or nil if nothing was missing before.
+// killedAt runs the process and kills it at its n-th write. It returns that write, or nil
+// if nothing was missing before.
 func (w *world) killedAt(proxy *faultproxy.Proxy, n int, committed bool, what string, missing func() error) (at *faultproxy.Write) {
 	w.Helper()
 	reached := make(chan faultproxy.Write, 1)
@@ -95,7 +93,7 @@ func (w *world) killedAt(proxy *faultproxy.Proxy, n int, committed bool, what st
 		case write.N == n:
 			reached <- write
 		}
-		<-dead // The later ones are not to be, either.
+		<-dead // Later writes must not reach the server either.
 		return false
 	})
 	p := w.start(proxy.Kubeconfig(w.T))
@@ -116,7 +114,7 @@ func (w *world) killedAt(proxy *faultproxy.Proxy, n int, committed bool, what st
 			}
 			w.settled()
 			if len(reached) > 0 {
-				continue // That was the write which has brought it here.
+				continue // That write has completed the state.
 			}
 			proxy.OnWrite(nil)
 			w.eventually(what+", and stay so", missing)
@@ -126,8 +124,8 @@ func (w *world) killedAt(proxy *faultproxy.Proxy, n int, committed bool, what st
 	}
 }
 
-// restsAfterRestart checks that a process which finds everything as it should be
-// writes nothing.
+// restsAfterRestart checks that a restarted process writes nothing if everything has
+// converged.
 func (w *world) restsAfterRestart(proxy *faultproxy.Proxy) {
 	w.Helper()
 	var written []string
@@ -154,9 +152,8 @@ func (w *world) restsAfterRestart(proxy *faultproxy.Proxy) {
 	}
 }
 
-// diesOnce kills the process once in each life: for each write of a life without
-// faults there is one in which it is killed before, and one in which it is killed
-// after.
+// diesOnce kills the process once in each run: for each write of a run without faults,
+// once before the write and once after it.
 func (w *world) diesOnce(references []state) {
 	w.Helper()
 	const limit = 12

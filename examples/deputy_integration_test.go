@@ -18,11 +18,12 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// deputyName is the name of the account as which rules write.
+// deputyName is the name of the ServiceAccount that rules impersonate.
 const deputyName = "deployer"
 
-// TestExamplesAsAnotherAccount has two examples write as an account, which gets the
-// roles that reconcel rbac prints for it, and the process no more than the rest.
+// TestExamplesAsAnotherAccount has two examples impersonate an account when they write.
+// The account gets the roles that reconcel rbac prints for it, and the process gets only
+// the others.
 func TestExamplesAsAnotherAccount(t *testing.T) {
 	binary := e2e.Build(t)
 	for _, e := range table {
@@ -52,7 +53,7 @@ func TestExamplesAsAnotherAccount(t *testing.T) {
 	}
 }
 
-// appointDeputy has the rules write as an account, if they are to.
+// appointDeputy sets serviceAccountName in the rules, if the test wants it.
 func (w *world) appointDeputy() {
 	w.Helper()
 	w.deputy = &account{user: "system:serviceaccount:" + w.Namespace + ":" + deputyName}
@@ -74,13 +75,12 @@ func (w *world) appointDeputy() {
 	}
 }
 
-// isDeputys reports whether a role is that of the deputy.
 func (w *world) isDeputys(role *unstructured.Unstructured) bool {
 	return slices.Contains([]string{w.Namespace + ":" + deputyName, w.Namespace + ":" + w.Namespace + ":" + deputyName}, role.GetName())
 }
 
-// admitDeputy does for the test's namespace what each has to do whose account is to
-// be acted as.
+// admitDeputy allows the impersonation in the test's namespace, as the owner of each
+// account must do.
 func (w *world) admitDeputy() {
 	w.Helper()
 	if w.actAs != deputyName {

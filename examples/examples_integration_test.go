@@ -1,13 +1,13 @@
 //go:build integration
 
-// Package examples tries every example out on a real control plane, with the
-// real binary and an account that may do only what reconcel rbac prints: it converges, it mends what others do to its children, it rests
-// when there is nothing to do, it can be killed at any moment, and it leaves
-// nothing behind. What is particular to an example stands in a table.
+// Package examples tests every example on a real control plane, with the real binary and
+// an account that has only the permissions that reconcel rbac prints. An example must
+// converge, repair foreign changes to its children and be idle when converged. It must
+// survive a kill at any moment and leave nothing behind. A table has the details of each
+// example.
 //
-// RECONCEL_SOAK=1 kills it more often, and takes every permission away from every
-// example. RECONCEL_BINARY names a binary that is
-// tried out instead of a new one.
+// RECONCEL_SOAK=1 kills the process more often, and withholds every permission from every
+// example. RECONCEL_BINARY names a binary to test instead of a new one.
 package examples
 
 import (
@@ -19,45 +19,44 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// An example is what the tests have to know about one.
+// example is the description of an example for the tests.
 type example struct {
-	name      string   // of its folder
+	name      string   // its folder
 	rules     []string // files in its folder, rules.yaml if there are none
 	crds      []string // files, in crds/ or its own folder
-	setup     []string // files with what must be there before
+	setup     []string // files with objects that must exist before
 	resources []string // files with the primaries
-	global    []string // names in these files of what is in no namespace, or is one
-	kept      []string // resources of which the tests give no reason to delete one
+	global    []string // names in these files of cluster-scoped objects, including namespaces
+	kept      []string // resources of which the tests never cause a delete
 	children  []children
-	// ready says what is missing of primaries that have no condition Ready.
+	// ready returns an error until primaries without a condition Ready are ready.
 	ready func(*world) error
-	// updates are made one after the other, the reference run and the killed runs
-	// alike.
+	// updates are applied in order, both in the reference run and in the killed runs.
 	updates []update
-	// disturbances are what somebody does to the primaries while nobody watches.
+	// disturbances are foreign changes to the primaries while reconcel is stopped.
 	disturbances []update
-	// story tells what else there is to see, and leaves everything converged.
+	// story makes further checks, and ends in a converged state.
 	story func(*world)
 }
 
-// children are those of one kind that an example has once it has converged.
+// children are the objects of one kind in a converged example.
 type children struct {
 	kind  string
 	count int
-	names []string // where they are not generated
+	names []string // unless they are generated
 }
 
-// An update is a change to a primary: JSON that is merged into it, and what must
-// be so before it counts as done, besides the condition Ready.
+// update is a change to a primary: a JSON merge patch, and a check that must pass before
+// the update counts as done, in addition to the condition Ready.
 type update struct {
 	kind, name, patch string
 	done              func(*world) error
 }
 
-// soak reports whether there is time.
+// soak reports whether to run the long version.
 func soak() bool { return os.Getenv("RECONCEL_SOAK") != "" }
 
-// restTime is how long a converged example must not write anything.
+// restTime is how long a converged example must not write.
 const restTime = 5 * time.Second
 
 func TestExamples(t *testing.T) {
@@ -65,11 +64,11 @@ func TestExamples(t *testing.T) {
 	for _, e := range table {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			// Not one that is shared: examples have rules of the same name, and rules
-			// for what other examples make.
+			// The cluster is not shared: examples have rules of the same name, and rules
+			// that select the objects of other examples.
 			cluster := devcluster.Reserve(t)
-			// The garbage collector looks for new kinds every 30 s. So a cluster has
-			// those of all examples from the beginning, and only the first waits.
+			// The garbage collector discovers new kinds every 30 s. If a cluster has the
+			// kinds of all examples from the start, only the first example waits.
 			for _, other := range table {
 				newWorld(t, other, binary, cluster).establish()
 			}
@@ -92,20 +91,19 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// lifetime lets an example run without faults from its beginning to its end, and
-// returns what it was like after its creation and after each update.
+// lifetime runs an example without faults from its start to its end. It returns the
+// states after the creation and after each update.
 func (w *world) lifetime(lap func(string)) (references []state) {
 	w.Helper()
 	w.enter()
 	references = w.lives(lap)
-	w.process.end() // When it is running.
+	w.process.end() // Only a running process ends in an orderly way.
 	w.mayDoWhatItNeeds()
 	w.leave()
 	return references
 }
 
-// lives is a lifetime in the namespace that was entered. At its end the process
-// runs.
+// lives runs a lifetime in the current namespace. The process still runs when it returns.
 func (w *world) lives(lap func(string)) (references []state) {
 	w.Helper()
 	w.start(w.account.kubeconfig)

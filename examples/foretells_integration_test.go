@@ -15,12 +15,12 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// childless are kinds whose objects have no objects of their own. One that is
-// deleted takes nothing else along.
+// childless are kinds whose objects own no other objects. Their deletion deletes nothing
+// else.
 var childless = []string{"ConfigMap", "Ingress", "NetworkPolicy", "Pod", "ResourceQuota", "Secret", "Service", "ServiceAccount"}
 
-// foretells compares what diff says with the writes of run: undisturbed, and after
-// every child was edited and one was deleted.
+// foretells compares the output of diff with the writes of run: first undisturbed, then
+// after an edit of every child and the deletion of one.
 func (w *world) foretells(reference state) {
 	w.Helper()
 	if w.Cluster.Borrowed() {
@@ -45,7 +45,7 @@ func (w *world) foretells(reference state) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	// What diff skips follows when the objects are ready for which it waits.
+	// Objects that diff skips are written once the objects that they wait for are ready.
 	written := slices.DeleteFunc(e2e.Done(requests), func(c e2e.Change) bool {
 		c.Action = "skipped"
 		return slices.Contains(skipped, c)
@@ -56,7 +56,7 @@ func (w *world) foretells(reference state) {
 	w.Logf("foretold and written: %d changes after %d disturbances, and none before; %d skipped", len(foretold), len(disturbed), len(skipped))
 }
 
-// disturb does to the children what somebody may do while nobody watches.
+// disturb edits the children as others may while reconcel is stopped.
 func (w *world) disturb() (done []string) {
 	w.Helper()
 	for _, u := range w.disturbances {
@@ -80,7 +80,7 @@ func (w *world) disturb() (done []string) {
 	return done
 }
 
-// foretold returns what diff says that run does next, and what it skips.
+// foretold returns the writes that diff predicts, and those that it skips.
 func (w *world) foretold() (changes, skipped []e2e.Change) {
 	w.Helper()
 	args := append([]string{"diff", "--kubeconfig", w.Cluster.Kubeconfig(), "-o", "json"}, w.followed()...)

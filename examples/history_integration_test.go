@@ -13,12 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A moment is what there is of a kind.
+// moment is the set of objects of a kind at one time.
 type moment map[types.UID]*unstructured.Unstructured
 
-// history does something, and returns what the objects of a kind in the test's
-// namespace were at every moment meanwhile. A look every now and then would miss
-// what is over soon.
+// history runs do, and returns the objects of a kind in the test's namespace at every
+// moment meanwhile. Polling would miss short states.
 func (w *world) history(apiVersion, kind string, do func()) (moments []moment) {
 	w.Helper()
 	objects := w.Resource(e2e.GVK(apiVersion, kind))
@@ -50,7 +49,7 @@ func (w *world) history(apiVersion, kind string, do func()) (moments []moment) {
 	for i, event := range seen {
 		u, ok := event.Object.(*unstructured.Unstructured)
 		if !ok && i == len(seen)-1 {
-			break // It was stopped in the middle of one.
+			break // It was interrupted within a moment.
 		}
 		if !ok {
 			w.Fatalf("watch %s: %v", kind, event.Object)
@@ -65,7 +64,7 @@ func (w *world) history(apiVersion, kind string, do func()) (moments []moment) {
 	return moments
 }
 
-// extremes returns the least and the most that a count has been.
+// extremes returns the lowest and the highest value of a count.
 func extremes(moments []moment, count func(moment) int) (least, most int) {
 	least, most = count(moments[0]), count(moments[0])
 	for _, m := range moments {
@@ -74,7 +73,7 @@ func extremes(moments []moment, count func(moment) int) (least, most int) {
 	return least, most
 }
 
-// working counts the Pods of a moment that are ready and are to stay.
+// working counts the Pods of a moment that are ready and not in deletion.
 func working(pods moment) (n int) {
 	for _, pod := range pods {
 		if pod.GetDeletionTimestamp() == nil && condition(pod, "Ready") == nil {

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// field returns what is at a path such as "spec.ports.0.port", or nil.
+// field returns the value at a path such as "spec.ports.0.port", or nil.
 func field(u *unstructured.Unstructured, path string) any {
 	if u == nil {
 		return nil
@@ -43,7 +43,7 @@ func field(u *unstructured.Unstructured, path string) any {
 	return in
 }
 
-// shows waits until an object has a value at a path; "<nil>" is none.
+// shows waits until an object has this value at a path. "<nil>" means no value.
 func (w *world) shows(apiVersion, kind, name, path, want string) *unstructured.Unstructured {
 	w.Helper()
 	var u *unstructured.Unstructured
@@ -59,7 +59,7 @@ func (w *world) shows(apiVersion, kind, name, path, want string) *unstructured.U
 	return u
 }
 
-// exists waits until there is an object that is not on its way out.
+// exists waits until an object exists and is not in deletion.
 func (w *world) exists(apiVersion, kind, name string) (u *unstructured.Unstructured) {
 	w.Helper()
 	w.eventually(kind+" "+name+" to exist", func() error {
@@ -71,7 +71,7 @@ func (w *world) exists(apiVersion, kind, name string) (u *unstructured.Unstructu
 	return u
 }
 
-// gone waits until there is no such object.
+// gone waits until an object does not exist.
 func (w *world) gone(apiVersion, kind, name string) {
 	w.Helper()
 	w.eventually(kind+" "+name+" to be gone", func() error {
@@ -82,7 +82,6 @@ func (w *world) gone(apiVersion, kind, name string) {
 	})
 }
 
-// reports waits until a primary has a condition with a status and a reason.
 func (w *world) reports(apiVersion, kind, name, condition, status, reason string) {
 	w.Helper()
 	want := condition + "=" + status + " " + reason
@@ -123,8 +122,8 @@ func (w *world) told(kind, name, reason string) {
 	})
 }
 
-// found returns the objects of a kind in the test's namespace that a selector
-// matches and that nobody is deleting.
+// found returns the objects of a kind in the test's namespace that match a selector and
+// are not in deletion.
 func (w *world) found(apiVersion, kind, selector string) (live []unstructured.Unstructured) {
 	w.Helper()
 	list, err := w.Resource(e2e.GVK(apiVersion, kind)).List(w.Context(), metav1.ListOptions{LabelSelector: selector})
@@ -139,7 +138,7 @@ func (w *world) found(apiVersion, kind, selector string) (live []unstructured.Un
 	return live
 }
 
-// same checks that an object is the one that it was.
+// same checks that an object has not been replaced.
 func (w *world) same(u *unstructured.Unstructured) {
 	w.Helper()
 	live, err := w.live(u)
@@ -153,7 +152,7 @@ func (w *world) same(u *unstructured.Unstructured) {
 	}
 }
 
-// refuses checks that the schema does not allow a change.
+// refuses checks that the schema rejects a change.
 func (w *world) refuses(u *unstructured.Unstructured, patch string) {
 	w.Helper()
 	_, err := w.of(u).Patch(w.Context(), u.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
@@ -162,7 +161,7 @@ func (w *world) refuses(u *unstructured.Unstructured, patch string) {
 	}
 }
 
-// whileDown does something while the process is not running.
+// whileDown runs do while the process is stopped.
 func (w *world) whileDown(do func()) {
 	w.Helper()
 	w.process.end()
@@ -171,7 +170,7 @@ func (w *world) whileDown(do func()) {
 	w.process.await()
 }
 
-// runWith runs the process on rules in which a text is another one.
+// runWith runs the process on rules with one text replaced by another.
 func (w *world) runWith(text, another string) {
 	w.Helper()
 	w.startWith(text, another)
@@ -198,7 +197,7 @@ func (w *world) startWith(text, another string) {
 	w.start(w.account.kubeconfig)
 }
 
-// agree waits until the primaries are Ready, and no change is under way.
+// agree waits until the primaries are Ready and no change is in progress.
 func (w *world) agree() {
 	w.Helper()
 	w.eventually("it to converge", w.converged)

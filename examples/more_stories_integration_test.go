@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// podsReady says what is missing of StatefulSets whose Pods and children are all
-// there.
+// podsReady returns an error until all Pods and children of the StatefulSets exist.
 func podsReady(w *world) error {
 	for _, p := range w.primaries {
 		live, err := w.live(p)
@@ -56,7 +55,7 @@ func servicePerPodStory(w *world) {
 	}
 }
 
-// jobGateStory: the gate is closed until the Job is done.
+// jobGateStory checks that the gate is closed until the Job is done.
 func jobGateStory(w *world) {
 	const v1alpha1 = "platform.example.com/v1alpha1"
 	release := w.primary("Release", "orders")
@@ -78,9 +77,9 @@ func jobGateStory(w *world) {
 	held := w.exists("batch/v1", "Job", "orders-migrate-1-6-0")
 	w.shows(v1alpha1, "Release", "orders", "status.migration", "Running")
 	image("1.5.0")
-	// What the Deployment was like before is not known any more: it waits as well.
+	// The Deployment's earlier content is no longer known, so that its repair waits, too.
 	w.patch(w.exists("apps/v1", "Deployment", "orders"), `{"spec":{"replicas":1}}`)
-	w.gone("batch/v1", "Job", "orders-migrate-1-5-0") // Another one has taken its place.
+	w.gone("batch/v1", "Job", "orders-migrate-1-5-0") // Another Job has replaced it.
 
 	w.patch(held, `{"status":{"conditions":[
 		{"type":"FailureTarget","status":"True","reason":"BackoffLimitExceeded","lastTransitionTime":"2026-01-02T03:04:05Z","lastProbeTime":"2026-01-02T03:04:05Z"},
@@ -95,15 +94,15 @@ func jobGateStory(w *world) {
 	w.shows("apps/v1", "Deployment", "orders", "spec.replicas", "3")
 }
 
-// holdJobs keeps the Pods of Jobs from being made in the test's namespace, until
-// release is called.
+// holdJobs blocks the creation of Pods in the test's namespace, and so of the Pods of
+// Jobs, until release is called.
 func (w *world) holdJobs() (release func()) {
 	w.Helper()
 	var quota *unstructured.Unstructured
 	for _, u := range w.parse(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: hold}, spec: {hard: {pods: "0"}}}`) {
 		quota = w.create(u)
 	}
-	w.shows("v1", "ResourceQuota", "hold", "status.hard.pods", "0") // It is in force now.
+	w.shows("v1", "ResourceQuota", "hold", "status.hard.pods", "0") // The quota is in force now.
 	return func() { w.delete(quota) }
 }
 
@@ -120,7 +119,7 @@ func configPropagationStory(w *world) {
 	in("payments", "http://other")
 	w.shows("v1", "ConfigMap", w.at("orders")+"/proxy", "binaryData.ca", "AAEC")
 
-	// A namespace more, and the original's own, which needs none.
+	// There is one more namespace, and the original's own, which needs no copy.
 	kiosk := w.namespaceOf("kiosk")
 	w.shows("v1", "ConfigMap", kiosk.GetName()+"/proxy", "data.HTTPS_PROXY", "http://other")
 	w.shows(v1alpha1, "ConfigPropagation", name, "status.copies", "3")
@@ -130,7 +129,7 @@ func configPropagationStory(w *world) {
 	w.agree()
 	w.same(original)
 
-	// Somebody else has one of that name.
+	// A foreign object has that name.
 	for _, u := range w.parse(`{apiVersion: v1, kind: ConfigMap, metadata: {name: proxy, namespace: ` + kiosk.GetName() + `}, data: {mine: "1"}}`) {
 		theirs := w.create(u)
 		w.patch(kiosk, `{"metadata":{"labels":{"proxy":"yes"}}}`)
@@ -143,7 +142,7 @@ func configPropagationStory(w *world) {
 		w.delete(theirs)
 	}
 
-	// A namespace that cannot go is skipped, and the others are not.
+	// A copy that cannot be deleted does not block the others.
 	w.patch(kiosk, `{"metadata":{"labels":{"proxy":"yes"}}}`)
 	copied := w.exists("v1", "ConfigMap", kiosk.GetName()+"/proxy")
 	w.patch(copied, `{"metadata":{"finalizers":["example.com/held"]}}`)
@@ -154,7 +153,7 @@ func configPropagationStory(w *world) {
 	w.patch(copied, `{"metadata":{"finalizers":null}}`)
 	w.gone("v1", "ConfigMap", kiosk.GetName()+"/proxy")
 
-	// Without an original the copies stay.
+	// The copies stay without the original.
 	w.delete(original)
 	w.reports(v1alpha1, "ConfigPropagation", name, "SourceFound", "False", "Missing")
 	w.reports(v1alpha1, "ConfigPropagation", name, "Ready", "False", "Waiting")
@@ -166,7 +165,6 @@ func configPropagationStory(w *world) {
 	w.agree()
 }
 
-// namespaceOf creates a namespace that wants a copy.
 func (w *world) namespaceOf(name string) (created *unstructured.Unstructured) {
 	w.Helper()
 	for _, u := range w.parse(`{apiVersion: v1, kind: Namespace, metadata: {generateName: ` + name + `-, labels: {proxy: "yes"}}}`) {
@@ -196,7 +194,7 @@ func backupStory(w *world) {
 	}
 	w.reports(v1alpha1, "Database", "ledger", "BackupPlanned", "True", "BackupPlanned")
 
-	// While the backup runs, the server does.
+	// While the backup runs, the server keeps running.
 	hold := w.holdJobs()
 	w.whileDown(func() { w.delete(ledger) })
 	job := w.exists("batch/v1", "Job", "ledger-backup")
@@ -209,7 +207,7 @@ func backupStory(w *world) {
 	hold()
 	w.eventually("nothing to be left", w.nothingLeft)
 
-	// Nobody waits for ever. Nor does anybody's foreground deletion hasten it.
+	// The wait has a time limit, and a foreground deletion does not shorten it.
 	again()
 	hold = w.holdJobs()
 	w.runWith("timeout: 10m", "timeout: 3s")
@@ -224,7 +222,7 @@ func backupStory(w *world) {
 	hold()
 	w.runWith("", "")
 
-	// Without a backup it goes at once.
+	// Without a backup, the deletion is immediate.
 	again()
 	w.patch(w.primary("Database", "ledger"), `{"spec":{"backup":null}}`)
 	w.reports(v1alpha1, "Database", "ledger", "BackupPlanned", "False", "NotBackupPlanned")

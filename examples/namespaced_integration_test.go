@@ -14,8 +14,8 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// TestExamplesInSomeNamespaces has examples live under Roles alone, in one of two
-// namespaces that are followed, and one resource of each in the other.
+// TestExamplesInSomeNamespaces runs examples with Roles alone, in one of two watched
+// namespaces. The other one has one resource of each example.
 func TestExamplesInSomeNamespaces(t *testing.T) {
 	binary := e2e.Build(t)
 	for _, e := range table {
@@ -39,7 +39,7 @@ func TestExamplesInSomeNamespaces(t *testing.T) {
 	}
 }
 
-// makeNeighbour makes the other namespace that is followed.
+// makeNeighbour creates the other watched namespace.
 func (w *world) makeNeighbour() {
 	w.Helper()
 	w.beside = w.create(&unstructured.Unstructured{Object: map[string]any{
@@ -47,7 +47,7 @@ func (w *world) makeNeighbour() {
 	}}).GetName()
 }
 
-// followed returns the flag for the namespaces that are followed, if these are not
+// followed returns the flag for the watched namespaces, if the process does not watch
 // all.
 func (w *world) followed() []string {
 	if !w.namespaced {
@@ -56,7 +56,7 @@ func (w *world) followed() []string {
 	return []string{"--namespaced", w.Namespace + "," + w.beside}
 }
 
-// livesBeside has a resource come and go in the other namespace.
+// livesBeside creates and deletes a resource in the other namespace.
 func (w *world) livesBeside() {
 	w.Helper()
 	u := w.primaries[0].DeepCopy()
@@ -73,8 +73,8 @@ func (w *world) livesBeside() {
 	w.gone(u.GetAPIVersion(), u.GetKind(), w.beside+"/"+u.GetName())
 }
 
-// asksNothingOfTheCluster looks for requests of the account that are for no
-// namespace, or for one that is not followed.
+// asksNothingOfTheCluster checks that the account made no cluster-wide request, and no
+// request in an unwatched namespace.
 func (w *world) asksNothingOfTheCluster() {
 	w.Helper()
 	if w.Cluster.Borrowed() {
@@ -82,7 +82,7 @@ func (w *world) asksNothingOfTheCluster() {
 	}
 	w.FlushAudit()
 	inside := func(r devcluster.Request) bool {
-		// Everybody may ask what he himself may do; in which namespace is in the body.
+		// Every user may send access reviews for itself. The namespace is in the body.
 		return r.Namespace == w.Namespace || r.Namespace == w.beside || r.Resource == "selfsubjectaccessreviews"
 	}
 	all := w.asked(func(r devcluster.Request) bool { return r.Resource != "" })

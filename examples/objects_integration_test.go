@@ -14,7 +14,6 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// of returns the client for an object.
 func (w *world) of(u *unstructured.Unstructured) dynamic.ResourceInterface {
 	w.Helper()
 	return w.ResourceIn(u.GroupVersionKind(), cmp.Or(u.GetNamespace(), w.Namespace))
@@ -51,14 +50,14 @@ func (w *world) establish() {
 	}
 }
 
-// live reads an object again.
+// live reads an object from the API server.
 func (w *world) live(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	w.Helper()
 	return w.of(u).Get(w.Context(), u.GetName(), metav1.GetOptions{})
 }
 
-// get reads an object by name, or by namespace/name if it is not in the test's
-// namespace. It returns nil if there is none.
+// get reads an object by name, or by namespace/name if it is not in the test's namespace.
+// It returns nil if the object does not exist.
 func (w *world) get(apiVersion, kind, name string) *unstructured.Unstructured {
 	w.Helper()
 	namespace, name := split(name)
@@ -72,7 +71,7 @@ func (w *world) get(apiVersion, kind, name string) *unstructured.Unstructured {
 	return u
 }
 
-// primary returns one of the primaries as it was created.
+// primary returns one of the primaries as the test created it.
 func (w *world) primary(kind, name string) *unstructured.Unstructured {
 	w.Helper()
 	for _, p := range w.primaries {
@@ -89,7 +88,6 @@ func (w *world) update(u update) {
 	w.patch(w.primary(u.kind, u.name), u.patch)
 }
 
-// patch merges JSON into an object.
 func (w *world) patch(u *unstructured.Unstructured, body string, subresources ...string) {
 	w.Helper()
 	_, err := w.of(u).Patch(w.Context(), u.GetName(), types.MergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "driver"}, subresources...)
@@ -98,7 +96,7 @@ func (w *world) patch(u *unstructured.Unstructured, body string, subresources ..
 	}
 }
 
-// put replaces an object that was read.
+// put updates an object with a read resourceVersion.
 func (w *world) put(u *unstructured.Unstructured) {
 	w.Helper()
 	if _, err := w.of(u).Update(w.Context(), u, metav1.UpdateOptions{FieldManager: "driver"}); err != nil {
@@ -106,7 +104,7 @@ func (w *world) put(u *unstructured.Unstructured) {
 	}
 }
 
-// delete deletes an object, and no other of the same name.
+// delete deletes an object, but not another one of the same name.
 func (w *world) delete(u *unstructured.Unstructured) {
 	w.Helper()
 	background := metav1.DeletePropagationBackground

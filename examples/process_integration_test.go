@@ -10,7 +10,7 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// A process is `reconcel run` on the rules of an example, as a user starts it.
+// process is `reconcel run` on the rules of an example, started as a user starts it.
 type process struct {
 	*e2e.Process
 	w *world
@@ -23,20 +23,20 @@ func (w *world) start(kubeconfig string) *process {
 	for _, file := range w.files {
 		args = append(args, "-f", file)
 	}
-	// Without the Lease in general: a process that is killed would keep the next one waiting.
+	// Most tests run without the Lease: a killed process would delay the next one.
 	env := append([]string{"RECONCEL_LEADER_ELECT=false"}, w.environment...)
 	w.process = &process{w: w, Process: e2e.Command{Binary: w.binary, Name: "reconcel", Args: args, Env: env}.Start(w.T)}
 	return w.process
 }
 
-// await waits until the process says that it is running. Nobody else has to: what
-// it is for shows in the cluster.
+// await waits until the process logs that it runs. Only tests that end it need this: all
+// others check the cluster.
 func (p *process) await() {
 	p.w.Helper()
 	p.w.eventually("the process to run", p.running)
 }
 
-// running says whether the process has begun to work.
+// running returns an error until the process has started to work.
 func (p *process) running() error {
 	if !p.ran() {
 		return errors.New("it has not said so")
@@ -44,10 +44,10 @@ func (p *process) running() error {
 	return nil
 }
 
-// ran reports whether the process has said that it is running.
+// ran reports whether the process has logged that it runs.
 func (p *process) ran() bool { return p.Logged("msg=running") }
 
-// kill ends the process as a crash of the machine would.
+// kill ends the process as a crash of the machine does.
 func (p *process) kill() {
 	p.w.Helper()
 	p.alive()
@@ -56,13 +56,13 @@ func (p *process) kill() {
 	p.w.process = nil
 }
 
-// end ends the process as Kubernetes would, and looks at how it took it.
+// end ends the process as Kubernetes does, and checks its exit.
 func (p *process) end() {
 	p.w.Helper()
-	p.await() // Before, it does not know that there is anything to end.
+	p.await() // Before that, the process handles no signal.
 	p.alive()
 	p.w.process = nil
-	before := p.Log() // Later client-go says of each request that it was told to stop.
+	before := p.Log() // After the signal, client-go logs each cancelled request.
 	p.Signal(syscall.SIGTERM)
 	if err := p.Ends(e2e.Patience); err != nil {
 		p.w.Errorf("after SIGTERM: %v", err)
@@ -70,7 +70,7 @@ func (p *process) end() {
 	p.check(before)
 }
 
-// alive fails if the process has ended by itself.
+// alive fails if the process has exited on its own.
 func (p *process) alive() {
 	p.w.Helper()
 	if p.Ended() {
@@ -78,7 +78,7 @@ func (p *process) alive() {
 	}
 }
 
-// check looks for what must never stand in a log.
+// check searches a log for messages that must never occur.
 func (p *process) check(log string) {
 	p.w.Helper()
 	for line := range strings.Lines(log) {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// mendsEdits edits every child by hand, and waits until it is as it was.
+// mendsEdits edits every child, and waits until it is repaired.
 func (w *world) mendsEdits(reference state) {
 	w.Helper()
 	for _, u := range w.made() {
@@ -33,13 +33,12 @@ func (w *world) mendsEdits(reference state) {
 	}
 }
 
-// mendsDeletions deletes every child by hand, and waits until there is another
-// one in its place.
+// mendsDeletions deletes every child, and waits until it is created again.
 func (w *world) mendsDeletions(reference state) {
 	w.Helper()
 	for _, u := range w.made() {
 		if live, err := w.live(&u); err != nil || live.GetUID() != u.GetUID() {
-			continue // It went with another one.
+			continue // It was deleted together with another child.
 		}
 		w.delete(&u)
 		w.eventually("another "+describe(&u), func() error {
@@ -51,8 +50,8 @@ func (w *world) mendsDeletions(reference state) {
 	}
 }
 
-// edit changes a child as somebody may do who does not know whose it is: it takes
-// away our labels, and changes one field that is ours. It returns what it did.
+// edit changes a child as a user may who does not know its owner. It removes reconcel's
+// labels, and changes one field that reconcel owns. It returns a description.
 func (w *world) edit(u unstructured.Unstructured, c child) string {
 	w.Helper()
 	leaves := w.ownLeaves(&u)
@@ -67,7 +66,7 @@ func (w *world) edit(u unstructured.Unstructured, c child) string {
 		}
 		after, err := w.of(&u).Update(w.Context(), edited, metav1.UpdateOptions{FieldManager: "somebody"})
 		switch {
-		case apierrors.IsConflict(err): // Its own controller was faster.
+		case apierrors.IsConflict(err): // The child's own controller was faster.
 			if live, err := w.live(&u); err == nil {
 				return w.edit(*live, c)
 			}
@@ -76,12 +75,12 @@ func (w *world) edit(u unstructured.Unstructured, c child) string {
 			continue
 		}
 		if cmp.Equal(content(after), content(&u)) {
-			refused = append(refused, path.String()) // The API server put it right.
+			refused = append(refused, path.String()) // The API server reverted the change.
 			continue
 		}
 		return "an edit of " + path.String() + " and the labels"
 	}
-	// Nothing of it can be changed but metadata.
+	// Only the metadata of this object can change.
 	edited := unlabelled(&u)
 	if _, err := w.of(&u).Update(w.Context(), edited, metav1.UpdateOptions{FieldManager: "somebody"}); err != nil {
 		w.Fatalf("edit %s: %v", describe(&u), err)
@@ -89,8 +88,8 @@ func (w *world) edit(u unstructured.Unstructured, c child) string {
 	return fmt.Sprintf("an edit of its labels (others refused: %v)", refused)
 }
 
-// unlabelled returns a copy without our labels, not even those by which it is
-// watched and told.
+// unlabelled returns a copy without reconcel's labels, including those that its watches
+// and Events need.
 func unlabelled(u *unstructured.Unstructured) *unstructured.Unstructured {
 	u = u.DeepCopy()
 	labels := u.GetLabels()
@@ -99,7 +98,7 @@ func unlabelled(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// content is what an object is apart from what is said about it.
+// content is an object without its metadata.
 func content(u *unstructured.Unstructured) map[string]any {
 	rest := maps.Clone(u.Object)
 	delete(rest, "metadata")
@@ -107,13 +106,13 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return rest
 }
 
-// ours reports whether our managedFields entry has a label.
+// ours reports whether reconcel's managedFields entry has a label.
 func ours(u *unstructured.Unstructured, label string) bool {
 	_, found, _ := unstructured.NestedMap(ownEntry(u), "f:metadata", "f:labels", "f:"+label)
 	return found
 }
 
-// ownEntry returns what the API server says that the controller has set.
+// ownEntry returns reconcel's managedFields entry for its applies.
 func ownEntry(u *unstructured.Unstructured) map[string]any {
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager == "reconcel" && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" {
@@ -126,21 +125,21 @@ func ownEntry(u *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// A leaf is the way to one field, in the words of managedFields.
+// leaf is the path to one field, in the notation of managedFields.
 type leaf []string
 
 // String implements fmt.Stringer.
 func (l leaf) String() string { return strings.ReplaceAll(strings.Join(l, "."), "f:", "") }
 
-// under reports whether the field is one of those, or within it.
+// under reports whether the field is one of these fields, or within one.
 func (l leaf) under(fields []string) bool {
 	return slices.ContainsFunc(fields, func(field string) bool {
 		return l.String() == field || strings.HasPrefix(l.String(), field+".")
 	})
 }
 
-// ownLeaves returns the fields of a child that the controller has set, metadata
-// aside, the shortest first.
+// ownLeaves returns the fields of a child that reconcel owns, except for metadata. The
+// shortest come first.
 func (w *world) ownLeaves(u *unstructured.Unstructured) (leaves []leaf) {
 	w.Helper()
 	set := ownEntry(u)
@@ -164,8 +163,8 @@ func (w *world) ownLeaves(u *unstructured.Unstructured) (leaves []leaf) {
 	return leaves
 }
 
-// change gives the field another value of the same type, and reports whether it
-// knew how.
+// change sets the field to another value of the same type, and reports whether that was
+// possible.
 func (l leaf) change(u *unstructured.Unstructured) bool {
 	var in any = u.Object
 	for _, step := range l[:len(l)-1] {
@@ -186,7 +185,7 @@ func (l leaf) change(u *unstructured.Unstructured) bool {
 	return ok
 }
 
-// another returns a value that is as good as one, perhaps, and not the same.
+// another returns a different value that is probably valid, too.
 func another(value any) (changed any, ok bool) {
 	switch value := value.(type) {
 	case string:
@@ -212,8 +211,8 @@ func another(value any) (changed any, ok bool) {
 	return value, false
 }
 
-// stepInto follows one step: f:name into a field, k:{"name":"x"} into the item of
-// a list that has those values.
+// stepInto follows one step: f:name into a field, or k:{"name":"x"} into the list item
+// with these values.
 func stepInto(in any, step string) any {
 	if name, ok := strings.CutPrefix(step, "f:"); ok {
 		fields, _ := in.(map[string]any)

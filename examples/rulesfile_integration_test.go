@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A rule is what the tests read of one. They read it by themselves, and not with
-// the code that they are there to test.
+// rule is the part of a rule that the tests need. They parse it themselves, independently
+// of the code under test.
 type rule struct {
 	Name     string
 	For      typeMeta
@@ -34,7 +34,6 @@ func (m typeMeta) gvk() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(m.APIVersion, m.Kind)
 }
 
-// readRules reads the rules of some files.
 func readRules(files []string) (all []rule, err error) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -52,7 +51,7 @@ func readRules(files []string) (all []rule, err error) {
 	return all, nil
 }
 
-// childOf finds what made an object, by the labels that it carries.
+// childOf finds the child of the rules that created an object, by the object's labels.
 func (w *world) childOf(labels map[string]string) child {
 	for _, r := range w.read {
 		if r.Name != labels[ruleLabel] {
@@ -67,7 +66,7 @@ func (w *world) childOf(labels map[string]string) child {
 	return child{}
 }
 
-// childKinds are the kinds of all that the rules may make, each once.
+// childKinds are the distinct kinds of all children of the rules.
 func (w *world) childKinds() (kinds []schema.GroupVersionKind) {
 	seen := map[schema.GroupVersionKind]bool{}
 	for _, r := range w.read {
@@ -83,10 +82,10 @@ func (w *world) childKinds() (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
-// isPrimary reports whether a rule is for a kind.
+// isPrimary reports whether a rule selects a kind.
 func (w *world) isPrimary(kind schema.GroupVersionKind) bool {
 	for _, r := range w.read {
-		if r.For.gvk().GroupKind() == kind.GroupKind() { // In whichever version.
+		if r.For.gvk().GroupKind() == kind.GroupKind() { // In any version.
 			return true
 		}
 	}

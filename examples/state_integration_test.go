@@ -17,12 +17,10 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// A state is what there is of an example, without what differs from one run of
-// the same to another: primaries with their status, and children, by kind,
-// namespace and name.
+// state is the primaries with their status and the children of an example, by kind,
+// namespace and name. It leaves out the parts that differ between runs.
 type state map[string]map[string]any
 
-// now reads the state.
 func (w *world) now() state {
 	w.Helper()
 	made := w.made()
@@ -38,7 +36,7 @@ func (w *world) now() state {
 	for _, u := range all {
 		c := w.canonical(u, names)
 		key := names.Replace(describe(&u))
-		for i := 2; s[key] != nil; i++ { // One too many shows.
+		for i := 2; s[key] != nil; i++ { // An extra object is visible, too.
 			key = fmt.Sprintf("%s (%d)", names.Replace(describe(&u)), i)
 		}
 		s[key] = c
@@ -50,8 +48,8 @@ func contains(list []unstructured.Unstructured, u *unstructured.Unstructured) bo
 	return slices.ContainsFunc(list, func(other unstructured.Unstructured) bool { return other.GetUID() == u.GetUID() })
 }
 
-// placeholders replaces namespace, UIDs and generated names by what they are of.
-// The last of these are in their order, so the same list of them is the same.
+// placeholders replaces the namespace, UIDs and generated names by descriptions.
+// Generated names are numbered in order, so that equal lists stay equal.
 func (w *world) placeholders(all []unstructured.Unstructured) *strings.Replacer {
 	type pair struct{ old, new string }
 	pairs := []pair{{w.Namespace, "NAMESPACE"}}
@@ -65,7 +63,7 @@ func (w *world) placeholders(all []unstructured.Unstructured) *strings.Replacer 
 			pairs = append(pairs, pair{u.GetName(), base + "-GENERATED"})
 		}
 	}
-	// The longer first: one name may begin with another.
+	// Longer names come first, because one name may be the prefix of another.
 	slices.SortStableFunc(pairs, func(a, b pair) int { return len(b.old) - len(a.old) })
 	var flat []string
 	for _, p := range pairs {
@@ -77,14 +75,14 @@ func (w *world) placeholders(all []unstructured.Unstructured) *strings.Replacer 
 var (
 	timestamp  = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
 	tokenMount = regexp.MustCompile(`\bkube-api-access-[a-z0-9]{5}\b`)
-	// chosen are fields whose values others choose.
+	// chosen are fields whose values other components choose.
 	chosen = []string{"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", "nodeName", "volumeName"}
-	// annotated are annotations that count or hash what differs.
+	// annotated are annotations with counts or hashes that differ between runs.
 	annotated = []string{"reconcel.dev/applied", "deployment.kubernetes.io/revision", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"}
 )
 
-// canonical leaves out of an object what is not the same in each run, and the
-// status of what is no primary: that is for those who write it.
+// canonical removes the parts of an object that differ between runs. It also removes the
+// status of children, which other controllers write.
 func (w *world) canonical(live unstructured.Unstructured, names *strings.Replacer) map[string]any {
 	u := live.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionGracePeriodSeconds", "selfLink"} {
@@ -99,7 +97,7 @@ func (w *world) canonical(live unstructured.Unstructured, names *strings.Replace
 	return mask{names, live.GetGeneration()}.of(u.Object).(map[string]any)
 }
 
-// A mask puts something else in the place of what differs from run to run.
+// mask replaces values that differ between runs.
 type mask struct {
 	names      *strings.Replacer
 	generation int64 // of the object
@@ -135,7 +133,7 @@ func (m mask) of(value any) any {
 	}
 }
 
-// is says what differs from a state.
+// is returns an error with the differences from a state.
 func (w *world) is(want state) error {
 	w.Helper()
 	if diff := cmp.Diff(want, w.now()); diff != "" {
@@ -144,7 +142,7 @@ func (w *world) is(want state) error {
 	return nil
 }
 
-// settled returns the state when nothing has changed for a while.
+// settled returns the state once it has not changed for a while.
 func (w *world) settled() state {
 	w.Helper()
 	const still = 500 * time.Millisecond
@@ -165,7 +163,7 @@ func (w *world) settled() state {
 	return w.now()
 }
 
-// everything is what there is of an example, primaries and children.
+// everything returns the objects of an example, primaries and children.
 func (w *world) everything() []unstructured.Unstructured {
 	w.Helper()
 	all := w.made()
@@ -185,7 +183,7 @@ func (w *world) quiet(d time.Duration) {
 		return
 	}
 	if w.withheld != (access{}) {
-		return // Nobody rests who is refused something.
+		return // The controller retries forbidden requests.
 	}
 	w.settled()
 	since := time.Now()

@@ -27,7 +27,7 @@ func fooStory(w *world) {
 	w.patch(foo, `{"spec":{"deploymentName":"renamed"}}`)
 	w.agree()
 
-	// Somebody takes away what tells whose it is.
+	// A foreign write removes the marks of the owner.
 	renamed := w.exists("apps/v1", "Deployment", "renamed")
 	reference := w.now()
 	for _, patch := range []string{`{"metadata":{"labels":{"reconcel.dev/rule":null}}}`, `{"metadata":{"ownerReferences":null}}`} {
@@ -36,7 +36,7 @@ func fooStory(w *world) {
 	}
 	w.same(renamed)
 
-	// The API server does not always want to.
+	// The API server rejects some writes.
 	w.process.end()
 	proxy := faultproxy.Start(w.T, w.account.config)
 	writes := func(r faultproxy.Request) bool { return r.Resource == "deployments" && r.IsWrite() }
@@ -50,7 +50,7 @@ func fooStory(w *world) {
 	w.patch(foo, `{"spec":{"replicas":3}}`)
 	w.reports("samplecontroller.k8s.io/v1alpha1", "Foo", "example-foo", "Ready", "False", "Forbidden")
 	lift()
-	w.patch(foo, `{"spec":{"replicas":4}}`) // It would look again by itself, after half a minute.
+	w.patch(foo, `{"spec":{"replicas":4}}`) // Its own retry would come only after half a minute.
 	w.agree()
 	w.shows("apps/v1", "Deployment", "renamed", "status.availableReplicas", "4")
 }
@@ -64,7 +64,7 @@ func databasemanagerStory(w *world) {
 	w.shows("coolops.cn/v1alpha1", "DatabaseManager", "orders", "status.availableReplicas", "2")
 }
 
-// podsetStory: which Pods count, and that none is made twice.
+// podsetStory checks which Pods count, and that no Pod is created twice.
 func podsetStory(w *world) {
 	const podset = "k8stest.justin0u0.com/v1alpha1"
 	named := func(want int, not ...string) func() error {
@@ -92,7 +92,7 @@ func podsetStory(w *world) {
 	for i, phase := range []string{"Failed", "Succeeded"} {
 		w.patch(&pods[i], `{"status":{"phase":"`+phase+`"}}`, "status")
 		w.eventually("another Pod in the place of the "+phase+" one", named(3, pods[i].GetName()))
-		w.same(&pods[i]) // To be looked at.
+		w.same(&pods[i]) // The test checks these below.
 	}
 
 	held := w.found("v1", "Pod", "podset_cr=podset-sample,"+ruleLabel)[0]
@@ -110,7 +110,7 @@ func podsetStory(w *world) {
 	w.patch(w.primary("PodSet", "podset-sample"), `{"spec":{"replicas":4}}`, "scale")
 	w.eventually("a fourth Pod", named(4))
 
-	// Events about Pods that come late must not make it create any twice.
+	// Late watch events about Pods must not create any of them twice.
 	w.process.end()
 	proxy := faultproxy.Start(w.T, w.account.config)
 	var created, deleted atomic.Int32
@@ -144,8 +144,7 @@ func podsetStory(w *world) {
 	}
 }
 
-// podsCounted says what is missing of ReplicaSets that know how many Pods they
-// have.
+// podsCounted returns an error until the ReplicaSets have counted their Pods.
 func podsCounted(w *world) error {
 	for _, p := range w.primaries {
 		live, err := w.live(p)
@@ -194,7 +193,7 @@ func replicasetStory(w *world) {
 	w.delete(&pod)
 	w.eventually("the label to follow", func() error { return podsCounted(w) })
 
-	// A Deployment's ReplicaSets have the label as well, and it does not mind.
+	// A Deployment's ReplicaSets have the label, too, and the Deployment keeps working.
 	for _, u := range w.parse(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: api}, spec: {replicas: 2, selector: {matchLabels: {app: api}},
 		template: {metadata: {labels: {app: api}}, spec: {containers: [{name: api, image: nginx}]}}}}`) {
 		u = w.create(u)
@@ -227,7 +226,8 @@ func sampleStory(w *world) {
 		w.refuses(w.primary("Sample", "hello"), patch)
 	}
 
-	// Whichever version it was written in, its Deployment belongs to v1.
+	// The Deployment's owner has version v1, whichever version the primary was written
+	// in.
 	d := w.exists("apps/v1", "Deployment", "goodbye")
 	if got := field(d, "metadata.ownerReferences.0.apiVersion"); got != v1 {
 		w.Errorf("the owner is of %v, want %s", got, v1)
@@ -237,7 +237,7 @@ func sampleStory(w *world) {
 	}
 }
 
-// podQuota says what is missing of a quota for Pods.
+// podQuota returns a check for a quota of Pods.
 func podQuota(want string) func(*world) error {
 	return func(w *world) error {
 		if got := field(w.get("v1", "ResourceQuota", w.at("team-a")+"/default"), "spec.hard.pods"); got != want {
@@ -247,7 +247,7 @@ func podQuota(want string) func(*world) error {
 	}
 }
 
-// namespaceStory: with the label goes everything that came with it.
+// namespaceStory checks that the removal of the label removes all children.
 func namespaceStory(w *world) {
 	team := w.primary("Namespace", "team-a")
 	const with, without = `{"metadata":{"labels":{"platform.example.com/decorate":"true"}}}`, `{"metadata":{"labels":{"platform.example.com/decorate":null}}}`
@@ -273,9 +273,9 @@ func webappStory(w *world) {
 	w.shows(v1alpha1, "WebApp", "shop", "status.externalURL", "http://shop.example.com")
 	w.shows(v1alpha1, "WebApp", "shop", "status.url", "http://shop."+w.Namespace+".svc:80")
 
-	w.refuses(shop, `{"spec":{"service":null}}`) // The Ingress needs it.
+	w.refuses(shop, `{"spec":{"service":null}}`) // The Ingress requires it.
 
-	// Nobody has scaled it yet: an image is no reason to.
+	// No autoscaler has scaled it yet: an image change must not either.
 	replicas := func(want string) {
 		w.Helper()
 		w.shows("apps/v1", "Deployment", "shop", "spec.replicas", want)
@@ -299,7 +299,8 @@ func webappStory(w *world) {
 	w.agree()
 }
 
-// workerpoolStory: only those change whose worker does, and few at a time.
+// workerpoolStory checks that only Pods with a changed worker are replaced, a few at a
+// time.
 func workerpoolStory(w *world) {
 	const v1alpha1 = "platform.example.com/v1alpha1"
 	pool := w.primary("WorkerPool", "mail")
@@ -323,7 +324,7 @@ func workerpoolStory(w *world) {
 		w.Errorf("the Pod of the other queue is the same: %v", field(now, "spec.containers.0.env"))
 	}
 
-	// One at a time: of three, two are always there.
+	// With three Pods replaced one at a time, two are always available.
 	moments := w.history("v1", "Pod", func() {
 		w.patch(pool, `{"spec":{"image":"busybox:1.35"}}`)
 		w.eventually("all Pods to have the image", func() error {

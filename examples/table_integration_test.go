@@ -2,7 +2,7 @@
 
 package examples
 
-// table has the examples, from the simplest to the richest.
+// table lists the examples from the simplest to the richest.
 var table = []example{
 	{
 		name:      "foo",

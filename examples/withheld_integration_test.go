@@ -14,10 +14,10 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// TestEveryPermissionIsNeeded takes one permission after the other away from the
-// account, and looks for the request that it was for: in three examples, or with
-// RECONCEL_SOAK=1 in all. That an example makes use of all that it is allowed is part
-// of its life; this shows that the audit log tells the truth of it.
+// TestEveryPermissionIsNeeded withholds one permission after another, and expects the
+// request that needs it to fail: in three examples, or in all with RECONCEL_SOAK=1. Each
+// lifetime already checks that an example uses all permissions. This test checks that the
+// audit log is reliable for that.
 func TestEveryPermissionIsNeeded(t *testing.T) {
 	binary := e2e.Build(t)
 	for _, e := range table {
@@ -49,11 +49,11 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 	}
 }
 
-// A refusal is what ends a life in which a permission is missing: it is thrown by
-// what waits, since it can come at any time.
+// refusal ends a lifetime with a missing permission. Waits panic with it, because a
+// forbidden request can come at any time.
 type refusal struct{}
 
-// livesUntilRefused lets an example live until a request is refused.
+// livesUntilRefused runs an example until a request is forbidden.
 func (w *world) livesUntilRefused() {
 	w.Helper()
 	defer func() {
@@ -62,7 +62,7 @@ func (w *world) livesUntilRefused() {
 		}
 	}()
 	w.enter()
-	w.environment = []string{plainLists} // Lists are asked for at once.
+	w.environment = []string{plainLists} // Lists are requested at the start.
 	w.lives(func(string) {})
 	w.process.await()
 	w.FlushAudit()
@@ -70,14 +70,14 @@ func (w *world) livesUntilRefused() {
 	w.Errorf("it did not need to %s", w.withheld)
 }
 
-// isHere reports whether an object is the test's own. Others in the same cluster
-// were refused something as well, and could not take along what they have made.
+// isHere reports whether an object belongs to this test. Earlier tests in the same
+// cluster had missing permissions, too, and left objects behind.
 func (w *world) isHere(u *unstructured.Unstructured) bool {
 	own := strings.TrimPrefix(w.Namespace, namespacePrefix)
 	return strings.HasSuffix(u.GetNamespace(), own) || u.GetNamespace() == "" && strings.HasSuffix(u.GetName(), own)
 }
 
-// endsIfRefused throws a refusal if a permission is withheld and was asked for.
+// endsIfRefused panics with a refusal once the withheld permission was requested.
 func (w *world) endsIfRefused() {
 	if w.withheld == (access{}) || w.account == nil {
 		return

@@ -23,31 +23,31 @@ import (
 const (
 	ruleLabel  = "reconcel.dev/rule"
 	childLabel = "reconcel.dev/child"
-	// namespacePrefix begins the names of the tests' namespaces.
+	// namespacePrefix is the prefix of the names of the tests' namespaces.
 	namespacePrefix = "example"
 )
 
-// A world is what a test has of the cluster: a namespace at a time, in which one
-// example lives, and in which the test acts as everybody else.
+// world is a test's part of the cluster. It has one namespace at a time for one example,
+// in which the test acts as everybody else.
 type world struct {
 	*e2e.World
 	example
 	binary string
-	files  []string // of rules
-	read   []rule   // what they say
+	files  []string // rules files
+	read   []rule   // the parsed rules
 	names  []string
 
-	namespaced  bool // only its namespace and the one beside it are followed
+	namespaced  bool // the process watches only its namespace and the one beside it
 	beside      string
-	withheld    access                       // from the accounts that are made
-	account     *account                     // as which the process runs in it
-	actAs       string                       // what its rules say of that, if anything: serviceAccountName
-	deputy      *account                     // as which it writes then
-	primaries   []*unstructured.Unstructured // as they were created in it
-	strays      []*unstructured.Unstructured // that do not go with the namespace
+	withheld    access                       // from the accounts that the test creates
+	account     *account                     // of the process
+	actAs       string                       // the serviceAccountName of its rules, if any
+	deputy      *account                     // the account that the rules impersonate
+	primaries   []*unstructured.Unstructured // as the test created them
+	strays      []*unstructured.Unstructured // cluster-scoped objects and others that outlive the namespace
 	environment []string                     // of processes, besides the test's own
 	process     *process                     // the one that should be running
-	births      *births                      // in the present run, if it is one with kills
+	births      *births                      // of the current run, if it has kills
 }
 
 func newWorld(t *testing.T, e example, binary string, cluster *devcluster.Cluster) *world {
@@ -70,8 +70,8 @@ func newWorld(t *testing.T, e example, binary string, cluster *devcluster.Cluste
 	return w
 }
 
-// path finds a file of the example: in its folder, or from the root of the
-// repository.
+// path returns the path of an example's file: in its folder, or relative to the root of
+// the repository.
 func (w *world) path(file string) string {
 	w.Helper()
 	path := filepath.Join(w.name, file)
@@ -81,8 +81,8 @@ func (w *world) path(file string) string {
 	return path
 }
 
-// enter goes to a new namespace, in which there is what must be there before,
-// and an account that may do what the rules need.
+// enter creates a new namespace with the objects that must exist before, and with an
+// account that has the permissions for the rules.
 func (w *world) enter() {
 	w.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{
@@ -105,7 +105,7 @@ func (w *world) enter() {
 	w.account = w.newAccount()
 }
 
-// leave drops the namespace and what else the test has made. It does not wait.
+// leave deletes the namespace and the test's other objects without waiting.
 func (w *world) leave() {
 	w.Helper()
 	if w.Namespace == "" {
@@ -117,15 +117,15 @@ func (w *world) leave() {
 	}
 	for _, u := range w.strays {
 		err := w.of(u).Delete(context.Background(), u.GetName(), metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // Conflict: it is going.
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // Conflict: the object is already in deletion.
 			w.Errorf("clean up: %v", err)
 		}
 	}
 	w.Namespace = ""
 }
 
-// at returns the name that something of the example has in this test: names
-// that are not in the test's namespace end as it does.
+// at returns the name of an example's object in this test. Names outside the test's
+// namespace get its suffix.
 func (w *world) at(name string) string {
 	if !slices.Contains(w.global, name) {
 		return name
@@ -133,7 +133,6 @@ func (w *world) at(name string) string {
 	return name + strings.TrimPrefix(w.Namespace, namespacePrefix)
 }
 
-// createResources creates the primaries.
 func (w *world) createResources() {
 	w.Helper()
 	for _, file := range w.resources {
@@ -149,7 +148,7 @@ func (w *world) createResources() {
 	}
 }
 
-// manifest reads a file, in which global names are the test's own.
+// manifest parses a file. Global names become unique to the test.
 func (w *world) manifest(file string) (objects []*unstructured.Unstructured) {
 	w.Helper()
 	data, err := os.ReadFile(w.path(file))
@@ -168,7 +167,7 @@ func (w *world) parse(manifest string) (objects []*unstructured.Unstructured) {
 	return e2e.Parse(w.T, manifest)
 }
 
-// eventually waits until nothing is missing, and fails with what is.
+// eventually waits until nothing is missing, and otherwise fails with the missing parts.
 func (w *world) eventually(what string, missing func() error) {
 	w.Helper()
 	w.Eventually(what, func() error {
