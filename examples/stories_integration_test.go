@@ -92,7 +92,7 @@ func podsetStory(w *world) {
 	for i, phase := range []string{"Failed", "Succeeded"} {
 		w.patch(&pods[i], `{"status":{"phase":"`+phase+`"}}`, "status")
 		w.eventually("another Pod in the place of the "+phase+" one", named(3, pods[i].GetName()))
-		w.same(&pods[i]) // The test checks these below.
+		w.same(&pods[i]) // It stays, so that people can inspect it.
 	}
 
 	held := w.found("v1", "Pod", "podset_cr=podset-sample,"+ruleLabel)[0]

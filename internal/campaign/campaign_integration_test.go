@@ -1,12 +1,12 @@
 //go:build integration
 
-// Package campaign lets processes of reconcel live for a long time on a real
-// control plane, while everything around them changes or breaks: rules, primaries,
-// the network, the processes themselves. What has happened is read off the API
-// server's audit log and a watch, and held against what may have happened.
+// Package campaign runs processes of reconcel for a long time on a real control plane,
+// while everything around them changes or breaks: rules, primaries, the network, the
+// processes themselves. The tests compare the API server's audit log and a watch with the
+// allowed behavior.
 //
-// A test run does a sample of each campaign. RECONCEL_SOAK=1 does all of it, and
-// RECONCEL_SEED chooses another course than that of the day before.
+// A test run executes a sample of each campaign. RECONCEL_SOAK=1 executes all of it, and
+// RECONCEL_SEED selects another random sequence.
 package campaign
 
 import (
@@ -21,10 +21,10 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// soak reports whether there is time.
+// soak reports whether to run the long version.
 func soak() bool { return os.Getenv("RECONCEL_SOAK") != "" }
 
-// chance returns the source of what a campaign leaves to chance.
+// chance returns the random source of a campaign.
 func chance(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := uint64(1)
@@ -38,7 +38,7 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// crd is a kind of the campaigns, whose spec may hold anything.
+// crd is a kind of the campaigns. Its spec may hold anything.
 func crd(kind string) string {
 	return strings.NewReplacer("KIND", kind, "PLURAL", strings.ToLower(kind)+"s").Replace(`
 apiVersion: apiextensions.k8s.io/v1
@@ -66,7 +66,7 @@ spec:
 `)
 }
 
-// establish makes kinds, and waits until they are served.
+// establish creates CRDs, and waits until they are served.
 func establish(t *testing.T, cluster *devcluster.Cluster, kinds ...string) {
 	t.Helper()
 	for _, kind := range kinds {
@@ -83,7 +83,7 @@ func write(t *testing.T, file, text string) string {
 	return file
 }
 
-// A process is `reconcel run`.
+// process is `reconcel run`.
 type process struct{ *e2e.Process }
 
 func start(t *testing.T, binary, name string, args ...string) *process {

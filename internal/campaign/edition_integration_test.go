@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// A part is something that the rules of the campaign may have or not have.
+// part is an optional part of the campaign's rules.
 type part int
 
-// The parts. Without any there is one rule, for Items, with one ConfigMap.
+// The parts. Without any, there is one rule for Items, with one ConfigMap.
 const (
-	account part = 1 << iota // a child of Items, of a kind of its own
-	extra                    // a child of Items, of a kind that they have anyway
+	account part = 1 << iota // a child of Items, of a new kind
+	extra                    // a child of Items, of a kind that another child has, too
 	second                   // another rule for Items
-	others                   // a rule for Others, with a kind of child that only it has
+	others                   // a rule for Others, with a kind of child that no other rule has
 	reads                    // a kind that is only read
 
 	anything = 1<<iota - 1
 )
 
-// atRest are the parts of the rules between the halves of the campaign. Two are
-// missing whose children are to be gone then.
+// atRest are the parts of the rules between the halves of the campaign. Two parts are
+// missing, and their children must be gone then.
 const atRest = second | others | reads
 
-// An edition is one version of the rules. Each child bears the version twice.
+// edition is one version of the rules. Each child has the version in two annotations.
 type edition struct {
 	version int
 	parts   part
@@ -80,8 +80,8 @@ func (e edition) child(b *strings.Builder, id, kind, more string) {
 		id, kind, e.version, data)
 }
 
-// children returns what a primary has by this edition: resources, by suffix of
-// the name.
+// children returns the children of a primary in this edition: resources by suffix of the
+// name.
 func (e edition) children(kind string) map[string]string {
 	if kind == "Other" {
 		if !e.has(others) {
@@ -98,7 +98,7 @@ func (e edition) children(kind string) map[string]string {
 	return all
 }
 
-// watches returns the resources that the edition needs to be watched.
+// watches returns the resources that the edition needs to watch.
 func (e edition) watches() []string {
 	all := []string{"configmaps", "items"}
 	if e.has(reads) {

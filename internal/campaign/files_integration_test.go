@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A folder holds the rules file that a process follows.
+// folder holds the rules file of a process.
 type folder struct {
 	path  string
 	links int // how many folders have been linked to
@@ -18,8 +18,8 @@ type folder struct {
 
 func (f *folder) file() string { return filepath.Join(f.path, "rules.yaml") }
 
-// The ways in which a file gets into the folder: those of an editor, of a plain
-// write, and of a ConfigMap that is mounted.
+// ways are the ways to write the file: by an editor, by a plain write, and by a mounted
+// ConfigMap.
 func (f *folder) ways() []func(text string) error {
 	return []func(string) error{f.rename, f.overwrite, f.link}
 }
@@ -32,7 +32,7 @@ func (f *folder) rename(text string) error {
 	return f.replace(next)
 }
 
-// replace renames over the file, whatever is there.
+// replace replaces the file by a rename, even if it is a folder.
 func (f *folder) replace(next string) error {
 	if at, err := os.Lstat(f.file()); err == nil && at.IsDir() {
 		if err := os.Remove(f.file()); err != nil {
@@ -42,11 +42,11 @@ func (f *folder) replace(next string) error {
 	return os.Rename(next, f.file())
 }
 
-// overwrite empties the file and writes it anew, in two parts.
+// overwrite truncates the file and writes it again in two parts.
 func (f *folder) overwrite(text string) (err error) {
 	if at, err := os.Stat(f.file()); err != nil || at.IsDir() {
 		if err := os.Remove(f.file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err // What is no file cannot be written over.
+			return err // Only a file can be overwritten.
 		}
 	}
 	file, err := os.OpenFile(f.file(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -62,11 +62,11 @@ func (f *folder) overwrite(text string) (err error) {
 	return nil
 }
 
-// link does what the kubelet does: the file is a link through ..data, which is
-// switched to another folder.
+// link does what the kubelet does: the file is a link through ..data, which changes to
+// another folder.
 func (f *folder) link(text string) error {
 	f.links++
-	version := "..v" + strings.Repeat("i", f.links%2+1) // Two are enough: one that is linked to, and the next.
+	version := "..v" + strings.Repeat("i", f.links%2+1) // Two names are enough: the current one and the next.
 	if err := os.RemoveAll(filepath.Join(f.path, version)); err != nil {
 		return err
 	}
@@ -89,7 +89,6 @@ func (f *folder) link(text string) error {
 	return f.linkTo("..data/rules.yaml")
 }
 
-// linkTo makes the file a link.
 func (f *folder) linkTo(to string) error {
 	next := filepath.Join(f.path, ".next")
 	if err := os.Symlink(to, next); err != nil {
@@ -98,11 +97,11 @@ func (f *folder) linkTo(to string) error {
 	return f.replace(next)
 }
 
-// A damage makes a folder whose rules are good one that cannot be followed.
+// damage makes a valid rules folder invalid.
 type damage struct {
 	name string
-	text func(good string) string           // what is in the file instead, or
-	do   func(f *folder, good string) error // what happens to the file
+	text func(good string) string           // the new text of the file, or
+	do   func(f *folder, good string) error // the change to the file
 }
 
 var damages = []damage{

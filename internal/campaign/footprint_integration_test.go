@@ -15,15 +15,15 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// What a process says of itself.
+// sample is the metrics of a process.
 type sample struct {
 	values map[string]float64 // of metrics without labels
-	hash   string             // of the rules that are followed
+	hash   string             // of the active rules
 }
 
 var listens = regexp.MustCompile(`listen=(127\.0\.0\.1:\d+)`)
 
-// get asks the process for something.
+// get sends a request to the process.
 func (p *process) get(t *testing.T, path string) (int, string) {
 	t.Helper()
 	address := listens.FindStringSubmatch(p.Log())
@@ -66,11 +66,11 @@ func (p *process) metrics(t *testing.T) sample {
 	return s
 }
 
-// A footprint is what a process needs.
+// footprint is the resource use of a process.
 type footprint struct {
 	goroutines int
-	kibibytes  int      // that are in use
-	resident   int      // MiB that the system has given: also what the last rush took, for a while
+	kibibytes  int      // in use
+	resident   int      // MiB that the system has allocated, including the last peak for a while
 	watches    []string // resources
 }
 
@@ -78,8 +78,7 @@ func (f footprint) String() string {
 	return fmt.Sprintf("%d goroutines, %d KiB in use, %d MiB resident, %d watches", f.goroutines, f.kibibytes, f.resident, len(f.watches))
 }
 
-// footprint measures the process. Its watches are those that the API server
-// knows of.
+// footprint measures the process. The API server reports its watches.
 func (r *reading) footprint() footprint {
 	r.Helper()
 	m := r.process.metrics(r.T).values
@@ -95,8 +94,7 @@ func (r *reading) footprint() footprint {
 
 var heapAlloc = regexp.MustCompile(`# HeapAlloc = (\d+)`)
 
-// inUse returns the bytes that the process cannot do without: those that are left
-// after a garbage collection.
+// inUse returns the bytes that remain in use after a garbage collection.
 func (r *reading) inUse() int {
 	r.Helper()
 	response, err := http.Get("http://" + r.debug + "/debug/pprof/heap?gc=1&debug=1")
@@ -119,8 +117,8 @@ func (r *reading) inUse() int {
 	return bytes
 }
 
-// compare checks that a process needs no more memory in the end than after a long
-// time: at first it has hardly used any.
+// compare checks that the memory use stops growing. It ignores the first measurements,
+// when the process has used hardly any memory.
 func compare(t *testing.T, prints []footprint) {
 	t.Helper()
 	for _, f := range prints {

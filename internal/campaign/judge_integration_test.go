@@ -11,14 +11,14 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// writes returns what a candidate has written, in the order in which the API
-// server got it. The Lease is no work.
+// writes returns the writes of a candidate in the order in which the API server received
+// them. Writes of the Lease do not count.
 func (c *contest) writes(user string) []devcluster.Request {
 	c.Helper()
 	return c.requests(func(r devcluster.Request) bool { return r.User == user && r.IsWrite() && r.Resource != "leases" })
 }
 
-// requests returns requests in the order in which the API server got them.
+// requests returns requests in the order in which the API server received them.
 func (c *contest) requests(match func(devcluster.Request) bool) []devcluster.Request {
 	c.Helper()
 	found, err := c.cluster.Requests(match)
@@ -29,12 +29,12 @@ func (c *contest) requests(match func(devcluster.Request) bool) []devcluster.Req
 	return found
 }
 
-// judge holds what was written against what may have been.
+// judge compares the writes with the allowed ones.
 func (c *contest) judge(load *load) {
 	c.Helper()
 	handovers := map[blow][]time.Duration{}
-	// What comes late cannot be kept from coming. None of it may set anything back,
-	// and that nothing is created twice holds for it too.
+	// Late requests cannot be prevented. They must not set anything back, and must not
+	// create anything twice.
 	delayed := map[string]int{}
 	for i, lost := range c.terms {
 		heir := c.writes(c.heir(i))
@@ -53,7 +53,7 @@ func (c *contest) judge(load *load) {
 			switch {
 			case r.Completed.Before(began):
 			case lost.by == stopped && r.Received.After(lost.back) && woken == 0:
-				woken++ // It was stopped between the look at the Lease and the write: a worker may be there, not all of them.
+				woken++ // It was stopped between its check of the Lease and the write. That can happen to one worker, but not to all.
 				fallthrough
 			case lost.by == late && r.Received.After(lost.back):
 				delayed[fmt.Sprintf("%s: %s %d", lost.by, r, r.Code)]++
@@ -76,7 +76,7 @@ func (c *contest) judge(load *load) {
 	})
 }
 
-// heir returns who led after a term.
+// heir returns the leader after a term.
 func (c *contest) heir(i int) string {
 	c.Helper()
 	if i+1 < len(c.terms) {
@@ -85,7 +85,7 @@ func (c *contest) heir(i int) string {
 	return c.leader(time.Second).Name
 }
 
-// judgeStandbys checks that nobody wrote who never led.
+// judgeStandbys checks that only leaders wrote.
 func (c *contest) judgeStandbys() {
 	c.Helper()
 	last := c.leader(time.Second)
@@ -96,8 +96,7 @@ func (c *contest) judgeStandbys() {
 	}
 }
 
-// judgeCreations checks that every child was created once. No name is ever used
-// again.
+// judgeCreations checks that every child was created once. Names are never reused.
 func (c *contest) judgeCreations() {
 	c.Helper()
 	created := map[string]int{}

@@ -17,12 +17,12 @@ import (
 	"reconcel/internal/faultproxy"
 )
 
-// A blow is a way in which a leader loses the lead.
+// blow is a way in which a leader loses leadership.
 type blow string
 
-// The blows. Of the three that cut a leader off, the second lets its requests
-// through and not their answers; the third delivers what it sent last when it is
-// dead and another leads.
+// Three blows cut a leader off. The second of them passes its requests but not the
+// answers. The third delivers its last requests when it is dead and another process
+// leads.
 const (
 	terminated blow = "terminated"
 	killed     blow = "killed"
@@ -32,7 +32,7 @@ const (
 	late       blow = "late"
 )
 
-// limit is within what time another is to write.
+// limit is the time within which another process must write.
 func (b blow) limit() time.Duration {
 	if b == terminated {
 		return 3 * time.Second
@@ -40,34 +40,34 @@ func (b blow) limit() time.Duration {
 	return 18 * time.Second
 }
 
-// A candidate is a process that stands for the lead, as a user of its own and
-// through a network of its own.
+// candidate is a process that competes for leadership, with its own user and its own
+// network link.
 type candidate struct {
 	*process
 	link *faultproxy.Link
 }
 
-// A term is how a candidate lost the lead.
+// term is how a candidate lost leadership.
 type term struct {
 	user string
 	by   blow
-	at   time.Time // when it was struck
-	back time.Time // when what it had not sent yet could be sent again
+	at   time.Time // time of the blow
+	back time.Time // time from which its unsent requests could be sent again
 }
 
-// A contest has three candidates all the time.
+// contest always has three candidates.
 type contest struct {
 	*testing.T
 	cluster    *devcluster.Cluster
 	binary     string
 	rules      string
-	users      []string // that no candidate has been yet
+	users      []string // not yet used by a candidate
 	candidates []*candidate
 	terms      []term
 }
 
-// TestLead strikes one leader after another, while primaries are made and changed
-// all the time.
+// TestLead strikes one leader after another, while primaries are constantly created and
+// changed.
 func TestLead(t *testing.T) {
 	t.Parallel()
 	random := chance(t)
@@ -89,8 +89,7 @@ func TestLead(t *testing.T) {
 	c.judge(load)
 }
 
-// leadRules are for primaries with one child of a fixed name, and several that
-// are all the same.
+// leadRules are for primaries with one child of a fixed name, and several identical ones.
 const leadRules = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
@@ -127,7 +126,7 @@ func newContest(t *testing.T, processes int) *contest {
 	return c
 }
 
-// stand lets another candidate stand, and waits for what it says when it does.
+// stand starts another candidate, and waits for its log message.
 func (c *contest) stand(says string) {
 	c.Helper()
 	user := c.users[0]
@@ -138,7 +137,6 @@ func (c *contest) stand(says string) {
 	c.candidates = append(c.candidates, &candidate{process: p, link: link})
 }
 
-// leader waits until one of the candidates leads.
 func (c *contest) leader(within time.Duration) (leader *candidate) {
 	c.Helper()
 	e2e.Eventually(c.T, "somebody to lead", within, func() error {
@@ -153,8 +151,7 @@ func (c *contest) leader(within time.Duration) (leader *candidate) {
 	return leader
 }
 
-// strike takes the lead away from the leader, and puts another candidate in its
-// place.
+// strike ends the leadership of the leader, and starts another candidate instead.
 func (c *contest) strike(round int, by blow, random *rand.Rand) {
 	c.Helper()
 	leader := c.leader(10 * time.Second)
@@ -181,7 +178,7 @@ func (c *contest) strike(round int, by blow, random *rand.Rand) {
 		leader.link.Hold(faultproxy.ToClient)
 	case late:
 		leader.link.Hold(faultproxy.ToServer)
-		e2e.Rest(c.T, time.Second) // It goes on to send.
+		e2e.Rest(c.T, time.Second) // It continues to send requests.
 		leader.Signal(syscall.SIGKILL)
 	}
 	next := c.leader(40 * time.Second)
@@ -192,7 +189,7 @@ func (c *contest) strike(round int, by blow, random *rand.Rand) {
 	c.stand("standing by")
 }
 
-// recover lets what was held go on, and checks that the former leader ends.
+// recover releases what the blow held, and checks that the former leader exits.
 func (c *contest) recover(leader *candidate, by blow) {
 	c.Helper()
 	switch by {
@@ -211,7 +208,7 @@ func (c *contest) recover(leader *candidate, by blow) {
 		if by == stopped {
 			leader.Signal(syscall.SIGCONT)
 		}
-		// Whoever is cut off has ended long before the network heals.
+		// A process that is cut off has exited long before the network recovers.
 		if err := leader.Ends(2 * time.Second); err == nil {
 			c.Errorf("%s lost the lead, and ended as if it had been asked to", leader.Name)
 		}

@@ -27,8 +27,7 @@ var (
 	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 )
 
-// A load makes Items, and changes them all the time. Their values only grow, and
-// so do their replicas.
+// load creates Items, and changes them all the time. Their values and replicas only grow.
 type load struct {
 	*testing.T
 	client dynamic.Interface
@@ -40,18 +39,18 @@ type load struct {
 	changes int
 
 	mu      sync.Mutex
-	values  map[string]int // the highest that each child had
+	values  map[string]int // the highest value of each child
 	setBack []setBack
 }
 
-// A setBack is a child that has got a value of the past.
+// setBack is a child that has received an earlier value.
 type setBack struct {
 	child         string
 	value, before int
 	at            time.Time
 }
 
-// A want is what an Item wants.
+// want is the desired state of an Item.
 type want struct{ value, replicas int }
 
 func startLoad(t *testing.T, cluster *devcluster.Cluster, random *rand.Rand) *load {
@@ -76,7 +75,7 @@ func (l *load) stop() {
 	l.busy.Wait()
 }
 
-// work makes an Item every second, and changes twenty.
+// work creates an Item every second, and changes twenty.
 func (l *load) work(ctx context.Context) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -121,7 +120,7 @@ func (l *load) change() error {
 	return err
 }
 
-// saw notes a version of a child.
+// saw records a version of a child.
 func (l *load) saw(o *unstructured.Unstructured) {
 	text, ok, _ := unstructured.NestedString(o.Object, "data", "value")
 	if !ok {
@@ -141,7 +140,7 @@ func (l *load) saw(o *unstructured.Unstructured) {
 	l.values[name] = max(before, value)
 }
 
-// converges waits until all children are as wanted, and there are no others.
+// converges waits until all children are as wanted and there are no others.
 func (l *load) converges() {
 	l.Helper()
 	e2e.Eventually(l.T, "all children to be as wanted", time.Minute, func() error {
@@ -172,8 +171,8 @@ func (l *load) converges() {
 	})
 }
 
-// judge checks that no child ever got a value of the past. The writes of a child
-// in a time tell why.
+// judge checks that no child ever received an earlier value. The writes of that child in
+// the period explain a failure.
 func (l *load) judge(writes func(child string, from, till time.Time) []devcluster.Request) {
 	l.Helper()
 	l.mu.Lock()

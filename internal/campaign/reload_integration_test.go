@@ -19,26 +19,26 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// A size is how much a campaign of reloads does.
+// size is the amount of work in a campaign of reloads.
 type size struct {
 	items     int
-	parts     int           // of the campaign; between them there is rest
+	parts     int           // of the campaign, with a rest between them
 	good, bad int           // files in each part
-	lasts     time.Duration // a part, at least
+	lasts     time.Duration // the minimum duration of a part
 }
 
-// A placing is an edition that was followed.
+// placing is an edition that was active.
 type placing struct {
 	edition
 	placed, followed time.Time // followed is never too early
 }
 
-// A reading is a process that follows the rules of a folder.
+// reading is a process that uses the rules in a folder.
 type reading struct {
 	*testing.T
 	cluster *devcluster.Cluster
 	process *process
-	debug   string // where it answers for debugging
+	debug   string // the debug address
 	binary  string
 	folder  *folder
 	world   *world
@@ -47,11 +47,11 @@ type reading struct {
 	order   []int // of the damages
 	damaged int
 
-	goroutines int // of the process at first
+	goroutines int // the first count of the process
 }
 
-// TestReloads replaces the rules again and again, by others and by such as cannot
-// be followed, while primaries are changed all the time.
+// TestReloads replaces the rules again and again, by valid and invalid ones, while
+// primaries change all the time.
 func TestReloads(t *testing.T) {
 	t.Parallel()
 	s := size{items: 30, parts: 1, good: 15, bad: 8}
@@ -105,7 +105,7 @@ func (r *reading) start() {
 	r.process.Logs("msg=running", 30*time.Second)
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,7 +116,6 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// restart starts the process again.
 func (r *reading) restart() {
 	r.Helper()
 	r.process.Signal(syscall.SIGTERM)
@@ -126,7 +125,7 @@ func (r *reading) restart() {
 	r.start()
 }
 
-// now returns the edition that is followed.
+// now returns the active edition.
 func (r *reading) now() edition { return r.history[len(r.history)-1].edition }
 
 // changes is one part of the campaign.
@@ -148,7 +147,7 @@ func (r *reading) changes(s size) {
 	}
 }
 
-// reload replaces the rules by the next edition, and waits until it is followed.
+// reload replaces the rules by the next edition, and waits until it is active.
 func (r *reading) reload(parts part) {
 	r.Helper()
 	before := r.process.metrics(r.T)
@@ -165,7 +164,7 @@ func (r *reading) reload(parts part) {
 	r.history = append(r.history, next)
 }
 
-// place puts a text into the folder, in one of the ways.
+// place writes a text to the folder in one of the ways.
 func (r *reading) place(text string) {
 	r.Helper()
 	ways := r.folder.ways()
@@ -176,8 +175,7 @@ func (r *reading) place(text string) {
 
 const reloadSuccessful = "reconcel_rules_last_reload_successful"
 
-// damage puts something in the place of the rules that cannot be followed: the
-// last good ones are followed on.
+// damage replaces the rules by invalid ones. The last valid rules stay active.
 func (r *reading) damage() {
 	r.Helper()
 	d := damages[r.order[r.damaged%len(damages)]]
@@ -206,13 +204,13 @@ func (r *reading) damage() {
 	}
 }
 
-// settle returns what the process needs when everything is as it is to be.
+// settle returns the footprint of the process once everything has converged.
 func (r *reading) settle() footprint {
 	r.Helper()
 	r.reload(atRest)
 	r.world.converges(r.now())
-	// What the rules have left is known to be gone some seconds later. From the next
-	// reload on nobody looks for it any more.
+	// The inventory forgets deleted children some seconds later. The next reload stops
+	// the watches that were needed for that.
 	e2e.Eventually(r.T, "nothing to be left of former rules", 30*time.Second, func() error { return r.world.remembers("ServiceAccount") })
 	r.reload(atRest)
 	r.world.converges(r.now())
@@ -225,7 +223,7 @@ func (r *reading) settle() footprint {
 		return nil
 	})
 	r.quiet()
-	// Events are sent beside the work, and may be late after much of it.
+	// Events are sent in the background, and may be late after much work.
 	e2e.Eventually(r.T, "what runs beside the work to end", time.Minute, func() error {
 		const slack = 10
 		f = r.footprint()
@@ -240,7 +238,7 @@ func (r *reading) settle() footprint {
 	return f
 }
 
-// quiet checks that nothing is written for a while, except Events.
+// quiet checks that nothing but Events is written for a while.
 func (r *reading) quiet() {
 	r.Helper()
 	since := time.Now()
@@ -253,7 +251,7 @@ func (r *reading) quiet() {
 	}
 }
 
-// fromScratch removes everything, and lets a new process make it by the same
+// fromScratch deletes everything, and has a new process create it again with the same
 // rules.
 func (r *reading) fromScratch() {
 	r.Helper()
@@ -272,7 +270,7 @@ func (r *reading) fromScratch() {
 	r.quiet()
 }
 
-// judge holds what was done against what the rules asked for.
+// judge compares the writes with the rules.
 func (r *reading) judge() {
 	r.Helper()
 	ofPart := map[string]part{"account": account, "extra": extra}
@@ -306,7 +304,7 @@ func (r *reading) judge() {
 	r.world.judge()
 }
 
-// lacked reports whether rules without a part may have been followed at a time.
+// lacked reports whether rules without a part may have been active at a time.
 func (r *reading) lacked(p part, at time.Time) bool {
 	for i, one := range r.history {
 		ended := i+1 < len(r.history) && r.history[i+1].followed.Before(at)

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// saw holds one version of a child against what may be: it is of one edition,
-// and not of one before that of the last version.
+// saw checks one version of a child: it has a single edition, and that is not older than
+// the edition of the previous version.
 func (w *world) saw(o *unstructured.Unstructured) {
 	a, b := o.GetAnnotations()["a"], o.GetAnnotations()["b"]
 	if a == "" && b == "" {
-		return // Nothing of ours.
+		return // Not a child of the campaign.
 	}
 	version, err := strconv.Atoi(a)
 	w.mu.Lock()
@@ -32,7 +32,7 @@ func (w *world) saw(o *unstructured.Unstructured) {
 	w.versions[o.GetUID()] = version
 }
 
-// judge tells what the watches have found.
+// judge reports the errors that the watches have found.
 func (w *world) judge() {
 	w.Helper()
 	w.mu.Lock()
@@ -43,8 +43,8 @@ func (w *world) judge() {
 	}
 }
 
-// state returns what there is, by name, without what differs from one object to
-// the next of the same name.
+// state returns the existing objects by name, without the parts that differ between
+// objects of the same name.
 func (w *world) state() map[string]string {
 	w.Helper()
 	state := map[string]string{}
@@ -68,8 +68,7 @@ func (w *world) state() map[string]string {
 	return state
 }
 
-// canonical returns an object as any other would be that was made by the same
-// rules.
+// canonical removes the parts of an object that differ between objects of the same rules.
 func canonical(o *unstructured.Unstructured) *unstructured.Unstructured {
 	managed := ours(o)
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
@@ -85,7 +84,7 @@ func canonical(o *unstructured.Unstructured) *unstructured.Unstructured {
 	annotations := o.GetAnnotations()
 	for name := range annotations {
 		if strings.HasPrefix(name, "reconcel.dev/") {
-			annotations[name] = "" // It is made from the owner's UID.
+			annotations[name] = "" // It depends on the owner's UID.
 		}
 	}
 	if annotations != nil {
@@ -97,7 +96,7 @@ func canonical(o *unstructured.Unstructured) *unstructured.Unstructured {
 		delete(c.(map[string]any), "observedGeneration")
 	}
 	if len(conditions) > 0 {
-		_ = unstructured.SetNestedSlice(o.Object, conditions, "status", "conditions") // The status is a map, or it would have none.
+		_ = unstructured.SetNestedSlice(o.Object, conditions, "status", "conditions") // The status is a map, because it has conditions.
 		unstructured.RemoveNestedField(o.Object, "status", "observedGeneration")
 	}
 	o.Object["managed"] = managed

@@ -15,9 +15,8 @@ import (
 	toolswatch "k8s.io/client-go/tools/watch"
 )
 
-// watchAll shows all versions of all objects that a selector matches, from now
-// until the test ends. A watch that the API server ends is taken up where it
-// was.
+// watchAll reports all versions of all objects that match a selector, from now until the
+// test ends. It resumes a watch that the API server ends.
 func watchAll(t *testing.T, client dynamic.ResourceInterface, selector string, saw func(*unstructured.Unstructured)) {
 	t.Helper()
 	from, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: selector, Limit: 1})

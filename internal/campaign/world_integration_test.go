@@ -21,23 +21,23 @@ import (
 	"reconcel/internal/e2e"
 )
 
-// A world has the primaries of a campaign of reloads, and their children.
+// world has the primaries of a campaign of reloads, and their children.
 type world struct {
 	*testing.T
 	cluster *devcluster.Cluster
 	client  dynamic.Interface
 	values  map[string]int // of the primaries, by name
-	items   int            // how many there are
+	items   int            // number of Items
 	changes int
 	probes  int
 	rest    func() // stops the changes
 
 	mu       sync.Mutex
-	versions map[types.UID]int // the last one that each child had
+	versions map[types.UID]int // the last version of each child
 	wrong    []string
 }
 
-// probed is the Item that nobody else changes.
+// probed is the Item that only probe changes.
 const probed = "item-probe"
 
 func newWorld(t *testing.T, cluster *devcluster.Cluster, size int) *world {
@@ -69,7 +69,6 @@ func (w *world) resource(name string) dynamic.ResourceInterface {
 	return w.client.Resource(r).Namespace("default")
 }
 
-// kindOf returns the kind of a primary, and its resource.
 func kindOf(primary string) (kind, resource string) {
 	if strings.HasPrefix(primary, "other") {
 		return "Other", "others"
@@ -77,10 +76,10 @@ func kindOf(primary string) (kind, resource string) {
 	return "Item", "items"
 }
 
-// suffix returns which child of a primary a name is of.
+// suffix returns the part of a child's name that identifies the child of the rule.
 func suffix(child string) string { return child[strings.LastIndex(child, "-")+1:] }
 
-// create makes the primaries with the values that they have.
+// create creates the primaries with their values.
 func (w *world) create() {
 	w.Helper()
 	for name, value := range w.values {
@@ -102,7 +101,6 @@ func (w *world) set(ctx context.Context, primary string, value int) error {
 	return err
 }
 
-// change changes one primary after another, until rest is called.
 func (w *world) change() {
 	ctx, cancel := context.WithCancel(w.Context())
 	var changing sync.WaitGroup
@@ -130,7 +128,7 @@ func (w *world) change() {
 	w.Cleanup(w.rest)
 }
 
-// probe changes an Item, and waits until its child is as an edition says.
+// probe changes an Item, and waits until its child matches an edition.
 func (w *world) probe(t *testing.T, when string, by edition) {
 	t.Helper()
 	w.probes++
@@ -146,7 +144,7 @@ func (w *world) probe(t *testing.T, when string, by edition) {
 	})
 }
 
-// asWanted returns what is wrong with a child.
+// asWanted returns the difference between a child and its wanted state.
 func asWanted(o *unstructured.Unstructured, by edition, value int) error {
 	if got := o.GetAnnotations()["a"]; got != strconv.Itoa(by.version) {
 		return fmt.Errorf("%s is of version %s, want %d", o.GetName(), got, by.version)
@@ -157,9 +155,8 @@ func asWanted(o *unstructured.Unstructured, by edition, value int) error {
 	return nil
 }
 
-// converges waits until every primary has the children of an edition. Children
-// that the rule does not want any more are gone; those of rules that are gone
-// may be there.
+// converges waits until every primary has the children of an edition. Children that an
+// existing rule no longer renders must be gone. Those of removed rules may still exist.
 func (w *world) converges(by edition) {
 	w.Helper()
 	w.values[probed] = w.probes
@@ -194,7 +191,7 @@ func (w *world) converges(by edition) {
 	})
 }
 
-// What reconcel calls its own.
+// Names that reconcel uses for itself.
 const (
 	inventory = "reconcel-inventory"
 	ruleLabel = "reconcel.dev/rule"
@@ -215,8 +212,8 @@ func (w *world) remembers(kind string) error {
 	return nil
 }
 
-// clear removes everything that is there of primaries and rules. It does not wait
-// for the garbage collector, which finds new kinds only now and then.
+// clear deletes all objects of primaries and rules. It does not wait for the garbage
+// collector, which discovers new kinds only after a while.
 func (w *world) clear() {
 	w.Helper()
 	if err := w.resource("configmaps").Delete(w.Context(), inventory, metav1.DeleteOptions{}); err != nil {
@@ -237,7 +234,8 @@ func (w *world) clear() {
 	})
 }
 
-// requests returns requests that everything before now is among.
+// requests returns the matching requests, including all that were answered before this
+// call.
 func (w *world) requests(match func(devcluster.Request) bool) []devcluster.Request {
 	w.Helper()
 	return e2e.In(w.T, w.cluster, "default").Requests(match)

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Request is one request that the API server answered, or began to answer if it
-// is a watch. Health checks are not recorded.
+// Request is one request that the API server answered. For a watch, the start of the
+// answer is enough. Health checks are not recorded.
 type Request struct {
 	User        string
-	As          string // whom the user impersonates, empty for nobody
+	As          string // the impersonated user, empty without impersonation
 	UserAgent   string
 	Verb        string // get, list, watch, create, update, patch, delete, deletecollection
 	Group       string // of the API, empty for the core group
@@ -32,8 +32,8 @@ type Request struct {
 	Completed   time.Time // zero while a watch is running
 }
 
-// IsWrite reports whether the request was one to change something. To ask what
-// one may do is none, though it looks like one.
+// IsWrite reports whether the request changes something. An access review does not,
+// although it is a create.
 func (r Request) IsWrite() bool {
 	return r.Group != "authorization.k8s.io" && slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }
@@ -43,7 +43,8 @@ func (r Request) Between(from, to time.Time) bool {
 	return !r.Received.Before(from) && r.Received.Before(to)
 }
 
-// String names what was done, not to which object: "patch foos.example.com/status".
+// String names the verb and the resource without the object: "patch
+// foos.example.com/status".
 func (r Request) String() string {
 	if r.Resource == "" {
 		return r.Verb + " " + r.URI
@@ -58,7 +59,7 @@ func (r Request) String() string {
 	return text
 }
 
-// Tally counts requests by what was done, for a failure message or a comparison.
+// Tally counts requests by String, for a failure message or a comparison.
 func Tally(requests []Request) map[string]int {
 	counts := map[string]int{}
 	for _, r := range requests {
@@ -86,7 +87,7 @@ func (c *Cluster) Requests(match func(Request) bool) ([]Request, error) {
 // responseStarted is the stage of a watch that is running.
 const responseStarted = "ResponseStarted"
 
-// auditEvent is the part of an audit.k8s.io/v1 Event that is of use here.
+// auditEvent is the part of an audit.k8s.io/v1 Event that this package reads.
 type auditEvent struct {
 	AuditID    string
 	Stage      string
@@ -107,13 +108,13 @@ type auditEvent struct {
 	StageTimestamp           time.Time
 }
 
-// An auditReader goes on where it stopped reading a log: a test that waits for
-// something asks again and again, and the log is soon a hundred megabytes long.
+// auditReader resumes where it stopped reading a log: a waiting test polls, and the log
+// soon has a hundred megabytes.
 type auditReader struct {
 	mu       sync.Mutex
 	position int64 // in the log, after the last whole line
 	requests []Request
-	watches  map[string]int // those that are running, by audit ID: their place in requests
+	watches  map[string]int // the running watches, by audit ID: their index in requests
 }
 
 func (a *auditReader) matching(path string, match func(Request) bool) (found []Request, err error) {
@@ -143,7 +144,7 @@ func (a *auditReader) catchUpLocked(path string) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // Without its end, the last line is still being written.
+			return nil // A last line without a line end is still being written.
 		}
 		if err != nil {
 			return err
@@ -157,8 +158,7 @@ func (a *auditReader) catchUpLocked(path string) error {
 	}
 }
 
-// addLocked folds the entries of one request, two for a watch that has ended, into
-// one.
+// addLocked merges the entries of one request. A watch that has ended has two.
 func (a *auditReader) addLocked(event auditEvent) {
 	i, running := a.watches[event.AuditID]
 	switch {

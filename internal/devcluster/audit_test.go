@@ -19,7 +19,7 @@ func TestReadRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	// However much of it is there at a time, the reader gets everything once.
+	// The reader returns every request once, however much of the log exists at a time.
 	var reader auditReader
 	var requests []Request
 	for from := 0; from < len(auditLog); from += 100 {

@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// modulePath is what go.mod in the root of the repository begins with.
+// modulePath is the module path in the repository's go.mod.
 const modulePath = "reconcel"
 
-// binary returns the path of bin/devcluster, with it and what it starts
-// compiled.
+// binary returns the path of bin/devcluster, and compiles it and the components that it
+// starts if necessary.
 func binary(ctx context.Context) (string, error) {
 	root, err := repository()
 	if err != nil {
@@ -31,7 +31,7 @@ func binary(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if os.Getenv("KUBEBUILDER_ASSETS") != "" || os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
-		return path, nil // It will not start what it would compile.
+		return path, nil // This test does not start the components that it would compile.
 	}
 	for _, name := range []string{"controlplane", "kwok"} {
 		_, err := os.Stat(filepath.Join(bin, name))
@@ -45,11 +45,11 @@ func binary(ctx context.Context) (string, error) {
 	return path, nil
 }
 
-// buildSupervisor leaves it to go whether there is anything to do: this is the
-// part that is being worked on, and it compiles in a second.
+// buildSupervisor always calls go build, which detects whether there is anything to do.
+// The supervisor changes often, and compiles in a second.
 func buildSupervisor(ctx context.Context, root, path string) error {
-	// Packages are tested at the same time, and a binary must not be written
-	// while another test starts it.
+	// Packages are tested in parallel, and one test must not overwrite the binary while
+	// another test starts it.
 	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func buildSupervisor(ctx context.Context, root, path string) error {
 	return run(cmd)
 }
 
-// run lets the reader of the test's output see what takes long.
+// run shows the output of a slow command to the reader of the test's output.
 func run(cmd *exec.Cmd) error {
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -72,8 +72,8 @@ func run(cmd *exec.Cmd) error {
 	return nil
 }
 
-// repository finds the root of the repository above the working directory,
-// which for a test is the folder of its package.
+// repository finds the root of the repository above the working directory, which is the
+// package's folder in a test.
 func repository() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

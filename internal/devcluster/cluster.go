@@ -21,8 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Options say how a cluster differs from the usual one: its zero value is a
-// whole control plane with one node.
+// Options configures a cluster. Its zero value is a whole control plane with one node.
 type Options struct {
 	// Users are added to the default user "reconcel", as "name:group,group".
 	Users []string
@@ -32,8 +31,8 @@ type Options struct {
 	Controllers string
 	// Nodes is how many nodes there are, 0 for one.
 	Nodes int
-	// Data is the folder that keeps the cluster's data. Left empty, the data goes
-	// with the cluster.
+	// Data is the folder for the cluster's data. If it is empty, the data is deleted with
+	// the cluster.
 	Data string
 }
 
@@ -59,11 +58,11 @@ type announcement struct {
 	Users      map[string]string `json:"users"`
 }
 
-// ErrBorrowed is returned where a cluster that was borrowed through
-// DEVCLUSTER_KUBECONFIG cannot do what an own one can.
+// ErrBorrowed is returned if a cluster borrowed through DEVCLUSTER_KUBECONFIG does not
+// support an operation.
 var ErrBorrowed = errors.New("not possible on the cluster that DEVCLUSTER_KUBECONFIG names")
 
-// Start starts a cluster that lives until the test ends.
+// Start starts a cluster that runs until the test ends.
 func Start(t testing.TB, options Options) *Cluster {
 	t.Helper()
 	c, err := start(t.Context(), options)
@@ -78,14 +77,14 @@ func Start(t testing.TB, options Options) *Cluster {
 	return c
 }
 
-// shared ends with the process, by the closing of a pipe that nobody closes
-// before: a package needs no TestMain for it.
+// shared ends with the process: the end of the process closes the pipe. A package needs
+// no TestMain for that.
 var shared = sync.OnceValues(func() (*Cluster, error) {
 	return start(context.Background(), Options{})
 })
 
-// Shared returns the one cluster of this test binary, starting it if need be.
-// Tests share it well if each makes a namespace of its own.
+// Shared returns the one cluster of this test binary, and starts it if necessary. Each
+// test should use its own namespace.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	c, err := shared()
@@ -100,7 +99,7 @@ func start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not tied to ctx: the cluster outlives it by the time that cleaning up takes.
+	// It is not bound to ctx: the cluster must outlive ctx during the cleanup.
 	process := exec.Command(path, options.arguments()...)
 	stdin, err := process.StdinPipe()
 	if err != nil {
@@ -170,18 +169,18 @@ func loadConfig(kubeconfig string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kubeconfig, err)
 	}
-	// The client's own limit of 5 requests a second would be what a test measures.
+	// The client's default limit of 5 requests a second would distort measurements.
 	config.QPS = -1
 	return config, nil
 }
 
-// closeTimeout is longer than an orderly end of all components takes.
+// closeTimeout is longer than an orderly shutdown of all components takes.
 const closeTimeout = time.Minute
 
-// Close ends the cluster and waits until nothing of it is left. Start does this
-// at the end of the test.
+// Close stops the cluster and waits until it is gone. Start registers it as a cleanup of
+// the test.
 func (c *Cluster) Close() error {
-	_ = c.stdin.Close() // Fails where the process has ended, which is the aim.
+	_ = c.stdin.Close() // It fails if the process has already exited.
 	timer := time.NewTimer(closeTimeout)
 	defer timer.Stop()
 	select {
@@ -197,8 +196,8 @@ func (c *Cluster) Close() error {
 	return nil
 }
 
-// Borrowed reports whether the cluster is somebody else's. Then there is no audit
-// log, all users are the same one, and components cannot be controlled.
+// Borrowed reports whether the cluster comes from DEVCLUSTER_KUBECONFIG. Such a cluster
+// has no audit log, only one user, and no control of components.
 func (c *Cluster) Borrowed() bool { return c.said.Data == "" }
 
 // Config returns a configuration for the cluster's administrator, without client

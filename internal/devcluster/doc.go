@@ -6,16 +6,16 @@
 //		…
 //	}
 //
-// Tests that do not get on with each other on one cluster, and yet are to run side
-// by side, take turns at some with Reserve; Start gives a test one for itself.
+// Tests that disturb each other on one cluster but should run in parallel use Reserve,
+// which lends each cluster to one test at a time. Start gives a test its own cluster.
 //
-// The cluster is a process of bin/devcluster, which documents what is in it. It
-// ends with the test, or with the test's process if that dies first. A machine
-// that has not compiled Kubernetes yet does so in the first test, which takes
-// minutes: `make devcluster` beforehand keeps that out of the tests' time limit.
+// The cluster is a process of bin/devcluster, which documents the components. It ends
+// with the test, or with the test's process if that dies first. The first test on a
+// machine compiles Kubernetes, which takes minutes. Run `make devcluster` beforehand to
+// keep that out of the tests' time limit.
 //
-// With DEVCLUSTER_KUBECONFIG=FILE the tests run on the cluster of that
-// kubeconfig. A test that breaks components or reads the audit log cannot, and
-// should skip where Borrowed says so. A plain KUBECONFIG is ignored: in a user's
-// shell it often names a cluster that matters.
+// With DEVCLUSTER_KUBECONFIG=FILE the tests run on the cluster of that kubeconfig. A test
+// that breaks components or reads the audit log cannot, and should skip if Borrowed is
+// true. A plain KUBECONFIG is ignored: in a user's shell it often names an important
+// cluster.
 package devcluster

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Eventually waits until check finds nothing missing.
+// Eventually waits until check returns nil.
 func Eventually(t *testing.T, check func() error) {
 	t.Helper()
 	deadline := time.NewTimer(time.Minute)

@@ -98,7 +98,7 @@ func TestAuditLogTellsUsersApart(t *testing.T) {
 	devcluster.Eventually(t, func() error {
 		early := count(func(r devcluster.Request) bool { return r.User == "reconcel" && r.Between(from, to) })
 		late := count(func(r devcluster.Request) bool { return r.User == "reconcel" && !r.Received.Before(to) })
-		// The default ConfigMap of a namespace is another user's write.
+		// Another user writes the default ConfigMap of a namespace.
 		driver := count(func(r devcluster.Request) bool { return r.User == "admin" && r.Code == 201 })
 		if early != 20 || late != 3 || driver != 3 {
 			return fmt.Errorf("the log has %d and %d writes of the controller and %d of the driver, want 20, 3 and 3", early, late, driver)
@@ -178,8 +178,8 @@ func TestBorrowedCluster(t *testing.T) {
 	}
 }
 
-// ownCluster is the shared cluster where it may be broken: tests of one package
-// run one after the other.
+// ownCluster is the shared cluster for a test that may break it: tests of one package run
+// one after the other.
 func ownCluster(t *testing.T) *devcluster.Cluster {
 	t.Helper()
 	cluster := devcluster.Shared(t)

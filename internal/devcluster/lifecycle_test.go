@@ -54,7 +54,7 @@ func TestNamedFolderIsKept(t *testing.T) {
 	if os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
 		t.Skip("a borrowed cluster has no folder")
 	}
-	// Not t.TempDir, whose path holds the test's name: sockets need short ones.
+	// The path of t.TempDir contains the test's name, which is too long for sockets.
 	data, err := os.MkdirTemp("", "kept-")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func componentPIDs(t *testing.T, c *Cluster) map[string]int {
 	return pids
 }
 
-// gone returns what is still there of a cluster.
+// gone returns an error if parts of a cluster still exist.
 func gone(c *Cluster, pids map[string]int) error {
 	var left []error
 	if _, err := os.Stat(c.Data()); !errors.Is(err, fs.ErrNotExist) {
@@ -141,8 +141,8 @@ func gone(c *Cluster, pids map[string]int) error {
 	return errors.Join(left...)
 }
 
-// isZombie reports whether a process has ended and only its parent, which after
-// the supervisor is the system's first process, has not noticed yet.
+// isZombie reports whether a process has exited but its parent has not yet waited for it.
+// After the supervisor's end, the parent is the system's first process.
 func isZombie(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err == nil && strings.Contains(string(stat), ") Z ")

@@ -6,19 +6,18 @@ import (
 	"testing"
 )
 
-// reserve has the clusters that Reserve has started. Like the shared one they
-// end with the process.
+// reserve has the clusters that Reserve has started. Like the shared one, they end with
+// the process.
 var reserve struct {
 	mu   sync.Mutex
 	idle []*Cluster
 
-	borrowed sync.Mutex // held by the test that uses a cluster of which there is one
+	borrowed sync.Mutex // held by the test that uses the only cluster
 }
 
-// Reserve returns a cluster that no other test gets before this one ends: one
-// that another test is done with, or a new one. There are never more than tests
-// run at the same time. A cluster that was borrowed is only one: then one test
-// waits for the other.
+// Reserve returns a cluster for the exclusive use of this test: a free one that another
+// test has used, or a new one. There are never more clusters than parallel tests. If the
+// cluster is borrowed, tests use it one after the other.
 func Reserve(t testing.TB) *Cluster {
 	t.Helper()
 	c := idle()
@@ -40,7 +39,7 @@ func Reserve(t testing.TB) *Cluster {
 	return c
 }
 
-// idle takes a cluster that nobody uses, or returns nil.
+// idle takes a free cluster, or returns nil.
 func idle() *Cluster {
 	reserve.mu.Lock()
 	defer reserve.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestConsoleOnCluster runs the pages with commands for a cluster. The examples share a
-// control plane; every other page has one of its own.
+// control plane, and every other page has its own.
 func TestConsoleOnCluster(t *testing.T) {
 	supervisor, err := filepath.Abs(filepath.Join(root, "bin/devcluster"))
 	if err != nil {
@@ -20,7 +20,7 @@ func TestConsoleOnCluster(t *testing.T) {
 	}
 	bin := t.TempDir()
 	kubectl := "#!/bin/sh\nexec " + supervisor + ` kubectl --kubeconfig="$KUBECONFIG" "$@"` + "\n"
-	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o700); err != nil { //nolint:gosec // It is run.
+	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o700); err != nil { //nolint:gosec // The file must be executable.
 		t.Fatal(err)
 	}
 	for _, p := range pages(t) {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write into the pages what their commands print")
 
-// varying is what may differ between a page and a run.
+// varying matches output that may differ between a page and a run.
 var varying = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -36,7 +36,7 @@ var varying = []struct {
 	{regexp.MustCompile(`[ \t]+`), " "},
 }
 
-// invariable returns the part of a line that is the same in each run.
+// invariable replaces the varying parts of a line.
 func invariable(line string) string {
 	for _, v := range varying {
 		line = v.pattern.ReplaceAllString(line, v.by)
@@ -44,11 +44,11 @@ func invariable(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// reading are the commands that are repeated until they print what is expected: the
-// cluster may need a moment.
+// reading matches the commands that are repeated until their output matches: the cluster
+// may need a moment.
 var reading = regexp.MustCompile(`^(kubectl (get|events|describe|logs)|reconcel (status|diff)|grep|tail|curl)\b`)
 
-// A command is a command of a block of console, with the output that the page shows.
+// command is a command in a console block, with the output on the page.
 type command struct {
 	text   string
 	output []string
@@ -80,8 +80,8 @@ func (b block) commands() (all []command) {
 	return all
 }
 
-// agrees reports whether a command has printed what a page shows. A line "..." of the
-// page stands for any number of lines.
+// agrees reports whether the printed output matches the page. A line "..." on the page
+// stands for any number of lines.
 func agrees(shown, printed []string) bool {
 	switch {
 	case len(shown) == 0:
@@ -93,14 +93,15 @@ func agrees(shown, printed []string) bool {
 	}
 }
 
-// A repair replaces lines of a page by what a command prints.
+// repair replaces lines of a page by the output of a command.
 type repair struct {
 	from, to int
 	indent   string
 	by       []string
 }
 
-// follow runs what a page shows, in order. Blocks for a cluster are left out without one.
+// follow runs the blocks of a page in order. It skips blocks for a cluster if there is
+// none.
 func (p page) follow(t *testing.T, s *shell) {
 	t.Helper()
 	var repairs []repair
@@ -130,8 +131,8 @@ func (p page) follow(t *testing.T, s *shell) {
 	p.repair(t, repairs)
 }
 
-// shows runs a command, and reports whether it prints what the page shows. A command of
-// which the page shows no output has to succeed.
+// shows runs a command, and reports whether its output matches the page. A command
+// without output on the page must succeed.
 func (s *shell) shows(t *testing.T, c command) (printed []string, ok bool) {
 	t.Helper()
 	for began := time.Now(); ; pause(t, 200*time.Millisecond) {
@@ -149,7 +150,6 @@ func (s *shell) shows(t *testing.T, c command) (printed []string, ok bool) {
 	}
 }
 
-// repair rewrites lines of a page.
 func (p page) repair(t *testing.T, repairs []repair) {
 	t.Helper()
 	if len(repairs) == 0 {
@@ -170,10 +170,10 @@ func (p page) repair(t *testing.T, repairs []repair) {
 }
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(cli.Main()) }}) //nolint:forbidigo // It is the command itself.
+	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(cli.Main()) }}) //nolint:forbidigo // The test binary is the command itself.
 }
 
-// TestConsole runs what pages show and what needs no cluster.
+// TestConsole runs the blocks that need no cluster.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
@@ -185,8 +185,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestBlocksAreMarkedRight refuses markers that mean nothing, and blocks of console that
-// would not be run without anybody having said so.
+// TestBlocksAreMarkedRight rejects unknown markers, and console blocks that are skipped
+// without an explicit marker.
 func TestBlocksAreMarkedRight(t *testing.T) {
 	known := regexp.MustCompile(`^(cluster|file: [\w./-]+|not run: .{10,}|run by: .+)?$`)
 	ran := 0

@@ -18,7 +18,7 @@ var (
 	unslug  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// anchors returns the anchors of a page, which GitHub makes from its headings.
+// anchors returns the anchors that GitHub derives from the headings of a page.
 func (p page) anchors() map[string]bool {
 	all := map[string]bool{}
 	prose := p.prose()
@@ -38,7 +38,7 @@ func (p page) anchors() map[string]bool {
 	return all
 }
 
-// TestLinksLeadSomewhere follows every relative link of every page.
+// TestLinksLeadSomewhere checks every relative link of every page.
 func TestLinksLeadSomewhere(t *testing.T) {
 	all := pages(t)
 	anchors := map[string]map[string]bool{}
@@ -71,7 +71,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestPagesAreReachable finds every page of docs/ by links from the README.
+// TestPagesAreReachable expects links from the README to every page of docs/.
 func TestPagesAreReachable(t *testing.T) {
 	byPath := map[string]page{}
 	for _, p := range pages(t) {

@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// root is the folder of the repository, seen from this package.
+// root is the repository's folder, relative to this package.
 const root = "../.."
 
-// A page is one Markdown file.
+// page is one Markdown file.
 type page struct {
 	path  string // relative to the root
 	lines []string
 }
 
-// A block is a fenced block of a page.
+// block is a fenced block of a page.
 type block struct {
 	language string
 	marker   string // the HTML comment before it, without the brackets
@@ -84,7 +84,7 @@ func (p page) blocks() (all []block) {
 	return all
 }
 
-// prose returns the lines of a page outside of blocks, by their numbers from 1.
+// prose returns the lines of a page outside of blocks, by line number from 1.
 func (p page) prose() map[int]string {
 	prose := map[int]string{}
 	for i, line := range p.lines {
@@ -98,10 +98,10 @@ func (p page) prose() map[int]string {
 	return prose
 }
 
-// argument returns what follows the name of a marker.
+// argument returns the argument of a marker.
 func (b block) argument(name string) (string, bool) { return strings.CutPrefix(b.marker, name+": ") }
 
-// runBy returns the test that runs a page in place of this package.
+// runBy returns the test that runs a page instead of this package.
 func (p page) runBy() string {
 	for _, line := range p.lines {
 		if m := markerLine.FindStringSubmatch(line); m != nil {

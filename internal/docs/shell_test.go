@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// A shell runs the commands of a page, one after another, as a reader types them.
+// shell runs the commands of a page in order, as a reader types them.
 type shell struct {
 	folder  string
-	cluster bool // it has a cluster to talk to
+	cluster bool // whether it has a cluster
 	in      io.Writer
 	out     *output
 	n       int // of commands so far
@@ -38,8 +38,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.buffer.Write(p)
 }
 
-// until returns what was printed before the first match of a pattern and the text of
-// its first group, and forgets both.
+// until returns the output before the first match of a pattern and the match's first
+// group. It removes both from the buffer.
 func (o *output) until(end *regexp.Regexp) (before, group string, found bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,8 +52,8 @@ func (o *output) until(end *regexp.Regexp) (before, group string, found bool) {
 	return text[:at[0]], text[at[2]:at[3]], true
 }
 
-// newShell starts bash in a folder of its own, with copies of what pages refer to. Without
-// a kubeconfig there is no cluster.
+// newShell starts bash in a new folder with copies of the files that pages refer to.
+// Without a kubeconfig it has no cluster.
 func newShell(t *testing.T, path, kubeconfig string) *shell {
 	t.Helper()
 	s := &shell{folder: t.TempDir(), cluster: kubeconfig != "", out: &output{}}
@@ -84,7 +84,8 @@ func newShell(t *testing.T, path, kubeconfig string) *shell {
 	s.in = in
 	t.Cleanup(func() {
 		_ = in.Close()
-		// Jobs in the background end as by Ctrl-C, and insist at most for a while.
+		// Background jobs get the chance of an orderly exit, and are killed after a
+		// while.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 		kill := time.AfterFunc(20*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 		defer kill.Stop()
@@ -98,7 +99,8 @@ func (s *shell) run(t *testing.T, command string) (text string, exitCode int) {
 	t.Helper()
 	s.n++
 	mark := fmt.Sprintf("end of command %d:", s.n)
-	// A command must not read the commands that follow. The last line keeps $?.
+	// A command must not read the following commands from stdin. The last line preserves
+	// $?.
 	script := fmt.Sprintf("{ %s\n} </dev/null\n__code=$?; echo \"%s $__code.\"; (exit $__code)\n", command, mark)
 	if _, err := io.WriteString(s.in, script); err != nil {
 		t.Fatalf("$ %s: %v", command, err)
@@ -118,7 +120,6 @@ func (s *shell) run(t *testing.T, command string) (text string, exitCode int) {
 	}
 }
 
-// pause waits for a moment.
 func pause(t *testing.T, d time.Duration) {
 	t.Helper()
 	timer := time.NewTimer(d)
