@@ -129,7 +129,7 @@ func (p *primaryDiff) contest(made map[objectRef]string) {
 			continue
 		}
 		if other, taken := made[c.Object]; taken {
-			*c = change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: engine.Refused,
+			*c = change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: engine.Rejected,
 				Reason: "is already rendered for " + other}
 			continue
 		}

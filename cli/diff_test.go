@@ -175,7 +175,7 @@ func TestSecretsAreMasked(t *testing.T) {
 
 func TestDiffJSON(t *testing.T) {
 	configured := changeOf(t, "ConfigMap", engine.Configured, configMap(map[string]any{"a": "<1>"}, nil), configMap(map[string]any{"a": "2"}, nil))
-	refused := change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: partStatus, Action: engine.Refused, Reason: "too long"}
+	refused := change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: partStatus, Action: engine.Rejected, Reason: "too long"}
 	skipped := change{Primary: configured.Primary, Rule: "foo", Child: "c", Object: configured.Object, Action: engine.Skipped, Reason: "waits for it"}
 	text, err := formatDiff([]change{configured, refused, skipped}, "json")
 	if err != nil {

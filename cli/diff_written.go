@@ -178,7 +178,7 @@ func contentOf(u *unstructured.Unstructured) map[string]any {
 // addRejected adds a write that failed. If the error is not about the object, what
 // run would do is unknown.
 func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
-	err := engine.Discreet(c.Object.groupKind(), w.Err)
+	err := engine.WithholdSecret(c.Object.groupKind(), w.Err)
 	switch {
 	case apierrors.IsConflict(err):
 		p.fail(&c, errOutdated)
@@ -187,7 +187,7 @@ func (p *primaryDiff) addRejected(c change, w *dryrun.Write) {
 		p.fail(&c, fmt.Errorf("dry run: %w", err))
 		return
 	}
-	c.Action, c.Reason, c.forbidden = engine.Refused, "the API server rejects it: "+err.Error(), apierrors.IsForbidden(err)
+	c.Action, c.Reason, c.forbidden = engine.Rejected, "the API server rejects it: "+err.Error(), apierrors.IsForbidden(err)
 	switch {
 	case c.forbidden:
 		c.Reason = err.Error()

@@ -123,11 +123,11 @@ func (a *app) run(s *runFlags) error {
 	})
 	server.start(endpoints(machine.Ready, metrics), cancel)
 	defer server.stop()
-	validator.Report = machine.TellMisfitRules
+	validator.Report = machine.ReportRulesInvalidForCluster
 	watch := rulewatch.New(rulewatch.Options{
 		Read: func() ([]source.File, source.Errors) { return a.reader().Rules(s.rules.paths, s.rules.recursive) }, Paths: files.Reloadable(s.rules.paths),
 		Policy: s.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),
-		Reload: machine.Reload, Reject: machine.TellRefusedRules, Log: log, Metrics: validator.Metrics,
+		Reload: machine.Reload, Reject: machine.ReportInvalidRules, Log: log, Metrics: validator.Metrics,
 	}, rules)
 	watching := watch.Start(ctx)
 	debug.start(s.debugHandler(machine.Inspect, watch.State), cancel)

@@ -14,7 +14,7 @@ const (
 	Skipped    Action = "skipped" // waiting for something
 
 	// The API server rejects the write, or another owner holds the name.
-	Refused Action = "rejected"
+	Rejected Action = "rejected"
 	// The rule fails for the primary, which becomes Stalled.
 	Failed Action = "failed"
 )
@@ -25,4 +25,4 @@ func (a Action) IsDifference() bool {
 }
 
 // IsTrouble reports whether the action is a failure.
-func (a Action) IsTrouble() bool { return a == Refused || a == Failed }
+func (a Action) IsTrouble() bool { return a == Rejected || a == Failed }

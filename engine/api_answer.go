@@ -30,13 +30,9 @@ func isForbidden(err error) bool {
 	return apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Discreet removes the message from an API server's answer about a Secret, because
-// the message may quote the Secret. It keeps the names of the fields.
-func Discreet(gk schema.GroupKind, err error) error { return withholdSecret(gk, err) }
-
-// withholdSecret removes the message from an error about a Secret: the API server
+// WithholdSecret removes the message from an error about a Secret: the API server
 // quotes values that it rejects. It keeps the names of the fields.
-func withholdSecret(gk schema.GroupKind, err error) error {
+func WithholdSecret(gk schema.GroupKind, err error) error {
 	var status apierrors.APIStatus
 	if gk != secrets || !errors.As(err, &status) {
 		return err
@@ -73,13 +69,13 @@ func classifyAnswer(err error) error {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return err
 	case s.Code == http.StatusForbidden && policyDenial.MatchString(s.Message):
-		return &terminalError{reasonRefused, forbiddenRetry, err}
+		return &terminalError{reasonRejected, forbiddenRetry, err}
 	case s.Code == http.StatusForbidden || s.Code == http.StatusUnauthorized:
 		return &terminalError{reasonForbidden, forbiddenRetry, permission(err)}
 	case s.Code == http.StatusUnprocessableEntity, s.Code == http.StatusBadRequest,
 		s.Code == http.StatusRequestEntityTooLarge, s.Code == http.StatusMethodNotAllowed,
 		s.Code == http.StatusInternalServerError && s.Reason == "":
-		return &terminalError{reasonRefused, refusedRetry, err}
+		return &terminalError{reasonRejected, refusedRetry, err}
 	}
 	return err
 }

@@ -27,11 +27,11 @@ const cleanupInterval = 10 * time.Second
 // the watch's selector while no process was running.
 func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 	ctx, cancel := context.WithCancel(ctx)
-	var house sync.WaitGroup
-	pl.stop = func() { cancel(); house.Wait() }
+	var tasks sync.WaitGroup
+	pl.stop = func() { cancel(); tasks.Wait() }
 	do := func(f func()) {
-		house.Add(1)
-		e.background.Go(func() { defer house.Done(); f() })
+		tasks.Add(1)
+		e.background.Go(func() { defer tasks.Done(); f() })
 	}
 	do(func() {
 		// Wait for one interval first: the caches may not show yet what the last
@@ -100,10 +100,10 @@ func hasObjectsOf(c *watch.Cache, r *rules.Rule) bool {
 // tellKept logs each kept rule once, and how to remove it.
 func (e *Engine) tellKept(kept []inventory.KeptRule) {
 	for _, k := range kept {
-		if slices.Contains(e.toldKept, k) {
+		if slices.Contains(e.reportedKept, k) {
 			continue
 		}
-		e.toldKept = append(e.toldKept, k)
+		e.reportedKept = append(e.reportedKept, k)
 		e.log.Warn("inventory has an unknown rule, keeping its objects and finalizers",
 			"rule", k.Name, "kind", k.Kind, "source", k.Source,
 			"hint", "add the file of the rule; or to remove the rule start with --confirm-removal="+k.Name+"; a second installation needs another --name")

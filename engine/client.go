@@ -95,7 +95,7 @@ func (w writer) as(ctx context.Context) (context.Context, *rules.Account, error)
 
 // explain names the impersonated account in an API server's answer.
 func (w writer) explain(account *rules.Account, err error) error {
-	said := withholdSecret(w.kind.GVK.GroupKind(), err)
+	said := WithholdSecret(w.kind.GVK.GroupKind(), err)
 	if account == nil || !apierrors.IsForbidden(err) {
 		return said
 	}

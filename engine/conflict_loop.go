@@ -19,17 +19,17 @@ import (
 // first repairs are immediate, and later ones are delayed more and more. The delay
 // counts from the change, so that two equal opponents together write twice a minute.
 const (
-	freeRepairs   = 10
-	firstDamping  = 4 * time.Second // doubled with each repair
-	contestPeriod = 57 * time.Second
+	freeRepairs    = 10
+	firstDamping   = 4 * time.Second // doubled with each repair
+	conflictPeriod = 57 * time.Second
 	// Of two reconcel installations, one waits for most of the period and the other
 	// for hardly any of it, so that the object does not flap.
-	yieldingWait  = contestPeriod - insistingWait
-	insistingWait = 500 * time.Millisecond
-	evenWait      = contestPeriod / 2
-	contestMargin = 2500 * time.Millisecond
+	yieldingWait   = conflictPeriod - insistingWait
+	insistingWait  = 500 * time.Millisecond
+	evenWait       = conflictPeriod / 2
+	conflictMargin = 2500 * time.Millisecond
 	// The count restarts only after a longer time: one of the two may be slow.
-	contestMemory = 2 * contestPeriod
+	conflictMemory = 2 * conflictPeriod
 )
 
 // A conflictLoop counts the repairs of one object, and when the next one became
@@ -43,7 +43,7 @@ type conflictLoop struct {
 
 // repair counts one repair, and returns how long to delay it.
 func (c *conflictLoop) repair(now time.Time) (wait time.Duration) {
-	if c.repairs > 0 && c.seen.IsZero() && now.Sub(c.at) > contestMemory {
+	if c.repairs > 0 && c.seen.IsZero() && now.Sub(c.at) > conflictMemory {
 		*c = conflictLoop{}
 	}
 	if c.repairs >= freeRepairs {
@@ -76,7 +76,7 @@ func (c *conflictLoop) damping() time.Duration {
 
 // calm is how long an object must stay unchanged after a repair before the conflict
 // loop is over.
-func (c *conflictLoop) calm() time.Duration { return contestPeriod - c.longest() + contestMargin }
+func (c *conflictLoop) calm() time.Duration { return conflictPeriod - c.longest() + conflictMargin }
 
 // standing returns how long until the conflict loop over an object without drift is
 // over if nobody changes the object. It returns 0 if there is no conflict loop.

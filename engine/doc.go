@@ -12,7 +12,7 @@
 //	queue.go              events and workers
 //	reconcile.go          one primary: begin, its rules one by one, status
 //	plan.go, memory.go    what the program watches; what earlier reconciliations know
-//	render.go             what templates see: children, lookups, our own last writes
+//	view.go               what templates see: children, lookups, our own last writes
 //	child.go              one object of a child, collection.go for many of them
 //	decide.go, drift.go   the next step for an object, without I/O
 //	create.go, update.go, adopt.go, replace.go    the steps

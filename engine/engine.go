@@ -46,9 +46,9 @@ type Engine struct {
 
 	announcements announcements // of planned deletions
 
-	settling    sync.Mutex           // held while a verdict is computed
-	toldRefused map[string]string    // reported refused rules: name to key
-	toldKept    []inventory.KeptRule // reported kept rules; written by whoever makes a plan
+	settling        sync.Mutex           // held while a verdict is computed
+	reportedRefused map[string]string    // reported refused rules: name to key
+	reportedKept    []inventory.KeptRule // reported kept rules; written by whoever makes a plan
 
 	candidate   *leader.Candidate   // nil if this is the only process
 	leading     bool                // this process may write
@@ -78,11 +78,11 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 		}
 		config = candidate.Guard(config)
 	}
-	surroundings, broadcaster, err := inCluster(config, options)
+	deps, broadcaster, err := inCluster(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	e := newEngine(surroundings, options, program)
+	e := newEngine(deps, options, program)
 	e.broadcaster, e.candidate, e.leading = broadcaster, candidate, candidate == nil
 	if e.watcher, err = newWatcher(config, e); err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)

@@ -29,15 +29,17 @@ func (r recorder) event(about *watch.Object, eventType, reason, note string) {
 	r.Record(reference(about), eventType, reason, "Reconcile", bounded(note))
 }
 
-// TellRefusedRules records an Event about rejected rules on the inventory's
+// ReportInvalidRules records an Event about rejected rules on the inventory's
 // ConfigMap.
-func (e *Engine) TellRefusedRules(note string) { e.tellOfRules(reasonRulesRefused, "Reload", note) }
+func (e *Engine) ReportInvalidRules(note string) { e.reportRules(reasonRulesInvalid, "Reload", note) }
 
-// TellMisfitRules records an Event about active rules that no longer match the
+// ReportRulesInvalidForCluster records an Event about active rules that no longer match the
 // cluster's schemas, on the inventory's ConfigMap.
-func (e *Engine) TellMisfitRules(note string) { e.tellOfRules(reasonRulesMisfit, "Check", note) }
+func (e *Engine) ReportRulesInvalidForCluster(note string) {
+	e.reportRules(reasonRulesInvalidForCluster, "Check", note)
+}
 
-func (e *Engine) tellOfRules(reason, action, note string) {
+func (e *Engine) reportRules(reason, action, note string) {
 	about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: e.options.Namespace, Name: inventory.Name(e.options.Name)}
 	e.events.Record(about, corev1.EventTypeWarning, reason, action, bounded(note))
 }

@@ -51,8 +51,8 @@ func (p *pass) releasePrimary(ctx context.Context, r *rules.RuleResult) outcome 
 	if err := p.release(ctx, r.Rule); err != nil {
 		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
 	}
-	delete(p.memory.left, r.Rule.Name)
-	p.engine.log.Info("resource deselected", "object", p.req.String(), "rule", r.Rule.Name)
+	delete(p.memory.deselectedAt, r.Rule.Name)
+	p.engine.log.Info("teardown finished", "object", p.req.String(), "rule", r.Rule.Name)
 	return outcome{}
 }
 

@@ -15,15 +15,11 @@ import (
 	"reconcel/rules"
 )
 
-// finalizedPrefix begins the key of an annotation of the primary: all entries of
+// FinalizedPrefix begins the key of an annotation of the primary: all entries of
 // finalize of a rule are done. The rest of the key is the rule's name. Without it the
 // entries would be created again after teardown deleted them. The value is the
 // primary's UID, so that a copy of the annotation has no effect.
-const finalizedPrefix = "finalized.reconcel.dev/"
-
-// FinalizedPrefix begins the key of the annotation of a primary that marks the
-// entries of finalize of a rule as done. The rest of the key is the rule's name.
-const FinalizedPrefix = finalizedPrefix
+const FinalizedPrefix = "finalized.reconcel.dev/"
 
 // hold adds the rule's finalizer to the primary if it needs one, before any write
 // that depends on it, and removes the finalizer if it is no longer needed.
@@ -32,7 +28,7 @@ func (p *pass) hold(ctx context.Context, r *rules.RuleResult) error {
 	switch needs := r.NeedsFinalizer(); {
 	case needs && !has, has && p.finalized(r.Rule):
 		// The annotation remains if a deselected primary matches again.
-		return p.editMetadata(ctx, p.withFinalizer(r.Rule), map[string]any{finalizedPrefix + r.Rule.Name: nil})
+		return p.editMetadata(ctx, p.withFinalizer(r.Rule), map[string]any{FinalizedPrefix + r.Rule.Name: nil})
 	case !needs && has && p.dispensable(r):
 		return p.release(ctx, r.Rule)
 	}
@@ -61,12 +57,12 @@ func (pk *primaryKind) held(self *watch.Object) bool {
 func (p *pass) finalized(rule *rules.Rule) bool {
 	metadata, _ := p.self.Content()["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	return len(annotations) > 0 && annotations[finalizedPrefix+rule.Name] == string(p.req.UID)
+	return len(annotations) > 0 && annotations[FinalizedPrefix+rule.Name] == string(p.req.UID)
 }
 
 // markFinalized marks the rule's entries of finalize as done.
 func (p *pass) markFinalized(ctx context.Context, rule *rules.Rule) error {
-	return p.editMetadata(ctx, p.self.GetFinalizers(), map[string]any{finalizedPrefix + rule.Name: string(p.req.UID)})
+	return p.editMetadata(ctx, p.self.GetFinalizers(), map[string]any{FinalizedPrefix + rule.Name: string(p.req.UID)})
 }
 
 func (p *pass) withFinalizer(rule *rules.Rule) []string {
@@ -80,7 +76,7 @@ func (p *pass) withFinalizer(rule *rules.Rule) []string {
 // release removes the rule's finalizer. It succeeds if the primary is gone.
 func (p *pass) release(ctx context.Context, rule *rules.Rule) error {
 	rest := slices.DeleteFunc(p.self.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule.Name) })
-	err := p.editMetadata(ctx, rest, map[string]any{finalizedPrefix + rule.Name: nil})
+	err := p.editMetadata(ctx, rest, map[string]any{FinalizedPrefix + rule.Name: nil})
 	if p.gone {
 		return nil
 	}
@@ -127,7 +123,7 @@ func metadataPatch(o *watch.Object, finalizers []string, annotations map[string]
 // the state that was read.
 func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
 	rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule) })
-	body, err := metadataPatch(o, rest, map[string]any{finalizedPrefix + rule: nil})
+	body, err := metadataPatch(o, rest, map[string]any{FinalizedPrefix + rule: nil})
 	if err != nil {
 		return err
 	}

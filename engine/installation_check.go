@@ -167,18 +167,18 @@ func (e *Engine) tellVerdict(v *verdict) {
 	now := map[string]string{}
 	for r, refused := range v.refused {
 		now[r.Name] = refused.key
-		if e.toldRefused[r.Name] == refused.key {
+		if e.reportedRefused[r.Name] == refused.key {
 			continue
 		}
 		e.log.Warn("installation conflict, rule is inactive", "rule", r.Name, "message", refused.message)
-		e.tellOfRules(reasonInstallationConflict, "Check", refused.message)
+		e.reportRules(reasonInstallationConflict, "Check", refused.message)
 	}
-	for rule := range e.toldRefused {
+	for rule := range e.reportedRefused {
 		if _, still := now[rule]; !still {
 			e.log.Info("installation conflict resolved", "rule", rule)
 		}
 	}
-	e.toldRefused = now
+	e.reportedRefused = now
 }
 
 // recheck checks the refused rules every recheckEvery, and at once when a cache that a

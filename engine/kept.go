@@ -40,8 +40,8 @@ func keptCondition(kept []keptObject) (c rules.Condition, ok bool) {
 func (p *pass) reportKept(kept []keptObject) {
 	c, _ := keptCondition(kept)
 	m := p.memory
-	known := m.looked
-	m.looked = true
+	known := m.reconciled
+	m.reconciled = true
 	if m.kept == c.Message {
 		return
 	}

@@ -99,10 +99,10 @@ func TestRefusals(t *testing.T) {
 		reason string // of a terminal error, "" for a transient one
 	}{
 		{"forbidden", apierrors.NewForbidden(gr, "a", errors.New("no")), reasonForbidden},
-		{"invalid", apierrors.NewInvalid(schema.GroupKind{}, "a", nil), reasonRefused},
-		{"bad request", apierrors.NewBadRequest("no"), reasonRefused},
-		{"too large", apierrors.NewRequestEntityTooLargeError("no"), reasonRefused},
-		{"an apply that does not fit the schema", status(http.StatusInternalServerError, ""), reasonRefused},
+		{"invalid", apierrors.NewInvalid(schema.GroupKind{}, "a", nil), reasonRejected},
+		{"bad request", apierrors.NewBadRequest("no"), reasonRejected},
+		{"too large", apierrors.NewRequestEntityTooLargeError("no"), reasonRejected},
+		{"an apply that does not fit the schema", status(http.StatusInternalServerError, ""), reasonRejected},
 		{"an internal error", apierrors.NewInternalError(errors.New("no")), ""},
 		{"a conflict", apierrors.NewConflict(gr, "a", errors.New("no")), ""},
 		{"too many requests", apierrors.NewTooManyRequests("no", 1), ""},
@@ -124,12 +124,12 @@ func TestRefusals(t *testing.T) {
 func TestErrorsAboutSecretsQuoteNothing(t *testing.T) {
 	causes := field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "must not be hunter2")}
 	refusal := apierrors.NewInvalid(secrets, "a", causes)
-	err := withholdSecret(secrets, refusal)
+	err := WithholdSecret(secrets, refusal)
 	var terminal *terminalError
 	if !errors.As(classifyAnswer(err), &terminal) || !strings.Contains(err.Error(), "data") || strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
 		t.Errorf("error is %v", err)
 	}
-	if other := withholdSecret(schema.GroupKind{Kind: "ConfigMap"}, refusal); !strings.Contains(other.Error(), "hunter2") {
+	if other := WithholdSecret(schema.GroupKind{Kind: "ConfigMap"}, refusal); !strings.Contains(other.Error(), "hunter2") {
 		t.Errorf("an error about something else is %v", other)
 	}
 }

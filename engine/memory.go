@@ -21,19 +21,19 @@ import (
 //
 // The queue never hands one request to two workers, so no lock is needed.
 type memory struct {
-	children []*written
-	byID     map[rules.Identity]*written // index of children; nil while there are few
-	deleted  map[types.UID]deletion
-	status   writtenStatus
-	reads    watch.Reads
-	self     *watch.Object            // the response to our last write of the primary, until the cache catches up
-	patches  map[string]*writtenPatch // by rule
-	left     map[string]time.Time     // when a rule was first seen to deselect the primary, by rule name
+	children     []*written
+	byID         map[rules.Identity]*written // index of children; nil while there are few
+	deleted      map[types.UID]deletion
+	status       writtenStatus
+	reads        watch.Reads
+	self         *watch.Object            // the response to our last write of the primary, until the cache catches up
+	patches      map[string]*writtenPatch // by rule
+	deselectedAt map[string]time.Time     // when a rule was first seen to deselect the primary, by rule name
 
-	seen    sight
-	looked  bool   // reconciled at least once since the start
-	kept    string // last reported objects that stay although no rule renders them
-	trouble trouble
+	seen       sight
+	reconciled bool   // reconciled at least once since the start
+	kept       string // last reported objects that stay although no rule renders them
+	trouble    trouble
 
 	pause        pauseState
 	pauseMistake string            // last reported mistake in the pause annotation; "": none
@@ -187,13 +187,13 @@ func (m *memory) newest(cached *watch.Object) *watch.Object {
 
 // leftAt returns when a rule was first seen to deselect the primary.
 func (m *memory) leftAt(rule string, now time.Time) time.Time {
-	if at, ok := m.left[rule]; ok {
+	if at, ok := m.deselectedAt[rule]; ok {
 		return at
 	}
-	if m.left == nil {
-		m.left = map[string]time.Time{}
+	if m.deselectedAt == nil {
+		m.deselectedAt = map[string]time.Time{}
 	}
-	m.left[rule] = now
+	m.deselectedAt[rule] = now
 	return now
 }
 

@@ -15,7 +15,7 @@ type metrics struct {
 	duration   prometheus.Histogram
 	writes     *prometheus.CounterVec
 	idle       *prometheus.CounterVec
-	setbacks   *prometheus.CounterVec
+	errors     *prometheus.CounterVec
 	panics     prometheus.Counter
 	leader     prometheus.Gauge
 	removing   prometheus.Gauge
@@ -37,7 +37,7 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 		writes: counter("reconcel_writes_total",
 			"Writes accepted by the API server, by verb (apply, status, delete, patch) and kind.", "verb", "kind"),
 		idle: counter("reconcel_noop_writes_total", "Applies of children that changed nothing, by kind.", "kind"),
-		setbacks: counter("reconcel_reconcile_errors_total",
+		errors: counter("reconcel_reconcile_errors_total",
 			"Errors of reconciliation, by reason (Stale, Conflict, ErrResourceExists, Contested, Forbidden, Rejected, Retrying).", "reason"),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "reconcel_panics_total", Help: "Panics recovered during reconciliation.",
@@ -52,12 +52,12 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 	length := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reconcel_queue_length", Help: "Primary objects that wait for reconciliation.",
 	}, func() float64 { return float64(queueLength()) })
-	r.MustRegister(m.reconciles, m.duration, m.writes, m.idle, m.setbacks, m.panics, m.leader, m.removing, length)
+	r.MustRegister(m.reconciles, m.duration, m.writes, m.idle, m.errors, m.panics, m.leader, m.removing, length)
 	return m
 }
 
-// setback counts an error of reconciliation.
-func (m *metrics) setback(reason string) { m.setbacks.WithLabelValues(reason).Inc() }
+// countError counts an error of reconciliation.
+func (m *metrics) countError(reason string) { m.errors.WithLabelValues(reason).Inc() }
 
 func (m *metrics) reconciled(gk schema.GroupKind, err error, took time.Duration) {
 	result := "ok"

@@ -169,16 +169,16 @@ func (p *pass) classified(err error, at position, said string) outcome {
 	var contested *conflictLoopError
 	switch {
 	case errors.Is(err, errStale):
-		p.engine.metrics.setback("Stale")
+		p.engine.metrics.countError("Stale")
 		return became(progressing, reasonProgressing, said).after(staleRetry)
 	case errors.As(err, &conflict):
-		p.engine.metrics.setback(reasonResourceExists)
+		p.engine.metrics.countError(reasonResourceExists)
 		return became(stalled, reasonResourceExists, said).after(conflictRetry)
 	case errors.As(err, &contested):
-		p.engine.metrics.setback(reasonContested)
+		p.engine.metrics.countError(reasonContested)
 		return became(stalled, reasonContested, said).after(contested.wait)
 	case errors.As(err, &terminal):
-		p.engine.metrics.setback(terminal.reason)
+		p.engine.metrics.countError(terminal.reason)
 		s := stalled
 		if terminal.reason == reasonRetrying {
 			s = retrying
@@ -188,9 +188,9 @@ func (p *pass) classified(err error, at position, said string) outcome {
 		return became(stalled, reasonForbidden, shorten(said)).after(jitter(forbiddenRetry, p.engine.random))
 	}
 	if apierrors.IsConflict(err) {
-		p.engine.metrics.setback("Conflict")
+		p.engine.metrics.countError("Conflict")
 	} else {
-		p.engine.metrics.setback(reasonRetrying)
+		p.engine.metrics.countError(reasonRetrying)
 	}
 	o := became(retrying, reasonRetrying, shorten(said))
 	o.err = err

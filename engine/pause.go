@@ -19,9 +19,9 @@ const (
 	running                   // not paused
 )
 
-// leaveAlone reports the pause of a primary with the pause annotation and skips
+// skipPaused reports the pause of a primary with the pause annotation and skips
 // its reconciliation. The rest of its status stays as it is.
-func (p *pass) leaveAlone(ctx context.Context, now time.Time) (Result, error) {
+func (p *pass) skipPaused(ctx context.Context, now time.Time) (Result, error) {
 	p.countPaused()
 	p.memory.reads.Retain()
 	if !p.matches() && !p.primary.held(p.self) {

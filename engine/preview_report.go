@@ -23,7 +23,7 @@ type Finding struct {
 	Rule   string
 	Child  string         // "": the primary itself
 	Object rules.Identity // without a name if the name is unknown
-	// Action is Skipped, Refused or Failed. It is "" if the cluster did not
+	// Action is Skipped, Rejected or Failed. It is "" if the cluster did not
 	// answer or changed in the meantime.
 	Action  Action
 	Message string
@@ -65,13 +65,13 @@ func actionOf(err error) Action {
 	terminal, isTerminal := errors.AsType[*terminalError](err)
 	switch {
 	case errors.As(err, &conflict):
-		return Refused
+		return Rejected
 	case errors.As(err, &contested):
 		return Skipped
 	case isTerminal && terminal.reason == string(rules.RuleError):
 		return Failed
 	case isTerminal, IsRejection(err):
-		return Refused
+		return Rejected
 	}
 	return ""
 }

@@ -117,7 +117,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	p.reapply = !p.memory.reapplyAt.IsZero() && !now.Before(p.memory.reapplyAt)
 	p.render()
 	if p.self.Paused() {
-		return p.leaveAlone(ctx, now)
+		return p.skipPaused(ctx, now)
 	}
 	if p.memory.pause != running {
 		p.resume()
@@ -173,7 +173,7 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if kind, why := p.unlistedKind(r); why != "" {
 		return position{rule: r.Rule.Name}.says(waiting, reasonWaiting, "waits for kind %s: %s", kind, why)
 	}
-	delete(p.memory.left, r.Rule.Name)
+	delete(p.memory.deselectedAt, r.Rule.Name)
 	if r.NeedsFinalizer() || p.self.HasFinalizer(r.Rule) {
 		if err := p.hold(ctx, r); err != nil {
 			return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
@@ -234,4 +234,29 @@ func (p *pass) scheduleReapply(total outcome, now time.Time) (wait time.Duration
 	// Every reconciliation returns the delay, because the queue keeps only the
 	// earliest delay of a request.
 	return p.memory.reapplyAt.Sub(now)
+}
+
+// renderTimeout limits how long the loops of a rule may block a worker. The cost
+// budget normally stops them in a tenth of that time, unless the machine is
+// overloaded.
+const renderTimeout = 2 * time.Second
+
+// render renders the rules for the primary. A rule that exceeds a limit of
+// package rules is stalled until the object or the rules change. Only a timeout
+// is retried.
+func (p *pass) render() {
+	p.primary.Render(rules.Input{
+		Self: p.self.Content(), Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
+		Coverage: p.engine.coverage,
+	}, p.rendering)
+}
+
+// retryTimedOut returns the delay until rules that timed out are rendered again.
+func (p *pass) retryTimedOut() time.Duration {
+	for i := range p.rendering.Rules {
+		if p.rendering.Rules[i].TimedOut {
+			return jitter(refusedRetry, p.engine.random)
+		}
+	}
+	return 0
 }

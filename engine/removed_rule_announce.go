@@ -70,7 +70,7 @@ func (e *Engine) announce(ctx context.Context, r inventory.RemovedRule) time.Dur
 		return 0
 	}
 	e.log.Warn("rule removed, deleting its objects", "rule", r.Name, "kind", r.For, "objects", objects, "delay", grace)
-	e.tellOfRules(reasonRuleRemoved, "Reload", fmt.Sprintf(
+	e.reportRules(reasonRuleRemoved, "Reload", fmt.Sprintf(
 		"rule %q for %s was removed; its objects are deleted in %s (%s). Put the rule back to keep them", r.Name, r.For, grace, objects))
 	e.announcements.note(r, e.clock.Now())
 	return grace

@@ -24,7 +24,7 @@ const waitingPatience = 30 * time.Second
 // restart.
 func (p *pass) report(total outcome) (wait time.Duration) {
 	m := p.memory
-	if !m.looked {
+	if !m.reconciled {
 		m.trouble = p.inherited()
 	}
 	if total.state != ready {

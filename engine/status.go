@@ -46,7 +46,7 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 		return total.after(contested.wait) // The existing problem is more specific and more stable.
 	}
 	draft.total = worseOfBoth(total, p.outcomeOf(err))
-	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRefused && list != discover.NoConditions {
+	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRejected && list != discover.NoConditions {
 		draft.silence(terminal)
 		wait, err = draft.write(ctx, now)
 		draft.total = worse(draft.total, p.outcomeOf(err).quietly()).after(wait)

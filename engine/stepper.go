@@ -140,8 +140,8 @@ func (s *Stepper) Serve(ctx context.Context) bool {
 	return s.engine.queue.Len() > 0 && s.engine.serveNext(ctx)
 }
 
-// Tidy runs the periodic cleanup of a process once.
-func (s *Stepper) Tidy(ctx context.Context) {
+// CleanUp runs the periodic cleanup of a process once.
+func (s *Stepper) CleanUp(ctx context.Context) {
 	s.engine.removeUnusedKinds(ctx, s.engine.plan.Load())
 	s.tryDeleteRemovedRule(ctx)
 }

@@ -39,11 +39,11 @@ type Uninstallation struct {
 // objects, but keeps the Lease and the inventory so that it can be repeated.
 func Uninstall(ctx context.Context, options Options, what Uninstallation) error {
 	options = options.withDefaults()
-	surroundings, _, err := inCluster(options.Config, options)
+	deps, _, err := inCluster(options.Config, options)
 	if err != nil {
 		return fmt.Errorf("client configuration: %w", err)
 	}
-	u := &uninstaller{Uninstallation: what, engine: newEngine(surroundings, options, nil)}
+	u := &uninstaller{Uninstallation: what, engine: newEngine(deps, options, nil)}
 	if err := u.standsStill(ctx); err != nil {
 		return err
 	}

@@ -53,10 +53,10 @@ func (w *World) work(ctx context.Context, until time.Time) error {
 			}
 		case w.cluster.Collect():
 		case w.sleep(until):
-			w.stepper.Tidy(ctx)
+			w.stepper.CleanUp(ctx)
 		default:
 			known := w.cluster.ChangeCount()
-			if w.stepper.Tidy(ctx); w.cluster.ChangeCount() == known {
+			if w.stepper.CleanUp(ctx); w.cluster.ChangeCount() == known {
 				return nil
 			}
 		}

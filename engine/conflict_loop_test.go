@@ -76,7 +76,7 @@ func TestContestEnds(t *testing.T) {
 			if end := now.Add(c.standing(now)).Sub(stopped); end > time.Minute {
 				t.Errorf("it ends after %s", end)
 			}
-			later := now.Add(contestMemory + time.Second)
+			later := now.Add(conflictMemory + time.Second)
 			if wait := c.repair(later); wait != 0 || c.repairs != 1 {
 				t.Errorf("a change long after the end waits %s, repair %d", wait, c.repairs)
 			}

@@ -2,38 +2,12 @@ package engine
 
 import (
 	"iter"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
-
-// renderTimeout limits how long the loops of a rule may block a worker. The cost
-// budget normally stops them in a tenth of that time, unless the machine is
-// overloaded.
-const renderTimeout = 2 * time.Second
-
-// render renders the rules for the primary. A rule that exceeds a limit of
-// package rules is stalled until the object or the rules change. Only a timeout
-// is retried.
-func (p *pass) render() {
-	p.primary.Render(rules.Input{
-		Self: p.self.Content(), Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
-		Coverage: p.engine.coverage,
-	}, p.rendering)
-}
-
-// retryTimedOut returns the delay until rules that timed out are rendered again.
-func (p *pass) retryTimedOut() time.Duration {
-	for i := range p.rendering.Rules {
-		if p.rendering.Rules[i].TimedOut {
-			return jitter(refusedRetry, p.engine.random)
-		}
-	}
-	return 0
-}
 
 // A reconciliation reads children from the cache, combined with our own writes
 // and deletes that the cache does not show yet. Otherwise a lagging watch would
