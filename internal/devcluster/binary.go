@@ -31,7 +31,7 @@ func binary(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if os.Getenv("KUBEBUILDER_ASSETS") != "" || os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
-		return path, nil // This test does not start the components that it would compile.
+		return path, nil // The components or the cluster already exist.
 	}
 	for _, name := range []string{"controlplane", "kwok"} {
 		_, err := os.Stat(filepath.Join(bin, name))

@@ -9,11 +9,11 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// User is the user of the API server as which reconcel runs in tests.
+// User is the API server's user that reconcel runs as in tests.
 const User = "reconcel"
 
-// Requests returns the requests that match, all that were answered before this
-// call among them.
+// Requests returns the matching requests, including all that were answered before this
+// call.
 func (w *World) Requests(match func(devcluster.Request) bool) []devcluster.Request {
 	w.Helper()
 	w.FlushAudit()
@@ -24,7 +24,7 @@ func (w *World) Requests(match func(devcluster.Request) bool) []devcluster.Reque
 	return found
 }
 
-// FlushAudit waits until the audit log has everything that was answered before.
+// FlushAudit waits until the audit log contains all earlier requests.
 func (w *World) FlushAudit() {
 	w.Helper()
 	marker := fmt.Sprintf("marker-%d", time.Now().UnixNano())
@@ -38,8 +38,8 @@ func (w *World) FlushAudit() {
 	})
 }
 
-// Writes returns what reconcel wrote to the world's namespace since an instant.
-// Leases do not count.
+// Writes returns reconcel's writes to the world's namespace since an instant. Leases do
+// not count.
 func (w *World) Writes(since time.Time) []devcluster.Request {
 	w.Helper()
 	return w.Requests(func(r devcluster.Request) bool {
@@ -47,14 +47,14 @@ func (w *World) Writes(since time.Time) []devcluster.Request {
 	})
 }
 
-// Quiet checks that reconcel writes nothing for a while. Events do not count:
-// they are sent in the background, and may report what happened before.
+// Quiet checks that reconcel writes nothing for a while. Events do not count: they are
+// sent in the background, and may report earlier changes.
 func (w *World) Quiet(d time.Duration) {
 	w.Helper()
 	w.noWrites(d, func(r devcluster.Request) bool { return r.Resource == "events" })
 }
 
-// Silent checks that reconcel sends not even an Event for a while.
+// Silent checks that reconcel writes nothing for a while, including Events.
 func (w *World) Silent(d time.Duration) {
 	w.Helper()
 	w.noWrites(d, func(devcluster.Request) bool { return false })

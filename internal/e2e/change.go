@@ -12,7 +12,7 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// A Change is what becomes of one object: foretold by diff, or done by run.
+// Change is a change to one object, predicted by diff or made by run.
 type Change struct {
 	Action    string // created, configured, replaced, deleted
 	Resource  string // plural
@@ -21,8 +21,8 @@ type Change struct {
 }
 
 // Foretold returns the changes in the output of diff -o json, sorted, and the objects
-// that are skipped until others are ready. It leaves out the status, which run
-// writes as the children get ready, and what run cannot do.
+// that wait for others. It leaves out the status, which run writes as the children become
+// ready, and changes that run cannot make.
 func Foretold(t *testing.T, output []byte) (all, skipped []Change) {
 	t.Helper()
 	var changes []struct {
@@ -40,7 +40,7 @@ func Foretold(t *testing.T, output []byte) (all, skipped []Change) {
 		case c.Action == "skipped":
 			skipped = append(skipped, change)
 		case c.Action == "adopted", c.Action == "unchanged":
-			change.Action = "configured" // The same requests.
+			change.Action = "configured" // Both send the same requests.
 			all = append(all, change)
 		default:
 			all = append(all, change)
@@ -49,8 +49,8 @@ func Foretold(t *testing.T, output []byte) (all, skipped []Change) {
 	return sortedChanges(all), skipped
 }
 
-// Done returns the changes that requests from the audit log made, sorted. It leaves
-// out the same things as Foretold, and what failed.
+// Done returns the changes that requests from the audit log made, sorted. It leaves out
+// the same changes as Foretold, and failed requests.
 func Done(requests []devcluster.Request) (all []Change) {
 	actions := map[Change]string{}
 	for _, r := range requests {

@@ -1,5 +1,5 @@
-// Package e2e is the world of tests on a real control plane: a namespace of
-// their own, objects, waiting, Events, the audit log, and processes of reconcel.
+// Package e2e has helpers for tests on a real control plane: namespaces, objects, waits,
+// Events, the audit log, and processes of reconcel.
 //
 //	func TestSomething(t *testing.T) {
 //		w := e2e.New(t, devcluster.Shared(t))
@@ -8,6 +8,6 @@
 //		w.Has(e2e.ConfigMap, "web-child", map[string]any{"data.size": 3})
 //	}
 //
-// A test waits for a condition, never for a time: every wait ends with an error
+// A test waits for a condition instead of a fixed time. Every wait fails with an error
 // that names what is missing.
 package e2e

@@ -34,8 +34,8 @@ func (w *World) EventReasons(kind, name string) (reasons []string) {
 	return reasons
 }
 
-// HasNote reports whether an Event about an object contains a text. A condition
-// may have only the beginning of it.
+// HasNote reports whether the note of an Event about an object contains a text. A
+// condition's message may be truncated.
 func (w *World) HasNote(kind, name, text string) bool {
 	w.Helper()
 	return slices.ContainsFunc(w.Events(kind, name), func(event map[string]any) bool {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// FieldManager is the field manager of what a test writes.
+// FieldManager is the field manager of a test's own writes.
 const FieldManager = "driver"
 
 // Kinds that many tests use.
@@ -26,7 +26,7 @@ var (
 	Widget     = GVK("test.reconcel.dev/v1", "Widget")
 )
 
-// GVK returns the kind that a manifest names by apiVersion and kind.
+// GVK returns the kind for the apiVersion and kind of a manifest.
 func GVK(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
@@ -51,8 +51,8 @@ func Parse(t *testing.T, manifest string) []*unstructured.Unstructured {
 	}
 }
 
-// Resource returns the client for a kind: in the world's namespace, unless the
-// kind is cluster-scoped.
+// Resource returns the client for a kind, in the world's namespace unless the kind is
+// cluster-scoped.
 func (w *World) Resource(kind schema.GroupVersionKind) dynamic.ResourceInterface {
 	w.Helper()
 	return w.ResourceIn(kind, w.Namespace)
@@ -86,8 +86,7 @@ func (w *World) Create(manifest string) (last *unstructured.Unstructured) {
 	return last
 }
 
-// CRD creates the CRDs of a manifest that do not exist, and waits until all of
-// them are served.
+// CRD creates the missing CRDs of a manifest, and waits until all of them are served.
 func (w *World) CRD(manifest string) {
 	w.Helper()
 	for _, u := range Parse(w.T, manifest) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Build builds the program, or returns the one that RECONCEL_BINARY names.
+// Build builds the program, or returns the path in RECONCEL_BINARY.
 func Build(t *testing.T) string {
 	t.Helper()
 	if given := os.Getenv("RECONCEL_BINARY"); given != "" {
@@ -29,7 +29,7 @@ func Build(t *testing.T) string {
 // Process is a running `reconcel run`.
 type Process struct {
 	*exec.Cmd
-	Name    string // in messages of the test
+	Name    string // for messages of the test
 	LogFile string
 
 	t    *testing.T
@@ -40,13 +40,13 @@ type Process struct {
 // Command is a `reconcel run` to start.
 type Command struct {
 	Binary string
-	Name   string   // in messages of the test
+	Name   string   // for messages of the test
 	Args   []string // after "run"
-	Env    []string // besides the test's own environment without RECONCEL_*
+	Env    []string // in addition to the test's own environment without RECONCEL_*
 }
 
-// Start starts the process. The end of the test kills it, and shows the end of
-// its log if the test has failed.
+// Start starts the process. The end of the test kills it, and prints the end of its log
+// if the test has failed.
 func (c Command) Start(t *testing.T) *Process {
 	t.Helper()
 	p := &Process{Name: c.Name, LogFile: filepath.Join(t.TempDir(), c.Name+".log"), t: t, done: make(chan struct{})}
@@ -72,7 +72,7 @@ func (c Command) Start(t *testing.T) *Process {
 	return p
 }
 
-// Log returns everything that the process has logged.
+// Log returns the whole log of the process.
 func (p *Process) Log() string {
 	p.t.Helper()
 	log, err := os.ReadFile(p.LogFile)
@@ -88,7 +88,7 @@ func (p *Process) Logged(text string) bool {
 	return strings.Contains(p.Log(), text)
 }
 
-// Logs waits until the process has logged a text, and returns how long that took.
+// Logs waits until the process has logged a text, and returns the duration.
 func (p *Process) Logs(text string, within time.Duration) time.Duration {
 	p.t.Helper()
 	return Poll(p.t, fmt.Sprintf("%s to log %q", p.Name, text), within, 20*time.Millisecond, func() error {
@@ -103,13 +103,13 @@ func (p *Process) Logs(text string, within time.Duration) time.Duration {
 	})
 }
 
-// Runs waits until the process says that it is running.
+// Runs waits until the process logs that it runs.
 func (p *Process) Runs() {
 	p.t.Helper()
 	p.Logs("msg=running", time.Minute)
 }
 
-// Ended reports whether the process has ended.
+// Ended reports whether the process has exited.
 func (p *Process) Ended() bool {
 	select {
 	case <-p.done:
@@ -127,7 +127,7 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// Ends waits until the process has ended, and returns how.
+// Ends waits until the process has exited, and returns its exit error.
 func (p *Process) Ends(within time.Duration) error {
 	p.t.Helper()
 	timer := time.NewTimer(within)
@@ -141,8 +141,8 @@ func (p *Process) Ends(within time.Duration) error {
 	}
 }
 
-// Kill ends the process as a crash does, and waits until it has ended.
+// Kill ends the process as a crash does, and waits until it has exited.
 func (p *Process) Kill() {
-	_ = p.Process.Kill() // Fails where it has ended.
+	_ = p.Process.Kill() // It fails if the process has exited.
 	<-p.done
 }

@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Has waits until an object exists whose fields have the wanted values, by path,
-// and returns how long that took.
+// Has waits until an object has the wanted values, by path, and returns the duration.
 func (w *World) Has(kind schema.GroupVersionKind, name string, want map[string]any) time.Duration {
 	w.Helper()
 	return w.Eventually(fmt.Sprintf("%s %s with %v", kind.Kind, name, want), func() error {
@@ -43,7 +42,7 @@ func (w *World) Lacks(kind schema.GroupVersionKind, name string) {
 	})
 }
 
-// Is waits until a primary has a condition that observes its present generation.
+// Is waits until a primary has a condition with this status for the current generation.
 func (w *World) Is(kind schema.GroupVersionKind, name, conditionType, status string) {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("%s %s to be %s=%s", kind.Kind, name, conditionType, status), func() error {
@@ -58,7 +57,7 @@ func (w *World) Is(kind schema.GroupVersionKind, name, conditionType, status str
 	})
 }
 
-// Condition returns an error unless an object's status has a condition.
+// Condition returns an error unless an object has a condition with this status.
 func Condition(u *unstructured.Unstructured, conditionType, status string) error {
 	if u == nil {
 		return errors.New("it does not exist")

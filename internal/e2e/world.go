@@ -16,8 +16,8 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// World is one test's part of a cluster: a namespace, in which the test acts as
-// everybody except reconcel.
+// World is one test's part of a cluster: a namespace in which the test acts as everybody
+// except reconcel.
 type World struct {
 	*testing.T
 	Cluster   *devcluster.Cluster
@@ -39,7 +39,7 @@ func New(t *testing.T, cluster *devcluster.Cluster) *World {
 func In(t *testing.T, cluster *devcluster.Cluster, namespace string) *World {
 	t.Helper()
 	config := cluster.Config()
-	config.WarningHandler = rest.NoWarnings{} // Deprecated versions are used on purpose.
+	config.WarningHandler = rest.NoWarnings{} // The tests use deprecated versions on purpose.
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -66,12 +66,11 @@ func (w *World) Within(t *testing.T) *World {
 	return &other
 }
 
-// Rediscover forgets which kinds the API server serves, for a test that changes a
-// CRD.
+// Rediscover resets the cached discovery, for a test that changes a CRD.
 func (w *World) Rediscover() { w.mapper.Reset() }
 
-// CreateNamespace creates a namespace whose name begins with prefix, and deletes
-// it when the test ends.
+// CreateNamespace creates a namespace with a name prefix, and deletes it when the test
+// ends.
 func (w *World) CreateNamespace(prefix string) string {
 	w.Helper()
 	name := w.Create("{apiVersion: v1, kind: Namespace, metadata: {generateName: " + prefix + "}}").GetName()

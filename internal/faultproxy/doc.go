@@ -1,5 +1,5 @@
-// Package faultproxy stands between a controller and the API server in tests,
-// and lets requests go wrong as they may go wrong in a real network.
+// Package faultproxy is a proxy between a controller and the API server for tests. It
+// makes requests fail in the ways in which they fail in a real network.
 //
 //	proxy := faultproxy.Start(t, cluster.UserConfig(t, "reconcel"))
 //	proxy.OnWrite(func(w faultproxy.Write) bool {
@@ -11,11 +11,11 @@
 //	})
 //	controller := start("--kubeconfig", proxy.Kubeconfig(t))
 //
-// The controller talks to the proxy in plain HTTP, on a port of 127.0.0.1. To the
-// API server the proxy is the user whose configuration it was started with, for
-// a client certificate cannot be passed on. That is why it is for tests only:
-// whoever reaches the port is that user.
+// The controller sends plain HTTP to the proxy, on a port of 127.0.0.1. The proxy
+// authenticates to the API server as the user of its own configuration, because it cannot
+// pass on a client certificate. Use it only in tests: whoever reaches the port acts as
+// that user.
 //
-// A [Link] does the same to the network below: it holds back or loses what is
-// sent, without a look into it.
+// A [Link] works on the network below: it holds back or drops data without interpreting
+// it.
 package faultproxy

@@ -10,11 +10,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// A Link carries connections to an API server byte by byte, with the TLS that is
-// in them: whoever comes through it stays the user that he is. A Proxy lets
-// requests go wrong, a Link the network below them.
+// Link forwards connections to an API server byte by byte, including their TLS. Each
+// client therefore keeps its own user. A Proxy makes requests fail, a Link the network
+// below them.
 //
-// Orders hold for the connections that there are and for those to come.
+// Orders apply to existing connections and to new ones.
 type Link struct {
 	kubeconfig string // that leads to the server
 	target     string
@@ -28,7 +28,7 @@ type Link struct {
 	closed bool
 }
 
-// A Direction is one of the two in which a Link carries.
+// Direction is one of the two directions of a Link.
 type Direction int
 
 // The directions.
@@ -37,8 +37,7 @@ const (
 	ToClient
 )
 
-// Connect starts a Link to the server that a kubeconfig names. It lives until the
-// test ends.
+// Connect starts a Link to the server of a kubeconfig. It runs until the test ends.
 func Connect(t testing.TB, kubeconfig string) *Link {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -69,7 +68,7 @@ func link(target string) (*Link, error) {
 	return l, nil
 }
 
-// Kubeconfig returns the path of a kubeconfig that leads through the Link.
+// Kubeconfig returns the path of a kubeconfig that uses the Link.
 func (l *Link) Kubeconfig(t testing.TB) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(l.kubeconfig)
@@ -86,8 +85,8 @@ func (l *Link) Kubeconfig(t testing.TB) string {
 	return path
 }
 
-// Hold keeps back what is sent in these directions. The senders do not notice:
-// their connections stay open, and take everything.
+// Hold holds back data in these directions. The senders do not notice: their connections
+// stay open and accept all data.
 func (l *Link) Hold(directions ...Direction) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,8 +95,8 @@ func (l *Link) Hold(directions ...Direction) {
 	}
 }
 
-// Release delivers what was held, and holds nothing any more. What a client sent
-// that has ended meanwhile is delivered as if it were still there.
+// Release delivers the held data, and ends the hold. It also delivers the data of clients
+// that have exited meanwhile.
 func (l *Link) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +104,7 @@ func (l *Link) Release() {
 	l.wake.Broadcast()
 }
 
-// Cut ends all connections, loses what was held, and holds nothing any more.
+// Cut closes all connections, drops the held data, and ends the hold.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,13 +124,13 @@ func (l *Link) close() {
 	l.running.Wait()
 }
 
-// dropLocked ends a connection, if that has not been done before.
+// dropLocked closes a connection unless it is already closed.
 func (l *Link) dropLocked(conn net.Conn) {
-	_ = conn.Close() // Nothing is left to be done about it.
+	_ = conn.Close() // There is no way to handle this error.
 	delete(l.conns, conn)
 }
 
-// add notes a connection, or ends it if it comes too late.
+// add registers a connection, or closes it if the Link has ended.
 func (l *Link) add(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +144,7 @@ func (l *Link) accept() {
 	for {
 		client, err := l.listener.Accept()
 		if err != nil {
-			return // Closed.
+			return // The listener is closed.
 		}
 		server, err := net.Dial("tcp", l.target)
 		if err != nil {
@@ -159,14 +158,14 @@ func (l *Link) accept() {
 	}
 }
 
-// A stream is what has come from one side and has not gone to the other yet.
+// stream is the data received from one side and not yet sent to the other.
 type stream struct {
 	waiting []byte
-	ended   bool // nothing more will come
-	late    bool // it ended while it was held: the other side is not to know
+	ended   bool // no more data follows
+	late    bool // it ended during a hold: the other side must not notice
 }
 
-// carry passes on what comes from one side until both have ended.
+// carry forwards data from one side until both have ended.
 func (l *Link) carry(from, to net.Conn, d Direction) {
 	s := &stream{}
 	l.running.Go(func() { l.take(from, d, s) })
@@ -195,7 +194,7 @@ func (l *Link) give(to net.Conn, d Direction, s *stream) {
 	for {
 		chunk, late, more := l.next(to, d, s)
 		if len(chunk) > 0 {
-			_, _ = to.Write(chunk) // If that fails, the other side's own end tells.
+			_, _ = to.Write(chunk) // If it fails, the other side's own end shows that.
 		}
 		if more {
 			continue
@@ -209,7 +208,7 @@ func (l *Link) give(to net.Conn, d Direction, s *stream) {
 	}
 }
 
-// next waits for something that may be passed on, or for the end.
+// next waits for data that may be forwarded, or for the end.
 func (l *Link) next(to net.Conn, d Direction, s *stream) (chunk []byte, late, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"reconcel/internal/faultproxy"
 )
 
-// connect returns a link to a server that tells what it is asked for, and a
-// client that goes through it.
+// connect returns a link to a server that reports its requests, and a client that uses
+// the link.
 func connect(t *testing.T) (link *faultproxy.Link, get func(context.Context, string) error, asked chan string) {
 	t.Helper()
 	asked = make(chan string, 10)
@@ -54,7 +54,7 @@ func connect(t *testing.T) (link *faultproxy.Link, get func(context.Context, str
 	return link, get, asked
 }
 
-// wasAsked returns what a server was asked for next.
+// wasAsked returns the next request that a server received.
 func wasAsked(t *testing.T, asked <-chan string) string {
 	t.Helper()
 	select {

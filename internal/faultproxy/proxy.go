@@ -21,8 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Proxy forwards requests to an API server. Without further orders it changes
-// nothing about them.
+// Proxy forwards requests to an API server. By default it does not change them.
 type Proxy struct {
 	server *httptest.Server
 
@@ -34,21 +33,21 @@ type Proxy struct {
 	changed chan struct{} // closed, and replaced, when delays change
 }
 
-// Write is a request to change something, at one of two moments: when it is
-// about to be forwarded, and when the API server has answered it and the
-// controller does not know yet.
+// Write is a request that changes something, at one of two moments: before the proxy
+// forwards it, and after the API server has answered it but before the controller gets
+// the answer.
 type Write struct {
 	Request
-	N         int  // 1 for the first since the hook was set
-	Committed bool // whether it has been forwarded, and answered
+	N         int  // starts at 1 when the hook is set
+	Committed bool // whether the API server has answered it
 	Code      int  // HTTP status of the answer, once it is Committed
 }
 
-// Answer is what the proxy says in the API server's place.
+// Answer is the proxy's answer instead of the API server's.
 type Answer struct {
 	Code       int           // HTTP status
 	RetryAfter time.Duration // in whole seconds; 0 leaves the header out
-	Times      int           // how often; 0 until it is lifted
+	Times      int           // the number of answers; 0 until lift is called
 }
 
 type answer struct {
@@ -57,7 +56,7 @@ type answer struct {
 	left  int
 }
 
-// Start starts a proxy that lives until the test ends.
+// Start starts a proxy that runs until the test ends.
 func Start(t testing.TB, config *rest.Config) *Proxy {
 	t.Helper()
 	transport, err := rest.TransportFor(config)
@@ -72,23 +71,23 @@ func Start(t testing.TB, config *rest.Config) *Proxy {
 	reverse := &httputil.ReverseProxy{
 		Transport:      transport,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		FlushInterval:  -1, // What is known is passed on at once.
+		FlushInterval:  -1, // Each part of an answer is passed on at once.
 		ModifyResponse: p.answered,
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:       log.New(io.Discard, "", 0),
 	}
 	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) }))
 	t.Cleanup(func() {
-		p.server.CloseClientConnections() // Watches do not end by themselves.
+		p.server.CloseClientConnections() // Watches do not end on their own.
 		p.server.Close()
 	})
 	return p
 }
 
-// URL returns where the proxy listens.
+// URL returns the URL of the proxy.
 func (p *Proxy) URL() string { return p.server.URL }
 
-// Kubeconfig returns the path of a kubeconfig that leads through the proxy.
+// Kubeconfig returns the path of a kubeconfig that uses the proxy.
 func (p *Proxy) Kubeconfig(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -104,25 +103,25 @@ current-context: proxy
 	return path
 }
 
-// OnWrite calls hook for each write, twice: before it is forwarded, and before
-// its answer is delivered. If hook returns false, the connection is cut there and
-// then. It is called for several writes at a time if the controller makes them
-// so. It replaces the hook before, nil is none, and counting begins anew.
+// OnWrite calls hook twice for each write: before the proxy forwards it, and before it
+// delivers the answer. If hook returns false, the proxy cuts the connection at that
+// moment. The hook runs concurrently if the controller writes concurrently. OnWrite
+// replaces the previous hook and restarts the count. A nil hook removes it.
 func (p *Proxy) OnWrite(hook func(Write) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hook, p.writes = hook, 0
 }
 
-// Writes returns how many writes have come in since OnWrite.
+// Writes returns the number of writes since OnWrite.
 func (p *Proxy) Writes() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.writes
 }
 
-// Answer lets the proxy itself answer the requests that match, until lift is
-// called or it has done so often enough. Of several answers the first holds.
+// Answer makes the proxy itself answer the requests that match, until lift is called or
+// the limit of answers is reached. The first matching answer applies.
 func (p *Proxy) Answer(match func(Request) bool, with Answer) (lift func()) {
 	a := &answer{Answer: with, match: match, left: with.Times}
 	if with.Times == 0 {
@@ -138,7 +137,7 @@ func (p *Proxy) Answer(match func(Request) bool, with Answer) (lift func()) {
 	}
 }
 
-// writeKey finds the write in the context of its request.
+// writeKey is the context key of a request's write.
 type writeKey struct{}
 
 type pending struct {
@@ -153,7 +152,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 		return
 	}
 	if request.Watch {
-		// One line for each event, and not compressed.
+		// The API server then sends one line for each event, without compression.
 		r.Header.Set("Accept", "application/json")
 		r.Header.Del("Accept-Encoding")
 	}
@@ -176,7 +175,7 @@ func (p *Proxy) count(request Request) pending {
 
 var errCut = errors.New("cut")
 
-// answered sees the API server's answer before the controller does.
+// answered handles the API server's answer before the controller gets it.
 func (p *Proxy) answered(response *http.Response) error {
 	ctx := response.Request.Context()
 	if it, ok := ctx.Value(writeKey{}).(pending); ok && it.hook != nil {
@@ -196,14 +195,15 @@ func (p *Proxy) canned(request Request) *answer {
 	defer p.mu.Unlock()
 	for _, a := range p.answers {
 		if a.left != 0 && a.match(request) {
-			a.left-- // Below 0 it goes on for good.
+			a.left-- // A negative count continues without limit.
 			return a
 		}
 	}
 	return nil
 }
 
-// reasons are what an API server says with a status: clients go by them.
+// reasons are the reasons that an API server sends with a status, because clients check
+// them.
 var reasons = map[int]metav1.StatusReason{
 	http.StatusUnauthorized:        metav1.StatusReasonUnauthorized,
 	http.StatusForbidden:           metav1.StatusReasonForbidden,
@@ -228,5 +228,5 @@ func (a *answer) write(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(a.RetryAfter/time.Second)))
 	}
 	w.WriteHeader(a.Code)
-	_ = json.NewEncoder(w).Encode(status) // Fails where the client has gone.
+	_ = json.NewEncoder(w).Encode(status) // It fails if the client has gone.
 }

@@ -19,8 +19,8 @@ import (
 	"reconcel/internal/faultproxy"
 )
 
-// A server stands in for the API server: it remembers what it was asked, and
-// its watches say what is put into events.
+// server replaces the API server: it records its requests, and its watches send the
+// contents of events.
 type server struct {
 	mu     sync.Mutex
 	asked  []string
@@ -168,7 +168,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// watch returns the lines of a watch as they come.
+// watch returns the lines of a watch as they arrive.
 func watch(t *testing.T, url string) <-chan string {
 	t.Helper()
 	response, err := do(t, "GET", url+"?watch=true")
@@ -204,7 +204,7 @@ func TestWatchIsDelayed(t *testing.T) {
 		t.Errorf("the watch accepts %s: its frames may not be lines", api.accept)
 	}
 	const by = 300 * time.Millisecond
-	proxy.DelayWatch(onPods, by) // It is open already.
+	proxy.DelayWatch(onPods, by) // The watch is already open.
 	began := time.Now()
 	for i := range 5 {
 		api.events <- fmt.Sprint(i)

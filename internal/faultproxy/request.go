@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Request is what a request to the API server is about. Requests about nothing
-// in particular, such as those for /version, have no Resource.
+// Request describes a request to the API server. A request without a resource, such as
+// one for /version, has no Resource.
 type Request struct {
 	Method      string
 	Group       string // of the API, empty for the core group
@@ -19,7 +19,7 @@ type Request struct {
 	DryRun      bool
 }
 
-// String names what is done to which object: "PATCH pods/status a/web".
+// String names the method and the object: "PATCH pods/status a/web".
 func (r Request) String() string {
 	text := r.Method + " " + r.Resource
 	if r.Group != "" {
@@ -36,9 +36,9 @@ func (r Request) String() string {
 	return text
 }
 
-// IsWrite reports whether the request is one to change something. Events and
-// Leases do not count, for they say nothing about the work that is done, and
-// neither do questions that are asked with POST.
+// IsWrite reports whether the request changes something. Events and Leases do not count,
+// because they are not part of the controller's result. Token and access reviews are not
+// writes, although they use POST.
 func (r Request) IsWrite() bool {
 	switch {
 	case !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method), r.DryRun:
@@ -50,7 +50,7 @@ func (r Request) IsWrite() bool {
 	}
 }
 
-// parse reads what Kubernetes puts into the URL of a request:
+// parse parses the URL of a Kubernetes API request:
 //
 //	/api/v1/namespaces/a/pods/web/status
 //	/apis/apps/v1/deployments?watch=true
@@ -70,8 +70,8 @@ func parse(r *http.Request) Request {
 	default:
 		return request
 	}
-	// A third part of namespaces/a/… is a resource in it, unless it is one of the
-	// namespace's own subresources.
+	// The third segment of namespaces/a/… is a resource in the namespace, unless it is
+	// one of the namespace's own subresources.
 	if path[0] == "namespaces" && len(path) > 2 && path[2] != "status" && path[2] != "finalize" {
 		request.Namespace, path = path[1], path[2:]
 	}

@@ -12,9 +12,8 @@ type delay struct {
 	by    time.Duration
 }
 
-// DelayWatch lets the events of the watches that match come later, in their
-// order, until lift is called. It holds for watches that are open already, and
-// for the beginning of new ones too.
+// DelayWatch delays the events of the watches that match, in their order, until lift is
+// called. It applies to open watches and to the start of new ones.
 func (p *Proxy) DelayWatch(match func(Request) bool, by time.Duration) (lift func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,7 +33,7 @@ func (p *Proxy) delaysChangedLocked() {
 	p.changed = make(chan struct{})
 }
 
-// delayOf returns how late a watch is at present, and what is closed when that
+// delayOf returns the current delay of a watch, and a channel that closes when the delay
 // changes.
 func (p *Proxy) delayOf(request Request) (by time.Duration, changed <-chan struct{}) {
 	p.mu.Lock()
@@ -47,16 +46,16 @@ func (p *Proxy) delayOf(request Request) (by time.Duration, changed <-chan struc
 	return by, p.changed
 }
 
-// A frame is one event of a watch, which is one line.
+// frame is one event of a watch, which is one line.
 type frame struct {
 	line []byte
 	came time.Time
 }
 
-// slowed returns the body of a watch with its frames as late as they shall be.
+// slowed returns the body of a watch with delayed frames.
 func (p *Proxy) slowed(ctx context.Context, request Request, body io.ReadCloser) io.ReadCloser {
-	// Frames are taken in when they come, not when there is room for them: lateness
-	// must not add up.
+	// The goroutine reads frames as they arrive, even if the reader is slow: delays must
+	// not add up.
 	frames := make(chan frame, 1<<12)
 	go func() {
 		defer close(frames)
@@ -68,7 +67,7 @@ func (p *Proxy) slowed(ctx context.Context, request Request, body io.ReadCloser)
 				return
 			}
 			if err != nil {
-				return // The end of a watch comes late as well.
+				return // The end of a watch is delayed, too.
 			}
 		}
 	}()
@@ -80,7 +79,7 @@ func (p *Proxy) slowed(ctx context.Context, request Request, body io.ReadCloser)
 				return
 			}
 			if _, err := writer.Write(f.line); err != nil {
-				return // The controller has gone.
+				return // The controller has closed the watch.
 			}
 		}
 	}()
@@ -90,7 +89,7 @@ func (p *Proxy) slowed(ctx context.Context, request Request, body io.ReadCloser)
 	}{reader, closers{reader, body}}
 }
 
-// hold waits until a frame is due, and reports whether anybody still wants it.
+// hold waits until a frame is due, and reports whether the reader still wants it.
 func (p *Proxy) hold(ctx context.Context, request Request, came time.Time) bool {
 	for {
 		by, changed := p.delayOf(request)
@@ -98,7 +97,7 @@ func (p *Proxy) hold(ctx context.Context, request Request, came time.Time) bool 
 		select {
 		case <-timer.C:
 			return ctx.Err() == nil
-		case <-changed: // It may be due now.
+		case <-changed: // The frame may be due now.
 			timer.Stop()
 		case <-ctx.Done():
 			timer.Stop()
@@ -112,7 +111,7 @@ type closers []io.Closer
 // Close implements io.Closer.
 func (c closers) Close() error {
 	for _, one := range c {
-		_ = one.Close() // Nothing is left to be done about it.
+		_ = one.Close() // There is no way to handle this error.
 	}
 	return nil
 }
