@@ -54,9 +54,9 @@ func TestNewSchema(t *testing.T) {
 	}
 }
 
-// TestRulesFitSoon has rules that are invalid for the schema of a kind, which then
+// TestRulesBecomeValidSoon has rules that are invalid for the schema of a kind, which then
 // changes.
-func TestRulesFitSoon(t *testing.T) {
+func TestRulesBecomeValidSoon(t *testing.T) {
 	k := benchKind("Widened")
 	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value", 1)
 	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=off")

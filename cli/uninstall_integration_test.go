@@ -98,7 +98,7 @@ func TestUninstall(t *testing.T) {
 			t.Errorf("there is still %s", out)
 		}
 	}
-	if out := uninstall(3, "--yes"); !strings.Contains(out, "look at --namespace and --name") {
+	if out := uninstall(3, "--yes"); !strings.Contains(out, "check --namespace and --name") {
 		t.Errorf("the second time: %s", out)
 	}
 

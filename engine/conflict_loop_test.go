@@ -52,9 +52,9 @@ func TestDuel(t *testing.T) {
 	}
 }
 
-// TestContestEnds stops one of two writers at each moment. Within a minute, the other one
+// TestConflictLoopEnds stops one of two writers at each moment. Within a minute, the other one
 // has restored the object and its conflict loop has ended.
-func TestContestEnds(t *testing.T) {
+func TestConflictLoopEnds(t *testing.T) {
 	for name, by := range map[string]culprit{
 		"even": {}, "yields": {installation: "a/b", insists: true}, "insists": {installation: "c/d"},
 	} {

@@ -10,8 +10,8 @@ import (
 	"reconcel/rules"
 )
 
-// TestCulprit derives from managedFields who has changed a field that reconcel owns.
-func TestCulprit(t *testing.T) {
+// TestWhoChangedAField derives from managedFields who has changed a field that reconcel owns.
+func TestWhoChangedAField(t *testing.T) {
 	const before = `{"f:spec":{"f:replicas":{},"f:paused":{},"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:name":{}}}}}}}`
 	desired := map[string]any{"spec": map[string]any{"replicas": int64(2), "paused": false,
 		"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "web", "image": "nginx:1.27"}}}}}}

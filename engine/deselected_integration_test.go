@@ -187,7 +187,7 @@ func TestUnknownChildKindHoldsBackItsRule(t *testing.T) {
 	w.Has(e2e.GVK("test.reconcel.dev/v1", "Gadget"), "one", map[string]any{"spec.x": 1})
 }
 
-func TestPoisonousObjectDisturbsNoOther(t *testing.T) {
+func TestPoisonousObjectAffectsNoOther(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))

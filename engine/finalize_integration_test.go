@@ -343,8 +343,8 @@ func TestNameIsTakenAgainAtOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedFinalizeTimesOut has an entry of finalize that the API server rejects.
-func TestRefusedFinalizeTimesOut(t *testing.T) {
+// TestRejectedFinalizeTimesOut has an entry of finalize that the API server rejects.
+func TestRejectedFinalizeTimesOut(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + strings.Replace(finalizeJob("4s", "true"), "restartPolicy: Never", "restartPolicy: Always", 1))
@@ -357,9 +357,9 @@ func TestRefusedFinalizeTimesOut(t *testing.T) {
 	w.told("Widget", "one", "FinalizeTimeout")
 }
 
-// TestForeignObjectHoldsUpNothing has a foreign object with the name of a child. It stays
+// TestForeignObjectBlocksNothing has a foreign object with the name of a child. It stays
 // when the primary is deleted.
-func TestForeignObjectHoldsUpNothing(t *testing.T) {
+func TestForeignObjectBlocksNothing(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.metadata.name}-b")) + orderedTeardown)
@@ -373,9 +373,9 @@ func TestForeignObjectHoldsUpNothing(t *testing.T) {
 	w.Has(configs, "one-a", map[string]any{"data.mine": "yes"})
 }
 
-// TestEndIsGoneOnWithFromAnywhere stops the engine repeatedly, at different times after
+// TestTeardownResumesFromAnyStep stops the engine repeatedly, at different times after
 // the deletion.
-func TestEndIsGoneOnWithFromAnywhere(t *testing.T) {
+func TestTeardownResumesFromAnyStep(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"), after(configMapChild("b", "${self.metadata.name}-b"), "a")) +

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// TestForgedMarksAreNobodysBusiness forges labels and annotations on a tenant's own
+// TestForgedMarksAreIgnored forges labels and annotations on a tenant's own
 // objects. Reconcel must not take a living primary for a deleted one, and must not take
 // the tenant's objects for the primary's.
-func TestForgedMarksAreNobodysBusiness(t *testing.T) {
+func TestForgedMarksAreIgnored(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	rules := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + `  finalize:

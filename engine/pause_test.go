@@ -19,9 +19,9 @@ func (h *heard) Record(_ corev1.ObjectReference, eventType, reason, _, note stri
 	h.events = append(h.events, eventType+" "+reason+": "+note)
 }
 
-// TestPauseWithoutEffectIsTold expects one Event for a mistyped annotation, and another
+// TestPauseWithoutEffectIsReported expects one Event for a mistyped annotation, and another
 // one only if the mistake changes.
-func TestPauseWithoutEffectIsTold(t *testing.T) {
+func TestPauseWithoutEffectIsReported(t *testing.T) {
 	e, req := converged(t)
 	told, log := &heard{}, &bytes.Buffer{}
 	e.events, e.log = recorder{told}, slog.New(slog.NewTextHandler(log, nil))

@@ -26,9 +26,9 @@ func (k endless) Find(ctx context.Context, _ schema.GroupVersionKind) (discover.
 	return discover.Kind{}, ctx.Err()
 }
 
-// TestStoppedReloadLetsGoOfNothing stops during a reconciliation by the old rules, which
+// TestStoppedReloadReleasesNothing stops during a reconciliation by the old rules, which
 // still needs their watches.
-func TestStoppedReloadLetsGoOfNothing(t *testing.T) {
+func TestStoppedReloadReleasesNothing(t *testing.T) {
 	gk := schema.GroupKind{Group: "g", Kind: "Widget"}
 	e := &Engine{memories: memories{of: map[Request]*memory{}}}
 	w, kinds := watch.New(watch.Key{}), endless{began: make(chan struct{}), stopped: new(atomic.Bool)}

@@ -84,9 +84,9 @@ func (w *world) forgets(rule string) {
 	})
 }
 
-// TestRemovedRuleTakesAllAlong removes a rule while the engine runs and while it does
+// TestRemovedRuleDeletesItsObjects removes a rule while the engine runs and while it does
 // not, with and without another rule for the kind. Then it restores the rule.
-func TestRemovedRuleTakesAllAlong(t *testing.T) {
+func TestRemovedRuleDeletesItsObjects(t *testing.T) {
 	for _, beside := range []string{"another rule", "no other rule"} {
 		for _, when := range []string{"running", "down"} {
 			t.Run(beside+", "+when, func(t *testing.T) {

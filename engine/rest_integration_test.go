@@ -28,7 +28,7 @@ func (w *world) applies(since time.Time, resource string) (n int) {
 	return len(found)
 }
 
-func TestRefusedBodyIsNotSentAgain(t *testing.T) {
+func TestRejectedBodyIsNotSentAgain(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", strings.Replace(serviceChild, "port: 80", "port: 80000", 1)))
@@ -87,7 +87,7 @@ func TestPrimariesThatAreChildren(t *testing.T) {
 	w.settles()
 }
 
-func TestEverythingIsAppliedAgainFromTimeToTime(t *testing.T) {
+func TestEverythingIsReappliedPeriodically(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	w.runWith(engine.Options{ReapplyEvery: 2 * time.Second}, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
@@ -122,8 +122,8 @@ func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
 	}
 }
 
-// TestContestIsSlowedDown has another client change a child as soon as it is repaired.
-func TestContestIsSlowedDown(t *testing.T) {
+// TestConflictLoopIsSlowedDown has another client change a child as soon as it is repaired.
+func TestConflictLoopIsSlowedDown(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))

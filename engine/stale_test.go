@@ -33,7 +33,7 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-func TestStagesOfTheEnd(t *testing.T) {
+func TestTeardownStages(t *testing.T) {
 	rule := &rules.Rule{Name: "r", Ordered: true, Children: []*rules.Child{{ID: "db"}, {ID: "app"}, {ID: "backup", Timeout: 1}, {ID: "kept", OnDelete: rules.Orphan}}}
 	child := func(id, annotations string) *watch.Object {
 		return decodeObject(t, []byte(`{"metadata":{"name":"x","labels":{"reconcel.dev/child":"`+id+`"},"annotations":{`+annotations+`}}}`))

@@ -140,9 +140,9 @@ func TestKindWithoutConditions(t *testing.T) {
 	w.settles()
 }
 
-// TestRefusedStatusIsSaid has a rule write a status that the schema rejects. The
+// TestRejectedStatusIsReported has a rule write a status that the schema rejects. The
 // conditions report that beside the existing ones.
-func TestRefusedStatusIsSaid(t *testing.T) {
+func TestRejectedStatusIsReported(t *testing.T) {
 	for name, edits := range map[string][]string{
 		"keyed":    nil,
 		"one list": {"                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [type]\n", ""},

@@ -99,7 +99,7 @@ func TestSwitchedFields(t *testing.T) {
 	w.Is(widgets, "one", "Ready", "True")
 }
 
-func TestRefusedChangeTellsTheRemedy(t *testing.T) {
+func TestRejectedChangeNamesTheRemedy(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", `  - id: web

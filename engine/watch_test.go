@@ -163,9 +163,9 @@ func TestSlowStartIsNoWarning(t *testing.T) {
 	}
 }
 
-// TestStopSaysNothingOfRetries expects no announcement of a retry from a process that
+// TestStopLogsNoRetries expects no announcement of a retry from a process that
 // stops.
-func TestStopSaysNothingOfRetries(t *testing.T) {
+func TestStopLogsNoRetries(t *testing.T) {
 	e, req := converged(t)
 	log := &lockedLog{}
 	e.log = slog.New(slog.NewTextHandler(log, nil))

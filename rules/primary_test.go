@@ -166,7 +166,7 @@ func TestTracking(t *testing.T) {
 	}
 }
 
-func TestNamespaceIsItsOwnHome(t *testing.T) {
+func TestNamespaceOwnsItsNamespacedChildren(t *testing.T) {
 	p := mustLoad(t, `
 - name: r
   for: {apiVersion: v1, kind: Namespace}

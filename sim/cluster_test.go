@@ -204,7 +204,7 @@ func TestAnUnknownKindIsNotServed(t *testing.T) {
 	}
 }
 
-func TestWhatIsPutIsThereWithItsStatus(t *testing.T) {
+func TestCreatedObjectKeepsItsStatus(t *testing.T) {
 	w := newWorld(t)
 	u := w.put("{apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: w, namespace: made, uid: 8e9d6eb6-0000-0000-0000-000000000000}, spec: {size: small}, status: {phase: New, unknown: 1}}")
 	if field(u, "status", "phase") != "New" || field(u, "status", "unknown") != nil || field(u, "spec", "replicas") != int64(1) {

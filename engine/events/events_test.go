@@ -178,8 +178,8 @@ func (l *bulletin) is(t *testing.T, verbs string, counts ...int32) {
 	}
 }
 
-// TestWhatIsToldAgainIsOneEvent counts up one Event, without a request each time.
-func TestWhatIsToldAgainIsOneEvent(t *testing.T) {
+// TestRepeatedEventsAreOneEvent counts up one Event, without a request each time.
+func TestRepeatedEventsAreOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
 		l.Start(t.Context())
@@ -227,8 +227,8 @@ func TestEventsWaitForTheServer(t *testing.T) {
 	})
 }
 
-// TestUnsentEventsHoldUpNobody has an API server that fails for some.
-func TestUnsentEventsHoldUpNobody(t *testing.T) {
+// TestUnsentEventsBlockNothing has an API server that fails for some.
+func TestUnsentEventsBlockNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newBulletin(t)
 		l.Start(t.Context())

@@ -78,9 +78,9 @@ func TestLeadingFollowsTheLease(t *testing.T) {
 	}
 }
 
-// TestNobodyElsesLeaseIsGivenBack lets a leader resign that slept until another
+// TestForeignLeaseIsNotReleased lets a leader resign that slept until another
 // may have the Lease.
-func TestNobodyElsesLeaseIsGivenBack(t *testing.T) {
+func TestForeignLeaseIsNotReleased(t *testing.T) {
 	var lost error
 	lock, slept := &openLock{}, time.Now().Add(-leaseDuration)
 	term := &term{lost: func(err error) { lost = err }}

@@ -82,7 +82,7 @@ func TestRestartOfTheAPIServerIsNoLostPermission(t *testing.T) {
 	})
 }
 
-func TestLostPermissionIsToldOnce(t *testing.T) {
+func TestLostPermissionIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := denied(t, 5*time.Minute)
 		if log.count(lostLine) != 1 || log.count(restoredLine) != 1 {
@@ -93,7 +93,7 @@ func TestLostPermissionIsToldOnce(t *testing.T) {
 
 // Who waits for a lost permission to be told must not wait for more than a
 // minute.
-func TestLostPermissionIsToldSoon(t *testing.T) {
+func TestLostPermissionIsReportedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if log := denied(t, 50*time.Second); log.count(lostLine) != 1 {
 			t.Errorf("it is not told within 50 s:\n%s", &log.text)

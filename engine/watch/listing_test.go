@@ -66,9 +66,9 @@ func (o oneKind) Find(context.Context, schema.GroupVersionKind) (discover.Kind, 
 	return o.kind, nil
 }
 
-// TestKindThatIsToldOfAndNotServed has one part of an API server still tell of a
+// TestAnnouncedKindThatIsNotServed has one part of an API server still tell of a
 // kind that another one does not serve any more.
-func TestKindThatIsToldOfAndNotServed(t *testing.T) {
+func TestAnnouncedKindThatIsNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := services
 		client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"})
@@ -91,8 +91,8 @@ func TestKindThatIsToldOfAndNotServed(t *testing.T) {
 	})
 }
 
-// TestChangedKindIsFollowedAnew has a kind get the status subresource.
-func TestChangedKindIsFollowedAnew(t *testing.T) {
+// TestChangedKindIsWatchedAgain has a kind get the status subresource.
+func TestChangedKindIsWatchedAgain(t *testing.T) {
 	changed := services
 	changed.Status = true
 	for _, now := range []discover.Kind{services, changed} {

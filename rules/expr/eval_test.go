@@ -144,7 +144,7 @@ func TestValuesThatAreThere(t *testing.T) {
 	}
 }
 
-func TestWaitingForWhatIsNotThereYet(t *testing.T) {
+func TestWaitingForMissingValues(t *testing.T) {
 	for src, want := range map[string]string{
 		// A field of a live object.
 		`deployment.status.availableReplicas`:                 `waits deployment.status.availableReplicas`,
@@ -207,7 +207,7 @@ func TestWaitingForWhatIsNotThereYet(t *testing.T) {
 	}
 }
 
-func TestDecidedWithoutWhatIsNotThereYet(t *testing.T) {
+func TestDecidedWithoutUnknownValues(t *testing.T) {
 	for src, want := range map[string]string{
 		`deployment.status.?availableReplicas`:            `none`,
 		`deployment.status.?availableReplicas.orValue(0)`: `0`,

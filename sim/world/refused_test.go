@@ -153,9 +153,9 @@ func briefRule(name, rest string) string {
 	return "- name: " + name + "\n  for: {apiVersion: example.com/v1, kind: Thing}\n" + rest
 }
 
-// TestRefusedStatusComesToRest has the API server list many fields, each time in another
+// TestRejectedStatusIsNotRepeated has the API server list many fields, each time in another
 // order.
-func TestRefusedStatusComesToRest(t *testing.T) {
+func TestRejectedStatusIsNotRepeated(t *testing.T) {
 	status := "  status:\n"
 	for i := range manyBriefs {
 		status += fmt.Sprintf("    f%d: ${self.spec.value}\n", i)
@@ -187,9 +187,9 @@ func TestRefusedStatusComesToRest(t *testing.T) {
 	}
 }
 
-// TestRefusedStatusIsOneRules has two rules write a status, one of them a value that is
+// TestRejectedStatusConcernsOneRule has two rules write a status, one of them a value that is
 // too long.
-func TestRefusedStatusIsOneRules(t *testing.T) {
+func TestRejectedStatusConcernsOneRule(t *testing.T) {
 	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n")+briefRule("y", "  status: {phase: \"${self.spec.value}\"}\n"))
 	w.becomes("toolong")
 	w.says("f0", "ab", "Too long")
@@ -199,8 +199,8 @@ func TestRefusedStatusIsOneRules(t *testing.T) {
 	w.says("phase", "cd", "")
 }
 
-// TestRefusedStatusIsBesideOtherTrouble has another error at the same time.
-func TestRefusedStatusIsBesideOtherTrouble(t *testing.T) {
+// TestRejectedStatusBesideOtherErrors has another error at the same time.
+func TestRejectedStatusBesideOtherErrors(t *testing.T) {
 	w := newBriefWorld(t, briefs, briefRule("x", `  status: {f0: "${self.spec.value}"}
 `)+briefRule("y", `  validate:
   - {expression: self.spec.value != "toolong", message: choose another}
@@ -210,9 +210,9 @@ func TestRefusedStatusIsBesideOtherTrouble(t *testing.T) {
 	w.says("f0", "ab", "Too long")
 }
 
-// TestRefusedStatusLeavesOthersAlone has another field manager write the fields of a rule
+// TestRejectedStatusLeavesOthersAlone has another field manager write the fields of a rule
 // that does not select the object.
-func TestRefusedStatusLeavesOthersAlone(t *testing.T) {
+func TestRejectedStatusLeavesOthersAlone(t *testing.T) {
 	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n")+`- name: y
   for: {apiVersion: example.com/v1, kind: Thing, when: 'self.spec.value == "never"'}
   status: {phase: "${self.spec.value}"}
@@ -241,9 +241,9 @@ func TestRefusedStatusLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestRefusedStatusStaysAsItWas has a status rejected before the watch delivers the
+// TestRejectedStatusStaysUnchanged has a status rejected before the watch delivers the
 // previous one.
-func TestRefusedStatusStaysAsItWas(t *testing.T) {
+func TestRejectedStatusStaysUnchanged(t *testing.T) {
 	w := newBriefWorld(t, briefs, briefRule("x", "  status: {f0: \"${self.spec.value}\"}\n"))
 	w.set("cd")
 	if err := w.ServeSeen(t.Context()); err != nil {

@@ -19,8 +19,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// TestPermissionsHoldUpNothing has an API server that never says what is allowed.
-func TestPermissionsHoldUpNothing(t *testing.T) {
+// TestPermissionCheckBlocksNothing has an API server that never says what is allowed.
+func TestPermissionCheckBlocksNothing(t *testing.T) {
 	asked := make(chan struct{}, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // Else nobody sees that the client is gone.

@@ -66,7 +66,7 @@ func missing(t *testing.T, text string, namespaces ...string) string {
 	return log.text.String()
 }
 
-func TestMissingPermissionsAreSaid(t *testing.T) {
+func TestMissingPermissionsAreReported(t *testing.T) {
 	for text, more := range map[string]string{missing(t, deploymentRule): "verbs", missing(t, deploymentRule, "a", "b"): "namespace=b"} {
 		for _, want := range []string{"permission missing", "resource=deployments.apps", `verbs="create, delete"`, `child \"deployment\" of rule \"foo\"`, more} {
 			if !strings.Contains(text, want) {
@@ -79,8 +79,8 @@ func TestMissingPermissionsAreSaid(t *testing.T) {
 	}
 }
 
-// TestMissingImpersonationIsSaid has an account in a namespace that is not followed.
-func TestMissingImpersonationIsSaid(t *testing.T) {
+// TestMissingImpersonationIsReported has an account in a namespace that is not followed.
+func TestMissingImpersonationIsReported(t *testing.T) {
 	for _, text := range []string{missing(t, accountRule), missing(t, accountRule, "a", "b")} {
 		if n := strings.Count(text, "namespace=far resource=\"serviceaccounts deployer\" verbs=impersonate"); n != 1 || strings.Count(text, "\n") != 1 {
 			t.Errorf("it is said %d times:\n%s", n, text)

@@ -36,7 +36,7 @@ func (l *logged) count(what string) int {
 	return strings.Count(l.text.String(), what)
 }
 
-func TestRulesThatCannotBeFollowedYet(t *testing.T) {
+func TestRulesThatCannotBeActiveYet(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
 	w, f, metrics := watchOf(file)
@@ -69,8 +69,8 @@ func TestRulesThatCannotBeFollowedYet(t *testing.T) {
 	}
 }
 
-// TestBackToWhatIsFollowed takes rules back that could not be followed.
-func TestBackToWhatIsFollowed(t *testing.T) {
+// TestBackToActiveRules takes rules back that could not be followed.
+func TestBackToActiveRules(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
 	f, metrics := watch(t, file)

@@ -216,7 +216,7 @@ func TestMountedConfigMap(t *testing.T) {
 	}
 }
 
-func TestWrongRulesAreNotFollowed(t *testing.T) {
+func TestInvalidRulesAreNotActivated(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
 	f, metrics := watch(t, file)
