@@ -35,6 +35,7 @@ type WrongKey struct {
 	Means string // the correct key, or ""
 }
 
+// Names returns the keys of a map, in the order of the shape.
 func (sh *Shape) Names() []string {
 	names := make([]string, len(sh.Keys))
 	for i := range sh.Keys {
