@@ -293,9 +293,8 @@ func (p *pass) dampStatus(last *writtenStatus) error {
 	if last.conflictLoop == nil {
 		last.conflictLoop = &conflictLoop{}
 	}
-	wait := last.conflictLoop.repair(p.engine.clock.Now())
-	if wait == 0 {
-		return nil
+	if wait := last.conflictLoop.repair(p.engine.clock.Now()); wait > 0 {
+		return &conflictLoopError{object: "status of " + p.req.String(), by: "another writer changed it", wait: wait}
 	}
-	return &conflictLoopError{object: "status of " + p.req.String(), by: "another writer changed it", wait: wait}
+	return nil
 }

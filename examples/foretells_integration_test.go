@@ -27,6 +27,9 @@ func (w *world) foretells(reference state) {
 		w.Log("a borrowed cluster has no audit log: what diff foretells is not compared")
 		return
 	}
+	if w.withheld != (access{}) {
+		return // Other tests of the same example use the same cluster, and diff reads all of it.
+	}
 	w.process.end()
 	if foretold, skipped := w.foretold(); len(foretold)+len(skipped) > 0 {
 		w.Errorf("undisturbed, diff foretells %v and skips %v", foretold, skipped)
