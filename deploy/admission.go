@@ -126,7 +126,7 @@ func (o Options) conditions(g guard) *yaml.Node {
 	}
 	all := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{own}}
 	if len(o.Namespaced) > 0 {
-		all.Content = append(all.Content, condition("is-followed", "request.namespace in "+literals(o.Namespaced)))
+		all.Content = append(all.Content, condition("is-watched", "request.namespace in "+literals(o.Namespaced)))
 	}
 	if g.kind.Namespaced && len(g.rule.Namespaces) > 0 {
 		all.Content = append(all.Content, condition("in-namespaces", "request.namespace.matches("+literal(pattern(g.rule.Namespaces))+")"))
