@@ -215,12 +215,12 @@ change_type() {
 }
 
 repair() {
-	step 'Somebody edits the Deployment: the change is undone'
+	step 'A user edits the Deployment: reconcel restores it'
 	show set image deployment/example-foo nginx=httpd:latest
 	await 'the repair' image_is nginx:latest
 	show get deployment example-foo --output=wide
 
-	step 'Somebody deletes the Deployment: it is made again'
+	step 'A user deletes the Deployment: reconcel creates it again'
 	local before
 	before=$(uid)
 	show delete deployment example-foo
