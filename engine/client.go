@@ -131,7 +131,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return err
 	}
 	o := watch.NewObject(response, watch.Child)
-	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, conflictLoop: w.conflictLoop, churn: w.churn}
+	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, damper: w.damper}
 	return nil
 }
 

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/engine/managedfields"
@@ -115,6 +117,31 @@ func (c *churn) change(now time.Time) (wait time.Duration) {
 	return 0
 }
 
+// A damper counts the writes of one object, in order to delay those that repeat.
+type damper struct {
+	loop  *conflictLoop // with another writer; nil: never restored
+	churn churn         // of the rendering
+}
+
+// repair counts one repair, and returns how long to delay it. It replaces the
+// conflict loop, so that a copy of the damper keeps the count from before.
+func (d *damper) repair(now time.Time) (wait time.Duration) {
+	loop := &conflictLoop{}
+	if d.loop != nil {
+		*loop = *d.loop
+	}
+	d.loop = loop
+	return loop.repair(now)
+}
+
+// uncount takes a count back if the write failed because the cache is behind: the
+// API server wrote nothing, so there was nothing for another writer to undo.
+func (d *damper) uncount(before damper, err error) {
+	if errors.Is(err, errStale) || apierrors.IsConflict(err) {
+		*d = before
+	}
+}
+
 // A conflictLoopError means that an object is changed as often as it is restored.
 type conflictLoopError struct {
 	object string // Kind/namespace/name
@@ -143,16 +170,13 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 	case p.verdict.inherits(live):
 		return func() { p.did(Configured, d, whyTakenOver) }, nil
 	case w.uid == live.GetUID() && w.hash == d.Hash || carriesRendering(live, d):
-		if w.conflictLoop == nil {
-			w.conflictLoop = &conflictLoop{}
+		if wait = w.damper.repair(now); wait == 0 {
+			w.damper.loop.by = p.whoChanged(ctx, k, d, w)
+			return func() { p.repaired(d, w.damper.loop.by) }, nil
 		}
-		if wait = w.conflictLoop.repair(now); wait == 0 {
-			w.conflictLoop.by = p.whoChanged(ctx, k, d, w)
-			return func() { p.repaired(d, w.conflictLoop.by) }, nil
-		}
-		by = w.conflictLoop.by.String()
+		by = w.damper.loop.by.String()
 	default:
-		if wait = w.churn.change(now); wait == 0 {
+		if wait = w.damper.churn.change(now); wait == 0 {
 			return func() { p.did(Configured, d, p.trigger) }, nil
 		}
 	}
@@ -162,12 +186,12 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 // contested returns an error while it is unknown whether a restored object stays
 // unchanged.
 func (p *pass) contested(d *rules.Desired, w *written) error {
-	rest := w.conflictLoop.standing(p.engine.clock.Now())
+	rest := w.damper.loop.standing(p.engine.clock.Now())
 	if rest == 0 {
 		return nil
 	}
 	id := d.Identity
-	return &conflictLoopError{object: id.String(), by: w.conflictLoop.by.String(), wait: rest}
+	return &conflictLoopError{object: id.String(), by: w.damper.loop.by.String(), wait: rest}
 }
 
 // A culprit is who changed our fields of an object, as far as the object shows it.

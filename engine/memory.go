@@ -51,31 +51,30 @@ type memory struct {
 // response. It must not be set from a watch, which may show another writer's
 // change.
 type written struct {
-	identity     rules.Identity
-	uid          types.UID
-	hash         [16]byte // of the rendering that was applied
-	fields       managedfields.Entry
-	version      string         // resourceVersion of the response
-	object       *watch.Object  // the response, until the cache catches up
-	checked      string         // resourceVersion at which a Secret's data was last compared
-	foreign      bool           // another owner held the name when it was last checked
-	rejected     *rejectedWrite // the last write; nil: it was accepted
-	replacement  *rejectedWrite // rejected write of the object that replaces it
-	conflictLoop *conflictLoop  // nil: never restored
-	churn        churn
-	replaced     bool // deleted in order to be created again
+	identity    rules.Identity
+	uid         types.UID
+	hash        [16]byte // of the rendering that was applied
+	fields      managedfields.Entry
+	version     string         // resourceVersion of the response
+	object      *watch.Object  // the response, until the cache catches up
+	checked     string         // resourceVersion at which a Secret's data was last compared
+	foreign     bool           // another owner held the name when it was last checked
+	rejected    *rejectedWrite // the last write; nil: it was accepted
+	replacement *rejectedWrite // rejected write of the object that replaces it
+	damper      damper
+	replaced    bool // deleted in order to be created again
 }
 
 // writtenStatus is our last write of the primary's status, or a status that
 // already had the values we would write.
 type writtenStatus struct {
-	known        bool
-	digest       [16]byte
-	fields       managedfields.Entry
-	version      string
-	rejected     *rejectedWrite // the last write; nil: it was accepted
-	silenced     *rejectedWrite // the write that reports the rejected write
-	conflictLoop *conflictLoop  // nil: never restored
+	known    bool
+	digest   [16]byte
+	fields   managedfields.Entry
+	version  string
+	rejected *rejectedWrite // the last write; nil: it was accepted
+	silenced *rejectedWrite // the write that reports the rejected write
+	damper   damper
 }
 
 // is records that an object has the status with this digest.

@@ -19,12 +19,11 @@ import (
 
 // writtenPatch is our last write of one rule's patch of the primary.
 type writtenPatch struct {
-	hash         [16]byte            // of the patch; zero: not written, or reverted
-	fields       managedfields.Entry // the fields that we owned after the write
-	version      string              // resourceVersion of the response
-	rejected     *rejectedWrite
-	conflictLoop conflictLoop // with other writers of the patched fields
-	changes      churn        // of the rendered patch
+	hash     [16]byte            // of the patch; zero: not written, or reverted
+	fields   managedfields.Entry // the fields that we owned after the write
+	version  string              // resourceVersion of the response
+	rejected *rejectedWrite
+	damper   damper
 }
 
 // patch applies a rule's patch to the primary with the rule's own field manager.
@@ -70,15 +69,17 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	// A changed patch counts too: its inputs may depend on the fields that it
 	// writes.
 	now, wait, by := p.engine.clock.Now(), time.Duration(0), ""
+	before := w.damper
 	if w.hash == hash {
-		wait, by = w.conflictLoop.repair(now), "another writer changed the fields that the rule patches"
+		wait, by = w.damper.repair(now), "another writer changed the fields that the rule patches"
 	} else {
-		wait = w.changes.change(now)
+		wait = w.damper.churn.change(now)
 	}
 	if wait > 0 {
 		return Unchanged, &conflictLoopError{object: p.req.String(), by: by, wait: wait}
 	}
 	if err := p.applyPatch(ctx, r.Rule, w, desired); err != nil {
+		w.damper.uncount(before, err)
 		return Unchanged, p.noteRejection(&w.rejected, hash, "", err)
 	}
 	w.hash = hash
@@ -129,7 +130,7 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	}
 	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	o := watch.NewObject(response, watch.Primary)
-	*w = writtenPatch{fields: o.PatchFields(rule.Name), version: o.GetResourceVersion(), conflictLoop: w.conflictLoop, changes: w.changes}
+	*w = writtenPatch{fields: o.PatchFields(rule.Name), version: o.GetResourceVersion(), damper: w.damper}
 	return nil
 }
 

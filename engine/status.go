@@ -101,13 +101,16 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	if s.list == discover.AtomicConditions && s.patched() {
 		return 0, nil // The list was merged from an older state. The patch's watch event triggers another reconciliation.
 	}
+	before := last.damper
 	if last.known && last.digest == digest {
-		if err := s.dampStatus(last); err != nil {
-			return 0, err
+		if wait := last.damper.repair(s.engine.clock.Now()); wait > 0 {
+			return 0, &conflictLoopError{object: "status of " + s.req.String(), by: "another writer changed it", wait: wait}
 		}
 	}
 	s.memory.unsettled = time.Time{}
-	return 0, s.noteRejection(rejected, digest, "", s.apply(ctx, desired, digest))
+	err = s.apply(ctx, desired, digest)
+	last.damper.uncount(before, err)
+	return 0, s.noteRejection(rejected, digest, "", err)
 }
 
 // statusStands reports whether our status fields are unchanged since our last
@@ -284,17 +287,5 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	o := watch.NewObject(response, watch.Primary)
 	s.memory.status.is(digest, o)
 	s.memory.self = o // The next status must not copy values from before this write.
-	return nil
-}
-
-// dampStatus counts a change of our status fields by another writer. It returns
-// an error if a conflict loop delays their repair.
-func (p *pass) dampStatus(last *writtenStatus) error {
-	if last.conflictLoop == nil {
-		last.conflictLoop = &conflictLoop{}
-	}
-	if wait := last.conflictLoop.repair(p.engine.clock.Now()); wait > 0 {
-		return &conflictLoopError{object: "status of " + p.req.String(), by: "another writer changed it", wait: wait}
-	}
 	return nil
 }

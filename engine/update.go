@@ -26,6 +26,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 			return p.unchangeable(d, err)
 		}
 	}
+	before := w.damper
 	tell, err := p.damp(ctx, k, d, w, live)
 	if err != nil {
 		return step{}, err
@@ -41,6 +42,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 		p.engine.metrics.idle.WithLabelValues(k.GVK.Kind).Inc()
 	}
 	if err != nil {
+		w.damper.uncount(before, err)
 		return p.unchangeable(d, p.noteRejection(&w.rejected, d.Hash, version, explainRejection(d, err, remedy(d))))
 	}
 	if w.version != version {
