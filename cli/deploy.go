@@ -20,7 +20,7 @@ type deployFlags struct {
 	offlineRules
 	options   deploy.Options
 	enforced  bool
-	replicas  *settings.Value[settings.Number]
+	replicas  *settings.Value[int]
 	admission bool
 	kustomize string
 }
@@ -115,7 +115,7 @@ func (a *app) manifests(f *deployFlags) error {
 	if f.options.Image == "" {
 		return exit.Misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
-	f.options.Replicas = int(f.replicas.Value)
+	f.options.Replicas = f.replicas.Value
 	known, err := a.needs(f)
 	if err != nil {
 		return err

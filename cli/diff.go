@@ -3,12 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
-	"os/signal"
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -17,6 +14,7 @@ import (
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 	"reconcel/rules/schema"
@@ -26,13 +24,12 @@ import (
 // diffFlags are the flags of diff.
 type diffFlags struct {
 	policyFlags
-	rules      ruleFiles
-	cluster    clusterFlags
-	namespace  string
-	everywhere bool
-	selector   string
-	noDryRun   bool
-	output     *settings.Value[settings.Text]
+	rules   ruleFiles
+	cluster clusterFlags
+	scopeFlags
+	selector string
+	noDryRun bool
+	output   *settings.Value[string]
 }
 
 func (a *app) diffCommand() *cobra.Command {
@@ -73,8 +70,7 @@ not there are differences.`,
 	flags := cmd.Flags()
 	f.rules.flags(flags)
 	f.policyFlags.flags(flags, "compare what run does with this flag, in these namespaces alone; may be repeated (default: all)")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
-	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces (the default)")
+	f.scopeFlags.flags(flags)
 	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
 	f.cluster.flags(flags)
 	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "send no dry runs: permissions to read are enough")
@@ -89,11 +85,11 @@ func (a *app) diff(f *diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
-	progress := a.startProgress()
+	progress := output.StartProgress(a.stderr)
 	chosen, err := a.compare(ctx, f, d, progress)
-	progress.stop()
+	progress.Stop()
 	if err = interrupted(ctx, err); err != nil {
 		return err
 	}
@@ -101,7 +97,7 @@ func (a *app) diff(f *diffFlags, args []string) error {
 }
 
 // compare connects to the cluster and compares the chosen primaries.
-func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *progress) ([]*primaryDiff, error) {
+func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *output.Progress) ([]*primaryDiff, error) {
 	config, namespace, err := f.cluster.connect(a.printWarnings())
 	if err != nil {
 		return nil, err
@@ -138,21 +134,10 @@ func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *pr
 	return chosen, nil
 }
 
-// interrupted reports the signal instead of the requests that it canceled.
-func interrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return exit.Failure(errors.New("interrupted"))
-	}
-	if _, coded := exit.Code(err); err == nil || coded {
-		return err
-	}
-	return exit.Failure(err)
-}
-
 // newDiffer reads the command line.
 func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
-	if f.everywhere && f.namespace != "" {
-		return nil, exit.Misused("-n and -A cannot be used together")
+	if err := f.check(); err != nil {
+		return nil, err
 	}
 	selector, err := labels.Parse(f.selector)
 	if err != nil {
@@ -160,9 +145,9 @@ func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
 	}
 	d := &differ{policy: f.policy(), namespace: f.namespace, selector: selector}
 	for _, arg := range args {
-		name, err := parsePrimaryName(arg)
-		if err != nil {
-			return nil, err
+		name, ok := cluster.ParseTarget(arg)
+		if !ok || name.Name == "" {
+			return nil, exit.Misused("%q is not a resource: expected KIND/NAME, such as foo/example", arg)
 		}
 		d.names = append(d.names, name)
 	}
@@ -199,15 +184,15 @@ func (d *differ) check(ctx context.Context) (*schema.Set, error) {
 
 // compareAll compares several primaries at a time, because each of them mostly
 // waits for responses.
-func compareAll(ctx context.Context, chosen []*primaryDiff, progress *progress) {
-	progress.total.Store(int64(len(chosen)))
+func compareAll(ctx context.Context, chosen []*primaryDiff, progress *output.Progress) {
+	progress.Total.Store(int64(len(chosen)))
 	work := make(chan *primaryDiff)
 	var workers sync.WaitGroup
 	for range min(len(chosen), 4*runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			for p := range work {
 				p.run(ctx)
-				progress.step()
+				progress.Step()
 			}
 		})
 	}
@@ -239,11 +224,11 @@ func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
 		}
 		changes, broken = append(changes, p.changes...), broken || len(p.errs) > 0
 	}
-	result, err := formatDiff(changes, string(f.output.Value))
+	result, err := formatDiff(changes, f.output.Value)
 	if err != nil {
 		return exit.Failure(err)
 	}
-	if f.output.Value == "unified" && coloured(a.stdout) {
+	if f.output.Value == "unified" && output.IsColoured(a.stdout) {
 		result = colour(result)
 	}
 	if err := a.print(result); err != nil {
@@ -251,11 +236,11 @@ func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
 	}
 	switch {
 	case broken:
-		return exit.Told(exit.Failed) // Each error is already printed.
+		return exit.Silent(exit.Failed) // Each error is already printed.
 	case troubled(changes):
-		return exit.Told(exit.Refused) // Each one is already printed.
+		return exit.Silent(exit.Rejected) // Each one is already printed.
 	case differs(changes):
-		return exit.Told(exit.No)
+		return exit.Silent(exit.No)
 	}
 	return nil
 }

@@ -2,29 +2,22 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/pmezard/go-difflib/difflib"
 	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/output"
 )
 
 // formatDiff returns the result for stdout: diffs for people and for patch, or a
 // JSON list for programs.
-func formatDiff(changes []change, output string) ([]byte, error) {
-	var b bytes.Buffer
-	if output == "json" {
-		encoder := json.NewEncoder(&b)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		err := encoder.Encode(changes)
-		return b.Bytes(), err
+func formatDiff(changes []change, format string) ([]byte, error) {
+	if format == "json" {
+		return output.JSON(changes)
 	}
+	var b bytes.Buffer
 	for i := range changes {
 		c := &changes[i]
 		if !c.Action.IsDifference() {
@@ -146,27 +139,6 @@ func yamlLines(object map[string]any) ([]string, error) {
 	return lines[:len(lines)-1], nil // YAML ends with a line break.
 }
 
-// isTerminal reports whether a person reads the output.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
-}
-
-func coloured(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && isTerminal(w) }
-
-// Escape sequences of a terminal.
-const (
-	bold   = "\x1b[1m"
-	red    = "\x1b[31m"
-	green  = "\x1b[32m"
-	cyan   = "\x1b[36m"
-	normal = "\x1b[0m"
-)
-
 func colour(text []byte) []byte {
 	var b bytes.Buffer
 	for line := range strings.SplitAfterSeq(string(text), "\n") {
@@ -174,73 +146,20 @@ func colour(text []byte) []byte {
 		switch {
 		case strings.HasPrefix(line, "# "), strings.HasPrefix(line, "diff -u "),
 			strings.HasPrefix(line, "--- live/"), strings.HasPrefix(line, "+++ rules/"):
-			code = bold
+			code = output.Bold
 		case strings.HasPrefix(line, "@@ "):
-			code = cyan
+			code = output.Cyan
 		case strings.HasPrefix(line, "-"):
-			code = red
+			code = output.Red
 		case strings.HasPrefix(line, "+"):
-			code = green
+			code = output.Green
 		}
 		rest, found := strings.CutSuffix(line, "\n")
 		if code == "" || !found {
 			b.WriteString(line)
 			continue
 		}
-		b.WriteString(code + rest + normal + "\n")
+		b.WriteString(code + rest + output.Normal + "\n")
 	}
 	return b.Bytes()
-}
-
-// A progress is a line on stderr about long work. It is shown on a terminal only.
-type progress struct {
-	done, total atomic.Int64
-	end, ended  chan struct{}
-}
-
-const (
-	progressAfter = 2 * time.Second
-	progressEvery = 200 * time.Millisecond
-)
-
-// startProgress counts the steps of some work once their total is set. stop ends
-// it.
-func (a *app) startProgress() *progress {
-	p := &progress{end: make(chan struct{}), ended: make(chan struct{})}
-	if !isTerminal(a.stderr) {
-		close(p.ended)
-		return p
-	}
-	go p.show(a.stderr)
-	return p
-}
-
-func (p *progress) step() { p.done.Add(1) }
-
-// stop clears the line.
-func (p *progress) stop() {
-	close(p.end)
-	<-p.ended
-}
-
-func (p *progress) show(w io.Writer) {
-	defer close(p.ended)
-	next := time.NewTimer(progressAfter)
-	defer next.Stop()
-	for shown := false; ; shown = true {
-		select {
-		case <-p.end:
-			if shown {
-				fmt.Fprint(w, "\r\x1b[K")
-			}
-			return
-		case <-next.C:
-			text := "reading the cluster"
-			if total := p.total.Load(); total > 0 {
-				text = fmt.Sprintf("compared %d of %d resources", p.done.Load(), total)
-			}
-			fmt.Fprint(w, "\r\x1b[K"+text)
-			next.Reset(progressEvery)
-		}
-	}
 }

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
@@ -31,7 +30,7 @@ type differ struct {
 	cluster   *dryrun.Cluster
 	namespace string // "": all
 	selector  labels.Selector
-	names     []primaryName // none: all
+	names     []cluster.Target // none: all
 	preview   *engine.Preview
 	local     bool // without dry runs
 	notes     []string
@@ -44,36 +43,11 @@ func (d *differ) tell(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// A primaryName names resources on the command line, as for kubectl.
-type primaryName struct {
-	text, kind, name string
-}
-
-func parsePrimaryName(arg string) (primaryName, error) {
-	kind, name, found := strings.Cut(arg, "/")
-	if !found || kind == "" || name == "" || strings.Contains(name, "/") {
-		return primaryName{}, exit.Misused("%q is not a resource: expected KIND/NAME, such as foo/example", arg)
-	}
-	return primaryName{arg, strings.ToLower(kind), name}, nil
-}
-
-// of reports whether the name matches a kind: as Foo, foo or foos, with or without
-// its group.
-func (n primaryName) of(gvk schema.GroupVersionKind, k *discover.Kind) bool {
-	names := []string{strings.ToLower(gvk.Kind)}
-	if k != nil {
-		names = append(names, k.GVR.Resource, k.Singular)
-	}
-	return slices.ContainsFunc(names, func(name string) bool {
-		return name != "" && (n.kind == name || n.kind == name+"."+gvk.Group)
-	})
-}
-
 // selectPrimaries returns the resources to compare, in the order of the rules, then
 // by name.
 func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 	var all []*primaryDiff
-	found, known := map[primaryName]bool{}, map[primaryName]bool{}
+	found, known := map[cluster.Target]bool{}, map[cluster.Target]bool{}
 	for _, primary := range d.loaded.Program.Primaries() {
 		k, err := d.live.Find(ctx, primary.GVK)
 		if err != nil {
@@ -96,7 +70,7 @@ func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 		}
 		for _, self := range list {
 			for _, n := range names {
-				found[n] = found[n] || n.name == self.GetName()
+				found[n] = found[n] || n.Name == self.GetName()
 			}
 			all = append(all, &primaryDiff{differ: d, primary: primary, kind: *k, self: self})
 		}
@@ -104,9 +78,9 @@ func (d *differ) selectPrimaries(ctx context.Context) ([]*primaryDiff, error) {
 	for _, n := range d.names {
 		switch {
 		case !known[n]:
-			return nil, exit.Misused("%q: no rule is for that kind", n.text)
+			return nil, exit.Misused("%q: no rule is for that kind", n.Text)
 		case !found[n]:
-			return nil, fmt.Errorf("%s not found%s", n.text, d.where())
+			return nil, fmt.Errorf("%s not found%s", n.Text, d.where())
 		}
 	}
 	return all, nil
@@ -123,9 +97,9 @@ func (d *differ) where() string {
 	return where
 }
 
-func (d *differ) namesOf(primary *rules.Primary, k *discover.Kind) (names []primaryName) {
+func (d *differ) namesOf(primary *rules.Primary, k *discover.Kind) (names []cluster.Target) {
 	for _, n := range d.names {
-		if n.of(primary.GVK, k) {
+		if n.IsOf(primary.GVK, k) {
 			names = append(names, n)
 		}
 	}
@@ -134,10 +108,10 @@ func (d *differ) namesOf(primary *rules.Primary, k *discover.Kind) (names []prim
 
 // primaries lists the resources of one kind, including those that no rule selects
 // now: a rule may have selected them before.
-func (d *differ) primaries(ctx context.Context, k *discover.Kind, names []primaryName) ([]*unstructured.Unstructured, error) {
+func (d *differ) primaries(ctx context.Context, k *discover.Kind, names []cluster.Target) ([]*unstructured.Unstructured, error) {
 	options := metav1.ListOptions{LabelSelector: d.selector.String()}
 	if len(names) == 1 {
-		options.FieldSelector = "metadata.name=" + names[0].name
+		options.FieldSelector = "metadata.name=" + names[0].Name
 	}
 	list, err := d.list(ctx, *k, []string{d.namespace}, options)
 	if err != nil {
@@ -145,7 +119,7 @@ func (d *differ) primaries(ctx context.Context, k *discover.Kind, names []primar
 	}
 	if len(names) > 0 {
 		list = slices.DeleteFunc(list, func(u *unstructured.Unstructured) bool {
-			return !slices.ContainsFunc(names, func(n primaryName) bool { return n.name == u.GetName() })
+			return !slices.ContainsFunc(names, func(n cluster.Target) bool { return n.Name == u.GetName() })
 		})
 	}
 	slices.SortFunc(list, byNamespacedName)

@@ -8,10 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/output"
 	"reconcel/engine"
-	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -212,34 +211,12 @@ func TestDiffJSON(t *testing.T) {
 
 func TestDiffColour(t *testing.T) {
 	got := string(colour([]byte("# t\n--- live/x\n+++ rules/x\n@@ -1 +1 @@\n a\n-b\n+c\n")))
-	want := bold + "# t" + normal + "\n" + bold + "--- live/x" + normal + "\n" + bold + "+++ rules/x" + normal + "\n" +
-		cyan + "@@ -1 +1 @@" + normal + "\n a\n" + red + "-b" + normal + "\n" + green + "+c" + normal + "\n"
+	want := output.Bold + "# t" + output.Normal + "\n" + output.Bold + "--- live/x" + output.Normal + "\n" + output.Bold + "+++ rules/x" + output.Normal + "\n" +
+		output.Cyan + "@@ -1 +1 @@" + output.Normal + "\n a\n" + output.Red + "-b" + output.Normal + "\n" + output.Green + "+c" + output.Normal + "\n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if coloured(&bytes.Buffer{}) {
+	if output.IsColoured(&bytes.Buffer{}) {
 		t.Error("colours where there is no terminal")
-	}
-}
-
-func TestPrimaryNames(t *testing.T) {
-	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Foo"}
-	k := &discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource("foos"), Singular: "foo"}
-	for arg, want := range map[string]bool{
-		"Foo/a": true, "foo/a": true, "foos/a": true, "foo.example.com/a": true, "foos.example.com/a": true,
-		"bar/a": false, "foo.example.org/a": false,
-	} {
-		name, err := parsePrimaryName(arg)
-		if err != nil {
-			t.Errorf("%s: %v", arg, err)
-		}
-		if got := name.of(gvk, k); got != want {
-			t.Errorf("%s: %t", arg, got)
-		}
-	}
-	for _, arg := range []string{"foo", "foo/", "/a", "foo/a/b"} {
-		if _, err := parsePrimaryName(arg); err == nil {
-			t.Errorf("%s: no error", arg)
-		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,17 @@ func (a *app) conclude(cmd *cobra.Command, err error) int {
 		a.say("Run '%s --help' for usage.", cmd.CommandPath())
 	}
 	return end.Code
+}
+
+// interrupted reports the signal instead of the requests that it canceled.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return exit.Failure(errors.New("interrupted"))
+	}
+	if _, coded := exit.Code(err); err == nil || coded {
+		return err
+	}
+	return exit.Failure(err)
 }
 
 // complain prints an error, or all errors of a report about rules.

@@ -43,6 +43,24 @@ func (c *clusterFlags) connect(warnings rest.WarningHandlerWithContext) (config 
 	return config, namespace, nil
 }
 
+// scopeFlags select the namespaces of resources.
+type scopeFlags struct {
+	namespace  string // "": all
+	everywhere bool
+}
+
+func (s *scopeFlags) flags(flags *pflag.FlagSet) {
+	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
+	flags.BoolVarP(&s.everywhere, "all-namespaces", "A", false, "resources of all namespaces (the default)")
+}
+
+func (s *scopeFlags) check() error {
+	if s.everywhere && s.namespace != "" {
+		return exit.Misused("-n and -A cannot be used together")
+	}
+	return nil
+}
+
 // warnings print each warning of the API server once. They forget all texts when
 // there are many, so that texts with names in them cannot fill the memory.
 type warnings struct {

@@ -1,17 +1,21 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 	"reconcel/rules/source"
 )
@@ -47,6 +51,15 @@ func (a *app) print(result []byte) error {
 		return exit.Failure(fmt.Errorf("write the result: %w", err))
 	}
 	return nil
+}
+
+// printJSON writes a result to stdout as JSON.
+func (a *app) printJSON(result any) error {
+	text, err := output.JSON(result)
+	if err != nil {
+		return exit.Failure(err)
+	}
+	return a.print(text)
 }
 
 func (a *app) command() *cobra.Command {
@@ -111,7 +124,12 @@ func once(lists ...[]string) error {
 	return nil
 }
 
+// untilSignal returns a context that ends when a signal asks the process to stop.
+func untilSignal() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
+
 // outputFlag adds the flag -o.
-func outputFlag(flags *pflag.FlagSet, format *settings.Value[settings.Text]) {
+func outputFlag(flags *pflag.FlagSet, format *settings.Value[string]) {
 	flags.VarP(format, "output", "o", "format of the result")
 }

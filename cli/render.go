@@ -15,7 +15,7 @@ type renderFlags struct {
 	resources []string
 	observed  []string
 	namespace string
-	output    *settings.Value[settings.Text]
+	output    *settings.Value[string]
 }
 
 func (a *app) renderCommand() *cobra.Command {
@@ -80,7 +80,7 @@ func (a *app) render(f *renderFlags) error {
 		r.Render(o)
 	}
 	r.TellUnread()
-	result, err := r.Format(string(f.output.Value))
+	result, err := r.Format(f.output.Value)
 	if err != nil {
 		return exit.Failure(err)
 	}
@@ -88,7 +88,7 @@ func (a *app) render(f *renderFlags) error {
 		return err
 	}
 	if r.Failures > 0 {
-		return exit.Told(exit.No) // Each error is already printed.
+		return exit.Silent(exit.No) // Each error is already printed.
 	}
 	return nil
 }

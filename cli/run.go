@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,15 +86,15 @@ func (a *app) run(s *runFlags) error {
 	}
 	namespace = cmp.Or(s.namespace, namespace)
 	s.limitRate(config)
-	server, err := listen("--listen", string(s.listen.Value))
+	server, err := listen("--listen", s.listen.Value)
 	if err != nil {
 		return err
 	}
-	debug, err := listenDebug(string(s.debug.Value))
+	debug, err := listenDebug(s.debug.Value)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
 	metrics := newMetrics()
 	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
@@ -107,7 +104,7 @@ func (a *app) run(s *runFlags) error {
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
-		Workers: int(s.workers.Value), ReapplyEvery: time.Duration(s.reapply.Value), Metrics: metrics,
+		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), Metrics: metrics,
 	}, rules.Program)
 	if err != nil {
 		return exit.Failure(err)

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"strings"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/rulewatch"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
@@ -41,10 +41,8 @@ func debugEndpoints(inspect func() engine.Inspection, files func() *rulewatch.St
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/rules", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		indented := json.NewEncoder(w)
-		indented.SetEscapeHTML(false)
-		indented.SetIndent("", "  ")
-		_ = indented.Encode(debugRules(inspect(), files())) // The client has gone if this fails.
+		text, _ := output.JSON(debugRules(inspect(), files())) // These types are always valid JSON.
+		_, _ = w.Write(text)                                   // The client has gone if this fails.
 	})
 	return mux
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"math"
 	"os"
 	"time"
@@ -22,15 +23,15 @@ type runFlags struct {
 	lead      bool
 	confirmed []string
 	takeOver  []string
-	workers   *settings.Value[settings.Number]
-	qps       *settings.Value[settings.PerSecond]
-	burst     *settings.Value[settings.Number]
+	workers   *settings.Value[int]
+	qps       *settings.Value[float32]
+	burst     *settings.Value[int]
 	reapply   *settings.Value[settings.Span]
-	listen    *settings.Value[settings.Text]
-	debug     *settings.Value[settings.Text]
+	listen    *settings.Value[string]
+	debug     *settings.Value[string]
 	pprof     bool
-	logLevel  *settings.Value[settings.Text]
-	logFormat *settings.Value[settings.Text]
+	logLevel  *settings.Value[string]
+	logFormat *settings.Value[string]
 }
 
 // flags declares the settings. Each flag is also a key of reconcel.yaml and an
@@ -62,7 +63,7 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 
 // defaultListen is a loopback address outside a Pod. In a Pod it is every address,
 // because the kubelet's probes and Prometheus come from outside.
-func defaultListen() settings.Text {
+func defaultListen() string {
 	if inPod() {
 		return ":8080"
 	}
@@ -73,10 +74,7 @@ func inPod() bool { return os.Getenv("KUBERNETES_SERVICE_HOST") != "" }
 
 // limitRate limits the requests to the API server if --qps is set.
 func (s *runFlags) limitRate(config *rest.Config) {
-	if qps := float64(s.qps.Value); qps > 0 {
-		config.QPS, config.Burst = float32(qps), int(s.burst.Value)
-		if config.Burst == 0 {
-			config.Burst = max(1, int(math.Ceil(2*qps)))
-		}
+	if qps := s.qps.Value; qps > 0 {
+		config.QPS, config.Burst = qps, cmp.Or(s.burst.Value, int(math.Ceil(2*float64(qps))))
 	}
 }

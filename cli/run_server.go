@@ -26,7 +26,7 @@ type server struct {
 
 // listen opens the address of a flag.
 func listen(flag, address string) (*server, error) {
-	if address == string(settings.Off) {
+	if address == settings.Off {
 		return &server{}, nil
 	}
 	l, err := net.Listen("tcp", address)
@@ -55,7 +55,7 @@ func (s *server) start(handler http.Handler, broken func(error)) {
 
 func (s *server) address() string {
 	if s.listener == nil {
-		return string(settings.Off)
+		return settings.Off
 	}
 	return s.listener.Addr().String()
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +13,7 @@ import (
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine/inventory"
 	"reconcel/rules/source"
@@ -26,12 +24,11 @@ type statusFlags struct {
 	rules        ruleFiles
 	cluster      clusterFlags
 	installation string
-	namespace    string
-	everywhere   bool
+	scope        scopeFlags
 	all          bool
 	states       []string
 	watch        bool
-	output       *settings.Value[settings.Text]
+	output       *settings.Value[string]
 }
 
 const statusText = `List the resources that are not ready, of all kinds that rules are for. The worst
@@ -75,8 +72,7 @@ func (a *app) statusCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.rules.flags(flags)
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resources (default: all)")
-	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "resources of all namespaces (the default)")
+	f.scope.flags(flags)
 	flags.BoolVar(&f.all, "all", false, "list ready and unreported resources too")
 	flags.StringSliceVar(&f.states, "state", nil, "`states` to list, such as stalled,waiting (default: all but ready and unreported)")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "after the list, print changes until Ctrl-C")
@@ -88,15 +84,15 @@ func (a *app) statusCommand() *cobra.Command {
 
 // A statusQuery is the query of a command line.
 type statusQuery struct {
-	targets       []primaryName
+	targets       []cluster.Target
 	wanted        func(resourceState) bool
 	installations []installation // none: all of the cluster
 }
 
 // query parses the command line.
 func (f *statusFlags) query(args []string) (q statusQuery, err error) {
-	if f.everywhere && f.namespace != "" {
-		return q, exit.Misused("-n and -A cannot be used together")
+	if err := f.scope.check(); err != nil {
+		return q, err
 	}
 	if f.all && len(f.states) > 0 {
 		return q, exit.Misused("--all and --state cannot be used together")
@@ -105,9 +101,9 @@ func (f *statusFlags) query(args []string) (q statusQuery, err error) {
 		return q, exit.Misused("-w prints a table and cannot be used with -o %s", f.output.Value)
 	}
 	for _, arg := range args {
-		target, err := parseStatusTarget(arg)
-		if err != nil {
-			return q, err
+		target, ok := cluster.ParseTarget(arg)
+		if !ok {
+			return q, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
 		}
 		q.targets = append(q.targets, target)
 	}
@@ -171,18 +167,18 @@ func (a *app) status(f *statusFlags, args []string) error {
 	if err != nil {
 		return exit.Failure(err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
 	r := newStatusReader(live, kinds, q)
-	r.namespace, r.named = f.namespace, len(f.states) == 0
-	progress := a.startProgress()
+	r.namespace, r.named = f.scope.namespace, len(f.states) == 0
+	progress := output.StartProgress(a.stderr)
 	err = r.readAll(ctx, q, contextNamespace)
-	progress.stop()
+	progress.Stop()
 	if err = interrupted(ctx, err); err != nil {
 		return err
 	}
-	table := &statusTable{to: a.stdout, namespaces: f.namespace == "", wide: f.output.Value == formatWide, coloured: coloured(a.stdout)}
-	if err := a.tellStatus(&r.statusReport, table, string(f.output.Value)); err != nil {
+	table := &statusTable{to: a.stdout, namespaces: f.scope.namespace == "", wide: f.output.Value == formatWide, coloured: output.IsColoured(a.stdout)}
+	if err := a.tellStatus(&r.statusReport, table, f.output.Value); err != nil {
 		return err
 	}
 	stalled := r.Summary.States[stateStalled] > 0
@@ -193,9 +189,9 @@ func (a *app) status(f *statusFlags, args []string) error {
 	}
 	switch {
 	case stalled:
-		return exit.Told(exit.No) // The report shows it.
+		return exit.Silent(exit.No) // The report shows it.
 	case r.failed != nil:
-		return exit.Told(exit.Failed) // The error is already printed.
+		return exit.Silent(exit.Failed) // The error is already printed.
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type statusKind struct {
 	selects []*rules.Rule  // nil if the kind comes from an inventory
 	kind    *discover.Kind // nil: the API server does not serve it
 	reports conditionsOfKind
-	targets []primaryName // requested resources; none: all
+	targets []cluster.Target // requested resources; none: all
 }
 
 // kindsOfProgram returns the kinds of primaries in the rules.
@@ -122,32 +122,23 @@ func (k *statusKind) isPrimary(u *unstructured.Unstructured) bool {
 
 // wants reports whether an object is requested, by name or by kind.
 func (k *statusKind) wants(name string) bool {
-	return len(k.targets) == 0 || slices.ContainsFunc(k.targets, func(t primaryName) bool { return t.name == "" || t.name == name })
+	return len(k.targets) == 0 || slices.ContainsFunc(k.targets, func(t cluster.Target) bool { return t.Name == "" || t.Name == name })
 }
 
 // names reports whether an object is requested by name.
 func (k *statusKind) names(name string) bool {
-	return slices.ContainsFunc(k.targets, func(t primaryName) bool { return t.name == name })
-}
-
-// parseStatusTarget reads KIND or KIND/NAME, as kubectl does.
-func parseStatusTarget(arg string) (primaryName, error) {
-	kind, name, named := strings.Cut(arg, "/")
-	if kind == "" || named && name == "" || strings.Contains(name, "/") {
-		return primaryName{}, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
-	}
-	return primaryName{arg, strings.ToLower(kind), name}, nil
+	return slices.ContainsFunc(k.targets, func(t cluster.Target) bool { return t.Name == name })
 }
 
 // targeted returns the requested kinds, each with its requested names.
-func targeted(all []*statusKind, targets []primaryName) (asked []*statusKind, err error) {
+func targeted(all []*statusKind, targets []cluster.Target) (asked []*statusKind, err error) {
 	if len(targets) == 0 {
 		return all, nil
 	}
-	known := map[primaryName]bool{}
+	known := map[cluster.Target]bool{}
 	for _, k := range all {
 		for _, t := range targets {
-			if t.of(k.gk.WithVersion(k.version), k.kind) {
+			if t.IsOf(k.gk.WithVersion(k.version), k.kind) {
 				k.targets, known[t] = append(k.targets, t), true
 			}
 		}
@@ -157,7 +148,7 @@ func targeted(all []*statusKind, targets []primaryName) (asked []*statusKind, er
 	}
 	for _, t := range targets {
 		if !known[t] {
-			return nil, exit.Misused("%q: no rule is for that kind", t.text)
+			return nil, exit.Misused("%q: no rule is for that kind", t.Text)
 		}
 	}
 	return asked, nil

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/output"
 )
 
 // Formats of status.
@@ -25,12 +26,7 @@ func formatStatus(report *statusReport, format string) ([]byte, error) {
 	if format == formatYAML {
 		return yaml.Marshal(report)
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(report)
-	return b.Bytes(), err
+	return output.JSON(report)
 }
 
 // A statusTable prints resources in columns. The first resources decide the widths.
@@ -42,11 +38,8 @@ type statusTable struct {
 	widths     []int
 }
 
-// yellow marks states that may pass without help.
-const yellow = "\x1b[33m"
-
 var stateColours = map[resourceState]string{
-	stateStalled: red, stateRetrying: yellow, stateWaiting: yellow, stateProgressing: cyan, stateReady: green,
+	stateStalled: output.Red, stateRetrying: output.Yellow, stateWaiting: output.Yellow, stateProgressing: output.Cyan, stateReady: output.Green,
 }
 
 // print writes a header on the first call, and a line for each resource.
@@ -128,7 +121,7 @@ func (t *statusTable) write(b *bytes.Buffer, line []string, colour string) {
 		}
 		padding := strings.Repeat(" ", max(0, t.widths[i]-utf8.RuneCountInString(cell))+3)
 		if i == state && t.coloured && colour != "" {
-			cell = colour + cell + normal
+			cell = colour + cell + output.Normal
 		}
 		text.WriteString(cell + padding)
 	}

@@ -179,8 +179,8 @@ func quotedRules(names []string) string {
 
 // options limits a list to the one requested resource.
 func (k *statusKind) options() metav1.ListOptions {
-	if len(k.targets) == 1 && k.targets[0].name != "" {
-		return metav1.ListOptions{FieldSelector: "metadata.name=" + k.targets[0].name}
+	if len(k.targets) == 1 && k.targets[0].Name != "" {
+		return metav1.ListOptions{FieldSelector: "metadata.name=" + k.targets[0].Name}
 	}
 	return metav1.ListOptions{}
 }
@@ -193,8 +193,8 @@ func (e notFoundError) Error() string { return e.target + " not found" }
 // missing returns an error if a requested resource is not among those found.
 func (k *statusKind) missing(found map[string]bool) error {
 	for _, t := range k.targets {
-		if t.name != "" && !found[t.name] {
-			return notFoundError{t.text}
+		if t.Name != "" && !found[t.Name] {
+			return notFoundError{t.Text}
 		}
 	}
 	return nil

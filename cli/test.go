@@ -26,7 +26,7 @@ type testFlags struct {
 	update    bool
 	verbose   bool
 	coverage  bool
-	output    *settings.Value[settings.Text]
+	output    *settings.Value[string]
 }
 
 func (a *app) testCommand() *cobra.Command {
@@ -122,9 +122,9 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 	case err != nil:
 		return exit.Failure(err)
 	case unread:
-		return exit.Told(exit.Failed) // The error is already printed.
+		return exit.Silent(exit.Failed) // The error is already printed.
 	case !report.Passed():
-		return exit.Told(exit.No)
+		return exit.Silent(exit.No)
 	}
 	return nil
 }

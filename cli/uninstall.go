@@ -2,12 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -21,7 +17,7 @@ type uninstallFlags struct {
 	cluster         clusterFlags
 	namespace, name string
 	only            namespaceList
-	children        *settings.Value[settings.Text]
+	children        *settings.Value[string]
 	dryRun, yes     bool
 }
 
@@ -72,7 +68,7 @@ func (a *app) uninstall(f *uninstallFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
 	suffix := ""
 	if f.dryRun {

@@ -64,7 +64,7 @@ func (a *app) validate(f *validateFlags) error {
 		a.tellConditionsBlock(v.Unreported)
 	}
 	if len(v.Errors) > 0 || f.strict && len(v.Warnings) > 0 {
-		return exit.Told(exit.No) // Each one is already printed.
+		return exit.Silent(exit.No) // Each one is already printed.
 	}
 	count := map[string]int{}
 	for _, primary := range j.Program.Primaries() {

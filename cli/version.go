@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
-	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/settings"
 )
 
@@ -72,11 +70,7 @@ func (a *app) versionCommand() *cobra.Command {
 			if format.Value == "text" {
 				return a.print([]byte(v.String()))
 			}
-			data, err := json.MarshalIndent(v, "", "  ")
-			if err != nil {
-				return exit.Failure(err)
-			}
-			return a.print(append(data, '\n'))
+			return a.printJSON(v)
 		},
 	}
 	outputFlag(cmd.Flags(), format)

@@ -13,8 +13,8 @@ const (
 	No     = 1 // rules or resources are invalid
 	Usage  = 2 // the command line is wrong
 	Failed = 3 // reconcel failed
-	// Refused is used by diff only: part of the changes is refused or fails.
-	Refused = 4
+	// Rejected is used by diff only: a write is rejected or something fails.
+	Rejected = 4
 )
 
 // An Error ends the process with a code.
@@ -41,8 +41,8 @@ func Misused(format string, args ...any) error { return &Error{Usage, fmt.Errorf
 // Failure returns an error for work that reconcel could not do.
 func Failure(err error) error { return &Error{Failed, err} }
 
-// Told returns an error with a code, when all errors are already printed.
-func Told(code int) error { return &Error{Code: code} }
+// Silent returns an error with a code, when all errors are already printed.
+func Silent(code int) error { return &Error{Code: code} }
 
 // Code returns the code of an error, and whether it has one.
 func Code(err error) (code int, found bool) {

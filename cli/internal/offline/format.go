@@ -2,15 +2,16 @@ package offline
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/output"
 )
 
 // Format returns the result for stdout: YAML with comments for people, or a JSON
 // List for programs.
-func (r *Renderer) Format(output string) ([]byte, error) {
-	if output == "json" {
+func (r *Renderer) Format(format string) ([]byte, error) {
+	if format == "json" {
 		return r.json()
 	}
 	var b bytes.Buffer
@@ -38,10 +39,5 @@ func (r *Renderer) json() ([]byte, error) {
 	for _, item := range r.items {
 		list.Items = append(list.Items, item.object)
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(list)
-	return b.Bytes(), err
+	return output.JSON(list)
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // A Value is the value of a flag, with an error message in plain words.
-type Value[T fmt.Stringer] struct {
+type Value[T any] struct {
 	Value T
 	kind  string // shown in help and messages
 	parse func(string) (T, error)
 }
 
 // String implements pflag.Value.
-func (v *Value[T]) String() string { return v.Value.String() }
+func (v *Value[T]) String() string { return fmt.Sprint(v.Value) }
 
 // Type implements pflag.Value. Help shows it.
 func (v *Value[T]) Type() string { return v.kind }
@@ -40,50 +40,35 @@ const (
 	typeDuration = "duration"
 )
 
-// Text is a string value.
-type Text string
-
-func (t Text) String() string { return string(t) }
-
 // Choice returns a value that is one of a few words. The first is the default.
-func Choice(words ...string) *Value[Text] {
-	return &Value[Text]{Text(words[0]), strings.Join(words, "|"), func(s string) (Text, error) {
+func Choice(words ...string) *Value[string] {
+	return &Value[string]{words[0], strings.Join(words, "|"), func(s string) (string, error) {
 		if !slices.Contains(words, s) {
 			return "", fmt.Errorf("expected %s", strings.Join(words, " or "))
 		}
-		return Text(s), nil
+		return s, nil
 	}}
 }
-
-// Number is a whole number.
-type Number int
-
-func (n Number) String() string { return strconv.Itoa(int(n)) }
 
 // Count returns a whole number with a minimum.
-func Count(initial, least Number) *Value[Number] {
-	return &Value[Number]{initial, typeNumber, func(s string) (Number, error) {
+func Count(initial, least int) *Value[int] {
+	return &Value[int]{initial, typeNumber, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
-		if err != nil || Number(n) < least {
+		if err != nil || n < least {
 			return 0, fmt.Errorf("expected a whole number of at least %d", least)
 		}
-		return Number(n), nil
+		return n, nil
 	}}
 }
 
-// PerSecond is a rate; 0 means no limit.
-type PerSecond float32
-
-func (r PerSecond) String() string { return strconv.FormatFloat(float64(r), 'g', -1, 32) }
-
 // Rate returns a number per second, 0 by default.
-func Rate() *Value[PerSecond] {
-	return &Value[PerSecond]{0, typeNumber, func(s string) (PerSecond, error) {
+func Rate() *Value[float32] {
+	return &Value[float32]{0, typeNumber, func(s string) (float32, error) {
 		f, err := strconv.ParseFloat(s, 32)
 		if err != nil || f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
 			return 0, errors.New("expected a number of at least 0")
 		}
-		return PerSecond(f), nil
+		return float32(f), nil
 	}}
 }
 
@@ -111,41 +96,41 @@ func Duration(initial time.Duration) *Value[Span] {
 }
 
 // LogLevel returns a level of slog, info by default.
-func LogLevel() *Value[Text] {
-	return &Value[Text]{"info", "debug|info|warn|error", Choice("debug", "info", "warn", "error").parse}
+func LogLevel() *Value[string] {
+	return &Value[string]{"info", "debug|info|warn|error", Choice("debug", "info", "warn", "error").parse}
 }
 
 // Level converts a level for slog.
-func Level(of *Value[Text]) (l slog.Level) {
+func Level(of *Value[string]) (l slog.Level) {
 	_ = l.UnmarshalText([]byte(of.Value)) // It is already validated.
 	return l
 }
 
 // Off is the address that disables a listener.
-const Off Text = "off"
+const Off = "off"
 
 // Address returns an address to listen on, or Off.
-func Address(initial Text) *Value[Text] {
-	return &Value[Text]{initial, "address", func(s string) (Text, error) {
-		if _, err := hostOf(s); Text(s) != Off && err != nil {
+func Address(initial string) *Value[string] {
+	return &Value[string]{initial, "address", func(s string) (string, error) {
+		if _, err := hostOf(s); s != Off && err != nil {
 			return "", errors.New("expected an address such as 127.0.0.1:8080 or :8080, or off")
 		}
-		return Text(s), nil
+		return s, nil
 	}}
 }
 
 // Loopback returns an address that only this machine can reach, Off by default.
-func Loopback() *Value[Text] {
-	return &Value[Text]{Off, "address", func(s string) (Text, error) {
+func Loopback() *Value[string] {
+	return &Value[string]{Off, "address", func(s string) (string, error) {
 		host, err := hostOf(s)
 		switch {
-		case Text(s) == Off:
+		case s == Off:
 		case err != nil:
 			return "", errors.New("expected an address such as 127.0.0.1:6060, or off")
 		case !IsLoopback(host):
 			return "", errors.New("expected a loopback address such as 127.0.0.1:6060 (kubectl port-forward reaches it from elsewhere)")
 		}
-		return Text(s), nil
+		return s, nil
 	}}
 }
 
