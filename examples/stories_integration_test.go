@@ -32,7 +32,7 @@ func fooStory(w *world) {
 	reference := w.now()
 	for _, patch := range []string{`{"metadata":{"labels":{"reconcel.dev/rule":null}}}`, `{"metadata":{"ownerReferences":null}}`} {
 		w.patch(renamed, patch)
-		w.eventually("it to be put right after "+patch, func() error { return w.is(reference) })
+		w.eventually("it to be restored after "+patch, func() error { return w.is(reference) })
 	}
 	w.same(renamed)
 
@@ -166,7 +166,7 @@ func replicasetStory(w *world) {
 	web := w.primary("ReplicaSet", "web")
 	for _, by := range []string{`"17"`, `null`} {
 		w.patch(web, `{"metadata":{"labels":{"pod-count":`+by+`}}}`)
-		w.eventually("the label to be put right", func() error { return podsCounted(w) })
+		w.eventually("the label to be restored", func() error { return podsCounted(w) })
 	}
 	live, err := w.live(web)
 	if err != nil {
