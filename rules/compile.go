@@ -47,15 +47,15 @@ type compiler struct {
 	// declared are the names in scope.
 	declared []string
 	// reads collects the ids of the children that expressions read, directly or
-	// through lets, since watched replaced it.
-	reads map[string]bool
+	// through lets, since readsIn replaced it.
+	reads childReads
 	// prefix begins the paths in errors, as the parser prints them.
 	prefix string
 }
 
 // compile returns the compiled rule, or nil after an error.
 func (l *loader) compile(src *syntax.Rule) *Rule {
-	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: map[string]bool{}}
+	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: childReads{}}
 	c.rule = &Rule{
 		Name: src.Name.Value, Pos: src.Pos, GVK: gvk(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{}, existing: map[string]int{},
@@ -81,9 +81,9 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 		c.check(s)
 	}
 	c.prefix = ""
-	reads := c.watched(c.patch)
+	reads := c.readsIn(c.patch)
 	for _, f := range src.Finalize {
-		if reads[f.ID.Value] {
+		if _, waits := reads[f.ID.Value]; waits {
 			c.complain(src.Patch.Pos, "patch: %q is created when the resource is deleted, so a patch cannot wait for it", f.ID.Value)
 		}
 	}
@@ -171,13 +171,21 @@ func (c *compiler) complain(pos source.Pos, format string, args ...any) *source.
 // escaped returns the prefix for use in a format string.
 func (c *compiler) escaped() string { return strings.ReplaceAll(c.prefix, "%", "%%") }
 
-// watched runs f and returns the children that the expressions in it read.
-func (c *compiler) watched(f func()) map[string]bool {
+// childReads are the ids of children that something reads, each with the position of
+// the first expression that does.
+type childReads map[string]source.Pos
+
+func (reads childReads) add(id string, pos source.Pos) {
+	if _, known := reads[id]; !known {
+		reads[id] = pos
+	}
+}
+
+// readsIn runs compile and returns the children that the expressions in it read.
+func (c *compiler) readsIn(compile func()) childReads {
 	outer := c.reads
-	c.reads = map[string]bool{}
-	f()
-	inner := c.reads
-	c.reads = outer
-	maps.Copy(c.reads, inner)
-	return inner
+	defer func() { c.reads = outer }()
+	c.reads = childReads{}
+	compile()
+	return c.reads
 }

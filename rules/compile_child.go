@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 
 	"reconcel/rules/expr"
@@ -11,33 +12,35 @@ import (
 // children compiles the children and sorts them by their dependencies.
 func (c *compiler) children() {
 	entries := c.entries()
-	reads := make([]map[string]bool, len(entries)) // by all but readyWhen and failWhen
-	ready := make([]map[string]bool, len(entries)) // by readyWhen and failWhen
+	reads := make([]childReads, len(entries)) // in all but readyWhen and failWhen
+	waits := make([]childReads, len(entries)) // and in after, readyWhen and failWhen
 	for i, s := range entries {
 		ch := &Child{ID: s.ID.Value, Rule: c.rule, Pos: s.Pos, Timeout: s.Timeout.Value, gone: expr.NewUnknown(s.ID.Value)}
 		c.rule.Children = append(c.rule.Children, ch)
 		c.prefix = s.Entry + ": "
-		reads[i] = c.watched(func() {
-			c.childBody(ch, s, c.childHead(ch, s))
+		var iterators []string
+		reads[i] = c.readsIn(func() {
+			iterators = c.childHead(ch, s)
+			c.childBody(ch, s, iterators)
 		})
-		ready[i] = c.watched(func() { c.judged(ch, s) })
+		waits[i] = c.readsIn(func() { c.judged(ch, s, iterators) })
 		c.prefix = ""
-		delete(ready[i], ch.ID) // Within readyWhen and failWhen, this id means the same as child.
-		for name := range ch.locals {
+		delete(waits[i], ch.ID) // Within readyWhen and failWhen, this id means the same as child.
+		for _, name := range iterators {
 			delete(c.shapes, name)
 			delete(reads[i], name)
-			delete(ready[i], name)
+			delete(waits[i], name)
+		}
+		maps.Copy(waits[i], reads[i])
+		for _, id := range s.After {
+			waits[i][id.Value] = id.Pos
 		}
 	}
 	c.distinct()
 	c.early(reads)
-	before := c.dependencies(reads, ready)
-	order, cycle := topological(before)
-	if cycle != nil {
-		c.cycles(before, cycle)
-		return
+	if order := c.orderChildren(waits); order != nil {
+		c.gates(reads, order)
 	}
-	c.gates(reads, order)
 }
 
 // childHead compiles what decides which objects a child has, and returns the names
@@ -129,16 +132,8 @@ func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
 }
 
 // judged compiles readyWhen and failWhen. In their scope, child is the live object.
-func (c *compiler) judged(ch *Child, s *syntax.Child) {
-	names := []string{child}
-	for _, it := range s.ForEach {
-		if !it.Unusable {
-			names = append(names, it.Name.Value)
-		}
-		if it.Index.Value != "" && !it.Unusable {
-			names = append(names, it.Index.Value)
-		}
-	}
+func (c *compiler) judged(ch *Child, s *syntax.Child, iterators []string) {
+	names := append([]string{child}, iterators...)
 	c.shapes[child] = expr.Live(child)
 	if s.ReadyWhen != nil {
 		ch.readyWhen = c.compileIn(c.with(s.Pos, names), s.ReadyWhen, expr.Bool, "readyWhen")

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"reconcel/rules/expr"
@@ -37,12 +36,10 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 	for _, name := range checked.Reads() {
 		if l := c.lets[name]; l != nil {
 			c.let(l, src.Pos)
-			maps.Copy(c.reads, l.reads)
 		} else if l := c.looks[name]; l != nil {
 			c.lookup(l, src.Pos)
-			maps.Copy(c.reads, l.reads)
 		} else if name != self && name != child {
-			c.reads[name] = true
+			c.reads.add(name, src.Pos)
 		}
 	}
 	p, err := checked.Program(c.shapes)

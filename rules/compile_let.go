@@ -42,7 +42,7 @@ func (c *compiler) let(l *let, from source.Pos) {
 // A dependency is a let or a lookup. It is compiled before the expressions that
 // read it.
 type dependency struct {
-	reads map[string]bool // ids of the children that it reads
+	reads childReads
 	state compileState
 }
 
@@ -54,21 +54,23 @@ const (
 	compiled
 )
 
-// once runs compile when a dependency is first needed. subject names the dependency
-// in the error about a cycle, and from is the position that closes the cycle.
+// once runs compile when a dependency is first needed. What reads the dependency at
+// the position from also reads its children. subject names the dependency in the
+// error about a cycle, which from closes.
 func (c *compiler) once(d *dependency, id, subject string, from source.Pos, compile func()) {
 	switch d.state {
-	case compiled:
-		return
 	case compiling:
 		path := append(slices.Clone(c.compiling[slices.Index(c.compiling, id):]), id)
 		c.errorf(from, c.src.Name.Value, "%s: %s is a cycle", subject, strings.Join(path, " → "))
-		return
+	case notCompiled:
+		d.state = compiling
+		outer := c.prefix
+		c.prefix, c.compiling = "", append(c.compiling, id)
+		d.reads = c.readsIn(compile)
+		c.prefix, c.compiling = outer, c.compiling[:len(c.compiling)-1]
+		d.state = compiled
 	}
-	d.state = compiling
-	outer := c.prefix
-	c.prefix, c.compiling = "", append(c.compiling, id)
-	d.reads = c.watched(compile)
-	c.prefix, c.compiling = outer, c.compiling[:len(c.compiling)-1]
-	d.state = compiled
+	for id := range d.reads {
+		c.reads.add(id, from)
+	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
-	"reconcel/rules/syntax"
 )
 
 // topological sorts indexes by their dependencies, and otherwise keeps their order.
@@ -48,103 +47,58 @@ func findCycle(before [][]int, done []bool) []int {
 	return append(path, path[0])
 }
 
-// cycles records an error for each cycle among the children.
-func (c *compiler) cycles(before [][]int, cycle []int) {
+// orderChildren sorts the children by what each of them waits for. After a cycle, it
+// records an error for each one and returns nil.
+func (c *compiler) orderChildren(waits []childReads) []int {
 	entries := c.entries()
-	for cycle != nil {
-		ids := make([]string, len(cycle))
-		var waits []string
-		for i, k := range cycle {
-			ids[i] = entries[k].ID.Value
-			if i > 0 {
-				waits = append(waits, fmt.Sprintf("%s waits for %s at %s", ids[i-1], ids[i], c.waitsAt(entries[cycle[i-1]], ids[i])))
-			}
-		}
-		at := entries[cycle[0]]
-		c.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry, strings.Join(ids, " → ")).Hint = strings.Join(waits, ", ")
-		for _, k := range cycle {
-			before[k] = nil
-		}
-		_, cycle = topological(before)
-	}
-}
-
-// waitsAt returns the position at which an entry waits for another one: in after,
-// or in an expression that reads it, directly or through a let.
-func (c *compiler) waitsAt(s *syntax.Child, id string) source.Pos {
-	for _, a := range s.After {
-		if a.Value == id {
-			return a.Pos
-		}
-	}
-	names := []string{child}
-	all := []*source.Expr{s.When, s.Replicas, s.MaxUnavailable}
-	for _, it := range s.ForEach {
-		all = append(all, it.In)
-		names = append(names, it.Name.Value)
-		if it.Index.Value != "" {
-			names = append(names, it.Index.Value)
-		}
-	}
-	all = append(append(all, s.Template.Expressions()...), s.ReadyWhen, s.FailWhen)
-	for _, p := range s.IgnoreFields {
-		all = append(all, p.When)
-	}
-	scope := c.with(s.Pos, names)
-	for _, e := range all {
-		if e == nil {
-			continue
-		}
-		if checked, _ := scope.Check(e, expr.Any); checked != nil && slices.ContainsFunc(checked.Reads(), func(name string) bool {
-			return name == id || c.lets[name] != nil && c.lets[name].reads[id] || c.looks[name] != nil && c.looks[name].reads[id]
-		}) {
-			return e.Pos
-		}
-	}
-	return s.Pos
-}
-
-// dependencies returns the children that come before each child.
-func (c *compiler) dependencies(reads, ready []map[string]bool) [][]int {
-	before := make([][]int, len(reads))
-	entries := c.entries()
-	for i, s := range entries {
+	before := make([][]int, len(entries))
+	for i := range entries {
 		for j, other := range entries {
-			id := other.ID.Value
-			if reads[i][id] || ready[i][id] || c.after(s, id) {
+			if _, depends := waits[i][other.ID.Value]; depends {
 				before[i] = append(before[i], j)
 			}
 		}
 	}
-	return before
-}
-
-func (c *compiler) after(s *syntax.Child, id string) bool {
-	return slices.ContainsFunc(s.After, func(a source.String) bool { return a.Value == id })
+	order, cycle := topological(before)
+	for ; cycle != nil; _, cycle = topological(before) {
+		var ids, edges []string
+		for i, k := range cycle {
+			ids = append(ids, entries[k].ID.Value)
+			if i > 0 {
+				edges = append(edges, fmt.Sprintf("%s waits for %s at %s", ids[i-1], ids[i], waits[cycle[i-1]][ids[i]]))
+			}
+		}
+		at := entries[cycle[0]]
+		c.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry, strings.Join(ids, " → ")).Hint = strings.Join(edges, ", ")
+		for _, k := range cycle {
+			before[k] = nil
+		}
+	}
+	return order
 }
 
 // gates sorts the children and records which children each one waits for to be
 // ready. Entries of finalize do not wait for children, which may never become
 // ready.
-func (c *compiler) gates(reads []map[string]bool, order []int) {
+func (c *compiler) gates(reads []childReads, order []int) {
 	entries := c.entries()
 	sorted := make([]*Child, len(order))
-	place := make([]int, len(order))
+	position := make([]int, len(order))
 	for at, i := range order {
 		sorted[at] = c.rule.Children[i]
-		place[i] = at
+		position[i] = at
 		c.rule.vars[entries[i].ID.Value] = variable{childVariable, at}
 		c.rule.existing[expr.Existing(entries[i].ID.Value)] = at
 	}
 	for i, s := range entries {
 		ch := c.rule.Children[i]
 		for j, other := range entries {
-			id := other.ID.Value
 			if ch.Timeout > 0 && c.rule.Children[j].Timeout == 0 || i == j {
 				continue
 			}
-			if c.after(s, id) || reads[i][id] && other.ReadyWhen != nil {
-				ch.gates = append(ch.gates, place[j])
+			after := slices.ContainsFunc(s.After, func(a source.String) bool { return a.Value == other.ID.Value })
+			if _, read := reads[i][other.ID.Value]; after || read && other.ReadyWhen != nil {
+				ch.gates = append(ch.gates, position[j])
 			}
 		}
 	}
@@ -152,10 +106,10 @@ func (c *compiler) gates(reads []map[string]bool, order []int) {
 }
 
 // early records an error for children that read entries of finalize.
-func (c *compiler) early(reads []map[string]bool) {
+func (c *compiler) early(reads []childReads) {
 	for i, s := range c.src.Children {
 		for _, f := range c.src.Finalize {
-			if reads[i][f.ID.Value] {
+			if _, waits := reads[i][f.ID.Value]; waits {
 				c.complain(s.Pos, "%s: %q is created when the resource is deleted, so a child cannot wait for it", s.Entry, f.ID.Value)
 			}
 		}
