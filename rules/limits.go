@@ -41,7 +41,7 @@ func (r *run) noteFull() { r.full = r.full || r.limit == maxRendering && len(r.b
 
 // refuseFull fails an object that exceeds the common limit.
 func (r *run) refuseFull(d *Desired) {
-	r.settle(d, "template", result{err: &expr.Error{Pos: d.Child.Pos, Message: tooMuch}})
+	r.settle(d, "template", failedAt(d.Child.Pos, tooMuch))
 }
 
 // oversize returns why the API server would reject an object, or "".

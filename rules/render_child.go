@@ -3,7 +3,6 @@ package rules
 import (
 	"crypto/sha256"
 
-	"reconcel/rules/expr"
 	"reconcel/rules/kstatus"
 )
 
@@ -52,7 +51,7 @@ func (r *run) write(d *Desired) {
 	}
 	if why := oversize(r.buf[start:]); why != "" {
 		r.buf = r.buf[:start]
-		r.settle(d, "template", result{err: &expr.Error{Pos: d.Child.Pos, Message: why}})
+		r.settle(d, "template", failedAt(d.Child.Pos, why))
 		return
 	}
 	d.span = span{start, len(r.buf)}

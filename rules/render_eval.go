@@ -20,50 +20,48 @@ func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
 	return v, err
 }
 
-// truth evaluates an expression to true or false.
-func (r *run) truth(p *expr.Program) (bool, result) {
+// present evaluates an expression whose value must not be absent: absent is the
+// message then.
+func (r *run) present(p *expr.Program, absent string) (ref.Val, result) {
 	v, err := r.eval(p)
 	if err != nil {
-		return false, result{err: err}
+		return nil, result{err: err}
 	}
 	v, ok := unwrap(v)
 	if !ok {
-		return false, result{err: &expr.Error{Pos: p.Pos(), Message: "must be true or false, but the value is absent"}}
+		return nil, failedAt(p.Pos(), absent)
 	}
-	switch v := v.(type) {
-	case types.Bool:
-		return bool(v), result{}
-	case *types.Unknown:
-		return false, result{unknown: v}
+	if u, ok := v.(*types.Unknown); ok {
+		return nil, result{unknown: u}
 	}
-	return false, result{err: &expr.Error{Pos: p.Pos(), Message: "must be true or false, got " + typeName(v)}}
+	return v, result{}
 }
 
-// count evaluates an expression to a whole number with the minimum least. It fails
-// the child on any other value.
-func (r *run) count(c *ChildResult, p *expr.Program, where string, least int64) int {
-	v, err := r.eval(p)
-	if err != nil {
-		r.settleAll(c, where, result{err: err})
-		return int(least)
+// truth evaluates an expression to true or false.
+func (r *run) truth(p *expr.Program) (bool, result) {
+	v, res := r.present(p, "must be true or false, but the value is absent")
+	yes, ok := v.(types.Bool)
+	if res.ok() && !ok {
+		res = failedAt(p.Pos(), "must be true or false, got "+typeName(v))
 	}
-	message := "must be a whole number, but the value is absent"
-	if v, ok := unwrap(v); ok {
-		switch v := v.(type) {
-		case *types.Unknown:
-			r.settleAll(c, where, result{unknown: v})
-			return int(least)
-		case types.Int:
-			if int64(v) >= least && v <= maxChildren {
-				return int(v)
-			}
-			message = fmt.Sprintf("must be at least %d and at most %d", least, maxChildren)
-		default:
-			message = "must be a whole number, got " + typeName(v)
-		}
+	return bool(yes), res
+}
+
+// wholeNumber evaluates an expression to a whole number with the minimum least, and
+// returns least for any other value.
+func (r *run) wholeNumber(p *expr.Program, least int) (int, result) {
+	v, res := r.present(p, "must be a whole number, but the value is absent")
+	if !res.ok() {
+		return least, res
 	}
-	r.settleAll(c, where, result{err: &expr.Error{Pos: p.Pos(), Message: message}})
-	return int(least)
+	switch n, ok := v.(types.Int); {
+	case !ok:
+		return least, failedAt(p.Pos(), "must be a whole number, got "+typeName(v))
+	case n < types.Int(least) || n > maxChildren:
+		return least, failedAt(p.Pos(), fmt.Sprintf("must be at least %d and at most %d", least, maxChildren))
+	default:
+		return int(n), res
+	}
 }
 
 // A result is the reason why a value could not be computed. Its zero value is
@@ -74,6 +72,10 @@ type result struct {
 }
 
 func (res result) ok() bool { return res.unknown == nil && res.err == nil }
+
+func failedAt(pos source.Pos, message string) result {
+	return result{err: &expr.Error{Pos: pos, Message: message}}
+}
 
 // unwrap returns the value of an optional, or nil and false if it is empty.
 func unwrap(v ref.Val) (ref.Val, bool) {

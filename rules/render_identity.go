@@ -6,8 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"reconcel/rules/expr"
 )
 
 // identify computes the name and namespace of an object and finds the live one,
@@ -127,5 +125,5 @@ func (r *run) refuse(d *Desired, t *text, why string) {
 			break
 		}
 	}
-	r.settle(d, t.where, result{err: &expr.Error{Pos: pos, Message: why}})
+	r.settle(d, t.where, failedAt(pos, why))
 }

@@ -24,7 +24,7 @@ func (r *run) decideIgnored(d *Desired) bool {
 			var res result
 			ignored, res = r.truth(f.when)
 			if ids := r.excludedIn(res); ids != nil {
-				res = result{err: &expr.Error{Pos: f.when.Pos(), Message: "reads " + strings.Join(ids, ", ") + ", which when excludes: read it with .? or has()"}}
+				res = failedAt(f.when.Pos(), "reads "+strings.Join(ids, ", ")+", which when excludes: read it with .? or has()")
 			}
 			if !res.ok() {
 				r.settle(d, f.entry+".when", res)

@@ -50,7 +50,7 @@ func (r *run) look(l *Lookup) (any, result) {
 	case errors.Is(err, ErrUnwatched):
 		return nil, result{unknown: l.gone}
 	case err != nil:
-		return nil, result{err: &expr.Error{Pos: l.where, Message: err.Error()}}
+		return nil, failedAt(l.where, err.Error())
 	case !l.One():
 		list := make([]any, len(found))
 		for i, o := range found {
@@ -73,7 +73,7 @@ func (r *run) query(l *Lookup) (q Query, res result) {
 		}
 		q.Everywhere = q.Namespace == ""
 		if why := r.unreadable(q); why != "" {
-			return q, result{err: &expr.Error{Pos: l.namespace.pos, Message: "namespace: " + why}}
+			return q, failedAt(l.namespace.pos, "namespace: "+why)
 		}
 	}
 	if l.name != nil {
@@ -98,7 +98,7 @@ func (r *run) query(l *Lookup) (q Query, res result) {
 		q.Selector, err = selectorOf(native)
 	}
 	if err != nil {
-		return q, result{err: &expr.Error{Pos: l.where, Message: "selector: " + err.Error()}}
+		return q, failedAt(l.where, "selector: "+err.Error())
 	}
 	return q, result{}
 }

@@ -59,9 +59,10 @@ func (r *run) expand(c *ChildResult) {
 		}
 	}
 	if p := c.Child.unavailable; p != nil {
-		if v, err := r.eval(p); err != nil || !types.IsUnknown(v) {
-			c.MaxUnavailable = r.count(c, p, "maxUnavailable", 1)
-		} // It is 1 while it is not known.
+		var res result // While it is not known, it is 1, and the child does not wait for it.
+		if c.MaxUnavailable, res = r.wholeNumber(p, 1); res.err != nil {
+			r.settleAll(c, "maxUnavailable", res)
+		}
 	}
 	switch {
 	case c.Child.replicas != nil:
@@ -92,7 +93,7 @@ func (r *run) room(c *ChildResult, more int, where string, pos source.Pos) bool 
 	if r.objects+more <= maxChildren {
 		return true
 	}
-	r.settleAll(c, where, result{err: &expr.Error{Pos: pos, Message: fmt.Sprintf("more than %d objects for one resource", maxChildren)}})
+	r.settleAll(c, where, failedAt(pos, fmt.Sprintf("more than %d objects for one resource", maxChildren)))
 	return false
 }
 
@@ -128,7 +129,7 @@ func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 	it := &c.Child.iterators[depth]
 	list := r.elements(c, it.in)
 	if !r.Work(perCombination + len(list)) {
-		r.settleAll(c, "forEach", result{err: &expr.Error{Pos: it.in.Pos(), Message: tooManyCombinations}})
+		r.settleAll(c, "forEach", failedAt(it.in.Pos(), tooManyCombinations))
 		return
 	}
 	mark := len(at.values)
@@ -148,31 +149,24 @@ func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 // elements evaluates the list of an iterator. It settles the child if the value is
 // not a list or not known yet.
 func (r *run) elements(c *ChildResult, p *expr.Program) []ref.Val {
-	v, err := r.eval(p)
-	if err != nil {
-		r.settleAll(c, "forEach", result{err: err})
+	v, res := r.present(p, "must be a list, but the value is absent: give it a default with orValue([])")
+	list, ok := v.(traits.Lister)
+	if res.ok() && !ok {
+		res = failedAt(p.Pos(), "must be a list, got "+typeName(v))
+	}
+	var out []ref.Val
+	if res.ok() {
+		for it := list.Iterator(); it.HasNext() == types.True; {
+			out = append(out, it.Next())
+			if u, ok := out[len(out)-1].(*types.Unknown); ok {
+				res.unknown = u
+				break
+			}
+		}
+	}
+	if !res.ok() {
+		r.settleAll(c, "forEach", res)
 		return nil
 	}
-	message := "must be a list, but the value is absent: give it a default with orValue([])"
-	if v, ok := unwrap(v); ok {
-		if u, ok := v.(*types.Unknown); ok {
-			r.settleAll(c, "forEach", result{unknown: u})
-			return nil
-		}
-		if list, ok := v.(traits.Lister); ok {
-			var out []ref.Val
-			for it := list.Iterator(); it.HasNext() == types.True; {
-				element := it.Next()
-				if u, ok := element.(*types.Unknown); ok {
-					r.settleAll(c, "forEach", result{unknown: u})
-					return nil
-				}
-				out = append(out, element)
-			}
-			return out
-		}
-		message = "must be a list, got " + typeName(v)
-	}
-	r.settleAll(c, "forEach", result{err: &expr.Error{Pos: p.Pos(), Message: message}})
-	return nil
+	return out
 }

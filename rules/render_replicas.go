@@ -28,8 +28,8 @@ func (r *run) expandReplicas(c *ChildResult) {
 		ns = r.primary.home
 	}
 	active, taken := r.sortReplicas(c, ns)
-	want := r.count(c, c.Child.replicas, "replicas", 0)
-	if c.State == Excluded {
+	want, res := r.wholeNumber(c.Child.replicas, 0)
+	if r.settleAll(c, "replicas", res); c.State == Excluded {
 		return
 	}
 	if c.State != Rendered {

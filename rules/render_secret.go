@@ -37,10 +37,10 @@ func (r *run) secret(o *op) result {
 		case types.String:
 			plain = string(v)
 		default:
-			return result{err: &expr.Error{Pos: o.pos, Message: "all values must be text"}}
+			return failedAt(o.pos, "all values must be text")
 		}
 		if size += len(plain); size > maxObject {
-			return result{err: &expr.Error{Pos: o.pos, Message: tooLarge}}
+			return failedAt(o.pos, tooLarge)
 		}
 		out[key] = base64.StdEncoding.EncodeToString([]byte(plain))
 	}
@@ -70,7 +70,7 @@ func (r *run) entries(o *op, d *data) (map[string]any, result) {
 			return r.nativeEntries(o, m)
 		}
 	}
-	return nil, result{err: &expr.Error{Pos: o.pos, Message: "must be a map"}}
+	return nil, failedAt(o.pos, "must be a map")
 }
 
 func (r *run) nativeEntries(o *op, m traits.Mapper) (map[string]any, result) {
@@ -79,7 +79,7 @@ func (r *run) nativeEntries(o *op, m traits.Mapper) (map[string]any, result) {
 		key := it.Next()
 		name, ok := key.(types.String)
 		if !ok {
-			return nil, result{err: &expr.Error{Pos: o.pos, Message: "the keys of a map must be text"}}
+			return nil, failedAt(o.pos, "the keys of a map must be text")
 		}
 		if value, ok := unwrap(m.Get(key)); ok {
 			out[string(name)] = value

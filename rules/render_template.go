@@ -25,7 +25,7 @@ func (r *run) execute(ops []op) (*op, result) {
 			return o, res
 		}
 		if len(r.buf) > r.limit {
-			return o, result{err: r.wrong(o, r.tooLarge())}
+			return o, o.wrong(r.tooLarge())
 		}
 	}
 	return nil, result{}
@@ -38,7 +38,7 @@ func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
 		mark := len(r.buf)
 		res := r.step(&ops[i])
 		if res.ok() && len(r.buf) > r.limit {
-			res.err = r.wrong(&ops[i], r.tooLarge())
+			res = ops[i].wrong(r.tooLarge())
 		}
 		if !res.ok() {
 			r.buf = r.buf[:mark]
@@ -91,7 +91,7 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 	}
 	if o.isText {
 		if _, ok := v.(types.String); !ok {
-			return result{err: r.wrong(o, "must be text, got "+typeName(v))}
+			return o.wrong("must be text, got " + typeName(v))
 		}
 	}
 	mark := len(r.buf)
@@ -100,10 +100,10 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 	var err error
 	a := expr.Appender{Omit: o.omit, Limit: r.limit}
 	if r.buf, err = a.Append(r.buf, v); len(r.buf) > r.limit {
-		return result{err: r.wrong(o, r.tooLarge())}
+		return o.wrong(r.tooLarge())
 	}
 	if err != nil {
-		return result{err: r.wrong(o, err.Error())}
+		return o.wrong(err.Error())
 	}
 	if o.omit != nil && expr.Omitted(o.omit, o.key, r.buf[start:]) {
 		r.buf = r.buf[:mark]
@@ -114,22 +114,21 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 }
 
 // wrong returns the error for the value of an operation.
-func (r *run) wrong(o *op, message string) *expr.Error {
-	pos := o.pos
+func (o *op) wrong(message string) result {
 	if o.prog != nil {
-		pos = o.prog.Pos()
+		return failedAt(o.prog.Pos(), message)
 	}
-	return &expr.Error{Pos: pos, Message: message}
+	return failedAt(o.pos, message)
 }
 
 func (r *run) appendText(o *op) result {
 	mark := len(r.buf)
 	r.buf = append(append(r.buf, o.lit...), '"')
-	res := r.eachPart(o.text, func(s string) *expr.Error {
+	res := r.eachPart(o.text, func(s string) (wrong string) {
 		if r.buf = expr.AppendText(r.buf, s); len(r.buf) > r.limit {
-			return r.wrong(o, r.tooLarge())
+			return r.tooLarge()
 		}
-		return nil
+		return ""
 	})
 	switch {
 	case res.err != nil:
@@ -192,12 +191,12 @@ func (r *run) appendMarks(o *op) result {
 	if v, ok := unwrap(v); ok && v != types.NullValue {
 		m, ok := v.(traits.Mapper)
 		if !ok {
-			return result{err: r.wrong(o, "must be a map, got "+typeName(v))}
+			return o.wrong("must be a map, got " + typeName(v))
 		}
 		for it := expr.Keys(m); it.HasNext() == types.True; {
 			e, present, why := mark(m, it.Next())
 			if why != "" {
-				return result{err: r.wrong(o, why)}
+				return o.wrong(why)
 			}
 			if present {
 				entries = append(entries, e)
@@ -209,7 +208,7 @@ func (r *run) appendMarks(o *op) result {
 		r.buf = append(expr.AppendString(r.buf, e.key), ':')
 		r.buf = append(expr.AppendString(r.buf, e.value), ',')
 		if len(r.buf) > r.limit {
-			return result{err: r.wrong(o, r.tooLarge())}
+			return o.wrong(r.tooLarge())
 		}
 	}
 	return result{}

@@ -2,8 +2,6 @@ package rules
 
 import (
 	"github.com/google/cel-go/common/types"
-
-	"reconcel/rules/expr"
 )
 
 // text computes a text. A single expression must return text. Among other parts,
@@ -13,18 +11,18 @@ func (r *run) text(t *text) (string, result) {
 		return r.onlyPart(t)
 	}
 	var out []byte
-	res := r.eachPart(t, func(s string) *expr.Error {
+	res := r.eachPart(t, func(s string) (wrong string) {
 		if out = append(out, s...); len(out) > maxObject {
-			return &expr.Error{Pos: t.pos, Message: tooLarge}
+			return tooLarge
 		}
-		return nil
+		return ""
 	})
 	return string(out), res
 }
 
-// eachPart computes the parts of a text and adds them. It continues after a part
+// eachPart computes the parts of a text and adds them, unless one is wrong. It continues after a part
 // that waits, to find everything that the text waits for.
-func (r *run) eachPart(t *text, add func(string) *expr.Error) (res result) {
+func (r *run) eachPart(t *text, add func(string) (wrong string)) (res result) {
 	for _, p := range t.parts {
 		s := p.literal
 		if p.prog != nil {
@@ -38,11 +36,11 @@ func (r *run) eachPart(t *text, add func(string) *expr.Error) (res result) {
 			}
 			var why string
 			if s, why = printed(v); why != "" {
-				return result{err: &expr.Error{Pos: p.prog.Pos(), Message: why}}
+				return failedAt(p.prog.Pos(), why)
 			}
 		}
-		if err := add(s); err != nil {
-			return result{err: err}
+		if wrong := add(s); wrong != "" {
+			return failedAt(t.pos, wrong)
 		}
 	}
 	return res
@@ -53,18 +51,10 @@ func (r *run) onlyPart(t *text) (string, result) {
 	if p.prog == nil {
 		return p.literal, result{}
 	}
-	v, err := r.eval(p.prog)
-	if err != nil {
-		return "", result{err: err}
+	v, res := r.present(p.prog, "must be text, but the value is absent")
+	s, ok := v.(types.String)
+	if res.ok() && !ok {
+		res = failedAt(p.prog.Pos(), "must be text, got "+typeName(v))
 	}
-	v, _ = unwrap(v)
-	switch v := v.(type) {
-	case types.String:
-		return string(v), result{}
-	case *types.Unknown:
-		return "", result{unknown: v}
-	case nil:
-		return "", result{err: &expr.Error{Pos: p.prog.Pos(), Message: "must be text, but the value is absent"}}
-	}
-	return "", result{err: &expr.Error{Pos: p.prog.Pos(), Message: "must be text, got " + typeName(v)}}
+	return string(s), res
 }
