@@ -84,9 +84,9 @@ rules:
   - id: once
     onChange: keep
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-once"}, data: {size: "${self.spec.size}"}}
-  - id: anew
+  - id: again
     onChange: replace
-    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-anew"}, immutable: true, data: {size: "${self.spec.size}"}}
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-again"}, immutable: true, data: {size: "${self.spec.size}"}}
   - id: named
     forEach: [{name: n, in: "self.spec.?names.orValue([])"}]
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-${n}"}}
@@ -162,12 +162,12 @@ var disturbances = []disturbance{
 	{name: "no-controller", by: [][]string{patch("configmap/GADGET-settings", "json", `[{"op":"replace","path":"/metadata/ownerReferences/0/controller","value":false}]`)},
 		want: []string{"configured configmap/GADGET-settings"}},
 	{name: "drift-and-keep", by: [][]string{patch("configmap/GADGET-once", "merge", `{"data":{"size":"9"},"metadata":{"labels":{"reconcel.dev/child":"other"}}}`)}},
-	{name: "replaced-drift", by: [][]string{{"delete", "configmap/GADGET-anew"}, {"create", "configmap", "GADGET-anew", "--from-literal=size=1"}}},
+	{name: "replaced-drift", by: [][]string{{"delete", "configmap/GADGET-again"}, {"create", "configmap", "GADGET-again", "--from-literal=size=1"}}},
 	{name: "shrunk", by: [][]string{patch("gadget/GADGET", "merge", `{"spec":{"names":[]}}`)},
 		want: []string{"deleted configmap/GADGET-a", "deleted configmap/GADGET-b"}},
 	{name: "unpatched", by: [][]string{{"annotate", "gadget/GADGET", "size-"}}, want: []string{"configured gadget/GADGET"}},
 	{name: "orphaned", by: [][]string{{"label", "gadget/GADGET", "gadget-"}, patch("configmap/GADGET-orphan", "merge", `{"data":{"a":"2"}}`)},
-		want: []string{"configured gadget/GADGET", "deleted configmap/GADGET-a", "deleted configmap/GADGET-anew", "deleted configmap/GADGET-b",
+		want: []string{"configured gadget/GADGET", "deleted configmap/GADGET-a", "deleted configmap/GADGET-again", "deleted configmap/GADGET-b",
 			"deleted configmap/GADGET-once", "deleted configmap/GADGET-settings", "deleted deployment/GADGET", "deleted secret/GADGET"}},
 	{name: "mark", by: [][]string{{"annotate", "--overwrite", "configmap/GADGET-settings", "reconcel.dev/applied=00112233445566778899aabbccddeeff"}},
 		want: []string{"configured configmap/GADGET-settings"}},
@@ -182,7 +182,7 @@ var disturbances = []disturbance{
 	{name: "secret", by: [][]string{patch("secret/GADGET", "merge", `{"stringData":{"password":"second"}}`)}, want: []string{"configured secret/GADGET"}},
 	{name: "keep", by: [][]string{patch("configmap/GADGET-once", "merge", `{"data":{"size":"9"}}`)}},
 	{name: "replace", by: [][]string{patch("gadget/GADGET", "merge", `{"spec":{"size":"2"}}`)},
-		want: []string{"configured gadget/GADGET", "replaced configmap/GADGET-anew"}},
+		want: []string{"configured gadget/GADGET", "replaced configmap/GADGET-again"}},
 	{name: "renamed", by: [][]string{patch("gadget/GADGET", "merge", `{"spec":{"names":["b","c"]}}`)},
 		want: []string{"created configmap/GADGET-c", "deleted configmap/GADGET-a"}},
 	{name: "holder", by: [][]string{{"create", "configmap", "GADGET-held"}, patch("gadget/GADGET", "merge", `{"spec":{"also":"held"}}`)}},
@@ -202,7 +202,7 @@ var disturbances = []disturbance{
 	{name: "other-rules", labels: ", versioned: 'yes'",
 		want: []string{"configured configmap/GADGET-moved", "configured configmap/GADGET-version", "deleted serviceaccount/GADGET-former"}},
 	{name: "deselected", by: [][]string{{"label", "gadget/GADGET", "gadget-"}},
-		want: []string{"configured gadget/GADGET", "deleted configmap/GADGET-a", "deleted configmap/GADGET-anew", "deleted configmap/GADGET-b",
+		want: []string{"configured gadget/GADGET", "deleted configmap/GADGET-a", "deleted configmap/GADGET-again", "deleted configmap/GADGET-b",
 			"deleted configmap/GADGET-once", "deleted configmap/GADGET-settings", "deleted deployment/GADGET", "deleted secret/GADGET"}},
 }
 

@@ -18,8 +18,8 @@ import (
 
 // A written is all writes to one object, or to one part of a primary.
 type written struct {
-	writes []*dryrun.Write
-	anew   *dryrun.Write // the rehearsal of the object that replaces it
+	writes      []*dryrun.Write
+	replacement *dryrun.Write // the dry run that creates the object again
 }
 
 func (w *written) first() *dryrun.Write { return w.writes[0] }
@@ -60,7 +60,7 @@ func writtenObjects(writes []*dryrun.Write) (all []*written) {
 		}
 		all[i].writes = append(all[i].writes, w)
 		if w.Deletes() {
-			all[i].anew, rehearsal = rehearsal, nil
+			all[i].replacement, rehearsal = rehearsal, nil
 		}
 	}
 	return all
@@ -134,7 +134,7 @@ func ruleOfFinalizer(body []byte) (string, error) {
 func (p *primaryDiff) decide(c *change, w *written) {
 	first, last := w.first(), w.last()
 	switch {
-	case last.Deletes() && w.anew != nil:
+	case last.Deletes() && w.replacement != nil:
 		c.Action, c.Reason = engine.Replaced, "deleted and created again"
 	case last.Deletes():
 		c.Action, c.Reason = engine.Deleted, "no rule renders it"
@@ -162,8 +162,8 @@ func (p *primaryDiff) show(c *change, w *written) error {
 	switch {
 	case c.Part == partStatus:
 		return c.showStatus(w.first().Before, w.last().After)
-	case w.anew != nil && w.anew.After != nil:
-		after = inPlaceOf(w.last().Before, w.anew)
+	case w.replacement != nil && w.replacement.After != nil:
+		after = inPlaceOf(w.last().Before, w.replacement)
 	}
 	return c.show(before, after)
 }

@@ -36,7 +36,7 @@ func TestPaused(t *testing.T) {
 		t.Error(err)
 	}
 	if w.Get(configs, "one-a") != nil {
-		t.Error("the child was made again")
+		t.Error("the child was created again")
 	}
 	in.stop()
 	since := time.Now()

@@ -76,7 +76,7 @@ func TestReloadToAnotherVersion(t *testing.T) {
 	w.Is(versioned, "one", "Ready", "True")
 	w.Quiet(2 * time.Second)
 	if now := w.Get(configs, "one-a").GetUID(); now != uid {
-		t.Error("the child was made anew")
+		t.Error("the child was created again")
 	}
 }
 

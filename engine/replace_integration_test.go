@@ -74,7 +74,7 @@ func (w *world) uid(kind schema.GroupVersionKind, name string) string {
 // another waits until an object has been replaced.
 func (w *world) another(kind schema.GroupVersionKind, name, than string) {
 	w.Helper()
-	w.Eventually(kind.Kind+" "+name+" to be made anew", func() error {
+	w.Eventually(kind.Kind+" "+name+" to be replaced", func() error {
 		u := w.Get(kind, name)
 		if u == nil || u.GetDeletionTimestamp() != nil {
 			return errors.New("it is gone")

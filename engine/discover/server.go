@@ -17,7 +17,7 @@ type server struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 }
 
-// NewKinds returns the kinds of an API server. Each call asks it anew.
+// NewKinds returns the kinds of an API server. It caches nothing.
 func NewKinds(d discovery.DiscoveryInterfaceWithContext) Kinds { return server{d} }
 
 // Find implements Kinds.

@@ -22,15 +22,15 @@ var services = discover.Kind{
 	GVK: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "services"}, Namespaced: true,
 }
 
-// silent returns a watch whose events nobody needs.
+// silent returns a watch whose events are ignored.
 func silent(key Key) *Watch {
 	w := New(key)
 	w.Notify(func(*Object) {}, func() {})
 	return w
 }
 
-// TestConditionsOfBuiltInKindsAreKnownFromTheStart looks at what is known when
-// passes begin: nobody would ask for them again later.
+// TestConditionsOfBuiltInKindsAreKnownFromTheStart checks what is known when
+// reconciliations begin. They are not read again later.
 func TestConditionsOfBuiltInKindsAreKnownFromTheStart(t *testing.T) {
 	k := services
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"},
@@ -104,7 +104,7 @@ func TestChangedKindIsWatchedAgain(t *testing.T) {
 			t.Error(err)
 		}
 		if over != (now == changed) {
-			t.Errorf("followed anew: %t, and the kind is another one: %t", over, now == changed)
+			t.Errorf("watched again: %t, and the kind has changed: %t", over, now == changed)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	}
 	for _, p := range c.IgnoreFields {
 		if c.OnChange.Value == replace && p.When != nil {
-			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: replace: each time it changes, the object would be deleted and created anew",
+			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: replace: each time it changes, the object would be deleted and created again",
 				p.Entry).Hint = "ignore the field without a condition, or write onChange: apply"
 		}
 	}

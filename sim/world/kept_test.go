@@ -179,7 +179,7 @@ func TestOrphansStay(t *testing.T) {
 				t.Errorf("Kept says %q, want %q", kept, test.kept)
 			}
 			if find() != before {
-				t.Error("the orphan was made anew")
+				t.Error("the orphan was created again")
 			}
 			reload(t, w, rule)
 			foo := w.Cluster().Find(fooKind, "default", "example-foo")

@@ -73,7 +73,7 @@ func TestMovedChildren(t *testing.T) {
 				}
 				got = append(got, o.GetName()+"="+o.GetLabels()[rules.LabelRule])
 				if !known[string(o.GetUID())] {
-					t.Errorf("%s was made anew", o.GetName())
+					t.Errorf("%s was created again", o.GetName())
 				}
 			}
 			if strings.Join(got, " ") != test.want {

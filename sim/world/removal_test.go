@@ -116,7 +116,7 @@ func TestRemovedRule(t *testing.T) {
 				}
 				for _, o := range w.Objects() {
 					if o.GroupVersionKind().GroupKind() == configMapKind && uids[o.GetName()] != string(o.GetUID()) {
-						t.Errorf("%s was made anew", o.GetName())
+						t.Errorf("%s was created again", o.GetName())
 					}
 				}
 				if got := remembered(t, w, "one"); test.rest != (got != "") {

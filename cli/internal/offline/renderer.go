@@ -159,7 +159,7 @@ func (r *Renderer) rule(o *files.Object, result *rules.RuleResult, foreign map[r
 	}
 }
 
-// children adds the objects of one child, or prints why there are none.
+// children adds the objects of one child. If it has none, it prints the reason.
 func (r *Renderer) children(o *files.Object, rule *rules.Rule, c *rules.ChildResult, foreign map[rules.Identity]string) {
 	name := fmt.Sprintf("rule %q, child %q", rule.Name, c.Child.ID)
 	place := fmt.Sprintf("%s:%d", c.Child.Pos.File, c.Child.Pos.Line)
@@ -239,7 +239,7 @@ func (r *Renderer) TellUnread() {
 	}
 }
 
-// primary returns the rules for a resource, or why there are none.
+// primary returns the rules for a resource. If it has none, it returns the reason.
 func (r *Renderer) primary(o *files.Object) (*rules.Primary, string) {
 	gvk := o.GroupVersionKind()
 	for _, p := range r.program.Primaries() {
