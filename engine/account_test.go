@@ -59,7 +59,7 @@ func TestRequestsAsAnAccount(t *testing.T) {
 		}
 		e := &Engine{client: client}
 		w := e.writer(&rules.Rule{Account: account}, Request{Namespace: home}, configMapKind, "elsewhere")
-		_, err = w.Patch(t.Context(), "x", types.ApplyPatchType, []byte("{}"), metav1.PatchOptions{FieldManager: "m"})
+		_, err = w.patch(t.Context(), "x", types.ApplyPatchType, []byte("{}"), metav1.PatchOptions{FieldManager: "m"})
 		if _, read := e.resource(configMapKind, "elsewhere").Get(t.Context(), "x", metav1.GetOptions{}); read != nil {
 			t.Fatal(read)
 		}

@@ -124,16 +124,12 @@ func (a *activity) sum() {
 
 // did logs an action on a child.
 func (p *pass) did(what Action, d *rules.Desired, why string) {
-	id := d.Identity
-	p.engine.activity.tell(p.engine.clock.Now(), deed{
-		what: string(what), object: p.req.String(), child: id.String(),
-		rule: d.Child.Rule.Name, kind: id.GVK.Kind, why: why,
-	})
+	p.engine.logAction(what, p.req, d.Identity, d.Child.Rule.Name, why)
 }
 
-// told logs an action on an object when only its name is known.
-func (e *Engine) told(what Action, primary Request, child, rule string, k Kind, why string) {
-	e.activity.tell(e.clock.Now(), deed{what: string(what), object: primary.String(), child: child, rule: rule, kind: k.GVK.Kind, why: why})
+// logAction logs an action on an object of a rule.
+func (e *Engine) logAction(what Action, primary Request, id rules.Identity, rule, why string) {
+	e.activity.tell(e.clock.Now(), deed{what: string(what), object: primary.String(), child: id.String(), rule: rule, kind: id.GVK.Kind, why: why})
 }
 
 // whyMissing returns the trigger of a creation.

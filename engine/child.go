@@ -219,7 +219,7 @@ func readiness(at position, d *rules.Desired) outcome {
 	if d.Readiness == kstatus.Ready {
 		return outcome{}
 	}
-	object := formatName(d.Identity.GVK.Kind, d.Identity.Namespace, d.Identity.Name)
+	object := d.Identity.String()
 	if d.Readiness == kstatus.Stalled {
 		return at.says(stalled, reasonChildFailed, "%s: %s", object, d.Reason)
 	}

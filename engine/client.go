@@ -27,11 +27,6 @@ type readOnly interface {
 	List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error)
 }
 
-// A deleter deletes objects of one kind.
-type deleter interface {
-	Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error
-}
-
 // writeTimeout bounds one request. It limits how long a request blocks a worker,
 // and how long a write can outlive its process.
 const writeTimeout = 10 * time.Second
@@ -48,21 +43,42 @@ func (e *Engine) own(k Kind, namespace string) dynamic.ResourceInterface {
 }
 
 // A writer writes objects of one kind for a rule, with the rule's ServiceAccount if
-// it has one. Its errors do not quote Secrets.
+// it has one. It counts what the API server accepts. Its errors do not quote Secrets.
 type writer struct {
-	client dynamic.ResourceInterface
-	kind   Kind
-	rule   *rules.Rule
-	home   string // namespace of the primary
+	client  dynamic.ResourceInterface
+	metrics *metrics
+	kind    Kind
+	rule    *rules.Rule
+	home    string // namespace of the primary
 }
 
 // writer returns a writer for one kind in a namespace.
 func (e *Engine) writer(rule *rules.Rule, primary Request, k Kind, namespace string) writer {
-	return writer{client: e.own(k, namespace), kind: k, rule: rule, home: primary.Namespace}
+	return writer{client: e.own(k, namespace), metrics: e.metrics, kind: k, rule: rule, home: primary.Namespace}
 }
 
-// Patch changes an object, or creates it by an apply.
-func (w writer) Patch(ctx context.Context, name string, how types.PatchType, body []byte, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+// apply creates or changes an object by a forced server-side apply. It is counted
+// with the verb.
+func (w writer) apply(ctx context.Context, verb, name string, body []byte, manager string) (*unstructured.Unstructured, error) {
+	u, err := w.patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: new(true)})
+	if err == nil {
+		w.metrics.wrote(verb, w.kind)
+	}
+	return u, err
+}
+
+// edit changes an object by a JSON patch.
+func (w writer) edit(ctx context.Context, name string, patch []byte, manager string) (*unstructured.Unstructured, error) {
+	u, err := w.patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	if err == nil {
+		w.metrics.wrote("patch", w.kind)
+	}
+	return u, err
+}
+
+func (w writer) patch(ctx context.Context, name string, how types.PatchType, body []byte, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	ctx, account, err := w.as(ctx)
 	if err != nil {
 		return nil, err
@@ -71,13 +87,17 @@ func (w writer) Patch(ctx context.Context, name string, how types.PatchType, bod
 	return u, w.explain(account, err)
 }
 
-// Delete deletes an object.
-func (w writer) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
+// delete deletes an object.
+func (w writer) delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
 	ctx, account, err := w.as(ctx)
 	if err != nil {
 		return err
 	}
-	return w.explain(account, w.client.Delete(ctx, name, options, subresources...))
+	err = w.client.Delete(ctx, name, options)
+	if err == nil {
+		w.metrics.wrote("delete", w.kind)
+	}
+	return w.explain(account, err)
 }
 
 // as returns a context that impersonates the rule's account. The account is nil if
@@ -115,15 +135,12 @@ func (w writer) explain(account *rules.Account, err error) error {
 func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	force := true
 	id := d.Identity
 	writer := p.engine.writer(d.Child.Rule, p.req, k, id.Namespace)
-	response, err := writer.Patch(ctx, id.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: managedfields.Manager, Force: &force})
+	response, err := writer.apply(ctx, "apply", id.Name, body, managedfields.Manager)
 	if err != nil {
 		return err
 	}
-	p.engine.metrics.writes.WithLabelValues("apply", id.GVK.Kind).Inc()
 	// Take our fields from the response to the apply: a later state may include the
 	// changes of another writer.
 	applied := managedfields.ChildEntry(response.Object)

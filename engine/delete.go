@@ -5,7 +5,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -13,53 +12,54 @@ import (
 
 // remove deletes one object of a rule that the primary no longer needs.
 func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object) error {
-	deleted, err := p.take(ctx, rule, k, o, metav1.DeletePropagationBackground)
-	if deleted != nil {
-		p.pruned(k, deleted)
+	deleted, err := p.removeConfirmed(ctx, rule, k, o, metav1.DeletePropagationBackground)
+	if deleted {
+		p.pruned(k, o)
 	}
 	return err
 }
 
-// take deletes one object of a rule after a live read of the primary, so that a
-// stale cache cannot cause a deletion. It returns the deleted object, if any.
-func (p *pass) take(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+// removeConfirmed deletes one object of a rule after a live read of the primary, so
+// that a stale cache cannot cause a deletion. It reports whether there was an object.
+func (p *pass) removeConfirmed(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object, policy metav1.DeletionPropagation) (deleted bool, err error) {
 	if err := p.confirm(ctx); err != nil {
-		return nil, err
+		return false, err
 	}
-	deleted, err := p.engine.deleteConfirmed(ctx, p.engine.writer(rule, p.req, k, o.GetNamespace()), k, o, p.req, policy)
+	live, err := p.engine.deleteOwned(ctx, rule, k, o, p.req, policy)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	version := o.GetResourceVersion()
-	if deleted != nil {
-		version = deleted.GetResourceVersion()
+	if live != nil {
+		version = live.GetResourceVersion()
 	}
 	p.memory.noteDeletion(o.GetUID(), deletion{identity: o.Identity(k.GVK), version: version})
-	return deleted, nil
+	return live != nil, nil
 }
 
-// deleteConfirmed deletes one object that belongs to an owner. All deletes go
-// through here, and every caller has read the owner live. The object is read live
-// first, and the delete holds for exactly the state that was read.
-func (e *Engine) deleteConfirmed(ctx context.Context, by deleter, k Kind, o *watch.Object, owner Request, policy metav1.DeletionPropagation) (*unstructured.Unstructured, error) {
+// deleteOwned deletes one object of a rule that belongs to an owner, and returns the
+// last state of the object, if any. All deletes of children go through here, and every
+// caller has read the owner live. The object is read live first, and the delete holds
+// for exactly the state that was read.
+func (e *Engine) deleteOwned(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object, owner Request, policy metav1.DeletionPropagation) (*watch.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	live, err := e.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
+	u, err := e.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if isAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	now := watch.NewObject(live, watch.Child)
-	if live.GetUID() != o.GetUID() || !now.BelongsTo(owner) || now.Rule() != o.Rule() || now.Orphan() != o.Orphan() || now.Installation() != o.Installation() {
+	live := watch.NewObject(u, watch.Child)
+	if live.GetUID() != o.GetUID() || !live.BelongsTo(owner) || live.Rule() != o.Rule() || live.Orphan() != o.Orphan() || live.Installation() != o.Installation() {
 		return nil, errStale
 	}
-	if now.Terminating() {
+	if live.Terminating() {
 		return nil, nil
 	}
 	uid, version := live.GetUID(), live.GetResourceVersion()
-	err = by.Delete(ctx, o.GetName(), metav1.DeleteOptions{
+	err = e.writer(rule, owner, k, o.GetNamespace()).delete(ctx, o.GetName(), metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 		PropagationPolicy: &policy,
 	})
@@ -71,17 +71,16 @@ func (e *Engine) deleteConfirmed(ctx context.Context, by deleter, k Kind, o *wat
 	case err != nil:
 		return nil, classifyAnswer(err)
 	}
-	e.metrics.writes.WithLabelValues("delete", k.GVK.Kind).Inc()
 	return live, nil
 }
 
 // pruned reports a deletion in the log and as an Event.
-func (p *pass) pruned(k Kind, u *unstructured.Unstructured) {
-	subject := formatName(k.GVK.Kind, u.GetNamespace(), u.GetName())
+func (p *pass) pruned(k Kind, o *watch.Object) {
 	why := whyUnrendered
 	if !p.matches() {
 		why = whyDeselected
 	}
-	p.engine.told(Deleted, p.req, subject, u.GetLabels()[rules.LabelRule], k, why)
-	p.engine.events.normal(p.self, reasonPruned, "deleted "+subject+", which is no longer rendered")
+	id := o.Identity(k.GVK)
+	p.engine.logAction(Deleted, p.req, id, o.Rule(), why)
+	p.engine.events.normal(p.self, reasonPruned, "deleted "+id.String()+", which is no longer rendered")
 }

@@ -6,7 +6,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
@@ -32,17 +31,13 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 	if patch == nil || err != nil {
 		return nil, rejection
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	patched, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).
-		Patch(ctx, d.Identity.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: managedfields.Manager})
+	patched, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).edit(ctx, d.Identity.Name, patch, managedfields.Manager)
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsConflict(err):
 		return nil, errStale // A test of the patch failed: another writer changed the object.
 	case err != nil:
 		return nil, err
 	}
-	p.engine.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
 	return watch.NewObject(patched, watch.Child), nil
 }
 
@@ -56,9 +51,8 @@ func (p *pass) releaseOrphanedFields(ctx context.Context, writer writer, u *unst
 		if patch == nil {
 			return u, err
 		}
-		patched, err := writer.Patch(ctx, u.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
+		patched, err := writer.edit(ctx, u.GetName(), patch, "")
 		if err == nil {
-			p.engine.metrics.writes.WithLabelValues("patch", writer.kind.GVK.Kind).Inc()
 			return patched, nil
 		}
 		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {

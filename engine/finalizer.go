@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/managedfields"
@@ -75,25 +76,25 @@ func (p *pass) withFinalizer(rule *rules.Rule) []string {
 
 // release removes the rule's finalizer. It succeeds if the primary is gone.
 func (p *pass) release(ctx context.Context, rule *rules.Rule) error {
-	rest := slices.DeleteFunc(p.self.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule.Name) })
-	err := p.editMetadata(ctx, rest, map[string]any{FinalizedPrefix + rule.Name: nil})
+	finalizers, annotations := withoutFinalizer(p.self, rule.Name)
+	err := p.editMetadata(ctx, finalizers, annotations)
 	if p.gone {
 		return nil
 	}
 	return err
 }
 
+// withoutFinalizer returns the change of metadata that removes the finalizer and the
+// annotation of a rule.
+func withoutFinalizer(o *watch.Object, rule string) (finalizers []string, annotations map[string]any) {
+	rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule) })
+	return rest, map[string]any{FinalizedPrefix + rule: nil}
+}
+
 // editMetadata sets the finalizers and some annotations of the primary in the state
 // that this reconciliation has read. A null removes an annotation.
 func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotations map[string]any) error {
-	body, err := metadataPatch(p.self, finalizers, annotations)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	response, err := p.engine.own(p.cache.Kind(), p.req.Namespace).Patch(ctx, p.req.Name, types.MergePatchType, body,
-		metav1.PatchOptions{FieldManager: managedfields.Manager})
+	response, err := p.engine.writeMetadata(ctx, p.cache.Kind(), p.self, finalizers, annotations)
 	switch {
 	case apierrors.IsNotFound(err):
 		p.gone = true
@@ -103,35 +104,39 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 	case err != nil:
 		return fmt.Errorf("write metadata of %s: %w", p.req, classifyAnswer(err))
 	}
-	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	p.self = watch.NewObject(response, watch.Primary)
 	p.memory.self = p.self
 	return nil
 }
 
-// metadataPatch returns a merge patch that applies to one state of an object only.
-func metadataPatch(o *watch.Object, finalizers []string, annotations map[string]any) ([]byte, error) {
-	if finalizers == nil {
-		finalizers = []string{}
-	}
-	return json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "finalizers": finalizers, "annotations": annotations,
-	}})
-}
-
-// dropFinalizer removes the finalizer and the annotation of a rule from a primary in
-// the state that was read.
-func (e *Engine) dropFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
-	rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule) })
-	body, err := metadataPatch(o, rest, map[string]any{FinalizedPrefix + rule: nil})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	_, err = e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: managedfields.Manager})
+// removeFinalizer removes the finalizer and the annotation of a rule from a primary in
+// the state that was read, without a reconciliation.
+func (e *Engine) removeFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
+	finalizers, annotations := withoutFinalizer(o, rule)
+	_, err := e.writeMetadata(ctx, k, o, finalizers, annotations)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
+}
+
+// writeMetadata sets the finalizers and some annotations of a primary, unless it has
+// changed since it was read.
+func (e *Engine) writeMetadata(ctx context.Context, k Kind, o *watch.Object, finalizers []string, annotations map[string]any) (*unstructured.Unstructured, error) {
+	if finalizers == nil {
+		finalizers = []string{}
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "finalizers": finalizers, "annotations": annotations,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	response, err := e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: managedfields.Manager})
+	if err == nil {
+		e.metrics.wrote("patch", k)
+	}
+	return response, err
 }

@@ -39,13 +39,13 @@ func (e *Engine) pruneOneAfter(ctx context.Context, k Kind, rule *rules.Rule, o 
 	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.Terminating() || outlivesPrimary(rule, o) {
 		return nil
 	}
-	subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
-	deleted, err := e.deleteConfirmed(ctx, e.writer(rule, gone, k, o.GetNamespace()), k, o, gone, metav1.DeletePropagationBackground)
+	id := o.Identity(k.GVK)
+	deleted, err := e.deleteOwned(ctx, rule, k, o, gone, metav1.DeletePropagationBackground)
 	if err != nil {
-		return fmt.Errorf("%s is gone: delete %s: %w", gone, subject, err)
+		return fmt.Errorf("%s is gone: delete %s: %w", gone, id, err)
 	}
 	if deleted != nil {
-		e.told(Deleted, gone, subject, rule.Name, k, whyEnded)
+		e.logAction(Deleted, gone, id, rule.Name, whyEnded)
 	}
 	return nil
 }
@@ -56,8 +56,7 @@ func (e *Engine) pruneOrphanedAfter(ctx context.Context, primary *primaryKind, g
 	for _, l := range primary.orphanedObjects.list(gone) {
 		var why string
 		if l.object != nil {
-			by := e.writer(l.rule, gone, l.kind, l.object.GetNamespace())
-			_, err := e.deleteConfirmed(ctx, by, l.kind, l.object, gone, metav1.DeletePropagationBackground)
+			_, err := e.deleteOwned(ctx, l.rule, l.kind, l.object, gone, metav1.DeletePropagationBackground)
 			if err != nil && !errors.Is(err, errStale) {
 				why = err.Error()
 				errs = append(errs, fmt.Errorf("%s is gone: delete the orphaned objects of rule %q: %w", gone, l.rule.Name, err))

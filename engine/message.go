@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"reconcel/engine/watch"
 )
 
 // shorten limits a message of the API server, which may list many causes, to a
@@ -57,10 +59,8 @@ func shortenForCondition(s string) string {
 	return truncate(s, mostBrief-len("…"))
 }
 
-// formatName formats an object as Kind/namespace/name.
-func formatName(kind, namespace, name string) string {
-	if namespace == "" {
-		return kind + "/" + name
-	}
-	return kind + "/" + namespace + "/" + name
+// subjectOf names an object as Kind/namespace/name.
+func subjectOf(k Kind, o *watch.Object) string {
+	id := o.Identity(k.GVK)
+	return id.String()
 }

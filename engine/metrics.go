@@ -56,6 +56,9 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 	return m
 }
 
+// wrote counts a write that the API server accepted.
+func (m *metrics) wrote(verb string, k Kind) { m.writes.WithLabelValues(verb, k.GVK.Kind).Inc() }
+
 // countError counts an error of reconciliation.
 func (m *metrics) countError(reason string) { m.errors.WithLabelValues(reason).Inc() }
 

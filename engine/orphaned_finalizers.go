@@ -41,10 +41,10 @@ func (e *Engine) removeOrphanedFinalizer(ctx context.Context, s inventory.Finali
 		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(s.Rule)) {
 			return nil
 		}
-		if err := e.dropFinalizer(ctx, k, o, s.Rule); err != nil {
+		if err := e.removeFinalizer(ctx, k, o, s.Rule); err != nil {
 			return err
 		}
-		subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
+		subject := subjectOf(k, o)
 		e.log.Info("removed the finalizer of a removed rule", "object", subject, "rule", s.Rule)
 		return nil
 	})

@@ -3,13 +3,11 @@ package engine
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"reconcel/engine/managedfields"
@@ -101,37 +99,40 @@ func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
 	return nil
 }
 
-// applyPatch sends a patch. The primary's UID in it prevents the apply from
-// creating a deleted primary again.
+// applyPatch sends a patch.
 func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch, desired map[string]any) error {
-	metadata := map[string]any{}
-	if own, ok := desired["metadata"].(map[string]any); ok {
-		metadata = own
-	}
-	metadata["name"], metadata["uid"] = p.req.Name, p.req.UID
-	if p.req.Namespace != "" {
-		metadata["namespace"] = p.req.Namespace
-	}
-	desired["apiVersion"], desired["kind"], desired["metadata"] = p.cache.Kind().GVK.GroupVersion().String(), p.cache.Kind().GVK.Kind, metadata
-	body, err := json.Marshal(desired)
+	response, err := p.engine.patchPrimary(ctx, p.cache.Kind(), p.self, rule, desired)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	force := true
-	response, err := p.engine.writer(rule, p.req, p.cache.Kind(), p.req.Namespace).Patch(ctx, p.req.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
-	switch {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return errStale // The primary was deleted or replaced.
-	case err != nil:
-		return classifyAnswer(err)
-	}
-	p.engine.metrics.writes.WithLabelValues("patch", p.req.Kind.Kind).Inc()
 	o := watch.NewObject(response, watch.Primary)
 	*w = writtenPatch{fields: o.PatchFields(rule.Name), version: o.GetResourceVersion(), damper: w.damper}
 	return nil
+}
+
+// patchPrimary makes the fields of a primary that a rule patches the desired ones.
+func (e *Engine) patchPrimary(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule, desired map[string]any) (*unstructured.Unstructured, error) {
+	u := applicationTo(k, o, desired)
+	u.SetUID(o.GetUID()) // Prevents the apply from creating a deleted primary again.
+	body, err := u.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	by := e.writer(rule, Request{Namespace: o.GetNamespace()}, k, o.GetNamespace())
+	response, err := by.apply(ctx, "patch", o.GetName(), body, managedfields.PatchManager(rule.Name))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil, errStale // The primary was deleted or replaced.
+	}
+	return response, classifyAnswer(err)
+}
+
+// applicationTo returns the body of an apply to an object.
+func applicationTo(k Kind, o *watch.Object, desired map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: desired}
+	u.SetGroupVersionKind(k.GVK)
+	u.SetNamespace(o.GetNamespace())
+	u.SetName(o.GetName())
+	return u
 }
 
 // pruneOrphanedPatch reverts a removed rule's patch of the primary once the
@@ -155,29 +156,11 @@ func (p *pass) pruneOrphanedPatch(ctx context.Context, rule *rules.Rule) (why st
 // revertPatch reverts a removed rule's patch of a primary without a
 // reconciliation of that primary.
 func (e *Engine) revertPatch(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule) error {
-	metadata := map[string]any{"name": o.GetName(), "uid": o.GetUID()}
-	if k.Namespaced {
-		metadata["namespace"] = o.GetNamespace()
+	_, err := e.patchPrimary(ctx, k, o, rule, map[string]any{})
+	if err == nil {
+		e.log.Info("reverted the patch of a removed rule", "object", subjectOf(k, o), "rule", rule.Name)
 	}
-	body, err := json.Marshal(map[string]any{"apiVersion": k.GVK.GroupVersion().String(), "kind": k.GVK.Kind, "metadata": metadata})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	force := true
-	primary := Request{Kind: k.GVK.GroupKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
-	_, err = e.writer(rule, primary, k, o.GetNamespace()).Patch(ctx, o.GetName(), types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: managedfields.PatchManager(rule.Name), Force: &force})
-	switch {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return errStale // The primary was deleted or replaced.
-	case err != nil:
-		return classifyAnswer(err)
-	}
-	e.metrics.writes.WithLabelValues("patch", k.GVK.Kind).Inc()
-	e.log.Info("reverted the patch of a removed rule", "object", formatName(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", rule.Name)
-	return nil
+	return err
 }
 
 // patch returns the entry of a rule's patch and adds it when missing.

@@ -193,7 +193,7 @@ func (s *removal) clear(req Request, l orphanedObject, atOnce func() error) {
 	s.left++
 	what := "the patch of " + req.String()
 	if l.object != nil {
-		what = formatName(l.kind.GVK.Kind, l.object.GetNamespace(), l.object.GetName())
+		what = subjectOf(l.kind, l.object)
 	}
 	switch {
 	case s.paused[req.UID]:
@@ -216,10 +216,9 @@ func (s *removal) clear(req Request, l orphanedObject, atOnce func() error) {
 }
 
 func (s *removal) delete(ctx context.Context, k Kind, o *watch.Object, owner Request) error {
-	by := s.engine.writer(s.writes(), owner, k, o.GetNamespace())
-	deleted, err := s.engine.deleteConfirmed(ctx, by, k, o, owner, metav1.DeletePropagationBackground)
+	deleted, err := s.engine.deleteOwned(ctx, s.writes(), k, o, owner, metav1.DeletePropagationBackground)
 	if deleted != nil {
-		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", formatName(k.GVK.Kind, o.GetNamespace(), o.GetName()), "rule", s.rule.Name)
+		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", subjectOf(k, o), "rule", s.rule.Name)
 	}
 	return err
 }

@@ -45,11 +45,11 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	if err := p.rehearse(ctx, c.Kind(), d); err != nil {
 		return step{}, p.noteRejection(&w.replacement, d.Hash, o.GetResourceVersion(), err)
 	}
-	deleted, err := p.take(ctx, d.Child.Rule, c.Kind(), o, metav1.DeletePropagationBackground)
+	deleted, err := p.removeConfirmed(ctx, d.Child.Rule, c.Kind(), o, metav1.DeletePropagationBackground)
 	if err != nil {
 		return step{}, err
 	}
-	if deleted == nil {
+	if !deleted {
 		return skipFor(forDeletion), nil
 	}
 	w.replaced = true
@@ -75,9 +75,7 @@ func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	_, err = p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).Patch(ctx, u.GetName(), types.ApplyPatchType, body,
+	_, err = p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).patch(ctx, u.GetName(), types.ApplyPatchType, body,
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: managedfields.Manager})
 	var terminal *terminalError
 	// The API server reports a webhook without dry-run support as a bad request.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -255,35 +254,29 @@ func (p *pass) statusMatches(desired map[string]any, owned managedfields.Set) bo
 func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	metadata := map[string]any{"name": s.req.Name}
-	if s.req.Namespace != "" {
-		metadata["namespace"] = s.req.Namespace
-	}
+	k := s.cache.Kind()
+	u := applicationTo(k, s.self, map[string]any{"status": desired})
 	manager, subresources := managedfields.Manager, []string{"status"}
-	if !s.cache.Kind().Status {
+	if !k.Status {
 		manager, subresources = managedfields.StatusManager, nil
-		metadata["uid"] = string(s.req.UID) // Prevents the apply from creating a deleted object again.
+		u.SetUID(s.req.UID) // Prevents the apply from creating a deleted object again.
 	}
 	if s.list == discover.AtomicConditions {
-		metadata["resourceVersion"] = s.self.GetResourceVersion() // The list was merged from this state.
+		u.SetResourceVersion(s.self.GetResourceVersion()) // The list was merged from this state.
 	}
-	body, err := json.Marshal(map[string]any{
-		"apiVersion": s.cache.Kind().GVK.GroupVersion().String(), "kind": s.cache.Kind().GVK.Kind,
-		"metadata": metadata, "status": desired,
-	})
+	body, err := u.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	force := true
-	response, err := s.engine.own(s.cache.Kind(), s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: manager, Force: &force}, subresources...)
+	response, err := s.engine.own(k, s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: manager, Force: new(true)}, subresources...)
 	if apierrors.IsNotFound(err) {
 		return nil // The primary is gone.
 	}
 	if err != nil {
 		return classifyAnswer(fmt.Errorf("write status: %w", sortCauses(err)))
 	}
-	s.engine.metrics.writes.WithLabelValues("status", s.req.Kind.Kind).Inc()
+	s.engine.metrics.wrote("status", k)
 	o := watch.NewObject(response, watch.Primary)
 	s.memory.status.is(digest, o)
 	s.memory.self = o // The next status must not copy values from before this write.

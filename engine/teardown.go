@@ -37,7 +37,7 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 		if c.stage != all[0].stage {
 			break
 		}
-		subject := formatName(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName())
+		subject := subjectOf(c.kind, c.object)
 		names = append(names, subject)
 		if err := p.deleteInStage(ctx, r.Rule, c); err != nil {
 			total = worse(total, p.outcomeOf(at.wrap(fmt.Errorf("delete %s: %w", subject, err))))
@@ -56,14 +56,13 @@ func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining)
 	if rule.Ordered {
 		policy = metav1.DeletePropagationForeground
 	}
-	deleted, err := p.take(ctx, rule, c.kind, c.object, policy)
-	if deleted == nil {
-		return err
-	}
-	if p.self.Terminating() {
-		p.engine.told(Deleted, p.req, formatName(c.kind.GVK.Kind, c.object.GetNamespace(), c.object.GetName()), rule.Name, c.kind, whyEnded)
-	} else {
-		p.pruned(c.kind, deleted)
+	deleted, err := p.removeConfirmed(ctx, rule, c.kind, c.object, policy)
+	switch {
+	case !deleted:
+	case p.self.Terminating():
+		p.engine.logAction(Deleted, p.req, c.object.Identity(c.kind.GVK), rule.Name, whyEnded)
+	default:
+		p.pruned(c.kind, c.object)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
 	"reconcel/engine/discover"
@@ -141,10 +142,10 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch
 	if !slices.Contains(o.GetFinalizers(), rules.Finalizer(rule)) {
 		return nil
 	}
-	subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
+	subject := subjectOf(k, o)
 	if !u.DryRun {
 		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-			err := u.engine.dropFinalizer(ctx, k, o, rule)
+			err := u.engine.removeFinalizer(ctx, k, o, rule)
 			if apierrors.IsConflict(err) {
 				if live, readErr := u.engine.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{}); readErr == nil {
 					o = watch.NewObject(live, watch.Primary)
@@ -165,7 +166,7 @@ func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch
 	if o.PatchFields(rule) == (managedfields.Entry{}) {
 		return nil
 	}
-	subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
+	subject := subjectOf(k, o)
 	if o.Paused() {
 		u.Tell(subject, "patch kept: it is paused")
 		return nil
@@ -186,7 +187,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 	var errs []error
 	s := &removal{engine: u.engine, rule: r}
 	err := s.eachChild(ctx, gvk, func(k Kind, o *watch.Object, owner Request) {
-		subject := formatName(k.GVK.Kind, o.GetNamespace(), o.GetName())
+		subject := subjectOf(k, o)
 		switch {
 		case o.Terminating():
 			return
@@ -198,8 +199,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 			return
 		}
 		if !u.DryRun {
-			by := u.engine.writer(&rules.Rule{Name: r.Name}, owner, k, o.GetNamespace())
-			if _, err := u.engine.deleteConfirmed(ctx, by, k, o, owner, metav1.DeletePropagationBackground); err != nil {
+			if _, err := u.engine.deleteOwned(ctx, &rules.Rule{Name: r.Name}, k, o, owner, metav1.DeletePropagationBackground); err != nil {
 				errs = append(errs, fmt.Errorf("delete %s: %w", subject, err))
 				return
 			}
@@ -210,7 +210,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 }
 
 // deleteOwn deletes the installation's Lease or inventory.
-func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by deleter, name string) error {
+func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.ResourceInterface, name string) error {
 	subject := strings.Join([]string{kind, u.engine.options.Namespace, name}, "/")
 	if !u.DryRun {
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
