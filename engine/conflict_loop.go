@@ -152,7 +152,7 @@ type conflictLoopError struct {
 // Error names the writer, the fields and the remedy.
 func (e *conflictLoopError) Error() string {
 	if e.by == "" {
-		return e.object + " is rendered differently each time; applying it more slowly. Check what its template reads"
+		return e.object + " is rendered differently each time, so reconcel applies it more and more slowly; check what its template reads"
 	}
 	return fmt.Sprintf("%s: %s each time reconcel restores it; stop that writer, or add the field to ignoreFields", e.object, e.by)
 }
@@ -204,7 +204,7 @@ type culprit struct {
 }
 
 func (c culprit) String() string {
-	who := "somebody"
+	who := "an unknown writer"
 	switch {
 	case c.installation != "":
 		who = fmt.Sprintf("reconcel %q", c.installation)

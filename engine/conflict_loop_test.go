@@ -36,8 +36,8 @@ func between(writes []time.Duration, from, to time.Duration) (n int) {
 // together at most 30 writes in the first minute and about two a minute later.
 func TestDuel(t *testing.T) {
 	for name, by := range map[string][2]culprit{
-		"somebody who does the same": {},
-		"two reconcels":              {{installation: "a/b", insists: true}, {installation: "c/d"}},
+		"another writer with the same delays": {},
+		"two reconcels":                       {{installation: "a/b", insists: true}, {installation: "c/d"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := &conflictLoop{by: by[0]}, &conflictLoop{by: by[1]}

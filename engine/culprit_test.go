@@ -31,7 +31,7 @@ func TestWhoChangedAField(t *testing.T) {
 				{"manager":"helm","operation":"Update","fieldsV1":{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:name":{}}}}}}}}]`,
 			want: `"helm" changed spec.template.spec.containers[name="web"].image, spec.template.spec.containers[name="web"].name`,
 		},
-		"what is removed belongs to nobody": {
+		"a removed field has no owner": {
 			managed: `[{"manager":"reconcel","operation":"Apply","fieldsV1":{"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:name":{}}}}}}}},
 				{"manager":"status","operation":"Update","subresource":"status","time":"2030-01-01T00:03:00Z","fieldsV1":{"f:status":{}}},
 				{"manager":"kubectl-patch","operation":"Update","time":"2030-01-01T00:02:00Z","fieldsV1":{"f:metadata":{"f:labels":{}}}}]`,
@@ -43,7 +43,7 @@ func TestWhoChangedAField(t *testing.T) {
 			spec:        `{"replicas":2,"paused":false,"template":{"spec":{"containers":[{"name":"web","image":"nginx:dev"}]}}}`,
 			want:        `reconcel "dev/reconcel" changed spec.template.spec.containers`,
 		},
-		"no managers": {managed: `[]`, want: `somebody changed spec.paused, spec.replicas, spec.template.spec.containers[name="web"].image and 1 more`},
+		"no managers": {managed: `[]`, want: `an unknown writer changed spec.paused, spec.replicas, spec.template.spec.containers[name="web"].image and 1 more`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &unstructured.Unstructured{Object: map[string]any{}}

@@ -44,7 +44,7 @@ func NewKinds(set *schema.Set, more ...*schema.Kind) (*Kinds, error) {
 			continue // Parts of requests, such as DeleteOptions.
 		}
 		if ks.byGVK[k.GVK] != nil {
-			return nil, fmt.Errorf("kind %s: there are two of it", k.GVK)
+			return nil, fmt.Errorf("kind %s is defined twice", k.GVK)
 		}
 		if other := ks.byResource[resourceOf(k)]; other != nil {
 			return nil, fmt.Errorf("kinds %s and %s: both are served as %s", k.GVK, other.GVK, k.Resource)

@@ -12,7 +12,7 @@ import (
 func (ks *Kinds) Merge(live, applied *unstructured.Unstructured, subresource, manager string) (*unstructured.Unstructured, error) {
 	k := ks.Kind(applied.GroupVersionKind())
 	if k == nil {
-		return nil, fmt.Errorf("nothing is known of %s", applied.GroupVersionKind())
+		return nil, fmt.Errorf("there is no kind %s", applied.GroupVersionKind())
 	}
 	fm, err := ks.manager(k, subresource)
 	if err != nil {

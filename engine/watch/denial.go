@@ -57,7 +57,7 @@ func (d *denial) end() (log bool) {
 // denied records that reading a namespace is forbidden, and logs it if that lasts.
 func (l *listing) denied(n *namespaced, err error) {
 	n.denied.Store(&err)
-	log := n.logger(l.Log).With("kind", l.watch.GVK.String(), "reason", err)
+	log := n.logger(l.Log).With("kind", l.watch.GVK.String(), "error", err)
 	switch {
 	case !n.listed():
 		l.unlisted(l.watch, n, err)

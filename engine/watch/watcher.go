@@ -81,6 +81,6 @@ func (ws *Watcher) unlisted(w *Watch, n *namespaced, err error) {
 		err = fmt.Errorf("namespace %s: %w", n.namespace, err)
 	}
 	if isNews(&n.problem, err) {
-		n.logger(ws.Log).Warn("cannot watch, will retry", "kind", w.GVK.String(), "reason", err)
+		n.logger(ws.Log).Warn("cannot watch, will retry", "kind", w.GVK.String(), "error", err)
 	}
 }
