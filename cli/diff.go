@@ -1,24 +1,16 @@
 package cli
 
 import (
-	"context"
-	"errors"
-	"runtime"
-	"strings"
-	"sync"
-
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"reconcel/cli/internal/cluster"
+	"reconcel/cli/internal/diff"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
-	"reconcel/engine"
-	"reconcel/rules/schema"
-	"reconcel/sim"
 )
 
 // diffFlags are the flags of diff.
@@ -81,166 +73,83 @@ not there are differences.`,
 // diff compares. It reports all mistakes that it can find without a cluster before
 // it sends a request.
 func (a *app) diff(f *diffFlags, args []string) error {
-	d, err := a.newDiffer(f, args)
+	options, err := a.diffOptions(f, args)
 	if err != nil {
 		return err
+	}
+	config, namespace, err := f.cluster.connect(a.printWarnings())
+	if err != nil {
+		return err
+	}
+	config.Wrap(dryrun.Guard)
+	if options.Cluster, err = cluster.New(config); err != nil {
+		return exit.Failure(err)
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	progress := output.StartProgress(a.stderr)
-	chosen, err := a.compare(ctx, f, d, progress)
-	progress.Stop()
+	options.Installation, options.Progress = namespace, output.StartProgress(a.stderr)
+	result, err := diff.Compare(ctx, options)
+	options.Progress.Stop()
 	if err = interrupted(ctx, err); err != nil {
 		return err
 	}
-	return a.tellDiff(f, d, chosen)
+	return a.tellDiff(f, result)
 }
 
-// compare connects to the cluster and compares the chosen primaries.
-func (a *app) compare(ctx context.Context, f *diffFlags, d *differ, progress *output.Progress) ([]*primaryDiff, error) {
-	config, namespace, err := f.cluster.connect(a.printWarnings())
-	if err != nil {
-		return nil, err
-	}
-	config.Wrap(dryrun.Guard)
-	if d.live, err = cluster.New(config); err != nil {
-		return nil, err
-	}
-	schemas, err := d.check(ctx)
-	if err != nil {
-		return nil, err
-	}
-	kinds := func() (*sim.Kinds, error) { return sim.NewKinds(schemas) }
-	d.cluster = dryrun.New(d.live.Client, kinds)
-	if d.local = f.noDryRun; d.local {
-		d.cluster = dryrun.NewLocal(d.live.Client, kinds)
-		d.tell("without dry runs, the output omits what the API server would add, reject or change")
-	}
-	chosen, err := d.selectPrimaries(ctx)
-	if err != nil || len(chosen) == 0 {
-		return nil, err
-	}
-	of := engine.PreviewOf{Program: d.loaded.Program, Client: d.cluster, Kinds: d.live.Kinds, List: &diffLister{d, chosen}, Namespace: namespace, Namespaces: f.only}
-	if err := d.addInventories(ctx, &of); err != nil {
-		return nil, err
-	}
-	if d.preview, err = engine.NewPreview(ctx, of); err != nil {
-		return nil, err
-	}
-	if missing := d.preview.Missing(); len(missing) > 0 {
-		d.tell("not compared: objects of rules that are in the inventory but not in these files: %s", strings.Join(missing, ", "))
-	}
-	compareAll(ctx, chosen, progress)
-	return chosen, nil
-}
-
-// newDiffer reads the command line.
-func (a *app) newDiffer(f *diffFlags, args []string) (*differ, error) {
+// diffOptions reads the command line and the rules.
+func (a *app) diffOptions(f *diffFlags, args []string) (o diff.Options, err error) {
 	if err := f.check(); err != nil {
-		return nil, err
+		return o, err
 	}
-	selector, err := labels.Parse(f.selector)
-	if err != nil {
-		return nil, exit.Misused("-l: %w", err)
+	o = diff.Options{Policy: f.policy(), Namespace: f.namespace, Local: f.noDryRun}
+	if o.Selector, err = labels.Parse(f.selector); err != nil {
+		return o, exit.Misused("-l: %w", err)
 	}
-	d := &differ{policy: f.policy(), namespace: f.namespace, selector: selector}
 	for _, arg := range args {
-		name, ok := cluster.ParseTarget(arg)
-		if !ok || name.Name == "" {
-			return nil, exit.Misused("%q is not a resource: expected KIND/NAME, such as foo/example", arg)
+		target, ok := cluster.ParseTarget(arg)
+		if !ok || target.Name == "" {
+			return o, exit.Misused("%q is not a resource: expected KIND/NAME, such as foo/example", arg)
 		}
-		d.names = append(d.names, name)
+		o.Targets = append(o.Targets, target)
 	}
 	if err := once(f.rules.paths); err != nil {
-		return nil, err
+		return o, err
 	}
-	if d.loaded, err = a.load(f.rules); err != nil {
-		return nil, err
+	if o.Rules, err = a.load(f.rules); err != nil {
+		return o, err
 	}
-	return d, notNo(rejected(judge.Of(d.loaded, nil, d.policy)))
-}
-
-// notNo replaces exit code 1, which other commands return for invalid rules. For
-// diff, 1 means that there are differences.
-func notNo(err error) error {
-	if code, _ := exit.Code(err); code == exit.No {
-		return exit.Failure(errors.Unwrap(err))
+	if err := judge.Of(o.Rules, nil, o.Policy).Err(); err != nil {
+		return o, exit.Failure(err) // With exit code 1, the answer would be that there are differences.
 	}
-	return err
-}
-
-// check returns the schemas of the cluster, or the errors that would keep run from
-// starting.
-func (d *differ) check(ctx context.Context) (*schema.Set, error) {
-	j := d.live.Judge(ctx, d.loaded, d.policy)
-	if j.Incomplete != nil {
-		d.tell("cannot check the rules against all kinds of the cluster: %v", j.Incomplete)
-	}
-	if j.Kinds == nil {
-		return schema.Builtin(), nil
-	}
-	return j.Kinds, notNo(rejected(j.Verdict))
-}
-
-// compareAll compares several primaries at a time, because each of them mostly
-// waits for responses.
-func compareAll(ctx context.Context, chosen []*primaryDiff, progress *output.Progress) {
-	progress.Total.Store(int64(len(chosen)))
-	work := make(chan *primaryDiff)
-	var workers sync.WaitGroup
-	for range min(len(chosen), 4*runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			for p := range work {
-				p.run(ctx)
-				progress.Step()
-			}
-		})
-	}
-	for _, p := range chosen {
-		if ctx.Err() != nil {
-			break
-		}
-		work <- p
-	}
-	close(work)
-	workers.Wait()
+	return o, nil
 }
 
 // tellDiff prints the changes and returns the exit code.
-func (a *app) tellDiff(f *diffFlags, d *differ, chosen []*primaryDiff) error {
-	for _, note := range d.notes {
+func (a *app) tellDiff(f *diffFlags, result *diff.Result) error {
+	for _, note := range result.Notes {
 		a.say("%s", note)
 	}
-	changes := []change{}
-	made := map[objectRef]string{}
-	broken := false
-	for _, p := range chosen {
-		p.contest(made)
-		for _, note := range p.notes() {
-			a.say("%s", note)
-		}
-		for _, err := range p.errs {
-			a.say("error: %v", err)
-		}
-		changes, broken = append(changes, p.changes...), broken || len(p.errs) > 0
-	}
-	result, err := formatDiff(changes, f.output.Value)
-	if err != nil {
-		return exit.Failure(err)
-	}
-	if f.output.Value == "unified" && output.IsColoured(a.stdout) {
-		result = colour(result)
-	}
-	if err := a.print(result); err != nil {
-		return err
-	}
+	err := a.printDiff(f, result)
 	switch {
-	case broken:
+	case err != nil:
+		return err
+	case result.Broken:
 		return exit.Silent(exit.Failed) // Each error is already printed.
-	case troubled(changes):
+	case result.HasTrouble():
 		return exit.Silent(exit.Rejected) // Each one is already printed.
-	case differs(changes):
+	case result.Differs():
 		return exit.Silent(exit.No)
 	}
 	return nil
+}
+
+func (a *app) printDiff(f *diffFlags, result *diff.Result) error {
+	if f.output.Value == "json" {
+		return a.printJSON(result.Changes)
+	}
+	text := result.Unified()
+	if output.IsColoured(a.stdout) {
+		text = diff.Colour(text)
+	}
+	return a.print(text)
 }

@@ -8,6 +8,10 @@
 //   - 1: no, such as invalid rules, or a resource that cannot be rendered
 //   - 2: the command line is wrong
 //   - 3: reconcel failed, such as on an unreadable file or without a cluster
+//   - 4: diff found a write that is rejected, or something that fails
+//
+// For diff, 1 means that there are differences, and invalid rules are 3, as with
+// kubectl diff.
 //
 // A rules file that cannot be read counts as invalid rules, because a controller
 // could not run it.
@@ -19,15 +23,6 @@
 // environment. All three share one parser, so that they accept the same values.
 // viper finds the settings. It never reads a rules file, because it folds the case
 // of keys and splits them at dots.
-//
-// # diff
-//
-// diff makes no decisions. It lists the objects that the rules read, and lets the
-// engine reconcile each primary once (engine.Preview). The client of the engine
-// turns writes into dry runs (internal/dryrun). diff then prints the writes, and
-// the reasons why others are missing. Exit code 1 means that there are differences.
-// Invalid rules are 3, as with kubectl diff, and 4 means that part of the changes
-// is refused or fails.
 //
 // # render
 //

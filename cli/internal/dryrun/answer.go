@@ -16,14 +16,14 @@ import (
 // An answerer computes the result of a write. on is the earlier write that it
 // builds on, or nil.
 type answerer interface {
-	patch(ctx context.Context, c *Cluster, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error)
-	delete(ctx context.Context, c *Cluster, w *Write, options metav1.DeleteOptions) error
+	patch(ctx context.Context, c *Client, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error)
+	delete(ctx context.Context, c *Client, w *Write, options metav1.DeleteOptions) error
 }
 
 // byServer asks the API server.
 type byServer struct{}
 
-func (byServer) patch(ctx context.Context, c *Cluster, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+func (byServer) patch(ctx context.Context, c *Client, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	if on == nil {
 		return c.sender.patch(ctx, w, options)
 	}
@@ -33,25 +33,24 @@ func (byServer) patch(ctx context.Context, c *Cluster, w, on *Write, options met
 	}
 	after, err := c.sender.update(ctx, w, merged)
 	if apierrors.IsForbidden(err) {
-		w.Computed = true // update is another permission than patch.
+		w.Unasked = true // update is another permission than patch.
 		return merged, nil
 	}
 	return after, err
 }
 
-func (byServer) delete(ctx context.Context, c *Cluster, w *Write, options metav1.DeleteOptions) error {
+func (byServer) delete(ctx context.Context, c *Client, w *Write, options metav1.DeleteOptions) error {
 	return c.sender.delete(ctx, w, options)
 }
 
 // byMerging only reads from the API server, and merges patches here.
 type byMerging struct{}
 
-func (byMerging) patch(ctx context.Context, c *Cluster, w, on *Write, _ metav1.PatchOptions) (*unstructured.Unstructured, error) {
-	w.Computed = true
+func (byMerging) patch(ctx context.Context, c *Client, w, on *Write, _ metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	if on != nil {
 		return c.merged(w, on.After)
 	}
-	live, err := c.find(ctx, w)
+	live, err := c.find(ctx, w.Target)
 	switch {
 	case apierrors.IsNotFound(err) && w.Creates():
 		return applied(w)
@@ -63,13 +62,10 @@ func (byMerging) patch(ctx context.Context, c *Cluster, w, on *Write, _ metav1.P
 	return c.merged(w, live)
 }
 
-func (byMerging) delete(_ context.Context, _ *Cluster, w *Write, _ metav1.DeleteOptions) error {
-	w.Computed = true
-	return nil
-}
+func (byMerging) delete(context.Context, *Client, *Write, metav1.DeleteOptions) error { return nil }
 
 // merged returns an object after a patch.
-func (c *Cluster) merged(w *Write, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (c *Client) merged(w *Write, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if w.Patch != types.ApplyPatchType {
 		return sim.Patched(live, w.Patch, w.Body)
 	}

@@ -59,7 +59,7 @@ const settings = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},
 
 // TestNothingIsWritten has every verb that the engine uses answered.
 func TestNothingIsWritten(t *testing.T) {
-	for name, open := range map[string]func(dynamic.Interface, func() (*sim.Kinds, error)) *dryrun.Cluster{"by dry runs": dryrun.New, "locally": dryrun.NewLocal} {
+	for name, open := range map[string]func(dynamic.Interface, func() (*sim.Kinds, error)) *dryrun.Client{"by dry runs": dryrun.New, "locally": dryrun.NewLocal} {
 		t.Run(name, func(t *testing.T) {
 			w, kinds := newWorld(t)
 			if _, err := w.apply(w.real.Client("reconcel"), configMaps, settings); err != nil {
@@ -152,7 +152,7 @@ func TestAChildOfANamespaceThatIsMadeFirst(t *testing.T) {
 		t.Errorf("with it: %v", err)
 	}
 	writes := w.recorder.Writes()
-	if last := writes[len(writes)-1]; !last.Computed || last.After.GetNamespace() != "fresh" || last.After.GetResourceVersion() != "" {
+	if last := writes[len(writes)-1]; !last.Unasked || last.After.GetNamespace() != "fresh" || last.After.GetResourceVersion() != "" {
 		t.Errorf("recorded: %+v", last)
 	}
 }

@@ -10,32 +10,39 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Write is one request that would change the cluster.
-type Write struct {
+// A Target is what a request is for. A request to list has no name.
+type Target struct {
 	Resource        schema.GroupVersionResource
 	Namespace, Name string
 	Subresource     string
-	Manager         string          // the field manager
-	Patch           types.PatchType // "": it is a deletion
-	Body            []byte          // of the patch
+}
+
+// object returns the target without its subresource.
+func (t Target) object() Target {
+	t.Subresource = ""
+	return t
+}
+
+// A Write is one request that would change the cluster.
+type Write struct {
+	Target
+	Manager string          // the field manager
+	Patch   types.PatchType // "": it is a deletion
+	Body    []byte          // of the patch
 
 	// Rehearsal says that the caller itself asked for a dry run.
 	Rehearsal bool
 	// Before and After are the object before and after the write, or nil. They must
 	// not be changed.
 	Before, After *unstructured.Unstructured
-	// Computed says that After does not come from the API server.
-	Computed bool
-	Err      error
+	// Unasked says that the API server cannot evaluate the write, although the
+	// client sends dry runs. After then lacks what the API server would add.
+	Unasked bool
+	Err     error
 }
 
 // Deletes reports whether the write is a deletion.
 func (w *Write) Deletes() bool { return w.Patch == "" }
-
-// Same reports whether two writes have the same target.
-func (w *Write) Same(other *Write) bool {
-	return w.Resource == other.Resource && w.Namespace == other.Namespace && w.Name == other.Name && w.Subresource == other.Subresource
-}
 
 // A Recorder records the writes of one context.
 type Recorder struct {
@@ -84,7 +91,7 @@ func (r *Recorder) under(w *Write) *Write {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, last := range slices.Backward(r.writes) {
-		if last.Same(w) && last.Err == nil {
+		if last.Target == w.Target && last.Err == nil {
 			if last.Patch == types.JSONPatchType || w.Patch == types.JSONPatchType {
 				return last
 			}

@@ -16,14 +16,14 @@ import (
 )
 
 // Resource implements dynamic.Interface.
-func (c *Cluster) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return resource{cluster: c, gvr: gvr}
+func (c *Client) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return resource{client: c, gvr: gvr}
 }
 
 // A resource is a client for one kind, in one namespace or in all.
 type resource struct {
 	unused
-	cluster   *Cluster
+	client    *Client
 	gvr       schema.GroupVersionResource
 	namespace string
 }
@@ -34,12 +34,16 @@ func (r resource) Namespace(namespace string) dynamic.ResourceInterface {
 	return r
 }
 
+func (r resource) target(name string, subresources ...string) Target {
+	return Target{r.gvr, r.namespace, name, strings.Join(subresources, "/")}
+}
+
 // Get implements dynamic.ResourceInterface.
 func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	if len(subresources) > 0 {
 		return nil, errUnused
 	}
-	u, err := r.cluster.find(ctx, &Write{Resource: r.gvr, Namespace: r.namespace, Name: name})
+	u, err := r.client.find(ctx, r.target(name))
 	if err != nil {
 		if recorder, ok := ctx.Value(recorderKey{}).(*Recorder); ok && !apierrors.IsNotFound(err) {
 			recorder.addUnread(fmt.Errorf("read %s: %w", name, err))
@@ -51,14 +55,13 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, sub
 
 // List implements dynamic.ResourceInterface.
 func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return r.cluster.sender.list(ctx, &Write{Resource: r.gvr, Namespace: r.namespace}, options)
+	return r.client.list(ctx, r.target(""), options)
 }
 
 // Patch implements dynamic.ResourceInterface.
 func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	w := &Write{Resource: r.gvr, Namespace: r.namespace, Name: name, Subresource: strings.Join(subresources, "/"),
-		Manager: options.FieldManager, Patch: kind, Body: data}
-	return r.cluster.patch(ctx, w, options)
+	w := &Write{Target: r.target(name, subresources...), Manager: options.FieldManager, Patch: kind, Body: data}
+	return r.client.patch(ctx, w, options)
 }
 
 // Delete implements dynamic.ResourceInterface.
@@ -66,9 +69,9 @@ func (r resource) Delete(ctx context.Context, name string, options metav1.Delete
 	if len(subresources) > 0 {
 		return errUnused
 	}
-	w := &Write{Resource: r.gvr, Namespace: r.namespace, Name: name}
-	_, err := r.cluster.write(ctx, w, func(*Recorder) (*unstructured.Unstructured, error) {
-		return nil, r.cluster.answerer.delete(ctx, r.cluster, w, options)
+	w := &Write{Target: r.target(name)}
+	_, err := r.client.write(ctx, w, func(*Recorder) (*unstructured.Unstructured, error) {
+		return nil, r.client.answerer.delete(ctx, r.client, w, options)
 	})
 	return err
 }

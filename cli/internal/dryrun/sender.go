@@ -14,33 +14,30 @@ var all = []string{metav1.DryRunAll}
 // A sender is the only holder of the real client. It sends reads and dry runs.
 type sender struct{ client dynamic.Interface }
 
-func (s sender) resource(w *Write) dynamic.ResourceInterface {
-	if w.Namespace == "" {
-		return s.client.Resource(w.Resource)
-	}
-	return s.client.Resource(w.Resource).Namespace(w.Namespace)
+func (s sender) resource(of Target) dynamic.ResourceInterface {
+	return s.client.Resource(of.Resource).Namespace(of.Namespace)
 }
 
-func (s sender) get(ctx context.Context, w *Write) (*unstructured.Unstructured, error) {
-	return s.resource(w).Get(ctx, w.Name, metav1.GetOptions{})
+func (s sender) get(ctx context.Context, of Target) (*unstructured.Unstructured, error) {
+	return s.resource(of).Get(ctx, of.Name, metav1.GetOptions{})
 }
 
-func (s sender) list(ctx context.Context, w *Write, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return s.resource(w).List(ctx, options)
+func (s sender) list(ctx context.Context, of Target, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	return s.resource(of).List(ctx, options)
 }
 
 func (s sender) patch(ctx context.Context, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	options.DryRun = all
-	return s.resource(w).Patch(ctx, w.Name, w.Patch, w.Body, options, subresources(w)...)
+	return s.resource(w.Target).Patch(ctx, w.Name, w.Patch, w.Body, options, subresources(w)...)
 }
 
 func (s sender) update(ctx context.Context, w *Write, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return s.resource(w).Update(ctx, u, metav1.UpdateOptions{FieldManager: w.Manager, DryRun: all}, subresources(w)...)
+	return s.resource(w.Target).Update(ctx, u, metav1.UpdateOptions{FieldManager: w.Manager, DryRun: all}, subresources(w)...)
 }
 
 func (s sender) delete(ctx context.Context, w *Write, options metav1.DeleteOptions) error {
 	options.DryRun = all
-	return s.resource(w).Delete(ctx, w.Name, options)
+	return s.resource(w.Target).Delete(ctx, w.Name, options)
 }
 
 func subresources(w *Write) []string {

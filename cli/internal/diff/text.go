@@ -1,4 +1,4 @@
-package cli
+package diff
 
 import (
 	"bytes"
@@ -11,28 +11,24 @@ import (
 	"reconcel/cli/internal/output"
 )
 
-// formatDiff returns the result for stdout: diffs for people and for patch, or a
-// JSON list for programs.
-func formatDiff(changes []change, format string) ([]byte, error) {
-	if format == "json" {
-		return output.JSON(changes)
-	}
+// Unified returns the differences as text, for people and for patch.
+func (r *Result) Unified() []byte {
 	var b bytes.Buffer
-	for i := range changes {
-		c := &changes[i]
+	for i := range r.Changes {
+		c := &r.Changes[i]
 		if !c.Action.IsDifference() {
-			continue // Printed to stderr.
+			continue // It is in the notes.
 		}
-		b.WriteString("# " + c.title() + "\n")
+		fmt.Fprintf(&b, "# %s\n", c.title())
 		live, wanted := c.headers()
 		fmt.Fprintf(&b, "diff -u %s %s\n", live, wanted)
 		b.WriteString(c.Diff)
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // title returns the line above a diff.
-func (c *change) title() string {
+func (c *Change) title() string {
 	title := c.subject() + ": " + string(c.Action)
 	if c.Reason != "" {
 		title += " (" + c.Reason + ")"
@@ -41,7 +37,7 @@ func (c *change) title() string {
 }
 
 // subject names the rule and the child or part of a change.
-func (c *change) subject() string {
+func (c *Change) subject() string {
 	subject := fmt.Sprintf("%s: rule %q", c.Primary, c.Rule)
 	if c.Child != "" {
 		subject += fmt.Sprintf(", child %q", c.Child)
@@ -53,7 +49,7 @@ func (c *change) subject() string {
 }
 
 // subjectAndObject is the subject for lines without the header of a diff.
-func (c *change) subjectAndObject() string {
+func (c *Change) subjectAndObject() string {
 	subject := c.subject()
 	if c.Child != "" && c.Object.Name != "" {
 		subject += " (" + c.Object.String() + ")"
@@ -61,45 +57,12 @@ func (c *change) subjectAndObject() string {
 	return subject
 }
 
-// note is the line for stderr about an object that is not written.
-func (c *change) note() string {
-	return c.subjectAndObject() + ": " + string(c.Action) + ": " + c.Reason
-}
-
-func (c *change) headers() (live, wanted string) {
+func (c *Change) headers() (live, wanted string) {
 	path := c.Object.String()
-	if c.Part == partStatus {
+	if c.Part == statusPart {
 		path += "/status"
 	}
 	return "live/" + path, "rules/" + path
-}
-
-// unified returns the unified diff of a change, as diff -u prints it.
-func unified(c *change) (string, error) {
-	live, wanted := c.headers()
-	before, err := yamlLines(c.Before)
-	if err != nil {
-		return "", err
-	}
-	after, err := yamlLines(c.After)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n", live, wanted)
-	for _, group := range difflib.NewMatcherWithJunk(before, after, len(before) > manyLines, nil).GetGroupedOpCodes(3) {
-		first, last := group[0], group[len(group)-1]
-		fmt.Fprintf(&b, "@@ -%s +%s @@\n", hunkRange(first.I1, last.I2), hunkRange(first.J1, last.J2))
-		for _, code := range group {
-			if code.Tag == 'e' {
-				writeLines(&b, ' ', before[code.I1:code.I2])
-				continue
-			}
-			writeLines(&b, '-', before[code.I1:code.I2])
-			writeLines(&b, '+', after[code.J1:code.J2])
-		}
-	}
-	return b.String(), nil
 }
 
 // manyLines is the length from which on the diff ignores frequent lines when it
@@ -107,11 +70,38 @@ func unified(c *change) (string, error) {
 // necessary.
 const manyLines = 5000
 
-func writeLines(b *strings.Builder, mark byte, lines []string) {
-	for _, line := range lines {
-		b.WriteByte(mark)
-		b.WriteString(line)
+// compareText sets the unified diff of Before and After, as diff -u prints it.
+func (c *Change) compareText() error {
+	before, err := yamlLines(c.Before)
+	if err != nil {
+		return err
 	}
+	after, err := yamlLines(c.After)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	write := func(mark string, lines []string) {
+		for _, line := range lines {
+			b.WriteString(mark + line)
+		}
+	}
+	live, wanted := c.headers()
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", live, wanted)
+	for _, group := range difflib.NewMatcherWithJunk(before, after, len(before) > manyLines, nil).GetGroupedOpCodes(3) {
+		first, last := group[0], group[len(group)-1]
+		fmt.Fprintf(&b, "@@ -%s +%s @@\n", hunkRange(first.I1, last.I2), hunkRange(first.J1, last.J2))
+		for _, code := range group {
+			if code.Tag == 'e' {
+				write(" ", before[code.I1:code.I2])
+				continue
+			}
+			write("-", before[code.I1:code.I2])
+			write("+", after[code.J1:code.J2])
+		}
+	}
+	c.Diff = b.String()
+	return nil
 }
 
 // hunkRange prints a range of lines as diff does.
@@ -139,9 +129,10 @@ func yamlLines(object map[string]any) ([]string, error) {
 	return lines[:len(lines)-1], nil // YAML ends with a line break.
 }
 
-func colour(text []byte) []byte {
+// Colour adds the colours of a terminal to a unified diff.
+func Colour(text []byte) []byte {
 	var b bytes.Buffer
-	for line := range strings.SplitAfterSeq(string(text), "\n") {
+	for line := range strings.Lines(string(text)) {
 		code := ""
 		switch {
 		case strings.HasPrefix(line, "# "), strings.HasPrefix(line, "diff -u "),
@@ -154,12 +145,10 @@ func colour(text []byte) []byte {
 		case strings.HasPrefix(line, "+"):
 			code = output.Green
 		}
-		rest, found := strings.CutSuffix(line, "\n")
-		if code == "" || !found {
-			b.WriteString(line)
-			continue
+		if code != "" {
+			line = code + strings.TrimSuffix(line, "\n") + output.Normal + "\n"
 		}
-		b.WriteString(code + rest + output.Normal + "\n")
+		b.WriteString(line)
 	}
 	return b.Bytes()
 }

@@ -1,4 +1,4 @@
-package cli
+package diff
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
-	"reconcel/engine"
 	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/schema"
@@ -113,7 +112,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 
 // previewIn compares the first of these objects in an in-memory cluster, and counts the
 // writes that took effect.
-func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *primaryDiff, writes int) {
+func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *primary, writes int) {
 	t.Helper()
 	kinds, err := sim.NewKinds(schema.Builtin())
 	if err != nil {
@@ -133,24 +132,19 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 		}
 	}
 	before := len(memory.Writes())
-	d := &differ{loaded: &rules.Loaded{Program: program}, live: &cluster.Cluster{Kinds: simKinds{kinds}},
-		cluster: dryrun.New(memory.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil })}
-	if d.selector, err = labels.Parse(""); err != nil {
-		t.Fatal(err)
+	c := &comparison{
+		Options: Options{Rules: &rules.Loaded{Program: program}, Cluster: &cluster.Cluster{Kinds: simKinds{kinds}}, Selector: labels.Everything()},
+		client:  dryrun.New(memory.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil }),
 	}
-	chosen, err := d.selectPrimaries(t.Context())
+	primaries, err := c.prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := engine.PreviewOf{Program: program, Client: d.cluster, Kinds: d.live.Kinds, List: &diffLister{d, chosen}}
-	if d.preview, err = engine.NewPreview(t.Context(), of); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range chosen {
-		if c.self.GetName() == "p" {
-			p = c
+	for _, other := range primaries {
+		if other.self.GetName() == "p" {
+			p = other
 		}
 	}
-	p.run(t.Context())
+	p.reconcile(t.Context(), c.preview)
 	return p, len(memory.Writes()) - before
 }

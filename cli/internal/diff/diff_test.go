@@ -1,4 +1,4 @@
-package cli
+package diff
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/cli/internal/output"
 	"reconcel/engine"
@@ -15,11 +16,11 @@ import (
 )
 
 // changeOf returns the change that an action makes to one object.
-func changeOf(t *testing.T, kind string, what engine.Action, before, after map[string]any) change {
+func changeOf(t *testing.T, kind string, what engine.Action, before, after map[string]any) Change {
 	t.Helper()
-	c := change{Primary: objectRef{"example.com/v1", "Foo", "ns", "example"}, Rule: "foo", Child: "c",
-		Object: objectRef{"v1", kind, "ns", "x"}, Action: what}
-	if err := c.show(before, after); err != nil {
+	c := Change{Primary: Object{"example.com/v1", "Foo", "ns", "example"}, Rule: "foo", Child: "c",
+		Object: Object{"v1", kind, "ns", "x"}, Action: what}
+	if err := c.showObject(stateOf(before), stateOf(after)); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -32,11 +33,9 @@ func configMap(data map[string]any, metadata map[string]any) map[string]any {
 }
 
 func TestDiffOfAnUpdate(t *testing.T) {
-	changes := []change{changeOf(t, "ConfigMap", engine.Configured, configMap(map[string]any{"a": "1", "b": "2"}, nil), configMap(map[string]any{"a": "1", "b": "3"}, nil))}
-	got, err := formatDiff(changes, "unified")
-	if err != nil {
-		t.Fatal(err)
-	}
+	changes := []Change{changeOf(t, "ConfigMap", engine.Configured, configMap(map[string]any{"a": "1", "b": "2"}, nil), configMap(map[string]any{"a": "1", "b": "3"}, nil))}
+	result := &Result{Changes: changes}
+	got := result.Unified()
 	want := `# Foo/ns/example: rule "foo", child "c": configured
 diff -u live/ConfigMap/ns/x rules/ConfigMap/ns/x
 --- live/ConfigMap/ns/x
@@ -54,7 +53,7 @@ diff -u live/ConfigMap/ns/x rules/ConfigMap/ns/x
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !differs(changes) {
+	if !result.Differs() {
 		t.Error("a change is no difference")
 	}
 }
@@ -153,18 +152,18 @@ func TestSecretsAreMasked(t *testing.T) {
 	before := secret(map[string]any{"same": "c2VjcmV0LWE=", "other": "c2VjcmV0LWI=", "gone": "c2VjcmV0LWM="})
 	after := secret(map[string]any{"same": "c2VjcmV0LWE=", "other": "c2VjcmV0LWQ=", "new": "c2VjcmV0LWU="})
 	after["stringData"] = "c2VjcmV0LWY="
-	changes := []change{changeOf(t, "Secret", engine.Configured, before, after), changeOf(t, "Secret", engine.Created, nil, after), changeOf(t, "Secret", engine.Deleted, before, nil)}
+	changes := []Change{changeOf(t, "Secret", engine.Configured, before, after), changeOf(t, "Secret", engine.Created, nil, after), changeOf(t, "Secret", engine.Deleted, before, nil)}
 	want := []string{"-  gone: '***'", "-  other: '*** (before)'", "+  new: '***'", "+  other: '*** (after)'", "+stringData: '***'"}
 	if diff := cmp.Diff(want, changedLines(changes[0].Diff)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, output := range []string{"unified", "json"} {
-		text, err := formatDiff(changes, output)
-		if err != nil {
-			t.Fatal(err)
-		}
+	text, err := output.JSON(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, text := range map[string][]byte{"unified": (&Result{Changes: changes}).Unified(), "json": text} {
 		if strings.Contains(string(text), "c2Vjcm") {
-			t.Errorf("%s shows a value: %s", output, text)
+			t.Errorf("%s shows a value: %s", format, text)
 		}
 	}
 	if before["data"].(map[string]any)["same"] != "c2VjcmV0LWE=" {
@@ -174,9 +173,9 @@ func TestSecretsAreMasked(t *testing.T) {
 
 func TestDiffJSON(t *testing.T) {
 	configured := changeOf(t, "ConfigMap", engine.Configured, configMap(map[string]any{"a": "<1>"}, nil), configMap(map[string]any{"a": "2"}, nil))
-	refused := change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: partStatus, Action: engine.Rejected, Reason: "too long"}
-	skipped := change{Primary: configured.Primary, Rule: "foo", Child: "c", Object: configured.Object, Action: engine.Skipped, Reason: "waits for it"}
-	text, err := formatDiff([]change{configured, refused, skipped}, "json")
+	refused := Change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: statusPart, Action: engine.Rejected, Reason: "too long"}
+	skipped := Change{Primary: configured.Primary, Rule: "foo", Child: "c", Object: configured.Object, Action: engine.Skipped, Reason: "waits for it"}
+	text, err := output.JSON([]Change{configured, refused, skipped})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,16 +200,17 @@ func TestDiffJSON(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if all := []change{refused, skipped}; differs(all) || !troubled(all) || troubled(all[1:]) {
+	all, waiting := &Result{Changes: []Change{refused, skipped}}, &Result{Changes: []Change{skipped}}
+	if all.Differs() || !all.HasTrouble() || waiting.HasTrouble() {
 		t.Error("what is refused or waits counts for something else")
 	}
-	if text, err := formatDiff([]change{}, "json"); err != nil || string(text) != "[]\n" {
+	if text, err := output.JSON((&comparison{}).result(nil).Changes); err != nil || string(text) != "[]\n" {
 		t.Errorf("no changes are %q, %v", text, err)
 	}
 }
 
 func TestDiffColour(t *testing.T) {
-	got := string(colour([]byte("# t\n--- live/x\n+++ rules/x\n@@ -1 +1 @@\n a\n-b\n+c\n")))
+	got := string(Colour([]byte("# t\n--- live/x\n+++ rules/x\n@@ -1 +1 @@\n a\n-b\n+c\n")))
 	want := output.Bold + "# t" + output.Normal + "\n" + output.Bold + "--- live/x" + output.Normal + "\n" + output.Bold + "+++ rules/x" + output.Normal + "\n" +
 		output.Cyan + "@@ -1 +1 @@" + output.Normal + "\n a\n" + output.Red + "-b" + output.Normal + "\n" + output.Green + "+c" + output.Normal + "\n"
 	if got != want {
@@ -219,4 +219,12 @@ func TestDiffColour(t *testing.T) {
 	if output.IsColoured(&bytes.Buffer{}) {
 		t.Error("colours where there is no terminal")
 	}
+}
+
+// stateOf returns an object of an API server, or nil.
+func stateOf(content map[string]any) *unstructured.Unstructured {
+	if content == nil {
+		return nil
+	}
+	return &unstructured.Unstructured{Object: content}
 }

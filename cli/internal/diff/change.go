@@ -1,0 +1,74 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine"
+	"reconcel/rules"
+)
+
+// A Change is what run would do to one object. It is part of the output of -o json.
+type Change struct {
+	Primary Object         `json:"primary"`
+	Rule    string         `json:"rule"`
+	Child   string         `json:"child,omitempty"`
+	Object  Object         `json:"object"`
+	Part    part           `json:"part,omitempty"`
+	Action  engine.Action  `json:"action"`
+	Diff    string         `json:"diff,omitempty"`
+	Before  map[string]any `json:"before,omitempty"`
+	After   map[string]any `json:"after,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+
+	// forbidden: the user of diff lacks the permission. run may have it.
+	forbidden bool
+}
+
+// A part is the part of a primary that is written; "" is a whole object.
+type part string
+
+const (
+	finalizersPart part = "finalizers"
+	patchPart      part = "patch"
+	statusPart     part = "status"
+)
+
+// An Object is the identity of an object.
+type Object struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name,omitempty"` // "" if not known
+}
+
+func objectOf(u *unstructured.Unstructured) Object {
+	return Object{u.GetAPIVersion(), u.GetKind(), u.GetNamespace(), u.GetName()}
+}
+
+func identified(id rules.Identity) Object {
+	return Object{id.GVK.GroupVersion().String(), id.GVK.Kind, id.Namespace, id.Name}
+}
+
+// String returns KIND/NAMESPACE/NAME, also for the headers of a diff.
+func (o Object) String() string {
+	path := []string{o.Kind, o.Namespace, o.Name}
+	return strings.Join(slices.DeleteFunc(path, func(s string) bool { return s == "" }), "/")
+}
+
+func (o Object) groupKind() schema.GroupKind {
+	return schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
+}
+
+// Differs reports whether run would change an object.
+func (r *Result) Differs() bool {
+	return slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Action.IsDifference() })
+}
+
+// HasTrouble reports whether a write is rejected or something fails.
+func (r *Result) HasTrouble() bool {
+	return slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Action.IsTrouble() })
+}

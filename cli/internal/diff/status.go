@@ -1,0 +1,70 @@
+package diff
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// builtInConditions follow from the result of the reconciliation, and are not
+// compared.
+var builtInConditions = []string{"Ready", "Reconciling", "Stalled"}
+
+// showStatus sets the diff of the status. It stays empty if no compared field
+// differs.
+func (c *Change) showStatus(before, after *unstructured.Unstructured) error {
+	c.Before, c.After = comparedStatus(before), comparedStatus(after)
+	if reflect.DeepEqual(c.Before, c.After) {
+		return nil
+	}
+	return c.compareText()
+}
+
+// comparedStatus returns the compared fields of an object's status.
+func comparedStatus(u *unstructured.Unstructured) map[string]any {
+	metadata := map[string]any{"name": u.GetName()}
+	if ns := u.GetNamespace(); ns != "" {
+		metadata["namespace"] = ns
+	}
+	out := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": metadata}
+	live, _ := u.Object["status"].(map[string]any)
+	status := maps.Clone(live)
+	delete(status, "conditions")
+	list, _ := live["conditions"].([]any)
+	if conditions := comparedConditions(list); len(conditions) > 0 {
+		status["conditions"] = conditions
+	}
+	if len(status) > 0 {
+		out["status"] = status
+	}
+	return out
+}
+
+// comparedConditions returns conditions by type, without times, generations and
+// the built-in types.
+func comparedConditions(list []any) (all []any) {
+	for _, c := range list {
+		entry, ok := c.(map[string]any)
+		if !ok || slices.Contains(builtInConditions, typeOf(entry)) {
+			continue
+		}
+		out := map[string]any{}
+		for _, key := range []string{"type", "status", "reason", "message"} {
+			if value, ok := entry[key]; ok && value != "" {
+				out[key] = value
+			}
+		}
+		all = append(all, out)
+	}
+	slices.SortFunc(all, func(a, b any) int { return cmp.Compare(typeOf(a), typeOf(b)) })
+	return all
+}
+
+func typeOf(condition any) string {
+	entry, _ := condition.(map[string]any)
+	text, _ := entry["type"].(string)
+	return text
+}

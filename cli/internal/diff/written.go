@@ -1,0 +1,189 @@
+package diff
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/cli/internal/dryrun"
+	"reconcel/engine"
+	"reconcel/engine/managedfields"
+	"reconcel/rules"
+)
+
+// A written object has the writes to one object, or to one part of a primary.
+type written struct {
+	first, last *dryrun.Write
+	// replacement is the rehearsal of the object that replaces a deleted one.
+	replacement *dryrun.Write
+}
+
+// object returns a state of the object that has its kind and labels.
+func (w *written) object() *unstructured.Unstructured {
+	if u := cmp.Or(w.last.After, w.last.Before, w.first.After); u != nil {
+		return u
+	}
+	u := &unstructured.Unstructured{}
+	_ = json.Unmarshal(w.last.Body, &u.Object) // The engine builds this body, so it is valid.
+	return u
+}
+
+// writtenObjects groups writes by object. It drops a creation whose name is taken:
+// another write follows, or a finding explains it. It also drops a deletion of an
+// object that no longer exists. A rehearsal belongs to the deletion after it.
+func writtenObjects(writes []*dryrun.Write) (all []*written) {
+	var rehearsal *dryrun.Write
+	for _, w := range writes {
+		switch {
+		case w.Rehearsal:
+			rehearsal = w
+			continue
+		case w.Creates() && (apierrors.IsConflict(w.Err) || apierrors.IsAlreadyExists(w.Err)):
+			continue
+		case w.Deletes() && apierrors.IsNotFound(w.Err):
+			continue
+		}
+		i := slices.IndexFunc(all, func(other *written) bool {
+			return other.last.Target == w.Target && managerOf(other.last) == managerOf(w)
+		})
+		if i < 0 {
+			i, all = len(all), append(all, &written{first: w})
+		}
+		all[i].last = w
+		if w.Deletes() {
+			all[i].replacement, rehearsal = rehearsal, nil
+		}
+	}
+	return all
+}
+
+// managerOf returns the field manager of a write. A primary has several, which
+// write different parts; a child has one.
+func managerOf(w *dryrun.Write) string {
+	if strings.HasPrefix(w.Manager, managedfields.Manager+"/") {
+		return w.Manager
+	}
+	return managedfields.Manager
+}
+
+// add adds the change that the writes to an object make.
+func (p *primary) add(w *written) {
+	c, err := p.about(w)
+	if err == nil && w.last.Err != nil {
+		p.addRejected(c, w.last)
+		return
+	}
+	if err == nil {
+		p.explain(&c, w)
+		err = c.show(w)
+	}
+	switch {
+	case err != nil:
+		p.fail(&c, err)
+	case c.Part == statusPart && c.Diff == "": // No compared field differs.
+	default:
+		p.changes = append(p.changes, c)
+	}
+}
+
+// about returns the change that the writes belong to, still without action and
+// diff.
+func (p *primary) about(w *written) (Change, error) {
+	last := w.last
+	if last.Resource != p.kind.GVR || last.Namespace != p.self.GetNamespace() || last.Name != p.self.GetName() {
+		u := w.object()
+		ref := Object{u.GetAPIVersion(), u.GetKind(), last.Namespace, last.Name}
+		marks := u.GetLabels()
+		return Change{Primary: objectOf(p.self), Rule: marks[rules.LabelRule], Child: marks[rules.LabelChild], Object: ref}, nil
+	}
+	if last.Subresource != "" || last.Manager == managedfields.StatusManager {
+		return p.ofSelf(p.rulesWithStatus(), statusPart), nil
+	}
+	for _, r := range p.rules.Rules {
+		if managedfields.PatchManager(r.Name) == last.Manager {
+			return p.ofSelf(r.Name, patchPart), nil
+		}
+	}
+	rule, err := ruleOfFinalizer(last.Body)
+	return p.ofSelf(rule, finalizersPart), err
+}
+
+// rulesWithStatus returns the rules that may have written the status.
+func (p *primary) rulesWithStatus() string {
+	var names []string
+	for _, r := range p.rules.Rules {
+		if len(r.StatusKeys) > 0 || len(r.Conditions) > 0 {
+			names = append(names, r.Name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// ruleOfFinalizer returns the rule that adds or removes its finalizer with this
+// merge patch.
+func ruleOfFinalizer(body []byte) (string, error) {
+	var sent struct {
+		Metadata struct{ Annotations map[string]any }
+	}
+	err := json.Unmarshal(body, &sent)
+	for key := range sent.Metadata.Annotations {
+		if rule, ok := strings.CutPrefix(key, engine.FinalizedPrefix); ok {
+			return rule, nil
+		}
+	}
+	return "", err
+}
+
+// explain sets the action, and the reason where the action does not explain itself.
+func (p *primary) explain(c *Change, w *written) {
+	switch {
+	case w.last.Deletes() && w.replacement != nil:
+		c.Action, c.Reason = engine.Replaced, "deleted and created again"
+	case w.last.Deletes():
+		c.Action, c.Reason = engine.Deleted, "no rule renders it"
+		if p.self.GetDeletionTimestamp() != nil {
+			c.Reason = "its resource is being deleted"
+		} else if slices.Contains(p.report.Deselected, c.Rule) {
+			c.Reason = "the rule no longer selects its resource"
+		}
+	case w.first.Before == nil:
+		c.Action = engine.Created
+		if w.first.Unasked {
+			c.Reason = "its namespace does not exist yet: shown without what the API server adds"
+		}
+	case c.Part == "" && slices.ContainsFunc(p.report.Adopted, func(id rules.Identity) bool { return c.Object == identified(id) }):
+		c.Action, c.Reason = engine.Adopted, "it has no controller"
+	default:
+		c.Action = engine.Configured
+	}
+}
+
+// addRejected adds a write that failed. If the error is not about the object, what
+// run would do is unknown.
+func (p *primary) addRejected(c Change, w *dryrun.Write) {
+	err := engine.WithholdSecret(c.Object.groupKind(), w.Err)
+	switch {
+	case apierrors.IsConflict(err):
+		p.fail(&c, errOutdated)
+		return
+	case !engine.IsRejection(err):
+		p.fail(&c, fmt.Errorf("dry run: %w", err))
+		return
+	}
+	c.Action, c.Reason, c.forbidden = engine.Rejected, "the API server rejects it: "+err.Error(), apierrors.IsForbidden(err)
+	switch {
+	case c.forbidden:
+		c.Reason = err.Error()
+	case w.Deletes():
+		c.Reason = "the API server rejects the deletion: " + err.Error()
+	}
+	p.changes = append(p.changes, c)
+}
+
+var errOutdated = errors.New("it changed during the comparison; try again")

@@ -1,0 +1,118 @@
+package dryrun
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/sim"
+)
+
+// A Client is a client that reads a cluster and never writes to it. An object
+// that was read or listed is not read again until a write conflicts. Listed objects
+// must not be changed. A Client may be used by several goroutines.
+type Client struct {
+	sender   sender
+	answerer answerer
+	kinds    func() (*sim.Kinds, error)
+
+	mu    sync.Mutex
+	known map[Target]*unstructured.Unstructured // by object()
+}
+
+// New returns a Client that answers writes by dry runs. It calls kinds, for the
+// kinds of the cluster, when it first needs them.
+func New(client dynamic.Interface, kinds func() (*sim.Kinds, error)) *Client {
+	return newClient(client, kinds, byServer{})
+}
+
+// NewLocal returns a Client that answers writes without the API server.
+func NewLocal(client dynamic.Interface, kinds func() (*sim.Kinds, error)) *Client {
+	return newClient(client, kinds, byMerging{})
+}
+
+func newClient(client dynamic.Interface, kinds func() (*sim.Kinds, error), a answerer) *Client {
+	return &Client{sender: sender{client}, answerer: a, kinds: sync.OnceValues(kinds), known: map[Target]*unstructured.Unstructured{}}
+}
+
+// list returns a page of objects.
+func (c *Client) list(ctx context.Context, of Target, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	page, err := c.sender.list(ctx, of, options)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range page.Items {
+		u := &page.Items[i]
+		c.known[Target{Resource: of.Resource, Namespace: u.GetNamespace(), Name: u.GetName()}] = u
+	}
+	return page, nil
+}
+
+// find returns an object from memory, or else from the API server.
+func (c *Client) find(ctx context.Context, of Target) (*unstructured.Unstructured, error) {
+	if u := c.recall(of); u != nil {
+		return u, nil
+	}
+	u, err := c.sender.get(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known[of.object()] = u
+	return u, nil
+}
+
+// recall returns an object from memory, or nil.
+func (c *Client) recall(of Target) *unstructured.Unstructured {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[of.object()]
+}
+
+// forget removes an object from memory.
+func (c *Client) forget(of Target) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, of.object())
+}
+
+// write answers a write and records it.
+func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	recorder, ok := ctx.Value(recorderKey{}).(*Recorder)
+	if !ok {
+		return nil, errors.New("the context has no recorder")
+	}
+	if w.Before = c.recall(w.Target); w.Creates() {
+		w.Before = nil
+	}
+	w.After, w.Err = answer(recorder)
+	if apierrors.IsConflict(w.Err) {
+		c.forget(w.Target)
+	}
+	recorder.add(w)
+	if w.After == nil {
+		return nil, w.Err
+	}
+	return w.After.DeepCopy(), w.Err
+}
+
+func (c *Client) patch(ctx context.Context, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	w.Rehearsal = slices.Contains(options.DryRun, metav1.DryRunAll)
+	return c.write(ctx, w, func(r *Recorder) (*unstructured.Unstructured, error) {
+		after, err := c.answerer.patch(ctx, c, w, r.under(w), options)
+		if apierrors.IsNotFound(err) && w.Creates() && r.creates(w.Namespace) {
+			w.Unasked = true // Its namespace is created by an earlier write.
+			return applied(w)
+		}
+		return after, err
+	})
+}
