@@ -149,14 +149,15 @@ func (c *compiler) naming(ch *Child, metadata *source.Node) {
 	if metadata == nil {
 		return
 	}
+	rule, what := namingOf(ch.GVK.GroupKind()), "name of a "+ch.GVK.Kind
 	for _, f := range metadata.Fields {
-		switch f.Key.Value {
+		switch where := "metadata." + f.Key.Value; f.Key.Value {
 		case "name":
-			c.objectName(f.Value, ch.GVK.GroupKind(), "metadata.name")
+			c.literalPart(f.Value, rule, where, "", what)
 		case "generateName":
-			c.nameStart(f.Value, ch.GVK.GroupKind(), "metadata.generateName")
+			c.literalPart(f.Value, rule, where, "x", "prefix of the "+what)
 		case "namespace":
-			c.namespaceName(f.Value, "metadata.namespace")
+			c.literalPart(f.Value, labelNames, where, "", nameOfNamespace)
 		}
 	}
 }
@@ -165,33 +166,27 @@ func (c *compiler) naming(ch *Child, metadata *source.Node) {
 func (c *compiler) identifying(ch *Child, s *syntax.Child) {
 	mentioned := map[string]bool{}
 	for _, t := range []*text{ch.name, ch.namespace} {
-		if t == nil {
-			continue
-		}
-		for _, p := range t.parts {
-			if p.prog == nil {
-				continue
-			}
-			for _, name := range p.prog.Reads() {
+		for _, p := range t.programs() {
+			for _, name := range p.Reads() {
 				mentioned[name] = true
 			}
-			if trail, ok := p.prog.Volatile(); ok {
-				e := c.complain(p.prog.Pos(), "template.%s: %s changes with every write, so the name would change, too", t.where, trail)
-				e.Hint = "build names from stable fields, such as metadata.name"
+			if trail, ok := p.Volatile(); ok {
+				c.complain(p.Pos(), "template.%s: %s changes with every write, so the name would change, too", t.where, trail).Hint =
+					"build names from stable fields, such as metadata.name"
 			}
 		}
 	}
-	c.listed(s, mentioned)
+	c.checkIterated(s, mentioned)
 }
 
-// listed records an error for iterators that neither the name nor the namespace of
+// checkIterated records an error for iterators that neither the name nor the namespace of
 // a child reads: two elements would render the same object.
-func (c *compiler) listed(s *syntax.Child, mentioned map[string]bool) {
+func (c *compiler) checkIterated(s *syntax.Child, mentioned map[string]bool) {
 	for _, it := range s.ForEach {
 		if it.Unusable || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {
 			continue
 		}
-		e := c.complain(it.Name.Pos, "forEach: %q is not part of the name: all elements would render the same object", it.Name.Value)
-		e.Hint = "write ${" + it.Name.Value + "...} into template.metadata.name"
+		c.complain(it.Name.Pos, "forEach: %q is not part of the name: all elements would render the same object", it.Name.Value).Hint =
+			"write ${" + it.Name.Value + "...} into template.metadata.name"
 	}
 }

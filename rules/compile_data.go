@@ -45,7 +45,7 @@ type dataEntry struct {
 // data compiles a node.
 func (c *compiler) data(n *source.Node, where string) *data {
 	if isLiteral(n) {
-		return &data{constant: stated(n), where: where, pos: n.Pos}
+		return &data{constant: literalValue(n), where: where, pos: n.Pos}
 	}
 	switch n.Kind {
 	case source.Interp:
@@ -75,10 +75,8 @@ func (d *data) shape() *expr.Shape {
 		return d.prog.Shape()
 	case d.text != nil:
 		var parts []*expr.Shape
-		for _, p := range d.text.parts {
-			if p.prog != nil {
-				parts = append(parts, p.prog.Shape())
-			}
+		for _, p := range d.text.programs() {
+			parts = append(parts, p.Shape())
 		}
 		return expr.Computed(parts...)
 	case d.isMap:
@@ -97,20 +95,20 @@ func (d *data) shape() *expr.Shape {
 	return nil
 }
 
-// stated returns the native value of a literal node, without null entries of maps.
-func stated(n *source.Node) any {
+// literalValue returns the native value of a literal node, without null entries of maps.
+func literalValue(n *source.Node) any {
 	switch n.Kind {
 	case source.List:
 		out := make([]any, len(n.Items))
 		for i, item := range n.Items {
-			out[i] = stated(item)
+			out[i] = literalValue(item)
 		}
 		return out
 	case source.Map:
 		out := make(map[string]any, len(n.Fields))
 		for _, f := range n.Fields {
 			if f.Value.Kind != source.Null {
-				out[f.Key.Value] = stated(f.Value)
+				out[f.Key.Value] = literalValue(f.Value)
 			}
 		}
 		return out
@@ -120,21 +118,8 @@ func stated(n *source.Node) any {
 
 // isLiteral reports whether a node has no expressions.
 func isLiteral(n *source.Node) bool {
-	switch n.Kind {
-	case source.Interp:
+	for range n.Expressions() {
 		return false
-	case source.List:
-		for _, item := range n.Items {
-			if !isLiteral(item) {
-				return false
-			}
-		}
-	case source.Map:
-		for _, f := range n.Fields {
-			if !isLiteral(f.Value) {
-				return false
-			}
-		}
 	}
 	return true
 }

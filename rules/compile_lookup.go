@@ -39,12 +39,12 @@ func (c *compiler) lookup(l *Lookup, from source.Pos) {
 		c.prefix = l.src.Entry + ": "
 		if n := l.src.Namespace; n != nil {
 			l.namespace = c.text(n, "namespace")
-			c.namespaceName(n, "namespace")
+			c.literalPart(n, labelNames, "namespace", "", nameOfNamespace)
 		}
 		switch {
 		case l.src.Name != nil:
 			l.name = c.text(l.src.Name, "name")
-			c.objectName(l.src.Name, l.GVK.GroupKind(), "name")
+			c.literalPart(l.src.Name, namingOf(l.GVK.GroupKind()), "name", "", "name of a "+l.GVK.Kind)
 			l.where = l.src.Name.Pos
 		case l.src.Selector != nil:
 			c.lookupSelector(l)

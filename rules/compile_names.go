@@ -23,6 +23,8 @@ var (
 	labelNames  = naming{validation.IsDNS1123Label, "-", "at most 63 lower-case letters, digits and -, with a letter or digit at both ends"}
 )
 
+const nameOfNamespace = "name of a namespace"
+
 // anyNames are the names of kinds that are not restricted to DNS names.
 var anyNames = naming{check: func(string) []string { return nil }}
 
@@ -36,27 +38,11 @@ func namingOf(gk schema.GroupKind) naming {
 	return domainNames
 }
 
-// objectName records an error if no object of a kind can have a name with these
-// literal parts.
-func (c *compiler) objectName(n *source.Node, gk schema.GroupKind, where string) {
-	rule := namingOf(gk)
-	if name := c.literalName(n, rule, where); len(rule.check(name)) > 0 {
-		c.complain(n.Pos, "%s: %q cannot be the name of a %s: %s", where, name, gk.Kind, rule.says).Hint = rule.instead(name)
-	}
-}
-
-// nameStart checks the prefix of generated names.
-func (c *compiler) nameStart(n *source.Node, gk schema.GroupKind, where string) {
-	rule := namingOf(gk)
-	if name := c.literalName(n, rule, where); len(rule.check(name+"x")) > 0 {
-		c.complain(n.Pos, "%s: %q cannot be the prefix of the name of a %s: %s", where, name, gk.Kind, rule.says).Hint = rule.instead(name)
-	}
-}
-
-// namespaceName checks the name of a namespace.
-func (c *compiler) namespaceName(n *source.Node, where string) {
-	if name := c.literalName(n, labelNames, where); len(labelNames.check(name)) > 0 {
-		c.complain(n.Pos, "%s: %q cannot be the name of a namespace: %s", where, name, labelNames.says).Hint = labelNames.instead(name)
+// literalPart records an error if a name with these literal parts cannot be what it
+// names. rest stands for what is appended to the name.
+func (c *compiler) literalPart(n *source.Node, rule naming, where, rest, what string) {
+	if name := c.literalName(n, rule, where); len(rule.check(name+rest)) > 0 {
+		c.complain(n.Pos, "%s: %q cannot be the %s: %s", where, name, what, rule.says).Hint = rule.instead(name)
 	}
 }
 

@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"strings"
-
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
@@ -84,10 +82,8 @@ func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 func (b *builder) marks(key string, n *source.Node, ours []entryBytes) {
 	where := b.under + "metadata." + key
 	if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
-		if d := b.inlines(n.Parts[0].Expr); d != nil && d.Kind == source.Map {
-			b.inlined += size(d)
-			b.c.let(b.c.lets[strings.TrimSpace(n.Parts[0].Expr.Text)], n.Parts[0].Expr.Pos)
-			n = d
+		if l := b.inlines(n.Parts[0].Expr); l != nil && l.src.Data.Kind == source.Map {
+			n = b.inline(l, n.Parts[0].Expr)
 		}
 	}
 	b.run = append(append(expr.AppendString(b.run, key), ':'), '{')

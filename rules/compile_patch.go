@@ -38,16 +38,11 @@ func (c *compiler) patch() {
 func (c *compiler) restless(ops []op) {
 	for i := range ops {
 		o := &ops[i]
-		progs := []*expr.Program{o.prog}
-		if o.text != nil {
-			for _, p := range o.text.parts {
-				progs = append(progs, p.prog)
-			}
+		programs := o.text.programs()
+		if o.prog != nil {
+			programs = append(programs, o.prog)
 		}
-		for _, p := range progs {
-			if p == nil {
-				continue
-			}
+		for _, p := range programs {
 			own, _ := strings.CutPrefix(o.where, "patch.")
 			if trail, ok := p.Volatile(); ok {
 				c.complain(p.Pos(), "%s: %s changes with every write, so the patch would change, too", o.where, trail)

@@ -3,8 +3,6 @@ package rules
 import (
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/expr"
@@ -15,19 +13,13 @@ import (
 // primary compiles the rule's for.
 func (c *compiler) primary() {
 	f := c.src.For
-	for _, n := range f.Namespaces {
-		c.rule.Namespaces = append(c.rule.Namespaces, n.Value)
-	}
+	c.rule.Namespaces = valuesOf(f.Namespaces)
 	if f.Selector != nil {
-		var s metav1.LabelSelector
-		m, _ := f.Selector.Plain().(map[string]any)
-		err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, &s, true)
-		if err == nil {
-			c.rule.Selector, err = metav1.LabelSelectorAsSelector(&s)
-		}
+		selector, err := selectorOf(f.Selector.Plain())
 		if err != nil {
-			c.complain(f.Selector.Pos, "for.selector: not a label selector: %v", err)
+			c.complain(f.Selector.Pos, "for.selector: %v", err)
 		}
+		c.rule.Selector = selector
 	}
 	if f.When != nil {
 		// The selection of a primary cannot depend on the rule's own objects.
@@ -51,11 +43,11 @@ func (c *compiler) allow() {
 	for _, k := range c.src.Allow.ClusterScoped {
 		c.rule.allow.clusterScoped = append(c.rule.allow.clusterScoped, schema.GroupKind{Group: k.Group, Kind: k.Kind})
 	}
-	c.rule.allow.namespaces = values(c.src.Allow.Namespaces)
-	c.rule.allow.readNamespaces = values(c.src.Allow.ReadNamespaces)
+	c.rule.allow.namespaces = valuesOf(c.src.Allow.Namespaces)
+	c.rule.allow.readNamespaces = valuesOf(c.src.Allow.ReadNamespaces)
 }
 
-func values(list []source.String) (out []string) {
+func valuesOf(list []source.String) (out []string) {
 	for _, s := range list {
 		out = append(out, s.Value)
 	}

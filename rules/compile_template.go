@@ -110,10 +110,8 @@ func (b *builder) interp(e entry, n *source.Node) {
 		return
 	}
 	src := n.Parts[0].Expr
-	if d := b.inlines(src); d != nil {
-		b.inlined += size(d)
-		b.c.let(b.c.lets[strings.TrimSpace(src.Text)], src.Pos)
-		b.node(e, d)
+	if l := b.inlines(src); l != nil {
+		b.node(e, b.inline(l, src))
 		return
 	}
 	o := op{kind: opValue, lit: e.lit, key: e.key, where: e.where, pos: n.Pos, isText: b.texts}
@@ -124,24 +122,31 @@ func (b *builder) interp(e entry, n *source.Node) {
 	b.emit(o)
 }
 
-// inlines returns the data of a let if the expression is only the name of the let
-// and its data is written into the template. A status does not inline lets: a let
-// that waits is omitted as a whole.
-func (b *builder) inlines(src *source.Expr) *source.Node {
+// inlines returns the let of an expression that is only its name, if the data of the
+// let is written into the template. A status does not inline lets: a let that waits
+// is omitted as a whole.
+func (b *builder) inlines(src *source.Expr) *let {
 	l := b.c.lets[strings.TrimSpace(src.Text)]
-	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+size(l.src.Data) > maxInlined {
+	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+nodeCount(l.src.Data) > maxInlined {
 		return nil
 	}
+	return l
+}
+
+// inline returns the data of a let to write in place of an expression.
+func (b *builder) inline(l *let, src *source.Expr) *source.Node {
+	b.inlined += nodeCount(l.src.Data)
+	b.c.let(l, src.Pos)
 	return l.src.Data
 }
 
-func size(n *source.Node) int {
+func nodeCount(n *source.Node) int {
 	total := 1
 	for _, item := range n.Items {
-		total += size(item)
+		total += nodeCount(item)
 	}
 	for _, f := range n.Fields {
-		total += size(f.Value)
+		total += nodeCount(f.Value)
 	}
 	return total
 }

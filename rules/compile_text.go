@@ -41,6 +41,19 @@ func (c *compiler) text(n *source.Node, where string) *text {
 	return t
 }
 
+// programs returns the expressions of a text.
+func (t *text) programs() (programs []*expr.Program) {
+	if t == nil {
+		return nil
+	}
+	for _, p := range t.parts {
+		if p.prog != nil {
+			programs = append(programs, p.prog)
+		}
+	}
+	return programs
+}
+
 // literal returns the text if it has no expressions.
 func (t *text) literal() (string, bool) {
 	if t == nil || len(t.parts) != 1 || t.parts[0].prog != nil || t.parts[0].literal == "" {

@@ -135,8 +135,7 @@ func (d *Desired) Object() (map[string]any, error) {
 	if err := json.Unmarshal(body, &out); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Subject(), err)
 	}
-	metadata, _ := out["metadata"].(map[string]any)
-	if annotations, _ := metadata["annotations"].(map[string]any); len(annotations) == 0 {
+	if metadata := mapAt(out, "metadata"); len(mapAt(metadata, "annotations")) == 0 {
 		delete(metadata, "annotations")
 	}
 	return out, nil

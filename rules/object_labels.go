@@ -9,9 +9,7 @@ var _ labels.Labels = Labels(nil)
 
 // LabelsOf returns the labels of an object without a copy.
 func LabelsOf(object map[string]any) Labels {
-	metadata, _ := object["metadata"].(map[string]any)
-	l, _ := metadata["labels"].(map[string]any)
-	return l
+	return mapAt(object, "metadata", "labels")
 }
 
 // Has reports whether the label exists.
@@ -22,3 +20,11 @@ func (l Labels) Get(key string) string { s, _ := l[key].(string); return s }
 
 // Lookup returns the value of a label, and whether it exists.
 func (l Labels) Lookup(key string) (string, bool) { s, ok := l[key].(string); return s, ok }
+
+// mapAt returns the map under the keys of an object, or nil.
+func mapAt(object map[string]any, keys ...string) map[string]any {
+	for _, key := range keys {
+		object, _ = object[key].(map[string]any)
+	}
+	return object
+}

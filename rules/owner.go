@@ -25,7 +25,7 @@ func (o Owner) String() string {
 // ControllerOf returns the controller of an object by its owner reference. A
 // reference has no namespace, so the controller is assumed to be in the object's.
 func ControllerOf(object map[string]any) (Owner, bool) {
-	metadata, _ := object["metadata"].(map[string]any)
+	metadata := mapAt(object, "metadata")
 	refs, _ := metadata["ownerReferences"].([]any)
 	for _, r := range refs {
 		ref, _ := r.(map[string]any)
@@ -53,9 +53,7 @@ func OwnerOf(object map[string]any) (Owner, bool) {
 	if owner, ok := ControllerOf(object); ok {
 		return owner, true
 	}
-	metadata, _ := object["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	tracked, _ := annotations[AnnotationOwner].(string)
+	tracked, _ := mapAt(object, "metadata", "annotations")[AnnotationOwner].(string)
 	parts := strings.Split(tracked, "/")
 	if len(parts) != 4 {
 		return Owner{}, false

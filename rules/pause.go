@@ -19,14 +19,9 @@ var pausing = map[string]bool{
 // true nor false does not pause it: a typing error must not silently stop repairs
 // and deletions. PauseMistake reports such a value.
 func Paused(object map[string]any) bool {
-	metadata, _ := object["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	value, ok := annotations[AnnotationPaused].(string)
-	if !ok {
-		return false
-	}
+	value, ok := mapAt(object, "metadata", "annotations")[AnnotationPaused].(string)
 	yes, _ := pauses(value)
-	return yes
+	return ok && yes
 }
 
 // pauses reports whether a value pauses, and whether the value is known.
@@ -39,8 +34,7 @@ func pauses(value string) (yes, understood bool) {
 // that is neither true nor false, a misspelt annotation, or a label. It returns ""
 // if there is no such attempt, or if the object is paused.
 func PauseMistake(object map[string]any) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
+	annotations := mapAt(object, "metadata", "annotations")
 	if value, ok := annotations[AnnotationPaused].(string); ok {
 		switch yes, understood := pauses(value); {
 		case yes:
@@ -53,7 +47,7 @@ func PauseMistake(object map[string]any) string {
 	if key := misspelt(annotations); key != "" {
 		return fmt.Sprintf("annotation %s has no meaning: the resource is not paused (did you mean %s?)", key, AnnotationPaused)
 	}
-	labels, _ := metadata["labels"].(map[string]any)
+	labels := LabelsOf(object)
 	if value, ok := labels[AnnotationPaused].(string); ok && wanted(value) {
 		return fmt.Sprintf("label %s has no meaning: the resource is not paused (set it as an annotation)", AnnotationPaused)
 	}

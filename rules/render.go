@@ -120,8 +120,7 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 // carriesFinalizer reports whether the primary has the rule's finalizer. It was
 // set when the rule selected the primary.
 func (r *run) carriesFinalizer() bool {
-	metadata, _ := r.in.Self["metadata"].(map[string]any)
-	finalizers, _ := metadata["finalizers"].([]any)
+	finalizers, _ := mapAt(r.in.Self, "metadata")["finalizers"].([]any)
 	return slices.Contains(finalizers, any(Finalizer(r.rule.Name)))
 }
 

@@ -119,11 +119,8 @@ func illegalSegment(name string) string {
 // refuse fails an object whose name or namespace is invalid.
 func (r *run) refuse(d *Desired, t *text, why string) {
 	pos := t.pos
-	for _, p := range t.parts {
-		if p.prog != nil {
-			pos = p.prog.Pos()
-			break
-		}
+	if programs := t.programs(); len(programs) > 0 {
+		pos = programs[0].Pos()
 	}
 	r.settle(d, t.where, failedAt(pos, why))
 }

@@ -23,7 +23,7 @@ func (r *run) decideIgnored(d *Desired) bool {
 		if f.when != nil {
 			var res result
 			ignored, res = r.truth(f.when)
-			if ids := r.excludedIn(res); ids != nil {
+			if ids := r.excluded(res.unknown); ids != nil {
 				res = failedAt(f.when.Pos(), "reads "+strings.Join(ids, ", ")+", which when excludes: read it with .? or has()")
 			}
 			if !res.ok() {

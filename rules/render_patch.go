@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"strings"
-
-	"reconcel/rules/expr"
-)
+import "reconcel/rules/expr"
 
 // renderPatch writes the whole patch or nothing: if it omitted a field, reconcel
 // would remove that field from the primary.
@@ -19,13 +15,10 @@ func (r *run) renderPatch() {
 	r.buf = append(r.buf, '{')
 	if o, res := r.execute(t.ops); !res.ok() {
 		r.buf = r.buf[:start]
-		switch {
-		case res.err != nil:
+		if res.err != nil {
 			r.result.PatchErr = r.failure("", o.where, res.err)
-		case r.excluded(res.unknown) != nil:
-			r.result.PatchWaits = []string{"a child that its when excludes (" + strings.Join(r.excluded(res.unknown), ", ") + ")"}
-		default:
-			r.result.PatchWaits = r.trails(res.unknown)
+		} else {
+			r.result.PatchWaits = r.waitsOf(res.unknown)
 		}
 		return
 	}

@@ -85,7 +85,6 @@ func (r *run) askReady(d *Desired) (kstatus.Readiness, string) {
 }
 
 func deleted(object map[string]any) bool {
-	metadata, _ := object["metadata"].(map[string]any)
-	_, ok := metadata["deletionTimestamp"]
+	_, ok := mapAt(object, "metadata")["deletionTimestamp"]
 	return ok
 }

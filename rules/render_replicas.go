@@ -142,15 +142,14 @@ func byWorth(a, b replica) int {
 }
 
 func created(object map[string]any) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	s, _ := metadata["creationTimestamp"].(string)
+	s, _ := mapAt(object, "metadata")["creationTimestamp"].(string)
 	return s
 }
 
 // finished reports whether a Pod has ended and will not run again.
 func finished(object map[string]any) bool {
-	status, _ := object["status"].(map[string]any)
-	return status["phase"] == "Succeeded" || status["phase"] == "Failed"
+	phase := mapAt(object, "status")["phase"]
+	return phase == "Succeeded" || phase == "Failed"
 }
 
 // suffix returns the end of a generated name. Offline, a primary has no UID, so its

@@ -40,7 +40,7 @@ type identity struct {
 
 // identify reads the identity of an object.
 func identify(object map[string]any) identity {
-	metadata, _ := object["metadata"].(map[string]any)
+	metadata := mapAt(object, "metadata")
 	var id identity
 	id.name, _ = metadata["name"].(string)
 	id.namespace, _ = metadata["namespace"].(string)

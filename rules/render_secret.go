@@ -7,8 +7,6 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-
-	"reconcel/rules/expr"
 )
 
 // secret computes the data of a Secret. As in the API server, a key in stringData
@@ -67,23 +65,18 @@ func (r *run) entries(o *op, d *data) (map[string]any, result) {
 			return nil, result{}
 		}
 		if m, ok := inner.(traits.Mapper); ok {
-			return r.nativeEntries(o, m)
+			out := map[string]any{}
+			wrong := eachEntry(m, func(name string, value ref.Val) string {
+				if value != nil {
+					out[name] = value
+				}
+				return ""
+			})
+			if wrong != "" {
+				return nil, failedAt(o.pos, wrong)
+			}
+			return out, result{}
 		}
 	}
 	return nil, failedAt(o.pos, "must be a map")
-}
-
-func (r *run) nativeEntries(o *op, m traits.Mapper) (map[string]any, result) {
-	out := map[string]any{}
-	for it := expr.Keys(m); it.HasNext() == types.True; {
-		key := it.Next()
-		name, ok := key.(types.String)
-		if !ok {
-			return nil, failedAt(o.pos, "the keys of a map must be text")
-		}
-		if value, ok := unwrap(m.Get(key)); ok {
-			out[string(name)] = value
-		}
-	}
-	return out, result{}
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 
@@ -54,6 +55,9 @@ func (r *run) failure(what, field string, err *expr.Error) *Failure {
 // excluded returns the ids of the excluded children that an unknown waits for.
 // These children will not be created.
 func (r *run) excluded(u *types.Unknown) []string {
+	if u == nil {
+		return nil
+	}
 	var out []string
 	for _, trail := range expr.Trails(u) {
 		root := expr.Root(trail)
@@ -65,17 +69,17 @@ func (r *run) excluded(u *types.Unknown) []string {
 	return out
 }
 
-// excludedIn is excluded for a result, which may have no unknown.
-func (r *run) excludedIn(res result) []string {
-	if res.unknown == nil {
-		return nil
-	}
-	return r.excluded(res.unknown)
-}
-
 // excluded reports whether the child has no objects because of its when.
 func (c *ChildResult) excluded() bool {
 	return c.State == Excluded || !c.Child.Many() && len(c.Objects) > 0 && c.Objects[0].State == Excluded
+}
+
+// waitsOf returns what a field or patch waits for.
+func (r *run) waitsOf(u *types.Unknown) []string {
+	if ids := r.excluded(u); ids != nil {
+		return []string{"a child that its when excludes (" + strings.Join(ids, ", ") + ")"}
+	}
+	return r.trails(u)
 }
 
 // trails returns what an unknown waits for. If a looked-up object does not exist,

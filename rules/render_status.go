@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
 )
 
 // renderStatus writes the status. It omits fields that wait or fail, and reports
@@ -22,11 +23,7 @@ func (r *run) renderStatus() {
 			r.statusFailure(r.failure("", o.where, res.err))
 			return
 		}
-		wait := FieldWait{Field: o.where, Waits: r.trails(res.unknown)}
-		if ids := r.excluded(res.unknown); ids != nil {
-			wait.Waits = []string{"a child that its when excludes (" + strings.Join(ids, ", ") + ")"}
-		}
-		r.result.StatusWaits = append(r.result.StatusWaits, wait)
+		r.result.StatusWaits = append(r.result.StatusWaits, FieldWait{Field: o.where, Waits: r.waitsOf(res.unknown)})
 	})
 	r.buf = expr.Close(r.buf, '}')
 	r.result.status = span{start, len(r.buf)}
@@ -91,7 +88,7 @@ func (r *run) conditionText(k *condition, field string, t *text) string {
 	case res.err != nil:
 	case res.unknown != nil:
 		return ""
-	case field == "reason" && !isReason(s):
+	case field == "reason" && (!syntax.IsReason(s) || len(s) > 1024):
 		res.err = &expr.Error{Pos: t.pos, Message: "must be one word of at most 1024 letters, digits and _"}
 	case len(s) > maxMessage:
 		res.err = &expr.Error{Pos: t.pos, Message: fmt.Sprintf("is longer than %d characters", maxMessage)}
@@ -101,16 +98,4 @@ func (r *run) conditionText(k *condition, field string, t *text) string {
 		return ""
 	}
 	return s
-}
-
-// isReason reports whether the API server accepts s as the reason of a condition.
-func isReason(s string) bool {
-	for i, c := range []byte(s) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		inner := '0' <= c && c <= '9' || c == '_'
-		if !letter && (i == 0 || !inner && (c != ',' && c != ':' || i == len(s)-1)) {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 1024
 }

@@ -193,14 +193,21 @@ func (r *run) appendMarks(o *op) result {
 		if !ok {
 			return o.wrong("must be a map, got " + typeName(v))
 		}
-		for it := expr.Keys(m); it.HasNext() == types.True; {
-			e, present, why := mark(m, it.Next())
-			if why != "" {
-				return o.wrong(why)
+		wrong := eachEntry(m, func(name string, value ref.Val) string {
+			text, ok := value.(types.String)
+			switch {
+			case syntax.IsOwn(name):
+				return quoted(name) + " cannot be set: " + reserved + " is reserved for reconcel"
+			case value == nil || value == types.NullValue:
+			case !ok:
+				return "the value of " + quoted(name) + " must be text, got " + typeName(value)
+			default:
+				entries = append(entries, entryBytes{name, string(text)})
 			}
-			if present {
-				entries = append(entries, e)
-			}
+			return ""
+		})
+		if wrong != "" {
+			return o.wrong(wrong)
 		}
 	}
 	slices.SortFunc(entries, func(a, b entryBytes) int { return strings.Compare(a.key, b.key) })
@@ -214,23 +221,17 @@ func (r *run) appendMarks(o *op) result {
 	return result{}
 }
 
-// mark returns one label or annotation, and whether it is present, or why it is
-// invalid.
-func mark(m traits.Mapper, key ref.Val) (e entryBytes, present bool, why string) {
-	name, ok := key.(types.String)
-	if !ok {
-		return e, false, "the keys of a map must be text"
+// eachEntry calls add for each entry of a map, with nil for an absent value, until
+// one is wrong. It returns what is wrong.
+func eachEntry(m traits.Mapper, add func(name string, value ref.Val) (wrong string)) (wrong string) {
+	for it := expr.Keys(m); wrong == "" && it.HasNext() == types.True; {
+		key := it.Next()
+		name, ok := key.(types.String)
+		if !ok {
+			return "the keys of a map must be text"
+		}
+		value, _ := unwrap(m.Get(key))
+		wrong = add(string(name), value)
 	}
-	if syntax.IsOwn(string(name)) {
-		return e, false, quoted(string(name)) + " cannot be set: " + reserved + " is reserved for reconcel"
-	}
-	v, ok := unwrap(m.Get(key))
-	if !ok || v == types.NullValue {
-		return e, false, ""
-	}
-	value, ok := v.(types.String)
-	if !ok {
-		return e, false, "the value of " + quoted(string(name)) + " must be text, got " + typeName(v)
-	}
-	return entryBytes{string(name), string(value)}, true, ""
+	return wrong
 }

@@ -48,7 +48,7 @@ func (l *let) expressions() []*source.Expr {
 	if l.src.Expr != nil {
 		return []*source.Expr{l.src.Expr}
 	}
-	return l.src.Data.Expressions()
+	return slices.Collect(l.src.Data.Expressions())
 }
 
 // A site is a position in data: its path for messages, and the name of its type.

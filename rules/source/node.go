@@ -1,6 +1,9 @@
 package source
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // A String is a literal string of a file and its position.
 type String struct {
@@ -74,24 +77,31 @@ func (n *Node) Literal() String {
 	return String{Value: s, Pos: n.Pos}
 }
 
-// Expressions returns all expressions in a node.
-func (n *Node) Expressions() []*Expr {
+// Expressions iterates over the expressions in a node.
+func (n *Node) Expressions() iter.Seq[*Expr] {
+	return func(yield func(*Expr) bool) { n.eachExpression(yield) }
+}
+
+func (n *Node) eachExpression(yield func(*Expr) bool) bool {
 	if n == nil {
-		return nil
+		return true
 	}
-	var out []*Expr
 	for _, p := range n.Parts {
-		if p.Expr != nil {
-			out = append(out, p.Expr)
+		if p.Expr != nil && !yield(p.Expr) {
+			return false
 		}
 	}
 	for _, item := range n.Items {
-		out = append(out, item.Expressions()...)
+		if !item.eachExpression(yield) {
+			return false
+		}
 	}
 	for _, f := range n.Fields {
-		out = append(out, f.Value.Expressions()...)
+		if !f.Value.eachExpression(yield) {
+			return false
+		}
 	}
-	return out
+	return true
 }
 
 // Plain returns data without expressions as native values, as a JSON decoder does.

@@ -88,7 +88,7 @@ func readReason(v source.Value) *source.Node {
 	if d == nil || d.Kind != source.Text {
 		return d
 	}
-	if word := d.Value.(string); !isReason(word) {
+	if word := d.Value.(string); !IsReason(word) {
 		e := v.Errorf("%q must be one word of letters, digits and _", word)
 		if strings.Contains(word, " ") {
 			e.Hint = "write CamelCase here and put the sentence into message"
@@ -98,7 +98,9 @@ func readReason(v source.Value) *source.Node {
 	return d
 }
 
-func isReason(word string) bool {
+// IsReason reports whether the API server accepts a word as the reason of a
+// condition, except for its length.
+func IsReason(word string) bool {
 	if word == "" || !source.IsLetter(rune(word[0])) || strings.HasSuffix(word, ",") || strings.HasSuffix(word, ":") {
 		return false
 	}
