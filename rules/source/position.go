@@ -12,9 +12,9 @@ import (
 // A Pos is a position in a file. Line and Column count from 1, columns in
 // characters; the zero Pos is unknown.
 type Pos struct {
-	File   string
-	Line   int
-	Column int
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
 }
 
 // String returns file:line:column, as compilers print it.

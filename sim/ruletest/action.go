@@ -3,13 +3,10 @@ package ruletest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,12 +14,10 @@ import (
 
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
-	"reconcel/sim"
 )
 
-// An Action is an event in a test to which the controller reacts.
-type Action interface {
-	prepare(p *preparer)
+// An action is an event in a test to which the controller reacts.
+type action interface {
 	// do runs the action. Its error has the action's position in the file.
 	do(ctx context.Context, p *player) error
 }
@@ -35,101 +30,145 @@ func complaintAt(pos source.Pos, format string, args ...any) error {
 	return source.NewError(pos, "", fmt.Sprintf(format, args...), "")
 }
 
-// resource returns the client for an object's kind, in its namespace.
-func (p *player) resource(kind *schema.Kind, namespace string) dynamic.ResourceInterface {
-	r := p.place.Client().Resource(kind.GVK.GroupVersion().WithResource(kind.Resource))
-	if kind.Namespaced {
-		return r.Namespace(namespace)
+// verbs are the keys that identify an action.
+var verbs = []string{"apply", "patch", "delete", "ready", "advance", "fail", "restart", "rules"}
+
+// action reads an entry of `when`. It returns nil after a complaint.
+func (r *reader) action(n *source.Node) action {
+	given := slices.DeleteFunc(slices.Clone(verbs), func(verb string) bool { return n.At(verb) == nil })
+	switch len(given) {
+	case 0:
+		r.complain(n.Pos, "write one of "+strings.Join(verbs, ", "), "nothing is done")
+		return nil
+	case 1:
+	default:
+		r.complain(n.Pos, "write a list: - "+given[0]+": …", "%s are more than one action", strings.Join(given, " and "))
+		return nil
 	}
-	return r
+	value := n.At(given[0])
+	if given[0] == "patch" {
+		return r.patch(n, value)
+	}
+	for _, key := range []string{"merge", "json", "subresource"} {
+		if wrong := n.At(key); wrong != nil {
+			r.complain(wrong.Pos, "", "%s belongs to patch", key)
+		}
+	}
+	switch given[0] {
+	case "apply":
+		return apply{r.newObjects(value)}
+	case "delete":
+		return remove{r.references(value)}
+	case "ready":
+		return ready{r.references(value)}
+	}
+	return r.control(given[0], value)
 }
 
-func (a apply) prepare(p *preparer) { p.complete(a.manifests) }
+// An apply applies or creates objects.
+type apply struct{ manifests []*manifest }
 
 func (a apply) do(ctx context.Context, p *player) error {
 	for _, m := range a.manifests {
 		for _, u := range m.objects {
-			r := p.resource(p.suite.setting.Kinds.Kind(u.GroupVersionKind()), u.GetNamespace())
+			resource := p.resource(p.suite.setting.Kinds.Kind(u.GroupVersionKind()), u.GetNamespace())
 			var err error
 			if u.GetName() == "" {
-				_, err = r.Create(ctx, u, metav1.CreateOptions{FieldManager: someone})
+				_, err = resource.Create(ctx, u, metav1.CreateOptions{FieldManager: someone})
 			} else {
-				_, err = r.Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: someone, Force: true})
+				_, err = resource.Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: someone, Force: true})
 			}
 			if err != nil {
-				return complaintAt(m.Pos, "apply %s: %v", title(u), err)
+				return complaintAt(m.pos, "apply %s: %v", titleOf(u), err)
 			}
 		}
 	}
 	return nil
 }
 
-func (a patch) prepare(p *preparer) {
-	p.reference(a.object)
-	if merge, ok := a.body.(map[string]any); ok && a.object.of != nil {
-		p.fields(a.pos, a.object.Kind, a.object.of, merge)
+// A patch patches objects or their subresource.
+type patch struct {
+	objects      *reference
+	subresources []string // status, scale or none
+	kind         types.PatchType
+	body         any
+}
+
+func (r *reader) patch(n, named *source.Node) action {
+	a := patch{objects: r.reference(named)}
+	if a.objects.name == "" {
+		r.complain(named.Pos, "write Kind/name", "patch: %q names no object", named.Literal().Value)
 	}
+	if subresource := literalAt(n, "subresource"); subresource != "" {
+		a.subresources = []string{subresource}
+	}
+	merge, operations := n.At("merge"), n.At("json")
+	switch {
+	case merge != nil && operations != nil:
+		r.complain(operations.Pos, "", "patch: merge and json are two patches")
+	case merge != nil:
+		fields := merge.Plain().(map[string]any)
+		a.kind, a.body = types.MergePatchType, fields
+		if a.objects.of != nil {
+			r.checkFields(named.Pos, a.objects.kind, a.objects.of, fields)
+		}
+	case operations != nil:
+		a.kind, a.body = types.JSONPatchType, operations.Plain()
+	default:
+		r.complain(named.Pos, "add merge: or json:", "patch: the change is missing")
+	}
+	return a
 }
 
 func (a patch) do(ctx context.Context, p *player) error {
-	found, err := p.find(ctx, a.object)
-	if err != nil {
-		return err
-	}
 	body, err := json.Marshal(a.body)
 	if err != nil {
 		return err
 	}
-	kind := types.MergePatchType
-	if a.kind == "json" {
-		kind = types.JSONPatchType
-	}
-	var subresources []string
-	if a.subresource != "" {
-		subresources = []string{a.subresource}
-	}
-	for _, u := range found {
-		options := metav1.PatchOptions{FieldManager: someone}
-		if _, err := p.resource(a.object.of, u.GetNamespace()).Patch(ctx, u.GetName(), kind, body, options, subresources...); err != nil {
-			return complaintAt(a.pos, "patch %s: %v", title(u), err)
-		}
-	}
-	return nil
+	return p.each(ctx, "patch %s: %v", []*reference{a.objects}, func(of *schema.Kind, u *unstructured.Unstructured) error {
+		_, err := p.resource(of, u.GetNamespace()).Patch(ctx, u.GetName(), a.kind, body, metav1.PatchOptions{FieldManager: someone}, a.subresources...)
+		return err
+	})
 }
 
-func (a remove) prepare(p *preparer) { p.references(a.objects) }
+// A remove deletes objects.
+type remove struct{ objects []*reference }
 
 func (a remove) do(ctx context.Context, p *player) error {
-	return p.each(ctx, a.objects, func(r *Reference, u *unstructured.Unstructured) error {
-		err := p.resource(r.of, u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
-		if err != nil {
-			return complaintAt(r.Pos, "delete %s: %v", title(u), err)
-		}
-		return nil
+	return p.each(ctx, "delete %s: %v", a.objects, func(of *schema.Kind, u *unstructured.Unstructured) error {
+		return p.resource(of, u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
 	})
 }
 
-func (a ready) prepare(p *preparer) { p.references(a.objects) }
+// A ready marks objects as ready.
+type ready struct{ objects []*reference }
 
 func (a ready) do(ctx context.Context, p *player) error {
-	return p.each(ctx, a.objects, func(r *Reference, u *unstructured.Unstructured) error {
-		if err := p.place.MarkReady(ctx, r.of, u.GetNamespace(), u.GetName()); err != nil {
-			return complaintAt(r.Pos, "mark %s ready: %v", title(u), err)
-		}
-		return nil
+	return p.each(ctx, "mark %s ready: %v", a.objects, func(of *schema.Kind, u *unstructured.Unstructured) error {
+		return p.place.MarkReady(ctx, of, u.GetNamespace(), u.GetName())
 	})
 }
 
-// each calls do for every object that the references match.
-func (p *player) each(ctx context.Context, refs []*Reference, do func(*Reference, *unstructured.Unstructured) error) error {
-	for _, r := range refs {
-		found, err := p.find(ctx, r)
+// resource returns the client for an object's kind, in its namespace.
+func (p *player) resource(kind *schema.Kind, namespace string) dynamic.ResourceInterface {
+	resource := p.place.Client().Resource(kind.GVK.GroupVersion().WithResource(kind.Resource))
+	if kind.Namespaced {
+		return resource.Namespace(namespace)
+	}
+	return resource
+}
+
+// each calls do for every object that the references match. The format is that of its
+// error, for the object and the cause.
+func (p *player) each(ctx context.Context, format string, refs []*reference, do func(*schema.Kind, *unstructured.Unstructured) error) error {
+	for _, ref := range refs {
+		found, err := p.find(ctx, ref)
 		if err != nil {
 			return err
 		}
 		for _, u := range found {
-			if err := do(r, u); err != nil {
-				return err
+			if err := do(ref.of, u); err != nil {
+				return complaintAt(ref.pos, format, titleOf(u), err)
 			}
 		}
 	}
@@ -138,145 +177,26 @@ func (p *player) each(ctx context.Context, refs []*Reference, do func(*Reference
 
 // find returns the objects that a reference matches. It returns an error if there
 // is none.
-func (p *player) find(ctx context.Context, r *Reference) ([]*unstructured.Unstructured, error) {
+func (p *player) find(ctx context.Context, ref *reference) (found []*unstructured.Unstructured, err error) {
 	all, err := p.place.Objects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(u *unstructured.Unstructured) bool { return !r.means(u) })
-	if len(found) == 0 {
-		return nil, complaintAt(r.Pos, "there is no %s%s", r, others(all, r))
-	}
-	return found, nil
-}
-
-// others returns the end of an error message about a missing object: the existing
-// objects of the same kind.
-func others(all []*unstructured.Unstructured, r *Reference) string {
-	var there []string
+	var others []string
 	for _, u := range all {
-		if u.GroupVersionKind().GroupKind() == r.of.GVK.GroupKind() {
-			there = append(there, title(u))
+		if ref.matches(u) {
+			found = append(found, u)
+		} else if u.GroupVersionKind().GroupKind() == ref.of.GVK.GroupKind() {
+			others = append(others, titleOf(u))
 		}
 	}
 	switch {
-	case r.Name == "":
-		return ""
-	case len(there) == 0:
-		return ", nor any other " + r.Kind
+	case len(found) > 0:
+		return found, nil
+	case ref.name == "":
+		return nil, complaintAt(ref.pos, "there is no %s", ref)
+	case len(others) == 0:
+		return nil, complaintAt(ref.pos, "there is no %s, nor any other %s", ref, ref.kind)
 	}
-	return "; there is " + strings.Join(there, ", ")
-}
-
-func (a advance) prepare(*preparer) {}
-
-func (a advance) do(ctx context.Context, p *player) error {
-	m, err := p.memory(a.pos, "advance")
-	if err != nil {
-		return err
-	}
-	if err := m.Advance(ctx, a.by); err != nil {
-		return complaintAt(a.pos, "advance %s: %v", a.by, err)
-	}
-	return nil
-}
-
-func (a restart) prepare(*preparer) {}
-
-func (a restart) do(ctx context.Context, p *player) error {
-	m, err := p.memory(a.pos, "restart")
-	if err != nil {
-		return err
-	}
-	if err := m.Restart(ctx); err != nil {
-		return complaintAt(a.pos, "restart: %v", err)
-	}
-	return nil
-}
-
-func (a *reload) prepare(p *preparer) {
-	var paths []string
-	for _, path := range a.paths {
-		paths = append(paths, p.file.path(path.Value))
-	}
-	program, err := p.setting.Load(paths)
-	if err != nil {
-		p.complain(a.pos, "", "rules: %v", err)
-		return
-	}
-	a.program = program
-	p.programs = append(p.programs, program)
-}
-
-func (a *reload) do(ctx context.Context, p *player) error {
-	m, err := p.memory(a.pos, "rules")
-	if err != nil {
-		return err
-	}
-	p.programs = append(p.programs, a.program)
-	if err := m.Reload(ctx, a.program); err != nil {
-		return complaintAt(a.pos, "rules: %v", err)
-	}
-	return nil
-}
-
-func (a fail) prepare(p *preparer) {
-	if a.kind != nil {
-		p.reference(a.kind)
-	}
-}
-
-func (a fail) do(_ context.Context, p *player) error {
-	m, err := p.memory(a.pos, "fail")
-	if err != nil {
-		return err
-	}
-	f := sim.Failure{
-		Verb: a.verb, Namespace: a.namespace, Name: a.name, Subresource: a.subresource,
-		Times: a.times, Err: a.err(), Lost: a.lost == lost,
-	}
-	if a.kind != nil {
-		f.Kind = a.kind.of.GVK.GroupKind()
-	}
-	m.Fail(f)
-	p.failures = append(p.failures, a)
-	return nil
-}
-
-// codes are the HTTP status codes of reasons. ConnectionLost has none.
-var codes = map[string]int32{
-	"Forbidden": http.StatusForbidden, "NotFound": http.StatusNotFound, "AlreadyExists": http.StatusConflict, "Conflict": http.StatusConflict,
-	"Invalid": http.StatusUnprocessableEntity, "TooManyRequests": http.StatusTooManyRequests, "InternalError": http.StatusInternalServerError,
-	"ServiceUnavailable": http.StatusServiceUnavailable, "Timeout": http.StatusGatewayTimeout,
-}
-
-// err returns the error of the failing request.
-func (a fail) err() error {
-	message := a.message
-	if message == "" {
-		message = "the test makes this request fail"
-	}
-	if a.reason == "ConnectionLost" {
-		return errors.New(message)
-	}
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: codes[a.reason], Reason: metav1.StatusReason(a.reason), Message: message,
-	}}
-}
-
-// String returns the failure as in messages.
-func (a fail) String() string {
-	var words []string
-	for _, word := range []string{a.verb, a.namespace, a.name} {
-		if word != "" {
-			words = append(words, word)
-		}
-	}
-	if a.kind != nil {
-		words = append(words, a.kind.Kind)
-	}
-	if a.subresource != "" {
-		words = append(words, a.subresource)
-	}
-	return strings.Join(append(words, a.reason), " ")
+	return nil, complaintAt(ref.pos, "there is no %s; there is %s", ref, strings.Join(others, ", "))
 }

@@ -2,6 +2,7 @@ package ruletest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,14 +56,9 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 		for _, f := range left {
 			missing += f.Times
 		}
-		last := p.failures[len(p.failures)-1]
-		for _, f := range p.failures {
-			if f.means(&left[0]) {
-				last = f
-				break
-			}
-		}
-		return failureAt(last.pos, "an expected failure did not happen (%s): %d more such requests were expected", last, missing)
+		i := slices.IndexFunc(p.failures, func(f failure) bool { return errors.Is(f.Err, left[0].Err) })
+		f := p.failures[i]
+		return failureAt(f.pos, "an expected failure did not happen (%s): %d more such requests were expected", f.text, missing)
 	}
 	if err := m.Advance(ctx, calm); err != nil {
 		return failureAt(p.c.Pos, "after the last step: %v", err)
@@ -76,11 +72,6 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 		return failureAt(p.c.Pos, "nothing has changed, but a restarted controller writes:%s", listWrites(done))
 	}
 	return nil
-}
-
-// means reports whether a failure of the cluster is the requested one.
-func (a fail) means(f *sim.Failure) bool {
-	return f.Verb == a.verb && f.Name == a.name && f.Namespace == a.namespace && f.Subresource == a.subresource && (a.kind == nil || f.Kind == a.kind.of.GVK.GroupKind())
 }
 
 // deletePrimaries deletes all objects of the kinds that rules match.
@@ -97,7 +88,7 @@ func (p *player) deletePrimaries(ctx context.Context) error {
 		kind := p.suite.setting.Kinds.Kind(u.GroupVersionKind())
 		err := p.resource(kind, u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete %s: %w", title(u), err)
+			return fmt.Errorf("delete %s: %w", titleOf(u), err)
 		}
 	}
 	return nil
@@ -160,7 +151,7 @@ func (p *player) markReady(ctx context.Context, marked map[string]bool) (some bo
 		}
 		marked[string(u.GetUID())] = true
 		if err := p.place.MarkReady(ctx, kind, u.GetNamespace(), u.GetName()); err != nil {
-			return false, fmt.Errorf("mark %s ready: %w", title(u), err)
+			return false, fmt.Errorf("mark %s ready: %w", titleOf(u), err)
 		}
 		some = true
 	}
@@ -179,7 +170,7 @@ func (p *player) left(ctx context.Context) ([]string, error) {
 	for _, u := range all {
 		_, made := makers[u.GetLabels()[rules.LabelRule]]
 		if made && u.GetAnnotations()[rules.AnnotationOrphan] != "true" || primaries[u.GroupVersionKind().GroupKind()] {
-			left = append(left, title(u)+leaving(u))
+			left = append(left, titleOf(u)+beingDeleted(u))
 		}
 	}
 	return left, nil

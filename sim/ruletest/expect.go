@@ -1,8 +1,8 @@
 package ruletest
 
 import (
-	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,50 +10,80 @@ import (
 	"reconcel/rules/source"
 )
 
-// An Expectation is a check at the end of a step.
-type Expectation interface {
-	prepare(p *preparer)
-	// check returns the differences from what is expected. An error means that
-	// the check could not run.
-	check(ctx context.Context, p *player) ([]Failure, error)
+// An expectation is a check at the end of a step.
+type expectation interface {
+	// check returns the differences from what is expected.
+	check(p *player) []Failure
 }
 
-// A Failure is one difference from what is expected.
-type Failure struct {
-	Pos     source.Pos // of the expectation
-	Message string     // begins with its subject
-	Diff    string     // of the expected and the actual value, or ""
-}
-
-func failureAt(pos source.Pos, format string, args ...any) []Failure {
-	return []Failure{{Pos: pos, Message: fmt.Sprintf(format, args...)}}
-}
-
-func (e objects) prepare(p *preparer) {
-	p.load(e.manifest)
-	for _, u := range e.manifest.objects {
-		p.place(e.manifest, u)
+// expectations reads an entry of `then`.
+func (r *reader) expectations(f *source.Field) (all []expectation) {
+	n := f.Value
+	switch f.Key.Value {
+	case "objects":
+		for _, m := range r.expectedObjects(n) {
+			all = append(all, objects{m, subset})
+		}
+	case "exactly":
+		for _, m := range r.expectedObjects(n) {
+			all = append(all, objects{m, whole})
+		}
+	case "absent":
+		for _, ref := range r.references(n) {
+			all = append(all, absent{ref})
+		}
+	case "count":
+		for _, entry := range n.Fields {
+			all = append(all, count{r.allOfKind(entry.Key), int(entry.Value.Value.(int64))})
+		}
+	case "status":
+		all = append(all, status{f.Key.Pos, n.Plain().(map[string]any)})
+	case "conditions":
+		for i := range n.Fields {
+			all = append(all, r.condition(&n.Fields[i]))
+		}
+	case "events":
+		e := events{pos: f.Key.Pos}
+		for _, item := range itemsIn(n) {
+			e.want = append(e.want, r.event(item))
+		}
+		all = append(all, e)
+	case "writes":
+		all = append(all, writes{f.Key.Pos, int(n.Value.(int64))})
+	case "snapshot":
+		all = append(all, snapshot{n.Pos, besideFile(r.file, n.Literal().Value)})
 	}
+	return all
 }
 
-func (e objects) check(ctx context.Context, p *player) (all []Failure, err error) {
-	there, err := p.place.Objects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range e.manifest.objects {
-		all = append(all, e.one(u, there)...)
-	}
-	return all, nil
+// A comparison says which fields of an object are compared.
+type comparison int
+
+const (
+	subset comparison = iota // the fields in the test file
+	whole                    // all fields that the rules have set, and no others
+)
+
+// An objects expects objects to exist.
+type objects struct {
+	*manifest
+	how comparison
 }
 
-// one checks one expected object. If several objects may match, the failure has
+func (e objects) check(p *player) (all []Failure) {
+	for _, u := range e.objects {
+		all = append(all, e.checkOne(u, p.objects)...)
+	}
+	return all
+}
+
+// checkOne checks one expected object. If several objects may match, the failure has
 // the shortest diff.
-func (e objects) one(want *unstructured.Unstructured, there []*unstructured.Unstructured) []Failure {
+func (e objects) checkOne(want *unstructured.Unstructured, there []*unstructured.Unstructured) []Failure {
 	nearest := ""
 	var about *unstructured.Unstructured
 	for _, u := range there {
-		if !sameObject(want, u) {
+		if !mayBe(want, u) {
 			continue
 		}
 		diff := e.difference(want, u)
@@ -66,18 +96,18 @@ func (e objects) one(want *unstructured.Unstructured, there []*unstructured.Unst
 	}
 	switch {
 	case about == nil && want.GetName() == "":
-		return failureAt(e.manifest.Pos, "there is no %s in namespace %q", want.GetKind(), want.GetNamespace())
+		return failureAt(e.pos, "there is no %s in namespace %q", want.GetKind(), want.GetNamespace())
 	case about == nil:
-		return failureAt(e.manifest.Pos, "%s does not exist", title(want))
+		return failureAt(e.pos, "%s does not exist", titleOf(want))
 	case want.GetName() == "":
-		return []Failure{{e.manifest.Pos, fmt.Sprintf("no %s matches, the most similar is %s", want.GetKind(), title(about)), nearest}}
+		return diffAt(e.pos, nearest, "no %s matches, the most similar is %s", want.GetKind(), titleOf(about))
 	}
-	return []Failure{{e.manifest.Pos, title(about) + " differs from what is expected", nearest}}
+	return diffAt(e.pos, nearest, "%s differs from what is expected", titleOf(about))
 }
 
-// sameObject reports whether an object may be the expected one. The version does
-// not matter, because the cluster serves the object in all versions.
-func sameObject(want, u *unstructured.Unstructured) bool {
+// mayBe reports whether an object may be the expected one. The version does not
+// matter, because the cluster serves the object in all versions.
+func mayBe(want, u *unstructured.Unstructured) bool {
 	return want.GroupVersionKind().GroupKind() == u.GroupVersionKind().GroupKind() && want.GetNamespace() == u.GetNamespace() &&
 		(want.GetName() == "" || want.GetName() == u.GetName())
 }
@@ -94,24 +124,21 @@ func (e objects) difference(want, u *unstructured.Unstructured) string {
 	return differenceWhole(want.Object, same)
 }
 
-func (e absent) prepare(p *preparer) { p.reference(e.object) }
+// An absent expects objects not to exist.
+type absent struct{ objects *reference }
 
-func (e absent) check(ctx context.Context, p *player) (all []Failure, err error) {
-	there, err := p.place.Objects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range there {
-		if e.object.means(u) {
-			all = append(all, failureAt(e.object.Pos, "%s exists%s", title(u), leaving(u))...)
+func (e absent) check(p *player) (all []Failure) {
+	for _, u := range p.objects {
+		if e.objects.matches(u) {
+			all = append(all, failureAt(e.objects.pos, "%s exists%s", titleOf(u), beingDeleted(u))...)
 		}
 	}
-	return all, nil
+	return all
 }
 
-// leaving returns a note that an object is being deleted, with its finalizers, or
+// beingDeleted returns a note that an object is being deleted, with its finalizers, or
 // "".
-func leaving(u *unstructured.Unstructured) string {
+func beingDeleted(u *unstructured.Unstructured) string {
 	switch {
 	case u.GetDeletionTimestamp() == nil:
 		return ""
@@ -121,115 +148,83 @@ func leaving(u *unstructured.Unstructured) string {
 	return " (being deleted, with the finalizers " + strings.Join(u.GetFinalizers(), ", ") + ")"
 }
 
-func (e count) prepare(p *preparer) { p.reference(e.kind) }
+// A count expects a number of objects of a kind.
+type count struct {
+	kind *reference
+	n    int
+}
 
-func (e count) check(ctx context.Context, p *player) ([]Failure, error) {
-	there, err := p.place.Objects(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (e count) check(p *player) []Failure {
 	var found []string
-	for _, u := range there {
-		if e.kind.means(u) && u.GetDeletionTimestamp() == nil {
-			found = append(found, title(u))
+	for _, u := range p.objects {
+		if e.kind.matches(u) && u.GetDeletionTimestamp() == nil {
+			found = append(found, titleOf(u))
 		}
 	}
 	switch {
 	case len(found) == e.n:
-		return nil, nil
+		return nil
 	case len(found) == 0:
-		return failureAt(e.kind.Pos, "expected %d of %s, got none", e.n, e.kind), nil
+		return failureAt(e.kind.pos, "expected %d of %s, got none", e.n, e.kind)
 	}
-	return failureAt(e.kind.Pos, "expected %d of %s, got %d: %s", e.n, e.kind, len(found), strings.Join(found, ", ")), nil
+	return failureAt(e.kind.pos, "expected %d of %s, got %d: %s", e.n, e.kind, len(found), strings.Join(found, ", "))
 }
 
-func (e status) prepare(*preparer) {}
-
-func (e status) check(ctx context.Context, p *player) ([]Failure, error) {
-	primary, failures, err := p.primary(ctx, e.pos, "status")
-	if primary == nil {
-		return failures, err
-	}
-	got, _, _ := unstructured.NestedMap(primary.Object, "status")
-	if diff := difference(e.want, got); diff != "" {
-		return []Failure{{e.pos, "status of " + title(primary) + " differs from what is expected" + e.leftOut(got), diff}}, nil
-	}
-	return nil, nil
+// A snapshot expects the whole cluster to be as in a file.
+type snapshot struct {
+	pos  source.Pos
+	path string
 }
 
-// leftOut returns a note about why fields may be missing, or "".
-func (e status) leftOut(got map[string]any) string {
-	for name, value := range e.want {
-		if _, there := got[name]; !there && value != nil {
-			return " (a field is omitted while its expression waits for something; -v lists expressions that never ran)"
-		}
-	}
-	return ""
-}
-
-func (e condition) prepare(*preparer) {}
-
-func (e condition) check(ctx context.Context, p *player) ([]Failure, error) {
-	primary, failures, err := p.primary(ctx, e.pos, "conditions")
-	if primary == nil {
-		return failures, err
-	}
-	got := conditionOf(primary, e.kind)
-	switch {
-	case got == nil && e.want == nil:
-		return nil, nil
-	case got == nil:
-		return failureAt(e.pos, "%s has no condition %s", title(primary), e.kind), nil
-	case e.want == nil:
-		return failureAt(e.pos, "%s has a condition %s: it is %v", title(primary), e.kind, got["status"]), nil
-	}
-	part, _ := e.want["message"].(string)
-	if message, _ := got["message"].(string); part != "" && strings.Contains(message, part) {
-		got["message"] = part
-	}
-	diff := difference(e.want, got)
-	if diff == "" {
-		return nil, nil
-	}
-	message := fmt.Sprintf("condition %s of %s differs from what is expected", e.kind, title(primary))
-	return []Failure{{e.pos, message + ": " + saying(got), diff}}, nil
-}
-
-// saying returns a condition as in messages.
-func saying(condition map[string]any) string {
-	return strings.TrimSuffix(fmt.Sprintf("%v, %v: %v", condition["status"], condition["reason"], condition["message"]), ": ")
-}
-
-// conditionOf returns a copy of a condition, or nil.
-func conditionOf(u *unstructured.Unstructured, kind string) map[string]any {
-	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range all {
-		if condition, ok := c.(map[string]any); ok && condition["type"] == kind {
-			return condition
-		}
-	}
-	return nil
-}
-
-func (e snapshot) prepare(*preparer) {}
-
-func (e snapshot) check(ctx context.Context, p *player) ([]Failure, error) {
-	there, err := p.place.Objects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	got, path := picture(there), p.suite.file.path(e.file)
+func (e snapshot) check(p *player) []Failure {
+	got := picture(p.objects)
 	if p.options.Update {
-		return nil, writeSnapshot(path, got)
+		return asFailure(e.pos, writeSnapshot(e.path, got))
 	}
-	want, err := readSnapshot(path)
+	want, err := readSnapshot(e.path)
 	switch {
 	case err != nil:
-		return nil, err
+		return asFailure(e.pos, err)
 	case want == "":
-		return failureAt(e.pos, "there is no %s: write it with --update", path), nil
+		return failureAt(e.pos, "there is no %s: write it with --update", e.path)
 	case want == got:
-		return nil, nil
+		return nil
 	}
-	return []Failure{{e.pos, "the cluster differs from " + path, diffTexts(want, got)}}, nil
+	return diffAt(e.pos, diffTexts(want, got), "the cluster differs from %s", e.path)
+}
+
+// primary returns the primary of the case, or a failure if there is none.
+func (p *player) primary(pos source.Pos, what string) (*unstructured.Unstructured, []Failure) {
+	if p.c.primary == nil {
+		return nil, failureAt(pos, "%s: no rule is for an object of the case: set primary", what)
+	}
+	i := slices.IndexFunc(p.objects, p.c.primary.matches)
+	if i < 0 {
+		return nil, failureAt(pos, "%s: %s is not there", what, p.c.primary)
+	}
+	return p.objects[i], nil
+}
+
+// A Failure is one difference from what is expected.
+type Failure struct {
+	Pos     source.Pos `json:"position"`       // of the expectation
+	Step    int        `json:"step,omitempty"` // 0: the given objects or the built-in checks
+	Message string     `json:"message"`        // begins with its subject
+	Diff    string     `json:"diff,omitempty"` // of the expected and the actual value
+}
+
+// String returns the message, with the step if there is one.
+func (f Failure) String() string {
+	if f.Step == 0 {
+		return f.Message
+	}
+	return fmt.Sprintf("step %d: %s", f.Step, f.Message)
+}
+
+func failureAt(pos source.Pos, format string, args ...any) []Failure {
+	return diffAt(pos, "", format, args...)
+}
+
+func diffAt(pos source.Pos, diff, format string, args ...any) []Failure {
+	return []Failure{{Pos: pos, Message: fmt.Sprintf(format, args...), Diff: diff}}
 }

@@ -9,16 +9,15 @@ var Ruled = ruled
 // in which time passes, something fails or the controller restarts. It drops expectations
 // about writes, Events and Kubernetes' own defaults (snapshots).
 func (s *Suite) Portable() *Suite {
-	portable := *s.file
-	portable.Cases = nil
-	for _, c := range s.file.Cases {
-		if slices.ContainsFunc(c.Steps, func(s Step) bool { return slices.ContainsFunc(s.When, needsMemory) }) {
+	portable := &Suite{name: s.name, setting: s.setting}
+	for _, c := range s.cases {
+		if c.has(func(a action) bool { c, ok := a.(control); return ok && c.verb != "rules" }) {
 			continue
 		}
 		copied := *c
-		copied.Steps = slices.Clone(c.Steps)
-		for i := range copied.Steps {
-			copied.Steps[i].Then = slices.DeleteFunc(slices.Clone(copied.Steps[i].Then), func(e Expectation) bool {
+		copied.steps = slices.Clone(c.steps)
+		for i := range copied.steps {
+			copied.steps[i].then = slices.DeleteFunc(slices.Clone(copied.steps[i].then), func(e expectation) bool {
 				switch e.(type) {
 				case events, writes, snapshot:
 					return true
@@ -26,22 +25,25 @@ func (s *Suite) Portable() *Suite {
 				return false
 			})
 		}
-		portable.Cases = append(portable.Cases, &copied)
+		portable.cases = append(portable.cases, &copied)
 	}
-	return &Suite{&portable, s.setting}
+	return portable
 }
 
-func needsMemory(a Action) bool {
-	switch a.(type) {
-	case advance, fail, restart:
-		return true
-	}
-	return false
+func (c *Case) has(action func(action) bool) bool {
+	return slices.ContainsFunc(c.steps, func(s step) bool { return slices.ContainsFunc(s.when, action) })
+}
+
+// NeedsMemory reports whether a case has actions or expectations that need a Memory.
+func (c *Case) NeedsMemory() bool {
+	return c.has(func(a action) bool { _, ok := a.(control); return ok }) || slices.ContainsFunc(c.steps, func(s step) bool {
+		return slices.ContainsFunc(s.then, func(e expectation) bool { _, ok := e.(writes); return ok })
+	})
 }
 
 // Names returns the names of the cases.
 func (s *Suite) Names() (names []string) {
-	for _, c := range s.file.Cases {
+	for _, c := range s.cases {
 		names = append(names, c.Name)
 	}
 	return names

@@ -2,162 +2,98 @@ package ruletest
 
 import (
 	"path/filepath"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/rules"
-	"reconcel/rules/schema"
 	"reconcel/rules/source"
+	"reconcel/sim"
 )
 
-// A File is a parsed test file.
+// A File is a test file that has the right keys. Its cases are not read yet, because
+// that needs the rules and CRDs.
 type File struct {
-	Name  string
 	Rules []source.String // paths, as written in the file
 	CRDs  []source.String // paths, as written in the file
-	Cases []*Case
 
 	source source.File
+	cases  *source.Node
 }
 
-// path returns a path in the file, which is relative to the file, relative to the
-// working directory.
-func (f *File) path(path string) string {
+// Parse parses a test file. Its error is a source.Errors with all complaints about
+// keys and types.
+func Parse(file source.File) (*File, error) {
+	root, err := fileShape.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Rules: literalsIn(root.At("rules")), CRDs: literalsIn(root.At("crds")), source: file, cases: root.At("cases")}, nil
+}
+
+// A Setting has the rules and kinds that the cases of a file need.
+type Setting struct {
+	Program *rules.Program
+	Kinds   *sim.Kinds
+	// Coverage records which expressions ran; nil records nothing. Files with the
+	// same program may share one.
+	Coverage *rules.Coverage
+	// Load returns the rules in files and folders.
+	Load func(paths []string) (*rules.Program, error)
+	// Read returns the objects in a file.
+	Read func(path string) ([]*unstructured.Unstructured, error)
+}
+
+// A Suite is a test file that is ready to run.
+type Suite struct {
+	name    string // of the file
+	setting Setting
+	cases   []*Case
+}
+
+// Prepare reads the cases, with the files and kinds that they name. Its error is a
+// source.Errors with all complaints.
+func (f *File) Prepare(setting Setting) (*Suite, error) {
+	r := &reader{setting: setting, file: f.source.Name, kinds: newKindNames(setting), taken: map[string]source.Pos{}}
+	suite := &Suite{name: f.source.Name, setting: setting}
+	for _, n := range itemsIn(f.cases) {
+		suite.cases = append(suite.cases, r.readCase(n))
+	}
+	if len(suite.cases) == 0 {
+		r.entry = ""
+		r.complain(f.cases.Pos, "", "there are no cases")
+	}
+	if err := source.Collect([]source.File{f.source}, r.errs).Err(); err != nil {
+		return nil, err
+	}
+	return suite, nil
+}
+
+// besideFile returns a path in a test file, which is relative to the file, relative
+// to the working directory.
+func besideFile(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(filepath.Dir(f.Name), path)
+	return filepath.Join(filepath.Dir(file), path)
 }
 
-// A Case is one test: given objects and the steps that follow.
-type Case struct {
-	Name    string
-	Pos     source.Pos
-	Given   []*Manifest
-	Primary *Reference // nil: the first object of the case that a rule matches
-	Steps   []Step
+// literalAt returns the text under a key, or "".
+func literalAt(n *source.Node, key string) string { return n.At(key).Literal().Value }
+
+// itemsIn returns the items of a list. A single value is a list of one item.
+func itemsIn(n *source.Node) []*source.Node {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind != source.List:
+		return []*source.Node{n}
+	}
+	return n.Items
 }
 
-// A Manifest is a file with objects, or one inline object.
-type Manifest struct {
-	Pos    source.Pos
-	File   string         // "" for an inline object
-	Object map[string]any // nil for a file
-
-	objects []*unstructured.Unstructured // since Prepare
-}
-
-// A Step is a list of actions and the expectations after them.
-type Step struct {
-	Pos  source.Pos
-	When []Action
-	Then []Expectation
-}
-
-// A Reference names objects by kind, by kind and name, or by kind, namespace and
-// name. The name may be a pattern.
-type Reference struct {
-	Pos       source.Pos
-	Kind      string // like Deployment or Deployment.apps
-	Namespace string // "" if omitted
-	Name      string // "" means all of the kind
-
-	of *schema.Kind // since Prepare
-}
-
-// Actions, one for each key of `when`.
-type (
-	apply struct {
-		manifests []*Manifest
+func literalsIn(n *source.Node) (all []source.String) {
+	for _, item := range itemsIn(n) {
+		all = append(all, item.Literal())
 	}
-	patch struct {
-		object      *Reference
-		subresource string // status, scale or ""
-		kind        string // merge or json
-		body        any
-		pos         source.Pos
-	}
-	remove  struct{ objects []*Reference }
-	ready   struct{ objects []*Reference }
-	advance struct {
-		by  time.Duration
-		pos source.Pos
-	}
-	fail struct {
-		pos         source.Pos
-		verb        string
-		kind        *Reference // or nil
-		namespace   string
-		name        string
-		subresource string
-		times       int
-		reason      string
-		message     string
-		lost        answer
-	}
-	restart struct{ pos source.Pos }
-	reload  struct {
-		pos     source.Pos
-		paths   []source.String
-		program *rules.Program // since Prepare
-	}
-)
-
-// An answer is how a failing request is answered.
-type answer int
-
-const (
-	refused answer = iota // the request is rejected
-	lost                  // the request takes effect, but its answer is lost
-)
-
-// Expectations, one for each key of `then`.
-type (
-	objects struct {
-		manifest *Manifest
-		how      comparison
-	}
-	absent struct{ object *Reference }
-	count  struct {
-		kind *Reference
-		n    int
-	}
-	status struct {
-		pos  source.Pos
-		want map[string]any
-	}
-	condition struct {
-		pos  source.Pos
-		kind string
-		want map[string]any // nil: the condition does not exist
-	}
-	events struct {
-		pos  source.Pos
-		want []event // empty: no Events
-	}
-	writes struct {
-		pos source.Pos
-		n   int
-	}
-	snapshot struct {
-		pos  source.Pos
-		file string
-	}
-)
-
-// A comparison says which fields of an object are compared.
-type comparison int
-
-const (
-	subset comparison = iota // the fields in the test file
-	whole                    // all fields that the rules have set, and no others
-)
-
-// An event is an expected Event. Empty fields match everything. The note matches a
-// part of the Event's note.
-type event struct {
-	pos                source.Pos
-	kind, reason, note string
-	about              *Reference // or nil
+	return all
 }

@@ -3,11 +3,14 @@ package ruletest
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"reconcel/engine/managedfields"
 )
 
 // seen returns the parts of a value that are compared with the wanted one: the
@@ -75,7 +78,10 @@ func number(value any) any {
 
 // difference returns the diff, as YAML, of the wanted fields and a value, or "".
 func difference(want, got any) string {
-	want, got = wanted(want), seen(want, got)
+	return diffValues(wanted(want), seen(want, got))
+}
+
+func diffValues(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
 	}
@@ -86,17 +92,9 @@ func difference(want, got any) string {
 func diffTexts(want, got string) string {
 	var b strings.Builder
 	_ = difflib.WriteUnifiedDiff(&b, difflib.UnifiedDiff{ // Writes to a Builder do not fail.
-		A: lines(want), B: lines(got), FromFile: "want", ToFile: "got", Context: 3,
+		A: slices.Collect(strings.Lines(want)), B: slices.Collect(strings.Lines(got)), FromFile: "want", ToFile: "got", Context: 3,
 	})
 	return b.String()
-}
-
-func lines(text string) []string {
-	all := strings.SplitAfter(text, "\n")
-	if last := len(all) - 1; all[last] == "" {
-		return all[:last]
-	}
-	return all
 }
 
 func asYAML(value any) string {
@@ -139,9 +137,24 @@ func differenceWhole(want map[string]any, got *unstructured.Unstructured) string
 	if _, asked, _ := unstructured.NestedFieldNoCopy(want, "metadata", "ownerReferences"); !asked {
 		unstructured.RemoveNestedField(all, "metadata", "ownerReferences")
 	}
-	w, g := wanted(want), number(all)
-	if reflect.DeepEqual(w, g) {
-		return ""
+	return diffValues(wanted(want), all)
+}
+
+// ruled returns the fields of an object that the controller has set, without its
+// status, plus its kind, namespace and name.
+func ruled(u *unstructured.Unstructured) map[string]any {
+	set := managedfields.ChildEntry(u.Object).Set()
+	for _, patch := range managedfields.PatchEntries(u.Object) {
+		set = set.Union(patch.Set())
 	}
-	return diffTexts(asYAML(w), asYAML(g))
+	out := &unstructured.Unstructured{Object: set.Select(u.Object).(map[string]any)}
+	out.SetAPIVersion(u.GetAPIVersion())
+	out.SetKind(u.GetKind())
+	if u.GetName() != "" {
+		out.SetName(u.GetName())
+	}
+	if u.GetNamespace() != "" {
+		out.SetNamespace(u.GetNamespace())
+	}
+	return out.Object
 }

@@ -1,6 +1,8 @@
 package ruletest
 
 import (
+	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,37 +15,36 @@ import (
 	"reconcel/rules/source"
 )
 
-// names finds kinds by their names in test files.
-type names struct {
+// kindNames finds kinds by their names in test files.
+type kindNames struct {
 	kinds map[string][]*schema.Kind // by name, with one version of each group
 	used  map[runtimeschema.GroupVersionKind]bool
 }
 
-func newNames(s Setting) *names {
-	n := &names{kinds: map[string][]*schema.Kind{}, used: Used(s.Program)}
+func newKindNames(s Setting) *kindNames {
+	n := &kindNames{kinds: map[string][]*schema.Kind{}, used: Used(s.Program)}
 	for _, k := range s.Kinds.All() {
-		list := n.kinds[k.GVK.Kind]
-		i := slices.IndexFunc(list, func(other *schema.Kind) bool { return other.GVK.Group == k.GVK.Group })
-		switch {
-		case i < 0:
-			n.kinds[k.GVK.Kind] = append(list, k)
-		case n.better(k, list[i]):
-			list[i] = k
-		}
+		n.kinds[k.GVK.Kind] = append(n.kinds[k.GVK.Kind], k)
 	}
-	for _, list := range n.kinds {
-		slices.SortFunc(list, func(a, b *schema.Kind) int { return strings.Compare(a.GVK.Group, b.GVK.Group) })
+	for name, kinds := range n.kinds {
+		slices.SortFunc(kinds, func(a, b *schema.Kind) int {
+			return cmp.Or(strings.Compare(a.GVK.Group, b.GVK.Group), n.byPreference(a, b))
+		})
+		n.kinds[name] = slices.CompactFunc(kinds, func(a, b *schema.Kind) bool { return a.GVK.Group == b.GVK.Group })
 	}
 	return n
 }
 
-// better reports whether a version of a kind is preferred to another version: the
-// version that the rules use, or else the most stable one.
-func (n *names) better(k, other *schema.Kind) bool {
-	if n.used[k.GVK] != n.used[other.GVK] {
-		return n.used[k.GVK]
+// byPreference orders the versions of a kind: first those that the rules use, then
+// the most stable ones.
+func (n *kindNames) byPreference(a, b *schema.Kind) int {
+	switch {
+	case n.used[a.GVK] == n.used[b.GVK]:
+		return version.CompareKubeAwareVersionStrings(b.GVK.Version, a.GVK.Version)
+	case n.used[a.GVK]:
+		return -1
 	}
-	return version.CompareKubeAwareVersionStrings(k.GVK.Version, other.GVK.Version) > 0
+	return 1
 }
 
 // Used returns the kinds of the primaries, children and lookups of rules.
@@ -67,7 +68,7 @@ var versionName = regexp.MustCompile(`^v[0-9]+$`)
 
 // find returns the kinds with a name like Deployment, Deployment.apps or, in the
 // core group, Event.v1. Without a group, kinds that the rules use take precedence.
-func (n *names) find(name string) []*schema.Kind {
+func (n *kindNames) find(name string) []*schema.Kind {
 	kind, group, hasGroup := strings.Cut(name, ".")
 	if versionName.MatchString(group) {
 		group = ""
@@ -88,25 +89,29 @@ func (n *names) find(name string) []*schema.Kind {
 	return found
 }
 
-// qualified returns the unambiguous name of a kind.
-func qualified(gvk runtimeschema.GroupVersionKind) string {
-	if gvk.Group == "" {
-		return gvk.Kind + "." + gvk.Version
+// kind returns the kind with a name, or nil after a complaint.
+func (r *reader) kind(pos source.Pos, name string) *schema.Kind {
+	found := r.kinds.find(name)
+	switch {
+	case len(found) == 1:
+		return found[0]
+	case len(found) > 1:
+		var options []string
+		for _, k := range found {
+			options = append(options, k.GVK.Kind+"."+cmp.Or(k.GVK.Group, k.GVK.Version))
+		}
+		r.complain(pos, "write "+strings.Join(options, " or "), "there are %d kinds %s", len(found), name)
+		return nil
 	}
-	return gvk.Kind + "." + gvk.Group
+	kind, group, _ := strings.Cut(name, ".")
+	r.complain(pos, r.kinds.hint(runtimeschema.GroupVersionKind{Group: group, Kind: kind}), "there is no kind %s", name)
+	return nil
 }
 
 // hint returns a suggestion for an unknown kind.
-func (n *names) hint(gvk runtimeschema.GroupVersionKind) string {
-	if list := n.kinds[gvk.Kind]; len(list) > 0 {
-		return "there is " + list[0].GVK.GroupVersion().String() + ", kind: " + gvk.Kind
+func (n *kindNames) hint(gvk runtimeschema.GroupVersionKind) string {
+	if others := n.kinds[gvk.Kind]; len(others) > 0 {
+		return "there is " + others[0].GVK.GroupVersion().String() + ", kind: " + gvk.Kind
 	}
-	var all []string
-	for name := range n.kinds {
-		all = append(all, name)
-	}
-	if near := source.Nearest(gvk.Kind, all); near != "" {
-		return "did you mean '" + near + "'?"
-	}
-	return "name its CustomResourceDefinition in crds:"
+	return cmp.Or(source.Suggest(gvk.Kind, slices.Collect(maps.Keys(n.kinds))), "name its CustomResourceDefinition in crds:")
 }

@@ -50,22 +50,3 @@ type Memory interface {
 	// Writes returns all writes of the controller so far.
 	Writes() []sim.Write
 }
-
-// NeedsMemory reports whether a case has actions or expectations that need a
-// Memory.
-func (c *Case) NeedsMemory() bool {
-	for _, step := range c.Steps {
-		for _, a := range step.When {
-			switch a.(type) {
-			case advance, fail, restart, *reload:
-				return true
-			}
-		}
-		for _, e := range step.Then {
-			if _, counted := e.(writes); counted {
-				return true
-			}
-		}
-	}
-	return false
-}

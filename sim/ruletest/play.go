@@ -3,8 +3,6 @@ package ruletest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -20,106 +18,94 @@ type player struct {
 	c       *Case
 	place   Place
 
-	events   []sim.Event      // since the last step
-	writes   []sim.Write      // since the last step, if the place counts them
-	told     int              // events before that
-	written  int              // writes before that
-	failures []fail           // the requested failures
-	programs []*rules.Program // all programs of the controller so far, including the active one
+	objects  []*unstructured.Unstructured // after the last step
+	events   []sim.Event                  // since the last step
+	writes   []sim.Write                  // since the last step, if the place counts them
+	told     int                          // events before that
+	written  int                          // writes before that
+	failures []failure                    // the requested failures
+	programs []*rules.Program             // all programs of the controller so far, including the active one
 }
 
 // play runs a case and returns its failures. It returns all failures of the first
 // step that fails, because later failures would only be consequences.
-func (p *player) play(ctx context.Context) []StepFailure {
+func (p *player) play(ctx context.Context) []Failure {
 	if failures := p.begin(ctx); len(failures) > 0 {
-		return inStep(0, failures)
+		return failures
 	}
-	for i := range p.c.Steps {
-		if failures := p.step(ctx, &p.c.Steps[i]); len(failures) > 0 {
-			return inStep(i+1, failures)
+	for i := range p.c.steps {
+		if failures := p.step(ctx, &p.c.steps[i]); len(failures) > 0 {
+			for j := range failures {
+				failures[j].Step = i + 1
+			}
+			return failures
 		}
 	}
 	failures, err := p.conclude(ctx)
-	if err != nil {
-		failures = append(failures, p.asFailure(p.c.Pos, err)...)
-	}
-	return inStep(0, failures)
+	return append(failures, asFailure(p.c.Pos, err)...)
 }
 
 // begin creates the given objects and waits for the controller to reconcile them.
 // If the first step has no actions, its expectations cover that reconciliation,
 // and the step itself waits for it.
 func (p *player) begin(ctx context.Context) []Failure {
-	for _, m := range p.c.Given {
+	for _, m := range p.c.given {
 		for _, u := range m.objects {
 			if err := p.place.Put(ctx, u); err != nil {
-				return failureAt(m.Pos, "given %s: %v", title(u), err)
+				return failureAt(m.pos, "given %s: %v", titleOf(u), err)
 			}
 		}
 	}
-	if len(p.c.Steps) > 0 && len(p.c.Steps[0].When) == 0 {
+	if len(p.c.steps) > 0 && len(p.c.steps[0].when) == 0 {
 		return nil
 	}
-	if err := p.place.Settle(ctx); err != nil {
-		return failureAt(p.c.Pos, "%v", err)
-	}
-	if err := p.look(ctx); err != nil {
-		return p.asFailure(p.c.Pos, err)
-	}
-	return nil
+	return p.settle(ctx, p.c.Pos)
 }
 
-func inStep(n int, failures []Failure) (all []StepFailure) {
-	for _, f := range failures {
-		all = append(all, StepFailure{n, f})
-	}
-	return all
-}
-
-func (p *player) step(ctx context.Context, s *Step) (failures []Failure) {
+func (p *player) step(ctx context.Context, s *step) (failures []Failure) {
 	p.events, p.writes = nil, nil
-	for _, a := range s.When {
+	for _, a := range s.when {
 		if err := a.do(ctx, p); err != nil {
-			return p.asFailure(s.Pos, err)
+			return asFailure(s.pos, err)
 		}
 	}
-	restless := p.place.Settle(ctx)
-	if err := p.look(ctx); err != nil {
-		return p.asFailure(s.Pos, err)
+	if failures := p.settle(ctx, s.pos); len(failures) > 0 {
+		return failures
 	}
-	if restless != nil {
-		return failureAt(s.Pos, "%v", restless)
-	}
-	for _, e := range s.Then {
-		found, err := e.check(ctx, p)
-		if err != nil {
-			found = p.asFailure(s.Pos, err)
-		}
-		failures = append(failures, found...)
+	for _, e := range s.then {
+		failures = append(failures, e.check(p)...)
 	}
 	return failures
 }
 
-// look records the Events and writes since the last step.
-func (p *player) look(ctx context.Context) error {
+// settle waits until the controller has nothing left to do. It records the objects, and
+// the Events and writes since the last step.
+func (p *player) settle(ctx context.Context, pos source.Pos) []Failure {
+	restless := p.place.Settle(ctx)
 	all, err := p.place.Events(ctx)
 	if err != nil {
-		return err
+		return asFailure(pos, err)
 	}
 	p.events, p.told = all[p.told:], len(all)
 	if m, ok := p.place.(Memory); ok {
 		all := m.Writes()
 		p.writes, p.written = all[p.written:], len(all)
 	}
-	return nil
+	if restless == nil {
+		p.objects, restless = p.place.Objects(ctx)
+	}
+	return asFailure(pos, restless)
 }
 
 // asFailure returns an error as a failure, at the error's own position if it has
 // one, or else at pos.
-func (p *player) asFailure(pos source.Pos, err error) []Failure {
+func asFailure(pos source.Pos, err error) []Failure {
 	var placed *source.Error
-	if errors.As(err, &placed) {
-		return []Failure{{Pos: placed.Pos, Message: placed.Message}}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &placed):
+		return failureAt(placed.Pos, "%s", placed.Message)
 	}
 	return failureAt(pos, "%v", err)
 }
@@ -131,36 +117,4 @@ func (p *player) memory(pos source.Pos, what string) (Memory, error) {
 		return m, nil
 	}
 	return nil, complaintAt(pos, "%s: only a cluster in memory can do that", what)
-}
-
-// primary returns the primary of the case, or a failure if there is none.
-func (p *player) primary(ctx context.Context, pos source.Pos, what string) (*unstructured.Unstructured, []Failure, error) {
-	r := p.c.Primary
-	if r == nil {
-		return nil, failureAt(pos, "%s: no rule is for an object of the case: set primary", what), nil
-	}
-	all, err := p.place.Objects(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	i := slices.IndexFunc(all, r.means)
-	if i < 0 {
-		return nil, failureAt(pos, "%s: %s is not there", what, r), nil
-	}
-	return all[i], nil, nil
-}
-
-// String returns the message, with the step if there is one.
-func (f StepFailure) String() string {
-	if f.Step == 0 {
-		return f.Message
-	}
-	return fmt.Sprintf("step %d: %s", f.Step, f.Message)
-}
-
-// A StepFailure is a failure and the number of its step. Step 0 is for the given
-// objects and the built-in checks.
-type StepFailure struct {
-	Step int
-	Failure
 }

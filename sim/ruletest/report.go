@@ -138,7 +138,7 @@ func (r *Report) JSON() ([]byte, error) {
 		out.Files = append(out.Files, r.Results[i].json())
 	}
 	for _, e := range never {
-		out.Coverage.Never = append(out.Coverage.Never, jsonExpression{placeOf(e.Pos), e.Rule, e.Text})
+		out.Coverage.Never = append(out.Coverage.Never, jsonExpression{e.Pos, e.Rule, e.Text})
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -155,11 +155,7 @@ func (r *Result) json() jsonFile {
 	}
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		one := jsonCase{Name: c.Case.Name, Place: placeOf(c.Case.Pos), Passed: c.Passed(), Failures: []jsonFailure{}}
-		for _, f := range c.Failures {
-			one.Failures = append(one.Failures, jsonFailure{placeOf(f.Pos), f.Step, f.Message, f.Diff})
-		}
-		file.Cases = append(file.Cases, one)
+		file.Cases = append(file.Cases, jsonCase{c.Case.Name, c.Case.Pos, c.Passed(), append([]Failure{}, c.Failures...)})
 	}
 	return file
 }
@@ -178,16 +174,10 @@ type (
 		Cases  []jsonCase `json:"cases"`
 	}
 	jsonCase struct {
-		Name     string        `json:"name"`
-		Place    jsonPlace     `json:"position"`
-		Passed   bool          `json:"passed"`
-		Failures []jsonFailure `json:"failures"`
-	}
-	jsonFailure struct {
-		Place   jsonPlace `json:"position"`
-		Step    int       `json:"step,omitempty"`
-		Message string    `json:"message"`
-		Diff    string    `json:"diff,omitempty"`
+		Name     string     `json:"name"`
+		Position source.Pos `json:"position"`
+		Passed   bool       `json:"passed"`
+		Failures []Failure  `json:"failures"`
 	}
 	jsonCoverage struct {
 		Expressions int              `json:"expressions"`
@@ -195,15 +185,8 @@ type (
 		Never       []jsonExpression `json:"never"`
 	}
 	jsonExpression struct {
-		Place jsonPlace `json:"position"`
-		Rule  string    `json:"rule"`
-		Text  string    `json:"text"`
-	}
-	jsonPlace struct {
-		File   string `json:"file"`
-		Line   int    `json:"line"`
-		Column int    `json:"column"`
+		Position source.Pos `json:"position"`
+		Rule     string     `json:"rule"`
+		Text     string     `json:"text"`
 	}
 )
-
-func placeOf(p source.Pos) jsonPlace { return jsonPlace{p.File, p.Line, p.Column} }

@@ -32,7 +32,7 @@ type Result struct {
 // A CaseResult is the result of one case.
 type CaseResult struct {
 	Case     *Case
-	Failures []StepFailure // empty: the case passed
+	Failures []Failure // empty: the case passed
 	Took     time.Duration
 
 	// The controller's writes and the Events in the failed step.
@@ -73,8 +73,8 @@ func Run(ctx context.Context, suites []*Suite, options Options) []Result {
 		})
 	}
 	for i, s := range suites {
-		results[i].File = s.file.Name
-		for _, c := range s.file.Cases {
+		results[i].File = s.name
+		for _, c := range s.cases {
 			if options.Only == nil || options.Only(c) {
 				results[i].Cases = append(results[i].Cases, CaseResult{Case: c})
 			}
@@ -98,7 +98,7 @@ func (s *Suite) run(ctx context.Context, options *Options, r *CaseResult) {
 	defer func() { r.Took = time.Since(began) }()
 	place, err := options.Place(s.setting)
 	if err != nil {
-		r.Failures = inStep(0, failureAt(r.Case.Pos, "%v", err))
+		r.Failures = failureAt(r.Case.Pos, "%v", err)
 		return
 	}
 	p := &player{suite: s, options: options, c: r.Case, place: place, programs: []*rules.Program{s.setting.Program}}

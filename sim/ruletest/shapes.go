@@ -9,8 +9,7 @@ var reasons = []string{
 }
 
 var (
-	manifest   = source.EitherOf(source.FilledText, source.AnyMap)
-	manifests  = source.OneOrMany(manifest)
+	manifests  = source.OneOrMany(source.EitherOf(source.FilledText, source.AnyMap))
 	references = source.OneOrMany(source.FilledText)
 	paths      = source.OneOrMany(source.FilledText)
 
