@@ -75,7 +75,7 @@ func (s *source) addCRD(object map[string]any) error {
 		}
 		k.Definition = definitionName(k.GVK)
 		s.add(k)
-		s.definitions[k.Definition] = &definition{decode: func() (*spec.Schema, error) { return customSchema(k, v.Schema.OpenAPIV3Schema) }}
+		s.definitions[k.Definition] = decodeOnce(func() (*spec.Schema, error) { return customSchema(k, v.Schema.OpenAPIV3Schema) })
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func metadataSchema(own *spec.Schema) spec.Schema {
 		AllOf:   []spec.Schema{*spec.RefSchema(RefPrefix + objectMeta)},
 		Default: map[string]any{},
 	}}
-	full := builtin().definitions[objectMeta].get()
+	full := builtin().definitions[objectMeta]()
 	if len(own.Properties) == 0 || full == nil {
 		return ref
 	}

@@ -172,7 +172,7 @@ func TestModelsMakeATypeConverter(t *testing.T) {
 // BenchmarkCold measures the first use of a kind.
 func BenchmarkCold(b *testing.B) {
 	for b.Loop() {
-		s, err := unpackSchemas(packed)
+		s, err := unpack(packed)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -46,38 +46,27 @@ type Set struct {
 // A source is one layer of a Set.
 type source struct {
 	kinds       map[runtimeschema.GroupVersionKind]*Kind
-	definitions map[string]*definition
+	definitions map[string]definition
 }
 
 func newSource() *source {
-	return &source{kinds: map[runtimeschema.GroupVersionKind]*Kind{}, definitions: map[string]*definition{}}
+	return &source{kinds: map[runtimeschema.GroupVersionKind]*Kind{}, definitions: map[string]definition{}}
 }
 
 func (s *source) add(k *Kind) { s.kinds[k.GVK] = k }
 
-// A definition is a schema that is decoded when it is needed.
-type definition struct {
-	once   sync.Once
-	decode func() (*spec.Schema, error)
-	schema *spec.Schema
-}
+// A definition returns a schema, or nil if it cannot be decoded. It decodes the schema
+// when it is needed.
+type definition func() *spec.Schema
 
-func fromJSON(text []byte) *definition {
-	return &definition{decode: func() (*spec.Schema, error) {
-		s := &spec.Schema{}
-		return s, s.UnmarshalJSON(text)
-	}}
-}
-
-// get returns the schema, or nil if it cannot be decoded.
-func (d *definition) get() *spec.Schema {
-	d.once.Do(func() {
-		if s, err := d.decode(); err == nil {
-			d.schema = s
+func decodeOnce(decode func() (*spec.Schema, error)) definition {
+	return sync.OnceValue(func() *spec.Schema {
+		s, err := decode()
+		if err != nil {
+			return nil
 		}
-		d.decode = nil
+		return s
 	})
-	return d.schema
 }
 
 // Builtin returns the set of Kubernetes' own kinds.
@@ -89,10 +78,12 @@ func New(from Sources) (*Set, error) {
 	set.grows = from.OpenAPI != nil
 	if len(from.OpenAPI) > 0 {
 		layer := newSource()
-		for i, doc := range from.OpenAPI {
-			if err := layer.addDocument(doc); err != nil {
+		for i, data := range from.OpenAPI {
+			doc, err := ReadDocument(data)
+			if err != nil {
 				return nil, fmt.Errorf("document %d: %w", i, err)
 			}
+			layer.addDocument(doc)
 		}
 		set.layers = append(set.layers, layer)
 	}
@@ -109,18 +100,16 @@ func New(from Sources) (*Set, error) {
 	return set, nil
 }
 
-func (s *source) addDocument(data []byte) error {
-	doc, err := ReadDocument(data)
-	if err != nil {
-		return err
-	}
+func (s *source) addDocument(doc *Document) {
 	for _, k := range doc.Kinds {
 		s.add(k)
 	}
 	for name, text := range doc.Definitions {
-		s.definitions[name] = fromJSON(text)
+		s.definitions[name] = decodeOnce(func() (*spec.Schema, error) {
+			schema := &spec.Schema{}
+			return schema, schema.UnmarshalJSON(text)
+		})
 	}
-	return nil
 }
 
 // Kind returns a kind, or nil if it is unknown.
@@ -188,7 +177,7 @@ func (s *Set) Conditions(gvk runtimeschema.GroupVersionKind) *spec.Schema {
 func (s *Set) Named(name string) *spec.Schema {
 	for _, l := range s.layers {
 		if d := l.definitions[name]; d != nil {
-			return d.get()
+			return d()
 		}
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"reconcel/rules/schema"
@@ -32,9 +31,7 @@ func main() {
 }
 
 func pack(out string, files []string) error {
-	var lines []string
-	definitions := map[string]json.RawMessage{}
-	var models []string
+	all := schema.Document{Definitions: map[string]json.RawMessage{}}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -44,67 +41,45 @@ func pack(out string, files []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		for _, k := range doc.Kinds {
-			lines = append(lines, kindLine(k))
-			models = append(models, k.Definition)
-		}
-		maps.Copy(definitions, doc.Definitions)
+		all.Kinds = append(all.Kinds, doc.Kinds...)
+		maps.Copy(all.Definitions, doc.Definitions)
 	}
-	needed, err := closure(definitions, models)
+	needed, err := neededDefinitions(all)
 	if err != nil {
 		return err
 	}
-	slices.Sort(lines)
-	for _, name := range slices.Sorted(slices.Values(needed.names)) {
-		lines = append(lines, "schema "+name+" "+needed.text[name])
+	text, err := json.Marshal(schema.Document{Kinds: all.Kinds, Definitions: needed})
+	if err != nil {
+		return err
 	}
-	return write(out, strings.Join(lines, "\n")+"\n")
+	return writeCompressed(out, text)
 }
 
-func kindLine(k *schema.Kind) string {
-	flags := ""
-	if k.Namespaced {
-		flags += "n"
+// neededDefinitions returns the definitions that the kinds need, directly or indirectly.
+func neededDefinitions(all schema.Document) (map[string]json.RawMessage, error) {
+	var todo []string
+	for _, k := range all.Kinds {
+		todo = append(todo, k.Definition)
 	}
-	if k.Status {
-		flags += "s"
-	}
-	if k.Scale {
-		flags += "c"
-	}
-	return strings.Join([]string{"kind", k.GVK.GroupVersion().String(), k.GVK.Kind, k.Resource, "-" + flags, k.Definition}, " ")
-}
-
-// A selection is the definitions that are needed.
-type selection struct {
-	names []string
-	text  map[string]string
-}
-
-// closure returns the definitions that models need, directly or indirectly.
-func closure(all map[string]json.RawMessage, models []string) (*selection, error) {
-	s := &selection{text: map[string]string{}}
-	for todo := models; len(todo) > 0; todo = todo[1:] {
+	needed := map[string]json.RawMessage{}
+	for ; len(todo) > 0; todo = todo[1:] {
 		name := todo[0]
-		if _, done := s.text[name]; done {
+		if needed[name] != nil {
 			continue
 		}
 		var v any
-		dec := json.NewDecoder(bytes.NewReader(all[name]))
+		dec := json.NewDecoder(bytes.NewReader(all.Definitions[name]))
 		dec.UseNumber()
 		if err := dec.Decode(&v); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		var refs []string
-		text, err := json.Marshal(strip(v, &refs))
+		text, err := json.Marshal(strip(v, &todo))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		s.names = append(s.names, name)
-		s.text[name] = string(text)
-		todo = append(todo, refs...)
+		needed[name] = text
 	}
-	return s, nil
+	return needed, nil
 }
 
 // dropped are the keys of a schema that nothing in this program reads.
@@ -141,13 +116,13 @@ func strip(v any, refs *[]string) any {
 	return m
 }
 
-func write(file, text string) error {
+func writeCompressed(file string, text []byte) error {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
-	if _, err := z.Write([]byte(text)); err != nil {
+	if _, err := z.Write(text); err != nil {
 		return err
 	}
 	if err := z.Close(); err != nil {
