@@ -96,14 +96,10 @@ func (a *activity) run(ctx context.Context) {
 	}
 }
 
+// flush logs the counts, the largest first.
 func (a *activity) flush() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sum()
-}
-
-// sum logs the counts, the largest first.
-func (a *activity) sum() {
 	all := make([]deed, 0, len(a.counted))
 	for d := range a.counted {
 		all = append(all, d)

@@ -62,10 +62,15 @@ func unrendered(rule *rules.Rule, d *rules.Desired) (o outcome, rendered bool) {
 	return outcome{}, true
 }
 
-// inScope rejects a cluster-scoped child that the rule does not allow, and a
-// namespaced child without a namespace, before any request is sent.
-func (p *pass) inScope(k Kind, d *rules.Desired) error {
-	id, why := d.Identity, ""
+// writableKind returns the kind of an object. It rejects a cluster-scoped child that the
+// rule does not allow, and a namespaced child without a namespace, before any request
+// is sent.
+func (p *pass) writableKind(d *rules.Desired) (Kind, error) {
+	c := p.primary.cacheOf(d.Identity.GVK)
+	if c == nil {
+		return Kind{}, watch.ErrNotListed // The kind was just removed.
+	}
+	id, k, why := d.Identity, c.Kind(), ""
 	switch allowed := d.Child.Allowed(); {
 	case k.Namespaced && allowed:
 		why = fmt.Sprintf("%s is namespaced: remove it from allow.clusterScoped", id.GVK.Kind)
@@ -76,9 +81,9 @@ func (p *pass) inScope(k Kind, d *rules.Desired) error {
 	case !k.Namespaced && !allowed:
 		why = fmt.Sprintf("%s is cluster-scoped: the rule may write it only if allow.clusterScoped names it", id.GVK.Kind)
 	default:
-		return nil
+		return k, nil
 	}
-	return &terminalError{string(rules.RuleError), 0, fmt.Errorf("%s/%s: %s", id.GVK.Kind, id.Name, why)}
+	return k, &terminalError{string(rules.RuleError), 0, fmt.Errorf("%s/%s: %s", id.GVK.Kind, id.Name, why)}
 }
 
 // scope returns the namespaces that are watched.
@@ -87,27 +92,24 @@ func (e *Engine) scope() watch.Scope { return watch.Scope(e.options.Namespaces) 
 // ensure takes the next step for one object of a child. The caller performs a
 // replacement, because it knows how many objects the child can spare.
 func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
-	c := p.primary.cacheOf(d.Identity.GVK)
-	if c == nil {
-		return step{}, watch.ErrNotListed // The kind was just removed.
-	}
-	if err := p.inScope(c.Kind(), d); err != nil {
+	k, err := p.writableKind(d)
+	if err != nil {
 		return step{}, err
 	}
 	w := p.memory.child(d.Identity)
 	live := p.live(d.Identity)
 	next := decide(d, live, p.known(w, live))
 	if next.action != Adopted {
-		return p.do(ctx, c.Kind(), d, w, live, next)
+		return p.do(ctx, k, d, w, live, next)
 	}
-	existing, err := p.get(ctx, c.Kind(), d.Identity)
+	existing, err := p.get(ctx, k, d.Identity)
 	if apierrors.IsNotFound(err) {
 		return step{}, errStale
 	}
 	if err != nil {
 		return step{}, err
 	}
-	return p.ensureExisting(ctx, c.Kind(), d, w, existing)
+	return p.ensureExisting(ctx, k, d, w, existing)
 }
 
 // ensureExisting takes the next step for an object that was read because the cache

@@ -44,7 +44,7 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 	do(func() { e.recheck(ctx, pl) })
 	do(func() { e.removeOrphanedFinalizers(ctx, pl.orphaned.Finalizers) })
 	e.tellKept(pl.orphaned.Kept)
-	e.announcements.retain(pl.orphaned.Removed)
+	e.retainAnnounced(pl.orphaned.Removed)
 	e.metrics.removing.Set(float64(len(pl.orphaned.Removed)))
 	for _, r := range pl.orphaned.Removed {
 		do(func() { e.deleteRemovedRule(ctx, pl, r) })

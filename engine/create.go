@@ -9,67 +9,73 @@ import (
 	"reconcel/rules"
 )
 
-// create creates the child by an apply that only creates: with resourceVersion "1"
-// the API server answers 409 if the name is taken. So nothing is adopted by
-// accident, and a lost response or a stale cache cannot create a second object.
-func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written) (step, error) {
-	if free, became, err := p.free(ctx, k, d, w); !free {
-		return became, err
-	}
-	body, err := creationBody(d)
-	if err != nil {
-		return step{}, err
-	}
-	why := p.whyMissing(w)
-	return p.created(ctx, k, d, w, why, p.apply(ctx, k, d, w, body))
+// A creation is one object to create.
+type creation struct {
+	kind Kind
+	d    *rules.Desired
+	w    *written
+	why  string // trigger of the creation
+	body []byte
+	err  error // the API server's answer
 }
 
-// free reports whether a creation can succeed. If not, it also returns the step that
-// was taken instead.
-func (p *pass) free(ctx context.Context, k Kind, d *rules.Desired, w *written) (bool, step, error) {
+// create creates one object of a child.
+func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written) (step, error) {
+	c, became, err := p.prepareCreation(ctx, k, d, w)
+	if c == nil {
+		return became, err
+	}
+	c.err = p.apply(ctx, k, d, w, c.body)
+	return p.created(ctx, c)
+}
+
+// prepareCreation returns the creation of an object, or the step or error that takes
+// its place. The creation is an apply that only creates: with resourceVersion "1" the
+// API server answers 409 if the name is taken. So nothing is adopted by accident, and a
+// lost response or a stale cache cannot create a second object.
+func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w *written) (*creation, step, error) {
 	if w.foreign {
 		// The name was taken a moment ago and most likely still is: read before
 		// writing.
 		existing, err := p.get(ctx, k, d.Identity)
 		if err == nil {
 			became, err := p.ensureExisting(ctx, k, d, w, existing)
-			return false, became, err
+			return nil, became, err
 		}
 		if !apierrors.IsNotFound(err) {
-			return false, step{}, err
+			return nil, step{}, err
 		}
 	}
 	if err := w.rejected.stands(p, d.Hash, ""); err != nil {
-		return false, step{}, err
+		return nil, step{}, err
 	}
-	return true, step{}, nil
-}
-
-// creationBody returns the body of an apply that only creates.
-func creationBody(d *rules.Desired) ([]byte, error) {
 	fields, err := d.Ignored()
 	if err != nil {
-		return nil, err
+		return nil, step{}, err
 	}
-	return d.Complete("", "1", fields)
+	body, err := d.Complete("", "1", fields)
+	if err != nil {
+		return nil, step{}, err
+	}
+	return &creation{kind: k, d: d, w: w, why: p.whyMissing(w), body: body}, step{}, nil
 }
 
 // created handles the API server's answer to a creation.
-func (p *pass) created(ctx context.Context, k Kind, d *rules.Desired, w *written, why string, err error) (step, error) {
+func (p *pass) created(ctx context.Context, c *creation) (step, error) {
 	switch {
-	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
-		existing, err := p.get(ctx, k, d.Identity)
+	case apierrors.IsConflict(c.err) || apierrors.IsAlreadyExists(c.err):
+		existing, err := p.get(ctx, c.kind, c.d.Identity)
 		if err != nil {
 			return step{}, err
 		}
-		return p.ensureExisting(ctx, k, d, w, existing)
-	case namespaceEnds(err):
+		return p.ensureExisting(ctx, c.kind, c.d, c.w, existing)
+	case namespaceEnds(c.err):
 		return skipFor(forNamespace), nil
-	case err != nil:
-		return step{}, p.noteRejection(&w.rejected, d.Hash, "", classifyAnswer(err))
+	case c.err != nil:
+		return step{}, p.noteRejection(&c.w.rejected, c.d.Hash, "", classifyAnswer(c.err))
 	}
-	w.foreign = false
-	p.did(Created, d, why)
+	c.w.foreign = false
+	p.did(Created, c.d, c.why)
 	return step{action: Created}, nil
 }
 

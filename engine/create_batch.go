@@ -3,14 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -19,22 +16,12 @@ import (
 // object. The requests of a batch run in parallel; their answers are handled one
 // after another.
 
-// A creation is one object to create.
-type creation struct {
-	kind Kind
-	d    *rules.Desired
-	w    *written
-	why  string // trigger of the creation
-	body []byte
-	err  error // the API server's answer
-}
-
 // createAll creates the missing objects of a child.
 func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *collection) {
 	var failed brake
 	var todo []*creation
 	for _, d := range missing {
-		c, became, err := p.creation(ctx, d)
+		c, became, err := p.creationOf(ctx, d)
 		if c != nil {
 			todo = append(todo, c)
 			continue
@@ -58,41 +45,24 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *colle
 		}
 		p.send(ctx, batch)
 		for _, c := range batch {
-			became, err := p.created(ctx, c.kind, c.d, c.w, c.why, c.err)
+			became, err := p.created(ctx, c)
 			failed.note(c.d, became, err)
 			t.note(c.d, became, err)
 		}
 	}
 }
 
-// creation prepares the creation of one object, or returns the step or error that
-// takes its place.
-func (p *pass) creation(ctx context.Context, d *rules.Desired) (*creation, step, error) {
-	c := p.primary.cacheOf(d.Identity.GVK)
-	if c == nil {
-		return nil, step{}, watch.ErrNotListed
-	}
-	if err := p.inScope(c.Kind(), d); err != nil {
-		return nil, step{}, err
-	}
-	w := p.memory.child(d.Identity)
-	if free, became, err := p.free(ctx, c.Kind(), d, w); !free {
-		return nil, became, err
-	}
-	body, err := creationBody(d)
+// creationOf is prepareCreation for an object of which nothing is known yet.
+func (p *pass) creationOf(ctx context.Context, d *rules.Desired) (*creation, step, error) {
+	k, err := p.writableKind(d)
 	if err != nil {
 		return nil, step{}, err
 	}
-	return &creation{kind: c.Kind(), d: d, w: w, why: p.whyMissing(w), body: body}, step{}, nil
+	return p.prepareCreation(ctx, k, d, p.memory.child(d.Identity))
 }
 
 // send makes the requests of one batch, and returns when all are answered.
 func (p *pass) send(ctx context.Context, batch []*creation) {
-	if len(batch) == 1 {
-		c := batch[0]
-		c.err = p.apply(ctx, c.kind, c.d, c.w, c.body)
-		return
-	}
 	var running sync.WaitGroup
 	slots := make(chan struct{}, p.engine.inFlight)
 	for _, c := range batch {
@@ -108,13 +78,7 @@ func (p *pass) send(ctx context.Context, batch []*creation) {
 // sendOne turns a panic into an error, as the queue does: nothing else recovers
 // panics in this goroutine.
 func (p *pass) sendOne(ctx context.Context, c *creation) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			p.engine.metrics.panics.Inc()
-			p.engine.log.Error("panic", "object", p.req.String(), "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
-			err = errors.New("internal error, see the log")
-		}
-	}()
+	defer p.engine.recoverPanic(p.req, &err)
 	return p.apply(ctx, c.kind, c.d, c.w, c.body)
 }
 

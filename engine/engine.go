@@ -44,7 +44,9 @@ type Engine struct {
 	metrics   *metrics
 	inventory *inventory.Inventory
 
-	announcements announcements // of planned deletions
+	// announced has the times at which pending deletions were announced, by removalKey.
+	// So a reload neither repeats an announcement nor restarts its wait.
+	announced sync.Map
 
 	settling        sync.Mutex           // held while a verdict is computed
 	reportedRefused map[string]string    // reported refused rules: name to key

@@ -85,7 +85,10 @@ func (p *pass) finalizeOne(ctx context.Context, rule *rules.Rule, c *rules.Child
 	since := p.endingSince(rule, c)
 	rest := since.Add(c.Child.Timeout).Sub(p.engine.clock.Now())
 	if rest <= 0 {
-		p.warn(reasonFinalizeTimeout, fmt.Sprintf("rule %q continues without %s, which was not ready within %s", rule.Name, entrySubject(c), c.Child.Timeout))
+		message := fmt.Sprintf("rule %q continues without %s, which was not ready within %s", rule.Name, entrySubject(c), c.Child.Timeout)
+		if p.logIncomplete(reasonFinalizeTimeout, message) {
+			p.engine.events.warning(p.self, reasonFinalizeTimeout, message)
+		}
 		return outcome{}
 	}
 	o := p.child(ctx, rule, c)
@@ -144,19 +147,16 @@ func entrySubject(c *rules.ChildResult) string {
 // skip reports an entry that cannot be created. It only logs if the primary is in the
 // same namespace, because the API server would reject an Event there too.
 func (p *pass) skip(c *rules.ChildResult, message string) {
-	if len(c.Objects) > 0 && c.Objects[0].Identity.Namespace != p.req.Namespace {
-		p.warn(reasonFinalizeSkipped, message)
-		return
-	}
-	if p.memory.tell(reasonFinalizeSkipped+" "+message, message) {
-		p.engine.log.Warn("finalize incomplete", "object", p.req.String(), "reason", reasonFinalizeSkipped, "message", message)
+	if p.logIncomplete(reasonFinalizeSkipped, message) && len(c.Objects) > 0 && c.Objects[0].Identity.Namespace != p.req.Namespace {
+		p.engine.events.warning(p.self, reasonFinalizeSkipped, message)
 	}
 }
 
-// warn logs a message and records it as an Event, once.
-func (p *pass) warn(reason, message string) {
-	if p.memory.tell(reason+" "+message, message) {
+// logIncomplete logs a message once, and reports whether it did.
+func (p *pass) logIncomplete(reason, message string) bool {
+	news := p.memory.tell(reason+" "+message, message)
+	if news {
 		p.engine.log.Warn("finalize incomplete", "object", p.req.String(), "reason", reason, "message", message)
-		p.engine.events.warning(p.self, reason, message)
 	}
+	return news
 }

@@ -15,7 +15,7 @@ import (
 // for the garbage collector.
 func (e *Engine) pruneAfter(ctx context.Context, primary *primaryKind, req Request) error {
 	var errs []error
-	verdict := primary.verdict.Load()
+	verdict := primary.plan.verdict.Load()
 	for rule, watches := range primary.byRule {
 		if verdict.refuses(rule) {
 			continue

@@ -52,7 +52,7 @@ func (e *Engine) Inspect() Inspection {
 	for _, pk := range pl.primaries {
 		for n, r := range pk.Rules {
 			i.Rules = append(i.Rules, pk.meters[n].inspect(RuleInspection{
-				Name: r.Name, Pos: r.Pos, Primary: formatKind(pk.GVK), Refused: pk.verdict.Load().why(r),
+				Name: r.Name, Pos: r.Pos, Primary: formatKind(pk.GVK), Refused: pl.verdict.Load().why(r),
 			}))
 		}
 	}

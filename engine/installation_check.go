@@ -23,20 +23,19 @@ func (e *Engine) settle(ctx context.Context, pl, old *plan) (err error) {
 		old.superseded = true
 		defer func() { old.superseded = err == nil }()
 	}
-	v := e.judge(ctx, pl, nil)
-	if err := e.inventory.Extend(ctx, pl.program, v.check()); err != nil {
-		return err
-	}
-	e.tellVerdict(v)
-	pl.decide(v)
-	return nil
+	_, err = e.renewVerdict(ctx, pl, nil)
+	return err
 }
 
-func (pl *plan) decide(v *verdict) {
-	for _, pk := range pl.primaries {
-		pk.verdict.Store(v)
+// renewVerdict gives a plan a new verdict, and returns it.
+func (e *Engine) renewVerdict(ctx context.Context, pl *plan, before *verdict) (*verdict, error) {
+	v := e.judge(ctx, pl, before)
+	if err := e.inventory.Extend(ctx, pl.program, v.check()); err != nil {
+		return nil, err
 	}
+	e.tellVerdict(v)
 	pl.verdict.Store(v)
+	return v, nil
 }
 
 // A ruleOf identifies a rule by the marks on its objects: its name, and the kind of
@@ -212,20 +211,14 @@ func (e *Engine) reconsider(ctx context.Context, pl *plan) error {
 		return nil
 	}
 	before := pl.verdict.Load()
-	v := e.judge(ctx, pl, before)
-	if err := e.inventory.Extend(ctx, pl.program, v.check()); err != nil {
+	v, err := e.renewVerdict(ctx, pl, before)
+	if err != nil {
 		return err
 	}
-	e.tellVerdict(v)
-	var changed []*primaryKind
 	for _, pk := range pl.primaries {
 		if slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return before.refuses(r) && !v.refuses(r) || before.unchecked(pk, r) }) {
-			changed = append(changed, pk)
+			e.enqueueKind(pk)
 		}
-	}
-	pl.decide(v)
-	for _, pk := range changed {
-		e.enqueueKind(pk)
 	}
 	return nil
 }

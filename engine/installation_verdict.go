@@ -107,7 +107,7 @@ func (p *pass) unjudged(r *rules.RuleResult) (outcome, bool) {
 	if !p.verdict.unchecked(p.primary, r.Rule) {
 		return outcome{}, false
 	}
-	p.primary.askCheck()
+	p.primary.plan.askCheck()
 	return position{rule: r.Rule.Name}.says(waiting, reasonWaiting,
 		"waits for the check whether its objects belong to another installation").after(staleRetry), true
 }

@@ -7,7 +7,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/pager"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/watch"
 )
 
@@ -24,27 +28,29 @@ func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOpti
 	}
 	var errs []error
 	for _, namespace := range e.scope().Namespaces() {
-		errs = append(errs, e.eachIn(ctx, k, namespace, options, func(u *unstructured.Unstructured) error { return visit(watch.NewObject(u, role)) }))
+		page := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list, err := e.resource(k, namespace).List(ctx, options)
+			if err != nil {
+				return nil, fmt.Errorf("list %s: %w", k.GVK.Kind, err)
+			}
+			return list, nil
+		})
+		errs = append(errs, page.EachListItem(ctx, options, func(item runtime.Object) error {
+			return visit(watch.NewObject(item.(*unstructured.Unstructured), role))
+		}))
 	}
 	return errors.Join(errs...)
 }
 
-// eachIn visits the listed objects of a namespace, or with "" of all namespaces, page
-// by page.
-func (e *Engine) eachIn(ctx context.Context, k Kind, namespace string, options metav1.ListOptions, visit func(*unstructured.Unstructured) error) error {
-	options.Limit = 500
-	for {
-		list, err := e.resource(k, namespace).List(ctx, options)
-		if err != nil {
-			return fmt.Errorf("list %s: %w", k.GVK.Kind, err)
-		}
-		for i := range list.Items {
-			if err := visit(&list.Items[i]); err != nil {
-				return err
-			}
-		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return nil
-		}
+// eachPrimary visits all objects of a kind in any version. A kind that is not served has
+// no objects.
+func (e *Engine) eachPrimary(ctx context.Context, gk schema.GroupKind, visit func(Kind, *watch.Object) error) error {
+	k, err := discover.AnyVersion(ctx, e.kinds, gk)
+	if discover.IsNoKind(err) {
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	return e.eachOf(ctx, k, func(o *watch.Object) error { return visit(k, o) })
 }

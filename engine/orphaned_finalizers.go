@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -30,22 +29,14 @@ func (e *Engine) removeOrphanedFinalizers(ctx context.Context, stale []inventory
 }
 
 func (e *Engine) removeOrphanedFinalizer(ctx context.Context, s inventory.Finalizer) error {
-	k, err := discover.AnyVersion(ctx, e.kinds, s.Primary())
-	if discover.IsNoKind(err) {
-		return nil // The kind is gone, and its objects with it.
-	}
-	if err != nil {
-		return err
-	}
-	return e.eachOf(ctx, k, func(o *watch.Object) error {
+	return e.eachPrimary(ctx, s.Primary(), func(k Kind, o *watch.Object) error {
 		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(s.Rule)) {
 			return nil
 		}
 		if err := e.removeFinalizer(ctx, k, o, s.Rule); err != nil {
 			return err
 		}
-		subject := subjectOf(k, o)
-		e.log.Info("removed the finalizer of a removed rule", "object", subject, "rule", s.Rule)
+		e.log.Info("removed the finalizer of a removed rule", "object", subjectOf(k, o), "rule", s.Rule)
 		return nil
 	})
 }

@@ -23,11 +23,11 @@ type plan struct {
 	primaries map[schema.GroupKind]*primaryKind
 	watches   []*watch.Watch
 
-	passes     atomic.Int64 // reconciliations in progress that use it
-	verdict    atomic.Pointer[verdict]
-	superseded bool          // another plan replaces it; guarded by Engine.settling
-	unchecked  chan struct{} // requests a check of objects that the verdict does not cover
-	stop       func()        // stops its background work and waits for the end
+	passes     atomic.Int64            // reconciliations in progress that use it
+	verdict    atomic.Pointer[verdict] // nil: this process does not write
+	superseded bool                    // another plan replaces it; guarded by Engine.settling
+	unchecked  chan struct{}           // requests a check of objects that the verdict does not cover
+	stop       func()                  // stops its background work and waits for the end
 }
 
 // A primaryKind is one primary kind with its watches.
@@ -41,8 +41,7 @@ type primaryKind struct {
 
 	orphanedObjects orphanedObjects // of removed rules
 
-	verdict  atomic.Pointer[verdict] // the verdict of the plan; nil: this process does not write
-	askCheck func()                  // see plan.askCheck
+	plan *plan
 }
 
 // newPlan returns a plan with the watches of a program. It reuses running
@@ -72,7 +71,7 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 			children: map[schema.GroupVersionKind]*watch.Watch{},
 			byRule:   map[*rules.Rule][]*watch.Watch{},
 			lookups:  map[*rules.Lookup]*watch.Watch{},
-			askCheck: pl.askCheck,
+			plan:     pl,
 		}
 		for _, r := range p.Rules {
 			for _, c := range r.Children {

@@ -41,7 +41,7 @@ func (c census) Collect(to chan<- prometheus.Metric) {
 		for i, r := range pk.Rules {
 			pk.meters[i].collect(r.Name, to)
 			refused := 0
-			if pk.verdict.Load().refuses(r) {
+			if pl.verdict.Load().refuses(r) {
 				refused = 1
 			}
 			to <- gauge(ruleRefused, refused, r.Name)

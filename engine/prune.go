@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"reconcel/engine/watch"
@@ -20,29 +21,41 @@ import (
 func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.Child) outcome {
 	var kept []keptObject
 	var problem error
-	for _, w := range p.primary.byRule[r.Rule] {
-		c, err := w.Cache()
-		if err != nil {
-			continue // A kind of earlier rules that the API server does not serve.
+	for k, o := range p.madeBy(r.Rule) {
+		id := o.Identity(k.GVK)
+		if o.Terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) {
+			continue
 		}
-		for o := range p.objectsOf(c) {
-			id := o.Identity(c.Kind().GVK)
-			if o.Rule() != r.Rule.Name || o.Terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) || p.engine.elsewhere(o, p.verdict.ownersOf(r.Rule.Name)) {
-				continue
-			}
-			if k := p.keeping(r, o, id, failed); k.why != "" {
-				kept = append(kept, k)
-				p.findings.keeps(k)
-				continue
-			}
-			if err := p.remove(ctx, r.Rule, c.Kind(), o); err != nil {
-				problem = cmp.Or(problem, fmt.Errorf("rule %q: prune %s: %w", r.Rule.Name, id.String(), err))
-			}
+		if k := p.keeping(r, o, id, failed); k.why != "" {
+			kept = append(kept, k)
+			p.findings.keeps(k)
+			continue
+		}
+		if err := p.remove(ctx, r.Rule, k, o); err != nil {
+			problem = cmp.Or(problem, fmt.Errorf("rule %q: prune %s: %w", r.Rule.Name, id.String(), err))
 		}
 	}
 	total := p.outcomeOf(problem)
 	total.kept = kept
 	return total
+}
+
+// madeBy returns the primary's objects that a rule created, apart from those of other
+// installations.
+func (p *pass) madeBy(rule *rules.Rule) iter.Seq2[Kind, *watch.Object] {
+	return func(yield func(Kind, *watch.Object) bool) {
+		for _, w := range p.primary.byRule[rule] {
+			c, err := w.Cache()
+			if err != nil {
+				continue // A kind of earlier rules that the API server does not serve.
+			}
+			for o := range p.objectsOf(c) {
+				if o.Rule() == rule.Name && !p.engine.elsewhere(o, p.verdict.ownersOf(rule.Name)) && !yield(c.Kind(), o) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // A keptObject is an object that no rule renders and that is not deleted.

@@ -180,15 +180,18 @@ func (e *Engine) serveNext(ctx context.Context) bool {
 // serve reconciles one request and turns a panic into an error, so that one
 // object cannot stop the reconciliation of the others.
 func (e *Engine) serve(ctx context.Context, req Request) (result Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.metrics.panics.Inc()
-			// The value may quote an object: only the stack is logged.
-			e.log.Error("panic", "object", req.String(), "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("%s: internal error, see the log", req)
-		}
-	}()
+	defer e.recoverPanic(req, &err)
 	return e.reconcile(ctx, req)
+}
+
+// recoverPanic turns a panic into an error. The deferring goroutine must call it.
+func (e *Engine) recoverPanic(req Request, err *error) {
+	if v := recover(); v != nil {
+		e.metrics.panics.Inc()
+		// The value may quote an object: only the stack is logged.
+		e.log.Error("panic", "object", req.String(), "type", fmt.Sprintf("%T", v), "stack", string(debug.Stack()))
+		*err = errors.New("internal error, see the log")
+	}
 }
 
 // requeue is the only place that schedules a finished request again.

@@ -44,7 +44,7 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 		e.memories.forget(req)
 		return nil, nil // Enqueued again as soon as the cache has listed it.
 	}
-	verdict := primary.verdict.Load()
+	verdict := pl.verdict.Load()
 	if verdict.refusesAll(primary) {
 		e.memories.forget(req)
 		return nil, nil // Another installation manages it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"reconcel/engine/inventory"
@@ -17,51 +16,28 @@ import (
 // missing while its file is being written.
 const removalSettle = 5 * time.Second
 
-// announcements has the times at which pending deletions were announced. With it,
-// a reload neither repeats an announcement nor restarts its wait.
-type announcements struct {
-	mu sync.Mutex
-	at map[announced]time.Time
-}
+// A removalKey identifies the removal of a rule.
+type removalKey struct{ rule, kind string }
 
-type announced struct{ rule, kind string }
+func removalKeyOf(r inventory.RemovedRule) removalKey { return removalKey{r.Name, r.For} }
 
-func announcedOf(r inventory.RemovedRule) announced { return announced{r.Name, r.For} }
-
-// of returns when a removal was announced, or the zero time.
-func (a *announcements) of(r inventory.RemovedRule) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.at[announcedOf(r)]
-}
-
-func (a *announcements) note(r inventory.RemovedRule, at time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.at == nil {
-		a.at = map[announced]time.Time{}
-	}
-	a.at[announcedOf(r)] = at
-}
-
-// retain forgets removals that are no longer pending. A rule that was restored
-// and removed again is announced again.
-func (a *announcements) retain(removed []inventory.RemovedRule) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for k := range a.at {
-		if !slices.ContainsFunc(removed, func(r inventory.RemovedRule) bool { return announcedOf(r) == k }) {
-			delete(a.at, k)
+// retainAnnounced forgets announced removals that are no longer pending. A rule that was
+// restored and removed again is announced again.
+func (e *Engine) retainAnnounced(removed []inventory.RemovedRule) {
+	e.announced.Range(func(key, _ any) bool {
+		if !slices.ContainsFunc(removed, func(r inventory.RemovedRule) bool { return removalKeyOf(r) == key }) {
+			e.announced.Delete(key)
 		}
-	}
+		return true
+	})
 }
 
 // announce reports the objects that the removal of a rule will delete, and
 // returns how long to wait before the deletion.
 func (e *Engine) announce(ctx context.Context, r inventory.RemovedRule) time.Duration {
 	grace := e.options.RemovalGrace
-	if at := e.announcements.of(r); !at.IsZero() {
-		return max(0, grace-e.clock.Since(at))
+	if at, known := e.announced.Load(removalKeyOf(r)); known {
+		return max(0, grace-e.clock.Since(at.(time.Time)))
 	}
 	e.log.Info("rule removed", "rule", r.Name, "kind", r.For)
 	sleep(ctx, min(removalSettle, grace))
@@ -72,7 +48,7 @@ func (e *Engine) announce(ctx context.Context, r inventory.RemovedRule) time.Dur
 	e.log.Warn("rule removed, deleting its objects", "rule", r.Name, "kind", r.For, "objects", objects, "delay", grace)
 	e.reportRules(reasonRuleRemoved, "Reload", fmt.Sprintf(
 		"rule %q for %s was removed; its objects are deleted in %s (%s). Put the rule back to keep them", r.Name, r.For, grace, objects))
-	e.announcements.note(r, e.clock.Now())
+	e.announced.Store(removalKeyOf(r), e.clock.Now())
 	return grace
 }
 

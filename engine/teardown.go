@@ -72,18 +72,12 @@ func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining)
 // duplicates.
 func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 	seen := map[types.UID]bool{}
-	for _, w := range p.primary.byRule[rule] {
-		c, err := w.Cache()
-		if err != nil {
+	for k, o := range p.madeBy(rule) {
+		if seen[o.GetUID()] || outlivesPrimary(rule, o) || p.elsewhere(rule, o.Identity(k.GVK)) {
 			continue
 		}
-		for o := range p.objectsOf(c) {
-			if o.Rule() != rule.Name || seen[o.GetUID()] || outlivesPrimary(rule, o) || p.engine.elsewhere(o, p.verdict.ownersOf(rule.Name)) || p.elsewhere(rule, o.Identity(c.Kind().GVK)) {
-				continue
-			}
-			seen[o.GetUID()] = true
-			all = append(all, remaining{c.Kind(), o, stageOf(rule, o)})
-		}
+		seen[o.GetUID()] = true
+		all = append(all, remaining{k, o, stageOf(rule, o)})
 	}
 	return all
 }
@@ -93,8 +87,7 @@ func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 func (p *pass) elsewhere(rule *rules.Rule, id rules.Identity) bool {
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
-		if r.Rule != rule && r.Matches && !r.Leaving &&
-			slices.ContainsFunc(r.Children, func(c rules.ChildResult) bool { return wantsObject(&c, id) }) {
+		if r.Rule != rule && r.Matches && !r.Leaving && rendersObject(r, id) {
 			return true
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
-	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
@@ -104,7 +103,7 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	var errs []error
 	paused := map[types.UID]bool{}
 	if u.DeleteChildren {
-		errs = append(errs, u.eachPrimary(ctx, r.Primary(), func(k Kind, o *watch.Object) error {
+		errs = append(errs, u.engine.eachPrimary(ctx, r.Primary(), func(k Kind, o *watch.Object) error {
 			paused[o.GetUID()] = o.Paused()
 			return u.unpatch(ctx, r.Name, k, o)
 		}))
@@ -116,25 +115,12 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
 	for _, gk := range append([]schema.GroupKind{r.Primary()}, r.FormerPrimaries()...) {
-		errs = append(errs, u.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error { return u.release(ctx, r.Name, k, o) }))
+		errs = append(errs, u.engine.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error { return u.release(ctx, r.Name, k, o) }))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
 	return nil
-}
-
-// eachPrimary calls visit for all objects of a kind. A kind that is gone has no
-// objects.
-func (u *uninstaller) eachPrimary(ctx context.Context, gk schema.GroupKind, visit func(Kind, *watch.Object) error) error {
-	k, err := discover.AnyVersion(ctx, u.engine.kinds, gk)
-	if discover.IsNoKind(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return u.engine.eachOf(ctx, k, func(o *watch.Object) error { return visit(k, o) })
 }
 
 // release removes a rule's finalizer from a primary.

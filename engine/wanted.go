@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,54 +20,59 @@ type objectKey struct {
 // render it without an error or a wait. It ignores the version of the kind,
 // because all versions show the same objects.
 func (p *pass) wants(id rules.Identity) bool {
-	if p.wanted != nil {
-		return p.wanted[keyOf(id)]
-	}
-	if len(p.memory.children) > few {
+	if p.wanted == nil && len(p.memory.children) > few {
 		p.wanted = map[objectKey]bool{}
-	}
-	for i := range p.rendering.Rules {
-		for j := range p.rendering.Rules[i].Children {
-			c := &p.rendering.Rules[i].Children[j]
-			switch {
-			case p.wanted != nil:
-				eachWanted(c, func(id rules.Identity) bool {
-					p.wanted[keyOf(id)] = true
-					return true
-				})
-			case wantsObject(c, id):
-				return true
+		for i := range p.rendering.Rules {
+			for j := range p.rendering.Rules[i].Children {
+				for other := range wantedOf(&p.rendering.Rules[i].Children[j]) {
+					p.wanted[keyOf(other)] = true
+				}
 			}
 		}
 	}
-	return p.wanted[keyOf(id)]
+	if p.wanted != nil {
+		return p.wanted[keyOf(id)]
+	}
+	return slices.ContainsFunc(p.rendering.Rules, func(r rules.RuleResult) bool { return rendersObject(&r, id) })
 }
 
 func keyOf(id rules.Identity) objectKey {
 	return objectKey{id.GVK.GroupKind(), id.Namespace, id.Name}
 }
 
-func wantsObject(c *rules.ChildResult, id rules.Identity) bool {
-	found, key := false, keyOf(id)
-	eachWanted(c, func(other rules.Identity) bool {
-		found = keyOf(other) == key
-		return !found
-	})
-	return found
-}
-
-// eachWanted calls f for every object of a child that must exist or be kept,
-// until f returns false.
-func eachWanted(c *rules.ChildResult, f func(rules.Identity) bool) {
-	for i := range c.Objects {
-		if d := &c.Objects[i]; d.State != rules.Excluded && !f(d.Identity) {
-			return
+// rendersObject reports whether a child of a rule wants an object.
+func rendersObject(r *rules.RuleResult, id rules.Identity) bool {
+	for i := range r.Children {
+		if wantsObject(&r.Children[i], id) {
+			return true
 		}
 	}
-	for i := range min(len(c.Finished), mostFinished) {
-		u := unstructured.Unstructured{Object: c.Finished[i].Object}
-		if !f(rules.Identity{GVK: c.Child.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}) {
-			return
+	return false
+}
+
+func wantsObject(c *rules.ChildResult, id rules.Identity) bool {
+	key := keyOf(id)
+	for other := range wantedOf(c) {
+		if keyOf(other) == key {
+			return true
+		}
+	}
+	return false
+}
+
+// wantedOf returns the objects of a child that must exist or be kept.
+func wantedOf(c *rules.ChildResult) iter.Seq[rules.Identity] {
+	return func(yield func(rules.Identity) bool) {
+		for i := range c.Objects {
+			if d := &c.Objects[i]; d.State != rules.Excluded && !yield(d.Identity) {
+				return
+			}
+		}
+		for i := range min(len(c.Finished), mostFinished) {
+			u := unstructured.Unstructured{Object: c.Finished[i].Object}
+			if !yield(rules.Identity{GVK: c.Child.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}) {
+				return
+			}
 		}
 	}
 }
