@@ -29,12 +29,15 @@ func (a *app) diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff -f RULES... [KIND/NAME ...]",
 		Short: "Show what rules would change in a cluster",
-		Long: `Show the next step of run for each resource: which objects it would create,
+		Long: `Show what run would do for each resource: which objects it would create,
 configure, replace, adopt and delete, and what it would write into the resource
 itself. diff runs the same controller as run, but sends every write as a dry run:
-the result includes defaults and admission, and nothing is written.
+the result includes defaults and admission, and nothing is written. A child that
+reads another child reads the answer to its dry run. Values that the API server
+chooses, such as UIDs and cluster IPs, will differ.
 
-Children that wait are listed on stderr and are not a difference. So are failures
+Children that still wait, for example until another controller has written a
+status, are listed on stderr and are not a difference. So are failures
 (an expression, a check) and rejected writes, which the API server rejects or for
 which another manager has an object of the same name. The output omits
 managedFields, versions, times, the status of children, and the conditions Ready,

@@ -187,6 +187,7 @@ func (r *reviewer) empty(files []string) {
 		`Foo/default/example-foo: rule "foo", status: configured`,
 		`WebApp/default/shop: rule "webapp", child "deployment": created`,
 		`WebApp/default/shop: rule "webapp", child "service": created`,
+		`WebApp/default/shop: rule "webapp", child "ingress": created`,
 		`WebApp/default/shop: rule "webapp", status: configured`,
 		`ConfigMap/default/account: rule "account", child "secret": created`,
 		`ConfigMap/default/account: rule "account", child "settings": created`,
@@ -194,8 +195,8 @@ func (r *reviewer) empty(files []string) {
 		`ConfigMap/default/account: rule "account", child "once": created`,
 		`ConfigMap/default/account: rule "account", patch: configured`,
 	)
-	if want := "WebApp/default/shop: rule \"webapp\", child \"ingress\" (Ingress/default/shop): skipped: waits for service.metadata.name\n"; v.stderr != want {
-		r.Errorf("stderr: got %q, want %q", v.stderr, want)
+	if v.stderr != "" {
+		r.Errorf("stderr: %s", v.stderr)
 	}
 	if !strings.Contains(v.stdout, "+  progressDeadlineSeconds: 600\n") {
 		r.Error("the defaults of the API server are missing")

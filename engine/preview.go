@@ -17,10 +17,11 @@ import (
 	"reconcel/rules"
 )
 
-// A Preview is an engine that shows the next step of run: it reconciles chosen
-// primaries once each, with the code that runs in production. It writes no
-// Events, no Lease and no inventory. It sends all other writes to its client,
-// which must not let them take effect.
+// A Preview is an engine that shows what run would do: it reconciles chosen
+// primaries with the code that runs in production. It writes no Events, no Lease
+// and no inventory. It sends all other writes to its client, which must not let them
+// take effect. The client must answer a write with a resourceVersion that is newer
+// than every listed one, and accept that resourceVersion in later requests.
 type Preview struct {
 	stepper *Stepper
 	missing []string
@@ -91,11 +92,37 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 // but are not among the previewed rules. Their cleanup is not previewed.
 func (v *Preview) Missing() []string { return slices.Compact(slices.Sorted(slices.Values(v.missing))) }
 
-// Reconcile returns the decisions of one reconciliation of a primary, besides
-// the writes that it sends to the client. Several goroutines may call it, for
-// different primaries.
+// maxRounds limits how often a Preview reconciles one primary again. A chain of
+// children that read each other needs one round for each.
+const maxRounds = 32
+
+// Reconcile returns the decisions about a primary, besides the writes that it sends
+// to the client. It reconciles the primary again while that ends a wait of one of its
+// children for another one: such a child reads the client's answer to an earlier write.
+// Several goroutines may call it, for different primaries.
 func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
+	defer v.stepper.engine.memories.forget(req)
+	report, err := v.reconcileOnce(ctx, req)
+	adopted := report.Adopted
+	for range maxRounds {
+		if err != nil || !report.waits() {
+			break
+		}
+		var next Report
+		next, err = v.reconcileOnce(ctx, req)
+		adopted = append(adopted, next.Adopted...)
+		settled := slices.Equal(next.Findings, report.Findings)
+		if report = next; settled {
+			break
+		}
+	}
+	report.Adopted = adopted
+	return report, err
+}
+
+func (v *Preview) reconcileOnce(ctx context.Context, req Request) (Report, error) {
 	e := v.stepper.engine
+	e.memories.get(req).self = nil // The client answers each write of the primary from its live state.
 	pl := e.enter()
 	defer pl.leave()
 	p, err := e.begin(ctx, pl, req)
@@ -103,7 +130,6 @@ func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
 		return Report{}, err
 	}
 	defer renderings.Put(p.rendering)
-	defer e.memories.forget(req)
 	p.findings = &findings{}
 	// A status that still changes is normally delayed; here the delay is over.
 	p.memory.unsettled = e.clock.Now().Add(-settle)

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"reconcel/rules"
 )
@@ -27,6 +28,11 @@ type Finding struct {
 	// answer or changed in the meantime.
 	Action  Action
 	Message string
+}
+
+// waits reports whether something was not written because it waits.
+func (r *Report) waits() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Action == Skipped })
 }
 
 // findings collects the findings of a reconciliation. A nil *findings collects

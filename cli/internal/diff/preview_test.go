@@ -61,6 +61,10 @@ func TestWhatIsNotWritten(t *testing.T) {
 		{name: "a child that waits", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}") +
 			child("d", "kind: ConfigMap, metadata: {name: d}, data: {a: '${c.data.a}'}"),
 			want: []string{"created ConfigMap/default/c", `rule "r", child "d" (ConfigMap/default/d): skipped: waits for c.data.a`}},
+		{name: "children that read each other", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}, data: {a: '1'}") +
+			child("d", "kind: Secret, metadata: {name: d}, stringData: {a: '${c.data.a}', uid: '${string(has(c.metadata.uid))}'}") +
+			child("e", "kind: ConfigMap, metadata: {name: e}, data: {a: '${d.metadata.name}'}"),
+			want: []string{"created ConfigMap/default/c", "created Secret/default/d", "created ConfigMap/default/e"}},
 		{name: "an object that the API server rejects", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}, data: text"),
 			want: []string{`rule "r", child "c" (ConfigMap/default/c): rejected: `}},
 		{name: "a namespace and what is in it", rule: "  allow: {clusterScoped: [{group: '', kind: Namespace}], namespaces: ['*']}\n  children:\n" + child("n", "kind: Namespace, metadata: {name: fresh}") +

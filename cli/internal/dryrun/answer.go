@@ -96,8 +96,11 @@ func applied(w *Write) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
+// neverVersion is a resourceVersion that no object has.
+const neverVersion = "1"
+
 // Creates reports whether the write is an apply that only creates: it has the
-// resourceVersion "1", which no object has.
+// resourceVersion neverVersion.
 func (w *Write) Creates() bool {
 	if w.Patch != types.ApplyPatchType || w.Subresource != "" {
 		return false
@@ -107,5 +110,5 @@ func (w *Write) Creates() bool {
 			ResourceVersion string `json:"resourceVersion"`
 		} `json:"metadata"`
 	}
-	return utiljson.Unmarshal(w.Body, &sent) == nil && sent.Metadata.ResourceVersion == "1"
+	return utiljson.Unmarshal(w.Body, &sent) == nil && sent.Metadata.ResourceVersion == neverVersion
 }

@@ -91,6 +91,7 @@ func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*u
 	if !ok {
 		return nil, errors.New("the context has no recorder")
 	}
+	c.restore(w, recorder.last(w.Target))
 	if w.Before = c.recall(w.Target); w.Creates() {
 		w.Before = nil
 	}
@@ -102,7 +103,7 @@ func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*u
 	if w.After == nil {
 		return nil, w.Err
 	}
-	return w.After.DeepCopy(), w.Err
+	return answered(w.After), w.Err
 }
 
 func (c *Client) patch(ctx context.Context, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {

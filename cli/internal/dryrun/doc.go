@@ -10,6 +10,13 @@
 // methods sets dryRun=All. Verbs that the engine does not use return an error. The
 // transport of Guard rejects everything that is neither a read nor a dry run.
 //
+// # Rounds
+//
+// The answer to a write has a resourceVersion that is newer than every object of the
+// cluster, so the engine reads it before its cache, and a second reconciliation goes on
+// from there. In requests to the API server the resourceVersion is again that of the
+// live object. An object that exists only in an answer is created again as a whole.
+//
 // # Writes on top of writes
 //
 // A dry run stores nothing, so the API server cannot evaluate a write that builds

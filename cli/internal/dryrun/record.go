@@ -101,6 +101,19 @@ func (r *Recorder) under(w *Write) *Write {
 	return nil
 }
 
+// last returns the last accepted write of an object, or nil. A write of a
+// subresource does not count.
+func (r *Recorder) last(of Target) *Write {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range slices.Backward(r.writes) {
+		if w.Target == of.object() && w.Err == nil && !w.Rehearsal {
+			return w
+		}
+	}
+	return nil
+}
+
 // creates reports whether a recorded write creates a namespace.
 func (r *Recorder) creates(namespace string) bool {
 	r.mu.Lock()

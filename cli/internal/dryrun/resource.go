@@ -43,9 +43,15 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, sub
 	if len(subresources) > 0 {
 		return nil, errUnused
 	}
+	recorder, ok := ctx.Value(recorderKey{}).(*Recorder)
+	if ok {
+		if last := recorder.last(r.target(name)); last != nil && last.created() {
+			return answered(last.After), nil
+		}
+	}
 	u, err := r.client.find(ctx, r.target(name))
 	if err != nil {
-		if recorder, ok := ctx.Value(recorderKey{}).(*Recorder); ok && !apierrors.IsNotFound(err) {
+		if ok && !apierrors.IsNotFound(err) {
 			recorder.addUnread(fmt.Errorf("read %s: %w", name, err))
 		}
 		return nil, err
@@ -71,7 +77,7 @@ func (r resource) Delete(ctx context.Context, name string, options metav1.Delete
 	}
 	w := &Write{Target: r.target(name)}
 	_, err := r.client.write(ctx, w, func(*Recorder) (*unstructured.Unstructured, error) {
-		return nil, r.client.answerer.delete(ctx, r.client, w, options)
+		return nil, r.client.answerer.delete(ctx, r.client, w, r.client.restored(w.Target, options))
 	})
 	return err
 }
