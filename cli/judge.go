@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/cli/internal/exit"
-	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/offline"
 	"reconcel/rules"
@@ -62,7 +61,7 @@ func (a *app) judge(f *offlineRules) (j judged, err error) {
 	if j.Loaded, err = a.load(f.ruleFiles); err != nil {
 		return j, err
 	}
-	if j.kinds, err = offline.ReadKinds(a.reader(), files.Search{Recursive: f.recursive}, f.crds); err != nil {
+	if j.kinds, err = offline.ReadKinds(a.reader(f.ruleFiles), f.crds); err != nil {
 		return j, err
 	}
 	j.verdict = judge.Of(j.Loaded, j.kinds.Set, f.policy())

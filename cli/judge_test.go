@@ -189,7 +189,7 @@ func reloadComplaints(t *testing.T, file, kubeconfig string, args []string) []st
 		t.Fatal(err)
 	}
 	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: slog.New(slog.DiscardHandler)}
-	read, unread := files.Reader{}.Rules([]string{file}, false)
+	read, unread := files.Reader{}.Rules([]string{file})
 	loaded := rules.Compile(read, unread...)
 	if err = judge.Of(loaded, nil, s.policy()).Err(); err == nil {
 		err = validator.Check(t.Context(), loaded)

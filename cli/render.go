@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
-	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/settings"
 )
@@ -63,8 +62,8 @@ func (a *app) render(f *renderFlags) error {
 	if err := rejected(j.verdict); err != nil {
 		return err
 	}
-	where := files.Search{Recursive: f.recursive}
-	live, err := j.kinds.Resources(a.reader(), where, f.observed, f.namespace)
+	from := a.reader(f.ruleFiles)
+	live, err := j.kinds.Resources(from, f.observed, f.namespace)
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,7 @@ func (a *app) render(f *renderFlags) error {
 	if err != nil {
 		return exit.Wrong(err)
 	}
-	resources, err := j.kinds.Resources(a.reader(), where, f.resources, f.namespace)
+	resources, err := j.kinds.Resources(from, f.resources, f.namespace)
 	if err != nil {
 		return err
 	}

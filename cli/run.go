@@ -122,7 +122,7 @@ func (a *app) run(s *runFlags) error {
 	defer server.stop()
 	validator.Report = machine.ReportRulesInvalidForCluster
 	watch := rulewatch.New(rulewatch.Options{
-		Read: func() ([]source.File, source.Errors) { return a.reader().Rules(s.rules.paths, s.rules.recursive) }, Paths: files.Reloadable(s.rules.paths),
+		Read: func() ([]source.File, source.Errors) { return a.reader(s.rules).Rules(s.rules.paths) }, Paths: files.Reloadable(s.rules.paths),
 		Policy: s.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),
 		Reload: machine.Reload, Reject: machine.ReportInvalidRules, Log: log, Metrics: validator.Metrics,
 	}, rules)

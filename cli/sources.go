@@ -24,12 +24,14 @@ func recursiveFlag(flags *pflag.FlagSet, to *bool) {
 	flags.BoolVarP(to, "recursive", "R", false, "include subfolders")
 }
 
-func (a *app) reader() files.Reader { return files.Reader{Stdin: a.stdin} }
+func (a *app) reader(of ruleFiles) files.Reader {
+	return files.Reader{Stdin: a.stdin, Recursive: of.recursive}
+}
 
 func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
 	if len(r.paths) == 0 {
 		return nil, exit.Misused("no rules: give a file or folder with -f")
 	}
-	sources, unread := a.reader().Rules(r.paths, r.recursive)
+	sources, unread := a.reader(r).Rules(r.paths)
 	return rules.Compile(sources, unread...), nil
 }

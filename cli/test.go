@@ -76,14 +76,14 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 		}
 		options.Only = func(c *ruletest.Case) bool { return names.MatchString(c.Name) }
 	}
-	files, err := findTests(f.paths, f.recursive)
+	found, err := findTests(f)
 	if err != nil {
 		return err
 	}
-	l := &testLoader{app: a, policy: f.policy(), programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
+	l := &testLoader{app: a, reader: files.Reader{Stdin: a.stdin}, policy: f.policy(), programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
 	var report ruletest.Report
 	var suites []*ruletest.Suite
-	for _, file := range files {
+	for _, file := range found {
 		suite, err := l.load(file)
 		report.Results = append(report.Results, ruletest.Result{File: file, Err: err})
 		if err == nil {
@@ -130,16 +130,16 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 }
 
 // findTests returns the test files under the paths, each once.
-func findTests(paths []string, recursive bool) (all []string, err error) {
-	where := files.Search{Extensions: []string{".yaml", ".yml"}, Recursive: recursive, Only: files.IsTest}
-	for _, path := range paths {
+func findTests(f *testFlags) (all []string, err error) {
+	reader := files.Reader{Recursive: f.recursive}
+	for _, path := range f.paths {
 		if path == files.Stdin {
 			return nil, exit.Misused("-: tests cannot be read from stdin, because they refer to files beside them")
 		}
-		found, err := where.Find(path)
+		found, err := reader.Tests(path)
 		_, none := errors.AsType[files.NoFileError](err)
 		switch {
-		case none && !recursive:
+		case none && !f.recursive:
 			return nil, exit.Failure(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder; -R includes subfolders", path))
 		case none:
 			return nil, exit.Failure(fmt.Errorf("%s: no tests.yaml or *_test.yaml in this folder or its subfolders", path))

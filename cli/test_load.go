@@ -29,6 +29,7 @@ import (
 // rules and CRDs once.
 type testLoader struct {
 	app      *app
+	reader   files.Reader
 	policy   judge.Policy
 	programs map[string]*tested    // by the paths of their rules
 	order    []*tested             // those without errors
@@ -44,12 +45,12 @@ type tested struct {
 
 // load loads a test file with its rules and CRDs.
 func (l *testLoader) load(name string) (*ruletest.Suite, error) {
-	_, data, err := l.app.reader().Read(name)
+	tests, err := l.reader.Read(name)
 	if err != nil {
 		l.unread = true
 		return nil, fmt.Errorf("%s: cannot be read: %w", name, err)
 	}
-	tests, dir := source.File{Name: name, Data: data}, filepath.Dir(name)
+	dir := filepath.Dir(name)
 	file, err := ruletest.Parse(tests)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 		l.unread = true
 		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules", name)
 	}
-	defined, err := offline.ReadKinds(l.app.reader(), files.Search{}, crds)
+	defined, err := offline.ReadKinds(l.reader, crds)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ func undescribed(gvks []runtimeschema.GroupVersionKind) (kinds []*schema.Kind) {
 }
 
 func (l *testLoader) read(path string) (all []*unstructured.Unstructured, err error) {
-	objects, err := l.app.reader().Objects(files.Search{}, []string{path})
+	objects, err := l.reader.Objects([]string{path})
 	if err != nil {
 		code, _ := exit.Code(err)
 		l.unread = l.unread || code == exit.Failed

@@ -11,21 +11,29 @@ import (
 	"strings"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/rules/source"
 )
 
 // Stdin is the path that stands for standard input.
 const Stdin = "-"
 
-// A Search selects files in a folder.
-type Search struct {
-	Extensions []string
-	Recursive  bool
-	Only       func(file string) bool // nil: all files with such an extension
+// A Reader reads files, folders and standard input.
+type Reader struct {
+	Stdin     io.Reader
+	Recursive bool // include subfolders
 }
 
-// Find returns the path itself, or the files in a folder by name. It skips hidden
+// A filter selects files in folders.
+type filter struct {
+	extensions []string
+	accepts    func(file string) bool
+}
+
+var yamlExtensions = []string{".yaml", ".yml"}
+
+// find returns the path itself, or the files in a folder by name. It skips hidden
 // files, and the hidden folders that Kubernetes keeps in a mounted ConfigMap.
-func (s Search) Find(path string) ([]string, error) {
+func (r Reader) find(path string, f filter) ([]string, error) {
 	if path == Stdin {
 		return []string{Stdin}, nil
 	}
@@ -43,9 +51,9 @@ func (s Search) Find(path string) ([]string, error) {
 			return err
 		case file == path:
 			return nil
-		case entry.IsDir() && (!s.Recursive || hidden(entry)):
+		case entry.IsDir() && (!r.Recursive || hidden(entry)):
 			return fs.SkipDir
-		case isFile(entry) && !hidden(entry) && slices.Contains(s.Extensions, filepath.Ext(file)) && (s.Only == nil || s.Only(file)):
+		case isFile(entry) && !hidden(entry) && slices.Contains(f.extensions, filepath.Ext(file)) && f.accepts(file):
 			found = append(found, file)
 		}
 		return nil
@@ -54,9 +62,35 @@ func (s Search) Find(path string) ([]string, error) {
 		return nil, exit.Cause(err)
 	}
 	if len(found) == 0 {
-		return nil, NoFileError{s.Extensions}
+		return nil, NoFileError{f.extensions}
 	}
 	return found, nil
+}
+
+// readAll reads the files that the paths select, except those to skip.
+func (r Reader) readAll(paths []string, f filter, skip func(file string) bool) (all []source.File, unread []*source.Error) {
+	for _, path := range paths {
+		found, err := r.find(path, f)
+		if err != nil {
+			unread = append(unread, unreadable(path, err))
+		}
+		for _, file := range found {
+			if skip(file) {
+				continue
+			}
+			text, err := r.Read(file)
+			if err != nil {
+				unread = append(unread, unreadable(text.Name, err))
+				continue
+			}
+			all = append(all, text)
+		}
+	}
+	return all, unread
+}
+
+func unreadable(name string, err error) *source.Error {
+	return source.NewError(source.Pos{File: name}, "", "cannot be read: "+err.Error(), "")
 }
 
 // A NoFileError says that a folder has no matching file.
@@ -74,20 +108,14 @@ func isFile(entry fs.DirEntry) bool {
 
 func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
 
-// A Reader reads files and standard input.
-type Reader struct{ Stdin io.Reader }
-
-// Read returns the content of a file, and a name for messages.
-func (r Reader) Read(path string) (name string, data []byte, err error) {
+// Read returns the content of a file, with a name for messages.
+func (r Reader) Read(path string) (source.File, error) {
 	if path == Stdin {
-		data, err = io.ReadAll(r.Stdin)
-		return "<stdin>", data, err
+		data, err := io.ReadAll(r.Stdin)
+		return source.File{Name: "<stdin>", Data: data}, err
 	}
-	data, err = readFile(path)
-	if err != nil {
-		return path, nil, exit.Cause(err)
-	}
-	return path, data, nil
+	data, err := readFile(path)
+	return source.File{Name: path, Data: data}, exit.Cause(err)
 }
 
 // maxFile is larger than any file that a user means to read.

@@ -14,6 +14,7 @@ import (
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/settings"
+	"reconcel/rules/source"
 )
 
 // An Object is a Kubernetes object with the file that it comes from.
@@ -30,34 +31,29 @@ func (o *Object) String() string {
 	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
+var objectFiles = filter{[]string{".yaml", ".yml", ".json"}, everyFile}
+
+func everyFile(string) bool { return true }
+
 // Objects reads Kubernetes objects from files and folders. A file has any number of
 // YAML or JSON documents; the items of a list are separate objects.
-func (r Reader) Objects(where Search, paths []string) ([]*Object, error) {
-	where.Extensions = []string{".yaml", ".yml", ".json"}
-	var all []*Object
-	var unread, wrong []error
-	for _, path := range paths {
-		files, err := where.Find(path)
+func (r Reader) Objects(paths []string) (all []*Object, err error) {
+	texts, unread := r.readAll(paths, objectFiles, func(string) bool { return false })
+	var wrong []error
+	for _, e := range unread {
+		wrong = append(wrong, e)
+	}
+	for _, text := range texts {
+		objects, err := decodeObjects(text)
 		if err != nil {
-			unread = append(unread, fmt.Errorf("%s: cannot be read: %w", path, err))
+			wrong = append(wrong, err)
 		}
-		for _, file := range files {
-			name, data, err := r.Read(file)
-			if err != nil {
-				unread = append(unread, fmt.Errorf("%s: cannot be read: %w", name, err))
-				continue
-			}
-			some, err := decodeObjects(name, data)
-			if err != nil {
-				wrong = append(wrong, err)
-			}
-			all = append(all, some...)
-		}
+		all = append(all, objects...)
 	}
-	if len(unread) > 0 {
-		return nil, exit.Failure(errors.Join(append(unread, wrong...)...))
-	}
-	if len(wrong) > 0 {
+	switch {
+	case len(unread) > 0:
+		return nil, exit.Failure(errors.Join(wrong...))
+	case len(wrong) > 0:
 		return nil, exit.Wrong(errors.Join(wrong...))
 	}
 	return all, nil
@@ -65,15 +61,15 @@ func (r Reader) Objects(where Search, paths []string) ([]*Object, error) {
 
 // decodeObjects reads the documents of one file. It tries JSON first: YAML may
 // begin with a brace, too.
-func decodeObjects(file string, data []byte) ([]*Object, error) {
-	documents, err := splitJSON(data)
+func decodeObjects(from source.File) (all []*Object, err error) {
+	file := from.Name
+	documents, err := splitJSON(from.Data)
 	if err != nil {
-		documents, err = splitYAML(data)
+		documents, err = splitYAML(from.Data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	var all []*Object
 	for _, document := range documents {
 		var content any
 		if err := utiljson.Unmarshal(document, &content); err != nil {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/rules/source"
 )
 
 func TestDecodeObjects(t *testing.T) {
@@ -29,7 +31,7 @@ func TestDecodeObjects(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			objects, err := decodeObjects("f", []byte(c.text))
+			objects, err := decodeObjects(source.File{Name: "f", Data: []byte(c.text)})
 			var got []string
 			for _, o := range objects {
 				got = append(got, o.String())

@@ -18,7 +18,7 @@ func TestPipeInAFolder(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(folder, "pipe.yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	found, err := Search{Extensions: []string{".yaml"}}.Find(folder)
+	found, err := Reader{}.find(folder, ruleFiles)
 	if err != nil || len(found) != 1 || filepath.Base(found[0]) != "rules.yaml" {
 		t.Errorf("found %q, %v", found, err)
 	}

@@ -8,33 +8,16 @@ import (
 	"reconcel/rules/source"
 )
 
+var ruleFiles = filter{yamlExtensions, func(file string) bool { return !isTest(file) }} // Tests are often in the same folder.
+
 // Rules reads rules files, each once even if several paths select it.
-func (r Reader) Rules(paths []string, recursive bool) (rules []source.File, unread source.Errors) {
-	isRules := func(file string) bool { return !IsTest(file) } // Tests are often in the same folder.
-	where := Search{Extensions: []string{".yaml", ".yml"}, Recursive: recursive, Only: isRules}
-	complain := func(name string, err error) {
-		unread = append(unread, source.NewError(source.Pos{File: name}, "", "cannot be read: "+err.Error(), ""))
-	}
+func (r Reader) Rules(paths []string) (rules []source.File, unread source.Errors) {
 	seen := map[string]bool{}
-	for _, path := range paths {
-		files, err := where.Find(path)
-		if err != nil {
-			complain(path, err)
-		}
-		for _, file := range files {
-			if seen[file] {
-				continue
-			}
-			seen[file] = true
-			name, data, err := r.Read(file)
-			if err != nil {
-				complain(name, err)
-				continue
-			}
-			rules = append(rules, source.File{Name: name, Data: data})
-		}
-	}
-	return rules, unread
+	return r.readAll(paths, ruleFiles, func(file string) bool {
+		again := seen[file]
+		seen[file] = true
+		return again
+	})
 }
 
 // Reloadable returns the paths, or nil if one of them can be read only once:
@@ -49,8 +32,13 @@ func Reloadable(paths []string) []string {
 	return paths
 }
 
-// IsTest reports whether a file is a test, by its name.
-func IsTest(file string) bool {
+var testFiles = filter{yamlExtensions, isTest}
+
+// Tests returns the path itself, or the test files in a folder.
+func (r Reader) Tests(path string) ([]string, error) { return r.find(path, testFiles) }
+
+// isTest reports whether a file is a test, by its name.
+func isTest(file string) bool {
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	return name == "tests" || strings.HasSuffix(name, "_test")
 }

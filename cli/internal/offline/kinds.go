@@ -27,9 +27,9 @@ type Kinds struct {
 
 // ReadKinds reads the CRDs in files and folders. It skips other objects, which are
 // often in the same folder.
-func ReadKinds(from files.Reader, where files.Search, paths []string) (Kinds, error) {
+func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 	all := Kinds{from: map[runtimeschema.GroupKind]string{}}
-	objects, err := from.Objects(where, paths)
+	objects, err := from.Objects(paths)
 	if err != nil {
 		return all, err
 	}
@@ -106,8 +106,8 @@ func (k Kinds) complete(o *files.Object) (pruned []schema.UnknownField, err erro
 
 // Resources reads objects that can be rendered or observed. Objects without a
 // namespace get the given one.
-func (k Kinds) Resources(from files.Reader, where files.Search, paths []string, namespace string) ([]*files.Object, error) {
-	objects, err := from.Objects(where, paths)
+func (k Kinds) Resources(from files.Reader, paths []string, namespace string) ([]*files.Object, error) {
+	objects, err := from.Objects(paths)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func watchOf(path string) (Options, *follower, *prometheus.Registry) {
 	f, registry := &follower{}, prometheus.NewRegistry()
 	return Options{
 		Paths: files.Reloadable([]string{path}),
-		Read:  func() ([]source.File, source.Errors) { return files.Reader{}.Rules([]string{path}, false) },
+		Read:  func() ([]source.File, source.Errors) { return files.Reader{}.Rules([]string{path}) },
 		Check: func(context.Context, *rules.Loaded) error { return nil }, Reload: f.follow, Reject: f.refuse,
 		Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(registry),
 	}, f, registry
