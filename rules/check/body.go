@@ -16,64 +16,84 @@ const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 
 // body checks everything in a rule except the names that it declares.
 func (r *rule) body() {
-	if w := r.src.For.When; w != nil {
-		r.want(w, r.alone("self"), types.BoolKind, "for.when")
-	}
+	g := &guard{rule: r, sc: r.alone("self"), work: &work{}}
+	known := g.decision(r.src.For.When, types.BoolKind, nil, "for.when").truly()
 	r.allowed()
 	r.account()
-	sc := r.scope(nil)
-	for _, l := range r.src.Lookups {
-		r.prefix = l.Entry + ": "
-		r.lookup(l, sc)
-	}
+	g.sc = r.scope(nil)
 	for _, c := range r.src.Validate {
 		r.prefix = c.Entry + ": "
-		r.want(c.Expression, sc, types.BoolKind, "expression")
-		r.text(c.Message, sc, "message")
+		out := g.decision(c.Expression, types.BoolKind, known, "expression")
+		g.message(c.Message, known.and(out.falsely()), "message")
+		known = known.and(out.truly())
 	}
-	for _, ch := range r.entries() {
-		r.prefix = ch.Entry + ": "
-		r.child(ch, sc)
+	for _, l := range r.src.Lookups {
+		r.prefix = l.Entry + ": "
+		g.lookup(l, known)
+	}
+	for _, ch := range r.src.Children {
+		g.child(ch, known)
+	}
+	for _, ch := range r.src.Finalize {
+		g.child(ch, nil) // During deletion, for.when and validate are not evaluated.
 	}
 	r.prefix = ""
-	r.patch(sc)
-	r.status(sc)
+	r.patch(g.sc)
+	g.at("patch").node(r.src.Patch, known)
+	r.status(g.sc)
+	g.at("status").node(r.src.Status, known)
 	for _, c := range r.src.Conditions {
 		r.prefix = c.Entry + ": "
-		r.want(c.When, sc, types.BoolKind, "when")
-		r.text(c.Reason, sc, "reason")
-		r.text(c.Message, sc, "message")
+		g.decision(c.When, types.BoolKind, known, "when")
+		g.message(c.Reason, known, "reason")
+		g.message(c.Message, known, "message")
 	}
 	r.prefix = ""
 	r.conditions()
 	r.reported()
 }
 
-func (r *rule) lookup(l *syntax.Lookup, sc *scope) {
-	r.text(l.Namespace, sc, "namespace")
-	r.text(l.Name, sc, "name")
+// decision checks an expression that must be of one kind.
+func (g *guard) decision(src *source.Expr, kind types.Kind, f facts, where string) outcome {
+	g.rule.want(src, g.sc, kind, where)
+	return g.at(where).expression(src, f)
+}
+
+// message checks a value that must be text, of which no part may be absent.
+func (g *guard) message(n *source.Node, f facts, where string) {
+	g.rule.text(n, g.sc, where)
+	g.at(where).text(n, f)
+}
+
+func (g *guard) lookup(l *syntax.Lookup, f facts) {
+	g.message(l.Namespace, f, "namespace")
+	g.message(l.Name, f, "name")
 	if l.Selector != nil {
-		w := walker{rule: r, sc: sc}
-		s := &fieldSchema{Schema: r.set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
+		w := walker{rule: g.rule, sc: g.sc}
+		s := &fieldSchema{Schema: g.rule.set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
 		w.value(l.Selector, s, "selector")
+		g.at("selector").node(l.Selector, f)
 	}
 }
 
-func (r *rule) child(ch *syntax.Child, sc *scope) {
-	if ch.When != nil {
-		r.want(ch.When, sc, types.BoolKind, "when")
-	}
-	if ch.Replicas != nil {
-		r.want(ch.Replicas, sc, types.IntKind, "replicas")
-	}
-	if ch.MaxUnavailable != nil {
-		r.want(ch.MaxUnavailable, sc, types.IntKind, "maxUnavailable")
-	}
+func (g *guard) child(ch *syntax.Child, f facts) {
+	r, outer := g.rule, g.sc
+	r.prefix = ch.Entry + ": "
+	r.want(ch.When, outer, types.BoolKind, "when")
+	g = g.at("")
+	g.quiet = !r.isIntact(ch.When)
+	f = f.and(g.decision(ch.When, types.BoolKind, f, "when").truly())
+	g.decision(ch.Replicas, types.IntKind, f, "replicas")
+	g.decision(ch.MaxUnavailable, types.IntKind, f, "maxUnavailable")
 	names := map[string]*types.Type{}
 	for i, it := range ch.ForEach {
-		t := r.want(it.In, r.scope(names), types.ListKind, fmt.Sprintf("forEach[%d].in", i))
+		g.sc = r.scope(names)
+		list := g.decision(it.In, types.ListKind, f, fmt.Sprintf("forEach[%d].in", i))
+		item, known := g.bind(list.value, it.Name.Value)
+		g.vars = append(g.vars, named{it.Name.Value, item}, named{it.Index.Value, nil})
+		f = f.and(known)
 		names[it.Name.Value] = types.DynType
-		if t != nil && t.t.Kind() == types.ListKind {
+		if t := r.typed[it.In]; t != nil && t.t.Kind() == types.ListKind {
 			names[it.Name.Value] = t.t.Parameters()[0]
 		}
 		if it.Index.Value != "" {
@@ -81,22 +101,25 @@ func (r *rule) child(ch *syntax.Child, sc *scope) {
 		}
 	}
 	k := r.set.Kind(gvkOf(ch.Template))
-	rendering := r.scope(names)
+	g.sc = r.scope(names)
 	for _, p := range ch.IgnoreFields {
-		if p.When != nil {
-			r.want(p.When, rendering, types.BoolKind, p.Entry+".when")
-		}
+		g.decision(p.When, types.BoolKind, f, p.Entry+".when")
 	}
-	r.template(ch, k, rendering)
+	r.template(ch, k, g.sc)
 	r.replicas(ch)
+	g.template(ch.Template, f)
 	names["child"] = r.all.kindType(k)
-	judging := r.scope(names)
-	if ch.ReadyWhen != nil {
-		r.want(ch.ReadyWhen, judging, types.BoolKind, "readyWhen")
+	g.sc = r.scope(names)
+	g.decision(ch.ReadyWhen, types.BoolKind, f, "readyWhen")
+	g.decision(ch.FailWhen, types.BoolKind, f, "failWhen")
+}
+
+// template follows the guards in a template. The names in it must not be absent.
+func (g *guard) template(n *source.Node, f facts) {
+	for _, field := range []string{"name", "generateName", "namespace"} {
+		g.at("template.metadata."+field).text(n.At("metadata", field), f)
 	}
-	if ch.FailWhen != nil {
-		r.want(ch.FailWhen, judging, types.BoolKind, "failWhen")
-	}
+	g.at("template").node(n, f)
 }
 
 func gvkOf(template *source.Node) runtimeschema.GroupVersionKind {
@@ -114,7 +137,7 @@ func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
 	w := walker{rule: r, sc: sc}
 	outer := r.prefix
 	r.prefix += "template"
-	w.object(ch.Template, p)
+	w.fields(ch.Template, p, "")
 	r.prefix += "."
 	metadata := ch.Template.At("metadata")
 	r.marks(metadata, "metadata.")

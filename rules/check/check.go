@@ -69,14 +69,19 @@ type rule struct {
 	lets    map[string]*let
 	typed   map[*source.Expr]*typed
 	prefix  string // of complaints, as the compiler writes it
+
+	absences []*source.Error // warnings about fields that may be absent
 }
 
 func (c *checker) rule(src *syntax.Rule) {
 	r := &rule{checker: c, src: src, vars: map[string]*types.Type{}, lets: map[string]*let{}, typed: map[*source.Expr]*typed{}}
 	r.names()
 	r.body()
-	if !r.unguarded() {
-		r.guard()
+	if r.unguarded() {
+		return
+	}
+	for _, e := range r.absences {
+		r.say(&r.found.Warnings, e)
 	}
 }
 
@@ -158,12 +163,4 @@ func (r *rule) say(to *[]*source.Error, e *source.Error) *source.Error {
 		*to = append(*to, e)
 	}
 	return e
-}
-
-// didYouMean returns a hint with the known name that is nearest to a misspelt one.
-func didYouMean(name string, known []string) string {
-	if near := source.Nearest(name, known); near != "" {
-		return fmt.Sprintf("did you mean '%s'?", near)
-	}
-	return ""
 }

@@ -112,18 +112,15 @@ func compareLiterals(op string, a, b ref.Val) (result, ok bool) {
 		return false, false
 	}
 	order, ok := c.Compare(b).(types.Int)
-	if !ok {
-		return false, false
-	}
 	switch op {
 	case operators.Less:
-		return order < 0, true
+		return order < 0, ok
 	case operators.LessEquals:
-		return order <= 0, true
+		return order <= 0, ok
 	case operators.Greater:
-		return order > 0, true
+		return order > 0, ok
 	}
-	return order >= 0, true
+	return order >= 0, ok
 }
 
 // function handles all other calls.
@@ -160,28 +157,28 @@ func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) 
 		return g.fallback(c, target)
 	case expr.Reorders(name):
 		return outcome{value: target.value}
-	case (name == "first" || name == "last") && target.value != nil:
-		return outcome{value: g.element(target.value)}
-	case name == "flatten" && target.value != nil && target.own:
-		return outcome{value: &value{own: true, elem: g.element(g.element(target.value))}}
-	case name == operators.Add && len(args) == 2 && args[0].value != nil && args[1].value != nil && args[0].own && args[1].own:
-		return outcome{value: &value{own: true}}
+	case name == "first" || name == "last":
+		return outcome{value: target.element()}
+	case name == "flatten" && target.value != nil:
+		return outcome{value: &value{elem: target.element().element()}}
+	case name == operators.Add && len(args) == 2 && args[0].value != nil && args[1].value != nil:
+		return outcome{value: &value{}}
 	}
 	return outcome{}
 }
 
 // taken warns about the value() of an optional that may be absent.
 func (g *guard) taken(e ast.Expr, v *value, f facts) {
-	if g.quiet || v == nil || v.key == "" || f[v.key] {
+	if v == nil || v.key == "" || f[v.key] {
 		return
 	}
-	g.rule.warnf(g.t.pos(e), "%s: %s may be absent: write orValue(...) instead of value()", g.where, v.shown)
+	g.warnf(g.t.pos(e), "%s: %s may be absent: write orValue(...) instead of value()", g.where, v.shown)
 }
 
 // fallback handles orValue(). Its result does not tell whether the default was
 // used, except that an empty list has no elements and an empty map no keys.
 func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
-	if target.value == nil || !target.own {
+	if target.value == nil {
 		return outcome{}
 	}
 	present := facts(nil).with(target.value)
@@ -194,9 +191,9 @@ func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
 			out.yes = present
 		}
 	case traits.Lister:
-		out.value = &value{own: true, elem: target.elem, each: target.each, key: target.key}
+		out.value = &value{elem: target.elem, each: target.each, key: target.key}
 	case traits.Mapper:
-		out.value = &value{own: true, key: target.key}
+		out.value = &value{key: target.key}
 	}
 	return out
 }
@@ -208,7 +205,7 @@ func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 	if isBind(c) {
 		init := g.eval(c.AccuInit(), f)
 		if init.value != nil && init.shown == "" {
-			init.value = &value{own: init.own, key: init.key, shown: c.AccuVar(), elem: init.elem, each: init.each}
+			init.value = &value{key: init.key, shown: c.AccuVar(), elem: init.elem, each: init.each}
 		}
 		g.vars = append(g.vars, named{c.AccuVar(), init.value})
 		out := g.eval(c.Result(), f)
@@ -248,11 +245,11 @@ func (g *guard) collect(element, condition ast.Expr, over, item *value, f facts)
 	case item == nil || v.value == nil:
 		return outcome{}
 	case v.value == item:
-		return outcome{value: &value{own: true, elem: over.elem, each: append(f.and(when).below(item.key), over.each...)}}
+		return outcome{value: &value{elem: over.elem, each: append(f.and(when).below(item.key), over.each...)}}
 	}
 	inner := *v.value
 	inner.key = ""
-	return outcome{value: &value{own: true, elem: &inner}}
+	return outcome{value: &value{elem: &inner}}
 }
 
 // found returns what the result of exists() and all() tells about the list: for an

@@ -32,37 +32,36 @@ func (r *rule) unguarded() bool {
 			return true
 		}
 	}
-	return !r.clear(r.src.For.When) ||
-		slices.ContainsFunc(r.src.Validate, func(c *syntax.Check) bool { return !r.clear(c.Expression) })
+	return !r.isIntact(r.src.For.When) ||
+		slices.ContainsFunc(r.src.Validate, func(c *syntax.Check) bool { return !r.isIntact(c.Expression) })
 }
 
-// clear reports whether an expression and the lets that it mentions have types.
-func (r *rule) clear(e *source.Expr) bool {
-	return r.clearOf(map[*source.Expr]bool{}, e)
+// isIntact reports whether an expression and the lets that it mentions have types.
+func (r *rule) isIntact(e *source.Expr) bool {
+	return r.areIntact(map[*source.Expr]bool{}, e)
 }
 
-func (r *rule) clearOf(seen map[*source.Expr]bool, all ...*source.Expr) bool {
+func (r *rule) areIntact(seen map[*source.Expr]bool, all ...*source.Expr) bool {
 	for _, e := range all {
 		if e == nil || seen[e] {
 			continue
 		}
 		seen[e] = true
-		t := r.typed[e]
-		if t == nil || t.ast == nil {
-			return false
-		}
-		ok := true
-		ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
-			if x.Kind() != ast.IdentKind || !ok {
-				return
-			}
-			if l := r.lets[x.AsIdent()]; l != nil {
-				ok = r.clearOf(seen, l.expressions()...)
-			}
-		}))
-		if !ok {
+		t := r.checked(e)
+		if t == nil || !r.areIntact(seen, r.mentioned(t.ast)...) {
 			return false
 		}
 	}
 	return true
+}
+
+// mentioned returns the expressions of the lets that an expression mentions.
+func (r *rule) mentioned(a *ast.AST) []*source.Expr {
+	var out []*source.Expr
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.IdentKind && r.lets[e.AsIdent()] != nil {
+			out = append(out, r.lets[e.AsIdent()].expressions()...)
+		}
+	}))
+	return out
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -97,58 +98,47 @@ func (r *rule) mapType(n *source.Node, sc *scope, at site) *types.Type {
 	if len(n.Fields) == 0 {
 		return types.NewMapType(types.StringType, types.DynType)
 	}
-	o := &object{name: mark + at.name, fields: map[string]*types.Type{}, data: n}
-	var all []*types.Type
+	o := &object{name: mark + at.name, fields: map[string]*types.Type{}}
 	for _, f := range n.Fields {
-		if f.Value.Kind == source.Null {
-			continue // Null leaves the entry out.
+		if f.Value.Kind != source.Null { // Null leaves the entry out.
+			o.fields[f.Key.Value] = r.dataType(f.Value, sc, at.under(f.Key.Value))
 		}
-		t := r.dataType(f.Value, sc, at.under(f.Key.Value))
-		o.fields[f.Key.Value] = t
-		all = append(all, t)
 	}
-	if shared := r.alike(n, at.name); shared != nil {
+	if shared := r.sharedType(n, at.name); shared != nil {
 		for key := range o.fields {
 			o.fields[key] = shared
 		}
-		all = []*types.Type{shared}
 	}
-	o.entry = commonType(all)
-	r.all.objects[o.name] = o
+	return r.all.declare(o)
+}
+
+// declare adds the type of a map.
+func (u *universe) declare(o *object) *types.Type {
+	o.entry = commonType(slices.Collect(maps.Values(o.fields)))
+	u.objects[o.name] = o
 	return types.NewObjectType(o.name)
 }
 
-// alike returns the type that the entries of a map share if all of them are maps
+// sharedType returns the type that the entries of a map share if all of them are maps
 // with the same keys, or nil.
-func (r *rule) alike(n *source.Node, name string) *types.Type {
-	var keys []string
-	for i, f := range n.Fields {
-		if f.Value.Kind != source.Map || len(f.Value.Fields) == 0 {
+func (r *rule) sharedType(n *source.Node, name string) *types.Type {
+	var entries []*object
+	for _, f := range n.Fields {
+		o := r.all.objects[mark+name+"."+f.Key.Value]
+		if f.Value.Kind != source.Map || o == nil || len(entries) > 0 && !slices.Equal(o.names(), entries[0].names()) {
 			return nil
 		}
-		var own []string
-		for _, inner := range f.Value.Fields {
-			own = append(own, inner.Key.Value)
-		}
-		slices.Sort(own)
-		if i > 0 && !slices.Equal(keys, own) {
-			return nil
-		}
-		keys = own
+		entries = append(entries, o)
 	}
-	o := &object{name: mark + name + ".*", fields: map[string]*types.Type{}}
-	var all []*types.Type
-	for _, key := range keys {
+	shared := &object{name: mark + name + ".*", fields: map[string]*types.Type{}}
+	for _, key := range entries[0].names() {
 		var each []*types.Type
-		for _, f := range n.Fields {
-			each = append(each, r.all.objects[mark+name+"."+f.Key.Value].fields[key])
+		for _, o := range entries {
+			each = append(each, o.fields[key])
 		}
-		o.fields[key] = commonType(each)
-		all = append(all, o.fields[key])
+		shared.fields[key] = commonType(each)
 	}
-	o.entry = commonType(all)
-	r.all.objects[o.name] = o
-	return types.NewObjectType(o.name)
+	return r.all.declare(shared)
 }
 
 // commonType returns the type that all have, or dyn.

@@ -38,8 +38,8 @@ func (f facts) and(other facts) facts {
 	return out
 }
 
-// both returns the facts that f and other have in common.
-func (f facts) both(other facts) facts {
+// or returns the facts that f and other have in common.
+func (f facts) or(other facts) facts {
 	out := facts{}
 	for key := range f {
 		if other[key] {
@@ -60,11 +60,9 @@ func (f facts) below(key string) []string {
 	return out
 }
 
-// A value is what is known about the value of an expression. Nothing is known
-// about a nil value.
+// A value is what is known about a part of the primary, outside its status. Nothing
+// is known about a nil value.
 type value struct {
-	// own: it is part of the primary, outside its status.
-	own bool
 	// key is its path among the facts, or "".
 	key string
 	// shown is the path that messages show.
@@ -80,15 +78,28 @@ type value struct {
 // below returns the value of a field.
 func (v *value) below(name string, shown string) *value {
 	switch {
-	case v == nil || !v.own:
+	case v == nil:
 		return nil
 	case v.key == "self" && name == "status":
 		return nil // Expressions wait for a missing status.
 	}
-	out := &value{own: true, shown: v.shown + shown, flawed: v.flawed}
+	out := &value{shown: v.shown + shown, flawed: v.flawed}
 	if v.key != "" {
 		out.key = v.key + step + name
 	}
+	return out
+}
+
+// element returns the value of any element.
+func (v *value) element() *value {
+	if v == nil {
+		return nil
+	}
+	out := &value{}
+	if v.elem != nil {
+		*out = *v.elem
+	}
+	out.flawed = false
 	return out
 }
 

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
@@ -73,21 +72,17 @@ func (w walker) expression(t *typed, e ast.Expr, p *fieldSchema, where string) {
 		return
 	}
 	w.depth++
+	if n := w.dataAt(t, e); n != nil {
+		w.value(n, p, where)
+		return
+	}
+	if l := w.letOf(t, e); l != nil {
+		w.letValue(l, t, e, p, where)
+		return
+	}
 	switch e.Kind() {
 	case ast.LiteralKind:
 		w.literal(t, e, p, where)
-	case ast.IdentKind:
-		if l := w.lets[e.AsIdent()]; l != nil && !bindsName(t, e.AsIdent()) {
-			w.letValue(l, t, e, p, where)
-			return
-		}
-		w.byType(t, e, p, where)
-	case ast.SelectKind:
-		if n := w.dataAt(t, e); n != nil {
-			w.value(n, p, where)
-			return
-		}
-		w.byType(t, e, p, where)
 	case ast.MapKind:
 		w.mapLiteral(t, e, p, where)
 	case ast.ListKind:
@@ -119,41 +114,41 @@ func (w walker) byType(t *typed, e ast.Expr, p *fieldSchema, where string) {
 
 // dataAt returns the data of a let that an expression selects, or nil.
 func (w walker) dataAt(t *typed, e ast.Expr) *source.Node {
-	switch e.Kind() {
-	case ast.IdentKind:
-		if l := w.lets[e.AsIdent()]; l != nil && !bindsName(t, e.AsIdent()) {
-			return l.src.Data
-		}
-	case ast.SelectKind:
+	if e.Kind() == ast.SelectKind {
 		return w.dataAt(t, e.AsSelect().Operand()).At(e.AsSelect().FieldName())
+	}
+	if l := w.letOf(t, e); l != nil {
+		return l.src.Data
 	}
 	return nil
 }
 
-// bindsName reports whether an expression declares a variable of that name.
-func bindsName(t *typed, name string) bool {
-	found := false
+// letOf returns the let that a node names, or nil. A variable that the expression
+// declares may hide a let.
+func (r *rule) letOf(t *typed, e ast.Expr) *let {
+	if e.Kind() != ast.IdentKind {
+		return nil
+	}
+	name := e.AsIdent()
+	hidden := false
 	ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.ComprehensionKind {
 			c := e.AsComprehension()
-			found = found || slices.Contains([]string{c.IterVar(), c.IterVar2(), c.AccuVar()}, name)
+			hidden = hidden || name == c.IterVar() || name == c.IterVar2() || name == c.AccuVar()
 		}
 	}))
-	return found
+	if hidden {
+		return nil
+	}
+	return r.lets[name]
 }
 
 // letValue compares the value of a let with a schema, part by part. If its type
 // does not fit, the complaint belongs to where the let is used.
 func (w walker) letValue(l *let, t *typed, e ast.Expr, p *fieldSchema, where string) {
-	if l.src.Data != nil {
-		w.value(l.src.Data, p, where)
-		return
+	if own := w.checked(l.src.Expr); own != nil && w.wants(t.pos(e), p, own.t, where) {
+		w.expression(own, own.ast.Expr(), p, where)
 	}
-	own := w.typed[l.src.Expr]
-	if own == nil || own.ast == nil || !w.wants(t.pos(e), p, own.t, where) {
-		return
-	}
-	w.expression(own, own.ast.Expr(), p, where)
 }
 
 func (w walker) literal(t *typed, e ast.Expr, p *fieldSchema, where string) {

@@ -9,11 +9,13 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
 )
 
 // A guard evaluates expressions to find fields that may be absent.
 type guard struct {
 	rule  *rule
+	sc    *scope
 	t     *typed
 	vars  []named
 	quiet bool // it gives no warnings
@@ -31,6 +33,14 @@ type named struct {
 type work struct{ steps, loops int }
 
 const maxSteps = 50_000
+
+// warnf keeps a warning until it is known whether all guards of the rule are known.
+func (g *guard) warnf(pos source.Pos, format string, args ...any) {
+	if g.quiet {
+		return
+	}
+	g.rule.absences = append(g.rule.absences, g.rule.complaint(pos, format, args...))
+}
 
 // eval evaluates an expression under these facts.
 func (g *guard) eval(e ast.Expr, f facts) outcome {
@@ -64,7 +74,7 @@ func (g *guard) ident(name string, f facts) outcome {
 		}
 	}
 	if name == "self" {
-		return outcome{value: &value{own: true, key: name, shown: name}}
+		return outcome{value: &value{key: name, shown: name}}
 	}
 	if l := g.rule.lets[name]; l != nil {
 		return g.let(l, f)
@@ -123,7 +133,7 @@ func (g *guard) plain(e, from ast.Expr, operand *value, name string, field *valu
 		return
 	}
 	field.flawed = true
-	g.rule.warnf(expr.Place(g.t.src, g.t.ast, e.ID()), "%s: %s may be absent: write %s.orValue(...)",
+	g.warnf(expr.Position(g.t.src, g.t.ast, e.ID()), "%s: %s may be absent: write %s.orValue(...)",
 		g.where, field.shown, operand.shown+".?"+strings.TrimPrefix(shownStep(name), "."))
 }
 
@@ -138,16 +148,14 @@ func shownStep(name string) string {
 }
 
 func (g *guard) list(l ast.ListExpr, f facts) outcome {
-	out := &value{own: true, elem: &value{own: true}}
+	known := l.Size() > 0
 	for _, item := range l.Elements() {
-		if v := g.eval(item, f); v.value == nil || !v.own {
-			out = nil
-		}
+		known = g.eval(item, f).value != nil && known
 	}
-	if l.Size() == 0 {
-		out = nil
+	if !known {
+		return outcome{}
 	}
-	return outcome{value: out}
+	return outcome{value: &value{elem: &value{}}}
 }
 
 func (g *guard) call(e ast.Expr, f facts) outcome {
@@ -183,8 +191,8 @@ func (g *guard) both(left, right ast.Expr, f facts, seen func(outcome) outcome) 
 	r := seen(g.eval(right, f.and(l.yes).and(l.ran)))
 	return outcome{
 		yes: l.truly().and(r.truly()), // Both have run.
-		no:  l.falsely().both(r.falsely()),
-		ran: l.ran.both(r.ran),
+		no:  l.falsely().or(r.falsely()),
+		ran: l.ran.or(r.ran),
 	}
 }
 
@@ -193,9 +201,9 @@ func (g *guard) choice(args []ast.Expr, f facts) outcome {
 	a := g.eval(args[1], f.and(c.truly()))
 	b := g.eval(args[2], f.and(c.falsely()))
 	out := outcome{
-		yes: c.yes.and(a.yes).both(c.no.and(b.yes)),
-		no:  c.yes.and(a.no).both(c.no.and(b.no)),
-		ran: c.ran.and(a.ran.both(b.ran)),
+		yes: c.yes.and(a.yes).or(c.no.and(b.yes)),
+		no:  c.yes.and(a.no).or(c.no.and(b.no)),
+		ran: c.ran.and(a.ran.or(b.ran)),
 	}
 	// If one branch is false, a true result comes from the other.
 	if isBool(args[2], types.False) {
@@ -204,7 +212,7 @@ func (g *guard) choice(args []ast.Expr, f facts) outcome {
 	if isBool(args[1], types.False) {
 		out.yes = c.no.and(b.yes)
 	}
-	if a.value != nil && b.value != nil && a.own && b.own && a.key == b.key {
+	if a.value != nil && b.value != nil && a.key == b.key {
 		out.value = a.value
 	}
 	return out
@@ -220,7 +228,7 @@ func (g *guard) index(e ast.Expr, f facts) outcome {
 	from, key := c.Args()[0], c.Args()[1]
 	operand := g.eval(from, f)
 	ran := operand.ran.and(g.eval(key, f).ran)
-	if operand.value == nil || !operand.own {
+	if operand.value == nil {
 		return outcome{ran: ran}
 	}
 	if name, ok := literalString(key); ok {
@@ -232,10 +240,10 @@ func (g *guard) index(e ast.Expr, f facts) outcome {
 		}
 		return outcome{value: field, ran: ran}
 	}
-	out := g.element(operand.value)
 	if t, _ := unwrapped(g.typeOf(from)); t.Kind() != types.ListKind {
 		return outcome{ran: ran}
 	}
+	out := operand.element()
 	out.shown = operand.shown + "[...]"
 	out.flawed = operand.flawed
 	out.key = ""
@@ -255,21 +263,9 @@ func indexText(e ast.Expr) string {
 	return fmt.Sprint(e.AsLiteral().Value())
 }
 
-func (g *guard) element(list *value) *value {
-	if list == nil || !list.own {
-		return nil
-	}
-	out := &value{own: true}
-	if list.elem != nil {
-		*out = *list.elem
-	}
-	out.flawed = false
-	return out
-}
-
 // bind returns an element as the value of a variable, and the facts about it.
 func (g *guard) bind(list *value, name string) (*value, facts) {
-	v := g.element(list)
+	v := list.element()
 	if v == nil {
 		return nil, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
@@ -90,6 +89,14 @@ func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 	return out
 }
 
+// checked returns an expression that CEL accepts, or nil.
+func (r *rule) checked(src *source.Expr) *typed {
+	if t := r.typed[src]; t != nil && t.ast != nil {
+		return t
+	}
+	return nil
+}
+
 // mayBeLoose reports whether an issue may be about objects that CEL does not accept
 // as maps.
 func mayBeLoose(i expr.TypeIssue) bool { return i.Field == "" }
@@ -100,16 +107,14 @@ func (r *rule) issue(i expr.TypeIssue, checked *ast.AST, where string) {
 		return
 	}
 	hint := i.Hint
-	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.ID() == i.Node {
-			if o := r.all.object(checked.GetType(operandOf(e).ID())); o != nil {
-				hint = didYouMean(i.Field, o.names())
-				if hint == "" && o.whole && slices.Contains(ofMetadata, i.Field) {
-					hint = "write metadata." + i.Field
-				}
+	if e := expr.NodeOf(checked, i.Node); e != nil {
+		if o := r.all.object(checked.GetType(expr.Operand(e).ID())); o != nil {
+			hint = source.Suggest(i.Field, o.names())
+			if hint == "" && o.whole && slices.Contains(ofMetadata, i.Field) {
+				hint = "write metadata." + i.Field
 			}
 		}
-	}))
+	}
 	r.errorf(i.Pos, "%s: undefined field '%s'", where, i.Field).Hint = hint
 }
 
@@ -131,19 +136,6 @@ func inPlainWords(message string) string {
 		message = m.message.ReplaceAllString(message, m.plain)
 	}
 	return message
-}
-
-// operandOf returns the operand of a selection.
-func operandOf(e ast.Expr) ast.Expr {
-	switch e.Kind() {
-	case ast.SelectKind:
-		return e.AsSelect().Operand()
-	case ast.CallKind:
-		if name := e.AsCall().FunctionName(); name == operators.OptSelect || name == operators.Index || name == operators.OptIndex {
-			return e.AsCall().Args()[0]
-		}
-	}
-	return e
 }
 
 // phrases name the kinds of values that fields of rules hold.

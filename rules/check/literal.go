@@ -37,13 +37,20 @@ func (w walker) expected(p *fieldSchema) string {
 	return words[p.is]
 }
 
-// wants complains unless a field can hold a value of a type.
-func (w walker) wants(pos source.Pos, p *fieldSchema, t *types.Type, where string) bool {
+// mismatch complains unless a field can hold a value of a type.
+func (w walker) mismatch(pos source.Pos, p *fieldSchema, t *types.Type, where string) *source.Error {
 	if w.fits(t, p) {
-		return true
+		return nil
 	}
-	e := w.errorf(pos, "%s: expected %s, got %s", where, w.expected(p), typeName(t))
+	return w.errorf(pos, "%s: expected %s, got %s", where, w.expected(p), typeName(t))
+}
+
+// wants reports whether a field can hold a value of a type, and complains if not.
+func (w walker) wants(pos source.Pos, p *fieldSchema, t *types.Type, where string) bool {
+	e := w.mismatch(pos, p, t, where)
 	switch {
+	case e == nil:
+		return true
 	case p.is == text:
 		e.Hint = asTextHint(t)
 	case p.is == integer && t.Kind() == types.DoubleKind:
@@ -65,29 +72,26 @@ func (w walker) scalar(n *source.Node, p *fieldSchema, where string) bool {
 		if p.is == integer && v == math.Trunc(v) {
 			return true // 3.0 is stored as 3.
 		}
-		if w.literalWants(n, p, types.DoubleType, where) {
+		if w.literalWants(v, n.Pos, p, types.DoubleType, where) {
 			w.bounds(v, n.Pos, p, where)
 		}
 	case bool:
-		w.literalWants(n, p, types.BoolType, where)
+		w.literalWants(v, n.Pos, p, types.BoolType, where)
 	}
 	return true
 }
 
 // literalWants is wants for a literal that can be written in another way.
-func (w walker) literalWants(n *source.Node, p *fieldSchema, t *types.Type, where string) bool {
-	if w.fits(t, p) {
-		return true
+func (w walker) literalWants(v any, pos source.Pos, p *fieldSchema, t *types.Type, where string) bool {
+	e := w.mismatch(pos, p, t, where)
+	if e != nil && p.is == text {
+		e.Hint = fmt.Sprintf("write \"%v\"", v)
 	}
-	e := w.errorf(n.Pos, "%s: expected %s, got %s", where, w.expected(p), typeName(t))
-	if p.is == text {
-		e.Hint = fmt.Sprintf("write \"%v\"", n.Value)
-	}
-	return false
+	return e == nil
 }
 
 func (w walker) integer(v int64, pos source.Pos, p *fieldSchema, where string) {
-	if !w.literalWants(&source.Node{Pos: pos, Value: v}, p, types.IntType, where) || p.is == quantity || p.is == portLike || p.is == anything {
+	if !w.literalWants(v, pos, p, types.IntType, where) || p.is == quantity || p.is == portLike || p.is == anything {
 		return
 	}
 	if p.Format == "int32" && (v > math.MaxInt32 || v < math.MinInt32) {
@@ -123,7 +127,7 @@ func (w walker) oneOf(v any, shown string, pos source.Pos, p *fieldSchema, where
 		return // Kubernetes treats "" as absent.
 	}
 	e := w.errorf(pos, "%s: %q is not one of %s", where, shown, strings.Join(known, ", "))
-	e.Hint = didYouMean(shown, known)
+	e.Hint = source.Suggest(shown, known)
 }
 
 // text checks a literal text, and reports whether a text fits.
@@ -141,13 +145,13 @@ func (w walker) text(v string, pos source.Pos, p *fieldSchema, where string) boo
 		return false
 	case text:
 	default:
-		if w.fits(types.StringType, p) {
+		e := w.mismatch(pos, p, types.StringType, where)
+		switch {
+		case e == nil:
 			return true
-		}
-		e := w.errorf(pos, "%s: expected %s, got string", where, w.expected(p))
-		if meant != "" {
+		case meant != "":
 			e.Hint = "write " + meant
-		} else if p.is == integer || p.is == number || p.is == boolean {
+		case p.is == integer || p.is == number || p.is == boolean:
 			e.Hint = unquotedHint(v)
 		}
 		return false

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -69,18 +70,18 @@ var stable = regexp.MustCompile(`^v[0-9]+$`)
 func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind source.String, where string) bool {
 	kin := r.kinship(gvk)
 	switch {
-	case didYouMean(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
+	case source.Suggest(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
 		complain := r.errorf
 		if r.set.Grows() && kin.custom {
 			complain = r.warnf // It may be created later.
 		}
-		complain(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = didYouMean(kind.Value, kin.sameVersion)
+		complain(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = source.Suggest(kind.Value, kin.sameVersion)
 	case len(kin.versions) > 0:
 		r.warnf(apiVersion.Pos, "%sapiVersion: no such version of %s is known, only %s", where, kind.Value, strings.Join(kin.versions, ", "))
 	case slices.Contains(kin.sameGroup, gvk.Kind):
 		return false
-	case didYouMean(apiVersion.Value, kin.elsewhere) != "":
-		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = didYouMean(apiVersion.Value, kin.elsewhere)
+	case source.Suggest(apiVersion.Value, kin.elsewhere) != "":
+		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = source.Suggest(apiVersion.Value, kin.elsewhere)
 	case len(kin.sameVersion) > 0 && len(kin.elsewhere) > 0:
 		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint =
 			"there is one in " + strings.Join(kin.elsewhere, ", ")
@@ -140,9 +141,7 @@ func (r *rule) marks(metadata *source.Node, prefix string) {
 	for _, which := range []string{"labels", "annotations"} {
 		n := metadata.At(which)
 		if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
-			if l := r.lets[strings.TrimSpace(n.Parts[0].Expr.Text)]; l != nil && l.src.Data != nil {
-				n = l.src.Data
-			}
+			n = cmp.Or(r.copiedData(n.Parts[0].Expr), n)
 		}
 		if n == nil {
 			continue

@@ -29,7 +29,7 @@ func (r *rule) replicas(ch *syntax.Child) {
 		}
 	}
 	src := n.Parts[0].Expr
-	if t := r.typed[src]; t != nil && t.ast != nil && r.mayBeAbsent(t, t.ast.Expr(), 0) {
+	if t := r.checked(src); t != nil && r.mayBeAbsent(t, t.ast.Expr(), 0) {
 		r.warnf(src.Pos, "template.spec.replicas may be absent: the API server then sets it to 1").Hint =
 			"to leave it to an autoscaler, add it to ignoreFields with a when"
 	}
@@ -40,14 +40,13 @@ func (r *rule) mayBeAbsent(t *typed, e ast.Expr, depth int) bool {
 	if depth > maxDepth {
 		return false
 	}
+	if l := r.letOf(t, e); l != nil && l.src.Expr != nil {
+		own := r.checked(l.src.Expr)
+		return own != nil && r.mayBeAbsent(own, own.ast.Expr(), depth+1)
+	}
 	switch e.Kind() {
 	case ast.LiteralKind:
 		return e.AsLiteral() == types.NullValue
-	case ast.IdentKind:
-		if l := r.lets[e.AsIdent()]; l != nil && l.src.Expr != nil && !bindsName(t, e.AsIdent()) {
-			own := r.typed[l.src.Expr]
-			return own != nil && own.ast != nil && r.mayBeAbsent(own, own.ast.Expr(), depth+1)
-		}
 	case ast.CallKind:
 		c := e.AsCall()
 		args := c.Args()

@@ -9,7 +9,6 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/rules/schema"
-	"reconcel/rules/source"
 )
 
 // mark begins the names of our types. It cannot be part of an expression: a type
@@ -32,7 +31,6 @@ type object struct {
 	name   string
 	schema *fieldSchema // or nil
 	fields map[string]*types.Type
-	data   *source.Node // of let
 	// whole: it is an object of the API, not a part of one.
 	whole bool
 	// entry is the common type of the entries of a map of let.

@@ -29,16 +29,6 @@ type walker struct {
 	depth   int
 }
 
-func (w walker) object(n *source.Node, p *fieldSchema) {
-	for _, f := range n.Fields {
-		at := joinPath("", f.Key.Value)
-		w.value(f.Value, w.below(p, f.Key, at), at)
-	}
-	if p != nil {
-		w.required(n, p, "")
-	}
-}
-
 // value compares a value with the schema of its field. Nothing is known of a nil
 // schema.
 func (w walker) value(n *source.Node, p *fieldSchema, where string) {
@@ -99,14 +89,22 @@ func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
 	}
 	src := n.Parts[0].Expr
 	t := w.infer(src, w.sc, where)
-	if l := w.lets[strings.TrimSpace(src.Text)]; l != nil && l.src.Data != nil && w.depth < maxDepth {
+	if n := w.copiedData(src); n != nil && w.depth < maxDepth {
 		w.depth++
-		w.value(l.src.Data, p, where) // It is copied into the template.
+		w.value(n, p, where)
 		return
 	}
 	if p != nil && t.ast != nil {
 		w.expression(t, t.ast.Expr(), p, where)
 	}
+}
+
+// copiedData returns the data of the let that an expression names, or nil.
+func (r *rule) copiedData(src *source.Expr) *source.Node {
+	if l := r.lets[strings.TrimSpace(src.Text)]; l != nil {
+		return l.src.Data
+	}
+	return nil
 }
 
 // below returns the schema of a field, and complains if there is none.
@@ -134,7 +132,7 @@ func (w walker) unknownField(pos source.Pos, key string, p *fieldSchema, where s
 		text = "%s: unknown field, which the API server drops"
 	}
 	e := w.errorf(pos, text, where)
-	e.Hint = didYouMean(key, slices.Collect(maps.Keys(p.Properties)))
+	e.Hint = source.Suggest(key, slices.Collect(maps.Keys(p.Properties)))
 	first, _, _ := strings.Cut(key, ".")
 	if _, known := p.Properties[first]; known && source.Nested(key) != "" {
 		e.Hint = "write " + source.Nested(key)

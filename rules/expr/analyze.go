@@ -14,7 +14,9 @@ type analyzer struct {
 	locals []local
 	steps  map[int64]*step // by the id of the selection or index
 	reads  map[string]bool // variables that the expression mentions
-	ranges map[int64]loopRange
+	// ranges are what loops run over, by id. The planner extends a chain of steps one
+	// by one (true), and offers it for decoration before it is complete.
+	ranges map[int64]bool
 	twice  []duplicateKey
 	// existing are the calls of existing(), by id, and misused those whose argument
 	// is not a name.
@@ -111,7 +113,7 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 		args = append(args, a.shape(arg))
 	}
 	switch name := c.FunctionName(); {
-	case name == operators.Index || name == operators.OptIndex || name == operators.OptSelect:
+	case isIndex(e):
 		return a.index(e, args[0], args[1])
 	case name == operators.Conditional:
 		return joinShapes(args[1], args[2]).with(args[0].wholes())
@@ -214,7 +216,7 @@ func (a *analyzer) comprehension(c ast.ComprehensionExpr) *Shape {
 	accu := a.shape(c.AccuInit())
 	// cel.bind is a loop over an empty list.
 	if over := c.IterRange(); over.Kind() != ast.ListKind || over.AsList().Size() > 0 {
-		a.ranges[over.ID()] = rangeOf(over)
+		a.ranges[over.ID()] = over.Kind() == ast.SelectKind || isIndex(over)
 	}
 	mark := len(a.locals)
 	a.locals = append(a.locals, local{c.AccuVar(), accu})

@@ -104,11 +104,11 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	slices.Sort(c.reads)
 	var out []Issue
 	for _, d := range a.twice {
-		out = append(out, Issue{Pos: positionOf(src, c.ast.SourceInfo(), d.id),
+		out = append(out, Issue{Pos: Position(src, c.ast, d.id),
 			Message: fmt.Sprintf("key %q is given twice", d.key)})
 	}
 	for _, id := range a.misused {
-		out = append(out, Issue{Pos: positionOf(src, c.ast.SourceInfo(), id), Message: ExistingTakes, Hint: "write its id alone, like existing(pods)"})
+		out = append(out, Issue{Pos: Position(src, c.ast, id), Message: ExistingTakes, Hint: "write its id alone, like existing(pods)"})
 	}
 	if out != nil {
 		return nil, out
@@ -139,7 +139,7 @@ func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
 	for _, name := range c.scope.names {
 		vars[name] = shapes[name]
 	}
-	a := &analyzer{vars: vars, steps: map[int64]*step{}, ranges: map[int64]loopRange{}, reads: map[string]bool{}, existing: map[int64]existingCall{}}
+	a := &analyzer{vars: vars, steps: map[int64]*step{}, ranges: map[int64]bool{}, reads: map[string]bool{}, existing: map[int64]existingCall{}}
 	a.result = a.shape(c.ast.Expr())
 	return a
 }

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
@@ -30,28 +32,19 @@ func existingDeclaration() cel.EnvOption {
 
 // An existingCall is a call of existing() with a name.
 type existingCall struct {
-	arg      int64
-	id       string
-	variable string
+	arg int64
+	id  string
 }
 
 // noteExisting records a call of existing(). Its argument must be a variable of the
 // scope.
 func (a *analyzer) noteExisting(call int64, arg ast.Expr) {
-	if arg.Kind() != ast.IdentKind || a.isLocal(arg.AsIdent()) {
+	isName := func(l local) bool { return l.name == arg.AsIdent() }
+	if arg.Kind() != ast.IdentKind || slices.ContainsFunc(a.locals, isName) {
 		a.misused = append(a.misused, arg.ID())
 		return
 	}
-	a.existing[call] = existingCall{arg.ID(), arg.AsIdent(), Existing(arg.AsIdent())}
-}
-
-func (a *analyzer) isLocal(name string) bool {
-	for _, l := range a.locals {
-		if l.name == name {
-			return true
-		}
-	}
-	return false
+	a.existing[call] = existingCall{arg.ID(), arg.AsIdent()}
 }
 
 // A Call is a call of existing() in an expression.
@@ -64,7 +57,7 @@ type Call struct {
 func (c *Checked) Existing() []Call {
 	var out []Call
 	for _, call := range c.existing {
-		out = append(out, Call{positionOf(c.src, c.ast.SourceInfo(), call.arg), call.id})
+		out = append(out, Call{Position(c.src, c.ast, call.arg), call.id})
 	}
 	return out
 }

@@ -60,12 +60,12 @@ func (s *Scope) undeclared(i *Issue, name, text string) {
 			name = call[start+1:]
 		}
 		i.Message = fmt.Sprintf("undeclared function '%s'", name)
-		i.Hint = didYouMean(name, s.functions())
+		i.Hint = source.Suggest(name, s.functions())
 		return
 	}
 	i.Undeclared = name
 	i.Message = fmt.Sprintf("undeclared name '%s'", name)
-	i.Hint = didYouMean(name, s.names)
+	i.Hint = source.Suggest(name, s.names)
 }
 
 func explain(i *Issue) {
@@ -113,13 +113,6 @@ func explainChoice(i *Issue, types string) {
 	if strings.HasPrefix(parts[1], "optional_type(") != strings.HasPrefix(parts[2], "optional_type(") {
 		i.Hint = "to leave a field out, write null instead of optional.none(), or optional.of(...) on the other side"
 	}
-}
-
-func didYouMean(name string, known []string) string {
-	if near := source.Nearest(name, known); near != "" {
-		return fmt.Sprintf("did you mean '%s'?", near)
-	}
-	return ""
 }
 
 // functions returns the names of functions that expressions can call.

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -15,24 +13,6 @@ import (
 // CEL does not define the order of a map's entries in loops, and cel-go takes Go's
 // random order. To give the same object for the same input, loops over maps run in
 // the order of the keys.
-
-// A loopRange is what a loop runs over.
-type loopRange struct {
-	// chained: the planner extends the expression step by step, and offers it for
-	// decoration before it is complete.
-	chained bool
-}
-
-func rangeOf(e ast.Expr) loopRange {
-	switch e.Kind() {
-	case ast.SelectKind:
-		return loopRange{chained: true}
-	case ast.CallKind:
-		name := e.AsCall().FunctionName()
-		return loopRange{chained: name == operators.Index || name == operators.OptIndex || name == operators.OptSelect}
-	}
-	return loopRange{}
-}
 
 // A sortedRange sorts the keys of maps, and bounds loops.
 type sortedRange struct{ interpreter.InterpretableV2 }

@@ -94,11 +94,9 @@ func (p *Program) failed(err error) *Error {
 	case errors.Is(err, interpreter.InterruptError{}):
 		out.Message = "the loops of the rule ran out of time: loop over less, or compute what repeats once, in let"
 	case errors.As(err, &celErr):
-		nodes := map[int64]ast.Expr{}
-		ast.PreOrderVisit(p.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) { nodes[e.ID()] = e }))
-		node := nodes[celErr.NodeID()]
+		node := NodeOf(p.ast, celErr.NodeID())
 		if node != nil {
-			out.Pos = positionOf(p.src, p.ast.SourceInfo(), node.ID())
+			out.Pos = Position(p.src, p.ast, node.ID())
 		}
 		out.Message = describe(celErr.Unwrap(), node)
 	}
@@ -177,9 +175,20 @@ func isIndex(node ast.Expr) bool {
 	return false
 }
 
-// positionOf returns the position of a node in the file.
-func positionOf(src *source.Expr, info *ast.SourceInfo, id int64) source.Pos {
-	at := info.GetStartLocation(id)
+// NodeOf returns the node with an id, or nil.
+func NodeOf(a *ast.AST, id int64) ast.Expr {
+	var out ast.Expr
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.ID() == id {
+			out = e
+		}
+	}))
+	return out
+}
+
+// Position returns the position of a node in the file.
+func Position(src *source.Expr, a *ast.AST, id int64) source.Pos {
+	at := a.SourceInfo().GetStartLocation(id)
 	if at.Line() < 1 {
 		return src.At(1, 0)
 	}

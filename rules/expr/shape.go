@@ -121,7 +121,7 @@ func joinShapes(a, b *Shape) *Shape {
 	out := &Shape{paths: a.paths, from: unionReads(a.from, b.from), elem: joinShapes(a.elem, b.elem)}
 	for _, p := range b.paths {
 		switch {
-		case out.has(p):
+		case slices.Contains(out.paths, p):
 		case len(out.paths) < maxPaths:
 			out.paths = append(out.paths[:len(out.paths):len(out.paths)], p)
 		default:
@@ -136,10 +136,6 @@ func joinShapes(a, b *Shape) *Shape {
 		}
 	}
 	return out
-}
-
-func (s *Shape) has(p path) bool {
-	return slices.Contains(s.paths, p)
 }
 
 // liveTrails returns the trails of the paths whose values may not exist yet.

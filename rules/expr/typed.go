@@ -104,24 +104,25 @@ func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []TypeI
 	return checked, out
 }
 
-// Place returns the position of a node in the file.
-func Place(src *source.Expr, a *ast.AST, node int64) source.Pos {
-	return positionOf(src, a.SourceInfo(), node)
+// Start returns the position at which the text of a node begins: for a.b that of a,
+// where Position returns that of the dot.
+func Start(src *source.Expr, a *ast.AST, e ast.Expr) source.Pos {
+	if e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() {
+		return Start(src, a, e.AsCall().Target())
+	}
+	if from := Operand(e); from != e {
+		return Start(src, a, from)
+	}
+	return Position(src, a, e.ID())
 }
 
-// Start returns the position at which the text of a node begins: for a.b that of a,
-// where Place is that of the dot.
-func Start(src *source.Expr, a *ast.AST, e ast.Expr) source.Pos {
-	for {
-		switch {
-		case e.Kind() == ast.SelectKind:
-			e = e.AsSelect().Operand()
-		case e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction():
-			e = e.AsCall().Target()
-		case isIndex(e):
-			e = e.AsCall().Args()[0]
-		default:
-			return positionOf(src, a.SourceInfo(), e.ID())
-		}
+// Operand returns what a step selects from, and any other node itself.
+func Operand(e ast.Expr) ast.Expr {
+	switch {
+	case e.Kind() == ast.SelectKind:
+		return e.AsSelect().Operand()
+	case isIndex(e):
+		return e.AsCall().Args()[0]
 	}
+	return e
 }

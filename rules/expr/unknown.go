@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 )
@@ -94,7 +95,7 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 			}
 		case interpreter.InterpretableCall:
 			if call, ok := a.existing[n.ID()]; ok {
-				return &existingList{n, call.variable}, nil
+				return &existingList{n, Existing(call.id)}, nil
 			}
 			guarded, err := env.guard(n)
 			if err != nil {
@@ -102,7 +103,7 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 			}
 			i = guarded
 		}
-		if r, ok := a.ranges[i.ID()]; ok && r.chained == known {
+		if chained, ok := a.ranges[i.ID()]; ok && chained == known {
 			i = &sortedRange{i}
 		}
 		return i, nil
@@ -122,37 +123,32 @@ func (a *attribute) AddQualifier(q interpreter.Qualifier) (interpreter.Attribute
 	if s == nil {
 		return a.InterpretableAttribute.AddQualifier(q)
 	}
+	wrapped := &qualifier{q, s}
 	if c, ok := q.(interpreter.ConstantQualifier); ok {
-		return a.InterpretableAttribute.AddQualifier(&constantQualifier{c, s})
+		return a.InterpretableAttribute.AddQualifier(&constantQualifier{wrapped, c.Value()})
 	}
-	return a.InterpretableAttribute.AddQualifier(&computedQualifier{q, s})
+	return a.InterpretableAttribute.AddQualifier(wrapped)
 }
 
-type constantQualifier struct {
-	interpreter.ConstantQualifier
-	step *step
-}
-
-func (q *constantQualifier) Qualify(vars interpreter.Activation, obj any) (any, error) {
-	return q.step.qualify(q.ConstantQualifier, vars, obj)
-}
-
-func (q *constantQualifier) QualifyIfPresent(vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
-	return q.step.ifPresent(q.ConstantQualifier, vars, obj, presenceOnly)
-}
-
-type computedQualifier struct {
+type qualifier struct {
 	interpreter.Qualifier
 	step *step
 }
 
-func (q *computedQualifier) Qualify(vars interpreter.Activation, obj any) (any, error) {
+func (q *qualifier) Qualify(vars interpreter.Activation, obj any) (any, error) {
 	return q.step.qualify(q.Qualifier, vars, obj)
 }
 
-func (q *computedQualifier) QualifyIfPresent(vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
+func (q *qualifier) QualifyIfPresent(vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
 	return q.step.ifPresent(q.Qualifier, vars, obj, presenceOnly)
 }
+
+type constantQualifier struct {
+	*qualifier
+	value ref.Val
+}
+
+func (q *constantQualifier) Value() ref.Val { return q.value }
 
 // qualify evaluates `.field` and has(.field).
 func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj any) (any, error) {

@@ -95,44 +95,30 @@ func textOf(v ref.Val) string {
 
 // countValues counts the values that v is made of, up to most.
 func countValues(v ref.Val, most int) int {
-	n := 1
-	switch v := v.(type) {
-	case traits.Mapper:
-		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
-			n += countValues(v.Get(it.Next()), most-n)
-		}
-	case traits.Lister:
-		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
-			n += countValues(it.Next(), most-n)
-		}
-	case *types.Optional:
-		if v.HasValue() {
-			return countValues(v.GetValue(), most)
-		}
-	}
-	return min(n, most)
+	return weigh(v, most, func(ref.Val) int { return 1 }, func(ref.Val) int { return 0 })
 }
 
 // printWork is the work of writing a value as text, up to most.
-func printWork(v ref.Val, most int) int {
-	n := 1
+func printWork(v ref.Val, most int) int { return weigh(v, most, textWork, textWork) }
+
+func textWork(v ref.Val) int { return 1 + byteLength(v)/perValue }
+
+// weigh adds up the weights of the values that v is made of, and of the keys of maps,
+// up to most.
+func weigh(v ref.Val, most int, value, key func(ref.Val) int) int {
+	if o, ok := v.(*types.Optional); ok && o.HasValue() {
+		return weigh(o.GetValue(), most, value, key)
+	}
+	n := value(v)
 	switch v := v.(type) {
-	case types.String:
-		n += len(v) / perValue
-	case types.Bytes:
-		n += len(v) / perValue
 	case traits.Mapper:
 		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
-			key := it.Next()
-			n += printWork(key, most-n) + printWork(v.Get(key), most-n)
+			k := it.Next()
+			n += key(k) + weigh(v.Get(k), most-n, value, key)
 		}
 	case traits.Lister:
 		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
-			n += printWork(it.Next(), most-n)
-		}
-	case *types.Optional:
-		if v.HasValue() {
-			return printWork(v.GetValue(), most)
+			n += weigh(it.Next(), most-n, value, key)
 		}
 	}
 	return min(n, most)
