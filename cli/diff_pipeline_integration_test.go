@@ -32,7 +32,7 @@ func TestDiffInAPipeline(t *testing.T) {
 	}{
 		{"an immutable field", r.rules("immutable.yaml", foo, "app: nginx", "app: other"), 4,
 			"rejected deployment Deployment/example-foo", "set onChange: replace", ": rejected: "},
-		{"a name that somebody else holds", r.rules("held.yaml", accountRules, `"${self.metadata.name}-once"`, "kube-root-ca.crt"), 4,
+		{"a name that another owner holds", r.rules("held.yaml", accountRules, `"${self.metadata.name}-once"`, "kube-root-ca.crt"), 4,
 			"rejected once ConfigMap/kube-root-ca.crt", "already exists, managed by", ": rejected: "},
 		{"an expression that fails", r.rules("failing.yaml", accountRules, `{a: "1"}`, `{a: "${self.data.nope}"}`), 4,
 			"failed once ConfigMap/account-once", "no such key: nope", ": failed: "},

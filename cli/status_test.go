@@ -67,10 +67,10 @@ func TestStatesOfResources(t *testing.T) {
 		"progressing": {list + notReady + conditionEntry("Reconciling", "True", "Progressing", "1 of 3", 5, "4"), false, "progressing Progressing 5m 1 of 3"},
 		"paused": {"metadata: {annotations: {reconcel.dev/paused: \"yes\"}}\n" + list + conditionEntry("Ready", "Unknown", "Paused", "paused by me", 5, "4"), false,
 			"paused Paused 5m paused by me"},
-		"paused, and nobody has seen it": {"metadata: {annotations: {reconcel.dev/paused: \"yes\"}}\n" + list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "4"), false,
+		"paused, and reconcel has not observed it": {"metadata: {annotations: {reconcel.dev/paused: \"yes\"}}\n" + list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "4"), false,
 			"paused Paused - paused by the annotation reconcel.dev/paused"},
-		"Ready of somebody else": {list + conditionEntry("Ready", "False", "Theirs", "hm", 5, "4"), false, "unknown Theirs 5m hm"},
-		"no conditions yet":      {"", false, "unknown NotObserved 60m reconcel has not written conditions yet"},
+		"Ready of another controller": {list + conditionEntry("Ready", "False", "Theirs", "hm", 5, "4"), false, "unknown Theirs 5m hm"},
+		"no conditions yet":           {"", false, "unknown NotObserved 60m reconcel has not written conditions yet"},
 		"a newer generation": {"metadata: {managedFields: [{manager: kubectl, time: \"2030-01-01T11:58:00Z\"}, {manager: reconcel, subresource: status, time: \"2030-01-01T11:59:00Z\"}]}\n" +
 			list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "3"), false,
 			"unknown NotObserved 2m generation 4 is not observed yet; generation 3 was ready: fine"},

@@ -103,6 +103,6 @@ func TestReservedPortIsTaken(t *testing.T) {
 	}
 	if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first.number)); err == nil {
 		listener.Close()
-		t.Error("somebody else could take the port")
+		t.Error("another process could take the port")
 	}
 }

@@ -181,7 +181,7 @@ func TestAWholeLifeAsAnAccount(t *testing.T) {
 	delete(all, account)
 	delete(all, "")
 	if len(all) > 0 {
-		t.Errorf("writes as somebody else: %v", all)
+		t.Errorf("writes as other users: %v", all)
 	}
 }
 

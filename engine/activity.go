@@ -40,7 +40,7 @@ type deed struct {
 
 // An activity is the log of actions. At a low rate each action is one log line.
 // Under load actions are counted instead, and a summary is logged every
-// sumInterval: nobody reads ten thousand lines.
+// sumInterval: a reader cannot use ten thousand lines.
 type activity struct {
 	log *slog.Logger
 

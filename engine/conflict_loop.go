@@ -81,7 +81,7 @@ func (c *conflictLoop) damping() time.Duration {
 func (c *conflictLoop) calm() time.Duration { return conflictPeriod - c.longest() + conflictMargin }
 
 // standing returns how long until the conflict loop over an object without drift is
-// over if nobody changes the object. It returns 0 if there is no conflict loop.
+// over if no writer changes the object. It returns 0 if there is no conflict loop.
 func (c *conflictLoop) standing(now time.Time) time.Duration {
 	if c == nil || c.repairs <= freeRepairs {
 		return 0

@@ -49,7 +49,7 @@
 // child live first. With ifExists: adopt, an object without a controller is adopted
 // in exactly the state that was read.
 //
-// Of some fields only one may be set. When somebody switches from ours to another
+// Of some fields only one may be set. When a writer switches from ours to another
 // one, the engine takes ownership of that field, and the next apply removes it
 // (managedfields.RejectedApply). If the API server still rejects the change, the
 // object is replaced if the rule says so.

@@ -32,7 +32,7 @@ func drifted(d *rules.Desired, live *watch.Object, w *written) bool {
 }
 
 // recognise compares an object that this process has not written with the
-// rendering. If we own every field of the rendering, nobody has changed any, and
+// rendering. If we own every field of the rendering, no writer has changed any, and
 // the entry is the result of our last write.
 func recognise(d *rules.Desired, live *watch.Object, w *written) bool {
 	desired, err := d.Object()

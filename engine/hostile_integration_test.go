@@ -58,7 +58,7 @@ type hostile struct {
 	works *instance
 }
 
-const canary = "canary-of-somebody-else"
+const canary = "canary-of-another-owner"
 
 func newHostile(t *testing.T) *hostile {
 	w := newWorldAlone(t) // Hundreds of Widgets would disturb other tests.

@@ -166,6 +166,6 @@ func TestObjectsWithoutMarkAreTaken(t *testing.T) {
 	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
 	w.Has(configs, "one-a", map[string]any{"data.value": "y"})
 	if strings.Contains(second.log.String(), "installation conflict") {
-		t.Error("a rule was refused for objects without a mark, or with one that somebody else has written")
+		t.Error("a rule is inactive because of objects without a mark, or with a forged mark")
 	}
 }

@@ -166,7 +166,7 @@ func TestLookupOfAnotherName(t *testing.T) {
 	w.Create(settings("new", "green"))
 	w.Rest(soon)
 	if after := w.looks(metrics); after != before {
-		t.Errorf("%v looks became %v, though nobody reads what changed", before, after)
+		t.Errorf("%v reconciliations became %v, though no rule reads what changed", before, after)
 	}
 	w.Patch(configs, "red", `{"data":{"color":"pink"}}`)
 	w.follows(configs, "one-copy", color("pink"))

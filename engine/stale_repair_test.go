@@ -17,7 +17,7 @@ import (
 )
 
 // TestStaleRepairsDoNotCount repairs a child that its own controller writes all the time:
-// the API server answers 409 to each apply. Nobody undoes a repair, so none waits.
+// the API server answers 409 to each apply. No writer undoes a repair, so none waits.
 func TestStaleRepairsDoNotCount(t *testing.T) {
 	e, req := converged(t)
 	e.events, e.activity = recorder{untold{}}, newActivity(slog.New(slog.DiscardHandler))

@@ -90,7 +90,7 @@ func TestSwitchedFields(t *testing.T) {
 					return fmt.Errorf("it is %v and not %v", now, before)
 				}
 				if grace, _, _ := unstructured.NestedInt64(u.Object, "spec", "template", "spec", "terminationGracePeriodSeconds"); grace != 7 {
-					return fmt.Errorf("somebody else's field was lost")
+					return fmt.Errorf("the field of another manager was lost")
 				}
 				return nil
 			})

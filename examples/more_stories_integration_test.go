@@ -135,7 +135,7 @@ func configPropagationStory(w *world) {
 		w.patch(kiosk, `{"metadata":{"labels":{"proxy":"yes"}}}`)
 		w.reports(v1alpha1, "ConfigPropagation", name, "Stalled", "True", "ErrResourceExists")
 		if live, err := w.live(theirs); err != nil || live.GetResourceVersion() != theirs.GetResourceVersion() {
-			w.Errorf("the ConfigMap of somebody else was touched: %v", err)
+			w.Errorf("the ConfigMap of another owner was changed: %v", err)
 		}
 		w.patch(kiosk, `{"metadata":{"labels":{"proxy":null}}}`)
 		w.agree()
@@ -229,7 +229,7 @@ func backupStory(w *world) {
 	w.deletePrimaries()
 	w.eventually("nothing to be left", func() error {
 		if w.get("batch/v1", "Job", "ledger-backup") != nil {
-			w.Fatal("there is a backup that nobody has asked for")
+			w.Fatal("there is a backup that no Database asks for")
 		}
 		return w.nothingLeft()
 	})

@@ -64,7 +64,7 @@ func (w *world) edit(u unstructured.Unstructured, c child) string {
 		if !path.change(edited) {
 			continue
 		}
-		after, err := w.of(&u).Update(w.Context(), edited, metav1.UpdateOptions{FieldManager: "somebody"})
+		after, err := w.of(&u).Update(w.Context(), edited, metav1.UpdateOptions{FieldManager: "editor"})
 		switch {
 		case apierrors.IsConflict(err): // The child's own controller was faster.
 			if live, err := w.live(&u); err == nil {
@@ -82,7 +82,7 @@ func (w *world) edit(u unstructured.Unstructured, c child) string {
 	}
 	// Only the metadata of this object can change.
 	edited := unlabelled(&u)
-	if _, err := w.of(&u).Update(w.Context(), edited, metav1.UpdateOptions{FieldManager: "somebody"}); err != nil {
+	if _, err := w.of(&u).Update(w.Context(), edited, metav1.UpdateOptions{FieldManager: "editor"}); err != nil {
 		w.Fatalf("edit %s: %v", describe(&u), err)
 	}
 	return fmt.Sprintf("an edit of its labels (others refused: %v)", refused)

@@ -28,7 +28,7 @@ const (
 )
 
 // world is a test's part of the cluster. It has one namespace at a time for one example,
-// in which the test acts as everybody else.
+// in which the test acts as all other clients.
 type world struct {
 	*e2e.World
 	example

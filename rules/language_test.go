@@ -363,7 +363,7 @@ func TestSelectorThatLacksAValue(t *testing.T) {
 		s := scene{rule: "  lookups: [{id: pods, apiVersion: v1, kind: Pod, selector: " + selector + "}]\n  status: {n: \"${size(pods)}\"}\n"}
 		got := objects(s.render(t))
 		if len(got) != 2 || got[0] != "status {}" || !strings.Contains(got[1], "absent") || len(s.asked) > 0 {
-			t.Errorf("%s selects what nobody meant: %v %v", selector, got, s.asked)
+			t.Errorf("%s selects too much: %v %v", selector, got, s.asked)
 		}
 	}
 }

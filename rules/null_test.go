@@ -82,7 +82,7 @@ func TestNullInASelector(t *testing.T) {
 	for _, selector := range []string{`{matchLabels: {tier: "${null}"}}`, `{matchLabels: "${{'tier': null}}"}`} {
 		s := scene{rule: "  lookups: [{id: pods, apiVersion: v1, kind: Pod, selector: " + selector + "}]\n  status: {n: \"${size(pods)}\"}\n"}
 		if got := objects(s.render(t)); len(got) != 2 || got[0] != "status {}" || len(s.asked) > 0 {
-			t.Errorf("%s selects what nobody meant: %v %v", selector, got, s.asked)
+			t.Errorf("%s selects too much: %v %v", selector, got, s.asked)
 		}
 	}
 }

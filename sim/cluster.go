@@ -234,7 +234,7 @@ func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured,
 	return r.update(next)
 }
 
-// someone is the manager of writes by nobody in particular.
+// someone is the field manager of writes that name none.
 const someone = "someone"
 
 // createNamespace creates a namespace without a request.

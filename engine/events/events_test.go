@@ -195,7 +195,7 @@ func TestRepeatedEventsAreOneEvent(t *testing.T) {
 		time.Sleep(recount)
 		l.is(t, "create patch patch", 10)
 
-		// Nobody has it any more.
+		// The API server has forgotten it.
 		clear(l.counts)
 		time.Sleep(time.Hour)
 		tell(l.Broadcaster, "a", "same")
@@ -254,7 +254,7 @@ func TestStandbysTellInTime(t *testing.T) {
 		l.answers(func() error { return fmt.Errorf("send: %w", leader.ErrNotLeading) })
 		tell(l.Broadcaster, "a", "told by others")
 		time.Sleep(time.Hour)
-		tell(l.Broadcaster, "a", "told by nobody")
+		tell(l.Broadcaster, "a", "told by no leader")
 		time.Sleep(18 * time.Second)
 		l.answers(nil)
 		time.Sleep(18 * time.Second)

@@ -150,7 +150,7 @@ func (inv *Inventory) rule(name string) *rules.Rule {
 	return nil
 }
 
-// change edits the entries, and starts again when somebody else has written the
+// change edits the entries, and starts again when another writer has changed the
 // ConfigMap in between.
 func (inv *Inventory) change(ctx context.Context, edit func(map[string]Entry)) error {
 	inv.mu.Lock()

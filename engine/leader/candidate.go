@@ -19,8 +19,8 @@ import (
 // Options say who stands for the Lease.
 type Options struct {
 	Identity string // of this process among the others
-	// Lost is called once when this process must not write any more though nobody
-	// has asked it to stop. It must end the process at once.
+	// Lost is called once when this process must not write any more, unless Run's
+	// context ended. It must end the process at once.
 	Lost func(error)
 }
 

@@ -54,7 +54,7 @@ func TestOnlyALeaderWrites(t *testing.T) {
 	}
 }
 
-// An openLock is one that everybody gets. It counts how often it was changed.
+// An openLock is a lock that every candidate acquires. It counts its changes.
 type openLock struct {
 	resourcelock.Interface
 	changes int

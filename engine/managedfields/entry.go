@@ -35,7 +35,7 @@ func PatchManager(rule string) string {
 //
 // The API server sends the same entry byte for byte in every response and watch
 // event until another writer changes one of its fields, which transfers ownership. So
-// two entries are equal if and only if nobody changed the fields in between.
+// two entries are equal if and only if no writer changed the fields in between.
 type Entry struct {
 	fieldsV1 unique.Handle[string]
 }
@@ -152,7 +152,7 @@ func parseManager(e any) (m manager) {
 }
 
 // TakenBy returns the fields of a child that we owned and no longer own, and the
-// manager that owns them now. If there are no such fields, or nobody owns them, it
+// manager that owns them now. If there are no such fields, or they have no owner, it
 // returns the last manager that wrote, or "" if there is none.
 func TakenBy(object map[string]any, before Entry) (manager string, fields []string) {
 	others := otherManagers(object)

@@ -9,7 +9,7 @@ func TestEntriesOfPrimary(t *testing.T) {
 		{"manager":"reconcel/one","operation":"Update","fieldsV1":{"f:spec":{}}},
 		{"manager":"reconcel/status","operation":"Apply","fieldsV1":{"f:status":{}}},
 		{"manager":"reconcel/status/patch","operation":"Apply","fieldsV1":{"f:spec":{}}},
-		{"manager":"somebody","operation":"Apply","fieldsV1":{"f:data":{}}}]}}`).(map[string]any)
+		{"manager":"other","operation":"Apply","fieldsV1":{"f:data":{}}}]}}`).(map[string]any)
 	patches := PatchEntries(object)
 	if got := patches[PatchManager("one")]; len(patches) != 2 || got != NewEntry(`{"f:metadata":{}}`) {
 		t.Errorf("%d entries, that of the rule is %v", len(patches), got)

@@ -108,7 +108,7 @@ func (s Set) Covers(desired any) bool {
 		for name, want := range desired {
 			below, found := s.at(fieldpath.FieldNameElement(name))
 			if list, ok := want.([]any); want == nil || ok && len(list) == 0 && !found {
-				continue // Nobody owns a null, or an empty associative list.
+				continue // A null or an empty associative list has no owner.
 			}
 			if !found || !below.Covers(want) {
 				return false

@@ -23,7 +23,7 @@ func TestCovers(t *testing.T) {
 		want                  bool
 	}{
 		{"a plain field", `{"f:spec":{"f:a":{}}}`, `{"spec":{"a":1}}`, true},
-		{"a field that somebody took", `{"f:spec":{"f:b":{}}}`, `{"spec":{"a":1,"b":2}}`, false},
+		{"a field that another manager took", `{"f:spec":{"f:b":{}}}`, `{"spec":{"a":1,"b":2}}`, false},
 		{"more than is desired", `{"f:spec":{"f:a":{},"f:b":{}}}`, `{"spec":{"a":1}}`, true},
 		{"a null is never owned", `{"f:spec":{"f:a":{}}}`, `{"spec":{"a":1,"b":null}}`, true},
 		{"an atomic list", `{"f:spec":{"f:l":{}}}`, `{"spec":{"l":[{"x":1},2]}}`, true},

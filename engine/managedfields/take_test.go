@@ -54,7 +54,7 @@ func TestFieldsThatAreInTheWay(t *testing.T) {
 		{"a key in brackets", "metadata.labels[a.b/c]", [][]string{{"f:metadata", "f:labels", "f:a.b/c"}}},
 		{"a value that stands in for ours", "spec.containers[0].env[0].valueFrom", [][]string{{"f:spec", "f:containers", container, "f:env", `k:{"name":"A"}`, "f:value"}}},
 		{"an object that stands in for ours", "spec.containers[0].probe.tcpSocket", [][]string{{"f:spec", "f:containers", container, "f:probe", "f:httpGet"}}},
-		{"a list that nobody owns", "spec.defaulted[0].extra", [][]string{{"f:spec", "f:defaulted", `k:{"name":"d"}`, "f:extra"}}},
+		{"a list without an owner", "spec.defaulted[0].extra", [][]string{{"f:spec", "f:defaulted", `k:{"name":"d"}`, "f:extra"}}},
 		{"a list that is owned as a whole", "spec.plain[0].extra", nil},
 		{"a field that is ours", "spec.strategy.type", nil},
 		{"an element as a whole", "spec.volumes[0]", nil},

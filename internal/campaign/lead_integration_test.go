@@ -139,14 +139,14 @@ func (c *contest) stand(says string) {
 
 func (c *contest) leader(within time.Duration) (leader *candidate) {
 	c.Helper()
-	e2e.Eventually(c.T, "somebody to lead", within, func() error {
+	e2e.Eventually(c.T, "a process to lead", within, func() error {
 		for _, one := range c.candidates {
 			if one.Logged("msg=running") {
 				leader = one
 				return nil
 			}
 		}
-		return errors.New("nobody does")
+		return errors.New("no process leads")
 	})
 	return leader
 }

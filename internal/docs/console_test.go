@@ -198,7 +198,7 @@ func TestBlocksAreMarkedRight(t *testing.T) {
 		}
 		for _, b := range p.blocks() {
 			if !known.MatchString(b.marker) {
-				t.Errorf("%s:%d: nobody knows the marker %q", p.path, b.first, b.marker)
+				t.Errorf("%s:%d: unknown marker %q", p.path, b.first, b.marker)
 			}
 			if b.language != "console" {
 				continue

@@ -16,8 +16,8 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// World is one test's part of a cluster: a namespace in which the test acts as everybody
-// except reconcel.
+// World is one test's part of a cluster: a namespace in which the test acts as every
+// client except reconcel.
 type World struct {
 	*testing.T
 	Cluster   *devcluster.Cluster

@@ -16,7 +16,7 @@
 //   - A list with an unknown element is unknown as a whole, and so are .? and has()
 //     on it: the unknown element may have the field. The list of a child's objects is
 //     unknown until all of them exist. existing(pods) is the list of those that do.
-//   - A missing field of self, outside its status, is an error: nobody will set it.
+//   - A missing field of self, outside its status, is an error: no controller will set it.
 //
 // # How
 //

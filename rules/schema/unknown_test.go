@@ -67,6 +67,6 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 	if found := set.Unknown(&Kind{GVK: gadget.GroupVersion().WithKind("Other")}, map[string]any{"x": 1}); found != nil {
-		t.Errorf("of a kind of which nothing is known: %v", found)
+		t.Errorf("of a kind without a schema: %v", found)
 	}
 }

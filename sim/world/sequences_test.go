@@ -353,7 +353,7 @@ func (s *sequence) check(before map[thing]*unstructured.Unstructured) {
 		}
 		orphan := o.GetAnnotations()[rules.AnnotationOrphan] == "true" || slices.ContainsFunc(s.kids, func(k *kid) bool { return k.id == o.GetLabels()[rules.LabelChild] && k.orphan })
 		if !orphan && !s.mayStay(what, o, now) {
-			s.Errorf("%v stays, though nobody may want it: Kept says %q", what, kept)
+			s.Errorf("%v stays for no reason: Kept says %q", what, kept)
 		}
 		if s.spec["match"].(bool) && !strings.Contains(kept, what.kind+"/default/"+what.name) {
 			s.Errorf("%v stays, and Kept does not say so: %q", what, kept)

@@ -102,7 +102,7 @@ func TestNothingIsWritten(t *testing.T) {
 }
 
 // TestAWriteOnTopOfAWrite takes field ownership by a JSON patch, and then applies:
-// the field that somebody else has added goes, though the first is a dry run.
+// the field that another manager has added goes, though the first is a dry run.
 func TestAWriteOnTopOfAWrite(t *testing.T) {
 	w, kinds := newWorld(t)
 	if _, err := w.apply(w.real.Client("reconcel"), configMaps, settings); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPipeInAFolder finds the rules beside a pipe, to which nobody writes.
+// TestPipeInAFolder finds the rules beside a pipe without a writer.
 func TestPipeInAFolder(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "rules.yaml"), nil, 0o600); err != nil {

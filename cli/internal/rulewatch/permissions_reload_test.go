@@ -23,7 +23,7 @@ import (
 func TestPermissionCheckBlocksNothing(t *testing.T) {
 	asked := make(chan struct{}, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // Else nobody sees that the client is gone.
+		_, _ = io.Copy(io.Discard, r.Body) // Otherwise the server does not notice that the client is gone.
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -48,7 +48,7 @@ func TestPermissionCheckBlocksNothing(t *testing.T) {
 	select {
 	case <-asked:
 	case <-time.After(10 * time.Second):
-		t.Error("after 10 s nobody has asked what the new rules may do")
+		t.Error("after 10 s the permissions of the new rules are not checked")
 	}
 }
 
@@ -78,7 +78,7 @@ func TestPermissionsAreAskedWhenThereIsAnAnswer(t *testing.T) {
 	select {
 	case <-asked:
 	case <-time.After(10 * time.Second):
-		t.Fatal("after 10 s nobody has asked what the rules may do")
+		t.Fatal("after 10 s the permissions of the rules are not checked")
 	}
 	f.recheck(t.Context(), l)
 	f.stopReview()
