@@ -41,7 +41,7 @@ type allow struct {
 
 func (c *compiler) allow() {
 	for _, k := range c.src.Allow.ClusterScoped {
-		c.rule.allow.clusterScoped = append(c.rule.allow.clusterScoped, schema.GroupKind{Group: k.Group, Kind: k.Kind})
+		c.rule.allow.clusterScoped = append(c.rule.allow.clusterScoped, k.GroupKind)
 	}
 	c.rule.allow.namespaces = valuesOf(c.src.Allow.Namespaces)
 	c.rule.allow.readNamespaces = valuesOf(c.src.Allow.ReadNamespaces)

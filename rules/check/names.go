@@ -94,7 +94,7 @@ func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind sou
 // allowed checks that allow.clusterScoped names cluster-scoped kinds.
 func (r *rule) allowed() {
 	for i, gk := range r.src.Allow.ClusterScoped {
-		versions := r.set.Versions(runtimeschema.GroupKind{Group: gk.Group, Kind: gk.Kind})
+		versions := r.set.Versions(gk.GroupKind)
 		if len(versions) > 0 && versions[0].Namespaced {
 			r.errorf(gk.Pos, "allow.clusterScoped[%d]: %s is namespaced", i, gk.Kind).Hint =
 				"remove it; allow.namespaces lists the namespaces of children"
@@ -117,7 +117,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 		return
 	}
 	gk := k.GVK.GroupKind()
-	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.Group == gk.Group && a.Kind == gk.Kind })
+	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.GroupKind == gk })
 	namespace := metadata.At("namespace")
 	switch {
 	case k.Namespaced && namespace == nil && metadata != nil && !metadata.Lacking && r.homeless():

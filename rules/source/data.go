@@ -11,27 +11,37 @@ import (
 // Data reads data with ${...} expressions. It returns nil if the whole value is
 // invalid.
 func (v Value) Data() *Node {
+	return v.data(Value.interpolated, func(v Value, key String) bool { return !v.badDataKey(key) })
+}
+
+// AsItIs reads data in which ${...} has no meaning.
+func (v Value) AsItIs() *Node {
+	return v.data(Value.verbatim, func(Value, String) bool { return true })
+}
+
+// data reads data. readText reads its texts, and accepts says which keys to keep.
+func (v Value) data(readText func(Value) *Node, accepts func(Value, String) bool) *Node {
 	d := &Node{Pos: v.Pos()}
 	switch v.node.Kind {
 	case yaml.MappingNode:
 		d.Kind = Map
 		for _, e := range v.Entries() {
-			if !v.badDataKey(e.Key) {
-				d.add(e.Key, e.Value.Data())
+			if accepts(v, e.Key) {
+				d.add(e.Key, e.Value.data(readText, accepts))
 			}
 		}
 		d.Lacking = len(d.Fields) < v.Len()
 	case yaml.SequenceNode:
 		d.Kind = List
 		for _, item := range v.PeekItems() {
-			if value := item.Data(); value != nil {
+			if value := item.data(readText, accepts); value != nil {
 				d.Items = append(d.Items, value)
 			}
 		}
 		d.Lacking = len(d.Items) < v.Len()
 	case yaml.ScalarNode:
 		if v.IsText() {
-			return v.interpolated()
+			return readText(v)
 		}
 		return v.number()
 	default:
@@ -39,6 +49,8 @@ func (v Value) Data() *Node {
 	}
 	return d
 }
+
+func (v Value) verbatim() *Node { return &Node{Kind: Text, Pos: v.Pos(), Value: v.node.Value} }
 
 // badDataKey records an error for keys that are not literals: computed keys, and
 // keys that YAML made from an expression with a colon.
@@ -58,7 +70,7 @@ func (v Value) badDataKey(key String) bool {
 
 // interpolated reads a string that may contain ${...}.
 func (v Value) interpolated() *Node {
-	d := &Node{Kind: Text, Pos: v.Pos(), Value: v.node.Value}
+	d := v.verbatim()
 	if !strings.Contains(v.node.Value, "${") {
 		return d
 	}
@@ -108,16 +120,10 @@ func (v Value) number() *Node {
 
 // Sentence reads a text that may contain ${...}, or returns nil.
 func (v Value) Sentence() *Node {
-	switch {
-	case v.Missing() || v.Broken():
-	case !v.IsScalar() || v.IsNull():
-		v.WrongShape("text")
-	case !v.IsText():
-		v.Errorf("expected text, got %s", v.Describe()).Hint = "write " + Quoted(v.node.Value)
-	default:
-		return v.interpolated()
+	if !v.IsTextOf("text") {
+		return nil
 	}
-	return nil
+	return v.interpolated()
 }
 
 // Computed reports whether a scalar contains ${...}.

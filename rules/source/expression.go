@@ -90,23 +90,18 @@ func (v Value) wrapped(sc *scalar, e *Expr) bool {
 // hash records an error for a string that YAML ends at " #", where a comment
 // begins. CEL would only report that the string is not closed.
 func (v Value) hash(sc *scalar) bool {
-	r := sc.runes
-	for i := 0; i < len(r); {
-		t, after := nextToken(r, i)
-		if t != tokenOpen {
-			i = after
-			continue
-		}
-		p := sc.at(len(r))
-		c := v.text.cursor(p)
-		c.skipBlanks()
-		if c.peek() == '#' {
-			v.ErrorAt(Pos{p.File, c.line, c.column}, "YAML begins a comment at \" #\", within a string of the expression").Hint = v.wholeLine(sc)
-			return true
-		}
+	open := false
+	for i := 0; i < len(sc.runes) && !open; {
+		var t token
+		t, i = nextToken(sc.runes, i)
+		open = t == tokenOpen
+	}
+	p, found := v.commentAfter(sc)
+	if !open || !found {
 		return false
 	}
-	return false
+	v.ErrorAt(p, "YAML begins a comment at \" #\", within a string of the expression").Hint = v.wholeLine(sc)
+	return true
 }
 
 // comma records an error for an expression that YAML ends at a comma, within { } or
@@ -189,15 +184,16 @@ func (v Value) unclosed(sc *scalar, start, hidden int) {
 	default:
 		e := v.ErrorAt(sc.at(hidden), "a string inside ${...} is never closed")
 		e.Hint = "close its quote"
-		if v.cutOff(sc) {
+		if _, found := v.commentAfter(sc); found {
 			e.Hint = "YAML begins a comment at \" #\": " + v.wholeLine(sc)
 		}
 	}
 }
 
-// cutOff reports whether a comment follows the scalar.
-func (v Value) cutOff(sc *scalar) bool {
+// commentAfter returns the position of the comment that follows the scalar, and
+// whether there is one.
+func (v Value) commentAfter(sc *scalar) (Pos, bool) {
 	c := v.text.cursor(sc.at(len(sc.runes)))
 	c.skipBlanks()
-	return c.peek() == '#'
+	return Pos{sc.file, c.line, c.column}, c.peek() == '#'
 }

@@ -26,14 +26,25 @@ func (v Value) WrongShape(expected string) {
 	}
 }
 
-// Literal returns a string without ${...}, and whether the value is one.
-func (v Value) Literal() (String, bool) {
+// IsTextOf reports whether the value is text, and records an error if it is something
+// else. noun names the text in the error.
+func (v Value) IsTextOf(noun string) bool {
 	switch {
 	case v.Missing() || v.Broken():
 	case !v.IsScalar() || v.IsNull():
-		v.WrongShape("a string")
+		v.WrongShape(noun)
 	case !v.IsText():
-		v.Errorf("expected a string, got %s", v.Describe()).Hint = "write " + Quoted(v.node.Value)
+		v.Errorf("expected %s, got %s", noun, v.Describe()).Hint = "write " + Quoted(v.node.Value)
+	default:
+		return true
+	}
+	return false
+}
+
+// Literal returns a string without ${...}, and whether the value is one.
+func (v Value) Literal() (String, bool) {
+	switch {
+	case !v.IsTextOf("a string"):
 	case strings.Contains(v.node.Value, "${"):
 		v.Errorf("must be a literal, ${...} is not allowed here")
 	case v.node.Value == "":

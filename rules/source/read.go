@@ -1,7 +1,5 @@
 package source
 
-import "go.yaml.in/yaml/v3"
-
 // ReadFile reads a file with one document, in which ${...} has no meaning. Its
 // error is an Errors with every error of the file. Without an error, the node
 // conforms to the shape.
@@ -145,31 +143,4 @@ func (s *Schema) noun() string {
 	return map[string]string{
 		"object": "a map", "array": "a list", "null": "null", "boolean": "true or false", "integer": "a whole number", "string": "a string",
 	}[s.Type[0]]
-}
-
-// AsItIs reads data in which ${...} has no meaning.
-func (v Value) AsItIs() *Node {
-	d := &Node{Pos: v.Pos()}
-	switch v.node.Kind {
-	case yaml.MappingNode:
-		d.Kind = Map
-		for _, e := range v.Entries() {
-			d.add(e.Key, e.Value.AsItIs())
-		}
-	case yaml.SequenceNode:
-		d.Kind = List
-		for _, item := range v.PeekItems() {
-			if value := item.AsItIs(); value != nil {
-				d.Items = append(d.Items, value)
-			}
-		}
-	case yaml.ScalarNode:
-		if !v.IsText() {
-			return v.number()
-		}
-		d.Kind, d.Value = Text, v.node.Value
-	default:
-		return nil
-	}
-	return d
 }

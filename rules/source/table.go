@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -108,8 +109,7 @@ func (t Table) Key(name string) Value { return t.value.under(name, t.values[name
 // Written returns the position of a key, and whether the file has it. Misspelt and
 // repeated keys count.
 func (t Table) Written(name string) (Pos, bool) {
-	for i := 0; t.IsMap() && i+1 < len(t.value.node.Content); i += 2 {
-		key := t.value.node.Content[i]
+	for key := range t.value.pairs() {
 		if k := t.shape.Find(key.Value); k != nil && k.Name == name || k == nil && t.shape.Meant(key.Value) == name {
 			return t.value.text.pos(key), true
 		}
@@ -120,8 +120,7 @@ func (t Table) Written(name string) (Pos, bool) {
 // Unread returns the values of keys that are not in the shape.
 func (t Table) Unread() []Value {
 	var values []Value
-	for i := 0; t.IsMap() && i+1 < len(t.value.node.Content); i += 2 {
-		key, n := t.value.node.Content[i], t.value.node.Content[i+1]
+	for key, n := range t.value.pairs() {
 		if t.values[key.Value] != n {
 			values = append(values, t.value.under(key.Value, n))
 		}
@@ -152,13 +151,8 @@ func (v Value) Entries() []Entry {
 
 // eachEntry calls read once for each key of a map.
 func (v Value) eachEntry(read func(String, *yaml.Node)) {
-	if !v.IsMap() {
-		return
-	}
-	content := v.node.Content
 	first := make(map[string]Pos)
-	for i := 0; i+1 < len(content); i += 2 {
-		key, value := content[i], content[i+1]
+	for key, value := range v.pairs() {
 		p := v.text.pos(key)
 		if broken(key) {
 			continue
@@ -204,24 +198,37 @@ func (v Value) badKey(key *yaml.Node, p Pos) {
 
 // Peek returns the value of a key without reading the map.
 func (v Value) Peek(key string) Value {
-	for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
-		if k := v.node.Content[i]; k.Kind == yaml.ScalarNode && k.Value == key {
-			showAtKey(v.node.Content[i+1], k)
-			return v.under(key, v.node.Content[i+1])
+	for k, n := range v.pairs() {
+		if k.Kind == yaml.ScalarNode && k.Value == key {
+			showAtKey(n, k)
+			return v.under(key, n)
 		}
 	}
 	return v.under(key, nil)
 }
 
 // PeekPairs returns the keys and values of a map as written in the file.
-func (v Value) PeekPairs() [][2]Value {
-	var pairs [][2]Value
-	for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
-		key := v
-		key.node = v.node.Content[i]
-		pairs = append(pairs, [2]Value{key, v.under(key.node.Value, v.node.Content[i+1])})
+func (v Value) PeekPairs() iter.Seq2[Value, Value] {
+	return func(yield func(key, value Value) bool) {
+		for k, n := range v.pairs() {
+			key := v
+			key.node = k
+			if !yield(key, v.under(k.Value, n)) {
+				return
+			}
+		}
 	}
-	return pairs
+}
+
+// pairs returns the nodes of a map.
+func (v Value) pairs() iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
+			if !yield(v.node.Content[i], v.node.Content[i+1]) {
+				return
+			}
+		}
+	}
 }
 
 // PeekItems returns the items of a list without reading the list.

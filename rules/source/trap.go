@@ -68,13 +68,11 @@ func (t *text) trap(p Pos, problem string) trap {
 
 // colonTrap explains a colon within a value, which YAML reads as the end of a key.
 func colonTrap(value string, column int) trap {
-	switch {
-	case strings.Contains(value, "${"):
-		return trap{"YAML reads \": \" as the end of a key: " + quoteIt(value), column}
-	case strings.Contains(value, " ? "):
-		return trap{"YAML reads the \":\" of \"a ? b : c\" as the end of a key: " + quoteIt(value), column}
+	colon := "\": \""
+	if !strings.Contains(value, "${") && strings.Contains(value, " ? ") {
+		colon = "the \":\" of \"a ? b : c\""
 	}
-	return trap{"YAML reads \": \" as the end of a key: " + quoteIt(value), column}
+	return trap{"YAML reads " + colon + " as the end of a key: " + quoteIt(value), column}
 }
 
 // valueOf returns the text after the key or dash of a line, without a comment, and

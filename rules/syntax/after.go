@@ -9,13 +9,31 @@ import (
 // readAfter reads after in all entries: ids of other entries in the same section.
 func (sec *section) readAfter(others *section) {
 	ids, otherIDs := sec.ids(), others.ids()
+	what, elsewhere := "child", "it is created when the resource is deleted, so no child can wait for it"
+	if sec.shape == &finalizeShape {
+		what, elsewhere = "entry of finalize", "it is a child: here, after lists ids of other entries of finalize"
+	}
 	for i, c := range sec.entries {
 		if c == nil {
 			continue
 		}
-		f := follower{own: c.ID.Value, ids: ids, others: otherIDs, named: make(map[string]bool), shape: sec.shape}
+		named := make(map[string]bool)
 		for _, item := range sec.items[i].Peek("after").Items() {
-			if after, ok := item.Literal(); ok && f.mayFollow(after, item) {
+			after, ok := item.Literal()
+			switch {
+			case !ok:
+			case after.Value == c.ID.Value:
+				item.Errorf("%q cannot come after itself", after.Value)
+			case !slices.Contains(ids, after.Value):
+				hint := source.Suggest(after.Value, ids)
+				if slices.Contains(otherIDs, after.Value) {
+					hint = elsewhere
+				}
+				item.Errorf("no %s has the id %q", what, after.Value).Hint = hint
+			case named[after.Value]:
+				item.Errorf("%q is listed twice", after.Value)
+			default:
+				named[after.Value] = true
 				c.After = append(c.After, after)
 			}
 		}
@@ -31,36 +49,4 @@ func (sec *section) ids() []string {
 		}
 	}
 	return ids
-}
-
-// A follower is an entry that waits for others.
-type follower struct {
-	own         string
-	ids, others []string // of its own section, and of the other section
-	named       map[string]bool
-	shape       *source.Shape
-}
-
-// mayFollow reports whether the entry can wait for the entry with an id.
-func (f *follower) mayFollow(id source.String, v source.Value) bool {
-	what, elsewhere := "child", "it is created when the resource is deleted, so no child can wait for it"
-	if f.shape == &finalizeShape {
-		what, elsewhere = "entry of finalize", "it is a child: here, after lists ids of other entries of finalize"
-	}
-	switch {
-	case id.Value == f.own:
-		v.Errorf("%q cannot come after itself", id.Value)
-	case slices.Contains(f.ids, id.Value):
-		if f.named[id.Value] {
-			v.Errorf("%q is listed twice", id.Value)
-			return false
-		}
-		f.named[id.Value] = true
-		return true
-	case slices.Contains(f.others, id.Value):
-		v.Errorf("no %s has the id %q", what, id.Value).Hint = elsewhere
-	default:
-		v.Errorf("no %s has the id %q", what, id.Value).Hint = source.Suggest(id.Value, f.ids)
-	}
-	return false
 }

@@ -3,6 +3,7 @@ package syntax
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/source"
@@ -37,18 +38,17 @@ func readAllow(v source.Value) Allow {
 		return a
 	}
 	t := v.Table(&allowShape)
-	first := make(map[GroupKind]bool)
+	first := make(map[schema.GroupKind]bool)
 	for _, item := range t.Key("clusterScoped").Items() {
 		gk, ok := readGroupKind(item)
 		if !ok {
 			continue
 		}
-		name := GroupKind{Group: gk.Group, Kind: gk.Kind}
-		if first[name] {
+		if first[gk.GroupKind] {
 			item.Errorf("%s is listed twice", gk.Kind)
 			continue
 		}
-		first[name] = true
+		first[gk.GroupKind] = true
 		a.ClusterScoped = append(a.ClusterScoped, gk)
 	}
 	a.Namespaces = readPatterns(t.Key("namespaces"))

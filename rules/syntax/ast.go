@@ -1,6 +1,10 @@
 package syntax
 
-import "reconcel/rules/source"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/source"
+)
 
 // A File contains the rules of all files in their order. Without errors it is well
 // formed (known keys, correct shapes, ids that are identifiers), but its
@@ -131,9 +135,8 @@ type Account struct {
 
 // A GroupKind names a kind without its version.
 type GroupKind struct {
-	Pos   source.Pos
-	Group string // "" is the core group
-	Kind  string
+	schema.GroupKind
+	Pos source.Pos
 }
 
 // A Condition is one entry of conditions.

@@ -216,8 +216,8 @@ func isWritten(v source.Value, p *FieldPath, template source.Value) bool {
 // a part of the template.
 func hintField(keys []string, i int, at, template source.Value) string {
 	var fields []string
-	for _, pair := range at.PeekPairs() {
-		fields = append(fields, pair[0].Scalar())
+	for key := range at.PeekPairs() {
+		fields = append(fields, key.Scalar())
 	}
 	var meant [][]string
 	if i == 0 && len(keys) > 1 {

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -142,8 +144,8 @@ func (names *names) settle() {
 func (names *names) loseIterators(v source.Value) {
 	switch {
 	case v.IsMap():
-		for _, pair := range v.PeekPairs() {
-			names.lost = append(names.lost, pair[0].Scalar(), pair[1].Scalar())
+		for key, value := range v.PeekPairs() {
+			names.lost = append(names.lost, key.Scalar(), value.Scalar())
 		}
 	case v.IsList():
 		for _, item := range v.PeekItems() {
@@ -188,39 +190,29 @@ var percentage = regexp.MustCompile(`^[0-9.]+ *%$`)
 
 // readReplicas reads the number of replicas.
 func readReplicas(v source.Value) *source.Expr {
-	e, n, ok := readWholeNumber(v)
-	if ok && (n < 0 || n > maxReplicas) {
-		v.ErrorAt(e.Pos, "must be from 0 to %d, got %d", maxReplicas, n)
-		return nil
-	}
-	return e
+	return readWholeNumber(v, 0, maxReplicas, fmt.Sprintf("from 0 to %d", maxReplicas))
 }
 
 // readMaxUnavailable reads the number of objects that may be replaced at the same
 // time.
 func readMaxUnavailable(v source.Value) *source.Expr {
-	e, n, ok := readWholeNumber(v)
-	if ok && n < 1 {
-		v.ErrorAt(e.Pos, "must be at least 1, got %d", n)
-		return nil
-	}
-	return e
+	return readWholeNumber(v, 1, math.MaxInt64, "at least 1")
 }
 
-// readWholeNumber reads an expression for a whole number, and the number if it is
-// literal.
-func readWholeNumber(v source.Value) (*source.Expr, int64, bool) {
+// readWholeNumber reads an expression for a whole number. If the number is literal, it
+// must be in a range, which span names.
+func readWholeNumber(v source.Value, least, most int64, span string) *source.Expr {
 	e := v.Expr()
 	if e == nil {
-		return nil, 0, false
+		return nil
 	}
 	if percentage.MatchString(e.Text) {
 		v.ErrorAt(e.Pos, "expected a whole number, got a percentage")
-		return nil, 0, false
+		return nil
 	}
-	if !e.IsInt() {
-		return e, 0, false
+	if n, err := strconv.ParseInt(e.Text, 0, 64); e.IsInt() && err == nil && (n < least || n > most) {
+		v.ErrorAt(e.Pos, "must be %s, got %d", span, n)
+		return nil
 	}
-	n, err := strconv.ParseInt(e.Text, 0, 64)
-	return e, n, err == nil
+	return e
 }

@@ -51,8 +51,8 @@ func asJSON(v source.Value) any {
 	switch {
 	case v.IsMap():
 		m := make(map[string]any)
-		for _, pair := range v.PeekPairs() {
-			m[pair[0].Scalar()] = asJSON(pair[1])
+		for key, value := range v.PeekPairs() {
+			m[key.Scalar()] = asJSON(value)
 		}
 		return m
 	case v.IsList():

@@ -51,8 +51,8 @@ func (names *names) loseUnlessList(v source.Value) {
 // or the ids in a list.
 func (names *names) lose(v source.Value) {
 	names.nameless = names.nameless || v.Broken()
-	for _, pair := range v.PeekPairs() {
-		names.lost = append(names.lost, pair[0].Scalar())
+	for key := range v.PeekPairs() {
+		names.lost = append(names.lost, key.Scalar())
 	}
 	for _, item := range v.PeekItems() {
 		id := item.Peek("id").Scalar()

@@ -127,17 +127,20 @@ func checkSelector(v source.Value) {
 // isPlainMap reports whether the author wrote labels instead of a selector, and
 // records an error if so.
 func isPlainMap(v source.Value) bool {
-	pairs := v.PeekPairs()
-	for _, pair := range pairs {
-		if selectorShape.Knows(pair[0].Scalar()) {
+	var first *source.Value
+	for key := range v.PeekPairs() {
+		if selectorShape.Knows(key.Scalar()) {
 			return false
 		}
+		if first == nil {
+			first = &key
+		}
 	}
-	if len(pairs) == 0 || !pairs[0][0].IsScalar() {
+	if first == nil || !first.IsScalar() {
 		return false
 	}
-	key := pairs[0][0].Scalar()
-	pairs[0][0].Errorf("unknown key %q", key).Hint = "write matchLabels: {" + key + ": ...}"
+	key := first.Scalar()
+	first.Errorf("unknown key %q", key).Hint = "write matchLabels: {" + key + ": ...}"
 	return true
 }
 

@@ -148,10 +148,7 @@ func checkName(metadata source.Value, e source.Entry, nm naming) {
 			"write name; generateName is for children with replicas"
 	case e.Key.Value != nm.key() && nm == numbered:
 		metadata.ErrorAt(e.Key.Pos, "name cannot be set: each of the replicas gets its own").Hint = "write generateName, the prefix of the names"
-	case !v.IsScalar() || v.IsNull():
-		v.WrongShape("a string")
-	case !v.IsText():
-		v.Errorf("expected a string, got %s", v.Describe()).Hint = "write " + source.Quoted(v.Scalar())
+	case !v.IsTextOf("a string"):
 	case v.Scalar() == "":
 		v.Errorf("is empty")
 	}
@@ -171,8 +168,8 @@ func checkMarks(v source.Value) {
 			v.ErrorAt(e.Key.Pos, "%q cannot be set: %s is reserved for reconcel", e.Key.Value, ownPrefix)
 			continue
 		}
-		if e.Value.IsScalar() && !e.Value.IsText() && !e.Value.IsNull() {
-			e.Value.Errorf("expected a string, got %s", e.Value.Describe()).Hint = "write " + source.Quoted(e.Value.Scalar())
+		if e.Value.IsScalar() && !e.Value.IsNull() {
+			e.Value.IsTextOf("a string")
 		}
 	}
 }
