@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 	"reconcel/deploy"
 	"reconcel/rules/source"
@@ -192,6 +193,6 @@ func (a *app) writeBase(f *deployFlags, all []deploy.Manifest, rules []deploy.Ru
 			return exit.Failure(fmt.Errorf("write the base: %w", err))
 		}
 	}
-	a.say("%s written; apply it with: kubectl apply -k %s", plural(len(files), "file"), f.kustomize)
+	a.say("%s written; apply it with: kubectl apply -k %s", output.Plural(len(files), "file"), f.kustomize)
 	return nil
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/output"
 )
 
 // clusterFlags select the cluster, as those of kubectl do.
@@ -61,12 +62,10 @@ func (s *scopeFlags) check() error {
 	return nil
 }
 
-// warnings print each warning of the API server once. They forget all texts when
-// there are many, so that texts with names in them cannot fill the memory.
+// warnings print each warning of the API server once.
 type warnings struct {
-	tell func(ctx context.Context, text string)
-	mu   sync.Mutex
-	seen map[string]bool
+	tell     func(ctx context.Context, text string)
+	repeated output.Damper
 }
 
 func (a *app) printWarnings() *warnings {
@@ -75,18 +74,8 @@ func (a *app) printWarnings() *warnings {
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
-	const miscellaneous, many = 299, 1000 // 299 is the only code that Kubernetes uses.
-	if code != miscellaneous || text == "" {
-		return
-	}
-	w.mu.Lock()
-	told := w.seen[text]
-	if len(w.seen) >= many || w.seen == nil {
-		w.seen = map[string]bool{}
-	}
-	w.seen[text] = true
-	w.mu.Unlock()
-	if !told {
+	const miscellaneous = 299 // the only code that Kubernetes uses
+	if code == miscellaneous && text != "" && w.repeated.IsDue(text, time.Now()) {
 		w.tell(ctx, text)
 	}
 }

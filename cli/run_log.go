@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 )
 
@@ -16,7 +17,7 @@ func newLog(w io.Writer, s *runFlags) *slog.Logger {
 	log := slog.New(newHandler(w, s, level))
 	slog.SetDefault(log)
 	client := newHandler(w, s, max(slog.LevelWarn, level))
-	klog.SetSlogLogger(slog.New(&damped{client, &repeats{}}))
+	klog.SetSlogLogger(slog.New(&damped{client, &output.Damper{Every: repeatEvery}}))
 	return log
 }
 

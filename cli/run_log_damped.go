@@ -3,8 +3,9 @@ package cli
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
+
+	"reconcel/cli/internal/output"
 )
 
 // repeatEvery is the interval at which the client library may log the same line.
@@ -15,29 +16,7 @@ const repeatEvery = time.Minute
 // damped is a handler that drops a line if the same one was logged recently.
 type damped struct {
 	slog.Handler
-	repeats *repeats
-}
-
-// repeats records when each line was last logged. It forgets all lines when there
-// are many.
-type repeats struct {
-	mu   sync.Mutex
-	last map[string]time.Time
-}
-
-// due reports whether a line should be logged now.
-func (r *repeats) due(line string, now time.Time) bool {
-	const many = 1000
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if last, ok := r.last[line]; ok && now.Sub(last) < repeatEvery {
-		return false
-	}
-	if len(r.last) >= many || r.last == nil {
-		r.last = map[string]time.Time{}
-	}
-	r.last[line] = now
-	return true
+	repeated *output.Damper
 }
 
 // Handle implements slog.Handler.
@@ -47,7 +26,7 @@ func (d *damped) Handle(ctx context.Context, record slog.Record) error {
 		line += " " + a.String()
 		return true
 	})
-	if !d.repeats.due(line, record.Time) {
+	if !d.repeated.IsDue(line, record.Time) {
 		return nil
 	}
 	return d.Handler.Handle(ctx, record)
@@ -55,10 +34,10 @@ func (d *damped) Handle(ctx context.Context, record slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (d *damped) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &damped{d.Handler.WithAttrs(attrs), d.repeats}
+	return &damped{d.Handler.WithAttrs(attrs), d.repeated}
 }
 
 // WithGroup implements slog.Handler.
 func (d *damped) WithGroup(name string) slog.Handler {
-	return &damped{d.Handler.WithGroup(name), d.repeats}
+	return &damped{d.Handler.WithGroup(name), d.repeated}
 }

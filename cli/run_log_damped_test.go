@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"reconcel/cli/internal/output"
 )
 
 // TestClientLibraryRepeatsItself has the library log one error twice a second, as it does
@@ -15,7 +17,7 @@ import (
 func TestClientLibraryRepeatsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		log := slog.New(&damped{slog.NewTextHandler(&out, nil), &repeats{}}).With("logger", "client")
+		log := slog.New(&damped{slog.NewTextHandler(&out, nil), &output.Damper{Every: repeatEvery}}).With("logger", "client")
 		for range 150 {
 			log.Error("cannot read the Lease", "err", errors.New("connection refused"))
 			time.Sleep(500 * time.Millisecond)

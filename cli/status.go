@@ -1,22 +1,19 @@
 package cli
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
-	"reconcel/engine/inventory"
-	"reconcel/rules/source"
+	"reconcel/cli/internal/status"
+	"reconcel/rules"
 )
 
 // statusFlags are the flags of status.
@@ -58,7 +55,7 @@ nothing is stalled, 1 something is stalled, 2 wrong usage, 3 the rules are inval
 the cluster does not answer, or a named resource does not exist.`
 
 func (a *app) statusCommand() *cobra.Command {
-	f := &statusFlags{output: settings.Choice(formatTable, formatWide, formatJSON, formatYAML)}
+	f := &statusFlags{output: settings.Choice("table", "wide", "json", "yaml")}
 	cmd := &cobra.Command{
 		Use:   "status [-f RULES...] [KIND[/NAME] ...]",
 		Short: "List the resources that are not ready",
@@ -82,201 +79,119 @@ func (a *app) statusCommand() *cobra.Command {
 	return cmd
 }
 
-// A statusQuery is the query of a command line.
-type statusQuery struct {
-	targets       []cluster.Target
-	wanted        func(resourceState) bool
-	installations []installation // none: all of the cluster
-}
-
 // query parses the command line.
-func (f *statusFlags) query(args []string) (q statusQuery, err error) {
+func (f *statusFlags) query(args []string) (q status.Query, err error) {
 	if err := f.scope.check(); err != nil {
 		return q, err
 	}
-	if f.all && len(f.states) > 0 {
-		return q, exit.Misused("--all and --state cannot be used together")
-	}
-	if f.watch && f.output.Value != formatTable && f.output.Value != formatWide {
+	if f.watch && f.output.Value != "table" && f.output.Value != "wide" {
 		return q, exit.Misused("-w prints a table and cannot be used with -o %s", f.output.Value)
 	}
+	q.Namespace, q.NamedInAnyState = f.scope.namespace, len(f.states) == 0
 	for _, arg := range args {
 		target, ok := cluster.ParseTarget(arg)
 		if !ok {
 			return q, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
 		}
-		q.targets = append(q.targets, target)
+		q.Targets = append(q.Targets, target)
 	}
-	if f.installation != "" {
-		i, err := parseInstallation(f.installation)
-		if err != nil {
-			return q, err
+	if namespace, name, found := strings.Cut(f.installation, "/"); f.installation != "" {
+		if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
+			return q, exit.Misused("--installation %q: expected NAMESPACE/NAME, such as reconcel-system/reconcel", f.installation)
 		}
-		q.installations = []installation{i}
+		q.Installation = types.NamespacedName{Namespace: namespace, Name: name}
 	}
-	q.wanted, err = f.filter()
+	switch {
+	case f.all && len(f.states) > 0:
+		return q, exit.Misused("--all and --state cannot be used together")
+	case f.all:
+		q.States = status.AllStates
+	case len(f.states) == 0:
+		q.States = status.Troubles
+	default:
+		q.States, err = status.ParseStates(f.states)
+	}
 	return q, err
 }
 
-// filter returns which states to list.
-func (f *statusFlags) filter() (func(resourceState) bool, error) {
-	if f.all {
-		return func(resourceState) bool { return true }, nil
-	}
-	if len(f.states) == 0 {
-		return resourceState.trouble, nil
-	}
-	var wanted []resourceState
-	for _, text := range f.states {
-		if !slices.Contains(resourceStates, resourceState(text)) {
-			var names []string
-			for _, s := range resourceStates {
-				names = append(names, string(s))
-			}
-			return nil, exit.Misused("--state %q: expected some of %s%s", text, strings.Join(names, ", "), source.DidYouMean(text, names))
-		}
-		wanted = append(wanted, resourceState(text))
-	}
-	return func(s resourceState) bool { return slices.Contains(wanted, s) }, nil
-}
-
-// status prints a report, and watches if -w is set.
+// status prints a report, and follows changes if -w is set.
 func (a *app) status(f *statusFlags, args []string) error {
 	q, err := f.query(args)
 	if err != nil {
 		return err
 	}
-	var kinds []*statusKind
-	if len(f.rules.paths) > 0 {
-		// Do not validate the rules for the cluster: run keeps active rules that
-		// are no longer valid for it.
-		loaded, err := a.load(f.rules)
-		if err != nil {
-			return err
-		}
-		if len(loaded.Errors) > 0 {
-			return exit.Failure(loaded.Errors) // With exit code 1, the answer would be that a resource is stalled.
-		}
-		kinds = kindsOfProgram(loaded.Program)
+	if q.Program, err = a.statusProgram(f.rules); err != nil {
+		return err
 	}
 	config, contextNamespace, err := f.cluster.connect(a.printWarnings())
 	if err != nil {
 		return err
 	}
+	q.ContextNamespace = contextNamespace
 	live, err := cluster.New(config)
 	if err != nil {
 		return exit.Failure(err)
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	r := newStatusReader(live, kinds, q)
-	r.namespace, r.named = f.scope.namespace, len(f.states) == 0
 	progress := output.StartProgress(a.stderr)
-	err = r.readAll(ctx, q, contextNamespace)
+	r, err := status.Read(ctx, live, q)
 	progress.Stop()
 	if err = interrupted(ctx, err); err != nil {
 		return err
 	}
-	table := &statusTable{to: a.stdout, namespaces: f.scope.namespace == "", wide: f.output.Value == formatWide, coloured: output.IsColoured(a.stdout)}
-	if err := a.tellStatus(&r.statusReport, table, f.output.Value); err != nil {
+	table := &status.Table{Print: a.print, Namespaces: q.Namespace == "", Wide: f.output.Value == "wide", Coloured: output.IsColoured(a.stdout)}
+	if err := a.printReport(&r.Report, table, f.output.Value); err != nil {
 		return err
 	}
-	stalled := r.Summary.States[stateStalled] > 0
+	stalled := r.IsStalled()
 	if f.watch {
-		if stalled, err = a.watchStatus(ctx, r, table); err != nil {
-			return err
+		if stalled, err = r.Follow(ctx, table, a.say); err != nil {
+			return exit.Failure(err)
 		}
 	}
 	switch {
 	case stalled:
 		return exit.Silent(exit.No) // The report shows it.
-	case r.failed != nil:
+	case r.Failed != nil:
 		return exit.Silent(exit.Failed) // The error is already printed.
 	}
 	return nil
 }
 
-// nowhereInstalled is the error if no installation has ever run in the cluster.
-var nowhereInstalled = "no installation of reconcel found in the cluster: there is no ConfigMap with the label " +
-	inventory.Selector + " whose name ends with " + inventory.Name("")
-
-// readAll finds the kinds to report on, and reads their resources.
-func (r *statusReader) readAll(ctx context.Context, q statusQuery, contextNamespace string) error {
-	installations, unread := r.installations(ctx, q, contextNamespace)
-	switch {
-	case unread != nil && r.kinds == nil && !apierrors.IsForbidden(unread):
-		return fmt.Errorf("the inventory, which has the kinds to list, cannot be read: %w", unread)
-	case unread != nil && r.kinds == nil:
-		return fmt.Errorf("without -f, the kinds come from the inventory of an installation: %w", unread)
-	case unread != nil:
-		r.problem(inventoryUnreadable, nil, "%s", unread)
-	case len(installations) == 0 && r.kinds == nil:
-		return errors.New(nowhereInstalled + "; or give the rules with -f")
-	case len(installations) == 0:
-		r.problem(notInstalled, nil, "%s", nowhereInstalled)
+// statusProgram returns the rules of -f, or nil. It does not validate them for the
+// cluster: run keeps active rules that are no longer valid for it.
+func (a *app) statusProgram(f ruleFiles) (*rules.Program, error) {
+	if len(f.paths) == 0 {
+		return nil, nil
 	}
-	if r.kinds == nil {
-		r.kinds = r.inventoried(installations)
+	loaded, err := a.load(f)
+	if err != nil {
+		return nil, err
 	}
-	for _, k := range r.kinds {
-		if err := k.find(ctx, r.cluster); err != nil {
-			return err
-		}
+	if len(loaded.Errors) > 0 {
+		return nil, exit.Failure(loaded.Errors) // With exit code 1, the answer would be that a resource is stalled.
 	}
-	var err error
-	if r.kinds, err = targeted(r.kinds, q.targets); err != nil {
-		return err
-	}
-	if err := r.read(ctx); err != nil {
-		return err
-	}
-	r.readLeaders(ctx, installations)
-	return nil
+	return loaded.Program, nil
 }
 
-// installations returns the requested installations, or all.
-func (r *statusReader) installations(ctx context.Context, q statusQuery, contextNamespace string) (all []installation, err error) {
-	if len(q.installations) == 0 {
-		return r.findInstallations(ctx, contextNamespace)
-	}
-	for _, i := range q.installations {
-		known, err := r.readInstallation(ctx, i)
-		if err != nil {
-			return q.installations, err
-		}
-		all = append(all, known)
-	}
-	return all, nil
-}
-
-// inventoried returns the kinds of primaries in the inventories of installations.
-func (r *statusReader) inventoried(all []installation) []*statusKind {
-	found := kindsByName{}
-	for _, i := range all {
-		entries, err := i.inventory.Entries()
-		if err != nil {
-			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.namespace, inventory.Name(i.name), err)
-		}
-		found.addInventory(entries)
-	}
-	return found.sorted()
-}
-
-func (a *app) tellStatus(report *statusReport, table *statusTable, format string) error {
-	if format == formatJSON || format == formatYAML {
-		text, err := formatStatus(report, format)
+func (a *app) printReport(report *status.Report, table *status.Table, format string) error {
+	switch format {
+	case "json":
+		return a.printJSON(report)
+	case "yaml":
+		text, err := yaml.Marshal(report)
 		if err != nil {
 			return exit.Failure(err)
 		}
 		return a.print(text)
 	}
+	footer := report.Footer()
 	if len(report.Resources) > 0 {
-		if err := table.print(report.Resources, time.Now()); err != nil {
-			return exit.Failure(fmt.Errorf("write the result: %w", err))
-		}
-		if err := a.print([]byte("\n")); err != nil {
+		footer = "\n" + footer
+		if err := table.Write(report.Resources, time.Now()); err != nil {
 			return err
 		}
 	}
-	return a.print([]byte(report.footer()))
+	return a.print([]byte(footer))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/output"
 	"reconcel/rules/source"
 )
 
@@ -74,7 +75,7 @@ func (a *app) validate(f *validateFlags) error {
 	}
 	var b bytes.Buffer
 	for _, source := range j.Sources {
-		fmt.Fprintf(&b, "%s: %s ok\n", source.Name, plural(count[source.Name], "rule"))
+		fmt.Fprintf(&b, "%s: %s ok\n", source.Name, output.Plural(count[source.Name], "rule"))
 	}
 	return a.print(b.Bytes())
 }
@@ -85,11 +86,4 @@ func marked(word string, list []*source.Error) []*source.Error {
 		e.Message = word + e.Message
 	}
 	return list
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

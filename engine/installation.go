@@ -10,9 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"reconcel/engine/leader"
 	"reconcel/engine/watch"
 )
 
@@ -40,8 +40,6 @@ type tenure struct {
 	says string
 }
 
-var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-
 // tenureOf reads the Lease of an installation, given as namespace/name.
 func (e *Engine) tenureOf(ctx context.Context, installation string) tenure {
 	namespace, name, ok := strings.Cut(installation, "/")
@@ -50,7 +48,7 @@ func (e *Engine) tenureOf(ctx context.Context, installation string) tenure {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	lease, err := e.client.Resource(leases).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	lease, err := e.client.Resource(leader.Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return tenure{state: leaseOver, says: "which has no Lease"}
@@ -62,15 +60,12 @@ func (e *Engine) tenureOf(ctx context.Context, installation string) tenure {
 
 // tenureIn evaluates a Lease.
 func tenureIn(lease *unstructured.Unstructured, now time.Time) tenure {
-	holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
-	text, _, _ := unstructured.NestedString(lease.Object, "spec", "renewTime")
-	seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
-	renewed, err := time.Parse(time.RFC3339Nano, text)
-	if holder == "" || err != nil {
+	r := leader.RecordOf(lease)
+	if r.Holder == "" || r.Renewed.IsZero() {
 		return tenure{state: leaseOver, says: "which has stopped"}
 	}
-	if end := renewed.Add(time.Duration(seconds) * time.Second); !now.Before(end) {
-		return tenure{state: leaseOver, holder: holder, says: fmt.Sprintf("whose Lease expired %s ago", duration.HumanDuration(now.Sub(end)))}
+	if !now.Before(r.Expires) {
+		return tenure{state: leaseOver, holder: r.Holder, says: fmt.Sprintf("whose Lease expired %s ago", duration.HumanDuration(now.Sub(r.Expires)))}
 	}
-	return tenure{state: leaseHeld, holder: holder, says: fmt.Sprintf("whose Lease is held by %s, renewed %s ago", holder, duration.HumanDuration(max(0, now.Sub(renewed))))}
+	return tenure{state: leaseHeld, holder: r.Holder, says: fmt.Sprintf("whose Lease is held by %s, renewed %s ago", r.Holder, duration.HumanDuration(max(0, now.Sub(r.Renewed))))}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"reconcel/engine/inventory"
+	"reconcel/engine/leader"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -65,7 +66,7 @@ func Uninstall(ctx context.Context, options Options, what Uninstallation) error 
 	}
 	e := u.engine
 	return errors.Join(
-		u.deleteOwn(ctx, "Lease", e.client.Resource(leases).Namespace(options.Namespace), options.Name),
+		u.deleteOwn(ctx, "Lease", e.client.Resource(leader.Resource).Namespace(options.Namespace), options.Name),
 		u.deleteOwn(ctx, "ConfigMap", e.client.Resource(inventory.Resource).Namespace(options.Namespace), own))
 }
 

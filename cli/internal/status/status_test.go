@@ -1,4 +1,4 @@
-package cli
+package status
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/output"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -86,11 +87,8 @@ func TestStatesOfResources(t *testing.T) {
 		"a condition without its time": {list + "  - {type: Ready, status: \"True\", reason: Reconciled}\n", false, "ready Reconciled - "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reported := withConditions
-			if test.without {
-				reported = noConditions
-			}
-			s := newResourceStatus(website(t, test.rest), reported)
+			k := &kind{hasConditions: !test.without}
+			s := k.resource(website(t, test.rest))
 			if got := strings.Join([]string{string(s.State), s.Reason, age(s.Since, now), s.Message}, " "); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -99,17 +97,17 @@ func TestStatesOfResources(t *testing.T) {
 }
 
 // resource is a resource that entered a state some minutes ago.
-func resource(name string, state resourceState, minutes int, message string) resourceStatus {
-	return resourceStatus{Kind: "Website", Namespace: "default", Name: name, State: state, Reason: "R", Message: message,
+func resource(name string, state State, minutes int, message string) Resource {
+	return Resource{Kind: "Website", Namespace: "default", Name: name, State: state, Reason: "R", Message: message,
 		Since: &metav1.Time{Time: now.Add(-time.Duration(minutes) * time.Minute)}, Generation: 4, ObservedGeneration: 3}
 }
 
 func TestWorstAndOldestComeFirst(t *testing.T) {
-	undated := resource("undated", stateStalled, 0, "")
+	undated := resource("undated", stalled, 0, "")
 	undated.Since = nil
-	all := []resourceStatus{
-		resource("w", stateWaiting, 90, ""), undated, resource("young", stateStalled, 1, ""), resource("p", statePaused, 99, ""),
-		resource("old", stateStalled, 50, ""), resource("r", stateReady, 500, ""), resource("t", stateRetrying, 1, ""),
+	all := []Resource{
+		resource("w", waiting, 90, ""), undated, resource("young", stalled, 1, ""), resource("p", paused, 99, ""),
+		resource("old", stalled, 50, ""), resource("r", ready, 500, ""), resource("t", retrying, 1, ""),
 	}
 	slices.SortFunc(all, byUrgency)
 	var got []string
@@ -121,13 +119,21 @@ func TestWorstAndOldestComeFirst(t *testing.T) {
 	}
 }
 
+// printTo returns a function that prints to a buffer.
+func printTo(b *bytes.Buffer) func([]byte) error {
+	return func(text []byte) error {
+		_, err := b.Write(text)
+		return err
+	}
+}
+
 func TestStatusTable(t *testing.T) {
 	long := strings.Repeat("long ", 100)
-	all := []resourceStatus{resource("blog", stateStalled, 5, "no\nhost \x1b[31mred"), resource("a-longer-name", stateWaiting, 90, long)}
+	all := []Resource{resource("blog", stalled, 5, "no\nhost \x1b[31mred"), resource("a-longer-name", waiting, 90, long)}
 	var b bytes.Buffer
-	table := &statusTable{to: &b, namespaces: true}
-	for _, part := range [][]resourceStatus{all, {resource("later", stateReady, 0, "")}} {
-		if err := table.print(part, now); err != nil {
+	table := &Table{Print: printTo(&b), Namespaces: true}
+	for _, part := range [][]Resource{all, {resource("later", ready, 0, "")}} {
+		if err := table.Write(part, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +146,7 @@ default     website/later           ready     R        0s
 		t.Error(diff)
 	}
 	b.Reset()
-	if err := (&statusTable{to: &b, wide: true, coloured: true}).print(all[1:], now); err != nil {
+	if err := (&Table{Print: printTo(&b), Wide: true, Coloured: true}).Write(all[1:], now); err != nil {
 		t.Fatal(err)
 	}
 	want = "KIND/NAME               STATE     REASON   FOR   GENERATION   MESSAGE\n" +
@@ -152,13 +158,13 @@ default     website/later           ready     R        0s
 
 // TestJSONOfStatus pins the names of the fields, because scripts rely on them.
 func TestJSONOfStatus(t *testing.T) {
-	report := &statusReport{
-		Resources: []resourceStatus{resource("blog", stateStalled, 5, "no host")},
-		Summary:   statusSummary{Resources: 3, Kinds: 1, States: map[resourceState]int{stateStalled: 1, stateReady: 2}},
-		Leaders:   []leaderStatus{{Namespace: "a", Name: "b", State: leading, Holder: "me", Renewed: &metav1.Time{Time: now}, Message: "me leads"}},
-		Problems:  []statusProblem{{Type: kindNotServed, Kind: "Shop.acme.io", Rules: []string{"shop"}, Message: "m"}},
+	report := &Report{
+		Resources: []Resource{resource("blog", stalled, 5, "no host")},
+		Summary:   Summary{Resources: 3, Kinds: 1, States: map[State]int{stalled: 1, ready: 2}},
+		Leaders:   []Leader{{Namespace: "a", Name: "b", State: leading, Holder: "me", Renewed: &metav1.Time{Time: now}, Message: "me leads"}},
+		Problems:  []Problem{{Type: kindNotServed, Kind: "Shop.acme.io", Rules: []string{"shop"}, Message: "m"}},
 	}
-	text, err := formatStatus(report, formatJSON)
+	text, err := output.JSON(report)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +184,7 @@ func TestJSONOfStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := report.footer(); got != "m\nleader of a/b: me leads\n1 stalled, 2 ready of 3 resources of 1 kind\n" {
+	if got := report.Footer(); got != "m\nleader of a/b: me leads\n1 stalled, 2 ready of 3 resources of 1 kind\n" {
 		t.Errorf("footer:\n%s", got)
 	}
 }
@@ -221,9 +227,7 @@ func TestKindsOfAnInventory(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string][]string{}
-	found := kindsByName{}
-	found.addInventory(entries)
-	for _, k := range found.sorted() {
+	for _, k := range kindsOfInventories(entries) {
 		got[k.gk.String()] = k.rules
 	}
 	want := map[string][]string{"Website.web.acme.io": {"also", "website"}, "Site.web.acme.io": nil}
@@ -235,16 +239,18 @@ func TestKindsOfAnInventory(t *testing.T) {
 // TestEventsStandInForConditions has a kind without conditions. Its newest Event shows
 // the problem unless a later Event shows success.
 func TestEventsStandInForConditions(t *testing.T) {
-	event := func(uid, kind, reason, at string) map[string]any {
-		return map[string]any{"type": kind, "reason": reason, "note": "n", "eventTime": at, "regarding": map[string]any{"uid": uid}}
+	event := func(uid, kind, reason, at string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"type": kind, "reason": reason, "note": "n", "eventTime": at, "regarding": map[string]any{"uid": uid},
+		}}
 	}
-	e := &statusEvents{newest: map[string]statusEvent{}}
-	e.add(event("bad", "Normal", "Synced", "2030-01-01T11:00:00.000000Z"))
-	e.add(event("bad", "Warning", "RuleError", "2030-01-01T11:50:00.000000Z"))
-	e.add(event("good", "Warning", "RuleError", "2030-01-01T11:50:00.000000Z"))
+	k := &kind{events: newestEvents{}}
+	k.events.add(event("bad", "Normal", "Synced", "2030-01-01T11:00:00.000000Z"))
+	k.events.add(event("bad", "Warning", "RuleError", "2030-01-01T11:50:00.000000Z"))
+	k.events.add(event("good", "Warning", "RuleError", "2030-01-01T11:50:00.000000Z"))
 	again := event("good", "Normal", "Synced", "2030-01-01T10:00:00.000000Z")
-	again["series"] = map[string]any{"count": int64(2), "lastObservedTime": "2030-01-01T11:59:00.000000Z"}
-	e.add(again)
+	again.Object["series"] = map[string]any{"count": int64(2), "lastObservedTime": "2030-01-01T11:59:00.000000Z"}
+	k.events.add(again)
 	for uid, want := range map[string]string{
 		"bad":  "unknown RuleError 10m no conditions, the newest Event: n",
 		"good": "unreported NoConditions - the kind has no status.conditions: see its Events",
@@ -252,8 +258,7 @@ func TestEventsStandInForConditions(t *testing.T) {
 	} {
 		u := website(t, "")
 		u.SetUID(types.UID(uid))
-		s := newResourceStatus(u, noConditions)
-		e.explain(&s)
+		s := k.resource(u)
 		if got := strings.Join([]string{string(s.State), s.Reason, age(s.Since, now), s.Message}, " "); got != want {
 			t.Errorf("%s: got %q, want %q", uid, got, want)
 		}
@@ -264,22 +269,19 @@ func TestEventsStandInForConditions(t *testing.T) {
 // resources.
 func TestFollowedChanges(t *testing.T) {
 	var b bytes.Buffer
-	f := &statusFollower{wanted: resourceState.trouble, table: &statusTable{to: &b}, cancel: func() {}, known: map[types.UID]said{}}
-	show := func(uid string, state resourceState, initial bool) {
-		s := resource(uid, state, 0, "")
-		s.UID = types.UID(uid)
-		f.changed(&followed{status: s, counts: true}, initial)
+	f := &follower{reader: &Reader{Query: Query{States: Troubles}}, table: &Table{Print: printTo(&b)}, known: map[types.UID]compared{}}
+	of := func(uid string, state State) *followed {
+		return &followed{metav1.ObjectMeta{UID: types.UID(uid)}, resource(uid, state, 0, ""), true}
 	}
-	show("calm", stateReady, true)
-	show("late", stateStalled, true) // It changed between the list and the watch.
-	show("calm", stateReady, false)
-	show("calm", stateStalled, false)
-	show("calm", stateStalled, false)
-	show("calm", stateReady, false)
-	f.changed(&followed{status: resource("other", stateStalled, 0, "")}, false) // The user did not ask for this one.
-	gone := resource("late", stateStalled, 0, "")
-	gone.UID = "late"
-	f.deleted(&followed{status: gone, counts: true})
+	show := func(uid string, state State) { f.changed(of(uid, state)) }
+	show("calm", ready)
+	show("late", stalled) // It changed between the list and the watch.
+	show("calm", ready)
+	show("calm", stalled)
+	show("calm", stalled)
+	show("calm", ready)
+	f.changed(&followed{resource: resource("other", stalled, 0, "")}) // The user did not ask for this one.
+	f.deleted(of("late", stalled))
 	var got []string
 	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n")[1:] {
 		got = append(got, strings.Join(strings.Fields(line)[:2], " "))

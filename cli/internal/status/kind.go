@@ -1,0 +1,172 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/cli/internal/cluster"
+	"reconcel/cli/internal/exit"
+	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
+	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
+)
+
+// A kind is a kind whose resources are reported.
+type kind struct {
+	gk            schema.GroupKind
+	version       string         // in the rules; "": any
+	rules         []string       // names
+	selects       []*rules.Rule  // nil if the kind comes from an inventory
+	served        *discover.Kind // nil: the API server does not serve it
+	hasConditions bool           // reconcel writes conditions into it
+	events        newestEvents   // instead of conditions
+	targets       []cluster.Target
+}
+
+// kindsOfProgram returns the kinds of primaries in the rules.
+func kindsOfProgram(program *rules.Program) (all []*kind) {
+	for _, p := range program.Primaries() {
+		k := &kind{gk: p.GVK.GroupKind(), version: p.GVK.Version, selects: p.Rules}
+		for _, r := range p.Rules {
+			k.rules = append(k.rules, r.Name)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+// kindsOfInventories returns the kinds of primaries in inventories. A former
+// primary has no rules: its rule no longer selects it, but its finalizer may still
+// hold it.
+func kindsOfInventories(inventories ...map[string]inventory.Entry) []*kind {
+	found := map[schema.GroupKind]*kind{}
+	add := func(gk schema.GroupKind, rules ...string) {
+		k := found[gk]
+		if k == nil {
+			k = &kind{gk: gk}
+			found[gk] = k
+		}
+		for _, rule := range rules {
+			if !slices.Contains(k.rules, rule) {
+				k.rules = append(k.rules, rule)
+			}
+		}
+	}
+	for _, entries := range inventories {
+		for _, rule := range slices.Sorted(maps.Keys(entries)) {
+			entry := entries[rule]
+			add(entry.Primary(), rule)
+			for _, former := range entry.FormerPrimaries() {
+				add(former)
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b *kind) int {
+		return cmp.Or(strings.Compare(a.gk.Group, b.gk.Group), strings.Compare(a.gk.Kind, b.gk.Kind))
+	})
+}
+
+// find asks the API server for the kind, and whether reconcel writes conditions
+// into it. It never does so for a kind of Kubernetes itself.
+func (k *kind) find(ctx context.Context, kinds discover.Kinds) (err error) {
+	var served discover.Kind
+	if k.version == "" {
+		served, err = discover.AnyVersion(ctx, kinds, k.gk)
+	} else {
+		served, err = kinds.Find(ctx, k.gk.WithVersion(k.version))
+	}
+	if discover.IsNoKind(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	k.served = &served
+	if kindschema.BuiltInGroup(k.gk.Group) {
+		return nil
+	}
+	list, err := kinds.Conditions(ctx, served.GVK)
+	if err != nil {
+		return fmt.Errorf("read the schema of %s: %w", k.gk, err)
+	}
+	k.hasConditions = list != discover.NoConditions
+	return nil
+}
+
+// counts reports whether an object is a resource that was requested.
+func (k *kind) counts(u *unstructured.Unstructured) bool {
+	return k.isPrimary(u) && (len(k.targets) == 0 || k.isTarget("") || k.isTarget(u.GetName()))
+}
+
+// isPrimary reports whether a rule may be for an object, without evaluating
+// expressions. An object with a finalizer of reconcel's always is.
+func (k *kind) isPrimary(u *unstructured.Unstructured) bool {
+	if len(k.selects) == 0 || len(ownFinalizers(u)) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(k.selects, func(r *rules.Rule) bool {
+		return r.Follows(u.GetNamespace()) && r.Selector.Matches(labels.Set(u.GetLabels()))
+	})
+}
+
+// isTarget reports whether a name was requested; "" is the whole kind.
+func (k *kind) isTarget(name string) bool {
+	return slices.ContainsFunc(k.targets, func(t cluster.Target) bool { return t.Name == name })
+}
+
+// options limits a list to the one requested resource.
+func (k *kind) options() metav1.ListOptions {
+	if len(k.targets) == 1 && k.targets[0].Name != "" {
+		return metav1.ListOptions{FieldSelector: "metadata.name=" + k.targets[0].Name}
+	}
+	return metav1.ListOptions{}
+}
+
+// A notFoundError says that a requested resource does not exist.
+type notFoundError struct{ target string }
+
+func (e notFoundError) Error() string { return e.target + " not found" }
+
+// requireTargets returns an error if a requested resource is not among those found.
+func (k *kind) requireTargets(found map[string]bool) error {
+	for _, t := range k.targets {
+		if t.Name != "" && !found[t.Name] {
+			return notFoundError{t.Text}
+		}
+	}
+	return nil
+}
+
+// targeted returns the requested kinds, each with its targets.
+func targeted(all []*kind, targets []cluster.Target) (asked []*kind, err error) {
+	if len(targets) == 0 {
+		return all, nil
+	}
+	known := map[cluster.Target]bool{}
+	for _, k := range all {
+		for _, t := range targets {
+			if t.IsOf(k.gk.WithVersion(k.version), k.served) {
+				k.targets, known[t] = append(k.targets, t), true
+			}
+		}
+		if len(k.targets) > 0 {
+			asked = append(asked, k)
+		}
+	}
+	for _, t := range targets {
+		if !known[t] {
+			return nil, exit.Misused("%q: no rule is for that kind", t.Text)
+		}
+	}
+	return asked, nil
+}

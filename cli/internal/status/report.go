@@ -1,0 +1,93 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	"reconcel/cli/internal/output"
+)
+
+// A Report is the result of status. Its JSON is documented.
+type Report struct {
+	Resources []Resource `json:"resources"`
+	Summary   Summary    `json:"summary"`
+	Leaders   []Leader   `json:"leaders"`
+	Problems  []Problem  `json:"problems"`
+}
+
+// A Summary counts all resources, including those that are not listed.
+type Summary struct {
+	Resources int           `json:"resources"`
+	Kinds     int           `json:"kinds"`
+	States    map[State]int `json:"states"`
+}
+
+// A Problem is a problem that is not about one resource, or that hides resources.
+type Problem struct {
+	Type    problemType `json:"type"`
+	Kind    string      `json:"kind,omitempty"` // Kind.group
+	Rules   []string    `json:"rules,omitempty"`
+	Message string      `json:"message"`
+}
+
+// A problemType identifies a problem for programs.
+type problemType string
+
+const (
+	kindNotServed       problemType = "KindNotServed"
+	listForbidden       problemType = "ListForbidden"
+	listFailed          problemType = "ListFailed"
+	noResources         problemType = "NoResources"
+	eventsForbidden     problemType = "EventsForbidden"
+	inventoryUnreadable problemType = "InventoryUnreadable"
+	noLeader            problemType = "NoLeader"
+	notInstalled        problemType = "NotInstalled"
+	pauseIgnored        problemType = "PauseIgnored"
+)
+
+// newReport returns an empty report. Its lists are not nil, so that JSON has []
+// instead of null.
+func newReport() Report {
+	return Report{[]Resource{}, Summary{States: map[State]int{}}, []Leader{}, []Problem{}}
+}
+
+// IsStalled reports whether a resource is stalled.
+func (r *Report) IsStalled() bool { return r.Summary.States[stalled] > 0 }
+
+func (r *Report) problem(of problemType, k *kind, format string, args ...any) {
+	p := Problem{Type: of, Message: fmt.Sprintf(format, args...)}
+	if k != nil {
+		p.Kind, p.Rules = k.gk.String(), k.rules
+	}
+	r.Problems = append(r.Problems, p)
+}
+
+// Footer returns the problems, the leaders and the summary, for people.
+func (r *Report) Footer() string {
+	var b strings.Builder
+	for _, p := range r.Problems {
+		if p.Type != noLeader { // The line about the leader says so.
+			b.WriteString(output.Printable(p.Message) + "\n")
+		}
+	}
+	for _, l := range r.Leaders {
+		fmt.Fprintf(&b, "leader of %s/%s: %s\n", l.Namespace, l.Name, output.Printable(l.Message))
+	}
+	b.WriteString(r.Summary.String() + "\n")
+	return b.String()
+}
+
+// String returns a text such as "3 stalled, 120 ready of 123 resources of 4 kinds".
+func (s Summary) String() string {
+	var states []string
+	for _, state := range AllStates {
+		if n := s.States[state]; n > 0 {
+			states = append(states, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	total := output.Plural(s.Resources, "resource") + " of " + output.Plural(s.Kinds, "kind")
+	if len(states) == 0 {
+		return total
+	}
+	return strings.Join(states, ", ") + " of " + total
+}
