@@ -129,24 +129,16 @@ var (
 	jobKind        = kindName("batch", "Job")
 )
 
-// generations are the built-in kinds whose objects have a generation. The schemas do not
-// tell: metadata.generation is part of every kind, and Go code sets it.
-var generations = map[runtimeschema.GroupKind]bool{
-	deploymentKind: true, kindName("apps", "ReplicaSet"): true, kindName("apps", "StatefulSet"): true, kindName("apps", "DaemonSet"): true,
-	jobKind: true, kindName("batch", "CronJob"): true, podKind: true, kindName("", "PodTemplate"): true,
-	kindName("", "ReplicationController"): true, kindName("networking.k8s.io", "Ingress"): true,
-	kindName("networking.k8s.io", "IngressClass"): true, kindName("networking.k8s.io", "NetworkPolicy"): true,
-	kindName("policy", "PodDisruptionBudget"): true, kindName("discovery.k8s.io", "EndpointSlice"): true,
-	kindName("flowcontrol.apiserver.k8s.io", "FlowSchema"):                       true,
-	kindName("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"):       true,
-	kindName("scheduling.k8s.io", "PriorityClass"):                               true,
-	kindName("apiextensions.k8s.io", "CustomResourceDefinition"):                 true,
-	kindName("admissionregistration.k8s.io", "MutatingWebhookConfiguration"):     true,
-	kindName("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"):   true,
-	kindName("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"):        true,
-	kindName("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): true,
-	kindName("admissionregistration.k8s.io", "MutatingAdmissionPolicy"):          true,
-	kindName("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"):   true,
+// generations are the built-in kinds whose objects have a generation, by group. The schemas
+// do not tell: metadata.generation is part of every kind, and Go code sets it.
+var generations = map[string][]string{
+	"":     {"Pod", "PodTemplate", "ReplicationController"},
+	"apps": {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"}, "batch": {"Job", "CronJob"},
+	"networking.k8s.io": {"Ingress", "IngressClass", "NetworkPolicy"}, "discovery.k8s.io": {"EndpointSlice"},
+	"policy": {"PodDisruptionBudget"}, "scheduling.k8s.io": {"PriorityClass"}, "apiextensions.k8s.io": {"CustomResourceDefinition"},
+	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
+	"admissionregistration.k8s.io": {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"},
 }
 
 // orphaners are the kinds whose dependents are orphaned by default, for compatibility
@@ -161,9 +153,7 @@ func (c *Cluster) initialise(k *schema.Kind, u *unstructured.Unstructured) {
 	switch k.GVK.GroupKind() {
 	case serviceKind:
 		c.allocateAddress(u)
-	case podKind:
-		u.Object["status"] = map[string]any{"phase": "Pending"}
-	case claimKind, volumeKind:
+	case podKind, claimKind, volumeKind:
 		u.Object["status"] = map[string]any{"phase": "Pending"}
 	case namespaceKind:
 		u.Object["status"] = map[string]any{"phase": "Active"}

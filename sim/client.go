@@ -28,7 +28,6 @@ type client struct {
 	by      string
 }
 
-// Resource implements dynamic.Interface.
 func (c client) Resource(gvr runtimeschema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
 	return resource{client: c, gvr: gvr}
 }
@@ -40,7 +39,6 @@ type resource struct {
 	namespace string
 }
 
-// Namespace implements dynamic.NamespaceableResourceInterface.
 func (r resource) Namespace(namespace string) dynamic.ResourceInterface {
 	r.namespace = namespace
 	return r
@@ -105,7 +103,6 @@ func (r resource) write(ctx context.Context, call call, serve func(*request) (*u
 	return req.logged(call.verb, func() (*unstructured.Unstructured, error) { return serve(req) })
 }
 
-// Create implements dynamic.ResourceInterface.
 func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	if len(subresources) > 0 {
 		return nil, errNotServed(r.gvr, "create")
@@ -120,16 +117,12 @@ func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, op
 		})
 }
 
-// Update implements dynamic.ResourceInterface.
 func (r resource) Update(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	return r.write(ctx, call{verb: "update", name: obj.GetName(), manager: options.FieldManager, dryRun: options.DryRun, subresources: subresources},
 		func(req *request) (*unstructured.Unstructured, error) {
 			body, err := decodeBody(obj)
-			switch {
-			case err != nil:
+			if err != nil {
 				return nil, err
-			case req.subresource == "scale":
-				return req.putScale(body)
 			}
 			return req.update(body)
 		})
@@ -146,27 +139,19 @@ func decodeBody(u *unstructured.Unstructured) (*unstructured.Unstructured, error
 	return arrived, arrived.UnmarshalJSON(data)
 }
 
-// UpdateStatus implements dynamic.ResourceInterface.
 func (r resource) UpdateStatus(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions) (*unstructured.Unstructured, error) {
 	return r.Update(ctx, obj, options, "status")
 }
 
-// Patch implements dynamic.ResourceInterface.
 func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	verb := "patch"
 	if kind == types.ApplyPatchType {
 		verb = "apply"
 	}
 	return r.write(ctx, call{verb: verb, name: name, manager: options.FieldManager, force: options.Force, dryRun: options.DryRun, subresources: subresources},
-		func(req *request) (*unstructured.Unstructured, error) {
-			if req.subresource == "scale" {
-				return req.patchScale(kind, data)
-			}
-			return req.patch(kind, data)
-		})
+		func(req *request) (*unstructured.Unstructured, error) { return req.patch(kind, data) })
 }
 
-// Apply implements dynamic.ResourceInterface.
 func (r resource) Apply(ctx context.Context, name string, obj *unstructured.Unstructured, options metav1.ApplyOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	data, err := obj.MarshalJSON()
 	if err != nil {
@@ -175,12 +160,10 @@ func (r resource) Apply(ctx context.Context, name string, obj *unstructured.Unst
 	return r.Patch(ctx, name, types.ApplyPatchType, data, options.ToPatchOptions(), subresources...)
 }
 
-// ApplyStatus implements dynamic.ResourceInterface.
 func (r resource) ApplyStatus(ctx context.Context, name string, obj *unstructured.Unstructured, options metav1.ApplyOptions) (*unstructured.Unstructured, error) {
 	return r.Apply(ctx, name, obj, options, "status")
 }
 
-// Delete implements dynamic.ResourceInterface.
 func (r resource) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
 	if len(subresources) > 0 {
 		return errNotServed(r.gvr, "delete")
@@ -190,7 +173,6 @@ func (r resource) Delete(ctx context.Context, name string, options metav1.Delete
 	return err
 }
 
-// DeleteCollection implements dynamic.ResourceInterface.
 func (r resource) DeleteCollection(ctx context.Context, options metav1.DeleteOptions, which metav1.ListOptions) error {
 	list, err := r.List(ctx, which)
 	if err != nil {
@@ -206,7 +188,6 @@ func (r resource) DeleteCollection(ctx context.Context, options metav1.DeleteOpt
 	return nil
 }
 
-// Get implements dynamic.ResourceInterface.
 func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	req, err := r.request(ctx, call{verb: "get", name: name, subresources: subresources})
 	if err != nil {
@@ -230,7 +211,7 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, sub
 	return u.DeepCopy(), nil
 }
 
-// List implements dynamic.ResourceInterface. Field selectors can name metadata.name and
+// List lists objects. Field selectors can name metadata.name and
 // metadata.namespace only.
 func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	req, err := r.request(ctx, call{verb: "list"})
@@ -264,7 +245,7 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 	return list, nil
 }
 
-// Watch implements dynamic.ResourceInterface. It is not supported: see Changes.
+// Watch is not supported: see Changes.
 func (r resource) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
 	return nil, apierrors.NewMethodNotSupported(r.gvr.GroupResource(), "watch")
 }

@@ -172,11 +172,17 @@ func (c *Cluster) generated(k *schema.Kind, namespace, prefix string) string {
 func (c *Cluster) All() []*unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []*unstructured.Unstructured
+	all := c.everything()
+	for i := range all {
+		all[i] = all[i].DeepCopy()
+	}
+	return all
+}
+
+// everything returns all stored objects, sorted by kind, namespace and name.
+func (c *Cluster) everything() (all []*unstructured.Unstructured) {
 	for _, objects := range c.objects {
-		for _, u := range objects {
-			all = append(all, u.DeepCopy())
-		}
+		all = slices.AppendSeq(all, maps.Values(objects))
 	}
 	slices.SortFunc(all, byKindAndName)
 	return all

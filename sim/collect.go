@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 
@@ -35,19 +34,10 @@ func (c *Cluster) Collect() bool {
 	return c.version != before
 }
 
-// everything returns all stored objects in order.
-func (c *Cluster) everything() (all []*unstructured.Unstructured) {
-	for _, objects := range c.objects {
-		all = slices.AppendSeq(all, maps.Values(objects))
-	}
-	slices.SortFunc(all, byKindAndName)
-	return all
-}
-
 // collect does what is due for one object.
 func (c *Cluster) collect(u *unstructured.Unstructured) {
 	switch {
-	case u.GroupVersionKind().GroupKind() == namespaceKind && u.GetDeletionTimestamp() != nil && !c.emptied(u):
+	case isNamespace(u) && u.GetDeletionTimestamp() != nil && !c.emptied(u):
 		return
 	case waitsFor(u, metav1.FinalizerOrphanDependents):
 		for _, dependent := range c.dependents(u) {
@@ -161,54 +151,49 @@ func (c *Cluster) dependents(u *unstructured.Unstructured) (all []*unstructured.
 
 // disown removes owner references.
 func (c *Cluster) disown(u *unstructured.Unstructured, which func(metav1.OwnerReference) bool) {
-	owners := u.GetOwnerReferences()
-	rest := slices.DeleteFunc(slices.Clone(owners), which)
-	if len(rest) == len(owners) {
-		return
+	if slices.ContainsFunc(u.GetOwnerReferences(), which) {
+		c.edit(u, "", func(next *unstructured.Unstructured) {
+			next.SetOwnerReferences(without(next.GetOwnerReferences(), which))
+		})
 	}
-	c.edit(u, func(next *unstructured.Unstructured) {
-		if len(rest) == 0 {
-			unstructured.RemoveNestedField(next.Object, "metadata", "ownerReferences")
-			return
-		}
-		next.SetOwnerReferences(rest)
-	})
 }
 
 func (c *Cluster) withoutFinalizer(u *unstructured.Unstructured, finalizer string) {
-	c.edit(u, func(next *unstructured.Unstructured) {
-		setFinalizers(next, slices.DeleteFunc(next.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	c.edit(u, "", func(next *unstructured.Unstructured) {
+		next.SetFinalizers(without(next.GetFinalizers(), func(f string) bool { return f == finalizer }))
 	})
 }
 
-// edit changes an object as a controller does.
-func (c *Cluster) edit(u *unstructured.Unstructured, change func(*unstructured.Unstructured)) {
+// without returns the items that are not dropped, or nil if there is none. A field that is
+// set to nil is absent.
+func without[T any](all []T, dropped func(T) bool) (rest []T) {
+	for _, item := range all {
+		if !dropped(item) {
+			rest = append(rest, item)
+		}
+	}
+	return rest
+}
+
+// edit changes an object, or its subresource, as a controller does.
+func (c *Cluster) edit(u *unstructured.Unstructured, subresource string, change func(*unstructured.Unstructured)) {
 	next := u.DeepCopy()
 	change(next)
-	r := c.internal(u)
-	if r == nil {
-		return
-	}
+	r := c.internal(u, subresource)
 	_, _ = r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) }) // The log has the error.
 }
 
 // remove deletes an object as a controller does.
 func (c *Cluster) remove(u *unstructured.Unstructured, policy metav1.DeletionPropagation) {
-	if r := c.internal(u); r != nil {
-		uid := u.GetUID()
-		_, _ = r.logged("delete", func() (*unstructured.Unstructured, error) { // The log has the error.
-			return nil, r.delete(metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &uid}})
-		})
-	}
+	r, uid := c.internal(u, ""), u.GetUID()
+	_, _ = r.logged("delete", func() (*unstructured.Unstructured, error) { // The log has the error.
+		return nil, r.delete(metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &uid}})
+	})
 }
 
 // internal returns a request of a controller.
-func (c *Cluster) internal(u *unstructured.Unstructured) *request {
-	k := c.kinds.Kind(u.GroupVersionKind())
-	if k == nil {
-		return nil
-	}
-	return &request{cluster: c, kind: k, namespace: u.GetNamespace(), name: u.GetName(), by: controllerManager, manager: controllerManager}
+func (c *Cluster) internal(u *unstructured.Unstructured, subresource string) *request {
+	return &request{cluster: c, kind: c.kinds.Kind(u.GroupVersionKind()), namespace: u.GetNamespace(), name: u.GetName(), subresource: subresource, by: controllerManager, manager: controllerManager}
 }
 
 // emptied deletes the content of a namespace that is being deleted, and then releases the
@@ -227,12 +212,10 @@ func (c *Cluster) emptied(namespace *unstructured.Unstructured) bool {
 	if left {
 		return false
 	}
-	if held, _, _ := unstructured.NestedSlice(namespace.Object, "spec", "finalizers"); len(held) > 0 {
-		next := namespace.DeepCopy()
-		unstructured.RemoveNestedField(next.Object, "spec", "finalizers")
-		r := c.internal(namespace)
-		r.subresource = finalize
-		_, _ = r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) }) // The log has the error.
+	if holdsContent(namespace) {
+		c.edit(namespace, finalize, func(next *unstructured.Unstructured) {
+			unstructured.RemoveNestedField(next.Object, "spec", "finalizers")
+		})
 	}
 	return true
 }

@@ -19,7 +19,7 @@ func (r *request) delete(options metav1.DeleteOptions) error {
 		return err
 	}
 	c := r.cluster
-	if r.kind.GVK.GroupKind() == namespaceKind && slices.Contains(immortal, r.name) {
+	if isNamespace(old) && slices.Contains(immortal, r.name) {
 		return apierrors.NewForbidden(r.groupResource(), r.name, fmt.Errorf("this namespace may not be deleted"))
 	}
 	next := old.DeepCopy()
@@ -27,18 +27,18 @@ func (r *request) delete(options metav1.DeleteOptions) error {
 	if r.dryRun {
 		return nil
 	}
-	if len(finalizers) == 0 && r.kind.GVK.GroupKind() != namespaceKind {
+	if len(finalizers) == 0 && !isNamespace(old) {
 		c.erase(old)
 		return nil
 	}
-	setFinalizers(next, finalizers)
+	next.SetFinalizers(finalizers)
 	if old.GetDeletionTimestamp() == nil {
 		now := c.now()
 		next.SetDeletionTimestamp(&now)
 		if generation := next.GetGeneration(); generation > 0 {
 			next.SetGeneration(generation + 1)
 		}
-		if r.kind.GVK.GroupKind() == namespaceKind {
+		if isNamespace(old) {
 			_ = unstructured.SetNestedField(next.Object, "Terminating", "status", "phase") // status is a map
 		} else {
 			next.SetDeletionGracePeriodSeconds(new(int64))
@@ -101,12 +101,4 @@ func (r *request) finalizers(u *unstructured.Unstructured, options metav1.Delete
 		out = append(out, metav1.FinalizerDeleteDependents)
 	}
 	return out
-}
-
-func setFinalizers(u *unstructured.Unstructured, finalizers []string) {
-	if len(finalizers) == 0 {
-		unstructured.RemoveNestedField(u.Object, "metadata", "finalizers")
-		return
-	}
-	u.SetFinalizers(finalizers)
 }

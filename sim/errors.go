@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,12 +34,6 @@ func errNotServed(gvr runtimeschema.GroupVersionResource, verb string) error {
 func errModified(r *request) error {
 	return apierrors.NewConflict(r.groupResource(), r.name,
 		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
-}
-
-// errOtherUID is the response to a PUT of an object with another uid.
-func errOtherUID(r *request, want, have any) error {
-	return apierrors.NewConflict(r.groupResource(), r.name,
-		fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", want, have))
 }
 
 // errUnversioned is the response to a PUT without a resourceVersion.

@@ -1,13 +1,14 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -44,7 +45,7 @@ func (ks *Kinds) manager(k *schema.Kind, subresource string) (*fieldManager, err
 func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, error) {
 	if subresource == "scale" {
 		// A Scale has no lists, so that its types can be deduced from its values.
-		return managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), relabel{}, nothing{}, blank{},
+		return managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), relabel{}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(),
 			scaleKind, scaleKind.GroupVersion(), subresource, nil)
 	}
 	converter, err := ks.typesOf(k.GVK.GroupKind())
@@ -67,9 +68,9 @@ func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, 
 	}
 	gv := k.GVK.GroupVersion()
 	if !k.Custom {
-		return managedfields.NewDefaultFieldManager(converter, relabel{}, nothing{}, blank{}, k.GVK, gv, subresource, filters)
+		return managedfields.NewDefaultFieldManager(converter, relabel{}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
 	}
-	return managedfields.NewDefaultCRDFieldManager(converter, relabel{}, ks.customLocked(k), blank{}, k.GVK, gv, subresource, filters)
+	return managedfields.NewDefaultCRDFieldManager(converter, relabel{}, ks.customLocked(k), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
 }
 
 // trackUpdate updates managedFields after a write other than an apply. They stay as they are
@@ -83,13 +84,9 @@ func trackUpdate(fm *fieldManager, old, u *unstructured.Unstructured, manager st
 	return next.(*unstructured.Unstructured)
 }
 
-// relabel converts between versions of a kind by changing the apiVersion.
-type relabel struct{}
-
-// Convert implements runtime.ObjectConvertor.
-func (relabel) Convert(_, _, _ any) error {
-	return fmt.Errorf("conversion into an object is not supported")
-}
+// relabel converts between versions of a kind by changing the apiVersion. Field managers
+// call no other method.
+type relabel struct{ runtime.ObjectConvertor }
 
 // ConvertToVersion implements runtime.ObjectConvertor. It does not change in.
 func (relabel) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
@@ -105,30 +102,11 @@ func (relabel) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner
 	return withGVK(u, to), nil
 }
 
-// ConvertFieldLabel implements runtime.ObjectConvertor.
-func (relabel) ConvertFieldLabel(_ runtimeschema.GroupVersionKind, label, value string) (string, string, error) {
-	return label, value, nil
-}
-
 // withGVK returns a shallow copy with another version or kind.
 func withGVK(u *unstructured.Unstructured, gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: maps.Clone(u.Object)}
 	out.SetGroupVersionKind(gvk)
 	return out
-}
-
-// nothing sets no defaults.
-type nothing struct{}
-
-// Default implements runtime.ObjectDefaulter.
-func (nothing) Default(runtime.Object) {}
-
-// blank makes empty objects.
-type blank struct{}
-
-// New implements runtime.ObjectCreater.
-func (blank) New(gvk runtimeschema.GroupVersionKind) (runtime.Object, error) {
-	return newObject(gvk), nil
 }
 
 func newObject(gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
@@ -168,17 +146,10 @@ func sameEntry(a, b *metav1.ManagedFieldsEntry) bool {
 
 // inOrder orders entries as the API server does: applies first, then by time and manager.
 func inOrder(a, b metav1.ManagedFieldsEntry) int {
-	if a.Operation != b.Operation {
-		return strings.Compare(string(a.Operation), string(b.Operation))
+	byTime := 0
+	if a.Time != nil && b.Time != nil {
+		byTime = a.Time.Compare(b.Time.Time)
 	}
-	if a.Time != nil && b.Time != nil && !a.Time.Equal(b.Time) {
-		return a.Time.Compare(b.Time.Time)
-	}
-	if a.Manager != b.Manager {
-		return strings.Compare(a.Manager, b.Manager)
-	}
-	if a.APIVersion != b.APIVersion {
-		return strings.Compare(a.APIVersion, b.APIVersion)
-	}
-	return strings.Compare(a.Subresource, b.Subresource)
+	return cmp.Or(cmp.Compare(a.Operation, b.Operation), byTime, cmp.Compare(a.Manager, b.Manager),
+		cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Subresource, b.Subresource))
 }

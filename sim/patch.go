@@ -25,14 +25,24 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 			fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s, %s, %s",
 				types.JSONPatchType, types.MergePatchType, types.ApplyPatchType), 0, true)
 	}
-	old := r.live()
-	if old == nil {
-		return nil, r.notFound()
-	}
-	next, err := applyPatch(old, kind, body)
-	if err != nil {
-		return nil, err
-	}
+	return r.change(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		u, err := applyPatch(now, kind, body)
+		switch {
+		case err != nil:
+		case r.subresource == "scale":
+			err = r.sameUID(u, now)
+		default:
+			u, err = r.decodePatched(u)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return trackUpdate(fm, now, u, r.manager), nil
+	})
+}
+
+// decodePatched decodes the object that a patch gives.
+func (r *request) decodePatched(next *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if err := r.sameKind(next); err != nil {
 		return nil, err
 	}
@@ -40,14 +50,7 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 	if err != nil {
 		return nil, invalidPatch(err)
 	}
-	if err := r.placed(u); err != nil {
-		return nil, err
-	}
-	fm, err := r.fields()
-	if err != nil {
-		return nil, err
-	}
-	return r.replace(trackUpdate(fm, old, u, r.manager), old)
+	return u, r.placed(u)
 }
 
 // invalidPatch is the response to a patch that gives an invalid object.
@@ -116,30 +119,28 @@ func (r *request) apply(body []byte) (*unstructured.Unstructured, error) {
 			field.Required(field.NewPath("fieldManager"), "is required for apply patch"),
 		})
 	}
+	merge := func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		merged, err := fm.Apply(now.DeepCopy(), applied, r.manager, r.force)
+		if err != nil {
+			return nil, err
+		}
+		u := merged.(*unstructured.Unstructured)
+		return u, r.placed(u)
+	}
+	if r.live() != nil || r.subresource == "scale" {
+		return r.change(merge)
+	}
 	fm, err := r.fields()
 	if err != nil {
 		return nil, err
 	}
-	old := r.live()
-	before := newObject(r.kind.GVK)
-	if old != nil {
-		before = old.DeepCopy()
-	}
-	merged, err := fm.Apply(before, applied, r.manager, r.force)
-	if err != nil {
+	u, err := merge(fm, newObject(r.kind.GVK))
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	u := merged.(*unstructured.Unstructured)
-	if old == nil && u.GetUID() != "" {
+	case u.GetUID() != "":
 		return nil, apierrors.NewConflict(r.groupResource(), r.name,
 			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", u.GetUID()))
-	}
-	if err := r.placed(u); err != nil {
-		return nil, err
-	}
-	switch {
-	case old != nil:
-		return r.replace(u, old)
 	case r.subresource != "":
 		return nil, r.notFound()
 	}

@@ -35,11 +35,13 @@ func (c *Cluster) MarkReady(gvk runtimeschema.GroupVersionKind, namespace, name 
 		next.Object["status"] = status
 	}
 	s := &subject{next, status, c.now()}
-	if ready := readyStatus[gvk.GroupKind()]; ready != nil {
+	if generation := next.GetGeneration(); generation > 0 {
+		status["observedGeneration"] = generation // Kinds without the field prune it.
+	}
+	if ready, known := readyStatus[gvk.GroupKind()]; known {
 		ready(s)
 	} else {
-		s.observe()
-		s.condition("Ready", "Ready")
+		s.conditions("Ready", "Ready")
 	}
 	_, err := r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) })
 	return err
@@ -52,26 +54,46 @@ type subject struct {
 	now    metav1.Time
 }
 
+// readyStatus sets the status of the built-in kinds that have no condition Ready.
 var readyStatus = map[runtimeschema.GroupKind]func(*subject){
-	deploymentKind:                           readyDeployment,
-	kindName("apps", "ReplicaSet"):           readyReplicaSet,
-	kindName("apps", "StatefulSet"):          readyStatefulSet,
-	kindName("apps", "DaemonSet"):            readyDaemonSet,
-	jobKind:                                  readyJob,
-	podKind:                                  readyPod,
-	serviceKind:                              readyService,
-	claimKind:                                readyClaim,
-	volumeKind:                               func(s *subject) { s.status["phase"] = "Bound" },
-	namespaceKind:                            func(*subject) {},
-	kindName("networking.k8s.io", "Ingress"): func(s *subject) { s.address() },
-	kindName("policy", "PodDisruptionBudget"):          readyBudget,
-	kindName("autoscaling", "HorizontalPodAutoscaler"): func(s *subject) { s.observe(); s.condition("AbleToScale", "Ready") },
-}
-
-func (s *subject) observe() {
-	if generation := s.object.GetGeneration(); generation > 0 {
-		s.status["observedGeneration"] = generation
-	}
+	deploymentKind: func(s *subject) {
+		s.set(s.spec("replicas", 1), "replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+		s.conditions("MinimumReplicasAvailable", "Available")
+		s.conditions("NewReplicaSetAvailable", "Progressing")
+	},
+	kindName("apps", "ReplicaSet"): func(s *subject) {
+		s.set(s.spec("replicas", 1), "replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+	},
+	kindName("apps", "StatefulSet"): func(s *subject) {
+		s.set(s.spec("replicas", 1), "replicas", "currentReplicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+		revision := fmt.Sprintf("%s-%d", s.object.GetName(), s.object.GetGeneration())
+		s.status["currentRevision"], s.status["updateRevision"] = revision, revision
+	},
+	kindName("apps", "DaemonSet"): func(s *subject) {
+		s.set(1, "desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable")
+		s.set(0, "numberMisscheduled")
+	},
+	jobKind: func(s *subject) {
+		s.started()
+		s.status["completionTime"] = s.timestamp()
+		s.set(s.spec("completions", s.spec("parallelism", 1)), "succeeded")
+		s.conditions("CompletionsReached", "SuccessCriteriaMet", "Complete")
+	},
+	podKind:       readyPod,
+	claimKind:     readyClaim,
+	volumeKind:    func(s *subject) { s.status["phase"] = "Bound" },
+	namespaceKind: func(*subject) {},
+	serviceKind: func(s *subject) {
+		if kind, _, _ := unstructured.NestedString(s.object.Object, "spec", "type"); kind == "LoadBalancer" {
+			s.address()
+		}
+	},
+	kindName("networking.k8s.io", "Ingress"): (*subject).address,
+	kindName("policy", "PodDisruptionBudget"): func(s *subject) {
+		s.set(1, "currentHealthy", "desiredHealthy", "expectedPods")
+		s.set(0, "disruptionsAllowed")
+	},
+	kindName("autoscaling", "HorizontalPodAutoscaler"): func(s *subject) { s.conditions("Ready", "AbleToScale") },
 }
 
 // spec returns a number of the spec, or its default.
@@ -88,72 +110,45 @@ func (s *subject) set(n int64, fields ...string) {
 	}
 }
 
+func (s *subject) timestamp() string { return s.now.UTC().Format(time.RFC3339) }
+
+// started sets the time of the start unless there is one.
+func (s *subject) started() {
+	if s.status["startTime"] == nil {
+		s.status["startTime"] = s.timestamp()
+	}
+}
+
+// conditions sets conditions to True.
+func (s *subject) conditions(reason string, kinds ...string) {
+	for _, kind := range kinds {
+		s.condition(kind, reason)
+	}
+}
+
 // condition sets a condition to True.
 func (s *subject) condition(kind, reason string) {
 	conditions, _ := s.status["conditions"].([]any)
-	now := s.now.UTC().Format(time.RFC3339)
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		if condition["type"] != kind {
 			continue
 		}
 		if condition["status"] != "True" {
-			condition["status"], condition["lastTransitionTime"] = "True", now
+			condition["status"], condition["lastTransitionTime"] = "True", s.timestamp()
 		}
 		condition["reason"] = reason
 		return
 	}
 	s.status["conditions"] = append(conditions, map[string]any{
-		"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": now,
+		"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": s.timestamp(),
 	})
 }
 
-func readyDeployment(s *subject) {
-	s.observe()
-	s.set(s.spec("replicas", 1), "replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
-	s.condition("Available", "MinimumReplicasAvailable")
-	s.condition("Progressing", "NewReplicaSetAvailable")
-}
-
-func readyReplicaSet(s *subject) {
-	s.observe()
-	s.set(s.spec("replicas", 1), "replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-}
-
-func readyStatefulSet(s *subject) {
-	s.observe()
-	s.set(s.spec("replicas", 1), "replicas", "currentReplicas", "updatedReplicas", "readyReplicas", "availableReplicas")
-	revision := fmt.Sprintf("%s-%d", s.object.GetName(), s.object.GetGeneration())
-	s.status["currentRevision"], s.status["updateRevision"] = revision, revision
-}
-
-func readyDaemonSet(s *subject) {
-	s.observe()
-	s.set(1, "desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable")
-	s.set(0, "numberMisscheduled")
-}
-
-func readyJob(s *subject) {
-	now := s.now.UTC().Format(time.RFC3339)
-	if s.status["startTime"] == nil {
-		s.status["startTime"] = now
-	}
-	s.status["completionTime"] = now
-	s.set(s.spec("completions", s.spec("parallelism", 1)), "succeeded")
-	s.condition("SuccessCriteriaMet", "CompletionsReached")
-	s.condition("Complete", "CompletionsReached")
-}
-
 func readyPod(s *subject) {
-	s.observe()
 	s.status["phase"] = "Running"
-	for _, kind := range []string{"PodScheduled", "Initialized", "ContainersReady", "Ready"} {
-		s.condition(kind, "")
-	}
-	now := s.now.UTC().Format(time.RFC3339)
-	if s.status["startTime"] == nil {
-		s.status["startTime"] = now
-	}
+	s.conditions("", "PodScheduled", "Initialized", "ContainersReady", "Ready")
+	s.started()
 	if s.status["podIP"] == nil {
 		ip := podAddress(s.object)
 		s.status["podIP"], s.status["podIPs"] = ip, []any{map[string]any{"ip": ip}}
@@ -164,7 +159,7 @@ func readyPod(s *subject) {
 		container, _ := c.(map[string]any)
 		statuses = append(statuses, map[string]any{
 			"name": container["name"], "image": container["image"], "imageID": "", "ready": true, "started": true, "restartCount": int64(0),
-			"state": map[string]any{"running": map[string]any{"startedAt": now}},
+			"state": map[string]any{"running": map[string]any{"startedAt": s.timestamp()}},
 		})
 	}
 	s.status["containerStatuses"] = statuses
@@ -179,12 +174,6 @@ func podAddress(pod *unstructured.Unstructured) string {
 	return fmt.Sprintf("10.244.%d.%d", uid[len(uid)-2], uid[len(uid)-1])
 }
 
-func readyService(s *subject) {
-	if kind, _, _ := unstructured.NestedString(s.object.Object, "spec", "type"); kind == "LoadBalancer" {
-		s.address()
-	}
-}
-
 func (s *subject) address() {
 	s.status["loadBalancer"] = map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}
 }
@@ -197,10 +186,4 @@ func readyClaim(s *subject) {
 	if requests, ok, _ := unstructured.NestedMap(s.object.Object, "spec", "resources", "requests"); ok {
 		s.status["capacity"] = requests
 	}
-}
-
-func readyBudget(s *subject) {
-	s.observe()
-	s.set(1, "currentHealthy", "desiredHealthy", "expectedPods")
-	s.set(0, "disruptionsAllowed")
 }

@@ -55,7 +55,7 @@ func (r *request) create(body *unstructured.Unstructured) (*unstructured.Unstruc
 	}
 	r.name = u.GetName()
 	if r.name == "" {
-		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), "", r.cluster.validateNew(r.kind, u))
+		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), "", r.cluster.validate(r.kind, "", u, nil))
 	}
 	u.SetUID("")
 	u.SetManagedFields(nil)
@@ -117,7 +117,7 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 	if u, err = c.canonical(r.kind, u); err != nil {
 		return nil, err
 	}
-	if errs := c.validateNew(r.kind, u); len(errs) > 0 {
+	if errs := c.validate(r.kind, "", u, nil); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
 	}
 	if c.load(r.kind.GVK.GroupKind(), r.namespace, r.name) != nil {
@@ -157,24 +157,49 @@ func (r *request) admit() error {
 	return err
 }
 
-// update serves a PUT.
-func (r *request) update(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// A change returns the next state of an object or of its Scale, with its managedFields.
+type change func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error)
+
+// change serves a write of an existing object or of its Scale.
+func (r *request) change(next change) (*unstructured.Unstructured, error) {
 	old := r.live()
 	if old == nil {
 		return nil, r.notFound()
-	}
-	u, err := r.decode(body)
-	if err != nil {
-		return nil, err
-	}
-	if uid := u.GetUID(); uid != "" && uid != old.GetUID() {
-		return nil, errOtherUID(r, uid, old.GetUID())
 	}
 	fm, err := r.fields()
 	if err != nil {
 		return nil, err
 	}
-	return r.replace(trackUpdate(fm, old, u, r.manager), old)
+	if r.subresource == "scale" {
+		return r.changeScale(fm, old, next)
+	}
+	u, err := next(fm, old)
+	if err != nil {
+		return nil, err
+	}
+	return r.replace(u, old)
+}
+
+// update serves a PUT.
+func (r *request) update(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return r.change(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if r.subresource != "scale" {
+			var err error
+			if body, err = r.decode(body); err != nil {
+				return nil, err
+			}
+		}
+		return trackUpdate(fm, now, body, r.manager), r.sameUID(body, now)
+	})
+}
+
+// sameUID rejects an object with another uid.
+func (r *request) sameUID(u, now *unstructured.Unstructured) error {
+	if uid := u.GetUID(); uid != "" && uid != now.GetUID() {
+		return apierrors.NewConflict(r.groupResource(), r.name,
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, now.GetUID()))
+	}
+	return nil
 }
 
 // replace stores the new state of an object with its managedFields.
@@ -203,7 +228,7 @@ func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unst
 	}
 	r.inherit(u, old)
 	stampTime(u, old, c.now())
-	if errs := c.validateUpdate(r.kind, r.subresource, u, old); len(errs) > 0 {
+	if errs := c.validate(r.kind, r.subresource, u, old); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
 	}
 	switch {
@@ -230,12 +255,15 @@ func (r *request) inherit(u, old *unstructured.Unstructured) {
 
 // canBeErased reports whether an object is being deleted and has no finalizers left.
 func canBeErased(u *unstructured.Unstructured) bool {
-	if u.GetDeletionTimestamp() == nil || len(u.GetFinalizers()) > 0 {
-		return false
-	}
-	if u.GroupVersionKind().GroupKind() != namespaceKind {
-		return true
-	}
-	held, _, _ := unstructured.NestedSlice(u.Object, "spec", "finalizers")
-	return len(held) == 0
+	return u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) == 0 && !(isNamespace(u) && holdsContent(u))
+}
+
+func isNamespace(u *unstructured.Unstructured) bool {
+	return u.GroupVersionKind().GroupKind() == namespaceKind
+}
+
+// holdsContent reports whether a namespace waits for the deletion of its content.
+func holdsContent(namespace *unstructured.Unstructured) bool {
+	held, _, _ := unstructured.NestedSlice(namespace.Object, "spec", "finalizers")
+	return len(held) > 0
 }

@@ -1,13 +1,9 @@
 package sim
 
 import (
-	"fmt"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
@@ -38,21 +34,8 @@ func scaleOf(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// A scaleWrite returns the next state of a Scale, with its managedFields.
-type scaleWrite func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error)
-
-func (r *request) scale(write scaleWrite) (*unstructured.Unstructured, error) {
-	if !r.kind.Scale {
-		return nil, errNotServed(resourceOf(r.kind), "scale")
-	}
-	old := r.live()
-	if old == nil {
-		return nil, r.notFound()
-	}
-	fm, err := r.fields()
-	if err != nil {
-		return nil, err
-	}
+// changeScale serves a write of the Scale of an object.
+func (r *request) changeScale(fm *fieldManager, old *unstructured.Unstructured, change change) (*unstructured.Unstructured, error) {
 	gv := r.kind.GVK.GroupVersion()
 	handler := managedfields.NewScaleHandler(old.GetManagedFields(), gv, managedfields.ResourcePathMappings{gv.String(): replicasPath})
 	now := scaleOf(old)
@@ -61,7 +44,7 @@ func (r *request) scale(write scaleWrite) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	now.SetManagedFields(entries)
-	next, err := write(fm, now)
+	next, err := change(fm, now)
 	if err != nil {
 		return nil, err
 	}
@@ -77,49 +60,12 @@ func (r *request) scale(write scaleWrite) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	u.SetManagedFields(entries)
-	u.SetResourceVersion(next.GetResourceVersion())
+	if version := next.GetResourceVersion(); version != "" {
+		u.SetResourceVersion(version)
+	}
 	stored, err := r.replace(u, old)
 	if err != nil {
 		return nil, err
 	}
 	return scaleOf(stored), nil
-}
-
-func (r *request) putScale(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return r.scale(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		return r.changedScale(fm, now, body.DeepCopy())
-	})
-}
-
-func (r *request) patchScale(kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
-	return r.scale(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		if kind != types.ApplyPatchType {
-			next, err := applyPatch(now, kind, body)
-			if err != nil {
-				return nil, err
-			}
-			return r.changedScale(fm, now, next)
-		}
-		applied := &unstructured.Unstructured{}
-		if err := utiljson.Unmarshal(body, &applied.Object); err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
-		}
-		merged, err := fm.Apply(now, applied, r.manager, r.force)
-		if err != nil {
-			return nil, err
-		}
-		return merged.(*unstructured.Unstructured), nil
-	})
-}
-
-func (r *request) changedScale(fm *fieldManager, now, next *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if uid := next.GetUID(); uid != "" && uid != now.GetUID() {
-		return nil, errOtherUID(r, uid, now.GetUID())
-	}
-	if next.GetResourceVersion() == "" {
-		next.SetResourceVersion(now.GetResourceVersion())
-	}
-	next.SetCreationTimestamp(now.GetCreationTimestamp())
-	next.SetManagedFields(now.GetManagedFields())
-	return trackUpdate(fm, now, next, r.manager), nil
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -29,7 +31,7 @@ func (c *Cluster) prepareCreate(k *schema.Kind, u *unstructured.Unstructured) {
 }
 
 func hasGeneration(k *schema.Kind) bool {
-	return k.Custom || generations[k.GVK.GroupKind()]
+	return k.Custom || slices.Contains(generations[k.GVK.Group], k.GVK.Kind)
 }
 
 // prepareUpdate restores the fields that the request may not change, and increments the
@@ -76,14 +78,11 @@ func differsOutsideMetadata(a, b *unstructured.Unstructured) bool {
 
 // prepareStatus restores the fields that a write of the status may not change.
 func prepareStatus(k *schema.Kind, u, old *unstructured.Unstructured) {
-	for name := range u.Object {
-		if name != "status" && name != "metadata" {
-			restoreField(u, old, name)
-		}
-	}
-	for name := range old.Object {
-		if name != "status" && name != "metadata" {
-			restoreField(u, old, name)
+	for _, fields := range []map[string]any{maps.Clone(u.Object), old.Object} {
+		for name := range fields {
+			if name != "status" && name != "metadata" {
+				restoreField(u, old, name)
+			}
 		}
 	}
 	managed, _ := managedFields(u)
@@ -101,22 +100,35 @@ func prepareStatus(k *schema.Kind, u, old *unstructured.Unstructured) {
 
 // builtinStatusReset returns the fields that a write of a built-in kind's status does not own.
 func builtinStatusReset(k *schema.Kind) *fieldpath.Set {
+	set := fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))
 	switch k.GVK.GroupKind() {
 	case deploymentKind:
-		return fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata", "labels"))
+		set.Insert(fieldpath.MakePathOrDie("metadata", "labels"))
 	case podKind:
-		return fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata", "deletionTimestamp"),
-			fieldpath.MakePathOrDie("metadata", "ownerReferences"))
+		set.Insert(fieldpath.MakePathOrDie("metadata", "deletionTimestamp"))
+		set.Insert(fieldpath.MakePathOrDie("metadata", "ownerReferences"))
 	}
-	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))
+	return set
 }
 
-func (c *Cluster) validateNew(k *schema.Kind, u *unstructured.Unstructured) field.ErrorList {
-	errs := validation.ValidateObjectMetaAccessor(u, k.Namespaced, nameRule(k), field.NewPath("metadata"))
-	if k.Custom {
+// validate validates a new object, or a change of an old one.
+func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructured.Unstructured) field.ErrorList {
+	metadata := field.NewPath("metadata")
+	errs := validation.ValidateObjectMetaAccessor(u, k.Namespaced, nameRule(k), metadata)
+	if old != nil {
+		errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(u, old, metadata)...)
+	}
+	switch {
+	case k.Custom && subresource == "status":
+		return append(errs, c.kinds.custom(k).validateStatus(u)...)
+	case k.Custom:
 		return append(errs, c.kinds.custom(k).validate(u)...)
 	}
-	return append(errs, invalidFinalizers(u)...)
+	errs = append(errs, invalidFinalizers(u)...)
+	if old != nil {
+		errs = append(errs, changedFixed(k.GVK.GroupKind(), u, old)...)
+	}
+	return errs
 }
 
 // invalidFinalizers rejects finalizers without a domain, which built-in kinds do not allow.
@@ -126,22 +138,6 @@ func invalidFinalizers(u *unstructured.Unstructured) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), f,
 				"name is neither a standard finalizer name nor is it fully qualified"))
 		}
-	}
-	return errs
-}
-
-func (c *Cluster) validateUpdate(k *schema.Kind, subresource string, u, old *unstructured.Unstructured) field.ErrorList {
-	metadata := field.NewPath("metadata")
-	errs := validation.ValidateObjectMetaAccessor(u, k.Namespaced, nameRule(k), metadata)
-	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(u, old, metadata)...)
-	switch {
-	case k.Custom && subresource == "status":
-		errs = append(errs, c.kinds.custom(k).validateStatus(u)...)
-	case k.Custom:
-		errs = append(errs, c.kinds.custom(k).validate(u)...)
-	default:
-		errs = append(errs, invalidFinalizers(u)...)
-		errs = append(errs, changedFixed(k.GVK.GroupKind(), u, old)...)
 	}
 	return errs
 }
