@@ -13,23 +13,15 @@ import (
 	"reconcel/sim"
 )
 
-// An answerer computes the result of a write. on is the earlier write that it
-// builds on, or nil.
-type answerer interface {
-	patch(ctx context.Context, c *Client, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error)
-	delete(ctx context.Context, c *Client, w *Write, options metav1.DeleteOptions) error
-}
-
-// byServer asks the API server.
-type byServer struct{}
-
-func (byServer) patch(ctx context.Context, c *Client, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
-	if on == nil {
+// answer returns the object after a patch. on is the earlier write that it builds
+// on, or nil.
+func (c *Client) answer(ctx context.Context, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	if on == nil && !c.local {
 		return c.sender.patch(ctx, w, options)
 	}
-	merged, err := c.merged(w, on.After)
-	if err != nil || w.Patch == types.JSONPatchType {
-		return merged, err // It changes only managedFields.
+	merged, err := c.merge(ctx, w, on)
+	if err != nil || c.local || w.Patch == types.JSONPatchType {
+		return merged, err // A JSON patch changes only managedFields.
 	}
 	after, err := c.sender.update(ctx, w, merged)
 	if apierrors.IsForbidden(err) {
@@ -39,14 +31,8 @@ func (byServer) patch(ctx context.Context, c *Client, w, on *Write, options meta
 	return after, err
 }
 
-func (byServer) delete(ctx context.Context, c *Client, w *Write, options metav1.DeleteOptions) error {
-	return c.sender.delete(ctx, w, options)
-}
-
-// byMerging only reads from the API server, and merges patches here.
-type byMerging struct{}
-
-func (byMerging) patch(ctx context.Context, c *Client, w, on *Write, _ metav1.PatchOptions) (*unstructured.Unstructured, error) {
+// merge computes a patch without the API server.
+func (c *Client) merge(ctx context.Context, w, on *Write) (*unstructured.Unstructured, error) {
 	if on != nil {
 		return c.merged(w, on.After)
 	}
@@ -61,8 +47,6 @@ func (byMerging) patch(ctx context.Context, c *Client, w, on *Write, _ metav1.Pa
 	}
 	return c.merged(w, live)
 }
-
-func (byMerging) delete(context.Context, *Client, *Write, metav1.DeleteOptions) error { return nil }
 
 // merged returns an object after a patch.
 func (c *Client) merged(w *Write, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {

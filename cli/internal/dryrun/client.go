@@ -18,27 +18,23 @@ import (
 // that was read or listed is not read again until a write conflicts. Listed objects
 // must not be changed. A Client may be used by several goroutines.
 type Client struct {
-	sender   sender
-	answerer answerer
-	kinds    func() (*sim.Kinds, error)
-
-	mu    sync.Mutex
-	known map[Target]*unstructured.Unstructured // by object()
+	sender sender
+	local  bool // send no dry runs
+	kinds  func() (*sim.Kinds, error)
+	known  sync.Map // Target without a subresource -> *unstructured.Unstructured
 }
 
 // New returns a Client that answers writes by dry runs. It calls kinds, for the
 // kinds of the cluster, when it first needs them.
 func New(client dynamic.Interface, kinds func() (*sim.Kinds, error)) *Client {
-	return newClient(client, kinds, byServer{})
+	return &Client{sender: sender{client}, kinds: sync.OnceValues(kinds)}
 }
 
 // NewLocal returns a Client that answers writes without the API server.
 func NewLocal(client dynamic.Interface, kinds func() (*sim.Kinds, error)) *Client {
-	return newClient(client, kinds, byMerging{})
-}
-
-func newClient(client dynamic.Interface, kinds func() (*sim.Kinds, error), a answerer) *Client {
-	return &Client{sender: sender{client}, answerer: a, kinds: sync.OnceValues(kinds), known: map[Target]*unstructured.Unstructured{}}
+	c := New(client, kinds)
+	c.local = true
+	return c
 }
 
 // list returns a page of objects.
@@ -47,11 +43,9 @@ func (c *Client) list(ctx context.Context, of Target, options metav1.ListOptions
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for i := range page.Items {
 		u := &page.Items[i]
-		c.known[Target{Resource: of.Resource, Namespace: u.GetNamespace(), Name: u.GetName()}] = u
+		c.known.Store(Target{Resource: of.Resource, Namespace: u.GetNamespace(), Name: u.GetName()}, u)
 	}
 	return page, nil
 }
@@ -65,24 +59,15 @@ func (c *Client) find(ctx context.Context, of Target) (*unstructured.Unstructure
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known[of.object()] = u
+	c.known.Store(of.object(), u)
 	return u, nil
 }
 
 // recall returns an object from memory, or nil.
 func (c *Client) recall(of Target) *unstructured.Unstructured {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known[of.object()]
-}
-
-// forget removes an object from memory.
-func (c *Client) forget(of Target) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.known, of.object())
+	u, _ := c.known.Load(of.object())
+	known, _ := u.(*unstructured.Unstructured)
+	return known
 }
 
 // write answers a write and records it.
@@ -97,7 +82,7 @@ func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*u
 	}
 	w.After, w.Err = answer(recorder)
 	if apierrors.IsConflict(w.Err) {
-		c.forget(w.Target)
+		c.known.Delete(w.object())
 	}
 	recorder.add(w)
 	if w.After == nil {
@@ -109,7 +94,7 @@ func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*u
 func (c *Client) patch(ctx context.Context, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	w.Rehearsal = slices.Contains(options.DryRun, metav1.DryRunAll)
 	return c.write(ctx, w, func(r *Recorder) (*unstructured.Unstructured, error) {
-		after, err := c.answerer.patch(ctx, c, w, r.under(w), options)
+		after, err := c.answer(ctx, w, r.under(w), options)
 		if apierrors.IsNotFound(err) && w.Creates() && r.creates(w.Namespace) {
 			w.Unasked = true // Its namespace is created by an earlier write.
 			return applied(w)

@@ -4,25 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
 
 // Resource implements dynamic.Interface.
 func (c *Client) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return resource{client: c, gvr: gvr}
+	return resource{unused().Resource(gvr), c, gvr, ""}
 }
 
 // A resource is a client for one kind, in one namespace or in all.
 type resource struct {
-	unused
+	dynamic.ResourceInterface // unused
+
 	client    *Client
 	gvr       schema.GroupVersionResource
 	namespace string
@@ -77,47 +80,23 @@ func (r resource) Delete(ctx context.Context, name string, options metav1.Delete
 	}
 	w := &Write{Target: r.target(name)}
 	_, err := r.client.write(ctx, w, func(*Recorder) (*unstructured.Unstructured, error) {
-		return nil, r.client.answerer.delete(ctx, r.client, w, r.client.restored(w.Target, options))
+		if r.client.local {
+			return nil, nil
+		}
+		return nil, r.client.sender.delete(ctx, w, r.client.restored(w.Target, options))
 	})
 	return err
 }
 
 var errUnused = errors.New("the engine does not make this request")
 
-// unused has the methods that the engine does not call.
-type unused struct{}
+// A deadEnd is a transport that sends nothing.
+type deadEnd struct{}
 
-// Create implements dynamic.ResourceInterface.
-func (unused) Create(context.Context, *unstructured.Unstructured, metav1.CreateOptions, ...string) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
+// RoundTrip implements http.RoundTripper.
+func (deadEnd) RoundTrip(*http.Request) (*http.Response, error) { return nil, errUnused }
 
-// Update implements dynamic.ResourceInterface.
-func (unused) Update(context.Context, *unstructured.Unstructured, metav1.UpdateOptions, ...string) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
-
-// UpdateStatus implements dynamic.ResourceInterface.
-func (unused) UpdateStatus(context.Context, *unstructured.Unstructured, metav1.UpdateOptions) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
-
-// DeleteCollection implements dynamic.ResourceInterface.
-func (unused) DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error {
-	return errUnused
-}
-
-// Watch implements dynamic.ResourceInterface.
-func (unused) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
-	return nil, errUnused
-}
-
-// Apply implements dynamic.ResourceInterface.
-func (unused) Apply(context.Context, string, *unstructured.Unstructured, metav1.ApplyOptions, ...string) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
-
-// ApplyStatus implements dynamic.ResourceInterface.
-func (unused) ApplyStatus(context.Context, string, *unstructured.Unstructured, metav1.ApplyOptions) (*unstructured.Unstructured, error) {
-	return nil, errUnused
-}
+// unused is a client for the verbs that the engine does not use. They fail.
+var unused = sync.OnceValue(func() dynamic.Interface {
+	return dynamic.NewForConfigOrDie(&rest.Config{Transport: deadEnd{}})
+})
