@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -19,26 +17,9 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/watch"
+	"reconcel/internal/e2e"
 	"reconcel/rules"
 )
-
-// lockedLog is a log for concurrent reads and writes.
-type lockedLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedLog) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
-}
 
 // oneKind is a discovery that serves one kind without a published schema.
 type oneKind struct {
@@ -167,12 +148,12 @@ func TestSlowStartIsNoWarning(t *testing.T) {
 // stops.
 func TestStopLogsNoRetries(t *testing.T) {
 	e, req := converged(t)
-	log := &lockedLog{}
+	log := &e2e.Log{}
 	e.log = slog.New(slog.NewTextHandler(log, nil))
 	e.requeue(t.Context(), req, Result{}, watch.ErrNotListed)
 	e.queue.ShutDown()
 	e.requeue(t.Context(), req, Result{}, apierrors.NewInternalError(context.Canceled))
-	if log.count("will retry") > 0 {
-		t.Errorf("it says so:\n%s", &log.text)
+	if log.Count("will retry") > 0 {
+		t.Errorf("it says so:\n%s", log)
 	}
 }

@@ -3,7 +3,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -54,7 +53,7 @@ func (w *world) fooCRD() string {
 type instance struct {
 	*engine.Engine
 	stop func()
-	log  *lockedBuffer
+	log  *e2e.Log
 }
 
 // run starts an engine on rules. NAMESPACE stands for the world's namespace.
@@ -78,7 +77,7 @@ func (w *world) startWith(options engine.Options, src string) *instance {
 	if err != nil {
 		w.Fatal(err)
 	}
-	log := &lockedBuffer{}
+	log := &e2e.Log{}
 	config := options.Config
 	if config == nil {
 		config = w.Cluster.UserConfig(w.T, "reconcel")
@@ -129,20 +128,3 @@ var (
 	foos        = e2e.Foo
 	widgets     = e2e.Widget
 )
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}

@@ -1,11 +1,8 @@
 package watch
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,25 +15,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"reconcel/engine/discover"
+	"reconcel/internal/e2e"
 )
-
-// A lockedLog is a log that is written and read at once.
-type lockedLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedLog) count(line string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), line)
-}
 
 const (
 	lostLine     = `level=WARN msg="lost permission to watch; cached data may be stale" kind="/v1, Kind=Service"`
@@ -46,9 +26,9 @@ const (
 // denied follows Services that may be watched for a minute, then not for a
 // while, and then again for a minute. What may be listed meanwhile is none of
 // its business: lists go on.
-func denied(t *testing.T, during time.Duration) *lockedLog {
+func denied(t *testing.T, during time.Duration) *e2e.Log {
 	t.Helper()
-	k, log := services, &lockedLog{}
+	k, log := services, &e2e.Log{}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"})
 	began := time.Now()
 	denies := func() bool {
@@ -76,8 +56,8 @@ func denied(t *testing.T, during time.Duration) *lockedLog {
 // An API server that restarts denies everything until it has read its roles.
 func TestRestartOfTheAPIServerIsNoLostPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if log := denied(t, 9*time.Second); log.count("permission") > 0 {
-			t.Errorf("it reads as a lost permission:\n%s", &log.text)
+		if log := denied(t, 9*time.Second); log.Count("permission") > 0 {
+			t.Errorf("it reads as a lost permission:\n%s", log)
 		}
 	})
 }
@@ -85,8 +65,8 @@ func TestRestartOfTheAPIServerIsNoLostPermission(t *testing.T) {
 func TestLostPermissionIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := denied(t, 5*time.Minute)
-		if log.count(lostLine) != 1 || log.count(restoredLine) != 1 {
-			t.Errorf("want one line when it is lost and one when it is restored:\n%s", &log.text)
+		if log.Count(lostLine) != 1 || log.Count(restoredLine) != 1 {
+			t.Errorf("want one line when it is lost and one when it is restored:\n%s", log)
 		}
 	})
 }
@@ -95,8 +75,8 @@ func TestLostPermissionIsReportedOnce(t *testing.T) {
 // minute.
 func TestLostPermissionIsReportedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if log := denied(t, 50*time.Second); log.count(lostLine) != 1 {
-			t.Errorf("it is not told within 50 s:\n%s", &log.text)
+		if log := denied(t, 50*time.Second); log.Count(lostLine) != 1 {
+			t.Errorf("it is not told within 50 s:\n%s", log)
 		}
 	})
 }

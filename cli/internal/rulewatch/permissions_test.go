@@ -13,6 +13,7 @@ import (
 
 	"reconcel/cli/internal/judge"
 	"reconcel/deploy"
+	"reconcel/internal/e2e"
 	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -57,13 +58,13 @@ func missing(t *testing.T, text string, namespaces ...string) string {
 		t.Fatal(err)
 	}
 	needs, _ := deploy.Needs(program, kindschema.Builtin(), deploy.Usual)
-	log := &logged{}
+	log := &e2e.Log{}
 	f := &Validator{
 		Config: &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
 		Log:    slog.New(slog.NewTextHandler(log, nil)), Policy: judge.Policy{Namespaces: namespaces},
 	}
 	f.logMissing(t.Context(), needs.Accesses())
-	return log.text.String()
+	return log.String()
 }
 
 func TestMissingPermissionsAreReported(t *testing.T) {

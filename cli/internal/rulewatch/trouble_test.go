@@ -1,7 +1,6 @@
 package rulewatch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,38 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"reconcel/internal/e2e"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
-
-// A logged is what was logged.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) count(what string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), what)
-}
 
 func TestRulesThatCannotBeActiveYet(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
 	w, f, metrics := watchOf(file)
-	log, compiled, tries := &logged{}, atomic.Int64{}, make(chan struct{}, 100)
+	log, compiled, tries := &e2e.Log{}, atomic.Int64{}, make(chan struct{}, 100)
 	w.Log = slog.New(slog.NewTextHandler(log, nil))
 	w.Check = func(context.Context, *rules.Loaded) error { compiled.Add(1); return nil }
 	w.Reload = func(ctx context.Context, p *rules.Program) error {
@@ -61,8 +42,8 @@ func TestRulesThatCannotBeActiveYet(t *testing.T) {
 	f.fail(nil)
 	awaitState(t, f, "b", 0)
 	awaitValue(t, metrics, 1)
-	if n := log.count("reload failed"); n != 1 {
-		t.Errorf("it was logged %d times, want once:\n%s", n, log.text.String())
+	if n := log.Count("reload failed"); n != 1 {
+		t.Errorf("it was logged %d times, want once:\n%s", n, log.String())
 	}
 	if n := compiled.Load(); n != 1 {
 		t.Errorf("the rules were checked %d times, want once", n)
