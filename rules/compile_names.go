@@ -1,42 +1,10 @@
 package rules
 
 import (
-	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/source"
 )
-
-// A naming is the form of the names of a kind.
-type naming struct {
-	check func(string) []string
-	// in are the characters that a name may have besides letters and digits.
-	in   string
-	says string
-}
-
-var (
-	domainNames = naming{validation.IsDNS1123Subdomain, "-.", "lower-case letters, digits, - and ., with a letter or digit at both ends"}
-	labelNames  = naming{validation.IsDNS1123Label, "-", "at most 63 lower-case letters, digits and -, with a letter or digit at both ends"}
-)
-
-const nameOfNamespace = "name of a namespace"
-
-// anyNames are the names of kinds that are not restricted to DNS names.
-var anyNames = naming{check: func(string) []string { return nil }}
-
-func namingOf(gk schema.GroupKind) naming {
-	switch {
-	case freelyNamed(gk):
-		return anyNames
-	case gk == schema.GroupKind{Kind: "Service"}, gk == schema.GroupKind{Kind: "Namespace"}:
-		return labelNames
-	}
-	return domainNames
-}
 
 // literalPart records an error if a name with these literal parts cannot be what it
 // names. rest stands for what is appended to the name.
@@ -79,25 +47,4 @@ func (c *compiler) nameParts(n *source.Node, rule naming, where string) {
 			c.complain(n.Pos, "%s: %q cannot be part of a name: %s", where, p.Text, rule.says)
 		}
 	}
-}
-
-func (r naming) allows(c rune) bool {
-	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune(r.in, c)
-}
-
-// instead returns a hint with a similar name that is valid, or "".
-func (r naming) instead(name string) string {
-	if strings.Contains(name, "{{") || strings.Contains(name, "$(") {
-		return "a value is written ${...}"
-	}
-	similar := strings.Map(func(c rune) rune {
-		if slices.Contains([]rune{'_', ' ', '.', '/', ':'}, c) && !r.allows(c) {
-			return '-'
-		}
-		return c
-	}, strings.ToLower(name))
-	if similar == name || len(r.check(similar)) > 0 {
-		return ""
-	}
-	return "write " + similar
 }

@@ -1,10 +1,6 @@
 package rules
 
 import (
-	"fmt"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -77,43 +73,6 @@ func (r *run) illegalNamespace(ns string) string {
 		return "the rule may not write there: allow.namespaces does not include it"
 	}
 	return "it is not the primary's namespace, and allow.namespaces does not include it"
-}
-
-// illegalName returns why no object can have a name, or "". Some kinds have
-// stricter rules.
-func illegalName(gk schema.GroupKind, name string) string {
-	switch {
-	case name == "":
-		return "the name is empty"
-	case len(name) > validation.DNS1123SubdomainMaxLength:
-		return fmt.Sprintf("the name is longer than %d characters", validation.DNS1123SubdomainMaxLength)
-	case freelyNamed(gk):
-		return illegalSegment(name)
-	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		return "the name may contain only lower-case letters, digits, - and ., with a letter or digit at both ends"
-	}
-	return ""
-}
-
-// freelyNamed reports whether names of the kind are not restricted to DNS names.
-func freelyNamed(gk schema.GroupKind) bool {
-	return gk.Group == "rbac.authorization.k8s.io" || gk == schema.GroupKind{Group: "networking.k8s.io", Kind: "IPAddress"}
-}
-
-// illegalSegment returns why a name cannot be part of the path of a request, or "".
-func illegalSegment(name string) string {
-	switch {
-	case name == "." || name == "..":
-		return "the name is . or .."
-	case strings.ContainsAny(name, "/%"):
-		return "the name contains / or %"
-	}
-	for _, c := range name {
-		if c < ' ' || c == 0x7f || c == '\ufffd' {
-			return "the name contains non-printable characters"
-		}
-	}
-	return ""
 }
 
 // refuse fails an object whose name or namespace is invalid.

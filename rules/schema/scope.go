@@ -14,12 +14,10 @@ var builtInGroups = sync.OnceValue(func() map[string]bool {
 	for gvk := range builtin().kinds {
 		groups[gvk.Group] = true
 	}
-	// These groups have no stable kind that can be read, and so are not embedded.
-	for _, group := range []string{
-		"authentication.k8s.io", "authorization.k8s.io", "extensions", "internal.apiserver.k8s.io", "storagemigration.k8s.io",
-	} {
-		groups[group] = true
+	for _, gk := range unlisted {
+		groups[gk.Group] = true
 	}
+	groups["extensions"] = true // It has no kinds any more.
 	return groups
 })
 

@@ -103,18 +103,22 @@ func (x *expander) tag(n *yaml.Node) string {
 		return n.Tag
 	}
 	if n.Kind == yaml.ScalarNode && n.Value != "" {
-		c := x.value.text.cursor(x.value.text.pos(n))
-		c.skipAnchor()
-		if c.peek() == '!' {
+		if c := x.start(n); c.peek() == '!' {
 			return "!"
 		}
 	}
 	return ""
 }
 
-func (x *expander) quoteTagged(n *yaml.Node) string {
+// start returns the position of a scalar after its anchor.
+func (x *expander) start(n *yaml.Node) cursor {
 	c := x.value.text.cursor(x.value.text.pos(n))
 	c.skipAnchor()
+	return c
+}
+
+func (x *expander) quoteTagged(n *yaml.Node) string {
+	c := x.start(n)
 	line := x.value.text.line(c.line)
 	value, column := valueOf(line)
 	if c.peek() != '!' || column != c.column {

@@ -54,8 +54,8 @@ func (t *text) explain(err error) *Error {
 	}
 	if name, found := strings.CutPrefix(problem, "unknown anchor '"); found {
 		name, _, _ = strings.Cut(name, "'")
-		p = t.alias(stop, name)
-		return NewError(p, "", "not valid YAML: "+problem, "no &"+name+" stands before it; if it is text, quote it")
+		at := max(strings.LastIndex(t.data[:stop], "*"+name), 0)
+		return NewError(t.offset(at), "", "not valid YAML: "+problem, "no &"+name+" stands before it; if it is text, quote it")
 	}
 	trap := t.trap(p, problem)
 	if trap.column > 0 {
@@ -81,12 +81,6 @@ func (t *text) near(stop int, chars string) Pos {
 		return t.offset(max(stop-1, 0))
 	}
 	return t.offset(from + i)
-}
-
-// alias returns the position of the alias *name.
-func (t *text) alias(stop int, name string) Pos {
-	i := strings.LastIndex(t.data[:stop], "*"+name)
-	return t.offset(max(i, 0))
 }
 
 // tab returns the last line up to the given one that is indented by a tab.

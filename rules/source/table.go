@@ -32,7 +32,7 @@ type Key struct {
 
 // A WrongKey is a common mistake: a key that the map does not have.
 type WrongKey struct {
-	Hint  string
+	Hint  string // "": write the correct key
 	Means string // the correct key, or ""
 }
 
@@ -63,6 +63,15 @@ func (sh *Shape) Meant(name string) string {
 	return Nearest(name, sh.Names())
 }
 
+// hint returns what to write instead of a wrong key.
+func (sh *Shape) hint(name string) string {
+	wrong := sh.Wrong[name]
+	if wrong.Hint == "" && wrong.Means != "" {
+		return "write " + wrong.Means
+	}
+	return cmp.Or(wrong.Hint, HintKeys(name, sh.Names()))
+}
+
 // Knows reports whether a key is one of the shape, or a mistake for one.
 func (sh *Shape) Knows(name string) bool { return sh.Find(name) != nil || sh.Meant(name) != "" }
 
@@ -88,7 +97,7 @@ func (v Value) Table(sh *Shape) Table {
 			t.values[name] = n
 			return
 		}
-		v.ErrorAt(key.Pos, "unknown key %q", name).Hint = cmp.Or(sh.Wrong[name].Hint, HintKeys(name, sh.Names()))
+		v.ErrorAt(key.Pos, "unknown key %q", name).Hint = sh.hint(name)
 		meant = append(meant, sh.Meant(name))
 	})
 	for i := range sh.Keys {

@@ -100,20 +100,10 @@ func (t *text) check() *Error {
 		case r == '\u0085', r == '\u2028', r == '\u2029':
 			return NewError(t.offset(i), "", fmt.Sprintf("line separator U+%04X", r),
 				fmt.Sprintf("in double quotes, write \\u%04x", r))
-		case !yamlMayHold(r):
+		case r < 0x20 && !strings.ContainsRune("\t\n\r", r), r >= 0x7F && r < 0xA0, r == 0xFFFE, r == 0xFFFF:
 			return NewError(t.offset(i), "", fmt.Sprintf("control character U+%04X", r),
 				fmt.Sprintf("remove it, or in double quotes write \\u%04x", r))
 		}
 	}
 	return nil
-}
-
-func yamlMayHold(r rune) bool {
-	switch {
-	case r == '\t', r == '\n', r == '\r':
-		return true
-	case r < 0x20, r >= 0x7F && r < 0xA0, r == 0xFFFE, r == 0xFFFF:
-		return false
-	}
-	return true
 }

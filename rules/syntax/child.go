@@ -50,7 +50,7 @@ var (
 		Wrong: map[string]source.WrongKey{
 			"timeout": {Hint: "only entries of finalize have it"},
 			"in":      inForEach,
-			"if":      {Hint: "write when", Means: "when"},
+			"if":      {Means: "when"},
 
 			"apiVersion": inTemplate,
 			"kind":       inTemplate,

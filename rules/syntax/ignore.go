@@ -21,8 +21,8 @@ var ignoredShape = source.Shape{
 			Doc: "While it is true, the field keeps its value. While it is false, the field is rendered and enforced like all others."},
 	},
 	Wrong: map[string]source.WrongKey{
-		"field": {Hint: "write path", Means: "path"},
-		"if":    {Hint: "write when", Means: "when"},
+		"field": {Means: "path"},
+		"if":    {Means: "when"},
 	},
 }
 

@@ -22,9 +22,9 @@ var iteratorShape = source.Shape{
 		{Name: "in", Required: true, Value: listExpr, Doc: "An expression for the list, like `self.spec.workers`. It may use the names before it."},
 	},
 	Wrong: map[string]source.WrongKey{
-		"as":    {Hint: "write name", Means: "name"},
-		"items": {Hint: "write in", Means: "in"},
-		"idx":   {Hint: "write index", Means: "index"},
+		"as":    {Means: "name"},
+		"items": {Means: "in"},
+		"idx":   {Means: "index"},
 	},
 }
 

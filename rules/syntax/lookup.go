@@ -29,7 +29,7 @@ var lookupShape = source.Shape{
 	Wrong: map[string]source.WrongKey{
 		"matchLabels":      {Hint: "write selector: {matchLabels: ...}", Means: "selector"},
 		"matchExpressions": {Hint: "write selector: {matchExpressions: ...}", Means: "selector"},
-		"labelSelector":    {Hint: "write selector", Means: "selector"},
+		"labelSelector":    {Means: "selector"},
 		"labels":           {Hint: "write selector: {matchLabels: ...}", Means: "selector"},
 		"when":             {Hint: "a lookup is unconditional: put the condition where it is read"},
 	},

@@ -39,8 +39,8 @@ var ruleShape = source.Shape{
 	Wrong: map[string]source.WrongKey{
 		"when":      {Hint: "write it into for"},
 		"selector":  {Hint: "write it into for"},
-		"resources": {Hint: "write children", Means: "children"},
-		"variables": {Hint: "write let", Means: "let"},
+		"resources": {Means: "children"},
+		"variables": {Means: "let"},
 	},
 }
 

@@ -9,10 +9,10 @@ var checkShape = source.Shape{
 		{Name: "message", Value: textData, Doc: "The message if it is false, with `${...}` for values. By default the expression itself."},
 	},
 	Wrong: map[string]source.WrongKey{
-		"expr": {Hint: "write expression", Means: "expression"},
-		"rule": {Hint: "write expression", Means: "expression"},
-		"cel":  {Hint: "write expression", Means: "expression"},
-		"msg":  {Hint: "write message", Means: "message"},
+		"expr": {Means: "expression"},
+		"rule": {Means: "expression"},
+		"cel":  {Means: "expression"},
+		"msg":  {Means: "message"},
 	},
 }
 
