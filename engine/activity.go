@@ -28,8 +28,8 @@ const (
 	whyDeselected = "resource no longer matches"
 )
 
-// A deed is one log entry about an action.
-type deed struct {
+// A logEntry is one action to log.
+type logEntry struct {
 	what   string // created, configured, replaced, adopted, deleted, synced
 	object string // the primary
 	child  string // Kind/namespace/name; empty if the action is on the primary
@@ -47,7 +47,7 @@ type activity struct {
 	mu      sync.Mutex
 	room    float64   // lines that may be logged now
 	at      time.Time // when room was last updated
-	counted map[deed]int
+	counted map[logEntry]int
 }
 
 const (
@@ -57,31 +57,31 @@ const (
 )
 
 func newActivity(log *slog.Logger) *activity {
-	return &activity{log: log, room: mostLines, counted: map[deed]int{}}
+	return &activity{log: log, room: mostLines, counted: map[logEntry]int{}}
 }
 
-// tell logs a deed, or counts it if the rate is too high.
-func (a *activity) tell(now time.Time, d deed) {
+// record logs an entry, or counts it if the rate is too high.
+func (a *activity) record(now time.Time, entry logEntry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.room = min(mostLines, a.room+linesASecond*max(0, now.Sub(a.at).Seconds()))
 	a.at = now
 	if a.room >= 1 {
 		a.room--
-		a.write(d)
+		a.write(entry)
 		return
 	}
-	d.object, d.child = "", ""
-	a.counted[d]++
+	entry.object, entry.child = "", ""
+	a.counted[entry]++
 }
 
-// write logs one deed. The log handler omits empty values.
-func (a *activity) write(d deed) {
-	//nolint:sloglint // One of the constants that a deed names.
-	a.log.Info(d.what, "object", d.object, "child", d.child, "rule", d.rule, "trigger", d.why)
+// write logs one entry. The log handler omits empty values.
+func (a *activity) write(entry logEntry) {
+	//nolint:sloglint // One of the constants that logEntry lists.
+	a.log.Info(entry.what, "object", entry.object, "child", entry.child, "rule", entry.rule, "trigger", entry.why)
 }
 
-// run logs the counted deeds every sumInterval until ctx ends, and once more then.
+// run logs the counted entries every sumInterval until ctx ends, and once more then.
 func (a *activity) run(ctx context.Context) {
 	tick := time.NewTicker(sumInterval)
 	defer tick.Stop()
@@ -100,11 +100,11 @@ func (a *activity) run(ctx context.Context) {
 func (a *activity) flush() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := make([]deed, 0, len(a.counted))
+	all := make([]logEntry, 0, len(a.counted))
 	for d := range a.counted {
 		all = append(all, d)
 	}
-	slices.SortFunc(all, func(x, y deed) int {
+	slices.SortFunc(all, func(x, y logEntry) int {
 		return cmp.Or(a.counted[y]-a.counted[x], cmp.Compare(x.what, y.what), cmp.Compare(x.kind, y.kind), cmp.Compare(x.rule, y.rule), cmp.Compare(x.why, y.why))
 	})
 	const most = 20
@@ -125,7 +125,7 @@ func (p *pass) did(what Action, d *rules.Desired, why string) {
 
 // logAction logs an action on an object of a rule.
 func (e *Engine) logAction(what Action, primary Request, id rules.Identity, rule, why string) {
-	e.activity.tell(e.clock.Now(), deed{what: string(what), object: primary.String(), child: id.String(), rule: rule, kind: id.GVK.Kind, why: why})
+	e.activity.record(e.clock.Now(), logEntry{what: string(what), object: primary.String(), child: id.String(), rule: rule, kind: id.GVK.Kind, why: why})
 }
 
 // whyMissing returns the trigger of a creation.

@@ -16,7 +16,7 @@ func TestActivityIsBounded(t *testing.T) {
 	a := newActivity(slog.New(slog.NewTextHandler(&out, nil)))
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range 10_000 {
-		a.tell(now, deed{what: "created", object: fmt.Sprintf("Foo/a/f%d", i), child: fmt.Sprintf("Deployment/a/f%d", i), rule: "foo", kind: "Deployment", why: whyCreated})
+		a.record(now, logEntry{what: "created", object: fmt.Sprintf("Foo/a/f%d", i), child: fmt.Sprintf("Deployment/a/f%d", i), rule: "foo", kind: "Deployment", why: whyCreated})
 	}
 	a.flush()
 	a.flush() // A second flush does not repeat the summary.
@@ -29,7 +29,7 @@ func TestActivityIsBounded(t *testing.T) {
 		t.Errorf("the last line is %s", last)
 	}
 	out.Reset()
-	a.tell(now.Add(time.Second), deed{what: "deleted", object: "Foo/a/f", child: "Deployment/a/f", rule: "foo", kind: "Deployment", why: whyUnrendered})
+	a.record(now.Add(time.Second), logEntry{what: "deleted", object: "Foo/a/f", child: "Deployment/a/f", rule: "foo", kind: "Deployment", why: whyUnrendered})
 	if got := out.String(); !strings.HasSuffix(got, "msg=deleted object=Foo/a/f child=Deployment/a/f rule=foo trigger=\"no longer rendered\"\n") {
 		t.Errorf("a second later: %q", got)
 	}
@@ -41,6 +41,6 @@ func BenchmarkActivity(b *testing.B) {
 	now := time.Now()
 	for i := range b.N {
 		now = now.Add(60 * time.Millisecond)
-		a.tell(now, deed{what: "created", object: "Foo/a/f", child: "Deployment/a/f", rule: "foo", kind: "Deployment", why: fmt.Sprint(i % 10)})
+		a.record(now, logEntry{what: "created", object: "Foo/a/f", child: "Deployment/a/f", rule: "foo", kind: "Deployment", why: fmt.Sprint(i % 10)})
 	}
 }

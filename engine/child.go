@@ -22,8 +22,8 @@ func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult
 	case rules.Failed:
 		return childPosition(rule, c).failed(c.Err)
 	}
-	if c.Child.Many() {
-		return p.many(ctx, rule, c)
+	if c.Child.IsCollection() {
+		return p.ensureCollection(ctx, rule, c)
 	}
 	total := outcome{}
 	for i := range c.Objects {

@@ -43,7 +43,7 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 	})
 	do(func() { e.recheck(ctx, pl) })
 	do(func() { e.removeOrphanedFinalizers(ctx, pl.orphaned.Finalizers) })
-	e.tellKept(pl.orphaned.Kept)
+	e.logKept(pl.orphaned.Kept)
 	e.retainAnnounced(pl.orphaned.Removed)
 	e.metrics.removing.Set(float64(len(pl.orphaned.Removed)))
 	for _, r := range pl.orphaned.Removed {
@@ -97,8 +97,8 @@ func hasObjectsOf(c *watch.Cache, r *rules.Rule) bool {
 	return false
 }
 
-// tellKept logs each kept rule once, and how to remove it.
-func (e *Engine) tellKept(kept []inventory.KeptRule) {
+// logKept logs each kept rule once, and how to remove it.
+func (e *Engine) logKept(kept []inventory.KeptRule) {
 	for _, k := range kept {
 		if slices.Contains(e.reportedKept, k) {
 			continue

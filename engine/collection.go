@@ -18,10 +18,10 @@ type collection struct {
 	replaced []*rules.Desired // to replace
 }
 
-// many reconciles a child that may have any number of objects. Existing objects
+// ensureCollection reconciles a child that may have any number of objects. Existing objects
 // come first, then missing ones, then replacements: only as many objects as the
 // child can spare may be missing at a time.
-func (p *pass) many(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
+func (p *pass) ensureCollection(ctx context.Context, rule *rules.Rule, c *rules.ChildResult) outcome {
 	t := &collection{pass: p, rule: rule, child: c}
 	var missing []*rules.Desired
 	for i := range c.Objects {

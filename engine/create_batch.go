@@ -100,7 +100,7 @@ func (b *brake) note(d *rules.Desired, became step, err error) {
 		b.namespaces = append(b.namespaces, d.Identity.Namespace)
 	case err == nil, errors.As(err, &conflict), errors.Is(err, errStale):
 	case errors.As(err, &terminal):
-		if apierrors.IsForbidden(terminal) || d.Child.Interchangeable() {
+		if apierrors.IsForbidden(terminal) || d.Child.HasReplicas() {
 			b.namespaces = append(b.namespaces, d.Identity.Namespace)
 		}
 	default:

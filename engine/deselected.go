@@ -34,7 +34,7 @@ func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) er
 		patched := func(r *rules.Rule) bool {
 			return o.PatchFields(r.Name) != (managedfields.Entry{})
 		}
-		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.held(o) || slices.ContainsFunc(primary.Rules, patched)) {
+		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.hasFinalizer(o) || slices.ContainsFunc(primary.Rules, patched)) {
 			e.enqueuePrimary(o)
 		}
 		return nil

@@ -154,7 +154,7 @@ func (p *pass) skip(c *rules.ChildResult, message string) {
 
 // logIncomplete logs a message once, and reports whether it did.
 func (p *pass) logIncomplete(reason, message string) bool {
-	news := p.memory.tell(reason+" "+message, message)
+	news := p.memory.isNews(reason+" "+message, message)
 	if news {
 		p.engine.log.Warn("finalize incomplete", "object", p.req.String(), "reason", reason, "message", message)
 	}

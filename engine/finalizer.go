@@ -22,9 +22,9 @@ import (
 // primary's UID, so that a copy of the annotation has no effect.
 const FinalizedPrefix = "finalized.reconcel.dev/"
 
-// hold adds the rule's finalizer to the primary if it needs one, before any write
+// ensureFinalizer adds the rule's finalizer to the primary if it needs one, before any write
 // that depends on it, and removes the finalizer if it is no longer needed.
-func (p *pass) hold(ctx context.Context, r *rules.RuleResult) error {
+func (p *pass) ensureFinalizer(ctx context.Context, r *rules.RuleResult) error {
 	has := p.self.HasFinalizer(r.Rule)
 	switch needs := r.NeedsFinalizer(); {
 	case needs && !has, has && p.finalized(r.Rule):
@@ -49,8 +49,8 @@ func (p *pass) dispensable(r *rules.RuleResult) bool {
 	})
 }
 
-// held reports whether an object has the finalizer of any rule for its kind.
-func (pk *primaryKind) held(self *watch.Object) bool {
+// hasFinalizer reports whether an object has the finalizer of any rule for its kind.
+func (pk *primaryKind) hasFinalizer(self *watch.Object) bool {
 	return slices.ContainsFunc(pk.Rules, self.HasFinalizer)
 }
 

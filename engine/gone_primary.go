@@ -26,7 +26,7 @@ func (e *Engine) pruneAfter(ctx context.Context, primary *primaryKind, req Reque
 				continue
 			}
 			for o := range c.OwnedBy(req) {
-				if !e.elsewhere(o, verdict.ownersOf(rule.Name)) {
+				if !e.ofOtherInstallation(o, verdict.ownersOf(rule.Name)) {
 					errs = append(errs, e.pruneOneAfter(ctx, c.Kind(), rule, o, req))
 				}
 			}

@@ -16,9 +16,9 @@ import (
 	"reconcel/engine/watch"
 )
 
-// elsewhere reports whether the object belongs to another installation that has not
+// ofOtherInstallation reports whether the object belongs to another installation that has not
 // been taken over. Such objects are never deleted.
-func (e *Engine) elsewhere(o *watch.Object, takenOver []string) bool {
+func (e *Engine) ofOtherInstallation(o *watch.Object, takenOver []string) bool {
 	mark := o.Installation()
 	return mark != "" && mark != e.installation && !slices.Contains(takenOver, mark)
 }

@@ -33,7 +33,7 @@ func (e *Engine) renewVerdict(ctx context.Context, pl *plan, before *verdict) (*
 	if err := e.inventory.Extend(ctx, pl.program, v.check()); err != nil {
 		return nil, err
 	}
-	e.tellVerdict(v)
+	e.logVerdict(v)
 	pl.verdict.Store(v)
 	return v, nil
 }
@@ -84,7 +84,7 @@ func (e *Engine) foreign(pl *plan, checked map[*watch.Watch]extent) map[ruleOf]m
 		}
 		checked[w] = l
 		for o := range l.cache.All() {
-			if !e.elsewhere(o, nil) {
+			if !e.ofOtherInstallation(o, nil) {
 				continue
 			}
 			owner, ok := o.Owner()
@@ -160,9 +160,9 @@ func objectsBelong(objects int) string {
 	return fmt.Sprintf("%d objects belong", objects)
 }
 
-// tellVerdict reports newly refused rules and those that are active again. It repeats
+// logVerdict reports newly refused rules and those that are active again. It repeats
 // nothing while nothing changes.
-func (e *Engine) tellVerdict(v *verdict) {
+func (e *Engine) logVerdict(v *verdict) {
 	now := map[string]string{}
 	for r, refused := range v.refused {
 		now[r.Name] = refused.key

@@ -44,7 +44,7 @@ type memory struct {
 	unsettled    time.Time         // when the status first differed from a state that still changes
 	reapplyAt    time.Time         // when all children are applied again, changed or not
 	shares       []share           // of the meters of its rules, in the same order
-	told         map[string]string // last message by reason, of Events that report no trouble
+	reported     map[string]string // last message by reason, of Events that report no trouble
 }
 
 // written is our last write of one child, taken from the API server's
@@ -160,16 +160,16 @@ func (m *memory) noteDeletion(uid types.UID, d deletion) {
 	m.deleted[uid] = d
 }
 
-// tell reports whether a message differs from the last one with this reason,
+// isNews reports whether a message differs from the last one with this reason,
 // and records it.
-func (m *memory) tell(reason, message string) bool {
-	if m.told[reason] == message {
+func (m *memory) isNews(reason, message string) bool {
+	if m.reported[reason] == message {
 		return false
 	}
-	if m.told == nil {
-		m.told = map[string]string{}
+	if m.reported == nil {
+		m.reported = map[string]string{}
 	}
-	m.told[reason] = message
+	m.reported[reason] = message
 	return true
 }
 

@@ -130,8 +130,8 @@ func (p *pass) incomplete(child string, gk schema.GroupKind) bool {
 	missing := func(d rules.Desired) bool { return d.State == rules.Rendered && p.live(d.Identity) == nil }
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
-		if !r.Leaving && slices.ContainsFunc(r.Children, func(c rules.ChildResult) bool {
-			return c.Child.Interchangeable() && c.Child.ID == child && c.Child.GVK.GroupKind() == gk && slices.ContainsFunc(c.Objects, missing)
+		if !r.Teardown && slices.ContainsFunc(r.Children, func(c rules.ChildResult) bool {
+			return c.Child.HasReplicas() && c.Child.ID == child && c.Child.GVK.GroupKind() == gk && slices.ContainsFunc(c.Objects, missing)
 		}) {
 			return true
 		}

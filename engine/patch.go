@@ -139,7 +139,7 @@ func applicationTo(k Kind, o *watch.Object, desired map[string]any) *unstructure
 // patches of all other rules are known.
 func (p *pass) pruneOrphanedPatch(ctx context.Context, rule *rules.Rule) (why string, err error) {
 	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; !r.Leaving && r.Rule.Patches() && (r.Err != nil || r.PatchErr != nil || len(r.PatchWaits) > 0) {
+		if r := &p.rendering.Rules[i]; !r.Teardown && r.Rule.Patches() && (r.Err != nil || r.PatchErr != nil || len(r.PatchWaits) > 0) {
 			return "another rule also patches it, and that patch is not known yet", nil
 		}
 	}

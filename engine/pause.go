@@ -24,7 +24,7 @@ const (
 func (p *pass) skipPaused(ctx context.Context, now time.Time) (Result, error) {
 	p.countPaused()
 	p.memory.reads.Retain()
-	if !p.matches() && !p.primary.held(p.self) {
+	if !p.matches() && !p.primary.hasFinalizer(p.self) {
 		return Result{}, nil // No rule manages it.
 	}
 	if p.memory.pause == running || p.memory.pause == unknown && !p.saysPaused() {
@@ -48,11 +48,11 @@ func (p *pass) resume() {
 	p.memory.pause = running
 }
 
-// tellPauseIgnored reports, once for each message, that a pause annotation has
+// reportPauseIgnored reports, once for each message, that a pause annotation has
 // no effect. A user who pauses a primary in an emergency must learn of a typo.
-func (p *pass) tellPauseIgnored() {
+func (p *pass) reportPauseIgnored() {
 	mistake := rules.PauseMistake(p.self.Content())
-	if mistake != "" && mistake != p.memory.pauseMistake && (p.matches() || p.primary.held(p.self)) {
+	if mistake != "" && mistake != p.memory.pauseMistake && (p.matches() || p.primary.hasFinalizer(p.self)) {
 		p.engine.log.Warn("pause ignored", "object", p.req.String(), "reason", reasonPauseIgnored, "message", mistake)
 		p.engine.events.warning(p.self, reasonPauseIgnored, mistake)
 	}
@@ -66,4 +66,4 @@ func (p *pass) saysPaused() bool {
 }
 
 // frozen reports whether the rule must not write to the primary now.
-func (p *pass) frozen(r *rules.RuleResult) bool { return r.Leaving || p.self.Paused() }
+func (p *pass) frozen(r *rules.RuleResult) bool { return r.Teardown || p.self.Paused() }

@@ -15,18 +15,18 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	ruleLooks     = describe("reconcel_rule_reconciles_total", "Reconciliations of a rule for one of its primary objects, by rule and resulting state.", "rule", "state")
-	ruleSeconds   = describe("reconcel_rule_reconcile_seconds_total", "Time spent on the reconciliation of a rule, requests to the API server included, by rule.", "rule")
-	rulePrimaries = describe("reconcel_rule_primaries", "Primary objects of a rule, by rule and state after the last reconciliation.", "rule", "state")
-	ruleChildren  = describe("reconcel_rule_children", "Objects that a rule renders for all its primary objects.", "rule")
-	ruleRefused   = describe("reconcel_rule_installation_conflict", "Whether a rule is inactive (1) because its objects belong to another installation, by rule.", "rule")
-	watchSynced   = describe("reconcel_watch_synced", "Whether the cache of a kind is synced (1) or not (0), by kind and role.", "kind", "role")
-	watchObjects  = describe("reconcel_watch_objects", "Objects in the cache, by kind and role.", "kind", "role")
+	ruleReconciles = describe("reconcel_rule_reconciles_total", "Reconciliations of a rule for one of its primary objects, by rule and resulting state.", "rule", "state")
+	ruleSeconds    = describe("reconcel_rule_reconcile_seconds_total", "Time spent on the reconciliation of a rule, requests to the API server included, by rule.", "rule")
+	rulePrimaries  = describe("reconcel_rule_primaries", "Primary objects of a rule, by rule and state after the last reconciliation.", "rule", "state")
+	ruleChildren   = describe("reconcel_rule_children", "Objects that a rule renders for all its primary objects.", "rule")
+	ruleRefused    = describe("reconcel_rule_installation_conflict", "Whether a rule is inactive (1) because its objects belong to another installation, by rule.", "rule")
+	watchSynced    = describe("reconcel_watch_synced", "Whether the cache of a kind is synced (1) or not (0), by kind and role.", "kind", "role")
+	watchObjects   = describe("reconcel_watch_objects", "Objects in the cache, by kind and role.", "kind", "role")
 )
 
 // Describe implements prometheus.Collector.
 func (c census) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ruleLooks, ruleSeconds, rulePrimaries, ruleChildren, ruleRefused, watchSynced, watchObjects} {
+	for _, d := range []*prometheus.Desc{ruleReconciles, ruleSeconds, rulePrimaries, ruleChildren, ruleRefused, watchSynced, watchObjects} {
 		to <- d
 	}
 }
@@ -58,7 +58,7 @@ func (m *meter) collect(rule string, to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 	}
 	for s := range states {
-		counter(ruleLooks, float64(m.looks[s].Load()), rule, s.String())
+		counter(ruleReconciles, float64(m.reconciles[s].Load()), rule, s.String())
 		to <- gauge(rulePrimaries, m.primaries[s].Load(), rule, s.String())
 	}
 	counter(ruleSeconds, float64(m.took.Load())/1e9, rule)

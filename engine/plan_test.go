@@ -74,12 +74,12 @@ func TestPlanOfLookups(t *testing.T) {
 		want   string
 	}{
 		{rules.RuleResult{Rule: reads}, "Pod: pods is forbidden"},
-		{rules.RuleResult{Rule: reads, Leaving: true}, ": "},
+		{rules.RuleResult{Rule: reads, Teardown: true}, ": "},
 		{rules.RuleResult{Rule: writes}, ": "},
 	} {
 		kind, why := (&pass{primary: widgets, req: Request{Namespace: "default"}}).unlistedKind(&test.result)
 		if got := kind + ": " + why; got != test.want {
-			t.Errorf("rule %s, leaving %t: it waits for %q, want %q", test.result.Rule.Name, test.result.Leaving, got, test.want)
+			t.Errorf("rule %s, leaving %t: it waits for %q, want %q", test.result.Rule.Name, test.result.Teardown, got, test.want)
 		}
 	}
 }

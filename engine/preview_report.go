@@ -120,7 +120,7 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 		note("", none, nil, r.Err)
 		return found
 	}
-	if r.Leaving && !p.self.HasFinalizer(r.Rule) || !r.Matches && !r.Leaving {
+	if r.Teardown && !p.self.HasFinalizer(r.Rule) || !r.Matches && !r.Teardown {
 		return nil
 	}
 	if kind, why := p.unlistedKind(r); why != "" {
@@ -128,7 +128,7 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 	}
 	for i := range r.Children {
 		c := &r.Children[i]
-		if r.Leaving && (c.Child.Timeout == 0 || p.finalized(r.Rule)) {
+		if r.Teardown && (c.Child.Timeout == 0 || p.finalized(r.Rule)) {
 			continue
 		}
 		switch c.State {
@@ -142,7 +142,7 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 			}
 		}
 	}
-	if r.Leaving {
+	if r.Teardown {
 		return found
 	}
 	if r.PatchErr != nil || len(r.PatchWaits) > 0 {
@@ -156,7 +156,7 @@ func (p *pass) unresolved(r *rules.RuleResult) (found []Finding) {
 
 // undeleted returns the objects that a rule deletes in a later step of a teardown.
 func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
-	if r.Err != nil || !r.Leaving || !p.self.HasFinalizer(r.Rule) {
+	if r.Err != nil || !r.Teardown || !p.self.HasFinalizer(r.Rule) {
 		return nil
 	}
 	for _, c := range p.remains(r.Rule) {

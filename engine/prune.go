@@ -50,7 +50,7 @@ func (p *pass) madeBy(rule *rules.Rule) iter.Seq2[Kind, *watch.Object] {
 				continue // A kind of earlier rules that the API server does not serve.
 			}
 			for o := range p.objectsOf(c) {
-				if o.Rule() == rule.Name && !p.engine.elsewhere(o, p.verdict.ownersOf(rule.Name)) && !yield(c.Kind(), o) {
+				if o.Rule() == rule.Name && !p.engine.ofOtherInstallation(o, p.verdict.ownersOf(rule.Name)) && !yield(c.Kind(), o) {
 					return
 				}
 			}
@@ -90,7 +90,7 @@ func (p *pass) awaited(r *rules.RuleResult, o *watch.Object, id rules.Identity, 
 	own := slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.ID == o.Child() })
 	for i := range r.Children {
 		c := &r.Children[i]
-		if own && c.Child.ID != o.Child() || !own && !childFails(c, failed) || c.Child.Interchangeable() || !c.Renders(id.GVK.GroupKind()) {
+		if own && c.Child.ID != o.Child() || !own && !childFails(c, failed) || c.Child.HasReplicas() || !c.Renders(id.GVK.GroupKind()) {
 			continue
 		}
 		if !slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return p.made(d.Identity, c.Child.ID, o.Child()) }) {

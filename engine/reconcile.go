@@ -55,7 +55,7 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 	}
 	memory := e.memories.get(req)
 	self = memory.newest(self)
-	if self.Terminating() && !primary.held(self) {
+	if self.Terminating() && !primary.hasFinalizer(self) {
 		return nil, nil // The garbage collector deletes its children.
 	}
 	return &pass{
@@ -125,8 +125,8 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	total := p.rules(ctx).after(p.retryTimedOut())
 	total = worse(total, p.pruneOrphaned(ctx))
 	p.forget()
-	p.tellPauseIgnored()
-	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.held(p.self) {
+	p.reportPauseIgnored()
+	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.hasFinalizer(p.self) {
 		p.dismiss(total)
 		return total.result() // No rule manages it any more. Its last status stays.
 	}
@@ -164,10 +164,10 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	if o, wait := p.unjudged(r); wait {
 		return o
 	}
-	if !r.Matches && !r.Leaving {
+	if !r.Matches && !r.Teardown {
 		return p.leave(ctx, r)
 	}
-	if r.Leaving {
+	if r.Teardown {
 		return p.end(ctx, r)
 	}
 	if kind, why := p.unlistedKind(r); why != "" {
@@ -175,7 +175,7 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 	}
 	delete(p.memory.deselectedAt, r.Rule.Name)
 	if r.NeedsFinalizer() || p.self.HasFinalizer(r.Rule) {
-		if err := p.hold(ctx, r); err != nil {
+		if err := p.ensureFinalizer(ctx, r); err != nil {
 			return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
 		}
 	}
@@ -201,7 +201,7 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 // unknown because of an error counts.
 func (p *pass) matches() bool {
 	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Leaving && p.self.Terminating() {
+		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Teardown && p.self.Terminating() {
 			return true
 		}
 	}

@@ -174,7 +174,7 @@ func (s *removal) owner(o *watch.Object) (Request, bool) {
 	if !ok || o.Rule() != s.rule.Name || owner.Kind.String() != s.rule.For || !o.BelongsTo(owner) || !o.HasOwnLabel() {
 		return Request{}, false
 	}
-	if s.engine.elsewhere(o, s.rule.TakenOver) {
+	if s.engine.ofOtherInstallation(o, s.rule.TakenOver) {
 		return Request{}, false
 	}
 	if o.Orphan() || slices.Contains(s.rule.Orphans, o.Child()) {

@@ -36,7 +36,7 @@ func (p *pass) report(total outcome) (wait time.Duration) {
 		if !p.verdict.refusesAny(p.primary) {
 			p.reportSynced()
 		}
-		m.told, m.waitingSince = nil, time.Time{}
+		m.reported, m.waitingSince = nil, time.Time{}
 	case waiting:
 		wait = p.reportWaiting(total)
 	case stalled:
@@ -127,7 +127,7 @@ func (p *pass) reportSynced() {
 		return
 	}
 	m.synced, m.syncedAt = true, generation
-	p.engine.activity.tell(p.engine.clock.Now(), deed{what: "resource synced", object: p.req.String(), kind: p.req.Kind.Kind})
+	p.engine.activity.record(p.engine.clock.Now(), logEntry{what: "resource synced", object: p.req.String(), kind: p.req.Kind.Kind})
 	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is up to date", p.req.Kind.Kind))
 }
 

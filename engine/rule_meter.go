@@ -10,10 +10,10 @@ import (
 // A meter has the metrics of one rule. It survives reloads as long as each plan
 // has a rule with the same name.
 type meter struct {
-	looks     [states]atomic.Int64 // reconciliations, by resulting state
-	took      atomic.Int64         // nanoseconds, in all reconciliations
-	primaries [states]atomic.Int64 // by state after the last reconciliation
-	children  atomic.Int64         // objects that the rule rendered
+	reconciles [states]atomic.Int64 // reconciliations, by resulting state
+	took       atomic.Int64         // nanoseconds, in all reconciliations
+	primaries  [states]atomic.Int64 // by state after the last reconciliation
+	children   atomic.Int64         // objects that the rule rendered
 }
 
 // A share is the contribution of one primary to the meter of one rule. The zero
@@ -61,8 +61,8 @@ func (m *metrics) meter(pl *plan) {
 func (p *pass) count(i int, o outcome, took time.Duration) {
 	r, m := &p.rendering.Rules[i], p.primary.meters[i]
 	now := share{}
-	if r.Matches || r.Leaving || r.Err != nil {
-		m.looks[o.state].Add(1)
+	if r.Matches || r.Teardown || r.Err != nil {
+		m.reconciles[o.state].Add(1)
 		m.took.Add(int64(took))
 		now = share{m, o.state, countRendered(r)}
 	}

@@ -73,7 +73,7 @@ func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining)
 func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 	seen := map[types.UID]bool{}
 	for k, o := range p.madeBy(rule) {
-		if seen[o.GetUID()] || outlivesPrimary(rule, o) || p.elsewhere(rule, o.Identity(k.GVK)) {
+		if seen[o.GetUID()] || outlivesPrimary(rule, o) || p.renderedByAnother(rule, o.Identity(k.GVK)) {
 			continue
 		}
 		seen[o.GetUID()] = true
@@ -82,12 +82,12 @@ func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 	return all
 }
 
-// elsewhere reports whether another rule that still matches the primary renders
+// renderedByAnother reports whether another rule that still matches the primary renders
 // the object.
-func (p *pass) elsewhere(rule *rules.Rule, id rules.Identity) bool {
+func (p *pass) renderedByAnother(rule *rules.Rule, id rules.Identity) bool {
 	for i := range p.rendering.Rules {
 		r := &p.rendering.Rules[i]
-		if r.Rule != rule && r.Matches && !r.Leaving && rendersObject(r, id) {
+		if r.Rule != rule && r.Matches && !r.Teardown && rendersObject(r, id) {
 			return true
 		}
 	}

@@ -98,7 +98,7 @@ func (p *pass) unlistedKind(r *rules.RuleResult) (kind, why string) {
 			return child.GVK.Kind, permission(err).Error()
 		}
 	}
-	if r.Leaving {
+	if r.Teardown {
 		return "", ""
 	}
 	for _, l := range r.Rule.Lookups {

@@ -56,7 +56,7 @@ func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 	}
 	b.marks("labels", own["labels"], []entryBytes{{LabelChild, ch.ID}, {LabelRule, c.rule.Name}})
 	ch.name = c.text(own["name"], "metadata.name")
-	if ch.Interchangeable() {
+	if ch.HasReplicas() {
 		ch.name = c.text(own["generateName"], "metadata.generateName")
 	}
 	b.emit(op{kind: opName, lit: []byte(`"name":`)})

@@ -135,7 +135,7 @@ func (c *compiler) distinct() {
 func (ch *Child) sameObject(other *Child) bool {
 	name, known := ch.name.literal()
 	otherName, otherKnown := other.name.literal()
-	if !known || !otherKnown || name != otherName || ch.Interchangeable() || other.Interchangeable() || ch.GVK.GroupKind() != other.GVK.GroupKind() {
+	if !known || !otherKnown || name != otherName || ch.HasReplicas() || other.HasReplicas() || ch.GVK.GroupKind() != other.GVK.GroupKind() {
 		return false
 	}
 	if ch.namespace == nil || other.namespace == nil {

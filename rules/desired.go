@@ -50,7 +50,7 @@ type Desired struct {
 // Subject names the object in messages: child "web", or child "web"[2] for one of
 // several.
 func (d *Desired) Subject() string {
-	if d.Child.Many() {
+	if d.Child.IsCollection() {
 		return fmt.Sprintf("child %q[%d]", d.Child.ID, d.Index)
 	}
 	return fmt.Sprintf("child %q", d.Child.ID)

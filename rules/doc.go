@@ -72,7 +72,7 @@
 //
 // A primary that is being deleted is rendered like any other, so that the entries
 // of finalize can read the children. The same is true for a primary that no longer
-// matches but carries the rule's finalizer. RuleResult.Leaving reports that only
+// matches but carries the rule's finalizer. RuleResult.Teardown reports that only
 // these entries are applied. In all other renderings, they are Excluded.
 //
 // # Status

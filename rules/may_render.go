@@ -19,7 +19,7 @@ func (out *Rendering) MayRender(from *Rule, child string, id Identity) (why stri
 	decides := slices.ContainsFunc(from.Children, func(c *Child) bool { return c.ID == child })
 	for i := range out.Rules {
 		r := &out.Rules[i]
-		if r.Leaving || decides && r.Rule != from {
+		if r.Teardown || decides && r.Rule != from {
 			continue
 		}
 		if why := r.mayRender(child, id); why != "" {
@@ -53,18 +53,18 @@ func (res *RuleResult) mayRender(child string, id Identity) (why string) {
 // one of c's, as far as this is known without rendering. The names of replicas
 // depend on the child's id.
 func (c *Child) mayBe(child string, id Identity) bool {
-	if c.GVK.GroupKind() != id.GVK.GroupKind() || c.Interchangeable() && c.ID != child {
+	if c.GVK.GroupKind() != id.GVK.GroupKind() || c.HasReplicas() && c.ID != child {
 		return false
 	}
 	name, known := c.name.literal()
-	return !known || c.Interchangeable() || name == id.Name
+	return !known || c.HasReplicas() || name == id.Name
 }
 
 // undecided returns why the objects of the child are not known, or "". Two elements
 // with one name are an error in the list, and the correct list may contain other
 // names.
 func (c *ChildResult) undecided() string {
-	if c.Child.Many() || len(c.Objects) == 0 {
+	if c.Child.IsCollection() || len(c.Objects) == 0 {
 		switch c.State {
 		case Waiting:
 			return "waits for " + listed(c.Waits)

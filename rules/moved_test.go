@@ -33,7 +33,7 @@ func TestMayRender(t *testing.T) {
 		{"its object failed, and has a name", "moved", "ConfigMap", RuleResult{Children: []ChildResult{{Child: of("moved"), Objects: []Desired{known}}}}, false},
 		{"its name is literal, and another", "moved", "ConfigMap", RuleResult{Children: []ChildResult{{Child: named("moved", "x"), State: Waiting}}}, false},
 		{"its name is literal, and that of the object", "moved", "ConfigMap", RuleResult{Children: []ChildResult{{Child: named("moved", "y"), State: Waiting}}}, true},
-		{"it is leaving", "moved", "ConfigMap", RuleResult{Leaving: true, Err: &Failure{}}, false},
+		{"it is leaving", "moved", "ConfigMap", RuleResult{Teardown: true, Err: &Failure{}}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.result.Rule = other

@@ -101,7 +101,7 @@ func TestFinalize(t *testing.T) {
 	t.Run("makes nothing while the primary lives", func(t *testing.T) {
 		s := scene{rule: backup}
 		s.check(t, "data: data", "backup: excluded", `status {"backup":0}`)
-		if r := s.render(t); r.Leaving || !r.NeedsFinalizer() || !first(&r.Children[0]).Tracked {
+		if r := s.render(t); r.Teardown || !r.NeedsFinalizer() || !first(&r.Children[0]).Tracked {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -109,18 +109,18 @@ func TestFinalize(t *testing.T) {
 		s := scene{rule: backup, self: object{"metadata": dying["metadata"], "spec": object{"valid": false}},
 			observed: cluster{"ConfigMap data": exists(named("data"))}}
 		s.check(t, "data: data exists", "backup: backup-data", `status {"backup":0}`)
-		if r := s.render(t); !r.Leaving || !r.Matches {
+		if r := s.render(t); !r.Teardown || !r.Matches {
 			t.Errorf("%+v", r)
 		}
 	})
 	t.Run("comes when the primary does not match any more", func(t *testing.T) {
 		rule := "    when: self.spec.?on.orValue(false)\n" + strings.TrimPrefix(backup, "\n")
 		s := scene{rule: rule}
-		if r := s.render(t); r.Leaving || r.Matches {
+		if r := s.render(t); r.Teardown || r.Matches {
 			t.Errorf("without the finalizer it was never here: %+v", r)
 		}
 		s.self = object{"metadata": object{"name": "p", "namespace": "ns", "finalizers": list{"x", "reconcel.dev/r"}}}
-		if r := s.render(t); !r.Leaving || r.Matches || len(r.Children) != 2 {
+		if r := s.render(t); !r.Teardown || r.Matches || len(r.Children) != 2 {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -102,15 +102,15 @@ type Child struct {
 	gone        *types.Unknown
 }
 
-// Many reports whether the child may have any number of objects.
-func (c *Child) Many() bool { return c.replicas != nil || len(c.iterators) > 0 }
+// IsCollection reports whether the child may have any number of objects.
+func (c *Child) IsCollection() bool { return c.replicas != nil || len(c.iterators) > 0 }
 
 // Allowed reports whether the kind of the child is in allow.clusterScoped.
 func (c *Child) Allowed() bool { return c.allowed }
 
-// Interchangeable reports whether its objects are replicas: only their number
+// HasReplicas reports whether its objects are replicas: only their number
 // matters.
-func (c *Child) Interchangeable() bool { return c.replicas != nil }
+func (c *Child) HasReplicas() bool { return c.replicas != nil }
 
 // keeps reports whether the child is left unchanged once it exists.
 func (c *Child) keeps() bool { return c.OnChange == Keep || c.Timeout > 0 }

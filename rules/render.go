@@ -99,15 +99,15 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 		return
 	}
 	res.Matches = matches
-	res.Leaving = deleted(r.in.Self) || !res.Matches && r.carriesFinalizer()
-	if !res.Matches && !res.Leaving {
+	res.Teardown = deleted(r.in.Self) || !res.Matches && r.carriesFinalizer()
+	if !res.Matches && !res.Teardown {
 		return
 	}
 	if !r.impersonates() {
 		return
 	}
 	r.listChildren()
-	if !res.Leaving && !r.validate() {
+	if !res.Teardown && !r.validate() {
 		return
 	}
 	r.forgetWaiting()

@@ -64,7 +64,7 @@ func (r *run) existing(c *ChildResult) []any {
 		return c.existing
 	}
 	list := make([]any, 0, len(c.Objects))
-	if (c.State == Waiting || c.State == Failed) && !c.Child.Interchangeable() && r.in.Owned != nil {
+	if (c.State == Waiting || c.State == Failed) && !c.Child.HasReplicas() && r.in.Owned != nil {
 		for _, live := range r.in.Owned(r.rule, c.Child) {
 			if live.Object != nil {
 				list = append(list, live.Object)
@@ -90,7 +90,7 @@ func (r *run) existing(c *ChildResult) []any {
 // enter sets the child whose expressions are evaluated next, or nil. Collections
 // have other values in an entry of finalize.
 func (r *run) enter(c *ChildResult) {
-	ending := c != nil && c.Child.Timeout > 0 && r.result.Leaving
+	ending := c != nil && c.Child.Timeout > 0 && r.result.Teardown
 	if ending == r.ending {
 		return
 	}

@@ -42,7 +42,7 @@ func (r *run) prepare(c *ChildResult) {
 
 // expand decides whether a child should exist, and with which objects.
 func (r *run) expand(c *ChildResult) {
-	if c.Child.Timeout > 0 && !r.result.Leaving {
+	if c.Child.Timeout > 0 && !r.result.Teardown {
 		c.State = Excluded // Entries of finalize wait for the deletion of the primary.
 		return
 	}

@@ -6,7 +6,7 @@ import "reconcel/rules/expr"
 // would remove that field from the primary.
 func (r *run) renderPatch() {
 	t := r.rule.patch
-	if t == nil || r.result.Leaving {
+	if t == nil || r.result.Teardown {
 		return
 	}
 	start := len(r.buf)

@@ -26,7 +26,7 @@ func (r *run) assess(d *Desired) {
 		d.Reason = "being deleted"
 	case !d.carried():
 		d.Reason = "not updated yet"
-		if d.Child.OnChange == Replace && d.Child.Many() {
+		if d.Child.OnChange == Replace && d.Child.IsCollection() {
 			is, _ := r.judge(d)
 			d.Available = is == kstatus.Ready
 		}

@@ -123,7 +123,7 @@ func (r *run) letValue(i int) any {
 func (r *run) childValue(i int) any {
 	c := &r.result.Children[i]
 	r.prepare(c)
-	if c.Child.Many() {
+	if c.Child.IsCollection() {
 		return r.collection(c)
 	}
 	if c.State == Excluded {

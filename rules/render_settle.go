@@ -71,7 +71,7 @@ func (r *run) excluded(u *types.Unknown) []string {
 
 // excluded reports whether the child has no objects because of its when.
 func (c *ChildResult) excluded() bool {
-	return c.State == Excluded || !c.Child.Many() && len(c.Objects) > 0 && c.Objects[0].State == Excluded
+	return c.State == Excluded || !c.Child.IsCollection() && len(c.Objects) > 0 && c.Objects[0].State == Excluded
 }
 
 // waitsOf returns what a field or patch waits for.

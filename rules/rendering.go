@@ -80,10 +80,10 @@ type Rendering struct {
 type RuleResult struct {
 	Rule    *Rule
 	Matches bool // false: the rule's for does not select the object
-	// Leaving: the object is being deleted, or no longer matches but still carries
+	// Teardown: the object is being deleted, or no longer matches but still carries
 	// the rule's finalizer. Then reconcel applies only the entries of finalize, and
 	// deletes the other objects.
-	Leaving bool
+	Teardown bool
 	// Err is why the rule as a whole could not be rendered (for.when or a validate
 	// check). Its children, status and conditions are then empty.
 	Err        *Failure

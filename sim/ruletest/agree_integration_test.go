@@ -158,7 +158,7 @@ func generated(program *rules.Program, u *unstructured.Unstructured) bool {
 	for _, p := range program.Primaries() {
 		for _, r := range p.Rules {
 			for _, c := range r.Children {
-				if r.Name == u.GetLabels()[rules.LabelRule] && c.ID == u.GetLabels()[rules.LabelChild] && c.Interchangeable() {
+				if r.Name == u.GetLabels()[rules.LabelRule] && c.ID == u.GetLabels()[rules.LabelChild] && c.HasReplicas() {
 					return true
 				}
 			}

@@ -84,7 +84,7 @@ func (r *Renderer) Render(o *files.Object) {
 	matched := false
 	for i := range r.out.Rules {
 		result := &r.out.Rules[i]
-		matched = matched || result.Matches || result.Leaving || result.Err != nil
+		matched = matched || result.Matches || result.Teardown || result.Err != nil
 		r.rule(o, result, foreign)
 	}
 	if !matched {
@@ -147,7 +147,7 @@ func (r *Renderer) rule(o *files.Object, result *rules.RuleResult, foreign map[r
 	for i := range result.Children {
 		// While a resource is being deleted, only finalize renders objects.
 		// Otherwise only children do.
-		if c := &result.Children[i]; result.Leaving == (c.Child.Timeout > 0) {
+		if c := &result.Children[i]; result.Teardown == (c.Child.Timeout > 0) {
 			r.children(o, result.Rule, c, foreign)
 		}
 	}
