@@ -59,7 +59,7 @@ func (g *guard) decision(src *source.Expr, kind types.Kind, f facts, where strin
 	return g.at(where).expression(src, f)
 }
 
-// message checks a value that must be text, of which no part may be absent.
+// message checks a text, in which nothing may be absent.
 func (g *guard) message(n *source.Node, f facts, where string) {
 	g.rule.text(n, g.sc, where)
 	g.at(where).text(n, f)
@@ -77,9 +77,9 @@ func (g *guard) lookup(l *syntax.Lookup, f facts) {
 }
 
 func (g *guard) child(ch *syntax.Child, f facts) {
-	r, outer := g.rule, g.sc
+	r := g.rule
 	r.prefix = ch.Entry + ": "
-	r.want(ch.When, outer, types.BoolKind, "when")
+	r.want(ch.When, g.sc, types.BoolKind, "when")
 	g = g.at("")
 	g.quiet = !r.isIntact(ch.When)
 	f = f.and(g.decision(ch.When, types.BoolKind, f, "when").truly())

@@ -28,11 +28,11 @@ type Found struct {
 func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
 	c := &checker{
 		set: set, all: newUniverse(set), complaints: complaints,
-		noted: map[runtimeschema.GroupVersionKind]bool{}, unreported: map[runtimeschema.GroupVersionKind]bool{},
-		said: map[finding]bool{}, spoilt: map[source.Pos]bool{},
+		noted: map[runtimeschema.GroupVersionKind]bool{},
+		said:  map[finding]bool{}, broken: map[source.Pos]bool{},
 	}
 	for _, e := range complaints {
-		c.spoilt[e.Pos] = true
+		c.broken[e.Pos] = true
 	}
 	for _, r := range file.Rules {
 		c.rule(r)
@@ -47,10 +47,8 @@ type checker struct {
 	noted map[runtimeschema.GroupVersionKind]bool // kinds without a schema
 	said  map[finding]bool
 
-	unreported map[runtimeschema.GroupVersionKind]bool // kinds of primaries without conditions
-
 	complaints source.Errors // errors of loading the rules
-	spoilt     map[source.Pos]bool
+	broken     map[source.Pos]bool
 }
 
 // A finding identifies what was found.
@@ -158,7 +156,7 @@ func (r *rule) warnf(pos source.Pos, format string, args ...any) *source.Error {
 
 func (r *rule) say(to *[]*source.Error, e *source.Error) *source.Error {
 	key := finding{e.Pos, e.Message}
-	if !r.said[key] && !r.spoilt[e.Pos] {
+	if !r.said[key] && !r.broken[e.Pos] {
 		r.said[key] = true
 		*to = append(*to, e)
 	}

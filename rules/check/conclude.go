@@ -202,7 +202,7 @@ func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
 func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 	mark := len(g.vars)
 	defer func() { g.vars = g.vars[:mark] }()
-	if isBind(c) {
+	if expr.IsBind(c) {
 		init := g.eval(c.AccuInit(), f)
 		if init.value != nil && init.shown == "" {
 			init.value = &value{key: init.key, shown: c.AccuVar(), elem: init.elem, each: init.each}

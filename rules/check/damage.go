@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
@@ -21,14 +22,8 @@ func (r *rule) isAbout(e *source.Error) bool { return e.Rule == r.src.Name.Value
 // misspelt key that may hold a guard. Warnings about absent fields could be wrong.
 func (r *rule) unguarded() bool {
 	for _, e := range r.complaints {
-		if !r.isAbout(e) {
-			continue
-		}
-		inExpression := false
-		for src := range r.typed {
-			inExpression = inExpression || src.Holds(e.Pos)
-		}
-		if !inExpression {
+		holdsIt := func(src *source.Expr) bool { return src.Holds(e.Pos) }
+		if r.isAbout(e) && !slices.ContainsFunc(slices.Collect(maps.Keys(r.typed)), holdsIt) {
 			return true
 		}
 	}

@@ -35,4 +35,9 @@
 // the rule or the child, and from validate. A let is checked where it is used. The
 // walk does not warn about what it cannot follow. It does not look at fields of
 // other objects and of the status either, because an expression waits for these.
+//
+// rules/expr follows values, too (shape.go), but for another question. It finds all
+// paths from which a value may come, in untyped expressions, whenever rules load. The
+// guards need the one path from which it must come, with types and with what the
+// conditions before it imply. Both share the nodes of CEL (rules/expr/node.go).
 package check

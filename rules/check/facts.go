@@ -76,14 +76,14 @@ type value struct {
 }
 
 // below returns the value of a field.
-func (v *value) below(name string, shown string) *value {
+func (v *value) below(name string) *value {
 	switch {
 	case v == nil:
 		return nil
 	case v.key == "self" && name == "status":
 		return nil // Expressions wait for a missing status.
 	}
-	out := &value{shown: v.shown + shown, flawed: v.flawed}
+	out := &value{shown: v.shown + shownStep(name), flawed: v.flawed}
 	if v.key != "" {
 		out.key = v.key + step + name
 	}

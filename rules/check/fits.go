@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
 
@@ -247,7 +248,7 @@ func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
 // optMap() to their results.
 func (w walker) comprehension(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	c := e.AsComprehension()
-	if isBind(c) {
+	if expr.IsBind(c) {
 		w.expression(t, c.Result(), p, where)
 		return
 	}
@@ -256,11 +257,6 @@ func (w walker) comprehension(t *typed, e ast.Expr, p *fieldSchema, where string
 		return
 	}
 	w.byType(t, e, p, where)
-}
-
-// isBind reports whether a comprehension only declares a variable.
-func isBind(c ast.ComprehensionExpr) bool {
-	return c.IterRange().Kind() == ast.ListKind && c.IterRange().AsList().Size() == 0
 }
 
 // collectedElement returns what a comprehension appends to a list for each element,

@@ -103,33 +103,31 @@ func (g *guard) selectField(e ast.Expr, f facts) outcome {
 	sel := e.AsSelect()
 	name := sel.FieldName()
 	operand := g.eval(sel.Operand(), f)
-	field := operand.below(name, shownStep(name))
 	if sel.IsTestOnly() {
-		return outcome{yes: facts(nil).with(field), ran: operand.ran}
+		return outcome{yes: facts(nil).with(operand.below(name)), ran: operand.ran}
 	}
-	g.plain(e, sel.Operand(), operand.value, name, field, f)
-	return outcome{value: field, ran: operand.ran.with(g.read(sel.Operand(), field))}
+	return g.plainField(e, operand, name, f)
 }
 
-// read returns the field that a selection reads. Selecting from an optional reads
-// nothing: the result is an optional.
-func (g *guard) read(from ast.Expr, field *value) *value {
-	if _, optional := unwrapped(g.typeOf(from)); optional {
-		return nil
+// plainField handles a.b and a["b"], and warns if b may be absent.
+func (g *guard) plainField(e ast.Expr, operand outcome, name string, f facts) outcome {
+	field := operand.below(name)
+	t := g.typeOf(expr.Operand(e))
+	if _, optional := unwrapped(t); optional {
+		return outcome{value: field, ran: operand.ran} // It is an optional, too.
 	}
-	return field
+	if field != nil {
+		g.absent(e, t, operand.value, name, field, f)
+	}
+	return outcome{value: field, ran: operand.ran.with(field)}
 }
 
-// plain warns about a selection of a field that may be absent.
-func (g *guard) plain(e, from ast.Expr, operand *value, name string, field *value, f facts) {
-	t := g.typeOf(from)
-	if _, optional := unwrapped(t); g.quiet || field == nil || field.flawed || optional || f[field.key] {
+// absent warns about a field that may be absent.
+func (g *guard) absent(e ast.Expr, t *types.Type, operand *value, name string, field *value, f facts) {
+	if g.quiet || field.flawed || f[field.key] || field.key == "" && operand.shown == "" {
 		return
 	}
 	if o := g.rule.all.object(t); o == nil && t.Kind() != types.MapKind || o != nil && !o.optional(name) {
-		return
-	}
-	if field.key == "" && operand.shown == "" {
 		return
 	}
 	field.flawed = true
@@ -231,14 +229,10 @@ func (g *guard) index(e ast.Expr, f facts) outcome {
 	if operand.value == nil {
 		return outcome{ran: ran}
 	}
-	if name, ok := literalString(key); ok {
-		shown := shownStep(name)
-		field := operand.below(name, shown)
-		if c.FunctionName() == operators.Index {
-			g.plain(e, from, operand.value, name, field, f)
-			ran = ran.with(g.read(from, field))
-		}
-		return outcome{value: field, ran: ran}
+	if name, ok := literalString(key); ok && c.FunctionName() == operators.Index {
+		return g.plainField(e, operand, name, f)
+	} else if ok {
+		return outcome{value: operand.below(name), ran: ran}
 	}
 	if t, _ := unwrapped(g.typeOf(from)); t.Kind() != types.ListKind {
 		return outcome{ran: ran}
@@ -286,7 +280,7 @@ func (g *guard) membership(args []ast.Expr, f facts) outcome {
 	out := outcome{ran: key.ran.and(m.ran)}
 	name, ok := literalString(args[0])
 	if t, _ := unwrapped(g.typeOf(args[1])); ok && t.Kind() != types.ListKind {
-		out.yes = facts(nil).with(m.below(name, shownStep(name)))
+		out.yes = facts(nil).with(m.below(name))
 	}
 	return out
 }

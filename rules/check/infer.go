@@ -76,7 +76,7 @@ func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 		loosen(again, known, r.all, level)
 		checked, issues = sc.cel.Check(src, again)
 	}
-	if slices.ContainsFunc(issues, func(i expr.TypeIssue) bool { return i.Undeclared != "" }) {
+	if slices.ContainsFunc(issues, func(i expr.Issue) bool { return i.Undeclared != "" }) {
 		return out // The name may belong to something that did not load.
 	}
 	for _, i := range issues {
@@ -99,9 +99,9 @@ func (r *rule) checked(src *source.Expr) *typed {
 
 // mayBeLoose reports whether an issue may be about objects that CEL does not accept
 // as maps.
-func mayBeLoose(i expr.TypeIssue) bool { return i.Field == "" }
+func mayBeLoose(i expr.Issue) bool { return i.Field == "" }
 
-func (r *rule) issue(i expr.TypeIssue, checked *ast.AST, where string) {
+func (r *rule) issue(i expr.Issue, checked *ast.AST, where string) {
 	if i.Field == "" {
 		r.errorf(i.Pos, "%s: %s", where, inPlainWords(i.Message)).Hint = i.Hint
 		return
@@ -144,20 +144,19 @@ var phrases = map[types.Kind]string{
 }
 
 // want checks an expression that must be of one kind.
-func (r *rule) want(src *source.Expr, sc *scope, kind types.Kind, where string) *typed {
+func (r *rule) want(src *source.Expr, sc *scope, kind types.Kind, where string) {
 	if src == nil {
-		return nil
+		return
 	}
 	t := r.infer(src, sc, where)
 	inner, optional := unwrapped(t.t)
 	if inner.Kind() == types.DynKind || inner.Kind() == kind && !optional {
-		return t
+		return
 	}
 	e := r.errorf(src.Pos, "%s: must be %s, but is of type %s", where, phrases[kind], typeName(t.t))
 	if optional {
 		e.Hint = "give it a default with orValue()"
 	}
-	return t
 }
 
 // typeName returns a type as messages show it.

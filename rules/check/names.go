@@ -120,7 +120,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.GroupKind == gk })
 	namespace := metadata.At("namespace")
 	switch {
-	case k.Namespaced && namespace == nil && metadata != nil && !metadata.Lacking && r.homeless():
+	case k.Namespaced && namespace == nil && metadata != nil && !metadata.Lacking && r.lacksNamespace():
 		r.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and the primary has no namespace of its own", gk.Kind)
 	case k.Namespaced:
 	case namespace != nil:
@@ -131,8 +131,8 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	}
 }
 
-// homeless reports whether the primary has no namespace and is none.
-func (r *rule) homeless() bool {
+// lacksNamespace reports whether the primary neither has nor is a namespace.
+func (r *rule) lacksNamespace() bool {
 	return r.kind != nil && !r.kind.Namespaced && r.kind.GVK.GroupKind() != runtimeschema.GroupKind{Kind: "Namespace"}
 }
 

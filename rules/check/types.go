@@ -65,7 +65,7 @@ type fieldSchema struct {
 	set  *schema.Set
 }
 
-// at resolves a schema. One without a name belongs to whom its parent belongs.
+// at resolves a schema. One without a name has the owner of its parent.
 func (u *universe) at(s *spec.Schema, parent *fieldSchema) *fieldSchema {
 	p := &fieldSchema{Schema: u.set.Resolve(s), name: schema.Reference(s), set: u.set}
 	if p.name != "" {
@@ -106,22 +106,14 @@ func (p *fieldSchema) classify() valueKind {
 	case len(p.Type) != 1:
 		return anything
 	}
-	switch p.Type[0] {
-	case "string":
-		return text
-	case "integer":
-		return integer
-	case "number":
-		return number
-	case "boolean":
-		return boolean
-	case "array":
-		return list
-	case "object":
+	if p.Type[0] == "object" {
 		return p.classifyObject()
 	}
-	return anything
+	return jsonTypes[p.Type[0]]
 }
+
+// jsonTypes are the types of OpenAPI but object. Any other type allows anything.
+var jsonTypes = map[string]valueKind{"string": text, "integer": integer, "number": number, "boolean": boolean, "array": list}
 
 func (p *fieldSchema) classifyObject() valueKind {
 	switch extra := p.AdditionalProperties; {
@@ -144,15 +136,15 @@ func (u *universe) field(p *fieldSchema, name string) *fieldSchema {
 }
 
 func (u *universe) items(p *fieldSchema) *fieldSchema {
-	if p.Items == nil || p.Items.Schema == nil {
-		return &fieldSchema{Schema: &spec.Schema{}, set: u.set}
+	if p.Items == nil {
+		return u.at(nil, p)
 	}
 	return u.at(p.Items.Schema, p)
 }
 
 func (u *universe) values(p *fieldSchema) *fieldSchema {
-	if p.AdditionalProperties == nil || p.AdditionalProperties.Schema == nil {
-		return &fieldSchema{Schema: &spec.Schema{}, set: u.set}
+	if p.AdditionalProperties == nil {
+		return u.at(nil, p)
 	}
 	return u.at(p.AdditionalProperties.Schema, p)
 }
@@ -160,38 +152,26 @@ func (u *universe) values(p *fieldSchema) *fieldSchema {
 // typeOf returns the type of a schema's values. A schema without a name has the
 // path as its name.
 func (u *universe) typeOf(p *fieldSchema, path string) *types.Type {
-	switch p.is {
-	case text, quantity:
-		return p.orNull(types.StringType)
-	case integer:
-		return p.orNull(types.IntType)
-	case number:
-		return p.orNull(types.DoubleType)
-	case boolean:
-		return p.orNull(types.BoolType)
-	case list:
-		return p.orDyn(types.NewListType(u.typeOf(u.items(p), path+"[]")))
-	case mapping:
-		return p.orDyn(types.NewMapType(types.StringType, u.typeOf(u.values(p), path+"{}")))
-	case fielded:
+	scalar := scalarTypes[p.is]
+	switch {
+	case scalar != nil && p.nullable:
+		return types.NewNullableType(scalar)
+	case scalar != nil:
+		return scalar
+	case p.is == fielded:
 		return u.objectType(p, path)
+	case p.nullable: // CEL cannot compare lists and maps with null.
+		return types.DynType
+	case p.is == list:
+		return types.NewListType(u.typeOf(u.items(p), path+"[]"))
+	case p.is == mapping:
+		return types.NewMapType(types.StringType, u.typeOf(u.values(p), path+"{}"))
 	}
 	return types.DynType
 }
 
-func (p *fieldSchema) orNull(t *types.Type) *types.Type {
-	if p.nullable {
-		return types.NewNullableType(t)
-	}
-	return t
-}
-
-// orDyn is for types that CEL cannot compare with null.
-func (p *fieldSchema) orDyn(t *types.Type) *types.Type {
-	if p.nullable {
-		return types.DynType
-	}
-	return t
+var scalarTypes = map[valueKind]*types.Type{
+	text: types.StringType, quantity: types.StringType, integer: types.IntType, number: types.DoubleType, boolean: types.BoolType,
 }
 
 func (u *universe) objectType(p *fieldSchema, path string) *types.Type {

@@ -107,7 +107,7 @@ func (r *rule) copiedData(src *source.Expr) *source.Node {
 	return nil
 }
 
-// below returns the schema of a field, and complains if there is none.
+// below returns the schema of a field and complains if it is unknown.
 func (w walker) below(p *fieldSchema, key source.String, where string) *fieldSchema {
 	if p == nil {
 		return nil

@@ -160,13 +160,13 @@ func (a *analyzer) index(e ast.Expr, operand, keys *Shape) *Shape {
 }
 
 // note records a step from the operand to a path.
-func (a *analyzer) note(id int64, st *step, operand, place *Shape) {
+func (a *analyzer) note(id int64, st *step, operand, target *Shape) {
 	st.id = id
-	st.rooted = len(place.liveTrails()) > 0
+	st.rooted = len(target.liveTrails()) > 0
 	if operand != nil {
-		place = joinShapes(place, operand.elem)
+		target = joinShapes(target, operand.elem)
 	}
-	st.trails = place.liveTrails()
+	st.trails = target.liveTrails()
 	a.steps[id] = st
 }
 
@@ -214,8 +214,7 @@ func (a *analyzer) mapLiteral(e ast.Expr) *Shape {
 func (a *analyzer) comprehension(c ast.ComprehensionExpr) *Shape {
 	over := a.shape(c.IterRange())
 	accu := a.shape(c.AccuInit())
-	// cel.bind is a loop over an empty list.
-	if over := c.IterRange(); over.Kind() != ast.ListKind || over.AsList().Size() > 0 {
+	if over := c.IterRange(); !IsBind(c) {
 		a.ranges[over.ID()] = over.Kind() == ast.SelectKind || isIndex(over)
 	}
 	mark := len(a.locals)

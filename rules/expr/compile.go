@@ -85,15 +85,15 @@ type Checked struct {
 func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	parsed, issues := s.env.Parse(src.Text)
 	if issues.Err() != nil {
-		return nil, s.issues(src, issues)[:1] // One mistake causes several syntax errors.
+		return nil, s.issues(src, issues.Errors())[:1] // One mistake causes several syntax errors.
 	}
 	looseNulls(parsed.NativeRep())
 	checked, issues := s.env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, s.issues(src, issues)
+		return nil, s.issues(src, issues.Errors())
 	}
 	c := &Checked{src: src, scope: s, ast: checked.NativeRep(), cel: checked}
-	if issue := unfit(checked.OutputType(), want); issue != nil {
+	if issue := wrongType(checked.OutputType(), want); issue != nil {
 		issue.Pos = src.At(1, 0)
 		return nil, []Issue{*issue}
 	}
@@ -117,9 +117,9 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	return c, nil
 }
 
-// unfit complains about an expression that always gives another type. The type of
+// wrongType complains about an expression that always gives another type. The type of
 // most expressions is known only at run time.
-func unfit(t *cel.Type, want Type) *Issue {
+func wrongType(t *cel.Type, want Type) *Issue {
 	w, ok := wanted[want]
 	if !ok || t.Kind() == types.DynKind || t.Kind() == w.kind {
 		return nil

@@ -46,7 +46,7 @@ func (e *environment) guard(call interpreter.InterpretableCall) (interpreter.Int
 func (e *environment) runner(call interpreter.InterpretableCall) func(operands) ref.Val {
 	switch call.Function() {
 	case operators.Add:
-		return add
+		return addValues
 	case operators.Equals:
 		return func(a operands) ref.Val { return types.Equal(a[0], a[1]) }
 	case operators.NotEquals:
@@ -63,7 +63,7 @@ func (e *environment) runner(call interpreter.InterpretableCall) func(operands) 
 	return func(a operands) ref.Val { return callOverload(overload, a, n) }
 }
 
-func add(a operands) ref.Val {
+func addValues(a operands) ref.Val {
 	if adder, ok := a[0].(traits.Adder); ok {
 		return adder.Add(a[1])
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/operators"
 
@@ -18,31 +17,34 @@ type Issue struct {
 	Message    string
 	Hint       string
 	Undeclared string // the undeclared name, if that is the issue
+	Field      string // the name of a field that does not exist, or ""
+	Node       int64  // the id of the node that it is about
 }
 
 // issues rewrites CEL's errors for authors of rules, and leaves out those that only
 // follow from others. It passes on an error that it does not know.
-func (s *Scope) issues(src *source.Expr, found *cel.Issues) []Issue {
+func (s *Scope) issues(src *source.Expr, found []*common.Error) []Issue {
 	var out []Issue
-	for _, e := range found.Errors() {
+	for _, e := range found {
 		if strings.Contains(e.Message, "!error!") {
 			continue
 		}
-		i := Issue{Pos: src.At(max(1, e.Location.Line()), max(0, e.Location.Column())), Message: e.Message}
+		i := Issue{Pos: src.At(max(1, e.Location.Line()), max(0, e.Location.Column())), Message: e.Message, Node: e.ExprID}
+		i.Field, _ = quotedAfter(e.Message, "undefined field '")
 		if name, ok := quotedAfter(e.Message, "undeclared reference to '"); ok {
-			if s.isNamespace(name) && len(found.Errors()) > 1 {
+			if s.isNamespace(name) && len(found) > 1 {
 				continue // It is part of a call of an unknown lists.f().
 			}
 			s.undeclared(&i, name, lineUpTo(src.Text, e))
 		} else {
-			explain(&i)
+			explainIssue(&i)
 		}
 		i.Message = oneLine.Replace(i.Message)
-		if !slices.Contains(out, i) {
+		if !slices.ContainsFunc(out, func(o Issue) bool { return o.Pos == i.Pos && o.Message == i.Message }) {
 			out = append(out, i)
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && len(found) > 0 {
 		out = append(out, Issue{Pos: src.At(1, 0), Message: "the expression does not compile"})
 	}
 	return out
@@ -68,7 +70,7 @@ func (s *Scope) undeclared(i *Issue, name, text string) {
 	i.Hint = source.Suggest(name, s.names)
 }
 
-func explain(i *Issue) {
+func explainIssue(i *Issue) {
 	if m, ok := strings.CutPrefix(i.Message, "Syntax error: "); ok {
 		i.Message = "syntax error: " + m
 		if strings.Contains(m, "'<EOF>'") {

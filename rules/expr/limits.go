@@ -87,11 +87,11 @@ type Worker interface{ Work(values int) bool }
 
 // exceedsWork reports whether n values are more than the rule may still look at.
 func exceedsWork(frame *interpreter.ExecutionFrame, n int) bool {
-	return n > freeWork && (n > MaxWork || !charge(frame, n))
+	return n > freeWork && (n > MaxWork || !chargeWork(frame, n))
 }
 
-// charge adds n values to the work of the rule, and reports whether it may go on.
-func charge(frame *interpreter.ExecutionFrame, n int) bool {
+// chargeWork adds n values to the work of the rule, and reports whether it may go on.
+func chargeWork(frame *interpreter.ExecutionFrame, n int) bool {
 	for a := interpreter.Activation(frame); a != nil; a = a.Parent() {
 		if f, ok := a.(*interpreter.ExecutionFrame); ok {
 			if w, ok := f.Activation.(Worker); ok {

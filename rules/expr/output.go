@@ -11,8 +11,8 @@ import (
 
 // These functions measure how large a result can be, by the arguments alone.
 
-// excess describes a length beyond maxOutput.
-func excess(length int, of string) string {
+// excessOutput describes a length beyond maxOutput.
+func excessOutput(length int, of string) string {
 	if length <= maxOutput {
 		return ""
 	}
@@ -24,11 +24,11 @@ func sumOutput(a operands) string {
 	switch l := a[0].(type) {
 	case types.String:
 		if r, ok := a[1].(types.String); ok {
-			return excess(len(l)+len(r), "text")
+			return excessOutput(len(l)+len(r), "text")
 		}
 	case types.Bytes:
 		if r, ok := a[1].(types.Bytes); ok {
-			return excess(len(l)+len(r), "bytes")
+			return excessOutput(len(l)+len(r), "bytes")
 		}
 	case traits.Lister:
 		if r, ok := a[1].(traits.Lister); ok && sizeOf(l)+sizeOf(r) > maxElements {
@@ -40,7 +40,7 @@ func sumOutput(a operands) string {
 
 func replaceOutput(a operands) string {
 	s, from, to := textOf(a[0]), textOf(a[1]), textOf(a[2])
-	return excess(len(s)+strings.Count(s, from)*max(0, len(to)-len(from)), "text")
+	return excessOutput(len(s)+strings.Count(s, from)*max(0, len(to)-len(from)), "text")
 }
 
 func joinOutput(a operands) string {
@@ -53,13 +53,13 @@ func joinOutput(a operands) string {
 	for it := list.Iterator(); it.HasNext() == types.True && total <= maxOutput; {
 		total += len(textOf(it.Next())) + separator
 	}
-	return excess(total, "text")
+	return excessOutput(total, "text")
 }
 
 // formatOutput adds up the length of the arguments. A verb makes at most four
 // characters of one.
 func formatOutput(a operands) string {
-	return excess(len(textOf(a[0]))+formattedLength(a[1], maxOutput), "text")
+	return excessOutput(len(textOf(a[0]))+formattedLength(a[1], maxOutput), "text")
 }
 
 func formattedLength(v ref.Val, left int) int {

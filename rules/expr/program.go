@@ -98,14 +98,14 @@ func (p *Program) failed(err error) *Error {
 		if node != nil {
 			out.Pos = Position(p.src, p.ast, node.ID())
 		}
-		out.Message = describe(celErr.Unwrap(), node)
+		out.Message = describeFailure(celErr.Unwrap(), node)
 	}
 	return out
 }
 
-// describe explains an error at a node. It does not use CEL's messages, which quote
+// describeFailure explains an error at a node. It does not use CEL's messages, which quote
 // values.
-func describe(err error, node ast.Expr) string {
+func describeFailure(err error, node ast.Expr) string {
 	var f failure
 	if errors.As(err, &f) {
 		return string(f)
@@ -162,35 +162,4 @@ func nodeName(node ast.Expr) string {
 		return c.FunctionName() + "()"
 	}
 	return ""
-}
-
-func isIndex(node ast.Expr) bool {
-	if node.Kind() != ast.CallKind {
-		return false
-	}
-	switch node.AsCall().FunctionName() {
-	case operators.Index, operators.OptIndex, operators.OptSelect:
-		return true
-	}
-	return false
-}
-
-// NodeOf returns the node with an id, or nil.
-func NodeOf(a *ast.AST, id int64) ast.Expr {
-	var out ast.Expr
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.ID() == id {
-			out = e
-		}
-	}))
-	return out
-}
-
-// Position returns the position of a node in the file.
-func Position(src *source.Expr, a *ast.AST, id int64) source.Pos {
-	at := a.SourceInfo().GetStartLocation(id)
-	if at.Line() < 1 {
-		return src.At(1, 0)
-	}
-	return src.At(at.Line(), max(0, at.Column()))
 }

@@ -72,7 +72,7 @@ func (s *Shape) Any() *Shape {
 	return out.with(s.from)
 }
 
-// named, at and somewhere return the places below those of s.
+// named, at and somewhere return the paths below those of s.
 func (s *Shape) named(name string) *Shape { return s.step(fieldStep(name), name) }
 
 func (s *Shape) at(i int64) *Shape { return s.step("["+strconv.FormatInt(i, 10)+"]", anyKey) }

@@ -1,10 +1,8 @@
 package expr
 
 import (
-	"strings"
 	"sync"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
@@ -19,14 +17,6 @@ import (
 type TypedScope struct {
 	scope *Scope
 	check *checker.Env
-}
-
-// A TypeIssue is an Issue with the node that it is about.
-type TypeIssue struct {
-	Issue
-	Node int64
-	// Field is the name of a field that does not exist, or "".
-	Field string
 }
 
 // declarations are the functions of the language for the type checker.
@@ -88,41 +78,7 @@ func (s *TypedScope) Parse(src *source.Expr) *ast.AST {
 
 // Check infers the types of all nodes of a parsed expression, as far as it can if
 // there are issues. It changes the parsed expression.
-func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []TypeIssue) {
+func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []Issue) {
 	checked, found := checker.Check(parsed, common.NewTextSource(src.Text), s.check)
-	var out []TypeIssue
-	for _, e := range found.GetErrors() {
-		if strings.Contains(e.Message, "!error!") {
-			continue // It follows from another error.
-		}
-		alone := common.NewErrors(common.NewTextSource(src.Text)).Append([]*common.Error{e})
-		for _, issue := range s.scope.issues(src, cel.NewIssues(alone)) {
-			field, _ := quotedAfter(e.Message, "undefined field '")
-			out = append(out, TypeIssue{Issue: issue, Node: e.ExprID, Field: field})
-		}
-	}
-	return checked, out
-}
-
-// Start returns the position at which the text of a node begins: for a.b that of a,
-// where Position returns that of the dot.
-func Start(src *source.Expr, a *ast.AST, e ast.Expr) source.Pos {
-	if e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() {
-		return Start(src, a, e.AsCall().Target())
-	}
-	if from := Operand(e); from != e {
-		return Start(src, a, from)
-	}
-	return Position(src, a, e.ID())
-}
-
-// Operand returns what a step selects from, and any other node itself.
-func Operand(e ast.Expr) ast.Expr {
-	switch {
-	case e.Kind() == ast.SelectKind:
-		return e.AsSelect().Operand()
-	case isIndex(e):
-		return e.AsCall().Args()[0]
-	}
-	return e
+	return checked, s.scope.issues(src, found.GetErrors())
 }

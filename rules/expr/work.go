@@ -95,30 +95,30 @@ func textOf(v ref.Val) string {
 
 // countValues counts the values that v is made of, up to most.
 func countValues(v ref.Val, most int) int {
-	return weigh(v, most, func(ref.Val) int { return 1 }, func(ref.Val) int { return 0 })
+	return weighValues(v, most, func(ref.Val) int { return 1 }, func(ref.Val) int { return 0 })
 }
 
 // printWork is the work of writing a value as text, up to most.
-func printWork(v ref.Val, most int) int { return weigh(v, most, textWork, textWork) }
+func printWork(v ref.Val, most int) int { return weighValues(v, most, textWork, textWork) }
 
 func textWork(v ref.Val) int { return 1 + byteLength(v)/perValue }
 
-// weigh adds up the weights of the values that v is made of, and of the keys of maps,
+// weighValues adds up the weights of the values that v is made of, and of the keys of maps,
 // up to most.
-func weigh(v ref.Val, most int, value, key func(ref.Val) int) int {
+func weighValues(v ref.Val, most int, value, key func(ref.Val) int) int {
 	if o, ok := v.(*types.Optional); ok && o.HasValue() {
-		return weigh(o.GetValue(), most, value, key)
+		return weighValues(o.GetValue(), most, value, key)
 	}
 	n := value(v)
 	switch v := v.(type) {
 	case traits.Mapper:
 		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
 			k := it.Next()
-			n += key(k) + weigh(v.Get(k), most-n, value, key)
+			n += key(k) + weighValues(v.Get(k), most-n, value, key)
 		}
 	case traits.Lister:
 		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
-			n += weigh(it.Next(), most-n, value, key)
+			n += weighValues(it.Next(), most-n, value, key)
 		}
 	}
 	return min(n, most)
