@@ -16,6 +16,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/internal/e2e"
 	"reconcel/rules"
 	"reconcel/rules/source"
 	"reconcel/sim"
@@ -23,43 +24,7 @@ import (
 )
 
 // boxCRD is a kind whose spec may hold anything.
-const boxCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: boxes.test.reconcel.dev}
-spec:
-  group: test.reconcel.dev
-  names: {kind: Box, listKind: BoxList, plural: boxes, singular: box}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-          status:
-            type: object
-            x-kubernetes-preserve-unknown-fields: true
-            properties:
-              conditions:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [type]
-                items:
-                  type: object
-                  required: [type, status]
-                  properties:
-                    type: {type: string}
-                    status: {type: string}
-                    reason: {type: string}
-                    message: {type: string}
-                    observedGeneration: {type: integer, format: int64}
-                    lastTransitionTime: {type: string, format: date-time}
-`
+var boxCRD = strings.NewReplacer("widgets", "boxes", "widget", "box", "Widget", "Box").Replace(e2e.WidgetCRD)
 
 // obstacle keeps a child from being rendered.
 type obstacle int
