@@ -46,13 +46,13 @@ func (n *needs) account(r *rules.Rule) *accountNeed {
 	a.everywhere = a.everywhere || !known
 	a.namespaces = append(a.namespaces, namespaces...)
 	if r.Account.Namespace == "" {
-		n.permissions.need(accountOf(*r.Account), toBe, fmt.Sprintf("ServiceAccount: the account of rule %q, in the namespace of each resource", r.Name))
+		n.permissions.need(accountTarget(*r.Account), toBe, fmt.Sprintf("ServiceAccount: the account of rule %q, in the namespace of each resource", r.Name))
 	}
 	return a
 }
 
-// accountOf returns the resource of a ServiceAccount.
-func accountOf(a rules.Account) resource { return resource{path: "serviceaccounts", name: a.Name} }
+// accountTarget returns the target of a permission to impersonate a ServiceAccount.
+func accountTarget(a rules.Account) Target { return Target{Resource: "serviceaccounts", Name: a.Name} }
 
 // sortedAccounts returns the ServiceAccounts of rules by namespace and name.
 func (p *Permissions) sortedAccounts() []rules.Account {
@@ -72,7 +72,7 @@ func (p *Permissions) acting() map[string]*Permissions {
 		if acting[a.Namespace] == nil {
 			acting[a.Namespace] = newPermissions()
 		}
-		acting[a.Namespace].need(accountOf(a), toBe, "ServiceAccount: "+writes(p.accounts[a].rules)+" as it")
+		acting[a.Namespace].need(accountTarget(a), toBe, "ServiceAccount: "+writeClause(p.accounts[a].rules)+" as it")
 	}
 	return acting
 }
@@ -86,7 +86,7 @@ func (o Options) accountRoles(p *Permissions) []Manifest {
 	acting := p.acting()
 	m := Manifest{Name: "accounts.yaml"}
 	for _, place := range slices.Sorted(maps.Keys(acting)) {
-		m.docs = append(m.docs, fill("impersonate.yaml", o.values(values{"place": place, "rules": entries(acting[place])})).docs...)
+		m.docs = append(m.docs, fillTemplate("impersonate.yaml", o.values(values{"place": place, "rules": roleRules(acting[place])})).docs...)
 	}
 	for _, a := range p.sortedAccounts() {
 		m.docs = append(m.docs, o.accountRole(a, p.accounts[a])...)
@@ -105,25 +105,25 @@ func (o Options) accountRole(account rules.Account, need *accountNeed) []*yaml.N
 	if account.Namespace != "" {
 		role = o.Name + ":" + account.Namespace + ":" + account.Name
 	}
-	v := values{"role": role, "account": account.Name, "place": account.Namespace, "rules": entries(need.Permissions)}
+	v := values{"role": role, "account": account.Name, "place": account.Namespace, "rules": roleRules(need.Permissions)}
 	if len(o.Namespaced) > 0 {
 		return o.accountRoleInEach(account, need, v)
 	}
-	docs := fill("account.yaml", o.values(v)).docs
+	docs := fillTemplate("account.yaml", o.values(v)).docs
 	if account.Namespace == "" {
-		comment(docs[0], fmt.Sprintf("What %s as the ServiceAccount %s of a namespace. It has no binding:\n"+
+		addComment(docs[0], fmt.Sprintf("What %s as the ServiceAccount %s of a namespace. It has no binding:\n"+
 			"each namespace grants it with its own RoleBinding:\n"+
 			"kubectl create rolebinding %[2]s -n NAMESPACE --clusterrole=%[3]s --serviceaccount=NAMESPACE:%[2]s",
-			writes(need.rules), account.Name, role))
+			writeClause(need.rules), account.Name, role))
 		return docs
 	}
-	comment(docs[0], fmt.Sprintf("What %s as the ServiceAccount %s.", writes(need.rules), account))
+	addComment(docs[0], fmt.Sprintf("What %s as the ServiceAccount %s.", writeClause(need.rules), account))
 	if need.everywhere {
-		return append(docs, fill("accounteverywhere.yaml", o.values(v)).docs...)
+		return append(docs, fillTemplate("accounteverywhere.yaml", o.values(v)).docs...)
 	}
 	for _, namespace := range need.places() {
 		v["reach"] = namespace
-		docs = append(docs, fill("accountthere.yaml", o.values(v)).docs...)
+		docs = append(docs, fillTemplate("accountthere.yaml", o.values(v)).docs...)
 	}
 	return docs
 }
@@ -136,15 +136,15 @@ func (o Options) accountRoleInEach(account rules.Account, need *accountNeed, v v
 			continue
 		}
 		v["reach"] = namespace
-		there := fill("accountrole.yaml", o.values(v)).docs
+		there := fillTemplate("accountrole.yaml", o.values(v)).docs
 		if account.Namespace == "" {
-			comment(there[0], fmt.Sprintf("What %s as the ServiceAccount %s of this namespace. It has no binding: the namespace grants it with\n"+
+			addComment(there[0], fmt.Sprintf("What %s as the ServiceAccount %s of this namespace. It has no binding: the namespace grants it with\n"+
 				"kubectl create rolebinding %[2]s -n %[3]s --role=%[4]s --serviceaccount=%[3]s:%[2]s",
-				writes(need.rules), account.Name, namespace, v["role"]))
+				writeClause(need.rules), account.Name, namespace, v["role"]))
 			docs = append(docs, there[0])
 			continue
 		}
-		comment(there[0], fmt.Sprintf("What %s here as the ServiceAccount %s.", writes(need.rules), account))
+		addComment(there[0], fmt.Sprintf("What %s here as the ServiceAccount %s.", writeClause(need.rules), account))
 		docs = append(docs, there...)
 	}
 	return docs
@@ -155,15 +155,15 @@ func (a *accountNeed) places() []string {
 	return slices.Compact(slices.Sorted(slices.Values(a.namespaces)))
 }
 
-// comment adds a comment above the first key of an object.
-func comment(doc *yaml.Node, text string) {
+// addComment adds a comment above the first key of an object.
+func addComment(doc *yaml.Node, text string) {
 	doc.Content[0].Content[0].HeadComment = "# " + strings.ReplaceAll(text, "\n", "\n# ")
 }
 
-// writes returns a clause with the rules as the subject and the verb "write".
-func writes(names []string) string {
+// writeClause returns a clause with the rules as the subject and the verb "write".
+func writeClause(names []string) string {
 	if len(names) == 1 {
-		return named(names) + " writes"
+		return ruleNames(names) + " writes"
 	}
-	return named(names) + " write"
+	return ruleNames(names) + " write"
 }

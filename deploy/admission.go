@@ -78,7 +78,7 @@ func (o Options) policies(g guard, all []demand) (docs []*yaml.Node) {
 		if n++; n > 1 {
 			name += fmt.Sprintf(".%d", n)
 		}
-		docs = append(docs, fill("admission.yaml", o.values(values{
+		docs = append(docs, fillTemplate("admission.yaml", o.values(values{
 			"policy": name, "constraints": g.constraints(), "conditions": o.conditions(g), "validations": validations(some),
 		})).docs...)
 	}
@@ -86,14 +86,14 @@ func (o Options) policies(g guard, all []demand) (docs []*yaml.Node) {
 }
 
 func (g guard) constraints() *yaml.Node {
-	block := mapping(text("resourceRules"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{mapping(
-		text("apiGroups"), list([]string{g.kind.GVK.Group}),
-		text("apiVersions"), list([]string{g.kind.GVK.Version}),
-		text("operations"), list([]string{"CREATE", "UPDATE"}),
-		text("resources"), list(g.resources),
+	block := mapNode(textNode("resourceRules"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{mapNode(
+		textNode("apiGroups"), flowList([]string{g.kind.GVK.Group}),
+		textNode("apiVersions"), flowList([]string{g.kind.GVK.Version}),
+		textNode("operations"), flowList([]string{"CREATE", "UPDATE"}),
+		textNode("resources"), flowList(g.resources),
 	)}})
 	if !g.selector.Empty() {
-		block.Content = append([]*yaml.Node{text("objectSelector"), selectorNode(g.selector)}, block.Content...)
+		block.Content = append([]*yaml.Node{textNode("objectSelector"), selectorNode(g.selector)}, block.Content...)
 	}
 	return block
 }
@@ -108,40 +108,40 @@ func selectorNode(s labels.Selector) *yaml.Node {
 	all := &yaml.Node{Kind: yaml.SequenceNode}
 	requirements, _ := s.Requirements()
 	for _, r := range requirements {
-		entry := mapping(text("key"), text(r.Key()), text("operator"), text(operators[r.Operator()]))
+		entry := mapNode(textNode("key"), textNode(r.Key()), textNode("operator"), textNode(operators[r.Operator()]))
 		if values := r.ValuesUnsorted(); len(values) > 0 {
-			entry.Content = append(entry.Content, text("values"), list(slices.Sorted(slices.Values(values))))
+			entry.Content = append(entry.Content, textNode("values"), flowList(slices.Sorted(slices.Values(values))))
 		}
 		all.Content = append(all.Content, entry)
 	}
-	return mapping(text("matchExpressions"), all)
+	return mapNode(textNode("matchExpressions"), all)
 }
 
 // conditions returns the match conditions of a policy.
 func (o Options) conditions(g guard) *yaml.Node {
 	account := "system:serviceaccount:" + o.Namespace + ":" + o.Name
-	own := condition("not-by-reconcel", "request.userInfo.username != "+literal(account))
+	own := matchCondition("not-by-reconcel", "request.userInfo.username != "+celString(account))
 	if !g.kind.Custom {
 		own.HeadComment = "# Controllers of Kubernetes that make or change " + g.kind.Resource + " need these permissions too, or an exception here."
 	}
 	all := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{own}}
 	if len(o.Namespaced) > 0 {
-		all.Content = append(all.Content, condition("is-watched", "request.namespace in "+literals(o.Namespaced)))
+		all.Content = append(all.Content, matchCondition("is-watched", "request.namespace in "+celStrings(o.Namespaced)))
 	}
 	if g.kind.Namespaced && len(g.rule.Namespaces) > 0 {
-		all.Content = append(all.Content, condition("in-namespaces", "request.namespace.matches("+literal(pattern(g.rule.Namespaces))+")"))
+		all.Content = append(all.Content, matchCondition("in-namespaces", "request.namespace.matches("+celString(namespacePattern(g.rule.Namespaces))+")"))
 	}
-	all.Content = append(all.Content, condition("changes-something", g.changes()))
+	all.Content = append(all.Content, matchCondition("changes-something", g.changes()))
 	// finalize renders from the primary's fields while it is deleted, so those
 	// requests are checked too.
 	if !slices.ContainsFunc(g.rule.Children, func(c *rules.Child) bool { return c.Timeout > 0 }) {
-		all.Content = append(all.Content, condition("is-not-being-deleted", "!has(object.metadata.deletionTimestamp)"))
+		all.Content = append(all.Content, matchCondition("is-not-being-deleted", "!has(object.metadata.deletionTimestamp)"))
 	}
 	return all
 }
 
-// pattern returns a regular expression for namespace names and patterns.
-func pattern(globs []string) string {
+// namespacePattern returns a regular expression for namespace names and patterns.
+func namespacePattern(globs []string) string {
 	var all []string
 	for _, g := range globs {
 		all = append(all, strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(g)))
@@ -177,25 +177,25 @@ func authored(k *schema.Kind, kinds *schema.Set) (fields []string) {
 	return fields
 }
 
-func condition(name, expression string) *yaml.Node {
-	return mapping(text("name"), text(name), text("expression"), block(expression))
+func matchCondition(name, expression string) *yaml.Node {
+	return mapNode(textNode("name"), textNode(name), textNode("expression"), celNode(expression))
 }
 
 func validations(all []demand) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, d := range all {
-		n.Content = append(n.Content, mapping(
-			text("expression"), block(d.check()),
-			text("messageExpression"), block(d.message()),
-			text("reason"), text("Forbidden"),
+		n.Content = append(n.Content, mapNode(
+			textNode("expression"), celNode(d.check()),
+			textNode("messageExpression"), celNode(d.message()),
+			textNode("reason"), textNode("Forbidden"),
 		))
 	}
 	return n
 }
 
-// block returns a text node without YAML quotes, because CEL has many quotes.
-func block(s string) *yaml.Node {
-	n := text(s)
+// celNode returns a text node without YAML quotes, because CEL has many quotes.
+func celNode(s string) *yaml.Node {
+	n := textNode(s)
 	n.Style = yaml.LiteralStyle
 	return n
 }

@@ -10,38 +10,33 @@ import (
 
 // A demand is a permission that the author of a primary must hold.
 type demand struct {
-	verb     string
-	resource resource
-	space    space
-	rule     string // the rule that needs the permission
-	does     string
-	later    bool // only for an existing primary, not at its creation
+	verb   string
+	target Target
+	space  space
+	rule   string // the rule that needs the permission
+	does   string
+	later  bool // only for an existing primary, not at its creation
 }
 
-// A space is where a permission must be held.
-type space struct {
-	namespace string // CEL expression of the name; "": cluster-scoped, or all namespaces
-	said      string // the phrase in messages, before the namespace if there is one
-}
+// A space is where a permission must be held: the CEL expression of a namespace's name,
+// or one of the constants.
+type space string
 
-// The spaces without a single namespace: cluster-scoped, and all namespaces.
-var (
-	nowhere    = space{}
-	everywhere = space{said: " in all namespaces"}
+const (
+	clusterScoped space = ""
+	allNamespaces space = "*"
 )
-
-func within(expression string) space { return space{namespace: expression, said: " in namespace "} }
 
 // homeOf returns the default namespace of a primary's children: the namespace of
 // the request, or the primary itself if it is a Namespace.
 func homeOf(k *schema.Kind) space {
 	switch {
 	case isNamespace(k):
-		return within("object.metadata.name")
+		return "object.metadata.name"
 	case k.Namespaced:
-		return within("request.namespace")
+		return "request.namespace"
 	}
-	return nowhere
+	return clusterScoped
 }
 
 func isNamespace(k *schema.Kind) bool { return k.GVK.Group == "" && k.GVK.Kind == "Namespace" }
@@ -75,7 +70,7 @@ func (d *demands) children(r *rules.Rule, home space) {
 		k := d.kinds.Kind(c.GVK)
 		at := spaceOf(r.ChildNamespace(c), k, home)
 		need := func(verb, does string) demand {
-			return demand{verb: verb, resource: resourceOf(k), space: at, rule: r.Name, does: does}
+			return demand{verb: verb, target: targetOf(k), space: at, rule: r.Name, does: does}
 		}
 		d.need(need("create", "makes"))
 		change, remove := need("patch", "changes"), need("delete", "deletes")
@@ -89,9 +84,9 @@ func (d *demands) children(r *rules.Rule, home space) {
 // grandchildren adds the demands of the rules for a child.
 func (d *demands) grandchildren(c *rules.Child, k *schema.Kind, home space) {
 	if isNamespace(k) {
-		home = everywhere
+		home = allNamespaces
 		if name := c.LiteralName(); name != "" {
-			home = within(literal(name))
+			home = space(celString(name))
 		}
 	}
 	for _, p := range d.program.Primaries() {
@@ -107,9 +102,9 @@ func (d *demands) grandchildren(c *rules.Child, k *schema.Kind, home space) {
 func (d *demands) lookups(r *rules.Rule, home space) {
 	for _, l := range r.Lookups {
 		k := d.kinds.Kind(l.GVK)
-		need := demand{verb: "list", resource: resourceOf(k), space: spaceOf(r.LookupNamespace(l), k, home), rule: r.Name, does: "reads"}
+		need := demand{verb: "list", target: targetOf(k), space: spaceOf(r.LookupNamespace(l), k, home), rule: r.Name, does: "reads"}
 		if l.One() {
-			need.verb, need.resource.name = "get", l.LiteralName()
+			need.verb, need.target.Name = "get", l.LiteralName()
 		}
 		d.need(need)
 	}
@@ -132,25 +127,25 @@ func (d *demands) need(n demand) {
 func spaceOf(n rules.Namespace, k *schema.Kind, home space) space {
 	switch {
 	case !k.Namespaced:
-		return nowhere
+		return clusterScoped
 	case n.Name != "":
-		return within(literal(n.Name))
+		return space(celString(n.Name))
 	case n.OfPrimary:
 		return home
 	}
-	return everywhere
+	return allNamespaces
 }
 
 // check returns the CEL expression that checks the author's permission.
 func (d demand) check() string {
-	check := "authorizer.group(" + literal(d.resource.group) + ").resource(" + literal(d.resource.path) + ")"
-	if d.space.namespace != "" {
-		check += ".namespace(" + d.space.namespace + ")"
+	check := "authorizer.group(" + celString(d.target.Group) + ").resource(" + celString(d.target.path()) + ")"
+	if d.space != clusterScoped && d.space != allNamespaces {
+		check += ".namespace(" + string(d.space) + ")"
 	}
-	if d.resource.name != "" {
-		check += ".name(" + literal(d.resource.name) + ")"
+	if d.target.Name != "" {
+		check += ".name(" + celString(d.target.Name) + ")"
 	}
-	check += ".check(" + literal(d.verb) + ").allowed()"
+	check += ".check(" + celString(d.verb) + ").allowed()"
 	if d.later {
 		check = "request.operation == 'CREATE' || " + check
 	}
@@ -160,29 +155,32 @@ func (d demand) check() string {
 // message returns the CEL expression of the message: the missing permission, and
 // the rule that needs it.
 func (d demand) message() string {
-	what := strings.TrimSuffix(d.resource.path+"."+d.resource.group, ".")
+	what := strings.TrimSuffix(d.target.path()+"."+d.target.Group, ".")
 	them := "them"
-	if d.resource.name != "" {
-		them = d.resource.name
+	if d.target.Name != "" {
+		them = d.target.Name
 	}
-	message := literal(`rule "`+d.rule+`" `+d.does+" "+what+": ") + " + request.userInfo.username + " +
-		literal(" may not "+d.verb+" "+them+d.space.said)
-	if d.space.namespace != "" {
-		message += " + " + d.space.namespace
+	message := celString(`rule "`+d.rule+`" `+d.does+" "+what+": ") + " + request.userInfo.username + "
+	denied := " may not " + d.verb + " " + them
+	switch d.space {
+	case clusterScoped:
+		return message + celString(denied)
+	case allNamespaces:
+		return message + celString(denied+" in all namespaces")
 	}
-	return message
+	return message + celString(denied+" in namespace ") + " + " + string(d.space)
 }
 
 var escapes = strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`)
 
-// literals returns a CEL list of strings.
-func literals(all []string) string {
+// celStrings returns a CEL list of strings.
+func celStrings(all []string) string {
 	quoted := make([]string, len(all))
 	for i, s := range all {
-		quoted[i] = literal(s)
+		quoted[i] = celString(s)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// literal returns a CEL string literal.
-func literal(s string) string { return "'" + escapes.Replace(s) + "'" }
+// celString returns a CEL string literal.
+func celString(s string) string { return "'" + escapes.Replace(s) + "'" }

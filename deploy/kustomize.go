@@ -37,24 +37,19 @@ func (o Options) Base(all []Manifest, rules []RulesFile) (map[string][]byte, err
 }
 
 func (o Options) kustomization(resources, rules []string) *yaml.Node {
-	block := func(items []string) *yaml.Node {
-		n := list(items)
-		n.Style = 0
-		return n
-	}
-	generator := mapping(
-		text("name"), text(o.Name+"-rules"),
-		text("namespace"), text(o.Namespace),
-		text("files"), block(rules),
-		text("options"), mapping(
-			text("disableNameSuffixHash"), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"},
-			text("labels"), o.values(nil)["labels"].(*yaml.Node),
+	generator := mapNode(
+		textNode("name"), textNode(o.Name+"-rules"),
+		textNode("namespace"), textNode(o.Namespace),
+		textNode("files"), blockList(rules),
+		textNode("options"), mapNode(
+			textNode("disableNameSuffixHash"), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"},
+			textNode("labels"), o.values(nil)["labels"].(*yaml.Node),
 		),
 	)
-	return mapping(
-		text("apiVersion"), text("kustomize.config.k8s.io/v1beta1"),
-		text("kind"), text("Kustomization"),
-		text("resources"), block(resources),
-		text("configMapGenerator"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{generator}},
+	return mapNode(
+		textNode("apiVersion"), textNode("kustomize.config.k8s.io/v1beta1"),
+		textNode("kind"), textNode("Kustomization"),
+		textNode("resources"), blockList(resources),
+		textNode("configMapGenerator"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{generator}},
 	)
 }

@@ -26,9 +26,9 @@ type Manifest struct {
 // values are the values of a manifest's placeholders: strings, ints and nodes.
 type values map[string]any
 
-// fill reads a manifest and inserts the values. It inserts them into the parsed
+// fillTemplate reads a manifest and inserts the values. It inserts them into the parsed
 // document, so that a value cannot change its structure.
-func fill(name string, v values) Manifest {
+func fillTemplate(name string, v values) Manifest {
 	m := Manifest{Name: name}
 	text, err := manifests.ReadFile("manifests/" + name)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m Manifest) YAML() ([]byte, error) {
 	e.SetIndent(2)
 	e.CompactSeqIndent()
 	for _, doc := range m.docs {
-		quote(doc)
+		quoteOldBooleans(doc)
 		if err := e.Encode(doc); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
@@ -106,12 +106,12 @@ func (m Manifest) YAML() ([]byte, error) {
 // that the encoder does not quote.
 var oldBooleans = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 
-func quote(n *yaml.Node) {
+func quoteOldBooleans(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Style == 0 && oldBooleans.MatchString(n.Value) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	for _, c := range n.Content {
-		quote(c)
+		quoteOldBooleans(c)
 	}
 }
 
@@ -128,17 +128,25 @@ func Print(list []Manifest) ([]byte, error) {
 	return bytes.Join(parts, []byte("---\n")), nil
 }
 
-func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
+func textNode(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
 
-func list(items []string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+// flowList returns a list in one line.
+func flowList(items []string) *yaml.Node {
+	n := blockList(items)
+	n.Style = yaml.FlowStyle
+	return n
+}
+
+// blockList returns a list with one line for each item.
+func blockList(items []string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, item := range items {
-		n.Content = append(n.Content, text(item))
+		n.Content = append(n.Content, textNode(item))
 	}
 	return n
 }
 
-// mapping returns a map of alternating keys and values.
-func mapping(pairs ...*yaml.Node) *yaml.Node {
+// mapNode returns a map of alternating keys and values.
+func mapNode(pairs ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Content: pairs}
 }

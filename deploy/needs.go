@@ -33,7 +33,7 @@ func Needs(program *rules.Program, kinds *schema.Set, admission Admission) (*Per
 			n.lookups(r)
 		}
 	}
-	n.permissions.need(eventsResource, toTell, "Event: reports what reconcel does")
+	n.permissions.need(eventsTarget, toTell, "Event: reports what reconcel does")
 	return n.permissions, n.complaints
 }
 
@@ -68,13 +68,11 @@ func (n *needs) kind(gvk runtimeschema.GroupVersionKind, at source.Pos, rule str
 	return nil
 }
 
-func resourceOf(k *schema.Kind) resource {
-	return resource{group: k.GVK.Group, path: k.Resource}
-}
+func targetOf(k *schema.Kind) Target { return Target{Group: k.GVK.Group, Resource: k.Resource} }
 
-func (r resource) sub(subresource string) resource {
-	r.path += "/" + subresource
-	return r
+func (t Target) sub(subresource string) Target {
+	t.Subresource = subresource
+	return t
 }
 
 // primary adds the permissions for the primaries of rules.
@@ -90,28 +88,28 @@ func (n *needs) primary(p *rules.Primary) {
 				names = append(names, r.Name)
 			}
 		}
-		return fmt.Sprintf("%s: %s %s", k.GVK.Kind, what, named(names)), len(names) > 0
+		return fmt.Sprintf("%s: %s %s", k.GVK.Kind, what, ruleNames(names)), len(names) > 0
 	}
-	at := resourceOf(k)
+	at := targetOf(k)
 	why, _ := say("primary of", func(*rules.Rule) bool { return true })
 	n.permissions.need(at, toFollow, why)
 	// The engine reads the live primary before it deletes or orphans anything.
 	if slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool { return len(r.Children) > 0 || !r.Selector.Empty() }) {
 		n.permissions.need(at, toRead, why)
 	}
-	if why, some := say("carries a finalizer of", func(r *rules.Rule) bool { return finalizer(r, k) }); some {
+	if why, some := say("carries a finalizer of", func(r *rules.Rule) bool { return needsFinalizer(r, k) }); some {
 		n.permissions.need(at, toPatch, why)
 	}
 	n.written(p, at, toPatch, k.GVK.Kind+": is patched by", (*rules.Rule).Patches)
 	n.status(p, k)
 	if n.admission == EnforcedOwners {
-		n.written(p, at.sub("finalizers"), []string{"update"}, k.GVK.Kind+": is named in owner references by", ownerReferences)
+		n.written(p, at.sub("finalizers"), []string{"update"}, k.GVK.Kind+": is named in owner references by", hasOwnerReferences)
 	}
 }
 
 // written adds the permissions for a write of rules, to the ServiceAccount of each
 // rule or to the engine.
-func (n *needs) written(p *rules.Primary, at resource, verbs []string, what string, has func(*rules.Rule) bool) {
+func (n *needs) written(p *rules.Primary, at Target, verbs []string, what string, has func(*rules.Rule) bool) {
 	by := map[*Permissions][]string{}
 	for _, r := range p.Rules {
 		switch {
@@ -124,23 +122,23 @@ func (n *needs) written(p *rules.Primary, at resource, verbs []string, what stri
 		}
 	}
 	for who, names := range by {
-		who.need(at, verbs, what+" "+named(names))
+		who.need(at, verbs, what+" "+ruleNames(names))
 	}
 }
 
-// finalizer reports whether objects of a kind may have the finalizer of a rule. A
+// needsFinalizer reports whether objects of a kind may have the finalizer of a rule. A
 // cluster-scoped primary can own all its children by owner references.
-func finalizer(r *rules.Rule, k *schema.Kind) bool {
-	return r.MayNeedFinalizer() && (k.Namespaced || ends(r))
+func needsFinalizer(r *rules.Rule, k *schema.Kind) bool {
+	return r.MayNeedFinalizer() && (k.Namespaced || ordersTeardown(r))
 }
 
-// ownerReferences reports whether children of a rule may have owner references.
-func ownerReferences(r *rules.Rule) bool {
-	return !ends(r) && slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.OnDelete == rules.Delete })
+// hasOwnerReferences reports whether children of a rule may have owner references.
+func hasOwnerReferences(r *rules.Rule) bool {
+	return !ordersTeardown(r) && slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.OnDelete == rules.Delete })
 }
 
-// ends reports whether a rule determines the order of its teardown.
-func ends(r *rules.Rule) bool {
+// ordersTeardown reports whether a rule determines the order of its teardown.
+func ordersTeardown(r *rules.Rule) bool {
 	return r.Ordered || slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.Timeout > 0 })
 }
 
@@ -163,7 +161,7 @@ func (n *needs) status(p *rules.Primary, k *schema.Kind) {
 	if what = append(what, fields...); len(what) == 0 {
 		return
 	}
-	at := resourceOf(k)
+	at := targetOf(k)
 	if k.Status {
 		at = at.sub("status")
 	}
@@ -186,11 +184,11 @@ func (n *needs) children(r *rules.Rule) {
 		if k := n.kind(c.GVK, c.Pos, r.Name); k != nil {
 			why := fmt.Sprintf("%s: %s %q of rule %q", k.GVK.Kind, what, c.ID, r.Name)
 			if r.Account == nil {
-				n.permissions.need(resourceOf(k), toKeep, why)
+				n.permissions.need(targetOf(k), toKeep, why)
 				continue
 			}
-			n.permissions.need(resourceOf(k), toSee, why)
-			n.account(r).need(resourceOf(k), toWrite, why)
+			n.permissions.need(targetOf(k), toSee, why)
+			n.account(r).need(targetOf(k), toWrite, why)
 		}
 	}
 }
@@ -199,7 +197,7 @@ func (n *needs) children(r *rules.Rule) {
 func (n *needs) lookups(r *rules.Rule) {
 	for _, l := range r.Lookups {
 		if k := n.kind(l.GVK, l.Pos, r.Name); k != nil {
-			n.permissions.need(resourceOf(k), toFollow, fmt.Sprintf("%s: lookup %q of rule %q", k.GVK.Kind, l.ID, r.Name))
+			n.permissions.need(targetOf(k), toFollow, fmt.Sprintf("%s: lookup %q of rule %q", k.GVK.Kind, l.ID, r.Name))
 		}
 	}
 }

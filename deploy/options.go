@@ -3,6 +3,7 @@ package deploy
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,10 +29,7 @@ type Options struct {
 
 // Validate returns an error if a name is invalid.
 func (o Options) Validate() error {
-	if why := validation.IsDNS1123Label(o.Namespace); len(why) > 0 {
-		return fmt.Errorf("namespace %q: %s", o.Namespace, strings.Join(why, ", "))
-	}
-	for _, namespace := range o.Namespaced {
+	for _, namespace := range append([]string{o.Namespace}, o.Namespaced...) {
 		if why := validation.IsDNS1123Label(namespace); len(why) > 0 {
 			return fmt.Errorf("namespace %q: %s", namespace, strings.Join(why, ", "))
 		}
@@ -48,10 +46,14 @@ func (o Options) metricsName() string { return o.Name + "-metrics" }
 // objects, both bound to the ServiceAccount. The roles of the rules'
 // ServiceAccounts come last.
 func (o Options) Roles(p *Permissions) []Manifest {
-	own := fill("role.yaml", o.values(values{"rules": entries(o.own())}))
-	rules := fill("clusterrole.yaml", o.values(values{"rules": entries(p)}))
+	own := fillTemplate("role.yaml", o.values(values{"rules": roleRules(o.own())}))
+	rules := fillTemplate("clusterrole.yaml", o.values(values{"rules": roleRules(p)}))
 	if len(o.Namespaced) > 0 {
-		rules = o.namespaced(p)
+		rules = Manifest{Name: "namespacedroles.yaml"}
+	}
+	for _, namespace := range o.Namespaced {
+		there := fillTemplate(rules.Name, o.values(values{"followed": namespace, "rules": roleRules(p)}))
+		rules.docs = append(rules.docs, there.docs...)
 	}
 	return append([]Manifest{rules, own}, o.accountRoles(p)...)
 }
@@ -60,17 +62,19 @@ func (o Options) Roles(p *Permissions) []Manifest {
 // cannot restrict create to one object name.
 func (o Options) own() *Permissions {
 	p := newPermissions()
-	configMaps := resource{path: "configmaps"}
+	configMaps := Target{Resource: "configmaps"}
 	const why = "ConfigMap: the inventory of the objects of rules"
 	p.need(configMaps, []string{"create"}, why)
-	configMaps.name = inventory.Name(o.Name)
+	configMaps.Name = inventory.Name(o.Name)
 	p.need(configMaps, []string{"get", "update"}, why)
-	leases := resource{group: "coordination.k8s.io", path: "leases"}
+	leases := Target{Group: "coordination.k8s.io", Resource: "leases"}
 	const which = "Lease: which of the replicas leads"
 	p.need(leases, []string{"create"}, which)
-	leases.name = o.Name
+	leases.Name = o.Name
 	p.need(leases, []string{"get", "update"}, which)
-	o.needEvents(p)
+	if len(o.Namespaced) > 0 && !slices.Contains(o.Namespaced, o.Namespace) {
+		p.need(eventsTarget, toTell, "Event: reports problems of the rules") // Otherwise the role for the rules has it.
+	}
 	return p
 }
 
@@ -78,27 +82,36 @@ func (o Options) own() *Permissions {
 // rules and the workload.
 func (o Options) Manifests(p *Permissions, rules []RulesFile) []Manifest {
 	v := o.values(nil)
-	all := append([]Manifest{fill("serviceaccount.yaml", v)}, o.Roles(p)...)
+	all := append([]Manifest{fillTemplate("serviceaccount.yaml", v)}, o.Roles(p)...)
 	whole := len(o.Namespaced) == 0 // Cluster-scoped objects are allowed.
 	if whole {
-		all = append([]Manifest{fill("namespace.yaml", v)}, all...)
+		all = append([]Manifest{fillTemplate("namespace.yaml", v)}, all...)
 	}
-	all = append(all, fill(rulesManifest, o.values(values{"data": data(rules)})), fill("deployment.yaml", v))
+	all = append(all, fillTemplate(rulesManifest, o.values(values{"data": configMapData(rules)})), fillTemplate("deployment.yaml", v))
 	if o.Replicas > 1 {
-		all = append(all, fill("poddisruptionbudget.yaml", v)) // With a single replica, it would block every drain.
+		all = append(all, fillTemplate("poddisruptionbudget.yaml", v)) // With a single replica, it would block every drain.
 	}
-	all = append(all, fill("service.yaml", v), fill("networkpolicy.yaml", v))
+	all = append(all, fillTemplate("service.yaml", v), fillTemplate("networkpolicy.yaml", v))
 	if whole {
-		all = append(all, fill("flowschema.yaml", v))
+		all = append(all, fillTemplate("flowschema.yaml", v))
 	}
 	return all
+}
+
+// Missing names the cluster-scoped objects that Manifests omits with
+// Options.Namespaced, or returns "".
+func (o Options) Missing() string {
+	if len(o.Namespaced) == 0 {
+		return ""
+	}
+	return "Namespace " + o.Namespace + ", which must exist, and FlowSchema " + o.Name + "-lease, which is optional"
 }
 
 // values returns the values for all manifests, with the additional ones in more.
 func (o Options) values(more values) values {
 	v := values{
 		"name": o.Name, "namespace": o.Namespace, "image": o.Image, "replicas": o.Replicas, "args": o.arguments(),
-		"labels": mapping(text("app.kubernetes.io/name"), text("reconcel"), text("app.kubernetes.io/instance"), text(o.Name)),
+		"labels": mapNode(textNode("app.kubernetes.io/name"), textNode("reconcel"), textNode("app.kubernetes.io/instance"), textNode(o.Name)),
 	}
 	maps.Copy(v, more)
 	return v
@@ -111,24 +124,22 @@ func (o Options) arguments() *yaml.Node {
 	for _, kind := range o.AllowedKinds {
 		args = append(args, "--allow-kind="+kind)
 	}
-	n := list(append(args, o.namespacedArgument()...))
-	n.Style = 0
-	return n
+	if len(o.Namespaced) > 0 {
+		args = append(args, "--namespaced="+strings.Join(o.Namespaced, ","))
+	}
+	return blockList(args)
 }
 
-// entries returns the rules of a role, each with a comment that gives its reasons.
-func entries(p *Permissions) *yaml.Node {
+// roleRules returns the rules of a role, each with a comment that gives its reasons.
+func roleRules(p *Permissions) *yaml.Node {
 	all := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, g := range p.grants() {
-		e := mapping(
-			text("apiGroups"), list([]string{g.group}),
-			text("resources"), list(g.resources),
-		)
-		if len(g.names) > 0 {
-			e.Content = append(e.Content, text("resourceNames"), list(g.names))
+		e := mapNode(textNode("apiGroups"), flowList([]string{g.Group}), textNode("resources"), flowList(g.paths))
+		if g.Name != "" {
+			e.Content = append(e.Content, textNode("resourceNames"), flowList([]string{g.Name}))
 		}
-		e.Content = append(e.Content, text("verbs"), list(g.verbs))
-		e.HeadComment = "# " + strings.Join(g.why, "\n# ")
+		e.Content = append(e.Content, textNode("verbs"), flowList(g.Verbs))
+		e.HeadComment = "# " + strings.Join(g.Why, "\n# ")
 		all.Content = append(all.Content, e)
 	}
 	return all

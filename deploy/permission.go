@@ -21,80 +21,115 @@ var (
 	toTell   = []string{"create", "patch"}
 )
 
-var eventsResource = resource{group: "events.k8s.io", path: "events"}
+// A Target identifies the objects of a permission.
+type Target struct {
+	Group       string
+	Resource    string
+	Subresource string
+	Name        string // the object's name; "": all objects
+}
 
-// A resource identifies the object of a permission.
-type resource struct {
-	group string
-	path  string // the plural name, and the subresource after a slash
-	name  string // the object's name; "": all objects
+var eventsTarget = Target{Group: "events.k8s.io", Resource: "events"}
+
+// String returns the target as kubectl writes it: deployments.apps/status.
+func (t Target) String() string {
+	text := t.Resource
+	if t.Group != "" {
+		text += "." + t.Group
+	}
+	if t.Subresource != "" {
+		text += "/" + t.Subresource
+	}
+	if t.Name != "" {
+		text += " " + t.Name
+	}
+	return text
+}
+
+// path returns the resource and its subresource as in a role.
+func (t Target) path() string { return strings.TrimSuffix(t.Resource+"/"+t.Subresource, "/") }
+
+// An Access has the verbs that are needed for one target.
+type Access struct {
+	Target
+	Namespace string // the only namespace; "": all watched namespaces
+	Verbs     []string
+	Why       []string
 }
 
 // Permissions are the permissions that a program needs, each with its reasons.
 type Permissions struct {
-	verbs   map[resource]map[string]bool
-	reasons map[resource][]string
-
+	accesses map[Target]*Access
 	accounts map[rules.Account]*accountNeed // ServiceAccounts that rules write as
 }
 
 func newPermissions() *Permissions {
-	return &Permissions{verbs: map[resource]map[string]bool{}, reasons: map[resource][]string{}, accounts: map[rules.Account]*accountNeed{}}
+	return &Permissions{accesses: map[Target]*Access{}, accounts: map[rules.Account]*accountNeed{}}
 }
 
 // need adds verbs and the reason for them.
-func (p *Permissions) need(r resource, verbs []string, why string) {
-	if p.verbs[r] == nil {
-		p.verbs[r] = map[string]bool{}
+func (p *Permissions) need(t Target, verbs []string, why string) {
+	if p.accesses[t] == nil {
+		p.accesses[t] = &Access{Target: t}
 	}
-	for _, v := range verbs {
-		p.verbs[r][v] = true
-	}
-	if !slices.Contains(p.reasons[r], why) {
-		p.reasons[r] = append(p.reasons[r], why)
-	}
+	a := p.accesses[t]
+	a.Verbs = append(a.Verbs, verbs...)
+	a.Why = append(a.Why, why)
 }
 
-// A grant is a rule of a role: resources of one group with the same verbs.
-type grant struct {
-	group     string
-	resources []string
-	names     []string
-	verbs     []string
-	why       []string
-}
-
-// grants returns the permissions as the rules of a role, sorted by group and
-// resource. The result does not depend on the order of reconcel's rules.
-func (p *Permissions) grants() (all []grant) {
-	sorted := slices.SortedFunc(maps.Keys(p.verbs), func(a, b resource) int {
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))
+// sorted returns the permissions by group and resource, each verb and reason once.
+func (p *Permissions) sorted() (all []Access) {
+	targets := slices.SortedFunc(maps.Keys(p.accesses), func(a, b Target) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.path(), b.path()), cmp.Compare(a.Name, b.Name))
 	})
-	for _, r := range sorted {
-		verbs := ordered(p.verbs[r])
-		i := slices.IndexFunc(all, func(g grant) bool {
-			return r.name == "" && len(g.names) == 0 && g.group == r.group && slices.Equal(g.verbs, verbs)
-		})
-		if i < 0 {
-			all = append(all, grant{group: r.group, verbs: verbs})
-			i = len(all) - 1
-		}
-		g := &all[i]
-		g.resources = append(g.resources, r.path)
-		g.why = append(g.why, slices.Sorted(slices.Values(p.reasons[r]))...)
-		if r.name != "" {
-			g.names = []string{r.name}
+	for _, t := range targets {
+		a := *p.accesses[t]
+		verbs := a.Verbs
+		a.Verbs = slices.DeleteFunc(slices.Clone(verbOrder), func(v string) bool { return !slices.Contains(verbs, v) })
+		a.Why = slices.Compact(slices.Sorted(slices.Values(a.Why)))
+		all = append(all, a)
+	}
+	return all
+}
+
+// Accesses returns the permissions one by one, sorted by group and resource. The
+// permissions to impersonate ServiceAccounts of one namespace come last.
+func (p *Permissions) Accesses() []Access {
+	all, acting := p.sorted(), p.acting()
+	for _, namespace := range slices.Sorted(maps.Keys(acting)) {
+		for _, a := range acting[namespace].sorted() {
+			a.Namespace = namespace
+			all = append(all, a)
 		}
 	}
 	return all
 }
 
-func ordered(verbs map[string]bool) []string {
-	return slices.DeleteFunc(slices.Clone(verbOrder), func(v string) bool { return !verbs[v] })
+// A grant is a rule of a role: the permissions of one group with the same verbs.
+type grant struct {
+	Access
+	paths []string
 }
 
-// named returns a list of rules as text: rules "a", "b".
-func named(names []string) string {
+// grants returns the permissions as the rules of a role, sorted by group and
+// resource. The result does not depend on the order of reconcel's rules.
+func (p *Permissions) grants() (all []grant) {
+	for _, a := range p.sorted() {
+		i := slices.IndexFunc(all, func(g grant) bool {
+			return a.Name == "" && g.Name == "" && g.Group == a.Group && slices.Equal(g.Verbs, a.Verbs)
+		})
+		if i < 0 {
+			all = append(all, grant{a, []string{a.path()}})
+			continue
+		}
+		all[i].paths = append(all[i].paths, a.path())
+		all[i].Why = append(all[i].Why, a.Why...)
+	}
+	return all
+}
+
+// ruleNames returns a list of rules as text: rules "a", "b".
+func ruleNames(names []string) string {
 	what := "rules"
 	if len(names) == 1 {
 		what = "rule"

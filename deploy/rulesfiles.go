@@ -47,8 +47,8 @@ func Files(sources []source.File) ([]RulesFile, error) {
 func keyOf(sources []source.File, i int) string {
 	most := strings.Count(filepath.ToSlash(sources[i].Name), "/") + 1
 	for n := 1; ; n++ {
-		key := end(sources[i].Name, n)
-		same := func(s source.File) bool { return end(s.Name, n) == key }
+		key := lastSegments(sources[i].Name, n)
+		same := func(s source.File) bool { return lastSegments(s.Name, n) == key }
 		others := slices.Concat(sources[:i], sources[i+1:])
 		if n >= most || !slices.ContainsFunc(others, same) {
 			return key
@@ -58,9 +58,9 @@ func keyOf(sources []source.File, i int) string {
 
 var notInKey = regexp.MustCompile(`[^-._a-zA-Z0-9]+`)
 
-// end returns the last n elements of a path as a ConfigMap key. The key has an
+// lastSegments returns the last n elements of a path as a ConfigMap key. The key has an
 // extension of rules files and no leading dot, so that the engine loads the file.
-func end(path string, n int) string {
+func lastSegments(path string, n int) string {
 	steps := strings.Split(filepath.ToSlash(path), "/")
 	key := notInKey.ReplaceAllString(strings.Join(steps[max(0, len(steps)-n):], "-"), "")
 	key = strings.TrimLeft(key, ".-")
@@ -70,11 +70,11 @@ func end(path string, n int) string {
 	return key
 }
 
-// data returns the files as the data of a ConfigMap.
-func data(files []RulesFile) *yaml.Node {
-	n := mapping()
+// configMapData returns the files as the data of a ConfigMap.
+func configMapData(files []RulesFile) *yaml.Node {
+	n := mapNode()
 	for _, f := range files {
-		n.Content = append(n.Content, text(f.Key), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: string(f.Text)})
+		n.Content = append(n.Content, textNode(f.Key), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: string(f.Text)})
 	}
 	return n
 }

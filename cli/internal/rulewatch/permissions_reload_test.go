@@ -31,7 +31,7 @@ func TestPermissionCheckBlocksNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	write(t, file, named("a"))
 	w, f, _ := watchOf(file)
-	needed := result{needed: []deploy.Access{{Resource: "pods", Verbs: []string{"list"}}}}
+	needed := result{needed: []deploy.Access{{Target: deploy.Target{Resource: "pods"}, Verbs: []string{"list"}}}}
 	w.Validator = &Validator{Config: &rest.Config{Host: server.URL}, Log: w.Log, Metrics: w.Metrics, checked: needed}
 	w.Check = func(context.Context, *rules.Loaded) error {
 		w.Validator.checked = needed
