@@ -13,14 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
-
-// isAbsent reports whether an object does not exist. The API server also answers
-// 404 for a kind that it does not serve, which says nothing about the object.
-func isAbsent(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
-}
 
 var secrets = schema.GroupKind{Kind: "Secret"}
 
@@ -57,7 +52,8 @@ func WithholdSecret(gk schema.GroupKind, err error) error {
 //
 // If a body does not match the schema (wrong type, unknown field, duplicate key),
 // an apply returns 500 without a reason. This was measured, and it is as permanent
-// as a 422.
+// as a 422. Only the text tells it from the answer of an API server whose etcd is
+// away, which has no reason either.
 func classifyAnswer(err error) error {
 	err = sortCauses(err)
 	var status apierrors.APIStatus
@@ -74,17 +70,21 @@ func classifyAnswer(err error) error {
 		return &terminalError{reasonForbidden, forbiddenRetry, permission(err)}
 	case s.Code == http.StatusUnprocessableEntity, s.Code == http.StatusBadRequest,
 		s.Code == http.StatusRequestEntityTooLarge, s.Code == http.StatusMethodNotAllowed,
-		s.Code == http.StatusInternalServerError && s.Reason == "":
+		s.Code == http.StatusInternalServerError && mismatch.MatchString(s.Message):
 		return &terminalError{reasonRejected, refusedRetry, err}
 	}
 	return err
 }
 
+// mismatch matches the errors of an apply whose body does not match the schema, as
+// k8s.io/apimachinery/pkg/util/managedfields formats them.
+var mismatch = regexp.MustCompile(`failed to create typed patch object|failed to convert new typed object`)
+
 // IsRejection reports whether the API server rejects a write: repeating it cannot
 // help while the cluster stays as it is.
 func IsRejection(err error) bool {
 	_, terminal := errors.AsType[*terminalError](classifyAnswer(err))
-	return terminal || namespaceEnds(err) || apierrors.IsNotFound(err) // Its namespace is missing.
+	return terminal || namespaceEnds(err) || discover.IsAbsent(err) // Its namespace is missing.
 }
 
 // policyDenial matches a 403 that is not about a missing permission: a quota is

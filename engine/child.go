@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 	"reconcel/rules/kstatus"
@@ -103,7 +103,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 		return p.do(ctx, k, d, w, live, next)
 	}
 	existing, err := p.get(ctx, k, d.Identity)
-	if apierrors.IsNotFound(err) {
+	if discover.IsAbsent(err) {
 		return step{}, errStale
 	}
 	if err != nil {

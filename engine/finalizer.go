@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -96,7 +97,7 @@ func withoutFinalizer(o *watch.Object, rule string) (finalizers []string, annota
 func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotations map[string]any) error {
 	response, err := p.engine.writeMetadata(ctx, p.cache.Kind(), p.self, finalizers, annotations)
 	switch {
-	case apierrors.IsNotFound(err):
+	case discover.IsAbsent(err):
 		p.gone = true
 		return errStale
 	case apierrors.IsConflict(err):
@@ -114,7 +115,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 func (e *Engine) removeFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
 	finalizers, annotations := withoutFinalizer(o, rule)
 	_, err := e.writeMetadata(ctx, k, o, finalizers, annotations)
-	if apierrors.IsNotFound(err) {
+	if discover.IsAbsent(err) {
 		return nil
 	}
 	return err

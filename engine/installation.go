@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/leader"
 	"reconcel/engine/watch"
 )
@@ -50,7 +50,7 @@ func (e *Engine) tenureOf(ctx context.Context, installation string) tenure {
 	defer cancel()
 	lease, err := e.client.Resource(leader.Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case discover.IsAbsent(err):
 		return tenure{state: leaseOver, says: "which has no Lease"}
 	case err != nil:
 		return tenure{state: leaseUnknown, says: fmt.Sprintf("whose Lease cannot be read (%v)", err)}

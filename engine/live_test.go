@@ -90,8 +90,8 @@ func TestOwnWritesAreReadBack(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	gr := schema.GroupResource{Resource: "configmaps"}
-	status := func(code int32, reason metav1.StatusReason) error {
-		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: "failed to create typed patch object"}}
+	internal := func(message string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusInternalServerError, Message: message}}
 	}
 	for _, c := range []struct {
 		name   string
@@ -102,7 +102,9 @@ func TestRefusals(t *testing.T) {
 		{"invalid", apierrors.NewInvalid(schema.GroupKind{}, "a", nil), reasonRejected},
 		{"bad request", apierrors.NewBadRequest("no"), reasonRejected},
 		{"too large", apierrors.NewRequestEntityTooLargeError("no"), reasonRejected},
-		{"an apply that does not fit the schema", status(http.StatusInternalServerError, ""), reasonRejected},
+		{"an apply that does not fit the schema", internal("failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .none: field not declared in schema"), reasonRejected},
+		{"an API server whose etcd is away", internal("etcdserver: request timed out"), ""},
+		{"an API server whose etcd has ended", internal("rpc error: code = Unavailable desc = error reading from server: EOF"), ""},
 		{"an internal error", apierrors.NewInternalError(errors.New("no")), ""},
 		{"a conflict", apierrors.NewConflict(gr, "a", errors.New("no")), ""},
 		{"too many requests", apierrors.NewTooManyRequests("no", 1), ""},

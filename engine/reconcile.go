@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -81,11 +81,9 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Ca
 	defer cancel()
 	live, err := e.resource(cache.Kind(), req.Namespace).Get(ctx, req.Name, metav1.GetOptions{})
 	switch {
-	case isAbsent(err), err == nil && live.GetUID() != req.UID:
+	case discover.IsAbsent(err), err == nil && live.GetUID() != req.UID:
 		e.memories.forget(req)
 		return nil, errors.Join(e.pruneAfter(ctx, primary, req), e.pruneOrphanedAfter(ctx, primary, req))
-	case apierrors.IsNotFound(err):
-		return nil, nil // The kind is gone or temporarily not served, so the object's state is unknown.
 	case err != nil:
 		return nil, fmt.Errorf("%s: read: %w", req, err)
 	}

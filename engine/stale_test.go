@@ -1,37 +1,11 @@
 package engine
 
 import (
-	"errors"
-	"net/http"
 	"testing"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
-
-func TestAbsence(t *testing.T) {
-	gr := schema.GroupResource{Group: "g", Resource: "widgets"}
-	unserved := apierrors.NewGenericServerResponse(http.StatusNotFound, "get", gr, "one", "404 page not found", 0, true)
-	for _, c := range []struct {
-		name string
-		err  error
-		want bool
-	}{
-		{"an object that is gone", apierrors.NewNotFound(gr, "one"), true},
-		{"a kind that is not served", unserved, false},
-		{"an error", errors.New("no"), false},
-		{"none", nil, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := isAbsent(c.err); got != c.want {
-				t.Errorf("isAbsent is %t", got)
-			}
-		})
-	}
-}
 
 func TestTeardownStages(t *testing.T) {
 	rule := &rules.Rule{Name: "r", Ordered: true, Children: []*rules.Child{{ID: "db"}, {ID: "app"}, {ID: "backup", Timeout: 1}, {ID: "kept", OnDelete: rules.Orphan}}}

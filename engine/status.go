@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -270,7 +269,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	}
 	response, err := s.engine.own(k, s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: manager, Force: new(true)}, subresources...)
-	if apierrors.IsNotFound(err) {
+	if discover.IsAbsent(err) {
 		return nil // The primary is gone.
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
 	"reconcel/engine/managedfields"
@@ -203,7 +204,7 @@ func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.Res
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
 		err := by.Delete(ctx, name, metav1.DeleteOptions{})
-		if apierrors.IsNotFound(err) {
+		if discover.IsAbsent(err) {
 			return nil
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -74,7 +75,7 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return err
 	}
 	existing, err := p.get(ctx, k, d.Identity)
-	if apierrors.IsNotFound(err) {
+	if discover.IsAbsent(err) {
 		return errStale
 	}
 	if err != nil {
