@@ -4,6 +4,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
 )
 
 // A looseness says which values of an expression are declared as dyn when it is
@@ -116,15 +118,7 @@ func (l *loosener) asMap(e ast.Expr) {
 	l.wrap(e, "dyn")
 }
 
-// wrap puts a call around a node. The call gets the node's id, and the node a new
-// one.
 func (l *loosener) wrap(e ast.Expr, function string) {
-	id := l.next
-	inner := l.make.NewUnspecifiedExpr(id)
-	inner.SetKindCase(e)
+	expr.Wrap(l.ast, e, function, l.next)
 	l.next++
-	if at, ok := l.ast.SourceInfo().GetOffsetRange(e.ID()); ok {
-		l.ast.SourceInfo().SetOffsetRange(id, at)
-	}
-	e.SetKindCase(l.make.NewCall(e.ID(), function, inner))
 }

@@ -32,17 +32,12 @@ func (r *rule) textParts(n *source.Node, sc *scope, where string) {
 		t := r.infer(p.Expr, sc, where)
 		inner, _ := unwrapped(t.t)
 		switch inner.Kind() {
-		case types.ListKind, types.MapKind, types.StructKind, types.NullTypeKind, types.BytesKind, types.TypeKind, types.OpaqueKind:
-			r.errorf(p.Expr.Pos, "%s: %s cannot be part of text", where, withArticle(typeName(inner)))
+		case types.NullTypeKind:
+			r.errorf(p.Expr.Pos, "%s: null cannot be part of text", where)
+		case types.ListKind, types.MapKind, types.StructKind, types.BytesKind, types.TypeKind, types.OpaqueKind:
+			r.errorf(p.Expr.Pos, "%s: a %s cannot be part of text", where, typeName(inner))
 		}
 	}
-}
-
-func withArticle(name string) string {
-	if name == "null" {
-		return name
-	}
-	return "a " + name
 }
 
 // asTextHint suggests how to convert a value into text.

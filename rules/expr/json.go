@@ -254,23 +254,17 @@ func AppendString(dst []byte, s string) []byte {
 // AppendText appends the content of a JSON string, without quotes.
 func AppendText(dst []byte, s string) []byte {
 	const digits = "0123456789abcdef"
+	if !utf8.ValidString(s) {
+		s = string([]rune(s)) // Each invalid byte becomes U+FFFD.
+	}
 	start := 0
-	for i := 0; i < len(s); {
+	for i := range len(s) {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[start:i]...), "\ufffd"...)
-				start = i + 1
-			}
-			i += size
+		if c >= ' ' && c != '"' && c != '\\' {
 			continue
 		}
 		dst = append(dst, s[start:i]...)
+		start = i + 1
 		switch c {
 		case '"', '\\':
 			dst = append(dst, '\\', c)
@@ -283,8 +277,6 @@ func AppendText(dst []byte, s string) []byte {
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 		}
-		i++
-		start = i
 	}
 	return append(dst, s[start:]...)
 }

@@ -67,3 +67,15 @@ func Start(src *source.Expr, a *ast.AST, e ast.Expr) source.Pos {
 	}
 	return Position(src, a, e.ID())
 }
+
+// Wrap puts a call around a node. The call gets the node's id, and the node the new
+// one.
+func Wrap(a *ast.AST, e ast.Expr, function string, id int64) {
+	factory := ast.NewExprFactory()
+	inner := factory.NewUnspecifiedExpr(id)
+	inner.SetKindCase(e)
+	if at, ok := a.SourceInfo().GetOffsetRange(e.ID()); ok {
+		a.SourceInfo().SetOffsetRange(id, at)
+	}
+	e.SetKindCase(factory.NewCall(e.ID(), function, inner))
+}

@@ -11,20 +11,15 @@ import (
 // makes sense.
 func looseNulls(a *ast.AST) {
 	next := ast.MaxID(a) + 1
-	factory := ast.NewExprFactory()
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.Conditional {
 			return
 		}
 		for _, side := range e.AsCall().Args()[1:] {
-			if side.Kind() != ast.LiteralKind || side.AsLiteral() != types.NullValue {
-				continue
+			if side.Kind() == ast.LiteralKind && side.AsLiteral() == types.NullValue {
+				Wrap(a, side, "dyn", next)
+				next++
 			}
-			if at, ok := a.SourceInfo().GetOffsetRange(side.ID()); ok {
-				a.SourceInfo().SetOffsetRange(next, at)
-			}
-			side.SetKindCase(factory.NewCall(side.ID(), "dyn", factory.NewLiteral(next, types.NullValue)))
-			next++
 		}
 	}))
 }
