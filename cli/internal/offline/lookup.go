@@ -13,47 +13,64 @@ import (
 	"reconcel/rules/schema"
 )
 
-// owned returns the observed replicas of a child: those with its labels that no
-// other object controls.
-func (r *Renderer) owned(o *files.Object, rule *rules.Rule, c *rules.Child) []rules.Live {
-	var out []rules.Live
-	for _, other := range r.observed.list {
-		marks := other.GetLabels()
-		if other.GroupVersionKind().GroupKind() != c.GVK.GroupKind() || marks[rules.LabelRule] != rule.Name ||
-			marks[rules.LabelChild] != c.ID || holder(other, o) != nil {
-			continue
-		}
-		r.observed.read[other] = true
-		out = append(out, rules.Live{Object: other.Object})
+// live returns the observed state of a child. An object that something else
+// controls is not a child of the resource.
+func (r *rendering) live(id rules.Identity) rules.Live {
+	child := r.observed.find(id)
+	if child == nil {
+		return rules.Live{}
 	}
-	return out
+	if other, foreign := r.foreignController(child); foreign {
+		r.foreign[id] = fmt.Sprintf("%s %q controls it (%s)", other.Kind.Kind, other.Name, child.File)
+		return rules.Live{}
+	}
+	return rules.Live{Object: child.Object}
+}
+
+// foreignController returns the controller of an object unless it is the resource.
+// An object without a controller counts as the resource's. So does one whose
+// reference to the resource has no UID, because it was written by hand.
+func (r *rendering) foreignController(o *files.Object) (controller rules.Owner, foreign bool) {
+	c, found := rules.ControllerOf(o.Object)
+	sameUID := c.UID == "" || r.self.GetUID() == "" || c.UID == r.self.GetUID()
+	return c, found && (c.Kind != r.self.GroupVersionKind().GroupKind() || c.Name != r.self.GetName() || !sameUID)
+}
+
+// owned returns the observed objects of a child: those with its labels that no
+// other object controls.
+func (r *rendering) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live) {
+	for _, o := range r.observed.matching(func(o *files.Object) bool {
+		marks := o.GetLabels()
+		_, foreign := r.foreignController(o)
+		return o.GroupVersionKind().GroupKind() == c.GVK.GroupKind() && marks[rules.LabelRule] == rule.Name && marks[rules.LabelChild] == c.ID && !foreign
+	}) {
+		all = append(all, rules.Live{Object: o.Object})
+	}
+	return all
 }
 
 // lookup answers a lookup from the observed objects.
-func (r *Renderer) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) {
+func (r *rendering) lookup(l *rules.Lookup, q rules.Query) (contents []map[string]any, err error) {
 	gk := l.GVK.GroupKind()
 	scope := r.kinds.Scope(gk)
 	anywhere := q.Everywhere || scope == schema.ClusterScoped
 	if q.Namespace == "" && !anywhere && scope == schema.Namespaced {
 		return nil, fmt.Errorf("namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
-	var found []*files.Object
-	for _, o := range r.observed.list {
-		switch {
-		case o.GroupVersionKind() != l.GVK, !anywhere && o.GetNamespace() != q.Namespace:
-			continue
-		case q.Selector != nil && !q.Selector.Matches(labels.Set(o.GetLabels())), q.Selector == nil && o.GetName() != q.Name:
-			continue
+	found := r.observed.matching(func(o *files.Object) bool {
+		if o.GroupVersionKind() != l.GVK || !anywhere && o.GetNamespace() != q.Namespace {
+			return false
 		}
-		r.observed.read[o] = true
-		found = append(found, o)
-	}
+		if q.Selector != nil {
+			return q.Selector.Matches(labels.Set(o.GetLabels()))
+		}
+		return o.GetName() == q.Name
+	})
 	slices.SortFunc(found, func(a, b *files.Object) int {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 	})
-	out := make([]map[string]any, len(found))
-	for i, o := range found {
-		out[i] = o.Object
+	for _, o := range found {
+		contents = append(contents, o.Object)
 	}
-	return out, nil
+	return contents, nil
 }

@@ -3,9 +3,6 @@ package offline
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"reconcel/cli/internal/files"
 	"reconcel/rules"
 )
@@ -34,6 +31,7 @@ func newObserved(list []*files.Object) (*observed, error) {
 	return all, nil
 }
 
+// find returns an object, or nil.
 func (all *observed) find(id rules.Identity) *files.Object {
 	o := all.byID[id]
 	if o != nil {
@@ -42,29 +40,23 @@ func (all *observed) find(id rules.Identity) *files.Object {
 	return o
 }
 
-// unread returns the objects that no rule has read.
-func (all *observed) unread() (rest []*files.Object) {
+// matching returns the objects that meet a condition.
+func (all *observed) matching(condition func(*files.Object) bool) (found []*files.Object) {
 	for _, o := range all.list {
-		if !all.read[o] {
-			rest = append(rest, o)
+		if condition(o) {
+			all.read[o] = true
+			found = append(found, o)
 		}
 	}
-	return rest
+	return found
 }
 
-// holder returns the controller of an object unless it is the primary, or nil. An
-// object without a controller counts as the primary's. So does one whose reference
-// to the primary has no UID, because it was written by hand.
-func holder(o, primary *files.Object) *metav1.OwnerReference {
-	ref := metav1.GetControllerOf(o)
-	if ref == nil {
-		return nil
+// TellUnread names observed objects that no rule has read. A wrong name or
+// namespace would otherwise look like a child that does not exist.
+func (r *Renderer) TellUnread() {
+	for _, o := range r.observed.list {
+		if !r.observed.read[o] {
+			r.say("%s: %s is not used: it is not a child, and no lookup reads it", o.File, o)
+		}
 	}
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	sameUID := ref.UID == "" || primary.GetUID() == "" || ref.UID == primary.GetUID()
-	if err == nil && gv.Group == primary.GroupVersionKind().Group && ref.Kind == primary.GetKind() &&
-		ref.Name == primary.GetName() && sameUID {
-		return nil
-	}
-	return ref
 }

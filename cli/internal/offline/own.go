@@ -6,40 +6,39 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"reconcel/cli/internal/files"
 	"reconcel/rules"
 )
 
 // patch adds what a rule writes into the resource itself.
-func (r *Renderer) patch(o *files.Object, result *rules.RuleResult) {
+func (r *rendering) patch(result *rules.RuleResult) {
 	name := fmt.Sprintf("rule %q, patch", result.Rule.Name)
 	switch {
 	case result.PatchErr != nil:
-		r.fail(o, "%v", result.PatchErr)
+		r.fail("%v", result.PatchErr)
 		return
 	case len(result.PatchWaits) > 0:
-		r.tell(o, "%s: waits for %s", name, strings.Join(result.PatchWaits, ", "))
+		r.tell("%s: waits for %s", name, strings.Join(result.PatchWaits, ", "))
 		return
 	case len(result.Patch) == 0:
 		return
 	}
 	content := map[string]any{}
 	if err := utiljson.Unmarshal(result.Patch, &content); err != nil {
-		r.fail(o, "%s: %v", name, err)
+		r.fail("%s: %v", name, err)
 		return
 	}
-	r.write(o, fmt.Sprintf("# patch of %s by rule %q", o, result.Rule.Name), content)
+	r.write(fmt.Sprintf("# patch of %s by rule %q", r.self, result.Rule.Name), content)
 }
 
 // write adds content that is written into the resource itself. It merges everything
 // into one object, because the result must not repeat an object.
-func (r *Renderer) write(o *files.Object, comment string, content map[string]any) {
+func (r *rendering) write(comment string, content map[string]any) {
 	if r.own == nil {
-		metadata := map[string]any{"name": o.GetName()}
-		if o.GetNamespace() != "" {
-			metadata["namespace"] = o.GetNamespace()
+		metadata := map[string]any{"name": r.self.GetName()}
+		if r.self.GetNamespace() != "" {
+			metadata["namespace"] = r.self.GetNamespace()
 		}
-		r.own = &item{object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata": metadata}}
+		r.own = &item{object: map[string]any{"apiVersion": r.self.GetAPIVersion(), "kind": r.self.GetKind(), "metadata": metadata}}
 	} else {
 		comment = "\n" + comment
 	}
@@ -60,15 +59,15 @@ func mergeInto(dst, src map[string]any) {
 }
 
 // status adds the status that all rules together write.
-func (r *Renderer) status(o *files.Object) {
+func (r *rendering) status(results []rules.RuleResult) {
 	status := map[string]any{}
 	var conditions []any
-	for i := range r.out.Rules {
-		result := &r.out.Rules[i]
+	for i := range results {
+		result := &results[i]
 		if len(result.Status) > 0 {
 			// Two rules never write the same field, so nothing is overwritten.
 			if err := utiljson.Unmarshal(result.Status, &status); err != nil {
-				r.fail(o, "rule %q: status: %v", result.Rule.Name, err)
+				r.fail("rule %q: status: %v", result.Rule.Name, err)
 				return
 			}
 		}
@@ -79,10 +78,9 @@ func (r *Renderer) status(o *files.Object) {
 	if len(conditions) > 0 {
 		status["conditions"] = conditions
 	}
-	if len(status) == 0 {
-		return
+	if len(status) > 0 {
+		r.write(fmt.Sprintf("# status of %s", r.self), map[string]any{"status": status})
 	}
-	r.write(o, fmt.Sprintf("# status of %s", o), map[string]any{"status": status})
 }
 
 // condition returns a condition without times, which would change with every
