@@ -27,32 +27,28 @@ func listenDebug(address string) (*server, error) {
 	return s, nil
 }
 
-// debugHandler returns the handler for debugging, with profiles if --pprof is set.
-func (s *runFlags) debugHandler(inspect func() engine.Inspection, files func() *rulewatch.State) http.Handler {
-	mux := debugEndpoints(inspect, files)
-	if s.pprof {
-		addProfiles(mux)
-	}
-	return onlyLocal(mux)
+// A debugAnswer is the response of /debug/rules.
+type debugAnswer struct {
+	Files *rulewatch.State `json:"files"`
+	engine.Inspection
 }
 
-// debugEndpoints are the paths of the server for debugging.
-func debugEndpoints(inspect func() engine.Inspection, files func() *rulewatch.State) *http.ServeMux {
+// debugHandler returns the handler for debugging, with profiles if --pprof is set.
+func (s *runFlags) debugHandler(inspect func() engine.Inspection, files func() *rulewatch.State) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/rules", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		text, _ := output.JSON(debugRules(inspect(), files())) // These types are always valid JSON.
-		_, _ = w.Write(text)                                   // The client has gone if this fails.
+		text, _ := output.JSON(debugAnswer{files(), inspect()}) // These types are always valid JSON.
+		_, _ = w.Write(text)                                    // The client has gone if this fails.
 	})
-	return mux
-}
-
-func addProfiles(mux *http.ServeMux) {
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	if s.pprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return onlyLocal(mux)
 }
 
 // onlyLocal rejects requests whose host is not a loopback name. It stops DNS

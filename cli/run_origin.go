@@ -20,7 +20,7 @@ func origin(paths []string) string {
 	var from []string
 	for _, path := range paths {
 		path = strings.TrimSpace(path)
-		if info, err := os.Stat(path); path == files.Stdin || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		if files.Reloadable([]string{path}) == nil {
 			return "pipe " + string(uuid.NewUUID()) // A pipe holds other rules each time.
 		}
 		if full, err := filepath.Abs(path); err == nil {

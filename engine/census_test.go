@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -172,16 +171,16 @@ func TestInspect(t *testing.T) {
 	e.say("")
 	look(t, e, req)
 	i := e.Inspect()
-	if len(i.Rules) != 1 || i.Rules[0].Name != "foo" || i.Rules[0].Pos.File != "rules.yaml" || i.Rules[0].Pos.Line == 0 ||
+	if len(i.Rules) != 1 || i.Rules[0].Name != "foo" || !strings.HasPrefix(i.Rules[0].Position, "rules.yaml:") ||
 		i.Rules[0].Primary != "samplecontroller.k8s.io/v1alpha1/Foo" || i.Rules[0].Primaries["ready"] != 1 || i.Rules[0].Children != 1 {
 		t.Errorf("rules: %+v", i.Rules)
 	}
-	if len(i.Watches) != 2 || i.Watches[0].Kind != "apps/v1/Deployment" || i.Watches[0].Role != "child" || i.Watches[0].Problem != nil || i.Watches[0].Objects != 1 {
+	if len(i.Watches) != 2 || i.Watches[0].Kind != "apps/v1/Deployment" || i.Watches[0].Role != "child" || !i.Watches[0].Synced || i.Watches[0].Objects != 1 {
 		t.Errorf("watches: %+v", i.Watches)
 	}
 	e.plan.Load().watches[0] = watch.New(e.plan.Load().watches[0].Key)
 	for _, w := range e.Inspect().Watches {
-		if w.Problem != nil && !errors.Is(w.Problem, watch.ErrNotListed) {
+		if !w.Synced && w.Problem != watch.ErrNotListed.Error() {
 			t.Errorf("not synced, and why: %q", w.Problem)
 		}
 	}

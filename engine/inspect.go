@@ -7,43 +7,54 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/watch"
-	"reconcel/rules/source"
 )
 
-// An Inspection is the state of an engine, for debugging. It quotes no object.
+// An Inspection is the state of an engine, for debugging. It quotes no object. Its
+// JSON is documented.
 type Inspection struct {
-	Leading bool
-	Waits   string // for what; empty while it runs or stands by
-	Rules   []RuleInspection
-	Watches []WatchInspection
-	Waiting int // requests in the queue
-	InWork  int // requests in progress
+	State   string            `json:"state"` // leader, standby, or what the engine waits for
+	Queue   QueueInspection   `json:"queue"`
+	Rules   []RuleInspection  `json:"rules"`
+	Watches []WatchInspection `json:"watches"`
+}
+
+// A QueueInspection counts the requests of the queue.
+type QueueInspection struct {
+	Waiting int `json:"waiting"`
+	Running int `json:"running"`
 }
 
 // A RuleInspection is the state of one rule.
 type RuleInspection struct {
-	Name      string
-	Pos       source.Pos
-	Primary   string         // kind, as group/version/Kind
-	Primaries map[string]int // number of primaries by state
-	Children  int            // number of rendered children
-	Refused   string         // why the rule is inactive; empty if it is active
+	Name      string         `json:"name"`
+	Position  string         `json:"position"`
+	Primary   string         `json:"for"`                            // kind, as group/version/Kind
+	Primaries map[string]int `json:"primaries"`                      // number of primaries by state
+	Children  int            `json:"children"`                       // number of rendered children
+	Conflict  string         `json:"installationConflict,omitempty"` // why the rule is inactive
 }
 
 // A WatchInspection is the state of one watch, in one namespace if only some are
 // watched.
 type WatchInspection struct {
-	Kind     string
-	Role     string // primary, child or lookup
-	Selector string
+	Kind     string `json:"kind"`
+	Role     string `json:"role"` // primary, child or lookup
+	Selector string `json:"selector,omitempty"`
 	watch.State
 }
 
 // Inspect returns the current state of the engine. It is safe for concurrent use.
 func (e *Engine) Inspect() Inspection {
 	i := Inspection{
-		Leading: e.working.Load(), Waits: *e.state.Load(),
-		Waiting: e.queue.Len(), InWork: int(e.metrics.inWork.Load()),
+		State: *e.state.Load(), Queue: QueueInspection{e.queue.Len(), int(e.metrics.inWork.Load())},
+		Rules: []RuleInspection{}, Watches: []WatchInspection{},
+	}
+	switch {
+	case i.State != "":
+	case e.working.Load():
+		i.State = "leader"
+	default:
+		i.State = "standby"
 	}
 	pl := e.plan.Load()
 	if pl == nil {
@@ -52,7 +63,7 @@ func (e *Engine) Inspect() Inspection {
 	for _, pk := range pl.primaries {
 		for n, r := range pk.Rules {
 			i.Rules = append(i.Rules, pk.meters[n].inspect(RuleInspection{
-				Name: r.Name, Pos: r.Pos, Primary: formatKind(pk.GVK), Refused: pl.verdict.Load().why(r),
+				Name: r.Name, Position: r.Pos.String(), Primary: formatKind(pk.GVK), Conflict: pl.verdict.Load().why(r),
 			}))
 		}
 	}

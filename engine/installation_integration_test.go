@@ -122,7 +122,7 @@ func TestRuleOfAnotherInstallation(t *testing.T) {
 func inspected(in *instance, rule string) string {
 	for _, r := range in.Inspect().Rules {
 		if r.Name == rule {
-			return r.Refused
+			return r.Conflict
 		}
 	}
 	return ""

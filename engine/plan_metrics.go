@@ -90,7 +90,7 @@ func (pl *plan) totals() map[watchedKind]watchTotal {
 		}
 		for _, s := range w.States() {
 			total.objects += s.Objects
-			if s.Problem != nil {
+			if !s.Synced {
 				total.synced = 0
 			}
 		}
