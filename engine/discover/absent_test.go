@@ -31,4 +31,3 @@ func TestAbsence(t *testing.T) {
 		})
 	}
 }
-

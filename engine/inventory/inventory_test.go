@@ -34,22 +34,24 @@ func inventoryFrom(client dynamic.Interface, source string, confirmed ...string)
 	return New(client, Options{Namespace: "default", Installation: "reconcel", Source: source, ConfirmRemoval: confirmed})
 }
 
-// TestInventoryKeepsWhatIsComing lets what is done for the old rules come to its
-// end after the inventory has been extended for new ones.
+// extend compares the inventory with rules and extends it for them.
+func extend(t *testing.T, inv *Inventory, p *rules.Program) Orphaned {
+	t.Helper()
+	orphaned, err := inv.Compare(t.Context(), p)
+	if err == nil {
+		err = inv.Extend(t.Context(), p, Check{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return orphaned
+}
+
+// TestInventoryKeepsWhatIsComing extends the inventory for new rules while the
+// cleanup of the old rules is still running.
 func TestInventoryKeepsWhatIsComing(t *testing.T) {
 	ctx := t.Context()
 	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
-	extend := func(p *rules.Program) Orphaned {
-		t.Helper()
-		orphaned, err := inv.Compare(ctx, p)
-		if err == nil {
-			err = inv.Extend(ctx, p, Check{})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return orphaned
-	}
 	stored := func() (entry Entry) {
 		t.Helper()
 		err := inv.change(ctx, func(entries map[string]Entry) { entry = entries["r"] })
@@ -72,47 +74,36 @@ func TestInventoryKeepsWhatIsComing(t *testing.T) {
 		}
 	}
 	both := programOf(t, "  teardown: ordered\n", "ConfigMap", "Secret")
-	extend(both)
-	if orphaned := extend(programOf(t, "", "ConfigMap")); !slices.Contains(orphaned.Kinds["r"], secret) {
+	extend(t, inv, both)
+	if orphaned := extend(t, inv, programOf(t, "", "ConfigMap")); !slices.Contains(orphaned.Kinds["r"], secret) {
 		t.Fatalf("the former kinds are %v", orphaned.Kinds)
 	}
-	extend(both)
+	extend(t, inv, both)
 	drop()
 	sweep(Finalizer{"r", "Widget.g"})
 	if got := stored(); strings.Join(got.Children, " ") != "v1/ConfigMap v1/Secret" || !got.Finalizer {
 		t.Errorf("of what the rule is about to do there is %+v", got)
 	}
-	extend(programOf(t, "", "ConfigMap"))
+	extend(t, inv, programOf(t, "", "ConfigMap"))
 	drop()
 	if got := stored(); strings.Join(got.Children, " ") != "v1/ConfigMap" {
 		t.Errorf("after the kind has gone there is %+v", got)
 	}
 	none := &rules.Program{}
-	if orphaned := extend(none); len(orphaned.Finalizers) != 1 {
+	if orphaned := extend(t, inv, none); len(orphaned.Finalizers) != 1 {
 		t.Fatalf("the finalizers to be swept are %v", orphaned.Finalizers)
 	}
 	sweep(Finalizer{"r", "Widget.g"})
 	if got := stored(); got.Finalizer {
-		t.Errorf("after the finalizer has been swept there is %+v", got)
+		t.Errorf("after the finalizer has been removed there is %+v", got)
 	}
 }
 
-// TestInventoryOfARemovedRule lets a sweep end after its rule has come back, and
-// after another one is left to do.
+// TestInventoryOfARemovedRule ends a cleanup after its rule has come back, and
+// while another cleanup is left to do.
 func TestInventoryOfARemovedRule(t *testing.T) {
 	ctx := t.Context()
 	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
-	extend := func(p *rules.Program) Orphaned {
-		t.Helper()
-		orphaned, err := inv.Compare(ctx, p)
-		if err == nil {
-			err = inv.Extend(ctx, p, Check{})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return orphaned
-	}
 	forget := func(r RemovedRule) (entry Entry, ok bool) {
 		t.Helper()
 		if err := inv.RemoveRule(ctx, r); err != nil {
@@ -124,16 +115,16 @@ func TestInventoryOfARemovedRule(t *testing.T) {
 		return entry, ok
 	}
 	rule, none := programOf(t, "  teardown: ordered\n  onRuleRemoval: delete\n", "ConfigMap"), &rules.Program{}
-	extend(rule)
-	orphaned := extend(none)
+	extend(t, inv, rule)
+	orphaned := extend(t, inv, none)
 	if len(orphaned.Removed) != 1 {
 		t.Fatalf("removed are %v", orphaned.Removed)
 	}
-	extend(rule)
+	extend(t, inv, rule)
 	if entry, _ := forget(orphaned.Removed[0]); !entry.Delete || len(entry.Children) != 1 {
 		t.Errorf("after the rule has come back there is %+v", entry)
 	}
-	extend(none)
+	extend(t, inv, none)
 	if entry, _ := forget(orphaned.Removed[0]); entry.Delete || len(entry.Children) > 0 || !entry.Finalizer {
 		t.Errorf("while its finalizer is not off yet there is %+v", entry)
 	}
