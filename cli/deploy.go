@@ -101,15 +101,11 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 }
 
 func (a *app) rbac(f *deployFlags) error {
-	known, err := a.needs(f)
+	_, permissions, err := a.needs(f)
 	if err != nil {
 		return err
 	}
-	out, err := deploy.Print(f.options.Roles(known.permissions))
-	if err != nil {
-		return exit.Failure(err)
-	}
-	return a.print(out)
+	return a.printManifests(f.options.Roles(permissions))
 }
 
 func (a *app) manifests(f *deployFlags) error {
@@ -117,26 +113,31 @@ func (a *app) manifests(f *deployFlags) error {
 		return exit.Misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
 	f.options.Replicas = f.replicas.Value
-	known, err := a.needs(f)
+	j, permissions, err := a.needs(f)
 	if err != nil {
 		return err
 	}
-	files, err := deploy.Files(known.Sources)
+	files, err := deploy.Files(j.Sources)
 	if err != nil {
 		return exit.Wrong(err)
 	}
 	f.options.AllowedKinds = f.allowed
-	all := f.options.Manifests(known.permissions, files)
+	all := f.options.Manifests(permissions, files)
 	if missing := f.options.Missing(); missing != "" {
 		a.say("omitted with --namespaced: %s", missing)
 	}
 	if f.admission {
 		// Create the admission policy first, so that it guards everything after it.
-		all = append(f.options.Policies(known.Program, known.kinds.Set), all...)
+		all = append(f.options.Policies(j.Program, j.kinds.Set), all...)
 	}
 	if f.kustomize != "" {
 		return a.writeBase(f, all, files)
 	}
+	return a.printManifests(all)
+}
+
+// printManifests prints objects as YAML.
+func (a *app) printManifests(all []deploy.Manifest) error {
 	out, err := deploy.Print(all)
 	if err != nil {
 		return exit.Failure(err)
@@ -144,40 +145,33 @@ func (a *app) manifests(f *deployFlags) error {
 	return a.print(out)
 }
 
-// A deployable is a set of judged rules with the permissions that they need.
-type deployable struct {
-	judged
-	permissions *deploy.Permissions
-}
-
 // needs loads the rules and derives the permissions that they need.
-func (a *app) needs(f *deployFlags) (*deployable, error) {
+func (a *app) needs(f *deployFlags) (j judged, _ *deploy.Permissions, err error) {
 	f.options.Namespaced = f.only
 	if err := f.options.Validate(); err != nil {
-		return nil, exit.Misused("%w", err)
+		return j, nil, exit.Misused("%w", err)
 	}
 	if err := once(f.paths, f.crds); err != nil {
-		return nil, err
+		return j, nil, err
 	}
-	j, err := a.judge(&f.offlineRules)
-	if err != nil {
-		return nil, err
+	if j, err = a.judge(&f.offlineRules); err != nil {
+		return j, nil, err
 	}
 	if err := rejected(j.verdict); err != nil {
-		return nil, err
+		return j, nil, err
 	}
 	admission := deploy.Usual
 	if f.enforced {
 		admission = deploy.EnforcedOwners
 	}
-	permissions, complaints := deploy.Needs(j.Program, j.kinds.Set, admission)
+	needed, complaints := deploy.Needs(j.Program, j.kinds.Set, admission)
 	if len(complaints) > 0 {
-		return nil, exit.Wrong(source.Collect(j.Sources, complaints))
+		return j, nil, exit.Wrong(source.Collect(j.Sources, complaints))
 	}
 	if err := source.Errors(marked("warning: ", j.verdict.Warnings)).Report(a.stderr); err != nil {
-		return nil, exit.Failure(err)
+		return j, nil, exit.Failure(err)
 	}
-	return &deployable{judged: j, permissions: permissions}, nil
+	return j, needed, nil
 }
 
 // writeBase writes a kustomize base and prints how to use it.

@@ -80,7 +80,7 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 	if err != nil {
 		return err
 	}
-	l := &testLoader{app: a, reader: files.Reader{Stdin: a.stdin}, policy: f.policy(), programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
+	l := &testLoader{reader: files.Reader{Stdin: a.stdin}, policy: f.policy(), programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
 	var report ruletest.Report
 	var suites []*ruletest.Suite
 	for _, file := range found {
@@ -111,10 +111,7 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 	}
 	var err error
 	if f.output.Value == "json" {
-		var result []byte
-		if result, err = report.JSON(); err == nil {
-			err = a.print(result)
-		}
+		err = a.printJSON(report.JSON())
 	} else {
 		err = report.Write(a.stdout, ruletest.Details{Cases: f.verbose, Never: f.verbose || f.coverage})
 	}

@@ -28,7 +28,6 @@ import (
 // A testLoader loads test files and the files that they name. It loads the same
 // rules and CRDs once.
 type testLoader struct {
-	app      *app
 	reader   files.Reader
 	policy   judge.Policy
 	programs map[string]*tested    // by the paths of their rules
@@ -59,8 +58,8 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	if err := source.Collect([]source.File{tests}, missing).Err(); err != nil {
 		return nil, err
 	}
-	ruleFiles, crds := beside(dir, file.Rules, "rules.yaml"), beside(dir, file.CRDs, "crds", "crd.yaml")
-	if len(ruleFiles) == 0 {
+	paths, crds := beside(dir, file.Rules, "rules.yaml"), beside(dir, file.CRDs, "crds", "crd.yaml")
+	if len(paths) == 0 {
 		l.unread = true
 		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules", name)
 	}
@@ -68,7 +67,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := l.rules(ruleFiles, defined.Set)
+	rules, err := l.rules(paths, defined.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +121,7 @@ func (l *testLoader) rules(paths []string, set *schema.Set) (*tested, error) {
 	key := strings.Join(paths, "\n")
 	t := l.programs[key]
 	if t == nil {
-		loaded, err := l.app.load(ruleFiles{paths: paths})
-		if err != nil {
-			return nil, err
-		}
-		t = &tested{Loaded: loaded, coverage: &rules.Coverage{}}
+		t = &tested{Loaded: l.compile(paths), coverage: &rules.Coverage{}}
 		l.programs[key] = t
 		if t.Program != nil {
 			l.order = append(l.order, t)
@@ -135,13 +130,15 @@ func (l *testLoader) rules(paths []string, set *schema.Set) (*tested, error) {
 	return t, rejected(judge.Of(t.Loaded, set, l.policy))
 }
 
+func (l *testLoader) compile(paths []string) *rules.Loaded {
+	sources, unread := l.reader.Rules(paths)
+	return rules.Compile(sources, unread...)
+}
+
 // reload returns a function that loads the rules of a step that replaces rules.
 func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Program, error) {
 	return func(paths []string) (*rules.Program, error) {
-		next, err := l.app.load(ruleFiles{paths: paths})
-		if err != nil {
-			return nil, err
-		}
+		next := l.compile(paths)
 		return next.Program, rejected(judge.Of(next, set, l.policy))
 	}
 }
