@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // asStatus returns an error as the API server reports it. Any other error is a 500 without a
@@ -28,18 +27,4 @@ func asStatus(err error) error {
 // errNotServed is the response for a kind that is not served.
 func errNotServed(gvr runtimeschema.GroupVersionResource, verb string) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, gvr.GroupResource(), "", "404 page not found", 0, true)
-}
-
-// errModified is the response to a write of an outdated object.
-func errModified(r *request) error {
-	return apierrors.NewConflict(r.groupResource(), r.name,
-		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
-}
-
-// errUnversioned is the response to a PUT without a resourceVersion.
-func errUnversioned(r *request) error {
-	kind := runtimeschema.GroupKind{Group: r.kind.GVK.Group, Kind: r.kind.Resource}
-	return apierrors.NewInvalid(kind, r.name, field.ErrorList{
-		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
-	})
 }

@@ -73,6 +73,24 @@ func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, 
 	return managedfields.NewDefaultCRDFieldManager(converter, relabel{}, ks.customLocked(k), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
 }
 
+// Merge returns the result of a forced server-side apply on an object or its subresource, before
+// defaults, admission and validation. It does not change its arguments.
+func (ks *Kinds) Merge(live, applied *unstructured.Unstructured, subresource, manager string) (*unstructured.Unstructured, error) {
+	k := ks.Kind(applied.GroupVersionKind())
+	if k == nil {
+		return nil, fmt.Errorf("there is no kind %s", applied.GroupVersionKind())
+	}
+	fm, err := ks.manager(k, subresource)
+	if err != nil {
+		return nil, err
+	}
+	merged, err := fm.Apply(live.DeepCopy(), applied.DeepCopy(), manager, true)
+	if err != nil {
+		return nil, err
+	}
+	return merged.(*unstructured.Unstructured), nil
+}
+
 // trackUpdate updates managedFields after a write other than an apply. They stay as they are
 // if the object does not match its schema: the write will be rejected for a better reason.
 func trackUpdate(fm *fieldManager, old, u *unstructured.Unstructured, manager string) *unstructured.Unstructured {

@@ -19,7 +19,6 @@ type Kinds struct {
 	set        *schema.Set
 	byGVK      map[runtimeschema.GroupVersionKind]*schema.Kind
 	byResource map[runtimeschema.GroupVersionResource]*schema.Kind
-	versions   map[runtimeschema.GroupKind][]*schema.Kind
 
 	mu       sync.Mutex
 	types    map[runtimeschema.GroupKind]managedfields.TypeConverter
@@ -34,7 +33,6 @@ func NewKinds(set *schema.Set, more ...*schema.Kind) (*Kinds, error) {
 		set:        set,
 		byGVK:      map[runtimeschema.GroupVersionKind]*schema.Kind{},
 		byResource: map[runtimeschema.GroupVersionResource]*schema.Kind{},
-		versions:   map[runtimeschema.GroupKind][]*schema.Kind{},
 		types:      map[runtimeschema.GroupKind]managedfields.TypeConverter{},
 		customs:    map[runtimeschema.GroupVersionKind]*custom{},
 		managers:   map[managerKey]*fieldManager{},
@@ -50,8 +48,6 @@ func NewKinds(set *schema.Set, more ...*schema.Kind) (*Kinds, error) {
 			return nil, fmt.Errorf("kinds %s and %s: both are served as %s", k.GVK, other.GVK, k.Resource)
 		}
 		ks.byGVK[k.GVK], ks.byResource[resourceOf(k)] = k, k
-		gk := k.GVK.GroupKind()
-		ks.versions[gk] = append(ks.versions[gk], k)
 	}
 	return ks, nil
 }
@@ -83,7 +79,7 @@ func (ks *Kinds) typesOf(gk runtimeschema.GroupKind) (managedfields.TypeConverte
 		return t, nil
 	}
 	t := managedfields.NewDeducedTypeConverter()
-	if models := ks.set.Models(ks.versions[gk]...); len(models) > 0 {
+	if models := ks.set.Models(ks.set.Versions(gk)...); len(models) > 0 {
 		var err error
 		if t, err = managedfields.NewTypeConverter(models, false); err != nil {
 			return nil, fmt.Errorf("schema of %s: %w", gk, err)

@@ -26,7 +26,7 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 				types.JSONPatchType, types.MergePatchType, types.ApplyPatchType), 0, true)
 	}
 	return r.change(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		u, err := applyPatch(now, kind, body)
+		u, err := Patched(now, kind, body)
 		switch {
 		case err != nil:
 		case r.subresource == "scale":
@@ -77,9 +77,9 @@ func (r *request) sameKind(u *unstructured.Unstructured) error {
 	return apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
 }
 
-// applyPatch returns the result of a JSON or merge patch.
-func applyPatch(old *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
-	before, err := old.MarshalJSON()
+// Patched returns the result of a JSON or merge patch. It does not change the object.
+func Patched(live *unstructured.Unstructured, kind types.PatchType, body []byte) (*unstructured.Unstructured, error) {
+	before, err := live.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}

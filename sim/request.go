@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"reconcel/rules/schema"
 )
@@ -202,16 +204,28 @@ func (r *request) sameUID(u, now *unstructured.Unstructured) error {
 	return nil
 }
 
+// sameVersion rejects a write of an outdated object, or of a custom resource without a
+// resourceVersion.
+func (r *request) sameVersion(u, now *unstructured.Unstructured) error {
+	version := u.GetResourceVersion()
+	switch given := version != "" && version != "0"; {
+	case given && version != now.GetResourceVersion():
+		return apierrors.NewConflict(r.groupResource(), r.name,
+			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	case !given && r.kind.Custom:
+		kind := runtimeschema.GroupKind{Group: r.kind.GVK.Group, Kind: r.kind.Resource}
+		return apierrors.NewInvalid(kind, r.name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
+		})
+	}
+	return nil
+}
+
 // replace stores the new state of an object with its managedFields.
 func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	c := r.cluster
-	switch version := u.GetResourceVersion(); {
-	case version != "" && version != "0":
-		if version != old.GetResourceVersion() {
-			return nil, errModified(r)
-		}
-	case r.kind.Custom:
-		return nil, errUnversioned(r)
+	if err := r.sameVersion(u, old); err != nil {
+		return nil, err
 	}
 	u.SetResourceVersion(old.GetResourceVersion())
 	u.SetGeneration(old.GetGeneration())

@@ -25,33 +25,26 @@ type memory struct{ *world.World }
 
 var _ Memory = memory{}
 
-// Put implements Place.
 func (m memory) Put(_ context.Context, u *unstructured.Unstructured) error {
 	_, err := m.Cluster().Put(u)
 	return err
 }
 
-// Client implements Place.
 func (m memory) Client() dynamic.Interface { return m.Cluster().Client(someone) }
 
-// MarkReady implements Place.
 func (m memory) MarkReady(_ context.Context, kind *schema.Kind, namespace, name string) error {
 	return m.Cluster().MarkReady(kind.GVK, namespace, name)
 }
 
-// Objects implements Place.
 func (m memory) Objects(context.Context) ([]*unstructured.Unstructured, error) {
 	return m.World.Objects(), nil
 }
 
-// Events implements Place.
 func (m memory) Events(context.Context) ([]sim.Event, error) { return m.Cluster().Events(), nil }
 
-// Fail implements Memory.
 func (m memory) Fail(f sim.Failure) {
 	f.By = world.Controller
 	m.Cluster().Fail(f)
 }
 
-// Pending implements Memory.
 func (m memory) Pending() []sim.Failure { return m.Cluster().Pending() }

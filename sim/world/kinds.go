@@ -14,7 +14,6 @@ import (
 // kinds implement discover.Kinds for a cluster in memory.
 type kinds struct{ *sim.Kinds }
 
-// Find implements discover.Kinds.
 func (ks kinds) Find(_ context.Context, gvk schema.GroupVersionKind) (discover.Kind, error) {
 	k := ks.Kind(gvk)
 	if k == nil {
@@ -23,7 +22,6 @@ func (ks kinds) Find(_ context.Context, gvk schema.GroupVersionKind) (discover.K
 	return discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
 }
 
-// Versions implements discover.Kinds.
 func (ks kinds) Versions(_ context.Context, group string) (versions []string, err error) {
 	for _, k := range ks.All() {
 		if k.GVK.Group == group && !slices.Contains(versions, k.GVK.Version) {
@@ -34,7 +32,6 @@ func (ks kinds) Versions(_ context.Context, group string) (versions []string, er
 	return versions, nil
 }
 
-// Conditions implements discover.Kinds.
 func (ks kinds) Conditions(_ context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
 	return discover.ConditionsOf(ks.Kinds.Conditions(gvk)), nil
 }

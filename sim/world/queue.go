@@ -32,7 +32,6 @@ func newQueue(c clock.PassiveClock) *queue {
 // evenly is the random number that gives no jitter.
 func evenly() float64 { return 0.5 }
 
-// Add implements workqueue.TypedInterface.
 func (q *queue) Add(r engine.Request) {
 	if !slices.Contains(q.ready, r) {
 		q.ready = append(q.ready, r)
@@ -57,13 +56,10 @@ func (q *queue) AddAfter(r engine.Request, d time.Duration) {
 	q.delayed = append(q.delayed, delayed{r, due})
 }
 
-// AddRateLimited implements workqueue.TypedRateLimitingInterface.
 func (q *queue) AddRateLimited(r engine.Request) { q.AddAfter(r, q.When(r)) }
 
-// Len implements workqueue.TypedInterface.
 func (q *queue) Len() int { return len(q.ready) }
 
-// Get implements workqueue.TypedInterface.
 func (q *queue) Get() (engine.Request, bool) {
 	r := q.ready[0]
 	q.ready = q.ready[1:]
@@ -99,14 +95,10 @@ func (q *queue) wake() {
 	q.delayed = rest
 }
 
-// Done implements workqueue.TypedInterface.
 func (q *queue) Done(engine.Request) {}
 
-// ShutDown implements workqueue.TypedInterface.
 func (q *queue) ShutDown() {}
 
-// ShutDownWithDrain implements workqueue.TypedInterface.
 func (q *queue) ShutDownWithDrain() {}
 
-// ShuttingDown implements workqueue.TypedInterface.
 func (q *queue) ShuttingDown() bool { return false }
