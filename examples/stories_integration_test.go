@@ -40,16 +40,16 @@ func fooStory(w *world) {
 	w.process.end()
 	proxy := faultproxy.Start(w.T, w.account.config)
 	writes := func(r faultproxy.Request) bool { return r.Resource == "deployments" && r.IsWrite() }
-	for _, answer := range []faultproxy.Answer{
-		{Code: http.StatusTooManyRequests, RetryAfter: time.Second, Times: 1}, {Code: http.StatusInternalServerError, Times: 3},
-	} {
-		proxy.Answer(writes, answer)
+	reply := func(times int, with faultproxy.Answer) *faultproxy.Injected {
+		return proxy.Inject(writes, faultproxy.Fault{Effect: faultproxy.Reply, Answer: with, Times: times})
 	}
-	lift := proxy.Answer(writes, faultproxy.Answer{Code: http.StatusForbidden})
+	reply(1, faultproxy.Answer{Code: http.StatusTooManyRequests, RetryAfter: 1})
+	reply(3, faultproxy.Answer{Code: http.StatusInternalServerError})
+	forbidden := reply(0, faultproxy.Answer{Code: http.StatusForbidden})
 	w.start(proxy.Kubeconfig(w.T)).await()
 	w.patch(foo, `{"spec":{"replicas":3}}`)
 	w.reports("samplecontroller.k8s.io/v1alpha1", "Foo", "example-foo", "Ready", "False", "Forbidden")
-	lift()
+	forbidden.Lift()
 	w.patch(foo, `{"spec":{"replicas":4}}`) // Its own retry would come only after half a minute.
 	w.agree()
 	w.shows("apps/v1", "Deployment", "renamed", "status.availableReplicas", "4")

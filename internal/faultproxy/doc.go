@@ -11,6 +11,10 @@
 //	})
 //	controller := start("--kubeconfig", proxy.Kubeconfig(t))
 //
+// A [Fault] happens to requests, and a [FrameFault] to the events of watches. Both are
+// data, so that a test can read them from a file. [Proxy.Freeze] makes the API server lag
+// behind, and [Proxy.HideGroup] hides an API group from discovery.
+//
 // The controller sends plain HTTP to the proxy, on a port of 127.0.0.1. The proxy
 // authenticates to the API server as the user of its own configuration, because it cannot
 // pass on a client certificate. Use it only in tests: whoever reaches the port acts as

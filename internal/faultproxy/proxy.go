@@ -2,8 +2,6 @@ package faultproxy
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -12,12 +10,9 @@ import (
 	"net/http/httputil"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -28,9 +23,13 @@ type Proxy struct {
 	mu      sync.Mutex
 	hook    func(Write) bool
 	writes  int // since the hook was set
-	answers []*answer
+	faults  []*Injected
+	hidden  []*hiddenGroup
+	frozen  *view // nil unless the API server lags
 	delays  []delay
 	changed chan struct{} // closed, and replaced, when delays change
+
+	frameFaults []*InjectedFrames
 }
 
 // Write is a request that changes something, at one of two moments: before the proxy
@@ -41,19 +40,6 @@ type Write struct {
 	N         int  // starts at 1 when the hook is set
 	Committed bool // whether the API server has answered it
 	Code      int  // HTTP status of the answer, once it is Committed
-}
-
-// Answer is the proxy's answer instead of the API server's.
-type Answer struct {
-	Code       int           // HTTP status
-	RetryAfter time.Duration // in whole seconds; 0 leaves the header out
-	Times      int           // the number of answers; 0 until lift is called
-}
-
-type answer struct {
-	Answer
-	match func(Request) bool
-	left  int
 }
 
 // Start starts a proxy that runs until the test ends.
@@ -78,10 +64,23 @@ func Start(t testing.TB, config *rest.Config) *Proxy {
 	}
 	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) }))
 	t.Cleanup(func() {
+		p.liftAll()
 		p.server.CloseClientConnections() // Watches do not end on their own.
 		p.server.Close()
 	})
 	return p
+}
+
+// liftAll ends all faults, because the server waits for the requests that they hold.
+func (p *Proxy) liftAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, in := range p.faults {
+		in.Lift()
+	}
+	for _, in := range p.frameFaults {
+		in.Lift()
+	}
 }
 
 // URL returns the URL of the proxy.
@@ -120,113 +119,69 @@ func (p *Proxy) Writes() int {
 	return p.writes
 }
 
-// Answer makes the proxy itself answer the requests that match, until lift is called or
-// the limit of answers is reached. The first matching answer applies.
-func (p *Proxy) Answer(match func(Request) bool, with Answer) (lift func()) {
-	a := &answer{Answer: with, match: match, left: with.Times}
-	if with.Times == 0 {
-		a.left = -1
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.answers = append(p.answers, a)
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		a.left = 0
-	}
-}
+// exchangeKey is the context key of a request's exchange.
+type exchangeKey struct{}
 
-// writeKey is the context key of a request's write.
-type writeKey struct{}
-
-type pending struct {
-	Write
-	hook func(Write) bool
+// exchange is a request on its way.
+type exchange struct {
+	request Request
+	write   Write
+	hook    func(Write) bool // nil unless the request is a write
+	fault   *Injected        // nil if it has none
+	initial bool             // whether the watch begins with the initial events
 }
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	request := parse(r)
-	if a := p.canned(request); a != nil {
-		a.write(w)
-		return
-	}
-	if request.Watch {
+	it := &exchange{request: parse(r)}
+	if it.request.Watch {
 		// The API server then sends one line for each event, without compression.
 		r.Header.Set("Accept", "application/json")
 		r.Header.Del("Accept-Encoding")
+		it.initial = r.URL.Query().Get("sendInitialEvents") == "true"
 	}
-	if request.IsWrite() {
-		it := p.count(request)
-		if it.hook != nil && !it.hook(it.Write) {
+	if p.discover(w, r) {
+		return
+	}
+	if v := p.frozenView(); v != nil && v.lag(w, r, it.request) {
+		return
+	}
+	if it.request.IsWrite() {
+		p.count(it)
+		if it.hook != nil && !it.hook(it.write) {
 			panic(http.ErrAbortHandler)
 		}
-		r = r.WithContext(context.WithValue(r.Context(), writeKey{}, it))
 	}
-	next.ServeHTTP(w, r)
+	it.fault = p.faultOf(it.request)
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, it))
+	if it.fault == nil || it.fault.before(w, r, next) {
+		next.ServeHTTP(w, r)
+	}
 }
 
-func (p *Proxy) count(request Request) pending {
+func (p *Proxy) count(it *exchange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes++
-	return pending{Write: Write{Request: request, N: p.writes}, hook: p.hook}
+	it.hook, it.write = p.hook, Write{Request: it.request, N: p.writes}
 }
-
-var errCut = errors.New("cut")
 
 // answered handles the API server's answer before the controller gets it.
 func (p *Proxy) answered(response *http.Response) error {
 	ctx := response.Request.Context()
-	if it, ok := ctx.Value(writeKey{}).(pending); ok && it.hook != nil {
-		it.Committed, it.Code = true, response.StatusCode
-		if !it.hook(it.Write) {
+	it := ctx.Value(exchangeKey{}).(*exchange)
+	if it.hook != nil {
+		it.write.Committed, it.write.Code = true, response.StatusCode
+		if !it.hook(it.write) {
 			return errCut // The error handler cuts the connection.
 		}
 	}
-	if request := parse(response.Request); request.Watch && response.StatusCode == http.StatusOK {
-		response.Body = p.slowed(ctx, request, response.Body)
-	}
-	return nil
-}
-
-func (p *Proxy) canned(request Request) *answer {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, a := range p.answers {
-		if a.left != 0 && a.match(request) {
-			a.left-- // A negative count continues without limit.
-			return a
+	if it.fault != nil {
+		if err := it.fault.after(response); err != nil {
+			return err
 		}
 	}
-	return nil
-}
-
-// reasons are the reasons that an API server sends with a status, because clients check
-// them.
-var reasons = map[int]metav1.StatusReason{
-	http.StatusUnauthorized:        metav1.StatusReasonUnauthorized,
-	http.StatusForbidden:           metav1.StatusReasonForbidden,
-	http.StatusNotFound:            metav1.StatusReasonNotFound,
-	http.StatusConflict:            metav1.StatusReasonConflict,
-	http.StatusGone:                metav1.StatusReasonExpired,
-	http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
-	http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
-	http.StatusInternalServerError: metav1.StatusReasonInternalError,
-	http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
-	http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
-}
-
-func (a *answer) write(w http.ResponseWriter) {
-	status := metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status:   metav1.StatusFailure, Code: int32(a.Code), Reason: reasons[a.Code],
-		Message: fmt.Sprintf("the proxy says %d", a.Code),
+	if it.request.Watch && response.StatusCode == http.StatusOK {
+		response.Body = p.filtered(ctx, it, response.Body)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if a.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(a.RetryAfter/time.Second)))
-	}
-	w.WriteHeader(a.Code)
-	_ = json.NewEncoder(w).Encode(status) // It fails if the client has gone.
+	return p.hideGroups(response)
 }

@@ -2,7 +2,7 @@ package faultproxy_test
 
 import (
 	"bufio"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +25,8 @@ type server struct {
 	mu     sync.Mutex
 	asked  []string
 	accept string
+	query  string // of the last request
+	body   string // of answers, {} by default
 	events chan string
 }
 
@@ -42,10 +44,11 @@ func start(t *testing.T) (*server, *faultproxy.Proxy) {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked = append(s.asked, r.Method+" "+r.URL.Path)
-	s.accept = r.Header.Get("Accept")
+	s.accept, s.query = r.Header.Get("Accept"), r.URL.RawQuery
+	body := cmp.Or(s.body, "{}")
 	s.mu.Unlock()
 	if r.URL.Query().Get("watch") == "" {
-		fmt.Fprint(w, "{}")
+		fmt.Fprint(w, body)
 		return
 	}
 	w.WriteHeader(http.StatusOK)
@@ -139,35 +142,6 @@ func TestWriteIsCut(t *testing.T) {
 	}
 }
 
-func TestAnswer(t *testing.T) {
-	api, proxy := start(t)
-	onPods := func(r faultproxy.Request) bool { return r.Resource == "pods" }
-	proxy.Answer(onPods, faultproxy.Answer{Code: 429, RetryAfter: 7 * time.Second, Times: 2})
-	lift := proxy.Answer(onPods, faultproxy.Answer{Code: 403})
-	for i, want := range []int{429, 429, 403, 403, 200} {
-		if i == 4 {
-			lift()
-		}
-		response, err := do(t, "GET", proxy.URL()+pods)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if response.StatusCode != want {
-			t.Errorf("request %d: got %s, want %d", i+1, response.Status, want)
-		}
-		if after := response.Header.Get("Retry-After"); (after == "7") != (want == 429) {
-			t.Errorf("request %d: Retry-After is %q with %d", i+1, after, want)
-		}
-		var status struct{ Kind, Reason string }
-		if err := json.NewDecoder(response.Body).Decode(&status); err != nil || want != 200 && (status.Kind != "Status" || status.Reason == "") {
-			t.Errorf("request %d: got %+v, %v, want a Status with a reason", i+1, status, err)
-		}
-	}
-	if got := api.wasAsked(); len(got) != 1 {
-		t.Errorf("the server was asked %q, want only the last", got)
-	}
-}
-
 // watch returns the lines of a watch as they arrive.
 func watch(t *testing.T, url string) <-chan string {
 	t.Helper()
@@ -198,7 +172,6 @@ func next(t *testing.T, lines <-chan string) string {
 
 func TestWatchIsDelayed(t *testing.T) {
 	api, proxy := start(t)
-	onPods := func(r faultproxy.Request) bool { return r.Resource == "pods" }
 	late := watch(t, proxy.URL()+pods)
 	if api.accept != "application/json" {
 		t.Errorf("the watch accepts %s: its frames may not be lines", api.accept)

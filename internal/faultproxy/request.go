@@ -9,6 +9,7 @@ import (
 // Request describes a request to the API server. A request without a resource, such as
 // one for /version, has no Resource.
 type Request struct {
+	Path        string
 	Method      string
 	Group       string // of the API, empty for the core group
 	Resource    string // plural
@@ -57,6 +58,7 @@ func (r Request) IsWrite() bool {
 func parse(r *http.Request) Request {
 	query := r.URL.Query()
 	request := Request{
+		Path:   r.URL.Path,
 		Method: r.Method,
 		Watch:  r.Method == http.MethodGet && slices.Contains([]string{"1", "true"}, query.Get("watch")),
 		DryRun: query.Has("dryRun"),

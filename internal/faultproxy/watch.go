@@ -52,8 +52,8 @@ type frame struct {
 	came time.Time
 }
 
-// slowed returns the body of a watch with delayed frames.
-func (p *Proxy) slowed(ctx context.Context, request Request, body io.ReadCloser) io.ReadCloser {
+// filtered returns the body of a watch, with its delays and faults.
+func (p *Proxy) filtered(ctx context.Context, it *exchange, body io.ReadCloser) io.ReadCloser {
 	// The goroutine reads frames as they arrive, even if the reader is slow: delays must
 	// not add up.
 	frames := make(chan frame, 1<<12)
@@ -73,20 +73,49 @@ func (p *Proxy) slowed(ctx context.Context, request Request, body io.ReadCloser)
 	}()
 	reader, writer := io.Pipe()
 	go func() {
-		defer writer.Close()
 		for f := range frames {
-			if !p.hold(ctx, request, f.came) {
+			if !p.hold(ctx, it.request, f.came) || !p.catchUp(ctx, it, f.line) {
+				break
+			}
+			line, ends := f.line, false
+			if in := p.frameFaultOf(it.request, line); in != nil {
+				if line, ends = in.spoil(line); in.fault.Effect == Silence {
+					in.wait(ctx)
+				}
+			}
+			if _, err := writer.Write(line); err != nil {
+				break // The controller has closed the watch.
+			}
+			if ends {
+				_ = writer.CloseWithError(errCut) // It returns no error.
 				return
 			}
-			if _, err := writer.Write(f.line); err != nil {
-				return // The controller has closed the watch.
-			}
 		}
+		_ = writer.Close() // It returns no error.
 	}()
 	return struct {
 		io.Reader
 		io.Closer
 	}{reader, closers{reader, body}}
+}
+
+// catchUp waits until a lagging API server would send a frame, and reports whether the
+// reader still wants it. Initial events are current.
+func (p *Proxy) catchUp(ctx context.Context, it *exchange, line []byte) bool {
+	v := p.frozenView()
+	if it.initial {
+		it.initial = !endsInitialEvents(line)
+		return true
+	}
+	if v == nil || v.shows(line) {
+		return true
+	}
+	select {
+	case <-v.lifted:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // hold waits until a frame is due, and reports whether the reader still wants it.
