@@ -118,12 +118,10 @@ func (a *activity) flush() {
 	clear(a.counted)
 }
 
-// did logs an action on a child.
 func (p *pass) did(what Action, d *rules.Desired, why string) {
 	p.engine.logAction(what, p.req, d.Identity, d.Child.Rule.Name, why)
 }
 
-// logAction logs an action on an object of a rule.
 func (e *Engine) logAction(what Action, primary Request, id rules.Identity, rule, why string) {
 	e.activity.record(e.clock.Now(), logEntry{what: string(what), object: primary.String(), child: id.String(), rule: rule, kind: id.GVK.Kind, why: why})
 }

@@ -157,7 +157,6 @@ func remedy(d *rules.Desired) string {
 	return "; if it is immutable, set onChange: replace"
 }
 
-// causedFields returns the fields that an API server's answer names.
 func causedFields(err error) (fields []string) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

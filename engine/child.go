@@ -32,7 +32,6 @@ func (p *pass) child(ctx context.Context, rule *rules.Rule, c *rules.ChildResult
 	return total
 }
 
-// childPosition returns the position of a child as a whole.
 func childPosition(rule *rules.Rule, c *rules.ChildResult) position {
 	return position{rule: rule.Name, subject: fmt.Sprintf("child %q", c.Child.ID)}
 }
@@ -86,7 +85,6 @@ func (p *pass) writableKind(d *rules.Desired) (Kind, error) {
 	return k, &terminalError{string(rules.RuleError), 0, fmt.Errorf("%s/%s: %s", id.GVK.Kind, id.Name, why)}
 }
 
-// scope returns the namespaces that are watched.
 func (e *Engine) scope() watch.Scope { return watch.Scope(e.options.Namespaces) }
 
 // ensure takes the next step for one object of a child. The caller performs a

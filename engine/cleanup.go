@@ -87,7 +87,6 @@ func (e *Engine) pruneKind(ctx context.Context, orphaned map[string][]schema.Gro
 	}
 }
 
-// hasObjectsOf reports whether a cache has an object of a rule.
 func hasObjectsOf(c *watch.Cache, r *rules.Rule) bool {
 	for o := range c.All() {
 		if o.Rule() == r.Name {

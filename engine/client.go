@@ -52,7 +52,6 @@ type writer struct {
 	home    string // namespace of the primary
 }
 
-// writer returns a writer for one kind in a namespace.
 func (e *Engine) writer(rule *rules.Rule, primary Request, k Kind, namespace string) writer {
 	return writer{client: e.own(k, namespace), metrics: e.metrics, kind: k, rule: rule, home: primary.Namespace}
 }
@@ -67,7 +66,6 @@ func (w writer) apply(ctx context.Context, verb, name string, body []byte, manag
 	return u, err
 }
 
-// edit changes an object by a JSON patch.
 func (w writer) edit(ctx context.Context, name string, patch []byte, manager string) (*unstructured.Unstructured, error) {
 	u, err := w.patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
 	if err == nil {
@@ -87,7 +85,6 @@ func (w writer) patch(ctx context.Context, name string, how types.PatchType, bod
 	return u, w.explain(account, err)
 }
 
-// delete deletes an object.
 func (w writer) delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
 	ctx, account, err := w.as(ctx)
 	if err != nil {

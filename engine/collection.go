@@ -52,7 +52,6 @@ func (t *collection) add(o outcome) { t.total = worse(t.total, o) }
 
 func (t *collection) position() position { return childPosition(t.rule, t.child) }
 
-// note adds the result of one object.
 func (t *collection) note(d *rules.Desired, became step, err error) {
 	if err == nil && became.action == Replaced {
 		t.replaced = append(t.replaced, d)

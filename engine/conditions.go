@@ -85,7 +85,6 @@ func (s *statusDraft) conditionList(conditions []rules.Condition, owned managedf
 	return append(others, result...)
 }
 
-// ownsCondition reports whether we own a condition.
 func ownsCondition(owned managedfields.Set, kind string) bool {
 	return owned.Owns(fieldpath.MakePathOrDie("status", "conditions", fieldpath.KeyByFields("type", kind)))
 }

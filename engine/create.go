@@ -20,7 +20,6 @@ type creation struct {
 	err  error // the API server's answer
 }
 
-// create creates one object of a child.
 func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written) (step, error) {
 	c, became, err := p.prepareCreation(ctx, k, d, w)
 	if c == nil {

@@ -16,7 +16,6 @@ import (
 // object. The requests of a batch run in parallel; their answers are handled one
 // after another.
 
-// createAll creates the missing objects of a child.
 func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *collection) {
 	var failed brake
 	var todo []*creation

@@ -7,26 +7,9 @@
 // alone. One reconciliation renders all rules for a primary, and each rule has an
 // outcome of its own.
 //
-// # The path of a reconciliation
-//
-//	queue.go              events and workers
-//	reconcile.go          one primary: begin, its rules one by one, status
-//	plan.go, memory.go    what the program watches; what earlier reconciliations know
-//	view.go               what templates see: children, lookups, our own last writes
-//	child.go              one object of a child, collection.go for many of them
-//	decide.go, drift.go   the next step for an object, without I/O
-//	create.go, update.go, adopt.go, replace.go    the steps
-//	client.go             every write, as the ServiceAccount of the rule
-//	patch.go              what a rule writes into the primary
-//	prune.go, delete.go   children that are no longer rendered
-//	finalize.go, teardown.go, finalizer.go        the end of a primary
-//	status.go, conditions.go, report.go           what users see
-//
-// Beside it: start.go and reload.go change the active rules; installation_check.go
-// looks for other installations; cleanup.go starts the garbage collection for
-// removed rules. Packages below have the caches (watch), the format of
-// managedFields (managedfields), what rules made (inventory), the Lease (leader)
-// and Events (events).
+// docs/architecture.md shows the files that a reconciliation runs through, in their
+// order. Packages below have the caches (watch), the format of managedFields
+// (managedfields), what rules made (inventory), the Lease (leader) and Events (events).
 //
 // # Drift detection
 //

@@ -50,7 +50,6 @@ func (p *pass) dispensable(r *rules.RuleResult) bool {
 	})
 }
 
-// hasFinalizer reports whether an object has the finalizer of any rule for its kind.
 func (pk *primaryKind) hasFinalizer(self *watch.Object) bool {
 	return slices.ContainsFunc(pk.Rules, self.HasFinalizer)
 }
@@ -62,7 +61,6 @@ func (p *pass) finalized(rule *rules.Rule) bool {
 	return len(annotations) > 0 && annotations[FinalizedPrefix+rule.Name] == string(p.req.UID)
 }
 
-// markFinalized marks the rule's entries of finalize as done.
 func (p *pass) markFinalized(ctx context.Context, rule *rules.Rule) error {
 	return p.editMetadata(ctx, p.self.GetFinalizers(), map[string]any{FinalizedPrefix + rule.Name: string(p.req.UID)})
 }

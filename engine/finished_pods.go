@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"reconcel/rules"
 )
@@ -47,31 +49,26 @@ func inSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Second
 
 // finishedAt returns when a Pod finished: the end of its last container, or else when
 // it became unready, or else when it was created.
-func finishedAt(pod map[string]any) (at time.Time) {
-	latest := func(text string) {
-		if t, err := time.Parse(time.RFC3339, text); err == nil && t.After(at) {
-			at = t
+func finishedAt(content map[string]any) (at time.Time) {
+	var pod corev1.Pod
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(content, &pod) // What can be read is enough.
+	latest := func(t metav1.Time) {
+		if t.After(at) {
+			at = t.Time
 		}
 	}
-	statuses, _, _ := unstructured.NestedSlice(pod, "status", "containerStatuses")
-	for _, s := range statuses {
-		status, _ := s.(map[string]any)
-		text, _, _ := unstructured.NestedString(status, "state", "terminated", "finishedAt")
-		latest(text)
+	for i := range pod.Status.ContainerStatuses {
+		if ended := pod.Status.ContainerStatuses[i].State.Terminated; ended != nil {
+			latest(ended.FinishedAt)
+		}
 	}
-	if !at.IsZero() {
-		return at
-	}
-	conditions, _, _ := unstructured.NestedSlice(pod, "status", "conditions")
-	for _, c := range conditions {
-		if condition, _ := c.(map[string]any); condition["type"] == "Ready" {
-			text, _ := condition["lastTransitionTime"].(string)
-			latest(text)
+	for _, c := range pod.Status.Conditions {
+		if at.IsZero() && c.Type == corev1.PodReady {
+			latest(c.LastTransitionTime)
 		}
 	}
 	if at.IsZero() {
-		text, _, _ := unstructured.NestedString(pod, "metadata", "creationTimestamp")
-		latest(text)
+		latest(pod.CreationTimestamp)
 	}
 	return at
 }

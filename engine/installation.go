@@ -58,7 +58,6 @@ func (e *Engine) tenureOf(ctx context.Context, installation string) tenure {
 	return tenureIn(lease, e.clock.Now())
 }
 
-// tenureIn evaluates a Lease.
 func tenureIn(lease *unstructured.Unstructured, now time.Time) tenure {
 	r := leader.RecordOf(lease)
 	if r.Holder == "" || r.Renewed.IsZero() {

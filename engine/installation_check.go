@@ -27,7 +27,6 @@ func (e *Engine) settle(ctx context.Context, pl, old *plan) (err error) {
 	return err
 }
 
-// renewVerdict gives a plan a new verdict, and returns it.
 func (e *Engine) renewVerdict(ctx context.Context, pl *plan, before *verdict) (*verdict, error) {
 	v := e.judge(ctx, pl, before)
 	if err := e.inventory.Extend(ctx, pl.program, v.check()); err != nil {

@@ -40,7 +40,6 @@ type refusedRule struct {
 	message string
 }
 
-// refuses reports whether a rule is inactive.
 func (v *verdict) refuses(r *rules.Rule) bool {
 	if v == nil {
 		return false
@@ -49,7 +48,6 @@ func (v *verdict) refuses(r *rules.Rule) bool {
 	return refused
 }
 
-// why returns why a rule is inactive, or "".
 func (v *verdict) why(r *rules.Rule) string {
 	if v == nil {
 		return ""
@@ -86,12 +84,10 @@ func (v *verdict) ownersOf(rule string) []string {
 	return v.takenOver[rule]
 }
 
-// refusesAll reports whether all rules of the kind are inactive.
 func (v *verdict) refusesAll(pk *primaryKind) bool {
 	return v != nil && len(v.refused) > 0 && !slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return !v.refuses(r) })
 }
 
-// refusesAny reports whether some rule of the kind is inactive.
 func (v *verdict) refusesAny(pk *primaryKind) bool {
 	return v != nil && len(v.refused) > 0 && slices.ContainsFunc(pk.Rules, v.refuses)
 }

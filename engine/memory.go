@@ -2,7 +2,6 @@ package engine
 
 import (
 	"hash/maphash"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -140,11 +139,6 @@ func (m *memory) retain(keep func(*written) bool) {
 	if len(m.children) < before {
 		m.index()
 	}
-}
-
-// forgetDeletions forgets the deletions that the caches show.
-func (m *memory) forgetDeletions(shown func(types.UID, deletion) bool) {
-	maps.DeleteFunc(m.deleted, shown)
 }
 
 // hasDeleted reports whether we have already deleted an object.

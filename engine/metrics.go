@@ -56,10 +56,8 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 	return m
 }
 
-// wrote counts a write that the API server accepted.
 func (m *metrics) wrote(verb string, k Kind) { m.writes.WithLabelValues(verb, k.GVK.Kind).Inc() }
 
-// countError counts an error of reconciliation.
 func (m *metrics) countError(reason string) { m.errors.WithLabelValues(reason).Inc() }
 
 func (m *metrics) reconciled(gk schema.GroupKind, err error, took time.Duration) {

@@ -50,7 +50,6 @@ type Options struct {
 	Metrics prometheus.Registerer // default: a new registry
 }
 
-// withDefaults returns the options with defaults for all unset fields.
 func (o Options) withDefaults() Options {
 	if o.Log == nil {
 		o.Log = slog.Default()

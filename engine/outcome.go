@@ -42,7 +42,6 @@ func (o outcome) quietly() outcome {
 
 func (o outcome) result() (Result, error) { return Result{RequeueAfter: o.retry}, o.err }
 
-// message returns the text with the position in front.
 func (o outcome) message() string {
 	if o.named {
 		return o.text
@@ -83,12 +82,10 @@ func (at position) id() string {
 	return strings.NewReplacer("child ", "", `"`, "").Replace(at.about())
 }
 
-// says returns an outcome at the position.
 func (at position) says(s state, reason, format string, args ...any) outcome {
 	return outcome{state: s, reason: reason, at: at, text: fmt.Sprintf(format, args...)}
 }
 
-// wrap adds the position to an error.
 func (at position) wrap(err error) error { return &placedError{at, err} }
 
 // A placedError is an error with the position in the rules that it concerns.
@@ -141,7 +138,6 @@ func worseOfBoth(a, b outcome) outcome {
 	return worse(a, b)
 }
 
-// failed returns the outcome of a rendering error at the position.
 func (at position) failed(f *rules.Failure) outcome {
 	return outcome{state: stalled, reason: string(f.Reason), at: at, text: truncate(f.Message, mostFailure), named: true}
 }
@@ -159,7 +155,6 @@ func (p *pass) outcomeOf(err error) outcome {
 	return p.classified(err, at, said.Error())
 }
 
-// classified returns the outcome of an error at a position.
 func (p *pass) classified(err error, at position, said string) outcome {
 	became := func(s state, reason, text string) outcome {
 		return outcome{state: s, reason: reason, at: at, text: text}

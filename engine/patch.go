@@ -85,7 +85,6 @@ func (p *pass) ensurePatch(ctx context.Context, r *rules.RuleResult) (Action, er
 	return Configured, nil
 }
 
-// unpatch reverts a rule's patch of the primary.
 func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
 	if p.self.PatchFields(rule.Name) == (managedfields.Entry{}) {
 		return nil
@@ -100,7 +99,6 @@ func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
 	return nil
 }
 
-// applyPatch sends a patch.
 func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch, desired map[string]any) error {
 	response, err := p.engine.patchPrimary(ctx, p.cache.Kind(), p.self, rule, desired)
 	if err != nil {
@@ -111,7 +109,6 @@ func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch
 	return nil
 }
 
-// patchPrimary makes the fields of a primary that a rule patches the desired ones.
 func (e *Engine) patchPrimary(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule, desired map[string]any) (*unstructured.Unstructured, error) {
 	u := applicationTo(k, o, desired)
 	u.SetUID(o.GetUID()) // Prevents the apply from creating a deleted primary again.

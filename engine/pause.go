@@ -39,7 +39,6 @@ func (p *pass) skipPaused(ctx context.Context, now time.Time) (Result, error) {
 	return p.status(ctx, total, now).result()
 }
 
-// resume reports the end of a pause.
 func (p *pass) resume() {
 	if p.memory.pause == resting || p.memory.pause == unknown && p.saysPaused() {
 		p.engine.log.Info("resource resumed", "object", p.req.String())

@@ -115,7 +115,6 @@ func commonSelector(p *rules.Primary) string {
 	return selector
 }
 
-// cacheOf returns the cache of a child kind, or nil.
 func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *watch.Cache {
 	if w := pk.children[gvk]; w != nil {
 		c, _ := w.Cache()
@@ -136,7 +135,6 @@ func (pk *primaryKind) hasChildren(req Request) bool {
 	return false
 }
 
-// uses reports whether the rules for the kind use a watch.
 func (pk *primaryKind) uses(w *watch.Watch) bool {
 	if pk.watch == w || pk.children[w.GVK] == w {
 		return true

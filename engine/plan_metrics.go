@@ -24,14 +24,12 @@ var (
 	watchObjects   = describe("reconcel_watch_objects", "Objects in the cache, by kind and role.", "kind", "role")
 )
 
-// Describe implements prometheus.Collector.
 func (c census) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{ruleReconciles, ruleSeconds, rulePrimaries, ruleChildren, ruleRefused, watchSynced, watchObjects} {
 		to <- d
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (c census) Collect(to chan<- prometheus.Metric) {
 	pl := c.plan()
 	if pl == nil {

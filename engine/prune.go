@@ -107,7 +107,6 @@ func (p *pass) made(id rules.Identity, children ...string) bool {
 	return live != nil && slices.Contains(children, rules.LabelsOf(live).Get(rules.LabelChild))
 }
 
-// childFails reports whether a child could not be rendered or written.
 func childFails(c *rules.ChildResult, failed []*rules.Child) bool {
 	return slices.Contains(failed, c.Child) ||
 		slices.ContainsFunc(c.Objects, func(d rules.Desired) bool { return d.State == rules.Failed })

@@ -55,7 +55,6 @@ type jittered struct {
 	random func() float64
 }
 
-// When implements workqueue.TypedRateLimiter.
 func (j jittered) When(r Request) time.Duration { return jitter(j.TypedRateLimiter.When(r), j.random) }
 
 // route connects the watches of a plan to the queue, and its rules to their

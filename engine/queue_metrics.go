@@ -35,28 +35,22 @@ func (unasked) Dec()            {}
 func (unasked) Set(float64)     {}
 func (unasked) Observe(float64) {}
 
-// NewDepthMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewDepthMetric(string) workqueue.GaugeMetric { return unasked{} }
 
-// NewAddsMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewAddsMetric(string) workqueue.CounterMetric { return unasked{} }
 
 // NewLatencyMetric implements workqueue.MetricsProvider. The latency is the time
 // between a request's entry into the queue and its start.
 func (m queueMetrics) NewLatencyMetric(string) workqueue.HistogramMetric { return m.wait }
 
-// NewWorkDurationMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewWorkDurationMetric(string) workqueue.HistogramMetric { return unasked{} }
 
-// NewUnfinishedWorkSecondsMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric {
 	return unasked{}
 }
 
-// NewLongestRunningProcessorSecondsMetric implements workqueue.MetricsProvider.
 func (m queueMetrics) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
 	return m.longest
 }
 
-// NewRetriesMetric implements workqueue.MetricsProvider.
 func (queueMetrics) NewRetriesMetric(string) workqueue.CounterMetric { return unasked{} }

@@ -137,7 +137,6 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	return total.result()
 }
 
-// rules reconciles and counts each rule.
 func (p *pass) rules(ctx context.Context) outcome {
 	total, started := outcome{}, time.Now()
 	for i := range p.rendering.Rules {

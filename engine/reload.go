@@ -151,7 +151,6 @@ func (e *Engine) retire(ctx context.Context, old *plan) bool {
 	return true
 }
 
-// forgetOthers forgets the primaries of kinds that a plan does not have.
 func (e *Engine) forgetOthers(pl *plan) {
 	e.memories.forgetKinds(func(gk schema.GroupKind) bool { return pl.primaries[gk] == nil })
 }

@@ -25,7 +25,6 @@ import (
 // an object by now and keeps it. If the primary still has rules, its
 // reconciliation decides (see orphanedObject). Otherwise no rule can need it.
 
-// removalBackoff returns the delays between two attempts.
 func removalBackoff() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 100, Cap: time.Minute}
 }
@@ -133,7 +132,6 @@ func (s *removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
 	})
 }
 
-// pruneKind deletes the rule's children of one kind.
 func (s *removal) pruneKind(ctx context.Context, gvk schema.GroupVersionKind) error {
 	return s.eachChild(ctx, gvk, func(k Kind, o *watch.Object, owner Request) {
 		if o.Terminating() {

@@ -70,7 +70,6 @@ func (p *pass) inherited() trouble {
 	return trouble{reason, message, since, true}
 }
 
-// reportTrouble reports a trouble that differs from the last one.
 func (p *pass) reportTrouble(total outcome, what string) {
 	m, message := p.memory, total.brief()
 	same := m.trouble.reason == total.reason && m.trouble.message == message
@@ -102,7 +101,6 @@ func (p *pass) reportWaiting(total outcome) (wait time.Duration) {
 	return 0
 }
 
-// reportRecovered reports the end of a reported trouble.
 func (p *pass) reportRecovered() {
 	m := p.memory
 	if m.trouble.reason == "" {
@@ -117,16 +115,12 @@ func (p *pass) reportRecovered() {
 // reportSynced reports when a generation becomes ready for the first time.
 func (p *pass) reportSynced() {
 	m, generation := p.memory, p.generation()
-	if !m.dirty {
-		m.synced, m.syncedAt = true, generation // It was already ready when the process started.
+	// Without a change it was already ready when the process started.
+	known := !m.dirty || m.synced && m.syncedAt == generation || !m.synced && p.saysReady(generation)
+	m.dirty, m.synced, m.syncedAt = false, true, generation
+	if known {
 		return
 	}
-	m.dirty = false
-	if m.synced && m.syncedAt == generation || p.saysReady(generation) && !m.synced {
-		m.synced, m.syncedAt = true, generation
-		return
-	}
-	m.synced, m.syncedAt = true, generation
 	p.engine.activity.record(p.engine.clock.Now(), logEntry{what: "resource synced", object: p.req.String(), kind: p.req.Kind.Kind})
 	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is up to date", p.req.Kind.Kind))
 }

@@ -69,7 +69,6 @@ func (p *pass) count(i int, o outcome, took time.Duration) {
 	p.memory.share(i).set(now)
 }
 
-// countPaused records the primary as paused for all its rules.
 func (p *pass) countPaused() {
 	for i := range p.rendering.Rules {
 		p.count(i, outcome{state: paused}, 0)

@@ -84,6 +84,17 @@ func (u *uninstaller) note(err error) {
 	}
 }
 
+// act changes one object, unless it is a dry run, and tells the user.
+func (u *uninstaller) act(doing, subject, done string, change func() error) error {
+	if !u.DryRun {
+		if err := change(); err != nil {
+			return fmt.Errorf("%s %s: %w", doing, subject, err)
+		}
+	}
+	u.Tell(subject, done)
+	return nil
+}
+
 // standsStill returns an error while a process of the installation is running.
 func (u *uninstaller) standsStill(ctx context.Context) error {
 	o := u.engine.options
@@ -125,14 +136,13 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	return nil
 }
 
-// release removes a rule's finalizer from a primary.
 func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch.Object) error {
 	if !slices.Contains(o.GetFinalizers(), rules.Finalizer(rule)) {
 		return nil
 	}
 	subject := subjectOf(k, o)
-	if !u.DryRun {
-		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	return u.act("remove the finalizer of", subject, "finalizer "+rules.Finalizer(rule)+" removed", func() error {
+		return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 			err := u.engine.removeFinalizer(ctx, k, o, rule)
 			if apierrors.IsConflict(err) {
 				if live, readErr := u.engine.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{}); readErr == nil {
@@ -141,15 +151,9 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch
 			}
 			return err
 		})
-		if err != nil {
-			return fmt.Errorf("remove the finalizer of %s: %w", subject, err)
-		}
-	}
-	u.Tell(subject, "finalizer "+rules.Finalizer(rule)+" removed")
-	return nil
+	})
 }
 
-// unpatch reverts a rule's patch of a primary.
 func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch.Object) error {
 	if o.PatchFields(rule) == (managedfields.Entry{}) {
 		return nil
@@ -159,13 +163,9 @@ func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch
 		u.Tell(subject, "patch kept: it is paused")
 		return nil
 	}
-	if !u.DryRun {
-		if err := u.engine.revertPatch(ctx, k, o, &rules.Rule{Name: rule}); err != nil {
-			return fmt.Errorf("revert the patch of %s: %w", subject, err)
-		}
-	}
-	u.Tell(subject, "patch reverted")
-	return nil
+	return u.act("revert the patch of", subject, "patch reverted", func() error {
+		return u.engine.revertPatch(ctx, k, o, &rules.Rule{Name: rule})
+	})
 }
 
 // deleteChildren deletes the rule's children of one kind that have the mark of
@@ -186,18 +186,14 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 			u.Tell(subject, "kept: "+owner.String()+" is paused")
 			return
 		}
-		if !u.DryRun {
-			if _, err := u.engine.deleteOwned(ctx, &rules.Rule{Name: r.Name}, k, o, owner, metav1.DeletePropagationBackground); err != nil {
-				errs = append(errs, fmt.Errorf("delete %s: %w", subject, err))
-				return
-			}
-		}
-		u.Tell(subject, "deleted")
+		errs = append(errs, u.act("delete", subject, "deleted", func() error {
+			_, err := u.engine.deleteOwned(ctx, &rules.Rule{Name: r.Name}, k, o, owner, metav1.DeletePropagationBackground)
+			return err
+		}))
 	})
 	return errors.Join(append(errs, err)...)
 }
 
-// deleteOwn deletes the installation's Lease or inventory.
 func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.ResourceInterface, name string) error {
 	subject := strings.Join([]string{kind, u.engine.options.Namespace, name}, "/")
 	if !u.DryRun {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"iter"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -162,7 +163,7 @@ func (p *pass) forget() {
 		}
 		return w.object != nil && p.live(w.identity) == w.object
 	})
-	p.memory.forgetDeletions(func(uid types.UID, d deletion) bool {
+	maps.DeleteFunc(p.memory.deleted, func(uid types.UID, d deletion) bool {
 		c := p.primary.cacheOf(d.identity.GVK)
 		if c == nil {
 			return true

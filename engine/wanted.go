@@ -40,7 +40,6 @@ func keyOf(id rules.Identity) objectKey {
 	return objectKey{id.GVK.GroupKind(), id.Namespace, id.Name}
 }
 
-// rendersObject reports whether a child of a rule wants an object.
 func rendersObject(r *rules.RuleResult, id rules.Identity) bool {
 	for i := range r.Children {
 		if wantsObject(&r.Children[i], id) {

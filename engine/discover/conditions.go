@@ -33,7 +33,6 @@ func ConditionsOf(conditions *spec.Schema) ConditionList {
 	return AtomicConditions
 }
 
-// conditionsIn returns the list type by an OpenAPI document.
 func conditionsIn(document []byte, gvk schema.GroupVersionKind) (ConditionList, error) {
 	set, err := kindschema.New(kindschema.Sources{OpenAPI: [][]byte{document}})
 	if err != nil {

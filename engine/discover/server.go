@@ -20,7 +20,6 @@ type server struct {
 // NewKinds returns the kinds of an API server. It caches nothing.
 func NewKinds(d discovery.DiscoveryInterfaceWithContext) Kinds { return server{d} }
 
-// Find implements Kinds.
 func (s server) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error) {
 	k, err := s.findVersion(ctx, gvk)
 	if IsNoKind(err) {
@@ -70,7 +69,6 @@ func (s server) otherVersions(ctx context.Context, gvk schema.GroupVersionKind) 
 	return other
 }
 
-// Versions implements Kinds.
 func (s server) Versions(ctx context.Context, group string) (versions []string, err error) {
 	groups, err := s.discovery.ServerGroupsWithContext(ctx)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// deliver sends Events until ctx ends.
 func (b *Broadcaster) deliver(ctx context.Context) {
 	for {
 		select {

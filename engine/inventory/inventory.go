@@ -218,7 +218,6 @@ func (inv *Inventory) read(ctx context.Context) (map[string]Entry, *unstructured
 	return entries, configMap, err
 }
 
-// describe names the inventory in an error.
 func (inv *Inventory) describe(err error) error {
 	if err == nil {
 		return nil

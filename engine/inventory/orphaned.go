@@ -93,7 +93,6 @@ func orphanedFinalizers(entries map[string]Entry, loaded map[string]bool) (all [
 	return all
 }
 
-// removedRules returns the removed rules of the entries.
 func removedRules(entries map[string]Entry, loaded map[string]bool) (removed []RemovedRule) {
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		entry := entries[name]

@@ -57,7 +57,6 @@ func (s Stored) Entries() (map[string]Entry, error) {
 	return entries, errors.Join(damaged...)
 }
 
-// encode returns the data of a ConfigMap.
 func encode(entries map[string]Entry) (map[string]string, error) {
 	data := map[string]string{}
 	for rule, entry := range entries {

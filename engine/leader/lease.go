@@ -16,7 +16,6 @@ type lease struct {
 	holder  *holderLog
 }
 
-// Get implements resourcelock.Interface.
 func (l lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if l.trouble.note(reading, err); err == nil {
@@ -25,13 +24,11 @@ func (l lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// Create implements resourcelock.Interface.
 func (l lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	at := time.Now()
 	return l.note(at, r, l.Interface.Create(ctx, r))
 }
 
-// Update implements resourcelock.Interface.
 func (l lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	if r.HolderIdentity != l.Identity() { // client-go is about to release it.
 		// client-go would do so even if another process holds the Lease by now. That

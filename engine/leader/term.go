@@ -20,7 +20,6 @@ type term struct {
 
 func (t *term) renew(at time.Time) { t.renewed.Store(&at) }
 
-// mayWrite reports whether this process may write.
 func (t *term) mayWrite() bool { return !t.resigned.Load() && t.excludesOthers() }
 
 // excludesOthers reports whether no other process can have the Lease. Both clocks
@@ -52,7 +51,6 @@ type guarded struct {
 	term *term
 }
 
-// RoundTrip implements http.RoundTripper.
 func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := g.term.check(); err != nil {

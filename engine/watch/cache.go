@@ -178,7 +178,6 @@ type content struct {
 	since   time.Time
 }
 
-// newNamespaced returns a namespaced cache that is not listed yet.
 func newNamespaced(namespace string, indexers cache.Indexers) *namespaced {
 	n := &namespaced{namespace: namespace}
 	n.fill(cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers))

@@ -68,7 +68,6 @@ func isNews(problem *atomic.Pointer[error], err error) bool {
 	return old == nil || (*old).Error() != err.Error()
 }
 
-// notServed records why a kind cannot be watched.
 func (ws *Watcher) notServed(w *Watch, err error) {
 	if isNews(&w.problem, err) {
 		ws.Log.Warn("cannot watch, will retry", "kind", w.GVK.String(), "error", err)
