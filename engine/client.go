@@ -112,20 +112,20 @@ func (w writer) as(ctx context.Context) (context.Context, *rules.Account, error)
 
 // explain names the impersonated account in an API server's answer.
 func (w writer) explain(account *rules.Account, err error) error {
-	said := WithholdSecret(w.kind.GVK.GroupKind(), err)
+	answer := WithholdSecret(w.kind.GVK.GroupKind(), err)
 	if account == nil || !apierrors.IsForbidden(err) {
-		return said
+		return answer
 	}
 	// Up to Kubernetes 1.35 the message is about the ServiceAccount, from 1.36 on about
 	// the object. Only the verb, impersonate or impersonate-on:serviceaccount:patch, is
 	// common to both, and no field of the status has it.
 	if strings.Contains(err.Error(), " cannot impersonate") {
-		return fmt.Errorf("may not impersonate ServiceAccount %s; apply what `reconcel rbac` prints (%w)", account, said)
+		return fmt.Errorf("may not impersonate ServiceAccount %s; apply what `reconcel rbac` prints (%w)", account, answer)
 	}
-	if strings.Contains(said.Error(), account.User()) {
-		return said
+	if strings.Contains(answer.Error(), account.User()) {
+		return answer
 	}
-	return fmt.Errorf("as ServiceAccount %s: %w", account, said)
+	return fmt.Errorf("as ServiceAccount %s: %w", account, answer)
 }
 
 // apply sends one body and remembers the response.

@@ -81,7 +81,7 @@
 //
 // # The end of a rule
 //
-// The objects of a removed rule stay, unless it said onRuleRemoval: delete, which
+// The objects of a removed rule stay, unless it had onRuleRemoval: delete, which
 // the inventory remembers. They are found by their label, in lists and not by
 // watches. If other rules are for the primary, its reconciliation deletes them,
 // because only that can tell whether another rule renders them now. A process

@@ -148,14 +148,14 @@ func (p *pass) outcomeOf(err error) outcome {
 	if err == nil {
 		return outcome{}
 	}
-	at, said := position{}, err
+	at, cause := position{}, err
 	if placed, ok := errors.AsType[*placedError](err); ok {
-		at, said = placed.at, placed.err
+		at, cause = placed.at, placed.err
 	}
-	return p.classified(err, at, said.Error())
+	return p.classified(err, at, cause.Error())
 }
 
-func (p *pass) classified(err error, at position, said string) outcome {
+func (p *pass) classified(err error, at position, text string) outcome {
 	became := func(s state, reason, text string) outcome {
 		return outcome{state: s, reason: reason, at: at, text: text}
 	}
@@ -165,29 +165,29 @@ func (p *pass) classified(err error, at position, said string) outcome {
 	switch {
 	case errors.Is(err, errStale):
 		p.engine.metrics.countError("Stale")
-		return became(progressing, reasonProgressing, said).after(staleRetry)
+		return became(progressing, reasonProgressing, text).after(staleRetry)
 	case errors.As(err, &conflict):
 		p.engine.metrics.countError(reasonResourceExists)
-		return became(stalled, reasonResourceExists, said).after(conflictRetry)
+		return became(stalled, reasonResourceExists, text).after(conflictRetry)
 	case errors.As(err, &contested):
 		p.engine.metrics.countError(reasonContested)
-		return became(stalled, reasonContested, said).after(contested.wait)
+		return became(stalled, reasonContested, text).after(contested.wait)
 	case errors.As(err, &terminal):
 		p.engine.metrics.countError(terminal.reason)
 		s := stalled
 		if terminal.reason == reasonRetrying {
 			s = retrying
 		}
-		return became(s, terminal.reason, shorten(said)).after(jitter(terminal.retry, p.engine.random))
+		return became(s, terminal.reason, shorten(text)).after(jitter(terminal.retry, p.engine.random))
 	case isForbidden(err): // From a read: classifyAnswer handles writes.
-		return became(stalled, reasonForbidden, shorten(said)).after(jitter(forbiddenRetry, p.engine.random))
+		return became(stalled, reasonForbidden, shorten(text)).after(jitter(forbiddenRetry, p.engine.random))
 	}
 	if apierrors.IsConflict(err) {
 		p.engine.metrics.countError("Conflict")
 	} else {
 		p.engine.metrics.countError(reasonRetrying)
 	}
-	o := became(retrying, reasonRetrying, shorten(said))
+	o := became(retrying, reasonRetrying, shorten(text))
 	o.err = err
 	return o
 }

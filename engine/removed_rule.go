@@ -36,15 +36,15 @@ func (e *Engine) deleteRemovedRule(ctx context.Context, pl *plan, r inventory.Re
 	if ctx.Err() != nil {
 		return
 	}
-	said := ""
+	logged := ""
 	_ = removalBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		done, problems := e.tryDeleteRemovedRule(ctx, pl, r)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		if now := joinFirst(problems); now != said && now != "" {
+		if now := joinFirst(problems); now != logged && now != "" {
 			e.log.Warn("removal of rule incomplete, will retry", "rule", r.Name, "kind", r.For, "error", now)
-			said = now
+			logged = now
 		}
 		return done, nil
 	})

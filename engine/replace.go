@@ -80,8 +80,8 @@ func (p *pass) rehearse(ctx context.Context, k Kind, d *rules.Desired) error {
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: managedfields.Manager})
 	var terminal *terminalError
 	// The API server reports a webhook without dry-run support as a bad request.
-	if said := classifyAnswer(err); errors.As(said, &terminal) && terminal.reason == reasonRejected && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) {
-		return said
+	if answer := classifyAnswer(err); errors.As(answer, &terminal) && terminal.reason == reasonRejected && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) {
+		return answer
 	}
 	return nil // The creation reports any other error.
 }

@@ -197,18 +197,18 @@ func (s *statusDraft) desired(conditions []rules.Condition, owned managedfields.
 	for i := range s.rendering.Rules {
 		r := &s.rendering.Rules[i]
 		if len(r.Status) > 0 && !s.silent(r) {
-			said := map[string]any{}
-			err := utiljson.Unmarshal(r.Status, &said) // Keeps integers.
+			rendered := map[string]any{}
+			err := utiljson.Unmarshal(r.Status, &rendered) // Keeps integers.
 			if err != nil {
 				return nil, fmt.Errorf("rule %q: status: %w", r.Rule.Name, err)
 			}
-			mergeStatus(desired, said)
+			mergeStatus(desired, rendered)
 		}
 		if !s.keepsStatus(r) {
 			continue
 		}
 		for _, key := range r.Rule.StatusKeys {
-			if _, said := desired[key]; said {
+			if _, rendered := desired[key]; rendered {
 				continue
 			}
 			if value, ok := live[key]; ok && owned.Owns(fieldpath.MakePathOrDie("status", key)) {

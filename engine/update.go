@@ -34,9 +34,9 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	}
 	err = p.write(ctx, k, d, w, live)
 	if apierrors.IsInvalid(err) {
-		var mended *watch.Object
-		if mended, err = p.takeOwnership(ctx, k, d, live, err); mended != nil {
-			err = p.write(ctx, k, d, w, mended)
+		var owned *watch.Object
+		if owned, err = p.takeOwnership(ctx, k, d, live, err); owned != nil {
+			err = p.write(ctx, k, d, w, owned)
 		}
 	}
 	if err == nil && w.version == version {

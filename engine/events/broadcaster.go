@@ -60,7 +60,7 @@ type series struct {
 	name  string // of the Event; "" until the API server has it
 	count int32
 	last  time.Time       // when it happened
-	sent  time.Time       // when the API server was last told
+	sent  time.Time       // when it was last sent
 	next  *eventsv1.Event // is to be sent; nil: nothing is
 	tries int             // of sending next
 }

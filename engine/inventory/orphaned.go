@@ -32,7 +32,7 @@ type Finalizer struct {
 // Primary returns the kind of the primaries.
 func (f Finalizer) Primary() schema.GroupKind { return schema.ParseGroupKind(f.Kind) }
 
-// A RemovedRule is not loaded, or is for another kind now, and said
+// A RemovedRule is not loaded, or is for another kind now, and had
 // onRuleRemoval: delete. Its objects are deleted.
 type RemovedRule struct {
 	Name string
