@@ -21,7 +21,7 @@ func (e status) check(p *player) []Failure {
 		return failures
 	}
 	got, _, _ := unstructured.NestedMap(primary.Object, "status")
-	diff := difference(e.want, got)
+	diff := diffFields(e.want, got)
 	if diff == "" {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (e condition) check(p *player) []Failure {
 	if message, _ := got["message"].(string); part != "" && strings.Contains(message, part) {
 		got["message"] = part
 	}
-	diff := difference(e.want, got)
+	diff := diffFields(e.want, got)
 	if diff == "" {
 		return nil
 	}

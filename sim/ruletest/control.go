@@ -103,7 +103,7 @@ func (r *reader) failure(n *source.Node) failure {
 	default:
 		reason = "InternalError"
 	}
-	f.Err = answer(reason, literalAt(n, "message"))
+	f.Err = failureResponse(reason, literalAt(n, "message"))
 	words := []string{f.Verb, f.Namespace, f.Name, literalAt(n, "kind"), f.Subresource, reason}
 	f.text = strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
 	return f
@@ -116,8 +116,8 @@ var codes = map[string]int32{
 	"ServiceUnavailable": http.StatusServiceUnavailable, "Timeout": http.StatusGatewayTimeout,
 }
 
-// answer returns the error of a failing request.
-func answer(reason, message string) error {
+// failureResponse returns the error of a failing request.
+func failureResponse(reason, message string) error {
 	if message == "" {
 		message = "the test makes this request fail"
 	}

@@ -116,12 +116,12 @@ func (e objects) difference(want, u *unstructured.Unstructured) string {
 	same := u.DeepCopy()
 	same.SetAPIVersion(want.GetAPIVersion())
 	if e.how == subset {
-		return difference(want.Object, same.Object)
+		return diffFields(want.Object, same.Object)
 	}
 	if want.GetName() == "" {
 		same.SetName("")
 	}
-	return differenceWhole(want.Object, same)
+	return diffRuled(want.Object, same)
 }
 
 // An absent expects objects not to exist.
@@ -177,7 +177,7 @@ type snapshot struct {
 }
 
 func (e snapshot) check(p *player) []Failure {
-	got := picture(p.objects)
+	got := snapshotOf(p.objects)
 	if p.options.Update {
 		return asFailure(e.pos, writeSnapshot(e.path, got))
 	}

@@ -3,7 +3,7 @@ package ruletest
 import "slices"
 
 // Ruled returns the fields of an object that the controller has set.
-var Ruled = ruled
+var Ruled = ruledFields
 
 // Portable returns the suite without the features of an in-memory cluster. It drops cases
 // in which time passes, something fails or the controller restarts. It drops expectations

@@ -13,9 +13,9 @@ import (
 	"reconcel/engine/managedfields"
 )
 
-// seen returns the parts of a value that are compared with the wanted one: the
+// comparedFields returns the parts of a value that are compared with the wanted one: the
 // wanted fields, and all items of lists, because an extra item is a difference.
-func seen(want, got any) any {
+func comparedFields(want, got any) any {
 	switch want := want.(type) {
 	case map[string]any:
 		fields, ok := got.(map[string]any)
@@ -25,7 +25,7 @@ func seen(want, got any) any {
 		out := map[string]any{}
 		for key, w := range want {
 			if g, there := fields[key]; there && (w != nil || g != nil) {
-				out[key] = seen(w, g)
+				out[key] = comparedFields(w, g)
 			}
 		}
 		return out
@@ -38,47 +38,47 @@ func seen(want, got any) any {
 		for i := range list {
 			out[i] = list[i]
 			if i < len(want) {
-				out[i] = seen(want[i], list[i])
+				out[i] = comparedFields(want[i], list[i])
 			}
 		}
 		return out
 	}
-	return number(got)
+	return asInteger(got)
 }
 
-// wanted returns the wanted value without fields that are null, which must be
+// withoutNulls returns the wanted value without fields that are null, which must be
 // absent.
-func wanted(want any) any {
+func withoutNulls(want any) any {
 	switch want := want.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for key, w := range want {
 			if w != nil {
-				out[key] = wanted(w)
+				out[key] = withoutNulls(w)
 			}
 		}
 		return out
 	case []any:
 		out := make([]any, len(want))
 		for i := range want {
-			out[i] = wanted(want[i])
+			out[i] = withoutNulls(want[i])
 		}
 		return out
 	}
-	return number(want)
+	return asInteger(want)
 }
 
-// number converts a float without a fraction to an integer, so that 1.0 equals 1.
-func number(value any) any {
+// asInteger converts a float without a fraction to an integer, so that 1.0 equals 1.
+func asInteger(value any) any {
 	if f, ok := value.(float64); ok && f == float64(int64(f)) {
 		return int64(f)
 	}
 	return value
 }
 
-// difference returns the diff, as YAML, of the wanted fields and a value, or "".
-func difference(want, got any) string {
-	return diffValues(wanted(want), seen(want, got))
+// diffFields returns the diff, as YAML, of the wanted fields and a value, or "".
+func diffFields(want, got any) string {
+	return diffValues(withoutNulls(want), comparedFields(want, got))
 }
 
 func diffValues(want, got any) string {
@@ -129,20 +129,20 @@ func dropMarks(object, want map[string]any) {
 	}
 }
 
-// differenceWhole returns the diff, as YAML, of the wanted object and all fields
+// diffRuled returns the diff, as YAML, of the wanted object and all fields
 // that rules have set, or "".
-func differenceWhole(want map[string]any, got *unstructured.Unstructured) string {
-	all := ruled(got)
+func diffRuled(want map[string]any, got *unstructured.Unstructured) string {
+	all := ruledFields(got)
 	dropMarks(all, want)
 	if _, asked, _ := unstructured.NestedFieldNoCopy(want, "metadata", "ownerReferences"); !asked {
 		unstructured.RemoveNestedField(all, "metadata", "ownerReferences")
 	}
-	return diffValues(wanted(want), all)
+	return diffValues(withoutNulls(want), all)
 }
 
-// ruled returns the fields of an object that the controller has set, without its
+// ruledFields returns the fields of an object that the controller has set, without its
 // status, plus its kind, namespace and name.
-func ruled(u *unstructured.Unstructured) map[string]any {
+func ruledFields(u *unstructured.Unstructured) map[string]any {
 	set := managedfields.ChildEntry(u.Object).Set()
 	for _, patch := range managedfields.PatchEntries(u.Object) {
 		set = set.Union(patch.Set())

@@ -69,14 +69,14 @@ func (r *Report) Write(w io.Writer, details Details) error {
 	}
 	if details.Never {
 		for _, e := range never {
-			fmt.Fprintf(&b, "    %s: never ran: %s\n", e.Pos, oneLine(e.Text))
+			fmt.Fprintf(&b, "    %s: never ran: %s\n", e.Pos, onOneLine(e.Text))
 		}
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (r *Result) write(b *bytes.Buffer, details Details) {
 	for i := range r.Cases {
@@ -89,9 +89,9 @@ func (r *Result) write(b *bytes.Buffer, details Details) {
 	case len(r.Cases) == 0:
 		fmt.Fprintf(b, "ok    %s  no cases to run\n", r.File)
 	case failed > 0:
-		fmt.Fprintf(b, "FAIL  %s  %d of %s failed  %s\n", r.File, failed, plural(len(r.Cases), "case"), inMilliseconds(r.Took))
+		fmt.Fprintf(b, "FAIL  %s  %d of %s failed  %s\n", r.File, failed, countOf(len(r.Cases), "case"), inMilliseconds(r.Took))
 	default:
-		fmt.Fprintf(b, "ok    %s  %s  %s\n", r.File, plural(len(r.Cases), "case"), inMilliseconds(r.Took))
+		fmt.Fprintf(b, "ok    %s  %s  %s\n", r.File, countOf(len(r.Cases), "case"), inMilliseconds(r.Took))
 	}
 }
 
@@ -103,23 +103,23 @@ func (r *CaseResult) write(b *bytes.Buffer, details Details) {
 		fmt.Fprintf(b, "--- PASS: %s: %s (%s)\n", r.Case.Pos, r.Case.Name, inMilliseconds(r.Took))
 	}
 	for _, f := range r.Failures {
-		fmt.Fprintf(b, "    %s: %s\n", f.Pos, indented(f.String(), "    "))
+		fmt.Fprintf(b, "    %s: %s\n", f.Pos, indentLines(f.String(), "    "))
 		if f.Diff != "" {
-			fmt.Fprintf(b, "        %s\n", indented(strings.TrimSuffix(f.Diff, "\n"), "        "))
+			fmt.Fprintf(b, "        %s\n", indentLines(strings.TrimSuffix(f.Diff, "\n"), "        "))
 		}
 	}
 	if details.Cases && !r.Passed() && r.Failures[0].Step > 0 {
-		fmt.Fprintf(b, "    writes in step %d:%s\n", r.Failures[0].Step, indented(listWrites(r.Writes), "    "))
-		fmt.Fprintf(b, "    Events in step %d:%s\n", r.Failures[0].Step, indented(listEvents(r.Events), "    "))
+		fmt.Fprintf(b, "    writes in step %d:%s\n", r.Failures[0].Step, indentLines(listWrites(r.Writes), "    "))
+		fmt.Fprintf(b, "    Events in step %d:%s\n", r.Failures[0].Step, indentLines(listEvents(r.Events), "    "))
 	}
 }
 
 // indented adds a prefix to every line except the first.
-func indented(text, by string) string { return strings.ReplaceAll(text, "\n", "\n"+by) }
+func indentLines(text, by string) string { return strings.ReplaceAll(text, "\n", "\n"+by) }
 
 func inMilliseconds(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 
-func plural(n int, what string) string {
+func countOf(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -14,9 +14,9 @@ import (
 // snapshotHead is the first line of a snapshot.
 const snapshotHead = "# Everything in the cluster. Written by: reconcel test --update\n"
 
-// picture returns all objects in the form of a snapshot. It omits uids, times and
+// snapshotOf returns all objects in the form of a snapshot. It omits uids, times and
 // other metadata of the API server, because they differ in each run.
-func picture(all []*unstructured.Unstructured) string {
+func snapshotOf(all []*unstructured.Unstructured) string {
 	var b strings.Builder
 	b.WriteString(snapshotHead)
 	for _, u := range all {
@@ -24,22 +24,19 @@ func picture(all []*unstructured.Unstructured) string {
 		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
 			unstructured.RemoveNestedField(out, "metadata", field)
 		}
-		if owners, ok, _ := unstructured.NestedSlice(out, "metadata", "ownerReferences"); ok {
-			withoutKey(owners, "uid")
-			_ = unstructured.SetNestedSlice(out, owners, "metadata", "ownerReferences") // Cannot fail: the field is already a list.
-		}
-		if conditions, ok, _ := unstructured.NestedSlice(out, "status", "conditions"); ok {
-			withoutKey(conditions, "lastTransitionTime")
-			_ = unstructured.SetNestedSlice(out, conditions, "status", "conditions") // Cannot fail, as above.
-		}
+		dropFromItems(out, "uid", "metadata", "ownerReferences")
+		dropFromItems(out, "lastTransitionTime", "status", "conditions")
 		dropMarks(out, nil)
 		b.WriteString("---\n" + asYAML(out))
 	}
 	return b.String()
 }
 
-func withoutKey(list []any, key string) {
-	for _, item := range list {
+// dropFromItems removes a key from each item of a list.
+func dropFromItems(object map[string]any, key string, path ...string) {
+	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
+	items, _ := value.([]any)
+	for _, item := range items {
 		if fields, ok := item.(map[string]any); ok {
 			delete(fields, key)
 		}
