@@ -168,7 +168,7 @@ func (a *app) needs(f *deployFlags) (j judged, _ *deploy.Permissions, err error)
 	if len(complaints) > 0 {
 		return j, nil, exit.Wrong(source.Collect(j.Sources, complaints))
 	}
-	if err := source.Errors(marked("warning: ", j.verdict.Warnings)).Report(a.stderr); err != nil {
+	if err := source.Errors(withPrefix("warning: ", j.verdict.Warnings)).Report(a.stderr); err != nil {
 		return j, nil, exit.Failure(err)
 	}
 	return j, needed, nil

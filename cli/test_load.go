@@ -58,7 +58,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 	if err := source.Collect([]source.File{tests}, missing).Err(); err != nil {
 		return nil, err
 	}
-	paths, crds := beside(dir, file.Rules, "rules.yaml"), beside(dir, file.CRDs, "crds", "crd.yaml")
+	paths, crds := pathsBeside(dir, file.Rules, "rules.yaml"), pathsBeside(dir, file.CRDs, "crds", "crd.yaml")
 	if len(paths) == 0 {
 		l.unread = true
 		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules", name)
@@ -81,7 +81,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 // missing returns an error for each path that cannot be read.
 func (l *testLoader) missing(dir string, written []source.String) (wrong []*source.Error) {
 	for _, w := range written {
-		path := from(dir, w.Value)
+		path := resolvePath(dir, w.Value)
 		if _, err := os.Stat(path); err != nil {
 			l.unread = true
 			wrong = append(wrong, source.NewError(w.Pos, "", fmt.Sprintf("%s: cannot be read: %v", path, exit.Cause(err)), ""))
@@ -90,11 +90,11 @@ func (l *testLoader) missing(dir string, written []source.String) (wrong []*sour
 	return wrong
 }
 
-// beside returns the paths that a test file names, or else the usual files that
+// pathsBeside returns the paths that a test file names, or else the usual files that
 // exist next to it.
-func beside(dir string, written []source.String, usual ...string) (paths []string) {
+func pathsBeside(dir string, written []source.String, usual ...string) (paths []string) {
 	for _, w := range written {
-		paths = append(paths, from(dir, w.Value))
+		paths = append(paths, resolvePath(dir, w.Value))
 	}
 	if len(written) > 0 {
 		return paths
@@ -108,8 +108,8 @@ func beside(dir string, written []source.String, usual ...string) (paths []strin
 	return paths
 }
 
-// from resolves a path relative to a folder.
-func from(dir, path string) string {
+// resolvePath resolves a path relative to a folder.
+func resolvePath(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}

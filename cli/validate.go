@@ -54,9 +54,9 @@ func (a *app) validate(f *validateFlags) error {
 		return err
 	}
 	v := j.verdict
-	said := append(v.Errors, marked("warning: ", v.Warnings)...)
+	said := append(v.Errors, withPrefix("warning: ", v.Warnings)...)
 	if f.verbose {
-		said = append(said, marked("note: ", v.Notes)...)
+		said = append(said, withPrefix("note: ", v.Notes)...)
 	}
 	if err := source.Collect(j.Sources, said).Report(a.stderr); err != nil {
 		return exit.Failure(err)
@@ -80,8 +80,8 @@ func (a *app) validate(f *validateFlags) error {
 	return a.print(b.Bytes())
 }
 
-// marked prefixes the messages of errors.
-func marked(word string, list []*source.Error) []*source.Error {
+// withPrefix prefixes the messages of errors.
+func withPrefix(word string, list []*source.Error) []*source.Error {
 	for _, e := range list {
 		e.Message = word + e.Message
 	}

@@ -49,7 +49,7 @@ func objectOf(u *unstructured.Unstructured) Object {
 	return Object{u.GetAPIVersion(), u.GetKind(), u.GetNamespace(), u.GetName()}
 }
 
-func identified(id rules.Identity) Object {
+func objectWithID(id rules.Identity) Object {
 	return Object{id.GVK.GroupVersion().String(), id.GVK.Kind, id.Namespace, id.Name}
 }
 

@@ -95,7 +95,7 @@ func (p *primary) ofSelf(rule string, of part) Change {
 func (p *primary) addFinding(f *engine.Finding) {
 	c := p.ofSelf(f.Rule, "")
 	if f.Child != "" {
-		c.Child, c.Object = f.Child, identified(f.Object)
+		c.Child, c.Object = f.Child, objectWithID(f.Object)
 	}
 	c.Action, c.Reason = f.Action, f.Message
 	if f.Action == "" {

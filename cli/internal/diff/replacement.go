@@ -16,7 +16,7 @@ func inPlaceOf(old, rehearsed *unstructured.Unstructured) *unstructured.Unstruct
 	if a, b := tokenVolume(rehearsed), tokenVolume(old); a != "" && b != "" {
 		names = append(names, a, b)
 	}
-	renamed, _ := rename(rehearsed.Object, strings.NewReplacer(names...)).(map[string]any)
+	renamed, _ := replaceNames(rehearsed.Object, strings.NewReplacer(names...)).(map[string]any)
 	return &unstructured.Unstructured{Object: renamed}
 }
 
@@ -32,20 +32,20 @@ func tokenVolume(pod *unstructured.Unstructured) string {
 	return ""
 }
 
-// rename replaces names in all strings: the API server copies some of them into
-// labels.
-func rename(value any, names *strings.Replacer) any {
+// replaceNames replaces names in all strings: the API server copies some of them
+// into labels.
+func replaceNames(value any, names *strings.Replacer) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(value))
 		for key, v := range value {
-			out[key] = rename(v, names)
+			out[key] = replaceNames(v, names)
 		}
 		return out
 	case []any:
 		out := make([]any, len(value))
 		for i, v := range value {
-			out[i] = rename(v, names)
+			out[i] = replaceNames(v, names)
 		}
 		return out
 	case string:

@@ -26,7 +26,7 @@ func (c *Change) show(w *written) error {
 // field differs, it compares the annotations of the last apply. If these are equal
 // too, only field ownership can differ.
 func (c *Change) showObject(before, after *unstructured.Unstructured) error {
-	c.Before, c.After = compared(before), compared(after)
+	c.Before, c.After = comparedFields(before), comparedFields(after)
 	if c.Action == engine.Configured && reflect.DeepEqual(c.Before, c.After) {
 		copyMarks(c.Before, before)
 		copyMarks(c.After, after)
@@ -73,9 +73,9 @@ func ownership(u *unstructured.Unstructured) []any {
 // Secret.
 const annotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// compared returns a copy of an object without its status, and without the fields
-// that the API server or an apply maintains.
-func compared(u *unstructured.Unstructured) map[string]any {
+// comparedFields returns a copy of an object without its status, and without the
+// fields that the API server or an apply maintains.
+func comparedFields(u *unstructured.Unstructured) map[string]any {
 	if u == nil {
 		return nil
 	}

@@ -157,7 +157,7 @@ func (p *primary) explain(c *Change, w *written) {
 		if w.first.Unasked {
 			c.Reason = "its namespace does not exist yet: shown without what the API server adds"
 		}
-	case c.Part == "" && slices.ContainsFunc(p.report.Adopted, func(id rules.Identity) bool { return c.Object == identified(id) }):
+	case c.Part == "" && slices.ContainsFunc(p.report.Adopted, func(id rules.Identity) bool { return c.Object == objectWithID(id) }):
 		c.Action, c.Reason = engine.Adopted, "it has no controller"
 	default:
 		c.Action = engine.Configured

@@ -39,7 +39,7 @@ func (c *Client) merge(ctx context.Context, w, on *Write) (*unstructured.Unstruc
 	live, err := c.find(ctx, w.Target)
 	switch {
 	case apierrors.IsNotFound(err) && w.Creates():
-		return applied(w)
+		return appliedObject(w)
 	case err != nil:
 		return nil, err
 	case w.Creates():
@@ -53,7 +53,7 @@ func (c *Client) merged(w *Write, live *unstructured.Unstructured) (*unstructure
 	if w.Patch != types.ApplyPatchType {
 		return sim.Patched(live, w.Patch, w.Body)
 	}
-	body, err := applied(w)
+	body, err := appliedObject(w)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func (c *Client) merged(w *Write, live *unstructured.Unstructured) (*unstructure
 	return kinds.Merge(live, body, w.Subresource, w.Manager)
 }
 
-// applied returns the object that an apply sends.
-func applied(w *Write) (*unstructured.Unstructured, error) {
+// appliedObject returns the object that an apply sends.
+func appliedObject(w *Write) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(w.Body, &u.Object); err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func (c *Client) patch(ctx context.Context, w *Write, options metav1.PatchOption
 		after, err := c.answer(ctx, w, r.under(w), options)
 		if apierrors.IsNotFound(err) && w.Creates() && r.creates(w.Namespace) {
 			w.Unasked = true // Its namespace is created by an earlier write.
-			return applied(w)
+			return appliedObject(w)
 		}
 		return after, err
 	})

@@ -1,9 +1,9 @@
 // Package dryrun is a client that writes nothing: it answers each write as the API
 // server would, and records it. diff runs the engine on it.
 //
-//	cluster := dryrun.New(client, kinds)
+//	client := dryrun.New(live, kinds)
 //	ctx, recorder := dryrun.Record(ctx)
-//	cluster.Resource(gvr).Namespace("team").Patch(ctx, ...)
+//	client.Resource(gvr).Namespace("team").Patch(ctx, ...)
 //	recorder.Writes()
 //
 // Three things prevent writes. Only a sender holds the real client, and each of its

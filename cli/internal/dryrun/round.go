@@ -48,6 +48,6 @@ func (c *Client) restored(of Target, options metav1.DeleteOptions) metav1.Delete
 	if live == nil || options.Preconditions == nil || ptr.Deref(options.Preconditions.ResourceVersion, "") != later {
 		return options
 	}
-	options.Preconditions = &metav1.Preconditions{UID: options.Preconditions.UID, ResourceVersion: ptr.To(live.GetResourceVersion())}
+	options.Preconditions = &metav1.Preconditions{UID: options.Preconditions.UID, ResourceVersion: new(live.GetResourceVersion())}
 	return options
 }

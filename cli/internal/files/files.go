@@ -51,9 +51,9 @@ func (r Reader) find(path string, f filter) ([]string, error) {
 			return err
 		case file == path:
 			return nil
-		case entry.IsDir() && (!r.Recursive || hidden(entry)):
+		case entry.IsDir() && (!r.Recursive || isHidden(entry)):
 			return fs.SkipDir
-		case isFile(entry) && !hidden(entry) && slices.Contains(f.extensions, filepath.Ext(file)) && f.accepts(file):
+		case isFile(entry) && !isHidden(entry) && slices.Contains(f.extensions, filepath.Ext(file)) && f.accepts(file):
 			found = append(found, file)
 		}
 		return nil
@@ -106,7 +106,7 @@ func isFile(entry fs.DirEntry) bool {
 	return entry.Type().IsRegular() || entry.Type()&fs.ModeSymlink != 0
 }
 
-func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
+func isHidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
 
 // Read returns the content of a file, with a name for messages.
 func (r Reader) Read(path string) (source.File, error) {

@@ -6,9 +6,9 @@ import (
 	"reconcel/rules"
 )
 
-// applied returns a child as it is after the apply: ignored fields keep the values
+// appliedContent returns a child as it is after the apply: ignored fields keep the values
 // of the existing object.
-func applied(d *rules.Desired) (map[string]any, error) {
+func appliedContent(d *rules.Desired) (map[string]any, error) {
 	if d.Live.Object == nil {
 		return d.Whole()
 	}

@@ -72,7 +72,7 @@ func (r *rendering) status(results []rules.RuleResult) {
 			}
 		}
 		for _, c := range result.Conditions {
-			conditions = append(conditions, condition(c))
+			conditions = append(conditions, shownCondition(c))
 		}
 	}
 	if len(conditions) > 0 {
@@ -83,9 +83,9 @@ func (r *rendering) status(results []rules.RuleResult) {
 	}
 }
 
-// condition returns a condition without times, which would change with every
+// shownCondition returns a condition without times, which would change with every
 // rendering.
-func condition(c rules.Condition) map[string]any {
+func shownCondition(c rules.Condition) map[string]any {
 	entry := map[string]any{"type": c.Type, "status": string(c.Status), "reason": c.Reason}
 	if c.Message != "" {
 		entry["message"] = c.Message

@@ -112,7 +112,7 @@ func (r *rendering) child(d *rules.Desired) {
 	if r.isAbsent(subject, d.State, d.Waits, d.Err) {
 		return
 	}
-	content, err := applied(d)
+	content, err := appliedContent(d)
 	if err != nil {
 		r.fail("%s: %v", subject, err)
 		return
