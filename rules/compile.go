@@ -57,25 +57,25 @@ type compiler struct {
 func (l *loader) compile(src *syntax.Rule) *Rule {
 	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: childReads{}}
 	c.rule = &Rule{
-		Name: src.Name.Value, Pos: src.Pos, GVK: gvk(src.For.APIVersion.Value, src.For.Kind.Value),
+		Name: src.Name.Value, Pos: src.Pos, GVK: parseGVK(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{}, existing: map[string]int{},
 		Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
 		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete",
 	}
 	before := len(l.errs)
-	if !c.names() {
+	if !c.declareNames() {
 		return nil
 	}
-	c.primary()
-	c.allow()
-	c.account()
+	c.compileFor()
+	c.compileAllow()
+	c.compileAccount()
 	for _, l := range c.rule.lets {
 		c.let(l, l.src.Name.Pos)
 	}
 	for _, l := range c.rule.Lookups {
 		c.lookup(l, l.Pos)
 	}
-	c.children()
+	c.compileChildren()
 	for _, s := range src.Validate {
 		c.prefix = s.Entry + ": "
 		c.check(s)
@@ -87,10 +87,10 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 			c.complain(src.Patch.Pos, "patch: %q is created when the resource is deleted, so a patch cannot wait for it", f.ID.Value)
 		}
 	}
-	c.status()
+	c.compileStatus()
 	for _, s := range src.Conditions {
 		c.prefix = s.Entry + ": "
-		c.condition(s)
+		c.compileCondition(s)
 	}
 	if len(l.errs) > before || l.broken[src.Name.Value] || src.For.APIVersion.Value == "" || src.For.Kind.Value == "" {
 		return nil
@@ -99,8 +99,8 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 	return c.rule
 }
 
-// names declares everything that the rule's expressions may read.
-func (c *compiler) names() bool {
+// declareNames declares everything that the rule's expressions may read.
+func (c *compiler) declareNames() bool {
 	c.shapes[self] = expr.Self(self)
 	for i, s := range c.src.Let {
 		l := &let{src: s, index: i}
@@ -112,7 +112,7 @@ func (c *compiler) names() bool {
 		c.rule.vars[s.Name.Value] = variable{letVariable, i}
 	}
 	for i, s := range c.src.Lookups {
-		l := &Lookup{ID: s.ID.Value, Pos: s.Pos, GVK: gvk(s.APIVersion.Value, s.Kind.Value), gone: expr.NewUnknown(s.ID.Value), src: s}
+		l := &Lookup{ID: s.ID.Value, Pos: s.Pos, GVK: parseGVK(s.APIVersion.Value, s.Kind.Value), gone: expr.NewUnknown(s.ID.Value), src: s}
 		c.rule.Lookups = append(c.rule.Lookups, l)
 		if s.Unusable {
 			continue

@@ -9,8 +9,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// children compiles the children and sorts them by their dependencies.
-func (c *compiler) children() {
+// compileChildren compiles the children and sorts them by their dependencies.
+func (c *compiler) compileChildren() {
 	entries := c.entries()
 	reads := make([]childReads, len(entries)) // in all but readyWhen and failWhen
 	waits := make([]childReads, len(entries)) // and in after, readyWhen and failWhen
@@ -23,7 +23,7 @@ func (c *compiler) children() {
 			iterators = c.childHead(ch, s)
 			c.childBody(ch, s, iterators)
 		})
-		waits[i] = c.readsIn(func() { c.judged(ch, s, iterators) })
+		waits[i] = c.readsIn(func() { c.compileReadiness(ch, s, iterators) })
 		c.prefix = ""
 		delete(waits[i], ch.ID) // Within readyWhen and failWhen, this id means the same as child.
 		for _, name := range iterators {
@@ -36,10 +36,10 @@ func (c *compiler) children() {
 			waits[i][id.Value] = id.Pos
 		}
 	}
-	c.distinct()
-	c.early(reads)
+	c.checkDistinct()
+	c.checkEarlyReads(reads)
 	if order := c.orderChildren(waits); order != nil {
-		c.gates(reads, order)
+		c.setGates(reads, order)
 	}
 }
 
@@ -55,32 +55,32 @@ func (c *compiler) childHead(ch *Child, s *syntax.Child) []string {
 	if s.MaxUnavailable != nil {
 		ch.unavailable = c.expression(s.MaxUnavailable, expr.Int, "maxUnavailable")
 	}
-	return c.iterators(ch, s)
+	return c.compileIterators(ch, s)
 }
 
 func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	if s.Template == nil {
 		return // The parser has recorded an error.
 	}
-	c.manner(ch, s)
+	c.setPolicies(ch, s)
 	fields := map[string]*source.Node{}
 	for _, f := range s.Template.Fields {
 		fields[f.Key.Value] = f.Value
 	}
-	ch.GVK = gvk(fields["apiVersion"].Literal().Value, fields["kind"].Literal().Value)
+	ch.GVK = parseGVK(fields["apiVersion"].Literal().Value, fields["kind"].Literal().Value)
 	ch.allowed = slices.Contains(c.rule.allow.clusterScoped, ch.GVK.GroupKind())
 	outerScope, outerPrefix := c.scope, c.prefix
-	c.scope = c.with(s.Template.Pos, names)
+	c.scope = c.scopeWith(s.Template.Pos, names)
 	conditions := c.ignoredWhen(s.IgnoreFields)
 	c.prefix += "template."
-	ch.body = c.object(ch, s.Template, s.IgnoreFields, conditions)
-	c.naming(ch, fields["metadata"])
+	ch.body = c.compileObject(ch, s.Template, s.IgnoreFields, conditions)
+	c.checkLiteralNames(ch, fields["metadata"])
 	c.scope, c.prefix = outerScope, outerPrefix
-	c.identifying(ch, s)
+	c.checkIdentity(ch, s)
 }
 
-// manner sets how changes, deletion and adoption of a child are handled.
-func (c *compiler) manner(ch *Child, s *syntax.Child) {
+// setPolicies sets how changes, deletion and adoption of a child are handled.
+func (c *compiler) setPolicies(ch *Child, s *syntax.Child) {
 	if s.OnDelete.Value == "orphan" {
 		ch.OnDelete = Orphan
 	}
@@ -103,9 +103,9 @@ type iterator struct {
 	indexed bool // it has a name for the index
 }
 
-// iterators compiles forEach and returns the names that it puts into scope.
+// compileIterators compiles forEach and returns the names that it puts into scope.
 // The list of each may be computed from the elements of those before it.
-func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
+func (c *compiler) compileIterators(ch *Child, s *syntax.Child) []string {
 	var names []string
 	ch.locals = map[string]int{}
 	declare := func(name string, shape *expr.Shape) {
@@ -117,7 +117,7 @@ func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
 		if it.Unusable {
 			continue
 		}
-		prog := c.compileIn(c.with(it.Pos, names), it.In, expr.List, "forEach")
+		prog := c.compileIn(c.scopeWith(it.Pos, names), it.In, expr.List, "forEach")
 		var element *expr.Shape
 		if prog != nil {
 			element = prog.Shape().Any()
@@ -131,21 +131,21 @@ func (c *compiler) iterators(ch *Child, s *syntax.Child) []string {
 	return names
 }
 
-// judged compiles readyWhen and failWhen. In their scope, child is the live object.
-func (c *compiler) judged(ch *Child, s *syntax.Child, iterators []string) {
+// compileReadiness compiles readyWhen and failWhen. In their scope, child is the live object.
+func (c *compiler) compileReadiness(ch *Child, s *syntax.Child, iterators []string) {
 	names := append([]string{child}, iterators...)
 	c.shapes[child] = expr.Live(child)
 	if s.ReadyWhen != nil {
-		ch.readyWhen = c.compileIn(c.with(s.Pos, names), s.ReadyWhen, expr.Bool, "readyWhen")
+		ch.readyWhen = c.compileIn(c.scopeWith(s.Pos, names), s.ReadyWhen, expr.Bool, "readyWhen")
 	}
 	if s.FailWhen != nil {
-		ch.failWhen = c.compileIn(c.with(s.Pos, names), s.FailWhen, expr.Bool, "failWhen")
+		ch.failWhen = c.compileIn(c.scopeWith(s.Pos, names), s.FailWhen, expr.Bool, "failWhen")
 	}
 	delete(c.shapes, child)
 }
 
-// naming checks the literal parts of a child's name and namespace.
-func (c *compiler) naming(ch *Child, metadata *source.Node) {
+// checkLiteralNames checks the literal parts of a child's name and namespace.
+func (c *compiler) checkLiteralNames(ch *Child, metadata *source.Node) {
 	if metadata == nil {
 		return
 	}
@@ -162,8 +162,8 @@ func (c *compiler) naming(ch *Child, metadata *source.Node) {
 	}
 }
 
-// identifying checks what the name and namespace of a child are computed from.
-func (c *compiler) identifying(ch *Child, s *syntax.Child) {
+// checkIdentity checks what the name and namespace of a child are computed from.
+func (c *compiler) checkIdentity(ch *Child, s *syntax.Child) {
 	mentioned := map[string]bool{}
 	for _, t := range []*text{ch.name, ch.namespace} {
 		for _, p := range t.programs() {

@@ -10,7 +10,7 @@ import (
 )
 
 // A data is a let that is a map or list. It is computed to a value, which
-// expressions read. (A template writes it out instead, see builder.inlines.)
+// expressions read. (A template writes it out instead, see builder.inlinableLet.)
 type data struct {
 	constant any           // the value, if it is literal
 	prog     *expr.Program // or an expression

@@ -22,15 +22,15 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 		if i.Undeclared != "" && c.src.Nameless {
 			continue // It may be the name of a value that could not be read.
 		}
-		if i.Hint = habit(i, src, where); c.elsewhere(i.Undeclared) != "" {
-			i.Hint = c.elsewhere(i.Undeclared)
+		if i.Hint = hintHabit(i, src, where); c.hintElsewhere(i.Undeclared) != "" {
+			i.Hint = c.hintElsewhere(i.Undeclared)
 		}
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
 	}
 	if issues != nil {
 		return nil
 	}
-	if c.misused(checked, where) {
+	if c.checkExistingCalls(checked, where) {
 		return nil
 	}
 	for _, name := range checked.Reads() {
@@ -52,8 +52,8 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 	return p
 }
 
-// with returns the rule's scope with additional names.
-func (c *compiler) with(pos source.Pos, names []string) *expr.Scope {
+// scopeWith returns the rule's scope with additional names.
+func (c *compiler) scopeWith(pos source.Pos, names []string) *expr.Scope {
 	if len(names) == 0 {
 		return c.scope
 	}
@@ -65,9 +65,9 @@ func (c *compiler) with(pos source.Pos, names []string) *expr.Scope {
 	return scope
 }
 
-// elsewhere returns a hint for a name that is in scope only in another position, or
+// hintElsewhere returns a hint for a name that is in scope only in another position, or
 // "".
-func (c *compiler) elsewhere(name string) string {
+func (c *compiler) hintElsewhere(name string) string {
 	switch name {
 	case "":
 		return ""
@@ -87,9 +87,9 @@ func (c *compiler) elsewhere(name string) string {
 	return ""
 }
 
-// misused records an error for calls of existing() with anything but the id of a
+// checkExistingCalls records an error for calls of existing() with anything but the id of a
 // collection, and reports whether there are any.
-func (c *compiler) misused(checked *expr.Checked, where string) bool {
+func (c *compiler) checkExistingCalls(checked *expr.Checked, where string) bool {
 	wrong := false
 	for _, call := range checked.Existing() {
 		v, known := c.rule.vars[call.ID]

@@ -34,8 +34,8 @@ var otherOperators = []struct {
 
 var stringLiteral = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
-// habit returns how CEL expresses a construct of another language, or "".
-func habit(i expr.Issue, src *source.Expr, where string) string {
+// hintHabit returns how CEL expresses a construct of another language, or "".
+func hintHabit(i expr.Issue, src *source.Expr, where string) string {
 	if name, ok := strings.CutPrefix(i.Message, "undeclared function '"); ok {
 		i.Undeclared = strings.TrimSuffix(name, "'")
 	}

@@ -47,7 +47,7 @@ func whereOf(keys []string) string {
 // ignore compiles an ignored field separately from the other fields.
 func (b *builder) ignore(p *syntax.FieldPath, n *source.Node, e entry) {
 	inner := &builder{c: b.c, omit: b.omit, texts: b.texts}
-	inner.node(entry{where: e.where}, n)
+	inner.appendNode(entry{where: e.where}, n)
 	f := ignoredField{keys: p.Keys, ops: inner.template().ops, when: b.conditions[p], entry: p.Entry}
 	if p.When != nil {
 		b.emit(op{kind: opIgnorable, lit: e.lit, key: e.key, omit: b.omit, ops: f.ops, index: len(b.ignoring), where: e.where, pos: n.Pos})
@@ -55,8 +55,8 @@ func (b *builder) ignore(p *syntax.FieldPath, n *source.Node, e entry) {
 	b.ignoring = append(b.ignoring, f)
 }
 
-// unset records an error for paths that the template does not set.
-func (b *builder) unset(paths []*syntax.FieldPath) {
+// checkIgnored records an error for paths that the template does not set.
+func (b *builder) checkIgnored(paths []*syntax.FieldPath) {
 	for _, p := range paths {
 		if !slices.ContainsFunc(b.ignoring, func(f ignoredField) bool { return slices.Equal(f.keys, p.Keys) }) {
 			b.c.complain(p.Pos, "%s cannot be ignored: the template does not set it as a field of its own", p.Text)

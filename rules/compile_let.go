@@ -22,7 +22,7 @@ type let struct {
 func (c *compiler) let(l *let, from source.Pos) {
 	name := l.src.Name.Value
 	where := expr.Join("let", name)
-	c.once(&l.dependency, name, c.prefix+where, from, func() {
+	c.compileOnce(&l.dependency, name, c.prefix+where, from, func() {
 		var shape *expr.Shape
 		switch {
 		case l.src.Expr != nil:
@@ -54,10 +54,10 @@ const (
 	compiled
 )
 
-// once runs compile when a dependency is first needed. What reads the dependency at
+// compileOnce runs compile when a dependency is first needed. What reads the dependency at
 // the position from also reads its children. subject names the dependency in the
 // error about a cycle, which from closes.
-func (c *compiler) once(d *dependency, id, subject string, from source.Pos, compile func()) {
+func (c *compiler) compileOnce(d *dependency, id, subject string, from source.Pos, compile func()) {
 	switch d.state {
 	case compiling:
 		path := append(slices.Clone(c.compiling[slices.Index(c.compiling, id):]), id)

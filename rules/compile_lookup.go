@@ -35,7 +35,7 @@ func (l *Lookup) One() bool { return l.name != nil }
 
 // lookup compiles a lookup after the lets and lookups that it reads.
 func (c *compiler) lookup(l *Lookup, from source.Pos) {
-	c.once(&l.dependency, l.ID, l.src.Entry, from, func() {
+	c.compileOnce(&l.dependency, l.ID, l.src.Entry, from, func() {
 		c.prefix = l.src.Entry + ": "
 		if n := l.src.Namespace; n != nil {
 			l.namespace = c.text(n, "namespace")

@@ -10,7 +10,7 @@ import (
 // names. rest stands for what is appended to the name.
 func (c *compiler) literalPart(n *source.Node, rule naming, where, rest, what string) {
 	if name := c.literalName(n, rule, where); len(rule.check(name+rest)) > 0 {
-		c.complain(n.Pos, "%s: %q cannot be the %s: %s", where, name, what, rule.says).Hint = rule.instead(name)
+		c.complain(n.Pos, "%s: %q cannot be the %s: %s", where, name, what, rule.says).Hint = rule.hintName(name)
 	}
 }
 
@@ -40,7 +40,7 @@ func (c *compiler) nameParts(n *source.Node, rule naming, where string) {
 			continue
 		}
 		first, last := i == 0, i == len(n.Parts)-1
-		bad := strings.IndexFunc(p.Text, func(r rune) bool { return !rule.allows(r) }) >= 0 ||
+		bad := strings.IndexFunc(p.Text, func(r rune) bool { return !rule.allowsRune(r) }) >= 0 ||
 			first && strings.HasPrefix(p.Text, "-") || last && strings.HasSuffix(p.Text, ".") ||
 			last && strings.HasSuffix(p.Text, "-") && !strings.HasSuffix(where, "generateName")
 		if bad {

@@ -6,11 +6,11 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// object compiles the template of a child into operations. They write the object up
+// compileObject compiles the template of a child into operations. They write the object up
 // to and within its annotations: metadata comes last in the object, and annotations
 // last in metadata. The hash of these bytes and the fields of one request are
 // appended later, so that the bytes are not written again.
-func (c *compiler) object(ch *Child, n *source.Node, ignore []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) *template {
+func (c *compiler) compileObject(ch *Child, n *source.Node, ignore []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) *template {
 	b := &builder{c: c, omit: notStored(ch.GVK.GroupKind())}
 	ignoring(b, ignore, conditions)
 	b.run = append(b.run, '{')
@@ -26,23 +26,23 @@ func (c *compiler) object(ch *Child, n *source.Node, ignore []*syntax.FieldPath,
 		case isSecret && key == "stringData":
 			hidden[1] = f.Value
 		default:
-			b.node(keyed(key, key), f.Value)
+			b.appendNode(keyedEntry(key, key), f.Value)
 		}
 	}
 	if hidden[1] != nil {
 		b.secret(hidden[0], hidden[1])
 	} else if hidden[0] != nil {
-		b.node(keyed("data", "data"), hidden[0])
+		b.appendNode(keyedEntry("data", "data"), hidden[0])
 	}
 	b.run = append(b.run, `"metadata":{`...)
-	c.metadata(b, ch, metadata)
+	c.appendMetadata(b, ch, metadata)
 	ch.ignored = b.ignoring
-	b.unset(ignore)
+	b.checkIgnored(ignore)
 	return b.template()
 }
 
-// metadata writes the fields of metadata: those of the author and reconcel's own.
-func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
+// appendMetadata writes the fields of metadata: those of the author and reconcel's own.
+func (c *compiler) appendMetadata(b *builder, ch *Child, n *source.Node) {
 	own := map[string]*source.Node{}
 	var fields []source.Field
 	if n != nil {
@@ -52,7 +52,7 @@ func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 		own[f.Key.Value] = f.Value
 	}
 	if f := own["finalizers"]; f != nil {
-		b.node(keyed("finalizers", "metadata.finalizers"), f)
+		b.appendNode(keyedEntry("finalizers", "metadata.finalizers"), f)
 	}
 	b.marks("labels", own["labels"], []entryBytes{{LabelChild, ch.ID}, {LabelRule, c.rule.Name}})
 	ch.name = c.text(own["name"], "metadata.name")
@@ -65,8 +65,8 @@ func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 	}
 	b.emit(op{kind: opNamespace, lit: []byte(`"namespace":`)})
 	if !ch.tracked {
-		lit := `"ownerReferences":[{"apiVersion":` + quoted(c.rule.GVK.GroupVersion().String()) +
-			`,"blockOwnerDeletion":true,"controller":true,"kind":` + quoted(c.rule.GVK.Kind) + `,"name":`
+		lit := `"ownerReferences":[{"apiVersion":` + quoteJSON(c.rule.GVK.GroupVersion().String()) +
+			`,"blockOwnerDeletion":true,"controller":true,"kind":` + quoteJSON(c.rule.GVK.Kind) + `,"name":`
 		b.emit(op{kind: opOwner, lit: []byte(lit)})
 	}
 	b.marks("annotations", own["annotations"], nil)
@@ -82,8 +82,8 @@ func (c *compiler) metadata(b *builder, ch *Child, n *source.Node) {
 func (b *builder) marks(key string, n *source.Node, ours []entryBytes) {
 	where := b.under + "metadata." + key
 	if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
-		if l := b.inlines(n.Parts[0].Expr); l != nil && l.src.Data.Kind == source.Map {
-			n = b.inline(l, n.Parts[0].Expr)
+		if l := b.inlinableLet(n.Parts[0].Expr); l != nil && l.src.Data.Kind == source.Map {
+			n = b.inlineLet(l, n.Parts[0].Expr)
 		}
 	}
 	b.run = append(append(expr.AppendString(b.run, key), ':'), '{')
@@ -117,7 +117,7 @@ func (b *builder) markFields(n *source.Node, where string, ours []entryBytes) {
 		fields = append(fields, source.Field{Key: source.String{Value: o.key}, Value: &source.Node{Kind: source.Text, Value: o.value}})
 	}
 	b.texts = true
-	b.fields(sortedFields(&source.Node{Fields: fields}), where)
+	b.appendFields(sortedFields(&source.Node{Fields: fields}), where)
 	b.texts = false
 }
 

@@ -63,6 +63,6 @@ type entry struct {
 	where string
 }
 
-func keyed(key, where string) entry {
+func keyedEntry(key, where string) entry {
 	return entry{key: key, lit: append(expr.AppendString(nil, key), ':'), where: where}
 }

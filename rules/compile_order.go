@@ -9,10 +9,10 @@ import (
 	"reconcel/rules/source"
 )
 
-// topological sorts indexes by their dependencies, and otherwise keeps their order.
+// topologicalOrder sorts indexes by their dependencies, and otherwise keeps their order.
 // If there is a cycle, it returns the cycle, which begins and ends with the same
 // index.
-func topological(before [][]int) (order, cycle []int) {
+func topologicalOrder(before [][]int) (order, cycle []int) {
 	done := make([]bool, len(before))
 	for len(order) < len(before) {
 		next := -1
@@ -59,8 +59,8 @@ func (c *compiler) orderChildren(waits []childReads) []int {
 			}
 		}
 	}
-	order, cycle := topological(before)
-	for ; cycle != nil; _, cycle = topological(before) {
+	order, cycle := topologicalOrder(before)
+	for ; cycle != nil; _, cycle = topologicalOrder(before) {
 		var ids, edges []string
 		for i, k := range cycle {
 			ids = append(ids, entries[k].ID.Value)
@@ -77,10 +77,10 @@ func (c *compiler) orderChildren(waits []childReads) []int {
 	return order
 }
 
-// gates sorts the children and records which children each one waits for to be
+// setGates sorts the children and records which children each one waits for to be
 // ready. Entries of finalize do not wait for children, which may never become
 // ready.
-func (c *compiler) gates(reads []childReads, order []int) {
+func (c *compiler) setGates(reads []childReads, order []int) {
 	entries := c.entries()
 	sorted := make([]*Child, len(order))
 	position := make([]int, len(order))
@@ -105,8 +105,8 @@ func (c *compiler) gates(reads []childReads, order []int) {
 	c.rule.Children = sorted
 }
 
-// early records an error for children that read entries of finalize.
-func (c *compiler) early(reads []childReads) {
+// checkEarlyReads records an error for children that read entries of finalize.
+func (c *compiler) checkEarlyReads(reads []childReads) {
 	for i, s := range c.src.Children {
 		for _, f := range c.src.Finalize {
 			if _, waits := reads[i][f.ID.Value]; waits {
@@ -116,9 +116,9 @@ func (c *compiler) early(reads []childReads) {
 	}
 }
 
-// distinct records an error for children that are always the same object. Two
+// checkDistinct records an error for children that are always the same object. Two
 // children that both have a when may exclude each other.
-func (c *compiler) distinct() {
+func (c *compiler) checkDistinct() {
 	entries := c.entries()
 	for i, s := range entries {
 		for j, other := range entries[:i] {

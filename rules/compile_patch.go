@@ -17,7 +17,7 @@ func (c *compiler) patch() {
 	for _, f := range sortedFields(c.src.Patch) {
 		where := expr.Join("patch", f.Key.Value)
 		if f.Key.Value != "metadata" {
-			b.node(keyed(f.Key.Value, where), f.Value)
+			b.appendNode(keyedEntry(f.Key.Value, where), f.Value)
 			continue
 		}
 		b.run = append(b.run, `"metadata":{`...)
@@ -29,13 +29,13 @@ func (c *compiler) patch() {
 		b.close('}')
 	}
 	c.rule.patch = b.template()
-	c.restless(c.rule.patch.ops)
+	c.checkStable(c.rule.patch.ops)
 	c.rule.patched = patchedFields(c.src.Patch, "patch", nil)
 }
 
-// restless records an error for expressions whose value changes with each write of
+// checkStable records an error for expressions whose value changes with each write of
 // the patch.
-func (c *compiler) restless(ops []op) {
+func (c *compiler) checkStable(ops []op) {
 	for i := range ops {
 		o := &ops[i]
 		programs := o.text.programs()
@@ -50,7 +50,7 @@ func (c *compiler) restless(ops []op) {
 				c.complain(p.Pos(), "%s: is computed from itself, and would change each time", o.where)
 			}
 		}
-		c.restless(o.ops)
+		c.checkStable(o.ops)
 	}
 }
 

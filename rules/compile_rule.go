@@ -10,8 +10,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// primary compiles the rule's for.
-func (c *compiler) primary() {
+// compileFor compiles the rule's for.
+func (c *compiler) compileFor() {
 	f := c.src.For
 	c.rule.Namespaces = valuesOf(f.Namespaces)
 	if f.Selector != nil {
@@ -39,7 +39,7 @@ type allow struct {
 	readNamespaces []string // names or globs
 }
 
-func (c *compiler) allow() {
+func (c *compiler) compileAllow() {
 	for _, k := range c.src.Allow.ClusterScoped {
 		c.rule.allow.clusterScoped = append(c.rule.allow.clusterScoped, k.GroupKind)
 	}
@@ -54,8 +54,8 @@ func valuesOf(list []source.String) (out []string) {
 	return out
 }
 
-// account sets the ServiceAccount that the rule impersonates.
-func (c *compiler) account() {
+// compileAccount sets the ServiceAccount that the rule impersonates.
+func (c *compiler) compileAccount() {
 	if src := c.src.Account; src.Name != "" {
 		c.rule.Account, c.rule.accountPos = &Account{Namespace: src.Namespace, Name: src.Name}, src.Pos
 	}
@@ -82,7 +82,7 @@ type condition struct {
 	reason, message *text // or nil
 }
 
-func (c *compiler) condition(src *syntax.Condition) {
+func (c *compiler) compileCondition(src *syntax.Condition) {
 	k := condition{typ: src.Type.Value, when: c.expression(src.When, expr.Bool, "when")}
 	if src.Reason != nil {
 		k.reason = c.text(src.Reason, "reason")
@@ -94,13 +94,13 @@ func (c *compiler) condition(src *syntax.Condition) {
 	c.rule.Conditions = append(c.rule.Conditions, k.typ)
 }
 
-// status compiles the rule's status.
-func (c *compiler) status() {
+// compileStatus compiles the rule's status.
+func (c *compiler) compileStatus() {
 	if c.src.Status == nil {
 		return
 	}
 	b := &builder{c: c, lenient: true}
-	b.fields(sortedFields(c.src.Status), "status")
+	b.appendFields(sortedFields(c.src.Status), "status")
 	c.rule.status = b.template()
 	for _, f := range c.src.Status.Fields {
 		c.rule.StatusKeys = append(c.rule.StatusKeys, f.Key.Value)

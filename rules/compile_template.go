@@ -51,14 +51,14 @@ func (b *builder) emit(o op) {
 	b.ops = append(b.ops, o)
 }
 
-// node appends one entry.
-func (b *builder) node(e entry, n *source.Node) {
+// appendNode appends one entry.
+func (b *builder) appendNode(e entry, n *source.Node) {
 	if p := b.isIgnored(e); p != nil {
 		b.ignore(p, n, e)
 		return
 	}
 	if n.Kind == source.Interp {
-		b.interp(e, n)
+		b.appendInterp(e, n)
 		return
 	}
 	if n.Kind == source.Null && len(e.lit) > 0 {
@@ -71,14 +71,14 @@ func (b *builder) node(e entry, n *source.Node) {
 	switch n.Kind {
 	case source.List:
 		if b.lenient && !isLiteral(n) {
-			b.group(e, n)
+			b.appendGroup(e, n)
 			return
 		}
-		b.container(e, n, "[]")
+		b.appendContainer(e, n, "[]")
 	case source.Map:
-		b.container(e, n, "{}")
+		b.appendContainer(e, n, "{}")
 	default:
-		value := b.scalar(n, e.where)
+		value := b.literalJSON(n, e.where)
 		if len(e.lit) > 0 && b.omit != nil && expr.Omitted(b.omit, e.key, value) {
 			return
 		}
@@ -86,7 +86,7 @@ func (b *builder) node(e entry, n *source.Node) {
 	}
 }
 
-func (b *builder) scalar(n *source.Node, where string) []byte {
+func (b *builder) literalJSON(n *source.Node, where string) []byte {
 	switch v := n.Value.(type) {
 	case bool:
 		return strconv.AppendBool(nil, v)
@@ -104,14 +104,14 @@ func (b *builder) scalar(n *source.Node, where string) []byte {
 	return []byte("null")
 }
 
-func (b *builder) interp(e entry, n *source.Node) {
+func (b *builder) appendInterp(e entry, n *source.Node) {
 	if len(n.Parts) > 1 {
 		b.emit(op{kind: opText, lit: e.lit, text: b.c.text(n, e.where), where: e.where, pos: n.Pos})
 		return
 	}
 	src := n.Parts[0].Expr
-	if l := b.inlines(src); l != nil {
-		b.node(e, b.inline(l, src))
+	if l := b.inlinableLet(src); l != nil {
+		b.appendNode(e, b.inlineLet(l, src))
 		return
 	}
 	o := op{kind: opValue, lit: e.lit, key: e.key, where: e.where, pos: n.Pos, isText: b.texts}
@@ -122,10 +122,10 @@ func (b *builder) interp(e entry, n *source.Node) {
 	b.emit(o)
 }
 
-// inlines returns the let of an expression that is only its name, if the data of the
+// inlinableLet returns the let of an expression that is only its name, if the data of the
 // let is written into the template. A status does not inline lets: a let that waits
 // is omitted as a whole.
-func (b *builder) inlines(src *source.Expr) *let {
+func (b *builder) inlinableLet(src *source.Expr) *let {
 	l := b.c.lets[strings.TrimSpace(src.Text)]
 	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+nodeCount(l.src.Data) > maxInlined {
 		return nil
@@ -133,8 +133,8 @@ func (b *builder) inlines(src *source.Expr) *let {
 	return l
 }
 
-// inline returns the data of a let to write in place of an expression.
-func (b *builder) inline(l *let, src *source.Expr) *source.Node {
+// inlineLet returns the data of a let to write in place of an expression.
+func (b *builder) inlineLet(l *let, src *source.Expr) *source.Node {
 	b.inlined += nodeCount(l.src.Data)
 	b.c.let(l, src.Pos)
 	return l.src.Data
@@ -151,8 +151,8 @@ func nodeCount(n *source.Node) int {
 	return total
 }
 
-// container appends a map or list.
-func (b *builder) container(e entry, n *source.Node, brackets string) {
+// appendContainer appends a map or list.
+func (b *builder) appendContainer(e entry, n *source.Node, brackets string) {
 	marked := b.mayVanish(e, n)
 	if marked {
 		b.emit(op{kind: opMark})
@@ -160,10 +160,10 @@ func (b *builder) container(e entry, n *source.Node, brackets string) {
 	b.run = append(append(b.run, e.lit...), brackets[0])
 	ops, start := len(b.ops), len(b.run)
 	if n.Kind == source.Map {
-		b.fields(sortedFields(n), e.where)
+		b.appendFields(sortedFields(n), e.where)
 	} else {
 		for i, item := range n.Items {
-			b.node(entry{where: fmt.Sprintf("%s[%d]", e.where, i)}, item)
+			b.appendNode(entry{where: fmt.Sprintf("%s[%d]", e.where, i)}, item)
 		}
 	}
 	if marked {
@@ -186,23 +186,23 @@ func (b *builder) close(bracket byte) {
 	b.run = append(expr.Close(b.run, bracket), ',')
 }
 
-func (b *builder) fields(fields []source.Field, where string) {
+func (b *builder) appendFields(fields []source.Field, where string) {
 	for _, f := range fields {
-		b.node(keyed(f.Key.Value, expr.Join(where, f.Key.Value)), f.Value)
+		b.appendNode(keyedEntry(f.Key.Value, expr.Join(where, f.Key.Value)), f.Value)
 	}
 }
 
-// group appends a list of a status, which is written as a whole or omitted.
-func (b *builder) group(e entry, n *source.Node) {
+// appendGroup appends a list of a status, which is written as a whole or omitted.
+func (b *builder) appendGroup(e entry, n *source.Node) {
 	inner := &builder{c: b.c, omit: b.omit}
-	inner.node(e, n)
+	inner.appendNode(e, n)
 	b.emit(op{kind: opGroup, ops: inner.template().ops, where: e.where, pos: n.Pos})
 }
 
 // mayVanish reports whether an entry may turn out to be empty in a rendering, and
 // is omitted then.
 func (b *builder) mayVanish(e entry, n *source.Node) bool {
-	if len(e.lit) == 0 || b.omit == nil || isLiteral(n) && !b.ignorableBelow(e.where) || b.stays(n, e.where) {
+	if len(e.lit) == 0 || b.omit == nil || isLiteral(n) && !b.ignorableBelow(e.where) || b.alwaysPresent(n, e.where) {
 		return false
 	}
 	if n.Kind == source.Map {
@@ -211,8 +211,8 @@ func (b *builder) mayVanish(e entry, n *source.Node) bool {
 	return b.omit(e.key, expr.EmptyList)
 }
 
-// stays reports whether a map or list has an entry that is never omitted.
-func (b *builder) stays(n *source.Node, where string) bool {
+// alwaysPresent reports whether a map or list has an entry that is never omitted.
+func (b *builder) alwaysPresent(n *source.Node, where string) bool {
 	for _, item := range n.Items {
 		if item.Kind != source.Interp || len(item.Parts) > 1 {
 			return true
@@ -231,11 +231,11 @@ func (b *builder) stays(n *source.Node, where string) bool {
 				return true
 			}
 		case source.Map:
-			if b.stays(f.Value, at) || !b.omit(f.Key.Value, expr.EmptyMap) {
+			if b.alwaysPresent(f.Value, at) || !b.omit(f.Key.Value, expr.EmptyMap) {
 				return true
 			}
 		case source.List:
-			if b.stays(f.Value, at) || !b.omit(f.Key.Value, expr.EmptyList) {
+			if b.alwaysPresent(f.Value, at) || !b.omit(f.Key.Value, expr.EmptyList) {
 				return true
 			}
 		}
@@ -249,8 +249,8 @@ func sortedFields(n *source.Node) []source.Field {
 	})
 }
 
-// quoted returns s as JSON.
-func quoted(s string) string {
+// quoteJSON returns s as JSON.
+func quoteJSON(s string) string {
 	out, _ := json.Marshal(s) // Strings always marshal.
 	return string(out)
 }

@@ -41,7 +41,7 @@ func (c *Coverage) Ran(e Expression) bool {
 	return c.ran[e]
 }
 
-func (c *Coverage) note(e Expression) {
+func (c *Coverage) noteRun(e Expression) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.ran == nil {

@@ -59,8 +59,8 @@ func (d *Desired) Subject() string {
 // HashString returns the hash in the form of AnnotationApplied.
 func (d *Desired) HashString() string { return hex.EncodeToString(d.Hash[:]) }
 
-// carried reports whether the live child carries this rendering.
-func (d *Desired) carried() bool {
+// carriesRendering reports whether the live child carries this rendering.
+func (d *Desired) carriesRendering() bool {
 	if d.Live.Applied == "" || d.Child.keeps() {
 		return true
 	}
@@ -105,7 +105,7 @@ func (d *Desired) Complete(uid, resourceVersion string, fields []FieldValue) ([]
 		return nil, fmt.Errorf("%s: %w", d.Subject(), err)
 	}
 	for _, f := range fields {
-		object = set(object, f)
+		object = withField(object, f)
 	}
 	return json.Marshal(object)
 }
@@ -119,7 +119,7 @@ func (d *Desired) Whole() (map[string]any, error) {
 	}
 	fields, err := d.Ignored()
 	for _, f := range fields {
-		object = set(object, f)
+		object = withField(object, f)
 	}
 	return object, err
 }
@@ -175,8 +175,8 @@ func (d *Desired) IgnoredPaths() [][]string {
 	return out
 }
 
-// set sets a value under a path of maps. It copies the maps that it changes.
-func set(object map[string]any, f FieldValue) map[string]any {
+// withField sets a value under a path of maps. It copies the maps that it changes.
+func withField(object map[string]any, f FieldValue) map[string]any {
 	out := maps.Clone(object)
 	if out == nil {
 		out = map[string]any{}
@@ -187,6 +187,6 @@ func set(object map[string]any, f FieldValue) map[string]any {
 		return out
 	}
 	inner, _ := out[key].(map[string]any)
-	out[key] = set(inner, FieldValue{f.Path[1:], f.Value})
+	out[key] = withField(inner, FieldValue{f.Path[1:], f.Value})
 	return out
 }

@@ -11,9 +11,9 @@ import (
 
 // fuzzRule puts one expression into all fields of a rule.
 func fuzzRule(expression string) string {
-	bare, data := quoted(expression), quoted("${"+expression+"}")
-	text := quoted("a-${" + expression + "}-b")
-	typeless := quoted("dyn(" + expression + ")") // of any type, where the field requires one
+	bare, data := quoteJSON(expression), quoteJSON("${"+expression+"}")
+	text := quoteJSON("a-${" + expression + "}-b")
+	typeless := quoteJSON("dyn(" + expression + ")") // of any type, where the field requires one
 	return `
 - name: r
   for: {apiVersion: example.com/v1, kind: Primary}
@@ -29,7 +29,7 @@ func fuzzRule(expression string) string {
     when: has(self.spec)
     template: {apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: ` + data + `}
   - id: b
-    readyWhen: ` + quoted("x == child") + `
+    readyWhen: ` + quoteJSON("x == child") + `
     template:
       apiVersion: apps/v1
       kind: Deployment
@@ -39,7 +39,7 @@ func fuzzRule(expression string) string {
     template: {apiVersion: example.com/v1, kind: C, metadata: {name: c, annotations: ` + data + `}, spec: ` + data + `}
   - id: every
     forEach: [{name: e, index: i, in: ` + typeless + `}]
-    failWhen: ` + quoted("e == child") + `
+    failWhen: ` + quoteJSON("e == child") + `
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "every-${i}", namespace: "${e.?n.orValue('ns')}"}, data: {x: "${string(i)}"}}
   - id: many
     replicas: ` + typeless + `
@@ -54,14 +54,14 @@ func fuzzRule(expression string) string {
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: end}, data: {x: ` + data + `}}
   status: {x: ` + data + `, l: [` + data + `], t: ` + text + `, d: "${d}"}
   conditions:
-  - {type: Up, when: ` + quoted("dyn("+expression+") == true") + `, reason: ` + data + `, message: ` + text + `}
+  - {type: Up, when: ` + quoteJSON("dyn("+expression+") == true") + `, reason: ` + data + `, message: ` + text + `}
 `
 }
 
 // readingRule puts one expression into fields that may read children and all of self,
 // unlike other fields.
 func readingRule(expression string) string {
-	data, typeless := quoted("${"+expression+"}"), quoted("dyn("+expression+")")
+	data, typeless := quoteJSON("${"+expression+"}"), quoteJSON("dyn("+expression+")")
 	return `
 - name: r
   for: {apiVersion: example.com/v1, kind: Primary}
@@ -78,11 +78,11 @@ func readingRule(expression string) string {
     readyWhen: e == child || x == child
     template: {apiVersion: example.com/v1, kind: E, metadata: {name: "every-${i}"}, spec: {e: "${e}", x: ` + data + `}}
   - id: c
-    when: ` + quoted("dyn("+expression+") != true") + `
+    when: ` + quoteJSON("dyn("+expression+") != true") + `
     template: {apiVersion: example.com/v1, kind: C, metadata: {name: c, annotations: ` + data + `}, spec: {x: ` + data + `, d: "${d}"}}
   status: {x: ` + data + `, l: [` + data + `], n: "${size(every)}"}
   conditions:
-  - {type: Up, when: ` + quoted("dyn("+expression+") == true") + `}
+  - {type: Up, when: ` + quoteJSON("dyn("+expression+") == true") + `}
 `
 }
 

@@ -33,7 +33,7 @@ func (s *scene) render(t *testing.T) *RuleResult {
 			s.asked = append(s.asked, fmt.Sprintf("%s ns=%s everywhere=%v name=%s selector=%v", l.GVK.Kind, q.Namespace, q.Everywhere, q.Name, q.Selector))
 			var found []map[string]any
 			for _, o := range s.lookup[l.GVK.Kind] {
-				if q.Selector == nil && identify(o).name == q.Name || q.Selector != nil && q.Selector.Matches(LabelsOf(o)) {
+				if q.Selector == nil && identityOf(o).name == q.Name || q.Selector != nil && q.Selector.Matches(LabelsOf(o)) {
 					found = append(found, o)
 				}
 			}
@@ -243,7 +243,7 @@ func TestReplicas(t *testing.T) {
 		if diff := cmp.Diff([]string{"pods: d exists", "pods: p-6fgdvjkx", `status {"names":["d"]}`}, objects(r)); diff != "" {
 			t.Error(diff)
 		}
-		if f := r.Children[0].Finished; len(f) != 2 || identify(f[0].Object).name != "b" {
+		if f := r.Children[0].Finished; len(f) != 2 || identityOf(f[0].Object).name != "b" {
 			t.Errorf("finished, youngest first: %v", f)
 		}
 	})

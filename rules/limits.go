@@ -44,8 +44,8 @@ func (r *run) refuseFull(d *Desired) {
 	r.settle(d, "template", failedAt(d.Child.Pos, tooMuch))
 }
 
-// oversize returns why the API server would reject an object, or "".
-func oversize(body []byte) string {
+// whyOversize returns why the API server would reject an object, or "".
+func whyOversize(body []byte) string {
 	if len(body) > maxObject {
 		return tooLarge
 	}

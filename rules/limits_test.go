@@ -24,14 +24,14 @@ func limited(expression string, lets ...string) string {
 	for _, l := range lets {
 		out += "    " + l + "\n"
 	}
-	return out + "  status:\n    x: " + quoted("${"+expression+"}") + "\n"
+	return out + "  status:\n    x: " + quoteJSON("${"+expression+"}") + "\n"
 }
 
 // chain makes lets that each at least double the previous one.
 func chain(n int, first, next string) (lets []string) {
-	lets = append(lets, "l0: "+quoted(first))
+	lets = append(lets, "l0: "+quoteJSON(first))
 	for i := range n {
-		lets = append(lets, fmt.Sprintf("l%d: %s", i+1, quoted(strings.ReplaceAll(next, "x", fmt.Sprintf("l%d", i)))))
+		lets = append(lets, fmt.Sprintf("l%d: %s", i+1, quoteJSON(strings.ReplaceAll(next, "x", fmt.Sprintf("l%d", i)))))
 	}
 	return lets
 }

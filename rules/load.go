@@ -82,15 +82,15 @@ func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
 		return
 	}
 	for _, other := range same.Rules {
-		l.shared(rule, other, src)
+		l.checkShared(rule, other, src)
 	}
 	same.Rules = append(same.Rules, rule)
 }
 
-// shared records an error for fields and conditions that two rules for one kind
+// checkShared records an error for fields and conditions that two rules for one kind
 // write. Each field of status belongs to one rule: with two, neither could remove
 // it alone.
-func (l *loader) shared(rule, other *Rule, src *syntax.Rule) {
+func (l *loader) checkShared(rule, other *Rule, src *syntax.Rule) {
 	taken := map[string]bool{}
 	for _, key := range other.StatusKeys {
 		taken[key] = true
@@ -118,7 +118,7 @@ func (l *loader) shared(rule, other *Rule, src *syntax.Rule) {
 	}
 }
 
-// gvk joins an apiVersion and a kind.
-func gvk(apiVersion, kind string) schema.GroupVersionKind {
+// parseGVK joins an apiVersion and a kind.
+func parseGVK(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }

@@ -45,12 +45,12 @@ func Marks(body []byte) ([]byte, error) {
 	out.SetUID(o.GetUID())
 	out.SetResourceVersion(o.GetResourceVersion())
 	out.SetOwnerReferences(o.GetOwnerReferences())
-	out.SetLabels(only(o.GetLabels(), LabelRule, LabelChild))
-	out.SetAnnotations(only(o.GetAnnotations(), AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan))
+	out.SetLabels(selectKeys(o.GetLabels(), LabelRule, LabelChild))
+	out.SetAnnotations(selectKeys(o.GetAnnotations(), AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan))
 	return json.Marshal(out.Object)
 }
 
-func only(all map[string]string, keys ...string) map[string]string {
+func selectKeys(all map[string]string, keys ...string) map[string]string {
 	out := map[string]string{}
 	for _, key := range keys {
 		if value, ok := all[key]; ok {

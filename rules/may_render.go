@@ -67,7 +67,7 @@ func (c *ChildResult) undecided() string {
 	if c.Child.IsCollection() || len(c.Objects) == 0 {
 		switch c.State {
 		case Waiting:
-			return "waits for " + listed(c.Waits)
+			return "waits for " + summarizeWaits(c.Waits)
 		case Failed:
 			return "fails"
 		}
@@ -78,7 +78,7 @@ func (c *ChildResult) undecided() string {
 			continue
 		}
 		if d.State == Waiting {
-			return "waits for " + listed(d.Waits)
+			return "waits for " + summarizeWaits(d.Waits)
 		}
 		return "fails"
 	}
@@ -90,8 +90,8 @@ func (c *ChildResult) Renders(gk schema.GroupKind) bool {
 	return c.Child.GVK.GroupKind() == gk && slices.ContainsFunc(c.Objects, func(d Desired) bool { return d.State != Excluded })
 }
 
-// listed shortens a list of reasons to wait.
-func listed(waits []string) string {
+// summarizeWaits shortens a list of reasons to wait.
+func summarizeWaits(waits []string) string {
 	switch len(waits) {
 	case 0:
 		return "something"

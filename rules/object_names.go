@@ -37,17 +37,17 @@ func namingOf(gk schema.GroupKind) naming {
 	return domainNames
 }
 
-func (r naming) allows(c rune) bool {
+func (r naming) allowsRune(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune(r.in, c)
 }
 
-// instead returns a hint with a similar name that is valid, or "".
-func (r naming) instead(name string) string {
+// hintName returns a hint with a similar name that is valid, or "".
+func (r naming) hintName(name string) string {
 	if strings.Contains(name, "{{") || strings.Contains(name, "$(") {
 		return "a value is written ${...}"
 	}
 	similar := strings.Map(func(c rune) rune {
-		if slices.Contains([]rune{'_', ' ', '.', '/', ':'}, c) && !r.allows(c) {
+		if slices.Contains([]rune{'_', ' ', '.', '/', ':'}, c) && !r.allowsRune(c) {
 			return '-'
 		}
 		return c

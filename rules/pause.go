@@ -20,12 +20,12 @@ var pausing = map[string]bool{
 // and deletions. PauseMistake reports such a value.
 func Paused(object map[string]any) bool {
 	value, ok := mapAt(object, "metadata", "annotations")[AnnotationPaused].(string)
-	yes, _ := pauses(value)
+	yes, _ := parsePause(value)
 	return ok && yes
 }
 
-// pauses reports whether a value pauses, and whether the value is known.
-func pauses(value string) (yes, understood bool) {
+// parsePause reports whether a value pauses, and whether the value is known.
+func parsePause(value string) (yes, understood bool) {
 	yes, understood = pausing[strings.ToLower(strings.TrimSpace(value))]
 	return yes, understood
 }
@@ -36,43 +36,43 @@ func pauses(value string) (yes, understood bool) {
 func PauseMistake(object map[string]any) string {
 	annotations := mapAt(object, "metadata", "annotations")
 	if value, ok := annotations[AnnotationPaused].(string); ok {
-		switch yes, understood := pauses(value); {
+		switch yes, understood := parsePause(value); {
 		case yes:
 			return ""
 		case !understood:
 			return fmt.Sprintf("annotation %s has the value %q, which is neither true nor false: the resource is not paused (write true)",
-				AnnotationPaused, abbreviated(value))
+				AnnotationPaused, abbreviate(value))
 		}
 	}
-	if key := misspelt(annotations); key != "" {
+	if key := misspeltPause(annotations); key != "" {
 		return fmt.Sprintf("annotation %s has no meaning: the resource is not paused (did you mean %s?)", key, AnnotationPaused)
 	}
 	labels := LabelsOf(object)
-	if value, ok := labels[AnnotationPaused].(string); ok && wanted(value) {
+	if value, ok := labels[AnnotationPaused].(string); ok && mayMeanPause(value) {
 		return fmt.Sprintf("label %s has no meaning: the resource is not paused (set it as an annotation)", AnnotationPaused)
 	}
-	if key := misspelt(labels); key != "" {
+	if key := misspeltPause(labels); key != "" {
 		return fmt.Sprintf("label %s has no meaning: the resource is not paused (did you mean the annotation %s?)", key, AnnotationPaused)
 	}
 	return ""
 }
 
-// wanted reports whether a value under a wrong key may be meant to pause.
-func wanted(value string) bool {
-	yes, understood := pauses(value)
+// mayMeanPause reports whether a value under a wrong key may be meant to pause.
+func mayMeanPause(value string) bool {
+	yes, understood := parsePause(value)
 	return yes || !understood
 }
 
-// misspelt returns the first key that may be a misspelling of AnnotationPaused, or
+// misspeltPause returns the first key that may be a misspelling of AnnotationPaused, or
 // "".
-func misspelt(marks map[string]any) string {
+func misspeltPause(marks map[string]any) string {
 	first := ""
 	for key, value := range marks {
 		name, own := strings.CutPrefix(key, reserved)
 		if !own || key == AnnotationPaused || slices.Contains(ownMarks, key) {
 			continue
 		}
-		if text, _ := value.(string); wanted(text) && resemblesPaused(name) && (first == "" || key < first) {
+		if text, _ := value.(string); mayMeanPause(text) && resemblesPaused(name) && (first == "" || key < first) {
 			first = key
 		}
 	}
@@ -85,8 +85,8 @@ func resemblesPaused(name string) bool {
 	return name == "paused" || name == "suspend" || name == "suspended" || source.Nearest(name, []string{"paused"}) != ""
 }
 
-// abbreviated returns the beginning of a text.
-func abbreviated(text string) string {
+// abbreviate returns the beginning of a text.
+func abbreviate(text string) string {
 	const most = 40
 	if len(text) <= most {
 		return text

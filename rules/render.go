@@ -20,7 +20,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	r := runs.Get().(*run)
 	defer runs.Put(r)
 	r.in, r.buf = in, out.buf[:0]
-	r.primary = identify(in.Self)
+	r.primary = identityOf(in.Self)
 	if p.GVK.Group == "" && p.GVK.Kind == "Namespace" {
 		r.primary.home = r.primary.name
 	}
@@ -33,12 +33,12 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	r.failDuplicates(out.Rules)
 	r.forget()
 	for i := range out.Rules {
-		out.Rules[i].slice(out.buf)
+		out.Rules[i].sliceBuffer(out.buf)
 	}
 }
 
-// slice sets the slices of the buffer, once the buffer no longer grows.
-func (res *RuleResult) slice(buf []byte) {
+// sliceBuffer sets the slices of the buffer, once the buffer no longer grows.
+func (res *RuleResult) sliceBuffer(buf []byte) {
 	res.Patch = buf[res.patch.start:res.patch.end:res.patch.end]
 	res.Status = buf[res.status.start:res.status.end:res.status.end]
 	for i := range res.Children {
@@ -99,7 +99,7 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 		return
 	}
 	res.Matches = matches
-	res.Teardown = deleted(r.in.Self) || !res.Matches && r.carriesFinalizer()
+	res.Teardown = isBeingDeleted(r.in.Self) || !res.Matches && r.carriesFinalizer()
 	if !res.Matches && !res.Teardown {
 		return
 	}
@@ -127,11 +127,11 @@ func (r *run) carriesFinalizer() bool {
 // abort removes everything that a rule has rendered.
 func (r *run) abort(start int, err *expr.Error) {
 	r.buf = r.buf[:start]
-	r.stop(r.failure("", "", err))
+	r.stopRule(r.failure("", "", err))
 }
 
-// stop ends the rendering of a rule with an error.
-func (r *run) stop(f *Failure) {
+// stopRule ends the rendering of a rule with an error.
+func (r *run) stopRule(f *Failure) {
 	res := r.result
 	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0]}
 }
@@ -142,7 +142,7 @@ func (r *run) impersonates() bool {
 		return true
 	}
 	if _, err := r.rule.Account.In(r.primary.namespace); err != nil {
-		r.stop(r.failure("", "", &expr.Error{Pos: r.rule.accountPos, Message: err.Error()}))
+		r.stopRule(r.failure("", "", &expr.Error{Pos: r.rule.accountPos, Message: err.Error()}))
 		return false
 	}
 	return true
@@ -159,15 +159,15 @@ func (r *run) matches() bool {
 	if !rule.Selector.Empty() && !rule.Selector.Matches(LabelsOf(r.in.Self)) {
 		return false
 	}
-	if rule.when == nil || deleted(r.in.Self) {
+	if rule.when == nil || isBeingDeleted(r.in.Self) {
 		return true
 	}
-	yes, res := r.truth(rule.when)
+	yes, res := r.evalBool(rule.when)
 	if res.unknown != nil {
 		res.err = &expr.Error{Pos: rule.when.Pos(), Message: expr.Trails(res.unknown)[0] + " is not there yet: read it with .? or has()"}
 	}
 	if res.err != nil {
-		r.stop(r.failure("", "for.when", res.err))
+		r.stopRule(r.failure("", "for.when", res.err))
 		return false
 	}
 	return yes
@@ -180,7 +180,7 @@ func (r *run) validate() bool {
 	var failed *Failure // The message of a false check takes precedence over an error of another one.
 	for i := range r.rule.checks {
 		k := &r.rule.checks[i]
-		yes, res := r.truth(k.prog)
+		yes, res := r.evalBool(k.prog)
 		if res.err != nil && failed == nil {
 			failed = r.failure("", fmt.Sprintf("validate[%d]", i), res.err)
 		}
@@ -190,7 +190,7 @@ func (r *run) validate() bool {
 		if said != nil {
 			said = append(said, "; "...)
 		}
-		if said = append(said, r.complaint(k)...); len(said) > maxMessage {
+		if said = append(said, r.checkMessage(k)...); len(said) > maxMessage {
 			said = append(said[:maxMessage-len("…")], "…"...)
 			break
 		}
@@ -199,13 +199,13 @@ func (r *run) validate() bool {
 		failed = &Failure{Reason: InvalidSpec, Message: strings.ToValidUTF8(string(said), "")}
 	}
 	if failed != nil {
-		r.stop(failed)
+		r.stopRule(failed)
 	}
 	return failed == nil
 }
 
-// complaint returns the message of a failed check.
-func (r *run) complaint(k *check) string {
+// checkMessage returns the message of a failed check.
+func (r *run) checkMessage(k *check) string {
 	if k.message != nil {
 		if s, res := r.text(k.message); res.ok() && s != "" {
 			return s

@@ -10,8 +10,8 @@ import (
 func (r *run) renderChildren() {
 	for i := range r.result.Children {
 		c := &r.result.Children[i]
-		r.enter(c)
-		r.prepare(c)
+		r.enterChild(c)
+		r.prepareChild(c)
 		for j := range c.Objects {
 			d := &c.Objects[j]
 			r.current = d
@@ -21,14 +21,14 @@ func (r *run) renderChildren() {
 			if d.State == Rendered {
 				r.writeIgnored(d)
 			}
-			r.assess(d)
+			r.assessReadiness(d)
 			if d.State == Rendered {
 				r.closedGates(d)
 			}
 		}
 		r.current = nil
 	}
-	r.enter(nil)
+	r.enterChild(nil)
 }
 
 // write renders an object into the buffer.
@@ -49,7 +49,7 @@ func (r *run) write(d *Desired) {
 		r.settle(d, o.where, res)
 		return
 	}
-	if why := oversize(r.buf[start:]); why != "" {
+	if why := whyOversize(r.buf[start:]); why != "" {
 		r.buf = r.buf[:start]
 		r.settle(d, "template", failedAt(d.Child.Pos, why))
 		return
@@ -64,7 +64,7 @@ func (r *run) write(d *Desired) {
 func (r *run) closedGates(d *Desired) {
 	for _, i := range d.Child.gates {
 		if why := r.result.Children[i].unready(); why != "" {
-			d.Waits = merged(d.Waits, []string{why})
+			d.Waits = mergeSorted(d.Waits, []string{why})
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (c *ChildResult) unready() string {
 		return ""
 	}
 	if c.State != Rendered && len(c.Objects) == 0 {
-		return c.Child.ID + " to be ready: " + c.reason()
+		return c.Child.ID + " to be ready: " + c.whyUnsettled()
 	}
 	for i := range c.Objects {
 		d := &c.Objects[i]
@@ -84,14 +84,14 @@ func (c *ChildResult) unready() string {
 		}
 		name := d.Child.ID
 		if d.Identity.Name != "" {
-			name += " " + quoted(d.Identity.Name)
+			name += " " + quoteJSON(d.Identity.Name)
 		}
 		return name + " to be ready: " + d.Reason
 	}
 	return ""
 }
 
-func (c *ChildResult) reason() string {
+func (c *ChildResult) whyUnsettled() string {
 	if c.State == Failed {
 		return cannotRender
 	}

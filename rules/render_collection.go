@@ -32,7 +32,7 @@ func (c *ChildResult) incomplete() string {
 		return ""
 	}
 	if c.State != Rendered {
-		return c.reason()
+		return c.whyUnsettled()
 	}
 	there, wanted := 0, 0
 	for i := range c.Objects {
@@ -52,7 +52,7 @@ func (c *ChildResult) incomplete() string {
 // existingValue returns the value of existing() for a child.
 func (r *run) existingValue(i int) any {
 	c := &r.result.Children[i]
-	r.prepare(c)
+	r.prepareChild(c)
 	return r.existing(c)
 }
 
@@ -78,7 +78,7 @@ func (r *run) existing(c *ChildResult) []any {
 		}
 	}
 	slices.SortFunc(list, func(a, b any) int {
-		x, y := identify(a.(map[string]any)), identify(b.(map[string]any))
+		x, y := identityOf(a.(map[string]any)), identityOf(b.(map[string]any))
 		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.namespace, y.namespace))
 	})
 	if c.prepared {
@@ -87,9 +87,9 @@ func (r *run) existing(c *ChildResult) []any {
 	return list
 }
 
-// enter sets the child whose expressions are evaluated next, or nil. Collections
+// enterChild sets the child whose expressions are evaluated next, or nil. Collections
 // have other values in an entry of finalize.
-func (r *run) enter(c *ChildResult) {
+func (r *run) enterChild(c *ChildResult) {
 	ending := c != nil && c.Child.Timeout > 0 && r.result.Teardown
 	if ending == r.ending {
 		return

@@ -15,14 +15,14 @@ import (
 func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
 	v, err := p.Eval(r.frame)
 	if r.in.Coverage != nil && (err != nil || !types.IsUnknown(v)) {
-		r.in.Coverage.note(r.rule.expressionOf(p))
+		r.in.Coverage.noteRun(r.rule.expressionOf(p))
 	}
 	return v, err
 }
 
-// present evaluates an expression whose value must not be absent: absent is the
+// evalPresent evaluates an expression whose value must not be absent: absent is the
 // message then.
-func (r *run) present(p *expr.Program, absent string) (ref.Val, result) {
+func (r *run) evalPresent(p *expr.Program, absent string) (ref.Val, result) {
 	v, err := r.eval(p)
 	if err != nil {
 		return nil, result{err: err}
@@ -37,9 +37,9 @@ func (r *run) present(p *expr.Program, absent string) (ref.Val, result) {
 	return v, result{}
 }
 
-// truth evaluates an expression to true or false.
-func (r *run) truth(p *expr.Program) (bool, result) {
-	v, res := r.present(p, "must be true or false, but the value is absent")
+// evalBool evaluates an expression to true or false.
+func (r *run) evalBool(p *expr.Program) (bool, result) {
+	v, res := r.evalPresent(p, "must be true or false, but the value is absent")
 	yes, ok := v.(types.Bool)
 	if res.ok() && !ok {
 		res = failedAt(p.Pos(), "must be true or false, got "+typeName(v))
@@ -50,7 +50,7 @@ func (r *run) truth(p *expr.Program) (bool, result) {
 // wholeNumber evaluates an expression to a whole number with the minimum least, and
 // returns least for any other value.
 func (r *run) wholeNumber(p *expr.Program, least int) (int, result) {
-	v, res := r.present(p, "must be a whole number, but the value is absent")
+	v, res := r.evalPresent(p, "must be a whole number, but the value is absent")
 	if !res.ok() {
 		return least, res
 	}
@@ -91,9 +91,9 @@ func unwrap(v ref.Val) (ref.Val, bool) {
 	}
 }
 
-// printed returns the string form of a value inside text, or the reason why it has
+// printedText returns the string form of a value inside text, or the reason why it has
 // none.
-func printed(v ref.Val) (s, why string) {
+func printedText(v ref.Val) (s, why string) {
 	v, ok := unwrap(v)
 	if !ok {
 		return "", "an absent value cannot be part of text: give it a default with orValue()"

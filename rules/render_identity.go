@@ -28,7 +28,7 @@ func (r *run) identify(d *Desired) {
 // setIdentity sets the identity of an object if it is valid.
 func (r *run) setIdentity(d *Desired, id Identity) {
 	if why := illegalName(id.GVK.GroupKind(), id.Name); why != "" {
-		r.refuse(d, d.Child.name, why)
+		r.failName(d, d.Child.name, why)
 		return
 	}
 	d.Identity = id
@@ -42,7 +42,7 @@ func (r *run) namespaceOf(d *Desired) (string, bool) {
 	switch {
 	case d.Child.allowed:
 		if t != nil {
-			r.refuse(d, t, "the kind is in allow.clusterScoped, so its objects have no namespace")
+			r.failName(d, t, "the kind is in allow.clusterScoped, so its objects have no namespace")
 			return "", false
 		}
 		return "", true
@@ -55,7 +55,7 @@ func (r *run) namespaceOf(d *Desired) (string, bool) {
 		return "", false
 	}
 	if why := r.illegalNamespace(ns); why != "" {
-		r.refuse(d, t, why)
+		r.failName(d, t, why)
 		return "", false
 	}
 	return ns, true
@@ -75,8 +75,8 @@ func (r *run) illegalNamespace(ns string) string {
 	return "it is not the primary's namespace, and allow.namespaces does not include it"
 }
 
-// refuse fails an object whose name or namespace is invalid.
-func (r *run) refuse(d *Desired, t *text, why string) {
+// failName fails an object whose name or namespace is invalid.
+func (r *run) failName(d *Desired, t *text, why string) {
 	pos := t.pos
 	if programs := t.programs(); len(programs) > 0 {
 		pos = programs[0].Pos()

@@ -22,7 +22,7 @@ func (r *run) decideIgnored(d *Desired) bool {
 		ignored := true
 		if f.when != nil {
 			var res result
-			ignored, res = r.truth(f.when)
+			ignored, res = r.evalBool(f.when)
 			if ids := r.excluded(res.unknown); ids != nil {
 				res = failedAt(f.when.Pos(), "reads "+strings.Join(ids, ", ")+", which when excludes: read it with .? or has()")
 			}

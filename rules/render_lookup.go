@@ -20,7 +20,7 @@ func (r *run) lookupValue(i int) any {
 	l := r.rule.Lookups[i]
 	outer := r.current
 	r.current = nil
-	value, res := r.look(l)
+	value, res := r.findObjects(l)
 	r.current = outer
 	switch {
 	case res.err != nil:
@@ -34,14 +34,14 @@ func (r *run) lookupValue(i int) any {
 	return v.value
 }
 
-func (r *run) look(l *Lookup) (any, result) {
+func (r *run) findObjects(l *Lookup) (any, result) {
 	if r.in.Lookup == nil {
 		if l.One() {
 			return nil, result{unknown: l.gone}
 		}
 		return []any{}, result{}
 	}
-	q, res := r.query(l)
+	q, res := r.lookupQuery(l)
 	if !res.ok() {
 		return nil, res
 	}
@@ -58,14 +58,14 @@ func (r *run) look(l *Lookup) (any, result) {
 		}
 		return list, result{}
 	case len(found) == 0:
-		r.missing(l, q)
+		r.noteAbsent(l, q)
 		return nil, result{unknown: l.gone}
 	}
 	return found[0], result{}
 }
 
-// query computes the query of a lookup.
-func (r *run) query(l *Lookup) (q Query, res result) {
+// lookupQuery computes the query of a lookup.
+func (r *run) lookupQuery(l *Lookup) (q Query, res result) {
 	q.Namespace = r.primary.home
 	if l.namespace != nil {
 		if q.Namespace, res = r.text(l.namespace); !res.ok() {
@@ -93,7 +93,7 @@ func (r *run) query(l *Lookup) (q Query, res result) {
 	case *types.Err:
 		return q, result{err: asError(w, l.where)}
 	}
-	native, err := plain(v)
+	native, err := jsonValue(v)
 	if err == nil {
 		q.Selector, err = selectorOf(native)
 	}
@@ -103,8 +103,8 @@ func (r *run) query(l *Lookup) (q Query, res result) {
 	return q, result{}
 }
 
-// plain returns a value in the form of a JSON decoder.
-func plain(v any) (out any, err error) {
+// jsonValue returns a value in the form of a JSON decoder.
+func jsonValue(v any) (out any, err error) {
 	text, err := (&expr.Appender{Limit: maxObject}).AppendNative(nil, v)
 	if err != nil {
 		return nil, err

@@ -21,15 +21,15 @@ func (r *run) listChildren() {
 	r.result.Children = children
 }
 
-// prepare decides which objects a child has, when they are first needed.
-func (r *run) prepare(c *ChildResult) {
+// prepareChild decides which objects a child has, when they are first needed.
+func (r *run) prepareChild(c *ChildResult) {
 	if c.prepared || c.preparing {
 		return
 	}
 	c.preparing = true
 	outer := r.current
 	r.current = nil
-	r.expand(c)
+	r.expandChild(c)
 	r.current = outer
 	c.prepared, c.preparing = true, false
 	if c.State == Waiting || c.State == Failed {
@@ -40,14 +40,14 @@ func (r *run) prepare(c *ChildResult) {
 	}
 }
 
-// expand decides whether a child should exist, and with which objects.
-func (r *run) expand(c *ChildResult) {
+// expandChild decides whether a child should exist, and with which objects.
+func (r *run) expandChild(c *ChildResult) {
 	if c.Child.Timeout > 0 && !r.result.Teardown {
 		c.State = Excluded // Entries of finalize wait for the deletion of the primary.
 		return
 	}
 	if p := c.Child.when; p != nil {
-		yes, res := r.truth(p)
+		yes, res := r.evalBool(p)
 		switch {
 		case !res.ok():
 			r.settleAll(c, "when", res)
@@ -69,7 +69,7 @@ func (r *run) expand(c *ChildResult) {
 		r.expandReplicas(c)
 	case len(c.Child.iterators) > 0:
 		r.expandEach(c)
-	case r.room(c, 1, "template", c.Child.Pos):
+	case r.hasRoom(c, 1, "template", c.Child.Pos):
 		// Identify the object even if the child waits: expressions may read an
 		// existing one.
 		r.identify(r.add(c))
@@ -87,9 +87,9 @@ func (r *run) add(c *ChildResult) *Desired {
 	return d
 }
 
-// room reports whether the primary may own more objects. It fails the child
+// hasRoom reports whether the primary may own more objects. It fails the child
 // otherwise.
-func (r *run) room(c *ChildResult, more int, where string, pos source.Pos) bool {
+func (r *run) hasRoom(c *ChildResult, more int, where string, pos source.Pos) bool {
 	if r.objects+more <= maxChildren {
 		return true
 	}
@@ -127,14 +127,14 @@ func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 		return
 	}
 	it := &c.Child.iterators[depth]
-	list := r.elements(c, it.in)
+	list := r.listElements(c, it.in)
 	if !r.Work(perCombination + len(list)) {
 		r.settleAll(c, "forEach", failedAt(it.in.Pos(), tooManyCombinations))
 		return
 	}
 	mark := len(at.values)
 	for i, element := range list {
-		if c.State != Rendered || !r.room(c, 1, "forEach", it.in.Pos()) {
+		if c.State != Rendered || !r.hasRoom(c, 1, "forEach", it.in.Pos()) {
 			return
 		}
 		at.values = append(at.values[:mark], element)
@@ -146,10 +146,10 @@ func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
 	at.values = at.values[:mark]
 }
 
-// elements evaluates the list of an iterator. It settles the child if the value is
+// listElements evaluates the list of an iterator. It settles the child if the value is
 // not a list or not known yet.
-func (r *run) elements(c *ChildResult, p *expr.Program) []ref.Val {
-	v, res := r.present(p, "must be a list, but the value is absent: give it a default with orValue([])")
+func (r *run) listElements(c *ChildResult, p *expr.Program) []ref.Val {
+	v, res := r.evalPresent(p, "must be a list, but the value is absent: give it a default with orValue([])")
 	list, ok := v.(traits.Lister)
 	if res.ok() && !ok {
 		res = failedAt(p.Pos(), "must be a list, got "+typeName(v))

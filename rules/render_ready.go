@@ -7,10 +7,10 @@ import (
 	"reconcel/rules/kstatus"
 )
 
-// assess sets the readiness of the live child. A child that is not rendered, or
+// assessReadiness sets the readiness of the live child. A child that is not rendered, or
 // does not carry this rendering yet, is Progressing whatever its status says: that
 // status belongs to an older rendering.
-func (r *run) assess(d *Desired) {
+func (r *run) assessReadiness(d *Desired) {
 	d.Readiness = kstatus.Progressing
 	live := d.Live.Object
 	switch {
@@ -22,23 +22,23 @@ func (r *run) assess(d *Desired) {
 		d.Reason = cannotRender
 	case live == nil:
 		d.Reason = "not created yet"
-	case d.Live.Deleted || deleted(live):
+	case d.Live.Deleted || isBeingDeleted(live):
 		d.Reason = "being deleted"
-	case !d.carried():
+	case !d.carriesRendering():
 		d.Reason = "not updated yet"
 		if d.Child.OnChange == Replace && d.Child.IsCollection() {
-			is, _ := r.judge(d)
+			is, _ := r.judgeLive(d)
 			d.Available = is == kstatus.Ready
 		}
 	default:
-		d.Readiness, d.Reason = r.judge(d)
+		d.Readiness, d.Reason = r.judgeLive(d)
 		d.Available = d.Readiness == kstatus.Ready
 	}
 }
 
-// judge returns the readiness of the live child, regardless of the rendering that
+// judgeLive returns the readiness of the live child, regardless of the rendering that
 // it carries.
-func (r *run) judge(d *Desired) (kstatus.Readiness, string) {
+func (r *run) judgeLive(d *Desired) (kstatus.Readiness, string) {
 	r.child = d.Live.Object
 	defer func() { r.child = nil }()
 	if is, why := r.askFailed(d); is == kstatus.Stalled {
@@ -57,7 +57,7 @@ func (r *run) askFailed(d *Desired) (kstatus.Readiness, string) {
 	if d.Child.failWhen == nil {
 		return kstatus.Progressing, ""
 	}
-	yes, res := r.truth(d.Child.failWhen)
+	yes, res := r.evalBool(d.Child.failWhen)
 	switch {
 	case res.err != nil:
 		return kstatus.Stalled, r.failure(d.Subject(), "failWhen", res.err).Message
@@ -72,7 +72,7 @@ const cannotRender = "cannot be rendered"
 // askReady evaluates readyWhen. An error makes the object Stalled, because it
 // persists until something changes.
 func (r *run) askReady(d *Desired) (kstatus.Readiness, string) {
-	yes, res := r.truth(d.Child.readyWhen)
+	yes, res := r.evalBool(d.Child.readyWhen)
 	switch {
 	case res.err != nil:
 		return kstatus.Stalled, r.failure(d.Subject(), "readyWhen", res.err).Message
@@ -84,7 +84,7 @@ func (r *run) askReady(d *Desired) (kstatus.Readiness, string) {
 	return kstatus.Progressing, "readyWhen is false"
 }
 
-func deleted(object map[string]any) bool {
+func isBeingDeleted(object map[string]any) bool {
 	_, ok := mapAt(object, "metadata")["deletionTimestamp"]
 	return ok
 }

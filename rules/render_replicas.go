@@ -23,7 +23,7 @@ var pod = schema.GroupKind{Kind: "Pod"}
 // expandReplicas decides which objects a child has: active ones up to the desired
 // number, and new ones for the rest.
 func (r *run) expandReplicas(c *ChildResult) {
-	prefix, ns, ok := r.prefix(c)
+	prefix, ns, ok := r.namePrefix(c)
 	if !ok {
 		ns = r.primary.home
 	}
@@ -34,7 +34,7 @@ func (r *run) expandReplicas(c *ChildResult) {
 	}
 	if c.State != Rendered {
 		want = len(active) // While the number is not known, expressions can read the existing objects.
-	} else if !r.room(c, want, "replicas", c.Child.replicas.Pos()) {
+	} else if !r.hasRoom(c, want, "replicas", c.Child.replicas.Pos()) {
 		want = len(active)
 	}
 	if len(active) > want {
@@ -51,7 +51,7 @@ func (r *run) expandReplicas(c *ChildResult) {
 		return
 	}
 	for ordinal := 0; len(c.Objects) < want; ordinal++ {
-		name := prefix + r.suffix(c.Child.ID, ordinal)
+		name := prefix + r.nameSuffix(c.Child.ID, ordinal)
 		if taken[name] {
 			continue
 		}
@@ -68,8 +68,8 @@ func (r *run) expandReplicas(c *ChildResult) {
 	}
 }
 
-// prefix computes the prefix of generated names, and the namespace of the objects.
-func (r *run) prefix(c *ChildResult) (prefix, namespace string, ok bool) {
+// namePrefix computes the prefix of generated names, and the namespace of the objects.
+func (r *run) namePrefix(c *ChildResult) (prefix, namespace string, ok bool) {
 	scratch := Desired{Child: c.Child}
 	r.current = &scratch
 	defer func() { r.current = nil }()
@@ -105,25 +105,25 @@ func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, 
 		return nil, taken
 	}
 	for _, live := range r.in.Owned(r.rule, c.Child) {
-		id := identify(live.Object)
+		id := identityOf(live.Object)
 		if id.namespace != namespace {
 			continue
 		}
 		taken[id.name] = true
-		if live.Deleted || deleted(live.Object) {
+		if live.Deleted || isBeingDeleted(live.Object) {
 			continue
 		}
-		if c.Child.GVK.GroupKind() == pod && finished(live.Object) {
+		if c.Child.GVK.GroupKind() == pod && podFinished(live.Object) {
 			c.Finished = append(c.Finished, live)
 			continue
 		}
 		readiness, _ := kstatus.Judge(c.Child.GVK.GroupKind(), live.Object)
 		active = append(active, replica{Live: live, name: id.name,
-			created: created(live.Object), ready: readiness == kstatus.Ready})
+			created: creationTime(live.Object), ready: readiness == kstatus.Ready})
 	}
 	slices.SortFunc(active, byName)
 	slices.SortFunc(c.Finished, func(a, b Live) int {
-		return cmp.Or(strings.Compare(created(b.Object), created(a.Object)), strings.Compare(identify(a.Object).name, identify(b.Object).name))
+		return cmp.Or(strings.Compare(creationTime(b.Object), creationTime(a.Object)), strings.Compare(identityOf(a.Object).name, identityOf(b.Object).name))
 	})
 	return active, taken
 }
@@ -141,20 +141,20 @@ func byWorth(a, b replica) int {
 	return cmp.Or(strings.Compare(a.created, b.created), byName(a, b))
 }
 
-func created(object map[string]any) string {
+func creationTime(object map[string]any) string {
 	s, _ := mapAt(object, "metadata")["creationTimestamp"].(string)
 	return s
 }
 
-// finished reports whether a Pod has ended and will not run again.
-func finished(object map[string]any) bool {
+// podFinished reports whether a Pod has ended and will not run again.
+func podFinished(object map[string]any) bool {
 	phase := mapAt(object, "status")["phase"]
 	return phase == "Succeeded" || phase == "Failed"
 }
 
-// suffix returns the end of a generated name. Offline, a primary has no UID, so its
+// nameSuffix returns the end of a generated name. Offline, a primary has no UID, so its
 // namespace and name are used.
-func (r *run) suffix(id string, ordinal int) string {
+func (r *run) nameSuffix(id string, ordinal int) string {
 	owner := r.primary.uid
 	if owner == "" {
 		owner = r.primary.namespace + "/" + r.primary.name

@@ -38,8 +38,8 @@ type identity struct {
 	home                 string // the default namespace of its children
 }
 
-// identify reads the identity of an object.
-func identify(object map[string]any) identity {
+// identityOf reads the identity of an object.
+func identityOf(object map[string]any) identity {
 	metadata := mapAt(object, "metadata")
 	var id identity
 	id.name, _ = metadata["name"].(string)
@@ -122,7 +122,7 @@ func (r *run) letValue(i int) any {
 // collection, it returns a list.
 func (r *run) childValue(i int) any {
 	c := &r.result.Children[i]
-	r.prepare(c)
+	r.prepareChild(c)
 	if c.Child.IsCollection() {
 		return r.collection(c)
 	}
@@ -143,8 +143,8 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// merged adds strings to a sorted list without duplicates.
-func merged(list, more []string) []string {
+// mergeSorted adds strings to a sorted list without duplicates.
+func mergeSorted(list, more []string) []string {
 	list = append(list, more...)
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -37,7 +37,7 @@ func (r *run) settled(state State, waits []string, res result) (State, []string)
 	case r.excluded(res.unknown) != nil:
 		return Excluded, waits[:0]
 	}
-	return Waiting, merged(waits, r.trails(res.unknown))
+	return Waiting, mergeSorted(waits, r.waitTrails(res.unknown))
 }
 
 // failure returns the message of an expression's error: position, rule, subject,
@@ -79,12 +79,12 @@ func (r *run) waitsOf(u *types.Unknown) []string {
 	if ids := r.excluded(u); ids != nil {
 		return []string{"a child that its when excludes (" + strings.Join(ids, ", ") + ")"}
 	}
-	return r.trails(u)
+	return r.waitTrails(u)
 }
 
-// trails returns what an unknown waits for. If a looked-up object does not exist,
+// waitTrails returns what an unknown waits for. If a looked-up object does not exist,
 // it names the object instead of the field.
-func (r *run) trails(u *types.Unknown) []string {
+func (r *run) waitTrails(u *types.Unknown) []string {
 	trails := expr.Trails(u)
 	for i, t := range trails {
 		for _, a := range r.absent {
@@ -100,8 +100,8 @@ func (r *run) trails(u *types.Unknown) []string {
 // An absence is a looked-up object that does not exist.
 type absence struct{ id, object string }
 
-// missing records an object that a lookup did not find, for messages about waiting.
-func (r *run) missing(l *Lookup, q Query) {
+// noteAbsent records an object that a lookup did not find, for messages about waiting.
+func (r *run) noteAbsent(l *Lookup, q Query) {
 	name := q.Name
 	if q.Namespace != "" {
 		name = q.Namespace + "/" + name

@@ -44,7 +44,7 @@ func (r *run) renderConditions() {
 	for i := range r.rule.conditions {
 		k := &r.rule.conditions[i]
 		c := Condition{Type: k.typ, Status: False}
-		yes, res := r.truth(k.when)
+		yes, res := r.evalBool(k.when)
 		switch {
 		case res.err != nil:
 			f := r.failure(r.conditionName(k), "when", res.err)

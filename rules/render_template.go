@@ -21,11 +21,11 @@ func (r *run) execute(ops []op) (*op, result) {
 			r.buf = append(r.buf, o.lit...)
 			continue
 		}
-		if res := r.step(o); !res.ok() {
+		if res := r.executeOp(o); !res.ok() {
 			return o, res
 		}
 		if len(r.buf) > r.limit {
-			return o, o.wrong(r.tooLarge())
+			return o, o.wrongValue(r.tooLarge())
 		}
 	}
 	return nil, result{}
@@ -36,9 +36,9 @@ func (r *run) execute(ops []op) (*op, result) {
 func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
 	for i := range ops {
 		mark := len(r.buf)
-		res := r.step(&ops[i])
+		res := r.executeOp(&ops[i])
 		if res.ok() && len(r.buf) > r.limit {
-			res = ops[i].wrong(r.tooLarge())
+			res = ops[i].wrongValue(r.tooLarge())
 		}
 		if !res.ok() {
 			r.buf = r.buf[:mark]
@@ -47,7 +47,7 @@ func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
 	}
 }
 
-func (r *run) step(o *op) result {
+func (r *run) executeOp(o *op) result {
 	switch o.kind {
 	case opLiteral:
 		r.buf = append(r.buf, o.lit...)
@@ -91,7 +91,7 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 	}
 	if o.isText {
 		if _, ok := v.(types.String); !ok {
-			return o.wrong("must be text, got " + typeName(v))
+			return o.wrongValue("must be text, got " + typeName(v))
 		}
 	}
 	mark := len(r.buf)
@@ -100,10 +100,10 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 	var err error
 	a := expr.Appender{Omit: o.omit, Limit: r.limit}
 	if r.buf, err = a.Append(r.buf, v); len(r.buf) > r.limit {
-		return o.wrong(r.tooLarge())
+		return o.wrongValue(r.tooLarge())
 	}
 	if err != nil {
-		return o.wrong(err.Error())
+		return o.wrongValue(err.Error())
 	}
 	if o.omit != nil && expr.Omitted(o.omit, o.key, r.buf[start:]) {
 		r.buf = r.buf[:mark]
@@ -113,8 +113,8 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 	return result{}
 }
 
-// wrong returns the error for the value of an operation.
-func (o *op) wrong(message string) result {
+// wrongValue returns the error for the value of an operation.
+func (o *op) wrongValue(message string) result {
 	if o.prog != nil {
 		return failedAt(o.prog.Pos(), message)
 	}
@@ -191,23 +191,23 @@ func (r *run) appendMarks(o *op) result {
 	if v, ok := unwrap(v); ok && v != types.NullValue {
 		m, ok := v.(traits.Mapper)
 		if !ok {
-			return o.wrong("must be a map, got " + typeName(v))
+			return o.wrongValue("must be a map, got " + typeName(v))
 		}
 		wrong := eachEntry(m, func(name string, value ref.Val) string {
 			text, ok := value.(types.String)
 			switch {
 			case syntax.IsOwn(name):
-				return quoted(name) + " cannot be set: " + reserved + " is reserved for reconcel"
+				return quoteJSON(name) + " cannot be set: " + reserved + " is reserved for reconcel"
 			case value == nil || value == types.NullValue:
 			case !ok:
-				return "the value of " + quoted(name) + " must be text, got " + typeName(value)
+				return "the value of " + quoteJSON(name) + " must be text, got " + typeName(value)
 			default:
 				entries = append(entries, entryBytes{name, string(text)})
 			}
 			return ""
 		})
 		if wrong != "" {
-			return o.wrong(wrong)
+			return o.wrongValue(wrong)
 		}
 	}
 	slices.SortFunc(entries, func(a, b entryBytes) int { return strings.Compare(a.key, b.key) })
@@ -215,7 +215,7 @@ func (r *run) appendMarks(o *op) result {
 		r.buf = append(expr.AppendString(r.buf, e.key), ':')
 		r.buf = append(expr.AppendString(r.buf, e.value), ',')
 		if len(r.buf) > r.limit {
-			return o.wrong(r.tooLarge())
+			return o.wrongValue(r.tooLarge())
 		}
 	}
 	return result{}

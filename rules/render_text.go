@@ -35,7 +35,7 @@ func (r *run) eachPart(t *text, add func(string) (wrong string)) (res result) {
 				continue
 			}
 			var why string
-			if s, why = printed(v); why != "" {
+			if s, why = printedText(v); why != "" {
 				return failedAt(p.prog.Pos(), why)
 			}
 		}
@@ -51,7 +51,7 @@ func (r *run) onlyPart(t *text) (string, result) {
 	if p.prog == nil {
 		return p.literal, result{}
 	}
-	v, res := r.present(p.prog, "must be text, but the value is absent")
+	v, res := r.evalPresent(p.prog, "must be text, but the value is absent")
 	s, ok := v.(types.String)
 	if res.ok() && !ok {
 		res = failedAt(p.prog.Pos(), "must be text, got "+typeName(v))

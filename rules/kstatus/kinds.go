@@ -2,7 +2,7 @@ package kstatus
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// judges are the kinds that have a judgement of their own.
+// judges maps kinds to functions that know their status.
 var judges = map[schema.GroupKind]func(o status) (Readiness, string){
 	{Group: "apps", Kind: "Deployment"}:                               deploymentReady,
 	{Group: "apps", Kind: "ReplicaSet"}:                               replicaSetReady,
@@ -31,12 +31,12 @@ func claimReady(o status) (Readiness, string) {
 }
 
 func budgetReady(o status) (Readiness, string) {
-	want, ok := o.number(o.status, "desiredHealthy")
+	want, ok := o.numberIn(o.status, "desiredHealthy")
 	if !ok {
 		return Progressing, "its controller has not observed it yet"
 	}
-	if n := o.count("currentHealthy"); n < want {
-		return of(n, want, "healthy")
+	if n := o.statusCount("currentHealthy"); n < want {
+		return progressOf(n, want, "healthy")
 	}
 	return Ready, ""
 }

@@ -2,9 +2,8 @@
 //
 // It follows kstatus, the convention that kubectl, Argo CD and Flux share, with
 // two differences. A Job is ready when it is complete, not when it has started:
-// what depends on a Job needs its work done. And the conditions of a workload
-// count only where it has some: the stand-ins for controllers in test clusters
-// often set only the numbers.
+// what depends on a Job needs its result. The conditions of a workload count only
+// if it has some: simulated controllers in test clusters often set only the numbers.
 package kstatus
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,14 +15,14 @@ type Readiness int
 const (
 	Progressing Readiness = iota
 	Ready
-	Stalled // it failed, and will not get ready by itself
+	Stalled // it failed, and does not become ready by itself
 )
 
 // Judge returns the readiness of an object of any kind, and why it is not ready.
 func Judge(gk schema.GroupKind, object map[string]any) (Readiness, string) {
 	o := statusOf(object)
-	if seen, ok := o.number(o.status, "observedGeneration"); ok {
-		if generation, ok := o.number(o.metadata, "generation"); ok && seen != generation {
+	if seen, ok := o.numberIn(o.status, "observedGeneration"); ok {
+		if generation, ok := o.numberIn(o.metadata, "generation"); ok && seen != generation {
 			return Progressing, "its controller has not observed the last change yet"
 		}
 	}

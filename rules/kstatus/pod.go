@@ -23,7 +23,7 @@ func podReady(o status) (Readiness, string) {
 	if state, message := o.condition("PodScheduled"); state == "False" {
 		return Progressing, message
 	}
-	if why := o.unstarted(); why != "" {
+	if why := o.whyUnstarted(); why != "" {
 		return Progressing, why
 	}
 	return Progressing, "not running yet"
@@ -34,8 +34,8 @@ type waiting struct {
 	name, image, reason, message any
 }
 
-// waiting returns the containers of a Pod that wait, by fields of its status.
-func (o status) waiting(fields ...string) (all []waiting) {
+// waitingContainers returns the containers of a Pod that wait, by fields of its status.
+func (o status) waitingContainers(fields ...string) (all []waiting) {
 	for _, list := range fields {
 		containers, _ := o.status[list].([]any)
 		for _, c := range containers {
@@ -49,10 +49,10 @@ func (o status) waiting(fields ...string) (all []waiting) {
 	return all
 }
 
-// unstarted returns which container cannot start, and why. The two reasons of an
+// whyUnstarted returns which container cannot start, and why. The two reasons of an
 // image that cannot be pulled alternate, so both give one message.
-func (o status) unstarted() string {
-	for _, w := range o.waiting("initContainerStatuses", "containerStatuses") {
+func (o status) whyUnstarted() string {
+	for _, w := range o.waitingContainers("initContainerStatuses", "containerStatuses") {
 		switch w.reason {
 		case nil, "", "ContainerCreating", "PodInitializing":
 		case "ErrImagePull", "ImagePullBackOff":
@@ -65,5 +65,5 @@ func (o status) unstarted() string {
 }
 
 func (o status) crashLoops() bool {
-	return slices.ContainsFunc(o.waiting("containerStatuses"), func(w waiting) bool { return w.reason == "CrashLoopBackOff" })
+	return slices.ContainsFunc(o.waitingContainers("containerStatuses"), func(w waiting) bool { return w.reason == "CrashLoopBackOff" })
 }

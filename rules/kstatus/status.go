@@ -22,8 +22,8 @@ func statusOf(object map[string]any) status {
 	return o
 }
 
-// condition returns a condition's status, "" if there is none, and what it
-// says.
+// condition returns the status of a condition, or "", and its message or the best
+// substitute for one.
 func (o status) condition(name string) (state, message string) {
 	for _, c := range o.conditions {
 		if c["type"] != name {
@@ -40,16 +40,17 @@ func (o status) condition(name string) (state, message string) {
 	return "", "condition " + name + " is not there yet"
 }
 
-// unless returns Ready if there is no such condition that says otherwise.
-func (o status) unless(name string) (Readiness, string) {
+// readyUnless returns Progressing if the object has the condition and it is not True,
+// and Ready otherwise.
+func (o status) readyUnless(name string) (Readiness, string) {
 	if state, message := o.condition(name); state != "" && state != "True" {
 		return Progressing, message
 	}
 	return Ready, ""
 }
 
-// number reads a whole number.
-func (o status) number(m map[string]any, field string) (int64, bool) {
+// numberIn reads a whole number.
+func (o status) numberIn(m map[string]any, field string) (int64, bool) {
 	switch n := m[field].(type) {
 	case int64:
 		return n, true
@@ -61,21 +62,21 @@ func (o status) number(m map[string]any, field string) (int64, bool) {
 	return 0, false
 }
 
-// count reads a number of the status; Kubernetes leaves zeros out.
-func (o status) count(field string) int64 {
-	n, _ := o.number(o.status, field)
+// statusCount reads a number of the status, in which Kubernetes omits zeros.
+func (o status) statusCount(field string) int64 {
+	n, _ := o.numberIn(o.status, field)
 	return n
 }
 
-// spec reads a number of the spec that has a default.
-func (o status) spec(field string, otherwise int64) int64 {
-	if n, ok := o.number(o.specMap, field); ok {
+// specNumber reads a number of the spec that has a default.
+func (o status) specNumber(field string, otherwise int64) int64 {
+	if n, ok := o.numberIn(o.specMap, field); ok {
 		return n
 	}
 	return otherwise
 }
 
-// of says that n of want are something.
-func of(n, want int64, word string) (Readiness, string) {
+// progressOf returns Progressing with the number of objects that have reached a state.
+func progressOf(n, want int64, word string) (Readiness, string) {
 	return Progressing, fmt.Sprintf("%d of %d %s", n, want, word)
 }

@@ -18,7 +18,7 @@ func jobReady(o status) (Readiness, string) {
 	if o.status["startTime"] == nil {
 		return Progressing, "not started"
 	}
-	return of(o.count("succeeded"), o.spec("completions", o.spec("parallelism", 1)), "complete")
+	return progressOf(o.statusCount("succeeded"), o.specNumber("completions", o.specNumber("parallelism", 1)), "complete")
 }
 
 func deploymentReady(o status) (Readiness, string) {
@@ -27,22 +27,22 @@ func deploymentReady(o status) (Readiness, string) {
 			return Stalled, "it made no progress within its deadline; look at its Pods"
 		}
 	}
-	want := o.spec("replicas", 1)
-	have, updated, available := o.count("replicas"), o.count("updatedReplicas"), o.count("availableReplicas")
+	want := o.specNumber("replicas", 1)
+	have, updated, available := o.statusCount("replicas"), o.statusCount("updatedReplicas"), o.statusCount("availableReplicas")
 	switch {
 	case updated < want:
-		return o.because(of(updated, want, "updated"))
+		return o.withCause(progressOf(updated, want, "updated"))
 	case have > want:
 		return Progressing, fmt.Sprintf("%d old replicas still exist", have-want)
 	case available < want:
-		return o.because(of(available, want, "available"))
+		return o.withCause(progressOf(available, want, "available"))
 	}
-	return o.unless("Available")
+	return o.readyUnless("Available")
 }
 
-// because adds why Pods could not be made, such as a quota. What names a Pod,
-// another one with each try, is left out.
-func (o status) because(state Readiness, message string) (Readiness, string) {
+// withCause adds why Pods could not be created, such as a quota. It omits the name of the
+// Pod, which differs with each attempt.
+func (o status) withCause(state Readiness, message string) (Readiness, string) {
 	failed, why := o.condition("ReplicaFailure")
 	if failed != "True" || why == "" {
 		return state, message
@@ -57,12 +57,12 @@ func replicaSetReady(o status) (Readiness, string) {
 	if state, message := o.condition("ReplicaFailure"); state == "True" {
 		return Progressing, message
 	}
-	want, have := o.spec("replicas", 1), o.count("replicas")
+	want, have := o.specNumber("replicas", 1), o.statusCount("replicas")
 	for _, field := range [...]struct{ name, word string }{
 		{"fullyLabeledReplicas", "labelled"}, {"availableReplicas", "available"}, {"readyReplicas", "ready"},
 	} {
-		if n := o.count(field.name); n < want {
-			return of(n, want, field.word)
+		if n := o.statusCount(field.name); n < want {
+			return progressOf(n, want, field.word)
 		}
 	}
 	if have > want {
@@ -74,33 +74,33 @@ func replicaSetReady(o status) (Readiness, string) {
 func statefulSetReady(o status) (Readiness, string) {
 	strategy, _ := o.specMap["updateStrategy"].(map[string]any)
 	if strategy["type"] == "OnDelete" {
-		return Ready, "" // When it will be updated is for people to say.
+		return Ready, "" // People decide when it is updated.
 	}
-	want, have := o.spec("replicas", 1), o.count("replicas")
+	want, have := o.specNumber("replicas", 1), o.statusCount("replicas")
 	switch {
 	case have < want:
-		return of(have, want, "created")
-	case o.count("readyReplicas") < want:
-		return of(o.count("readyReplicas"), want, "ready")
+		return progressOf(have, want, "created")
+	case o.statusCount("readyReplicas") < want:
+		return progressOf(o.statusCount("readyReplicas"), want, "ready")
 	case have > want:
 		return Progressing, fmt.Sprintf("%d surplus replicas still exist", have-want)
 	}
 	rolling, _ := strategy["rollingUpdate"].(map[string]any)
-	if partition, ok := o.number(rolling, "partition"); ok && partition > 0 {
-		if updated := o.count("updatedReplicas"); updated < want-partition {
-			return of(updated, want-partition, "updated")
+	if partition, ok := o.numberIn(rolling, "partition"); ok && partition > 0 {
+		if updated := o.statusCount("updatedReplicas"); updated < want-partition {
+			return progressOf(updated, want-partition, "updated")
 		}
 		return Ready, ""
 	}
 	if o.status["currentRevision"] != o.status["updateRevision"] {
-		return of(o.count("updatedReplicas"), want, "updated")
+		return progressOf(o.statusCount("updatedReplicas"), want, "updated")
 	}
 	return Ready, ""
 }
 
 func daemonSetReady(o status) (Readiness, string) {
-	want, ok := o.number(o.status, "desiredNumberScheduled")
-	if _, seen := o.number(o.status, "observedGeneration"); !ok || !seen {
+	want, ok := o.numberIn(o.status, "desiredNumberScheduled")
+	if _, seen := o.numberIn(o.status, "observedGeneration"); !ok || !seen {
 		return Progressing, "its controller has not observed it yet"
 	}
 	strategy, _ := o.specMap["updateStrategy"].(map[string]any)
@@ -111,8 +111,8 @@ func daemonSetReady(o status) (Readiness, string) {
 		if field.word == "updated" && strategy["type"] == "OnDelete" {
 			continue
 		}
-		if n := o.count(field.name); n < want {
-			return of(n, want, field.word)
+		if n := o.statusCount(field.name); n < want {
+			return progressOf(n, want, field.word)
 		}
 	}
 	return Ready, ""

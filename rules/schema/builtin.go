@@ -16,14 +16,14 @@ var packed []byte
 
 // builtin is the content of packed.
 var builtin = sync.OnceValue(func() *source {
-	s, err := unpack(packed)
+	s, err := unpackSchemas(packed)
 	if err != nil {
 		panic(fmt.Sprintf("schema: the embedded schemas cannot be read: %v", err)) // A test reads them.
 	}
 	return s
 })
 
-func unpack(data []byte) (*source, error) {
+func unpackSchemas(data []byte) (*source, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func (s *source) addCRD(object map[string]any) error {
 			Custom:     true,
 		}
 		k.Definition = definitionName(k.GVK)
-		s.add(k)
+		s.addKind(k)
 		s.definitions[k.Definition] = decodeOnce(func() (*spec.Schema, error) { return customSchema(k, v.Schema.OpenAPIV3Schema) })
 	}
 	return nil

@@ -172,7 +172,7 @@ func TestModelsMakeATypeConverter(t *testing.T) {
 // BenchmarkCold measures the first use of a kind.
 func BenchmarkCold(b *testing.B) {
 	for b.Loop() {
-		s, err := unpack(packed)
+		s, err := unpackSchemas(packed)
 		if err != nil {
 			b.Fatal(err)
 		}

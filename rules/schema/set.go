@@ -53,7 +53,7 @@ func newSource() *source {
 	return &source{kinds: map[runtimeschema.GroupVersionKind]*Kind{}, definitions: map[string]definition{}}
 }
 
-func (s *source) add(k *Kind) { s.kinds[k.GVK] = k }
+func (s *source) addKind(k *Kind) { s.kinds[k.GVK] = k }
 
 // A definition returns a schema, or nil if it cannot be decoded. It decodes the schema
 // when it is needed.
@@ -102,7 +102,7 @@ func New(from Sources) (*Set, error) {
 
 func (s *source) addDocument(doc *Document) {
 	for _, k := range doc.Kinds {
-		s.add(k)
+		s.addKind(k)
 	}
 	for name, text := range doc.Definitions {
 		s.definitions[name] = decodeOnce(func() (*spec.Schema, error) {

@@ -42,7 +42,7 @@ func (t Structure) Prune(object map[string]any) (pruned []UnknownField) {
 		delete(in, f.Name)
 		pruned = append(pruned, f)
 	}}
-	w.value("", t.root, object)
+	w.visit("", t.root, object)
 	pruneNulls(t.root, object)
 	return pruned
 }

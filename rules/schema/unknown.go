@@ -28,7 +28,7 @@ func (s *Set) Unknown(k *Kind, object map[string]any) (found []UnknownField) {
 		}
 		found = append(found, f)
 	}}
-	w.value("", s.Schema(k.GVK), object)
+	w.visit("", s.Schema(k.GVK), object)
 	return found
 }
 
@@ -39,7 +39,7 @@ type walk struct {
 	unknown func(at *spec.Schema, in map[string]any, f UnknownField)
 }
 
-func (w walk) value(path string, at *spec.Schema, value any) {
+func (w walk) visit(path string, at *spec.Schema, value any) {
 	if at = w.set.Resolve(at); at == nil {
 		return
 	}
@@ -50,14 +50,14 @@ func (w walk) value(path string, at *spec.Schema, value any) {
 			below := joinPath(path, name)
 			switch {
 			case known:
-				w.value(below, f, value[name])
+				w.visit(below, f, value[name])
 			case !hasExtension(at, preserveUnknown):
 				w.unknown(at, value, UnknownField{below, name, slices.Sorted(maps.Keys(at.Properties))})
 			}
 		}
 	case []any:
 		for i := range value {
-			w.value(fmt.Sprintf("%s[%d]", path, i), itemOf(at), value[i])
+			w.visit(fmt.Sprintf("%s[%d]", path, i), itemOf(at), value[i])
 		}
 	}
 }

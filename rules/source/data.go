@@ -43,7 +43,7 @@ func (v Value) data(readText func(Value) *Node, accepts func(Value, String) bool
 		if v.IsText() {
 			return readText(v)
 		}
-		return v.number()
+		return v.parseNumber()
 	default:
 		return nil
 	}
@@ -74,7 +74,7 @@ func (v Value) interpolated() *Node {
 	if !strings.Contains(v.node.Value, "${") {
 		return d
 	}
-	parts := v.parts(v.text.scalar(v.node))
+	parts := v.splitParts(v.text.scalar(v.node))
 	switch {
 	case parts == nil:
 		return nil
@@ -87,8 +87,8 @@ func (v Value) interpolated() *Node {
 
 var digits = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
 
-// number reads null, booleans and numbers.
-func (v Value) number() *Node {
+// parseNumber reads null, booleans and numbers.
+func (v Value) parseNumber() *Node {
 	d := &Node{Pos: v.Pos()}
 	switch v.node.Tag {
 	case "!!null":

@@ -24,10 +24,10 @@ type expander struct {
 	depth   int
 }
 
-// broken reports whether an error about the node is recorded.
-func broken(n *yaml.Node) bool { return n.Kind == 0 }
+// isBroken reports whether an error about the node is recorded.
+func isBroken(n *yaml.Node) bool { return n.Kind == 0 }
 
-func (x *expander) refuse(n *yaml.Node, message, hint string) {
+func (x *expander) reject(n *yaml.Node, message, hint string) {
 	x.value.ErrorAt(x.value.text.pos(n), "%s", message).Hint = hint
 	*n = yaml.Node{Line: n.Line, Column: n.Column}
 }
@@ -38,7 +38,7 @@ func (x *expander) expand(n *yaml.Node) int {
 		return size
 	}
 	if x.depth++; x.depth > MaxDepth {
-		x.refuse(n, fmt.Sprintf("nested more than %d levels deep", MaxDepth), "")
+		x.reject(n, fmt.Sprintf("nested more than %d levels deep", MaxDepth), "")
 	}
 	if x.depth == x.value.RuleDepth {
 		v := x.value
@@ -49,12 +49,12 @@ func (x *expander) expand(n *yaml.Node) int {
 	}
 	x.active[n] = true
 	size := 1
-	if tag := x.tag(n); tag != "" {
-		x.refuse(n, fmt.Sprintf("YAML reads %q as a tag, and tags have no meaning here", tag), x.quoteTagged(n))
+	if tag := x.tagOf(n); tag != "" {
+		x.reject(n, fmt.Sprintf("YAML reads %q as a tag, and tags have no meaning here", tag), x.quoteTagged(n))
 	}
 	for i, child := range n.Content {
 		if child.Kind == yaml.AliasNode {
-			child = x.target(child)
+			child = x.aliasTarget(child)
 			n.Content[i] = child
 			size += x.sizes[child]
 			continue
@@ -74,11 +74,11 @@ func (x *expander) expand(n *yaml.Node) int {
 	return size
 }
 
-// target returns the node that an alias refers to.
-func (x *expander) target(alias *yaml.Node) *yaml.Node {
+// aliasTarget returns the node that an alias refers to.
+func (x *expander) aliasTarget(alias *yaml.Node) *yaml.Node {
 	target := alias.Alias
 	if x.active[target] {
-		x.refuse(alias, fmt.Sprintf("alias *%s refers to itself", alias.Value), "")
+		x.reject(alias, fmt.Sprintf("alias *%s refers to itself", alias.Value), "")
 		return alias
 	}
 	// Each size includes the expanded aliases inside, so the sum limits the work of
@@ -89,36 +89,36 @@ func (x *expander) target(alias *yaml.Node) *yaml.Node {
 	case before > maxAliased:
 		*alias = yaml.Node{} // An error is already recorded.
 	case x.aliased > maxAliased:
-		x.refuse(alias, fmt.Sprintf("aliases expand to more than %d values", maxAliased), "")
+		x.reject(alias, fmt.Sprintf("aliases expand to more than %d values", maxAliased), "")
 	default:
 		return target
 	}
 	return alias
 }
 
-// tag returns the tag of a node as written in the file. A single ! is not visible
+// tagOf returns the tag of a node as written in the file. A single ! is not visible
 // in a scalar node, but ignoring it would silently drop a negation.
-func (x *expander) tag(n *yaml.Node) string {
+func (x *expander) tagOf(n *yaml.Node) string {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return n.Tag
 	}
 	if n.Kind == yaml.ScalarNode && n.Value != "" {
-		if c := x.start(n); c.peek() == '!' {
+		if c := x.scalarStart(n); c.peek() == '!' {
 			return "!"
 		}
 	}
 	return ""
 }
 
-// start returns the position of a scalar after its anchor.
-func (x *expander) start(n *yaml.Node) cursor {
+// scalarStart returns the position of a scalar after its anchor.
+func (x *expander) scalarStart(n *yaml.Node) cursor {
 	c := x.value.text.cursor(x.value.text.pos(n))
 	c.skipAnchor()
 	return c
 }
 
 func (x *expander) quoteTagged(n *yaml.Node) string {
-	c := x.start(n)
+	c := x.scalarStart(n)
 	line := x.value.text.line(c.line)
 	value, column := valueOf(line)
 	if c.peek() != '!' || column != c.column {
@@ -145,8 +145,8 @@ func (x *expander) merge(n *yaml.Node) {
 		}
 		for _, source := range sources {
 			if source.Kind != yaml.MappingNode {
-				if !broken(source) {
-					x.value.ErrorAt(x.value.text.pos(key), "<<: expected a map or a list of maps, got %s", describe(source))
+				if !isBroken(source) {
+					x.value.ErrorAt(x.value.text.pos(key), "<<: expected a map or a list of maps, got %s", describeNode(source))
 				}
 				continue
 			}

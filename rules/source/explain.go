@@ -27,46 +27,46 @@ func (t *text) explain(err error) *Error {
 		line, _ = strconv.Atoi("0" + m[1])
 		line = max(line, 1)
 	}
-	stop := t.stop()
+	stop := t.stopOffset()
 	var p Pos
 	switch problem {
 	case "mapping values are not allowed in this context":
-		p = t.near(stop, ":")
+		p = t.positionNear(stop, ":")
 	case "found character that cannot start any token":
-		p = t.near(stop, "@`%\t")
+		p = t.positionNear(stop, "@`%\t")
 	case "found unknown escape character":
-		p = t.near(stop, "\\")
+		p = t.positionNear(stop, "\\")
 	case "did not find expected key", "did not find expected '-' indicator", "did not find expected node content",
 		"did not find expected <document start>":
-		p = t.first(t.began(t.offset(stop).Line))
+		p = t.firstPosition(t.constructStart(t.offset(stop).Line))
 	case "did not find expected ',' or ']'", "did not find expected ',' or '}'", "did not find expected whitespace or line break":
 		last := t.offset(stop).Line
-		return t.explainFlow(t.began(last), last, problem)
+		return t.explainFlow(t.constructStart(last), last, problem)
 	case "did not find expected alphabetic or numeric character":
-		p = t.near(stop, "*&!")
+		p = t.positionNear(stop, "*&!")
 		if value, column := valueOf(t.line(p.Line)); value != "" && strings.Contains("{[", value[:1]) && p.Column > column {
 			return NewError(p, "", "not valid YAML: "+problem, flowHint(value, p.Column-column))
 		}
 	case "found a tab character that violates indentation", "found a tab character where an indentation space is expected":
-		p = t.tab(t.offset(stop).Line)
+		p = t.tabPosition(t.offset(stop).Line)
 	default:
-		p = t.first(min(line, len(t.lines)))
+		p = t.firstPosition(min(line, len(t.lines)))
 	}
 	if name, found := strings.CutPrefix(problem, "unknown anchor '"); found {
 		name, _, _ = strings.Cut(name, "'")
 		at := max(strings.LastIndex(t.data[:stop], "*"+name), 0)
 		return NewError(t.offset(at), "", "not valid YAML: "+problem, "no &"+name+" stands before it; if it is text, quote it")
 	}
-	trap := t.trap(p, problem)
+	trap := t.explainTrap(p, problem)
 	if trap.column > 0 {
 		p.Column = trap.column
 	}
 	return NewError(p, "", "not valid YAML: "+problem, trap.answer)
 }
 
-// near returns the position of the first matching character among those that the
+// positionNear returns the position of the first matching character among those that the
 // scanner had read ahead when it stopped.
-func (t *text) near(stop int, chars string) Pos {
+func (t *text) positionNear(stop int, chars string) Pos {
 	from := stop
 	for range lookahead {
 		_, n := utf8.DecodeLastRuneInString(t.data[:from])
@@ -83,19 +83,19 @@ func (t *text) near(stop int, chars string) Pos {
 	return t.offset(from + i)
 }
 
-// tab returns the last line up to the given one that is indented by a tab.
-func (t *text) tab(line int) Pos {
+// tabPosition returns the last line up to the given one that is indented by a tab.
+func (t *text) tabPosition(line int) Pos {
 	for l := line; l > 0; l-- {
 		if s := t.line(l); strings.Contains(s[:len(s)-len(strings.TrimLeft(s, " \t"))], "\t") {
-			return t.first(l)
+			return t.firstPosition(l)
 		}
 	}
-	return t.first(line)
+	return t.firstPosition(line)
 }
 
-// began returns the line where an invalid construct starts: the first line whose
+// constructStart returns the line where an invalid construct starts: the first line whose
 // removal, with all later lines, makes the file valid.
-func (t *text) began(line int) int {
+func (t *text) constructStart(line int) int {
 	for back := 0; back < maxBack && line > 1; back++ {
 		if _, err := decodeAll(strings.NewReader(t.data[:t.lines[line-1]])); err == nil {
 			break
@@ -105,9 +105,9 @@ func (t *text) began(line int) int {
 	return line
 }
 
-// first returns the position of the first character of a line after the
+// firstPosition returns the position of the first character of a line after the
 // indentation.
-func (t *text) first(line int) Pos {
+func (t *text) firstPosition(line int) Pos {
 	s := t.line(line)
 	return Pos{t.name, line, len(s) - len(strings.TrimLeft(s, " \t")) + 1}
 }

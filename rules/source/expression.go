@@ -28,10 +28,10 @@ func (v Value) Expr() *Expr {
 	if n.Tag == "!!bool" {
 		e.Text = strings.ToLower(e.Text) // YAML accepts True and TRUE, CEL does not.
 	}
-	if v.wrapped(sc, e) || !v.bounded(e) {
+	if v.checkWrapped(sc, e) || !v.checkLength(e) {
 		return nil
 	}
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && (v.hash(sc) || v.comma(sc)) {
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && (v.checkComment(sc) || v.checkComma(sc)) {
 		return nil
 	}
 	return e
@@ -53,8 +53,8 @@ func (v Value) notExpr() {
 	}
 }
 
-// bounded reports whether an expression is neither empty nor too long.
-func (v Value) bounded(e *Expr) bool {
+// checkLength reports whether an expression is neither empty nor too long.
+func (v Value) checkLength(e *Expr) bool {
 	switch {
 	case e.Text == "":
 		v.ErrorAt(e.Pos, "expression is empty")
@@ -66,8 +66,8 @@ func (v Value) bounded(e *Expr) bool {
 	return false
 }
 
-// wrapped records an error for ${ in bare CEL.
-func (v Value) wrapped(sc *scalar, e *Expr) bool {
+// checkWrapped records an error for ${ in bare CEL.
+func (v Value) checkWrapped(sc *scalar, e *Expr) bool {
 	r := sc.runes
 	for i := 0; i < len(r); {
 		t, after := nextToken(r, i)
@@ -76,7 +76,7 @@ func (v Value) wrapped(sc *scalar, e *Expr) bool {
 			continue
 		}
 		hint := "remove the ${ }"
-		if end, _ := closing(r, i+2); strings.HasPrefix(e.Text, "${") && end >= 0 && strings.TrimSpace(string(r[end+1:])) == "" {
+		if end, _ := closingBrace(r, i+2); strings.HasPrefix(e.Text, "${") && end >= 0 && strings.TrimSpace(string(r[end+1:])) == "" {
 			if inner := sc.expr(i+2, end).Text; len(inner) <= 60 && !strings.Contains(inner, "\n") {
 				hint = "write " + inner
 			}
@@ -87,9 +87,9 @@ func (v Value) wrapped(sc *scalar, e *Expr) bool {
 	return false
 }
 
-// hash records an error for a string that YAML ends at " #", where a comment
+// checkComment records an error for a string that YAML ends at " #", where a comment
 // begins. CEL would only report that the string is not closed.
-func (v Value) hash(sc *scalar) bool {
+func (v Value) checkComment(sc *scalar) bool {
 	open := false
 	for i := 0; i < len(sc.runes) && !open; {
 		var t token
@@ -104,9 +104,9 @@ func (v Value) hash(sc *scalar) bool {
 	return true
 }
 
-// comma records an error for an expression that YAML ends at a comma, within { } or
+// checkComma records an error for an expression that YAML ends at a comma, within { } or
 // [ ].
-func (v Value) comma(sc *scalar) bool {
+func (v Value) checkComma(sc *scalar) bool {
 	open := 0
 	for _, r := range sc.runes {
 		switch r {
@@ -135,8 +135,8 @@ func (v Value) wholeLine(sc *scalar) string {
 	return quoteIt(strings.TrimSpace(string(line[p.Column-1:])))
 }
 
-// parts splits text at its ${...}. It returns nil after an error.
-func (v Value) parts(sc *scalar) []Part {
+// splitParts splits text at its ${...}. It returns nil after an error.
+func (v Value) splitParts(sc *scalar) []Part {
 	r := sc.runes
 	var parts []Part
 	var plain strings.Builder
@@ -148,13 +148,13 @@ func (v Value) parts(sc *scalar) []Part {
 			i += 3
 			continue
 		case i+1 < len(r) && r[i+1] == '{':
-			end, hidden := closing(r, i+2)
+			end, hidden := closingBrace(r, i+2)
 			if end < 0 {
 				v.unclosed(sc, i, hidden)
 				return nil
 			}
 			e := sc.expr(i+2, end)
-			if !v.bounded(e) {
+			if !v.checkLength(e) {
 				return nil
 			}
 			if plain.Len() > 0 {

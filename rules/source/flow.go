@@ -34,7 +34,7 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 			}
 		}
 	}
-	p := t.first(from)
+	p := t.firstPosition(from)
 	value, column := valueOf(t.line(from))
 	i := indexUnclosed(value)
 	if i < 0 {

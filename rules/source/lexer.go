@@ -69,10 +69,10 @@ func quotedText(s []rune, i int, escape rune) (token, int) {
 	return tokenOpen, len(s)
 }
 
-// closing returns the index of the } that ends the expression at i. Without one, it
+// closingBrace returns the index of the } that ends the expression at i. Without one, it
 // returns -1 and the index of a comment or unclosed string that may hide the }, or
 // -1.
-func closing(s []rune, i int) (end, hidden int) {
+func closingBrace(s []rune, i int) (end, hidden int) {
 	depth := 0
 	hidden = -1
 	for i < len(s) {

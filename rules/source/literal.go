@@ -60,19 +60,19 @@ func (v Value) OneOf(cs Choices) String { return v.oneOf(cs.texts()) }
 
 func (v Value) oneOf(texts []string) String {
 	if !v.Missing() && !v.IsText() {
-		v.WrongShape(either(texts))
+		v.WrongShape(joinOr(texts))
 		return String{}
 	}
 	s, ok := v.Literal()
 	if !ok || slices.Contains(texts, s.Value) {
 		return s
 	}
-	v.Errorf("expected %s, got %q", either(texts), s.Value).Hint = Suggest(s.Value, texts)
+	v.Errorf("expected %s, got %q", joinOr(texts), s.Value).Hint = Suggest(s.Value, texts)
 	return String{}
 }
 
-// either joins strings with commas and "or".
-func either(texts []string) string {
+// joinOr joins strings with commas and "or".
+func joinOr(texts []string) string {
 	last := len(texts) - 1
 	if last < 1 {
 		return strings.Join(texts, "")

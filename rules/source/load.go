@@ -100,9 +100,9 @@ func (d drip) Read(p []byte) (int, error) {
 	return d.Reader.Read(p[:1])
 }
 
-// stop returns the byte where the YAML package stopped, give or take the few
+// stopOffset returns the byte where the YAML package stopped, give or take the few
 // characters that it reads ahead.
-func (t *text) stop() int {
+func (t *text) stopOffset() int {
 	d := drip{bytes.NewReader([]byte(t.data))}
 	_, _ = decodeAll(d)
 	return len(t.data) - d.Len()

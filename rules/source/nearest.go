@@ -21,15 +21,15 @@ func Nearest(word string, names []string) string {
 	names = slices.Clone(names)
 	slices.Sort(names) // Among equally near names the first wins, independent of their order.
 	for _, name := range names {
-		if d := distance([]rune(word), []rune(name)); d > 0 && d < bestDistance {
+		if d := editDistance([]rune(word), []rune(name)); d > 0 && d < bestDistance {
 			best, bestDistance = name, d
 		}
 	}
 	return best
 }
 
-// distance counts the letters to replace, remove, insert or swap with the next.
-func distance(a, b []rune) int {
+// editDistance counts the letters to replace, remove, insert or swap with the next.
+func editDistance(a, b []rune) int {
 	rows := [3][]int{}
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)

@@ -134,11 +134,11 @@ func (s *Schema) noun() string {
 		for _, one := range s.AnyOf {
 			nouns = append(nouns, one.noun())
 		}
-		return either(nouns)
+		return joinOr(nouns)
 	case s == DurationText:
 		return "a duration"
 	case s.Enum != nil:
-		return either(s.Enum)
+		return joinOr(s.Enum)
 	}
 	return map[string]string{
 		"object": "a map", "array": "a list", "null": "null", "boolean": "true or false", "integer": "a whole number", "string": "a string",

@@ -38,11 +38,11 @@ func (e *Error) report(b *strings.Builder) {
 	line, caret := trimLine(line, min(e.Pos.Column-1, len(line)))
 	fmt.Fprintf(b, "%5d | ", e.Pos.Line)
 	for _, r := range line {
-		b.WriteRune(printable(r))
+		b.WriteRune(printableRune(r))
 	}
 	b.WriteString("\n      | ")
 	for _, r := range line[:caret] {
-		b.WriteString(padding(r))
+		b.WriteString(blanksFor(r))
 	}
 	b.WriteString("^\n")
 }
@@ -64,16 +64,16 @@ func trimLine(line []rune, caret int) ([]rune, int) {
 	return cut, caret - from
 }
 
-// printable replaces characters that could control a terminal.
-func printable(r rune) rune {
+// printableRune replaces characters that could control a terminal.
+func printableRune(r rune) rune {
 	if r == '\t' || unicode.IsPrint(r) || unicode.Is(unicode.Mn, r) {
 		return r
 	}
 	return unicode.ReplacementChar
 }
 
-// padding returns blanks with the width of r on a terminal.
-func padding(r rune) string {
+// blanksFor returns blanks with the width of r on a terminal.
+func blanksFor(r rune) string {
 	switch {
 	case r == '\t':
 		return "\t"

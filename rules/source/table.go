@@ -113,7 +113,7 @@ func (v Value) Table(sh *Shape) Table {
 func (t Table) IsMap() bool { return t.values != nil }
 
 // Key returns the value of a key, which may be missing.
-func (t Table) Key(name string) Value { return t.value.under(name, t.values[name]) }
+func (t Table) Key(name string) Value { return t.value.atKey(name, t.values[name]) }
 
 // Written returns the position of a key, and whether the file has it. Misspelt and
 // repeated keys count.
@@ -131,7 +131,7 @@ func (t Table) Unread() []Value {
 	var values []Value
 	for key, n := range t.value.pairs() {
 		if t.values[key.Value] != n {
-			values = append(values, t.value.under(key.Value, n))
+			values = append(values, t.value.atKey(key.Value, n))
 		}
 	}
 	return values
@@ -153,7 +153,7 @@ type Entry struct {
 func (v Value) Entries() []Entry {
 	entries := make([]Entry, 0, v.Len())
 	v.eachEntry(func(key String, n *yaml.Node) {
-		entries = append(entries, Entry{key, v.under(key.Value, n)})
+		entries = append(entries, Entry{key, v.atKey(key.Value, n)})
 	})
 	return entries
 }
@@ -163,7 +163,7 @@ func (v Value) eachEntry(read func(String, *yaml.Node)) {
 	first := make(map[string]Pos)
 	for key, value := range v.pairs() {
 		p := v.text.pos(key)
-		if broken(key) {
+		if isBroken(key) {
 			continue
 		}
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!null" {
@@ -199,7 +199,7 @@ func (v Value) PeekEntries() []Entry {
 }
 
 func (v Value) badKey(key *yaml.Node, p Pos) {
-	e := v.ErrorAt(p, "%s cannot be a key", describe(key))
+	e := v.ErrorAt(p, "%s cannot be a key", describeNode(key))
 	if line := []rune(v.text.line(p.Line)); key.Kind == yaml.MappingNode && p.Column > 1 && line[p.Column-2] == '{' {
 		e.Hint = "{{ }} is not supported: write ${...} for a value"
 	}
@@ -210,10 +210,10 @@ func (v Value) Peek(key string) Value {
 	for k, n := range v.pairs() {
 		if k.Kind == yaml.ScalarNode && k.Value == key {
 			showAtKey(n, k)
-			return v.under(key, n)
+			return v.atKey(key, n)
 		}
 	}
-	return v.under(key, nil)
+	return v.atKey(key, nil)
 }
 
 // PeekPairs returns the keys and values of a map as written in the file.
@@ -222,7 +222,7 @@ func (v Value) PeekPairs() iter.Seq2[Value, Value] {
 		for k, n := range v.pairs() {
 			key := v
 			key.node = k
-			if !yield(key, v.under(k.Value, n)) {
+			if !yield(key, v.atKey(k.Value, n)) {
 				return
 			}
 		}

@@ -11,8 +11,8 @@ type trap struct {
 	column int // of the mistake, or 0
 }
 
-// trap checks the line of a YAML error for expressions that YAML reads differently.
-func (t *text) trap(p Pos, problem string) trap {
+// explainTrap checks the line of a YAML error for expressions that YAML reads differently.
+func (t *text) explainTrap(p Pos, problem string) trap {
 	line := t.line(p.Line)
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	if strings.Contains(indent, "\t") {

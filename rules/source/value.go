@@ -44,8 +44,8 @@ func (v Value) Pos() Pos { return v.text.pos(v.node) }
 // Entry returns the list entry of the value as errors show it: children[0] "web".
 func (v Value) Entry() string { return v.entry }
 
-// under returns the value of a key.
-func (v Value) under(key string, n *yaml.Node) Value {
+// atKey returns the value of a key.
+func (v Value) atKey(key string, n *yaml.Node) Value {
 	v.path = joinPath(v.path, key)
 	v.node = n
 	return v
@@ -114,7 +114,7 @@ func IsPlain(key string) bool {
 func (v Value) Missing() bool { return v.node == nil }
 
 // Broken reports whether an error about the whole value is recorded.
-func (v Value) Broken() bool { return v.node != nil && broken(v.node) }
+func (v Value) Broken() bool { return v.node != nil && isBroken(v.node) }
 
 // IsNull reports whether the value is missing or null.
 func (v Value) IsNull() bool { return isNull(v.node) }
@@ -143,7 +143,7 @@ func (v Value) Len() int {
 }
 
 // Describe returns the shape of the value in the words of an author.
-func (v Value) Describe() string { return describe(v.node) }
+func (v Value) Describe() string { return describeNode(v.node) }
 
 // Scalar returns the unchecked text of a scalar, or "".
 func (v Value) Scalar() string {
@@ -153,7 +153,7 @@ func (v Value) Scalar() string {
 	return v.node.Value
 }
 
-func describe(n *yaml.Node) string {
+func describeNode(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a map"

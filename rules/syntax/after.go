@@ -8,7 +8,7 @@ import (
 
 // readAfter reads after in all entries: ids of other entries in the same section.
 func (sec *section) readAfter(others *section) {
-	ids, otherIDs := sec.ids(), others.ids()
+	ids, otherIDs := sec.entryIDs(), others.entryIDs()
 	what, elsewhere := "child", "it is created when the resource is deleted, so no child can wait for it"
 	if sec.shape == &finalizeShape {
 		what, elsewhere = "entry of finalize", "it is a child: here, after lists ids of other entries of finalize"
@@ -40,8 +40,8 @@ func (sec *section) readAfter(others *section) {
 	}
 }
 
-// ids returns the ids in a section.
-func (sec *section) ids() []string {
+// entryIDs returns the ids in a section.
+func (sec *section) entryIDs() []string {
 	var ids []string
 	for _, item := range sec.items {
 		if id := item.Peek("id").Scalar(); id != "" {

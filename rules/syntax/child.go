@@ -34,17 +34,17 @@ var (
 		},
 		More: source.Schema{
 			Dependencies: map[string]*source.Schema{
-				"replicas": holds("forEach", nil),
+				"replicas": withKey("forEach", nil),
 				"maxUnavailable": {
 					Required:   []string{"onChange"},
 					Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: replace}}},
-					AnyOf:      []*source.Schema{requires("forEach"), requires("replicas")},
+					AnyOf:      []*source.Schema{requiresKeys("forEach"), requiresKeys("replicas")},
 				},
 			},
 			AllOf: []*source.Schema{
-				{If: requires("replicas"), Then: withName("generateName", "name"), Else: withName("name", "generateName")},
-				{If: aPod, Then: requires("onChange")},
-				{If: kept, Then: holds("ignoreFields", &source.Schema{MaxItems: new(0)})},
+				{If: requiresKeys("replicas"), Then: withName("generateName", "name"), Else: withName("name", "generateName")},
+				{If: aPod, Then: requiresKeys("onChange")},
+				{If: kept, Then: withKey("ignoreFields", &source.Schema{MaxItems: new(0)})},
 			},
 		},
 		Wrong: map[string]source.WrongKey{
@@ -135,8 +135,8 @@ func readSection(v source.Value, sh *source.Shape, names *names) *section {
 	return sec
 }
 
-// children returns the entries that could be read.
-func (sec *section) children() []*Child {
+// readEntries returns the entries that could be read.
+func (sec *section) readEntries() []*Child {
 	return slices.DeleteFunc(slices.Clone(sec.entries), func(c *Child) bool { return c == nil })
 }
 

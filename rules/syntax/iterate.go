@@ -28,7 +28,7 @@ var iteratorShape = source.Shape{
 	},
 }
 
-// An iterating is a name of an iterator that settle checks once all names of the
+// An iterating is a name of an iterator that settleIterators checks once all names of the
 // rule are known.
 type iterating struct {
 	value    source.Value
@@ -106,7 +106,8 @@ func isShortIterator(v source.Value) bool {
 }
 
 // readIteratorName reads a name of an iterator, and reports whether it is valid and
-// unique within the forEach. settle checks whether it is unique within the rule.
+// unique within the forEach. settleIterators checks whether it is unique
+// within the rule.
 func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, names *names) (source.String, bool) {
 	name, ok := v.Literal()
 	if !ok {
@@ -127,9 +128,9 @@ func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, n
 	return name, true
 }
 
-// settle records an error for names of iterators that the rule also uses elsewhere.
+// settleIterators records an error for names of iterators that the rule also uses elsewhere.
 // Two children may use the same names.
-func (names *names) settle() {
+func (names *names) settleIterators() {
 	for _, n := range names.iterators {
 		if at, taken := names.taken[n.name.Value]; taken {
 			n.value.Errorf("%q is already used, at %s", n.name.Value, at)

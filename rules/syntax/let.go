@@ -13,7 +13,7 @@ func readLet(v source.Value, names *names) []*Let {
 	}
 	if !v.IsMap() {
 		v.WrongShape("a map")
-		names.lose(v)
+		names.loseNames(v)
 		return nil
 	}
 	var lets []*Let
@@ -26,7 +26,7 @@ func readLet(v source.Value, names *names) []*Let {
 			v.ErrorAt(e.Key.Pos, "a name is empty")
 			continue
 		}
-		let := &Let{Name: e.Key, Unusable: !names.reserve(e.Key, v)}
+		let := &Let{Name: e.Key, Unusable: !names.reserveName(e.Key, v)}
 		if e.Value.IsMap() || e.Value.IsList() {
 			let.Data = e.Value.Data()
 		} else {

@@ -21,7 +21,7 @@ var lookupShape = source.Shape{
 			"selector that may contain `${...}`, or one `${...}`. `{}` selects all. Use this or `name`."},
 	},
 	More: source.Schema{
-		AnyOf: []*source.Schema{requires("name"), requires("selector")},
+		AnyOf: []*source.Schema{requiresKeys("name"), requiresKeys("selector")},
 		Dependencies: map[string]*source.Schema{
 			"name": {Properties: source.Properties{{Name: "selector"}, {Name: "namespace", Value: source.FilledText}}},
 		},

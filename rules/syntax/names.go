@@ -22,11 +22,11 @@ type names struct {
 func (names *names) readID(v source.Value) (id source.String, unusable bool) {
 	id, ok := v.Literal()
 	names.nameless = names.nameless || !ok
-	return id, !ok || !names.reserve(id, v)
+	return id, !ok || !names.reserveName(id, v)
 }
 
-// reserve reserves a name for the expressions of a rule if it is valid and free.
-func (names *names) reserve(name source.String, v source.Value) bool {
+// reserveName reserves a name for the expressions of a rule if it is valid and free.
+func (names *names) reserveName(name source.String, v source.Value) bool {
 	if why := invalidName(name.Value); why != "" {
 		v.ErrorAt(name.Pos, "%q %s", name.Value, why)
 		names.loseWords(name.Value)
@@ -43,13 +43,13 @@ func (names *names) reserve(name source.String, v source.Value) bool {
 // loseUnlessList records the names in a value that should be a list but is not.
 func (names *names) loseUnlessList(v source.Value) {
 	if !v.Missing() && !v.IsList() {
-		names.lose(v)
+		names.loseNames(v)
 	}
 }
 
-// lose records the names in a part of a rule that is not read: the keys of a map,
+// loseNames records the names in a part of a rule that is not read: the keys of a map,
 // or the ids in a list.
-func (names *names) lose(v source.Value) {
+func (names *names) loseNames(v source.Value) {
 	names.nameless = names.nameless || v.Broken()
 	for key := range v.PeekPairs() {
 		names.lost = append(names.lost, key.Scalar())

@@ -18,8 +18,8 @@ const maxRules = 256
 var documentShape = source.Shape{
 	Doc: "Rules of reconcel: which objects a resource owns, and what its status is.",
 	Keys: []source.Key{
-		{Name: "apiVersion", Doc: "The version of the language.", Value: constant(APIVersion), Required: true},
-		{Name: "kind", Doc: "Identifies a rules file.", Value: constant(Kind), Required: true},
+		{Name: "apiVersion", Doc: "The version of the language.", Value: constantText(APIVersion), Required: true},
+		{Name: "kind", Doc: "Identifies a rules file.", Value: constantText(Kind), Required: true},
 		{Name: "rules", Doc: "The rules. All files of one reconcel form one set.", Required: true,
 			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(maxRules)}},
 	},

@@ -75,17 +75,17 @@ func (p *parser) readRule(v source.Value) {
 	}
 	names := &names{taken: make(map[string]source.Pos)}
 	for _, value := range t.Unread() {
-		names.lose(value)
+		names.loseNames(value)
 	}
 	r.Let = readLet(t.Key("let"), names)
 	r.Lookups = readLookups(t.Key("lookups"), names)
 	r.Validate = readValidate(t.Key("validate"))
 	children := readSection(t.Key("children"), &childShape, names)
 	finalize := readSection(t.Key("finalize"), &finalizeShape, names)
-	names.settle()
+	names.settleIterators()
 	children.readAfter(finalize)
 	finalize.readAfter(children)
-	r.Children, r.Finalize = children.children(), finalize.children()
+	r.Children, r.Finalize = children.readEntries(), finalize.readEntries()
 	r.Patch = readPatch(t.Key("patch"))
 	r.Status = readStatus(t.Key("status"))
 	r.Conditions = readConditions(t.Key("conditions"))

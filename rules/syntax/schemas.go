@@ -129,8 +129,8 @@ var (
 	}
 )
 
-// constant is a literal with one allowed value.
-func constant(text string) *source.Schema {
+// constantText is a literal with one allowed value.
+func constantText(text string) *source.Schema {
 	return &source.Schema{Type: source.Types{"string"}, Const: text, Default: text}
 }
 
@@ -149,8 +149,8 @@ func orType(name string, s *source.Schema) *source.Schema {
 	return &more
 }
 
-// literally is a value without ${...}.
-func literally(s *source.Schema) *source.Schema { return s }
+// literalOnly is a value without ${...}.
+func literalOnly(s *source.Schema) *source.Schema { return s }
 
 // orComputed is a value or a ${...} instead.
 func orComputed(s *source.Schema) *source.Schema {
@@ -167,10 +167,10 @@ func orComputed(s *source.Schema) *source.Schema {
 	return &source.Schema{AnyOf: []*source.Schema{s, {Type: source.Types{"string"}, Pattern: interp}}}
 }
 
-// requires is a map with required keys.
-func requires(keys ...string) *source.Schema { return &source.Schema{Required: keys} }
+// requiresKeys is a map with required keys.
+func requiresKeys(keys ...string) *source.Schema { return &source.Schema{Required: keys} }
 
-// holds is a map with a schema for one key; nil forbids the key.
-func holds(key string, s *source.Schema) *source.Schema {
+// withKey is a map with a schema for one key; nil forbids the key.
+func withKey(key string, s *source.Schema) *source.Schema {
 	return &source.Schema{Properties: source.Properties{{Name: key, Value: s}}}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	selectorShape    = selectorOf(literally)
-	requirementShape = requirementOf(literally)
+	selectorShape    = selectorOf(literalOnly)
+	requirementShape = requirementOf(literalOnly)
 
 	// It may contain ${...}.
 	computedSelector = selectorOf(orComputed)

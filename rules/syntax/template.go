@@ -40,9 +40,9 @@ var (
 // withName returns the schema of an entry whose template sets one key of metadata
 // as the name, and must not set the other.
 func withName(key, other string) *source.Schema {
-	metadata := holds(other, nil)
+	metadata := withKey(other, nil)
 	metadata.Required = []string{key}
-	return holds("template", holds("metadata", metadata))
+	return withKey("template", withKey("metadata", metadata))
 }
 
 const apiServerSets = "the API server sets it"
@@ -69,8 +69,8 @@ const (
 	undecided               // the author has to choose first
 )
 
-// key returns the key of metadata that is required.
-func (nm naming) key() string {
+// nameKey returns the key of metadata that is required.
+func (nm naming) nameKey() string {
 	if nm == numbered {
 		return "generateName"
 	}
@@ -111,7 +111,7 @@ func readTemplate(v source.Value, nm naming) *source.Node {
 
 func checkMetadata(v source.Value, nm naming) {
 	if !v.IsMap() {
-		v.WrongShape("a map with " + nm.key())
+		v.WrongShape("a map with " + nm.nameKey())
 		return
 	}
 	found := nm == undecided
@@ -130,12 +130,12 @@ func checkMetadata(v source.Value, nm naming) {
 		default:
 			if metadataShape.Find(key) == nil {
 				v.ErrorAt(e.Key.Pos, "unknown key %q", key).Hint = source.HintKeys(key, metadataShape.Names())
-				found = found || metadataShape.Meant(key) == nm.key()
+				found = found || metadataShape.Meant(key) == nm.nameKey()
 			}
 		}
 	}
 	if !found {
-		v.Errorf("missing %s", nm.key())
+		v.Errorf("missing %s", nm.nameKey())
 	}
 }
 
@@ -143,10 +143,10 @@ func checkMetadata(v source.Value, nm naming) {
 func checkName(metadata source.Value, e source.Entry, nm naming) {
 	v := e.Value
 	switch {
-	case e.Key.Value != nm.key() && nm == named:
+	case e.Key.Value != nm.nameKey() && nm == named:
 		metadata.ErrorAt(e.Key.Pos, "generateName cannot be set: the name must be known beforehand").Hint =
 			"write name; generateName is for children with replicas"
-	case e.Key.Value != nm.key() && nm == numbered:
+	case e.Key.Value != nm.nameKey() && nm == numbered:
 		metadata.ErrorAt(e.Key.Pos, "name cannot be set: each of the replicas gets its own").Hint = "write generateName, the prefix of the names"
 	case !v.IsTextOf("a string"):
 	case v.Scalar() == "":
