@@ -153,20 +153,20 @@ func (c *Cluster) dependents(u *unstructured.Unstructured) (all []*unstructured.
 func (c *Cluster) disown(u *unstructured.Unstructured, which func(metav1.OwnerReference) bool) {
 	if slices.ContainsFunc(u.GetOwnerReferences(), which) {
 		c.edit(u, "", func(next *unstructured.Unstructured) {
-			next.SetOwnerReferences(without(next.GetOwnerReferences(), which))
+			next.SetOwnerReferences(itemsWithout(next.GetOwnerReferences(), which))
 		})
 	}
 }
 
 func (c *Cluster) withoutFinalizer(u *unstructured.Unstructured, finalizer string) {
 	c.edit(u, "", func(next *unstructured.Unstructured) {
-		next.SetFinalizers(without(next.GetFinalizers(), func(f string) bool { return f == finalizer }))
+		next.SetFinalizers(itemsWithout(next.GetFinalizers(), func(f string) bool { return f == finalizer }))
 	})
 }
 
-// without returns the items that are not dropped, or nil if there is none. A field that is
+// itemsWithout returns the items that are not dropped, or nil if there is none. A field that is
 // set to nil is absent.
-func without[T any](all []T, dropped func(T) bool) (rest []T) {
+func itemsWithout[T any](all []T, dropped func(T) bool) (rest []T) {
 	for _, item := range all {
 		if !dropped(item) {
 			rest = append(rest, item)

@@ -15,8 +15,8 @@ import (
 
 const cannotChange = "field is immutable"
 
-// fixed are the immutable fields of each kind.
-var fixed = map[runtimeschema.GroupKind][][]string{
+// immutableFields are the immutable fields of each kind.
+var immutableFields = map[runtimeschema.GroupKind][][]string{
 	deploymentKind:                 {{"spec", "selector"}},
 	kindName("apps", "ReplicaSet"): {{"spec", "selector"}},
 	kindName("apps", "DaemonSet"):  {{"spec", "selector"}},
@@ -26,24 +26,24 @@ var fixed = map[runtimeschema.GroupKind][][]string{
 	kindName("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
 }
 
-// loose are the mutable fields of specs that are immutable otherwise.
-var loose = map[runtimeschema.GroupKind][]string{
+// mutableSpecFields are the mutable fields of specs that are immutable otherwise.
+var mutableSpecFields = map[runtimeschema.GroupKind][]string{
 	kindName("apps", "StatefulSet"): {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
 		"persistentVolumeClaimRetentionPolicy", "minReadySeconds"},
 	podKind:   {"activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations"},
 	claimKind: {"resources", "volumeAttributesClassName"},
 }
 
-// changedFixed returns errors for changed immutable fields.
-func changedFixed(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured) (errs field.ErrorList) {
-	for _, path := range fixed[gk] {
+// changedImmutable returns errors for changed immutable fields.
+func changedImmutable(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured) (errs field.ErrorList) {
+	for _, path := range immutableFields[gk] {
 		now, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
 		was, _, _ := unstructured.NestedFieldNoCopy(old.Object, path...)
 		if !equality.Semantic.DeepEqual(now, was) {
 			errs = append(errs, field.Invalid(field.NewPath(path[0], path[1:]...), "", cannotChange))
 		}
 	}
-	if free, ok := loose[gk]; ok && !equality.Semantic.DeepEqual(immutableSpec(gk, u, free), immutableSpec(gk, old, free)) {
+	if free, ok := mutableSpecFields[gk]; ok && !equality.Semantic.DeepEqual(immutableSpec(gk, u, free), immutableSpec(gk, old, free)) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates may not change fields other than some"))
 	}
 	if frozen, _ := old.Object["immutable"].(bool); frozen {
@@ -52,12 +52,12 @@ func changedFixed(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured)
 	if gk == serviceKind {
 		errs = append(errs, changedAddress(u, old)...)
 	}
-	return append(errs, leftoverStrategy(gk, u)...)
+	return append(errs, contradictoryStrategy(gk, u)...)
 }
 
-// leftoverStrategy rejects a changed strategy that still has the defaulted details of the one
-// before.
-func leftoverStrategy(gk runtimeschema.GroupKind, u *unstructured.Unstructured) field.ErrorList {
+// contradictoryStrategy rejects a changed strategy that still has the defaulted details of the
+// one before.
+func contradictoryStrategy(gk runtimeschema.GroupKind, u *unstructured.Unstructured) field.ErrorList {
 	name := "updateStrategy"
 	if gk == deploymentKind {
 		name = "strategy"

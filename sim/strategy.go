@@ -126,7 +126,7 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 	}
 	errs = append(errs, invalidFinalizers(u)...)
 	if old != nil {
-		errs = append(errs, changedFixed(k.GVK.GroupKind(), u, old)...)
+		errs = append(errs, changedImmutable(k.GVK.GroupKind(), u, old)...)
 	}
 	return errs
 }
