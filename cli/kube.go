@@ -64,18 +64,18 @@ func (s *scopeFlags) check() error {
 
 // warnings print each warning of the API server once.
 type warnings struct {
-	tell     func(ctx context.Context, text string)
+	print    func(ctx context.Context, text string)
 	repeated output.Damper
 }
 
 func (a *app) printWarnings() *warnings {
-	return &warnings{tell: func(_ context.Context, text string) { a.say("Warning: %s", text) }}
+	return &warnings{print: func(_ context.Context, text string) { a.say("Warning: %s", text) }}
 }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	const miscellaneous = 299 // the only code that Kubernetes uses
 	if code == miscellaneous && text != "" && w.repeated.IsDue(text, time.Now()) {
-		w.tell(ctx, text)
+		w.print(ctx, text)
 	}
 }

@@ -78,7 +78,7 @@ func (a *app) run(s *runFlags) error {
 		return err
 	}
 	log := newLog(a.stderr, s)
-	config, namespace, err := s.connect(&warnings{tell: func(ctx context.Context, text string) {
+	config, namespace, err := s.connect(&warnings{print: func(ctx context.Context, text string) {
 		log.WarnContext(ctx, "warning from the API server", "warning", text)
 	}})
 	if err != nil {
@@ -112,9 +112,9 @@ func (a *app) run(s *runFlags) error {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	told := make(chan struct{})
+	logged := make(chan struct{})
 	context.AfterFunc(ctx, func() {
-		defer close(told)
+		defer close(logged)
 		stop() // From now on, a signal has its default effect: it ends the process.
 		log.Info("stopping", "reason", context.Cause(ctx))
 	})
@@ -138,8 +138,8 @@ func (a *app) run(s *runFlags) error {
 	if err := machine.Run(ctx); err != nil {
 		return exit.Failure(err)
 	}
-	cancel(nil) // The goroutine that closes told waits for ctx, even if the engine returned for another reason.
-	<-told
+	cancel(nil) // The goroutine that closes logged waits for ctx, even if the engine returned for another reason.
+	<-logged
 	log.Info("stopped")
 	if broken, ok := errors.AsType[*exit.Error](context.Cause(ctx)); ok {
 		return broken

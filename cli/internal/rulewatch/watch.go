@@ -101,7 +101,7 @@ func (w *Watch) run(ctx context.Context) {
 	}
 	notifications, stop := w.notifications()
 	defer stop()
-	var looked time.Time
+	var readAt time.Time
 	next := time.NewTimer(pollEvery)
 	defer next.Stop()
 	for {
@@ -109,7 +109,7 @@ func (w *Watch) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-notifications:
-			if wait := settle - time.Since(looked); wait > 0 {
+			if wait := settle - time.Since(readAt); wait > 0 {
 				next.Reset(wait) // Other files in the folder may change all the time.
 				continue
 			}
@@ -119,10 +119,10 @@ func (w *Watch) run(ctx context.Context) {
 			}
 		case <-next.C:
 		}
-		looked = time.Now()
+		readAt = time.Now()
 		wait := pollEvery
 		if len(w.Paths) > 0 {
-			wait = w.look(ctx)
+			wait = w.reread(ctx)
 		}
 		next.Reset(wait)
 		if w.published != nil && w.Validator.outdated(w.active, w.published) {
@@ -155,8 +155,8 @@ func (w *Watch) notifications() (<-chan fsnotify.Event, func()) {
 	return watcher.Events, func() { _ = watcher.Close() }
 }
 
-// look reads the rules, and returns the time until the next read.
-func (w *Watch) look(ctx context.Context) time.Duration {
+// reread reads the rules, and returns the time until the next read.
+func (w *Watch) reread(ctx context.Context) time.Duration {
 	files, unread := w.Read()
 	now := digestOf(files, unread)
 	if now != w.lastRead {

@@ -57,13 +57,13 @@ func Resolve(flags *pflag.FlagSet) error {
 			return // A flag wins, and is already checked.
 		}
 		_ = v.BindEnv(f.Name, variable(f.Name)) // It fails only without a name.
-		place, base := variable(f.Name), ""
+		position, base := variable(f.Name), ""
 		if os.Getenv(variable(f.Name)) == "" {
-			place, base = path+": "+f.Name, filepath.Dir(path)
+			position, base = path+": "+f.Name, filepath.Dir(path)
 		}
 		if value := v.Get(f.Name); value != nil {
 			if err := assign(f, value, base); err != nil {
-				wrong = append(wrong, fmt.Errorf("%s: %w", place, err))
+				wrong = append(wrong, fmt.Errorf("%s: %w", position, err))
 			}
 		}
 	})
@@ -82,8 +82,8 @@ func readSettings(flags *pflag.FlagSet) (path string, file *viper.Viper, err err
 	if path == "" {
 		path = os.Getenv(variable(ConfigFlag))
 	}
-	asked := path != ""
-	if !asked {
+	configured := path != ""
+	if !configured {
 		path = settingsFile
 	}
 	file = viper.New()
@@ -92,7 +92,7 @@ func readSettings(flags *pflag.FlagSet) (path string, file *viper.Viper, err err
 	err = file.ReadInConfig()
 	var unparsed viper.ConfigParseError
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !asked:
+	case errors.Is(err, fs.ErrNotExist) && !configured:
 		return path, file, nil
 	case errors.As(err, &unparsed):
 		return path, nil, exit.Misused("%s: %s", path, strings.TrimPrefix(unparsed.Unwrap().Error(), "yaml: "))
