@@ -131,7 +131,7 @@ func (p *pass) whyMissing(w *written) string {
 	switch {
 	case w.replaced:
 		return whyReplaced
-	case w.uid != "":
+	case w.existed():
 		return whyGone
 	}
 	return p.trigger

@@ -97,6 +97,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 	w := p.memory.child(d.Identity)
 	live := p.live(d.Identity)
 	next := decide(d, live, p.known(w, live))
+	w.seen = w.seen || next.action == Unchanged || next.action == Configured
 	if next.action != Adopted {
 		return p.do(ctx, k, d, w, live, next)
 	}

@@ -145,14 +145,19 @@ func (d *damper) uncount(before damper, err error) {
 // A conflictLoopError means that an object is changed as often as it is restored.
 type conflictLoopError struct {
 	object string // Kind/namespace/name
-	by     string // who changes which fields; empty if the rendering changes
+	by     string // who changes which fields, or deletes the object; empty if the rendering changes
 	wait   time.Duration
+
+	deleted bool
 }
 
 // Error names the writer, the fields and the remedy.
 func (e *conflictLoopError) Error() string {
 	if e.by == "" {
 		return e.object + " is rendered differently each time, so reconcel applies it more and more slowly; check what its template reads"
+	}
+	if e.deleted {
+		return fmt.Sprintf("%s: %s each time reconcel creates it; stop that writer", e.object, e.by)
 	}
 	return fmt.Sprintf("%s: %s each time reconcel restores it; stop that writer, or add the field to ignoreFields", e.object, e.by)
 }
@@ -162,25 +167,23 @@ func (e *conflictLoopError) Error() string {
 // has undone it, no matter which hash the object has now. The caller runs tell after
 // an update that changed something.
 func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) (tell func(), err error) {
-	id, now := d.Identity, p.engine.clock.Now()
-	wait, by := time.Duration(0), ""
+	now := p.engine.clock.Now()
 	switch {
 	case p.reapply && !drifted(d, live, w):
 		return func() { p.did(Configured, d, whyPeriodic) }, nil
 	case p.verdict.inherits(live):
 		return func() { p.did(Configured, d, whyTakenOver) }, nil
 	case w.uid == live.GetUID() && w.hash == d.Hash || carriesRendering(live, d):
-		if wait = w.damper.repair(now); wait == 0 {
-			w.damper.loop.by = p.whoChanged(ctx, k, d, w)
-			return func() { p.repaired(d, w.damper.loop.by) }, nil
+		if wait := w.damper.repair(now); wait > 0 {
+			return nil, w.damper.loop.wait(d, wait)
 		}
-		by = w.damper.loop.by.String()
-	default:
-		if wait = w.damper.churn.change(now); wait == 0 {
-			return func() { p.did(Configured, d, p.trigger) }, nil
-		}
+		w.damper.loop.by = p.whoChanged(ctx, k, d, w)
+		return func() { p.repaired(d, w.damper.loop.by) }, nil
 	}
-	return nil, &conflictLoopError{object: id.String(), by: by, wait: wait}
+	if wait := w.damper.churn.change(now); wait > 0 {
+		return nil, &conflictLoopError{object: d.Identity.String(), wait: wait}
+	}
+	return func() { p.did(Configured, d, p.trigger) }, nil
 }
 
 // contested returns an error while it is unknown whether a restored object stays
@@ -190,8 +193,12 @@ func (p *pass) contested(d *rules.Desired, w *written) error {
 	if rest == 0 {
 		return nil
 	}
-	id := d.Identity
-	return &conflictLoopError{object: id.String(), by: w.damper.loop.by.String(), wait: rest}
+	return w.damper.loop.wait(d, rest)
+}
+
+// wait returns the error of a write of an object that has to wait.
+func (c *conflictLoop) wait(d *rules.Desired, wait time.Duration) error {
+	return &conflictLoopError{object: d.Identity.String(), by: c.by.String(), deleted: c.by.deletes, wait: wait}
 }
 
 // A culprit is who changed our fields of an object, as far as the object shows it.
@@ -201,11 +208,14 @@ type culprit struct {
 	more         int      // number of further fields
 	installation string   // namespace/name, if it is another reconcel
 	insists      bool     // the other installation restores its rendering at once
+	deletes      bool     // it deleted the object
 }
 
 func (c culprit) String() string {
 	who := "an unknown writer"
 	switch {
+	case c.deletes:
+		return "another writer deleted it"
 	case c.installation != "":
 		who = fmt.Sprintf("reconcel %q", c.installation)
 	case c.manager != "":

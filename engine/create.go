@@ -12,12 +12,13 @@ import (
 
 // A creation is one object to create.
 type creation struct {
-	kind Kind
-	d    *rules.Desired
-	w    *written
-	why  string // trigger of the creation
-	body []byte
-	err  error // the API server's answer
+	kind   Kind
+	d      *rules.Desired
+	w      *written
+	damper damper // before the creation
+	why    string // trigger of the creation
+	body   []byte
+	err    error // the API server's answer
 }
 
 func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written) (step, error) {
@@ -49,6 +50,12 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 	if err := w.rejected.stands(p, d.Hash, ""); err != nil {
 		return nil, step{}, err
 	}
+	before := w.damper
+	if w.existed() {
+		if err := p.mayCreateAgain(ctx, d, w); err != nil {
+			return nil, step{}, err
+		}
+	}
 	fields, err := d.Ignored()
 	if err != nil {
 		return nil, step{}, err
@@ -57,11 +64,30 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 	if err != nil {
 		return nil, step{}, err
 	}
-	return &creation{kind: k, d: d, w: w, why: p.whyMissing(w), body: body}, step{}, nil
+	return &creation{kind: k, d: d, w: w, damper: before, why: p.whyMissing(w), body: body}, step{}, nil
+}
+
+// mayCreateAgain reads the primary live before an object that existed is created
+// again: the garbage collector may have deleted it because the primary is gone, and
+// the cache may show the deletions in another order. It counts the creation as a
+// repair, and returns an error if the creation has to wait.
+func (p *pass) mayCreateAgain(ctx context.Context, d *rules.Desired, w *written) error {
+	if err := p.confirm(ctx); err != nil {
+		return err
+	}
+	wait := w.damper.repair(p.engine.clock.Now())
+	w.damper.loop.by = culprit{deletes: true}
+	if wait > 0 {
+		return w.damper.loop.wait(d, wait)
+	}
+	return nil
 }
 
 // created handles the API server's answer to a creation.
 func (p *pass) created(ctx context.Context, c *creation) (step, error) {
+	if c.err != nil {
+		c.w.damper = c.damper // Nothing was created that another writer could delete.
+	}
 	switch {
 	case apierrors.IsConflict(c.err) || apierrors.IsAlreadyExists(c.err):
 		existing, err := p.get(ctx, c.kind, c.d.Identity)
@@ -76,7 +102,7 @@ func (p *pass) created(ctx context.Context, c *creation) (step, error) {
 	}
 	c.w.foreign = false
 	p.did(Created, c.d, c.why)
-	return step{action: Created}, nil
+	return step{action: Created}, p.contested(c.d, c.w)
 }
 
 // namespaceEnds reports whether the API server rejects new objects because the

@@ -61,8 +61,13 @@ type written struct {
 	rejected    *rejectedWrite // the last write; nil: it was accepted
 	replacement *rejectedWrite // rejected write of the object that replaces it
 	damper      damper
+	seen        bool // an object of ours was seen under the name
 	replaced    bool // deleted in order to be created again
 }
+
+// existed reports whether the object existed before, and reconcel did not delete it
+// in order to create it again.
+func (w *written) existed() bool { return (w.uid != "" || w.seen) && !w.replaced }
 
 // writtenStatus is our last write of the primary's status, or a status that
 // already had the values we would write.
