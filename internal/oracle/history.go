@@ -1,0 +1,150 @@
+package oracle
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Key names an object.
+type Key struct{ Kind, Namespace, Name string }
+
+// String returns "Kind namespace/name".
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Kind + " " + k.Name
+	}
+	return k.Kind + " " + k.Namespace + "/" + k.Name
+}
+
+// version is one version of an object.
+type version struct {
+	object  *unstructured.Unstructured
+	deleted bool
+	at      time.Time
+	order   int // among all versions of the history
+}
+
+// History has every version of every object.
+type History struct {
+	mu       sync.Mutex
+	versions map[Key][]version
+	order    int
+}
+
+// NewHistory returns an empty history.
+func NewHistory() *History { return &History{versions: map[Key][]version{}} }
+
+// Record adds an event of a watch.
+func (h *History) Record(event watch.EventType, object *unstructured.Unstructured) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := Key{object.GetKind(), object.GetNamespace(), object.GetName()}
+	h.order++
+	h.versions[key] = append(h.versions[key], version{object, event == watch.Deleted, time.Now(), h.order})
+}
+
+// Selection is a part of a history.
+type Selection struct {
+	history *History
+	match   func(Key) bool
+	names   Names
+	cache   map[int]string // canonical objects, by order
+}
+
+// Select returns the part of the history with these objects.
+func (h *History) Select(names Names, match func(Key) bool) *Selection {
+	return &Selection{history: h, match: match, names: names, cache: map[int]string{}}
+}
+
+// take returns the versions of the selection by key, and the order of the last one.
+func (s *Selection) take() (all map[Key][]version, last int) {
+	s.history.mu.Lock()
+	defer s.history.mu.Unlock()
+	all = map[Key][]version{}
+	for key, versions := range s.history.versions {
+		if s.match(key) {
+			all[key] = slices.Clone(versions)
+			last = max(last, versions[len(versions)-1].order)
+		}
+	}
+	return all, last
+}
+
+// Last identifies the last version of the selection: it grows with each new version.
+func (s *Selection) Last() int {
+	_, last := s.take()
+	return last
+}
+
+func (s *Selection) canonical(v version) string {
+	text, ok := s.cache[v.order]
+	if !ok {
+		text = s.names.canonical(v.object)
+		s.cache[v.order] = text
+	}
+	return text
+}
+
+// State returns the existing objects, as canonical texts by masked key. Objects with
+// generated names share a key.
+func (s *Selection) State() map[string][]string {
+	all, _ := s.take()
+	state := map[string][]string{}
+	for key, versions := range all {
+		if last := versions[len(versions)-1]; !last.deleted {
+			masked := s.names.mask(key.String())
+			state[masked] = append(state[masked], s.canonical(last))
+			slices.Sort(state[masked])
+		}
+	}
+	return state
+}
+
+// Live returns the last version of an existing object, or nil.
+func (s *Selection) Live(key Key) *unstructured.Unstructured {
+	all, _ := s.take()
+	if versions := all[key]; len(versions) > 0 && !versions[len(versions)-1].deleted {
+		return versions[len(versions)-1].object
+	}
+	return nil
+}
+
+// Primaries returns the existing objects of a kind.
+func (s *Selection) Primaries(kind string) (found []*unstructured.Unstructured) {
+	all, _ := s.take()
+	for key, versions := range all {
+		if last := versions[len(versions)-1]; key.Kind == kind && !last.deleted {
+			found = append(found, last.object)
+		}
+	}
+	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return found
+}
+
+// Versions returns the resourceVersions of the existing objects.
+func (s *Selection) Versions() map[Key]string {
+	all, _ := s.take()
+	found := map[Key]string{}
+	for key, versions := range all {
+		if last := versions[len(versions)-1]; !last.deleted {
+			found[key] = last.object.GetResourceVersion()
+		}
+	}
+	return found
+}
+
+// incarnations returns the UIDs of an object in the order of their creation.
+func incarnations(versions []version) (uids []types.UID) {
+	for _, v := range versions {
+		if uid := v.object.GetUID(); !slices.Contains(uids, uid) {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
