@@ -1,11 +1,11 @@
 package oracle
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -62,8 +62,8 @@ func (h *History) Select(names Names, match func(Key) bool) *Selection {
 	return &Selection{history: h, match: match, names: names, cache: map[int]string{}}
 }
 
-// take returns the versions of the selection by key, and the order of the last one.
-func (s *Selection) take() (all map[Key][]version, last int) {
+// versionsByKey returns the versions of the selection by key, and the order of the last one.
+func (s *Selection) versionsByKey() (all map[Key][]version, last int) {
 	s.history.mu.Lock()
 	defer s.history.mu.Unlock()
 	all = map[Key][]version{}
@@ -78,7 +78,7 @@ func (s *Selection) take() (all map[Key][]version, last int) {
 
 // Last identifies the last version of the selection: it grows with each new version.
 func (s *Selection) Last() int {
-	_, last := s.take()
+	_, last := s.versionsByKey()
 	return last
 }
 
@@ -94,7 +94,7 @@ func (s *Selection) canonical(v version) string {
 // State returns the existing objects, as canonical texts by masked key. Objects with
 // generated names share a key.
 func (s *Selection) State() map[string][]string {
-	all, _ := s.take()
+	all, _ := s.versionsByKey()
 	state := map[string][]string{}
 	for key, versions := range all {
 		if last := versions[len(versions)-1]; !last.deleted {
@@ -108,28 +108,41 @@ func (s *Selection) State() map[string][]string {
 
 // Live returns the last version of an existing object, or nil.
 func (s *Selection) Live(key Key) *unstructured.Unstructured {
-	all, _ := s.take()
+	all, _ := s.versionsByKey()
 	if versions := all[key]; len(versions) > 0 && !versions[len(versions)-1].deleted {
 		return versions[len(versions)-1].object
 	}
 	return nil
 }
 
-// Primaries returns the existing objects of a kind.
-func (s *Selection) Primaries(kind string) (found []*unstructured.Unstructured) {
-	all, _ := s.take()
-	for key, versions := range all {
-		if last := versions[len(versions)-1]; key.Kind == kind && !last.deleted {
-			found = append(found, last.object)
+// Saw reports whether an object had a resourceVersion.
+func (s *Selection) Saw(key Key, resourceVersion string) bool {
+	all, _ := s.versionsByKey()
+	return slices.ContainsFunc(all[key], func(v version) bool { return v.object.GetResourceVersion() == resourceVersion })
+}
+
+// Abandoned returns the existing objects whose controller does not exist: the garbage
+// collector has not deleted them yet.
+func (s *Selection) Abandoned() (found []Key) {
+	all, _ := s.versionsByKey()
+	live := map[types.UID]bool{}
+	for _, versions := range all {
+		if last := versions[len(versions)-1]; !last.deleted {
+			live[last.object.GetUID()] = true
 		}
 	}
-	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	for key, versions := range all {
+		owner := metav1.GetControllerOf(versions[len(versions)-1].object)
+		if owner != nil && !versions[len(versions)-1].deleted && !live[owner.UID] {
+			found = append(found, key)
+		}
+	}
 	return found
 }
 
 // Versions returns the resourceVersions of the existing objects.
 func (s *Selection) Versions() map[Key]string {
-	all, _ := s.take()
+	all, _ := s.versionsByKey()
 	found := map[Key]string{}
 	for key, versions := range all {
 		if last := versions[len(versions)-1]; !last.deleted {

@@ -22,7 +22,7 @@ type Run struct {
 // Run returns the run of the selection until now.
 func (s *Selection) Run() Run {
 	r := Run{State: s.State(), Births: map[string]int{}, Deaths: map[string]int{}, Most: map[string]int{}, States: map[string]map[string]bool{}}
-	all, _ := s.take()
+	all, _ := s.versionsByKey()
 	var inOrder []version
 	for key, versions := range all {
 		masked := s.names.mask(key.String())

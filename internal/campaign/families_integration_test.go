@@ -1,0 +1,123 @@
+//go:build integration
+
+package campaign
+
+import (
+	"strings"
+	"time"
+
+	"reconcel/internal/faultproxy"
+)
+
+var families = []family{
+	{"crashes", 24, separate, crashes},
+	{"errors", 60, sharing, requestErrors},
+	{"stale", 6, separate, staleViews},
+	{"frames", 16, separate, frameFaults},
+	{"cluster", 8, separate, clusterErrors},
+	{"absence", 4, separate, absences},
+}
+
+// crashes are the ends of the process at every write.
+func crashes(w workload, ref *reference) (plans []plan) {
+	for k := range ref.writes {
+		for _, committed := range []bool{false, true} {
+			for _, way := range []restart{again, standby} {
+				plans = append(plans, plan{Workload: w.name, Crash: &crash{Position: k + 1, Committed: committed, Restart: way}})
+			}
+		}
+	}
+	return plans
+}
+
+// answers are errors of an API server and of what is before it.
+var answers = []faultproxy.Answer{
+	{Code: 400}, {Code: 403}, {Code: 404}, {Code: 404, Body: faultproxy.PlainText}, {Code: 409}, {Code: 422},
+	{Code: 429, RetryAfter: 1}, {Code: 429}, {Code: 500}, {Code: 500, Body: faultproxy.WithoutReason, Message: "etcdserver: request timed out"},
+	{Code: 502, Body: faultproxy.PlainText}, {Code: 503}, {Code: 503, RetryAfter: 1}, {Code: 504},
+}
+
+// faultsOfRequests are the faults of single requests.
+func faultsOfRequests() (faults []faultproxy.Fault) {
+	for _, a := range answers {
+		faults = append(faults, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 1}, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 3})
+	}
+	return append(faults,
+		faultproxy.Fault{Effect: faultproxy.ReplyAfter, Answer: faultproxy.Answer{Code: 500, Body: faultproxy.WithoutReason}, Times: 1},
+		faultproxy.Fault{Effect: faultproxy.ReplyAfter, Answer: faultproxy.Answer{Code: 504}, Times: 1},
+		faultproxy.Fault{Effect: faultproxy.CutBefore, Times: 1}, faultproxy.Fault{Effect: faultproxy.CutBefore, Times: 3},
+		faultproxy.Fault{Effect: faultproxy.CutAfter, Times: 1}, faultproxy.Fault{Effect: faultproxy.CutAfter, Times: 3},
+		faultproxy.Fault{Effect: faultproxy.Delay, Milliseconds: 2000, Times: 1},
+	)
+}
+
+// requestErrors are faults of every write and read of a run.
+func requestErrors(w workload, ref *reference) (plans []plan) {
+	for on, n := range map[subject]int{onWrites: len(ref.writes), onReads: ref.reads} {
+		for k := range n {
+			for _, f := range faultsOfRequests() {
+				f.Skip = k
+				plans = append(plans, plan{Workload: w.name, On: on, Fault: &f})
+			}
+		}
+	}
+	return plans
+}
+
+// staleViews are starts with a lagging API server, at every deletion.
+func staleViews(w workload, ref *reference) (plans []plan) {
+	for k, write := range ref.writes {
+		if !strings.HasPrefix(write, "DELETE") {
+			continue
+		}
+		for step := range ref.after {
+			for _, watchList := range []faultproxy.WatchList{faultproxy.WatchListAllowed, faultproxy.WatchListRefused} {
+				plans = append(plans, plan{Workload: w.name, Stale: &stale{Position: k + 1, Step: step, WatchList: watchList, Seconds: 4}})
+			}
+		}
+	}
+	return plans
+}
+
+// frameFaults are faults of the events of each resource.
+func frameFaults(w workload, ref *reference) (plans []plan) {
+	for _, resource := range ref.resources() {
+		for skip := range 8 {
+			for _, f := range []faultproxy.FrameFault{
+				{Effect: faultproxy.Duplicate, Times: 1}, {Effect: faultproxy.Garble, Times: 1}, {Effect: faultproxy.Truncate, Times: 1},
+				{Effect: faultproxy.Cut, Times: 1}, {Effect: faultproxy.Status, Code: 410, Times: 1}, {Effect: faultproxy.Status, Code: 500, Times: 1},
+			} {
+				f.Skip = skip
+				plans = append(plans, plan{Workload: w.name, Frames: &frames{Resource: resource, FrameFault: f}})
+			}
+		}
+	}
+	return plans
+}
+
+// clusterErrors are faults of lists, watches and discovery for some seconds.
+func clusterErrors(w workload, _ *reference) (plans []plan) {
+	for _, on := range []subject{onLists, onWatches, onDiscovery} {
+		for _, a := range answers {
+			plans = append(plans, plan{Workload: w.name, On: on, Fault: &faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 5}})
+		}
+	}
+	return plans
+}
+
+// absences are groups that discovery lacks for a while, from each step on.
+func absences(w workload, _ *reference) (plans []plan) {
+	for step := range w.Steps {
+		for _, how := range []faultproxy.Absence{faultproxy.GroupMissing, faultproxy.GroupEmpty} {
+			plans = append(plans, plan{Workload: w.name, Absence: &absence{Step: step, Group: "faults.reconcel.dev", How: how, Seconds: 5}})
+		}
+	}
+	return plans
+}
+
+// hide lets discovery lack a group for a while.
+func (r *faultRun) hide() {
+	a := r.plan.Absence
+	r.thaw = r.control.proxy.HideGroup(a.Group, a.How)
+	r.thawAt = time.Now().Add(time.Duration(a.Seconds) * time.Second)
+}

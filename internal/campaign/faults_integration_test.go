@@ -1,0 +1,184 @@
+//go:build integration
+
+package campaign
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"reconcel/internal/e2e"
+	"reconcel/internal/faultproxy"
+	"reconcel/internal/oracle"
+)
+
+// nothing is a fault that only counts requests.
+var nothing = faultproxy.Fault{}
+
+// TestFaults runs plans, and compares each with a run without faults. RECONCEL_PLAN=file
+// runs one plan. RECONCEL_PLANS=n is the number of plans of each family, 0 for all.
+// RECONCEL_FAMILY and RECONCEL_WORKLOAD select some.
+func TestFaults(t *testing.T) {
+	s := newStage(t)
+	if file := os.Getenv("RECONCEL_PLAN"); file != "" {
+		s.play(readPlan(t, file))
+		return
+	}
+	random := chance(t)
+	for _, f := range families {
+		if only := os.Getenv("RECONCEL_FAMILY"); only != "" && only != f.name {
+			continue
+		}
+		s.Run(f.name, func(t *testing.T) { s.family(t, f, random) })
+	}
+}
+
+// TestKnownPlans runs the plans in testdata/plans: former failures, and known ones.
+func TestKnownPlans(t *testing.T) {
+	files, err := filepath.Glob("testdata/plans/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skip("there are none")
+	}
+	s := newStage(t)
+	for _, file := range files {
+		s.play(readPlan(t, file))
+	}
+}
+
+// family is a set of plans.
+type family struct {
+	name   string
+	sample int // the number of plans in a sample
+	mode   alone
+	plans  func(w workload, ref *reference) []plan
+}
+
+// family runs the plans of a family in parallel.
+func (s *stage) family(t *testing.T, f family, random *rand.Rand) {
+	var plans []plan
+	var all []workload
+	for _, name := range workloadNames(t) {
+		if only := os.Getenv("RECONCEL_WORKLOAD"); only == "" || only == name {
+			all = append(all, readWorkload(t, name))
+		}
+	}
+	t.Run("references", func(t *testing.T) {
+		for _, w := range all {
+			t.Run(w.name, func(t *testing.T) {
+				t.Parallel()
+				s.reference(t, w, f.mode)
+			})
+		}
+	})
+	for _, w := range all {
+		plans = append(plans, f.plans(w, s.reference(t, w, f.mode))...)
+	}
+	total := len(plans)
+	random.Shuffle(len(plans), func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
+	limit := f.sample
+	if soak() {
+		limit = 0
+	}
+	if text := os.Getenv("RECONCEL_PLANS"); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("RECONCEL_PLANS: %v", err)
+		}
+	}
+	if limit > 0 {
+		plans = plans[:min(limit, len(plans))]
+	}
+	var held, missed atomic.Int32
+	t.Run("plans", func(t *testing.T) {
+		for i, p := range plans {
+			t.Run(strconv.Itoa(i)+" "+p.Workload, func(t *testing.T) {
+				t.Parallel()
+				struck, found := s.violations(t, p)
+				if p.judge(t, found) {
+					held.Add(1)
+				}
+				if !struck {
+					missed.Add(1)
+				}
+			})
+		}
+	})
+	t.Logf("%s: %d of %d plans ran, %d held; in %d the fault did not occur", f.name, len(plans), total, held.Load(), missed.Load())
+}
+
+// play runs one plan.
+func (s *stage) play(p plan) {
+	s.Run(p.Workload, func(t *testing.T) {
+		_, found := s.violations(t, p)
+		p.judge(t, found)
+	})
+}
+
+// judge reports violations, and whether there are none. A plan with a known fault must
+// fail, so that it is noticed when the fault is gone.
+func (p plan) judge(t *testing.T, found []string) bool {
+	t.Helper()
+	switch {
+	case p.Known != "" && len(found) == 0:
+		t.Errorf("this plan fails no more, remove \"known\": %s", p)
+	case p.Known != "":
+		t.Logf("known: %s: %s", p.Known, strings.Join(found, "\n"))
+	case len(found) > 0:
+		t.Errorf("RECONCEL_PLAN: %s\n%s", p, strings.Join(found, "\n"))
+	}
+	return len(found) == 0
+}
+
+// violations runs a plan. It returns whether the fault occurred, and what was wrong.
+func (s *stage) violations(t *testing.T, p plan) (struck bool, found []string) {
+	t.Helper()
+	w := readWorkload(t, p.Workload)
+	ref := s.reference(t, w, p.mode())
+	r := s.newFaultRun(t, w, p, p.mode())
+	foreign := r.foreignVersions()
+	r.arm()
+	for i, step := range w.Steps {
+		if p.Absence != nil && p.Absence.Step == i {
+			r.hide()
+		}
+		r.do(step)
+		if err := r.converges(i, *ref); err != nil {
+			return true, []string{err.Error()}
+		}
+		r.ends = append(r.ends, r.version())
+	}
+	written := len(r.control.writes(r.namespace))
+	e2e.Rest(t, restFor)
+	for _, write := range r.control.writes(r.namespace)[written:] {
+		if write.Code < 300 { // A write that came too late is rejected.
+			found = append(found, fmt.Sprintf("at rest it wrote %s: %d", write, write.Code))
+		}
+	}
+	found = append(found, r.seen.Run().Violations(ref.Run)...)
+	found = append(found, oracle.Untouched(foreign, r.foreignVersions())...)
+	if strings.Contains(r.control.process.Log(), "panic") {
+		found = append(found, "the process panicked")
+	}
+	return !r.lastFault().IsZero(), found
+}
+
+// foreignVersions returns the versions of the objects that must not change.
+func (r *faultRun) foreignVersions() map[oracle.Key]string {
+	all := r.seen.Versions()
+	found := map[oracle.Key]string{}
+	for _, object := range r.Foreign {
+		u := r.fill(object).(map[string]any)
+		name := u["metadata"].(map[string]any)["name"].(string)
+		key := oracle.Key{Kind: u["kind"].(string), Namespace: r.namespace, Name: name}
+		found[key] = all[key]
+	}
+	return found
+}

@@ -1,0 +1,108 @@
+//go:build integration
+
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"reconcel/internal/e2e"
+	"reconcel/internal/oracle"
+)
+
+// reference is what a workload does without faults.
+type reference struct {
+	oracle.Run
+	after  []map[string][]string // the state at the end of each step
+	took   []time.Duration       // of each step
+	writes []string              // in their order
+	reads  int                   // of single objects
+}
+
+// resources returns the resources of the objects that were created, sorted.
+func (r *reference) resources() (found []string) {
+	for key := range r.Births {
+		kind, _, _ := strings.Cut(key, " ")
+		resource, _ := meta.UnsafeGuessKindToResource(faultKinds[kind])
+		found = append(found, resource.Resource)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// reference returns the reference of a workload. It joins two runs, because not all runs
+// without faults are equal.
+func (s *stage) reference(t *testing.T, w workload, mode alone) *reference {
+	t.Helper()
+	key := w.name + " " + string(mode)
+	s.mu.Lock()
+	known := s.references[key]
+	s.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	ref, second := s.withoutFaults(t, w, mode), s.withoutFaults(t, w, mode)
+	joined, err := ref.Run.Join(second.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range ref.took {
+		ref.took[i] = max(ref.took[i], second.took[i])
+	}
+	ref.Run = joined
+	t.Logf("%s: %d writes, %d reads, steps of %v", key, len(ref.writes), ref.reads, ref.took)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.references[key] = ref
+	return ref
+}
+
+// withoutFaults runs a workload. Each step ends when nothing changes any more.
+func (s *stage) withoutFaults(t *testing.T, w workload, mode alone) *reference {
+	t.Helper()
+	r := s.newFaultRun(t, w, plan{Workload: w.name}, mode)
+	reads := r.control.proxy.Inject(r.matches(onReads), nothing)
+	ref := &reference{}
+	for _, step := range w.Steps {
+		began := time.Now()
+		r.do(step)
+		changed := r.settles()
+		ref.took = append(ref.took, max(0, changed.Sub(began)))
+		ref.after = append(ref.after, r.seen.State())
+	}
+	reads.Lift()
+	for _, write := range r.control.writes(r.namespace) {
+		ref.writes = append(ref.writes, fmt.Sprintf("%s %d", write, write.Code))
+	}
+	ref.reads, _ = reads.Hits()
+	ref.Run = r.seen.Run()
+	return ref
+}
+
+// settles waits until nothing has changed for a while, and returns the time of the last
+// change. A new primary is not settled before it reports so.
+func (r *faultRun) settles() (changed time.Time) {
+	r.Helper()
+	const still = 1200 * time.Millisecond
+	last, writes := -1, -1
+	changed = time.Now()
+	e2e.Poll(r.T, "nothing to change", time.Minute, 50*time.Millisecond, func() error {
+		if now, written := r.seen.Last(), len(r.control.writes(r.namespace)); now != last || written != writes {
+			last, writes, changed = now, written, time.Now()
+		}
+		if left := r.seen.Abandoned(); len(left) > 0 {
+			return fmt.Errorf("the garbage collector has not deleted %v", left)
+		}
+		if time.Since(changed) < still {
+			return errors.New("something has changed a moment ago")
+		}
+		return nil
+	})
+	return changed
+}
