@@ -127,6 +127,10 @@ soak-reloads: devcluster ## Reload the rules 500 times in 10 minutes, also with 
 soak-lead: devcluster ## End the leader 50 times, in six ways, in about 15 minutes
 	$(call campaign,TestLead)
 
+.PHONY: faults
+faults: devcluster ## Run every workload with every fault, and compare each run with one without faults (1 to 2 hours; RECONCEL_PLAN=file runs one plan)
+	RECONCEL_SOAK=1 go test -tags integration -parallel 16 -timeout 240m -count 1 -v -run '^(TestFaults|TestKnownPlans)$$' ./internal/campaign
+
 .PHONY: soak-examples
 soak-examples: devcluster ## Kill the controller at each write of the examples, and remove each of its permissions
 	RECONCEL_SOAK=1 go test -tags integration -parallel 3 -timeout 120m -count 1 -run '^(TestExamples|TestEveryPermissionIsNeeded)$$' ./examples

@@ -38,8 +38,23 @@ func newStage(t *testing.T) *stage {
 		shared: map[string]*controller{}, references: map[string]*reference{}}
 	s.world = e2e.In(t, s.cluster, "default")
 	s.world.CRD(faultCRD("Box", "boxes", "Namespaced") + "---" + faultCRD("Bin", "bins", "Namespaced") + "---" + faultCRD("Crate", "crates", "Cluster"))
+	s.discoverGarbage()
 	s.history = oracle.Observe(t, s.world.Client, observedResources...)
 	return s
+}
+
+// discoverGarbage waits until the garbage collector knows the kinds of the workloads. By
+// itself it discovers new kinds every 30 seconds.
+func (s *stage) discoverGarbage() {
+	s.Helper()
+	if err := s.cluster.Restart(devcluster.ControllerManager); err != nil {
+		s.Fatal(err)
+	}
+	owner := s.world.Create(`{apiVersion: faults.reconcel.dev/v1, kind: Box, metadata: {name: owner}}`)
+	s.world.Create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: owned, ownerReferences: [{apiVersion: faults.reconcel.dev/v1, kind: Box, name: owner, uid: ` +
+		string(owner.GetUID()) + `}]}}`)
+	s.world.Delete(faultKinds["Box"], "owner")
+	s.world.Lacks(e2e.ConfigMap, "owned")
 }
 
 // controller is one process, or a leader with a standby, behind a proxy.
@@ -55,7 +70,7 @@ type controller struct {
 	election string       // the setting of leader election
 
 	mu      sync.Mutex
-	written []faultproxy.Write // committed
+	written []faultproxy.Write
 }
 
 func (s *stage) newController(t *testing.T, name, rules string, way restart) *controller {
@@ -92,17 +107,25 @@ func (c *controller) place(rules string) {
 	}
 }
 
-// note records a write.
+// note records a write when it is sent, and its code when it is answered.
 func (c *controller) note(w faultproxy.Write) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if w.Committed {
+	if !w.Committed {
 		c.written = append(c.written, w)
+		return true
+	}
+	for i := len(c.written) - 1; i >= 0; i-- {
+		if c.written[i].N == w.N {
+			c.written[i] = w
+			break
+		}
 	}
 	return true
 }
 
-// writes returns the committed writes whose path contains a text, in their order.
+// writes returns the writes whose path contains a text, in the order in which they were
+// sent.
 func (c *controller) writes(text string) (found []faultproxy.Write) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,7 +40,10 @@ var answers = []faultproxy.Answer{
 // faultsOfRequests are the faults of single requests.
 func faultsOfRequests() (faults []faultproxy.Fault) {
 	for _, a := range answers {
-		faults = append(faults, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 1}, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 3})
+		faults = append(faults, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 1})
+		if final := a.Code == 400 || a.Code == 403 || a.Code == 422; !final { // Each of these takes up to two minutes.
+			faults = append(faults, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 3})
+		}
 	}
 	return append(faults,
 		faultproxy.Fault{Effect: faultproxy.ReplyAfter, Answer: faultproxy.Answer{Code: 500, Body: faultproxy.WithoutReason}, Times: 1},
@@ -51,14 +54,20 @@ func faultsOfRequests() (faults []faultproxy.Fault) {
 	)
 }
 
+func withFault(w workload, on subject, f faultproxy.Fault) plan {
+	return plan{Workload: w.name, On: on, Fault: &f}
+}
+
 // requestErrors are faults of every write and read of a run.
 func requestErrors(w workload, ref *reference) (plans []plan) {
-	for on, n := range map[subject]int{onWrites: len(ref.writes), onReads: ref.reads} {
-		for k := range n {
-			for _, f := range faultsOfRequests() {
-				f.Skip = k
-				plans = append(plans, plan{Workload: w.name, On: on, Fault: &f})
-			}
+	for _, f := range faultsOfRequests() {
+		for k := range len(ref.writes) {
+			f.Skip = k
+			plans = append(plans, withFault(w, onWrites, f))
+		}
+		for k := range ref.reads {
+			f.Skip = k
+			plans = append(plans, withFault(w, onReads, f))
 		}
 	}
 	return plans
@@ -99,7 +108,7 @@ func frameFaults(w workload, ref *reference) (plans []plan) {
 func clusterErrors(w workload, _ *reference) (plans []plan) {
 	for _, on := range []subject{onLists, onWatches, onDiscovery} {
 		for _, a := range answers {
-			plans = append(plans, plan{Workload: w.name, On: on, Fault: &faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 5}})
+			plans = append(plans, withFault(w, on, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 5}))
 		}
 	}
 	return plans

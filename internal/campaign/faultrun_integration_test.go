@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -24,14 +25,29 @@ import (
 )
 
 const (
-	// maxRecovery is how long a run may take longer than its reference after the last
-	// fault.
-	maxRecovery = 5 * time.Second
-	// runPatience is when a run that has not recovered is given up.
-	runPatience = 45 * time.Second
+	// runPatience is when a run that should have recovered is given up.
+	runPatience = 40 * time.Second
 	// restFor is how long nothing may be written at the end.
 	restFor = time.Second
 )
+
+// maxRecovery is how much longer than its reference a run may take after the last fault.
+// An answer that says that a request is wrong, or forbidden, is retried after the time
+// that the documentation names.
+func (p plan) maxRecovery() time.Duration {
+	const common = 5 * time.Second
+	if p.Fault == nil {
+		return common
+	}
+	switch p.Fault.Code {
+	case http.StatusForbidden:
+		return common + 36*time.Second
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return common + 144*time.Second
+	default:
+		return common
+	}
+}
 
 // faultRun is a plan at work.
 type faultRun struct {
@@ -315,14 +331,14 @@ func (r *faultRun) converges(i int, want reference) error {
 		}
 		took := time.Since(after)
 		if r.thaw == nil && reflect.DeepEqual(state, want.after[i]) {
-			if took > want.took[i]+maxRecovery {
+			if took > want.took[i]+r.plan.maxRecovery() {
 				return fmt.Errorf("step %d: it recovered %s after the last fault, and %s after the step began; the reference took %s",
 					i, took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), want.took[i].Round(time.Millisecond))
 			}
 			return nil
 		}
-		if took > runPatience {
-			return fmt.Errorf("step %d: it did not recover within %s (-reference +run):\n%s", i, runPatience, cmp.Diff(want.after[i], state))
+		if took > want.took[i]+r.plan.maxRecovery()+runPatience {
+			return fmt.Errorf("step %d: it did not recover within %s (-reference +run):\n%s", i, took.Round(time.Second), cmp.Diff(want.after[i], state))
 		}
 		e2e.Rest(r.T, 20*time.Millisecond)
 	}
