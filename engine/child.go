@@ -129,7 +129,7 @@ func (p *pass) ensureExisting(ctx context.Context, k Kind, d *rules.Desired, w *
 // known returns the facts that decide needs about an object.
 func (p *pass) known(w *written, live *watch.Object) known {
 	return known{
-		primary: p.req, ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
+		primary: p.req, since: p.self.GetCreationTimestamp(), ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
 		deleted: live != nil && p.memory.hasDeleted(live.GetUID()),
 		renew:   p.reapply || live != nil && p.verdict.inherits(live),
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -30,6 +32,7 @@ func skipFor(w waitFor) step { return step{Skipped, w} }
 // known has the facts for a decision besides the rendering and the live object.
 type known struct {
 	primary Request
+	since   metav1.Time   // when the primary was created
 	ending  bool          // the primary is being deleted
 	rules   []*rules.Rule // all rules of the primary's kind
 	written *written      // our last write of the object
@@ -80,8 +83,8 @@ func (k *known) decideForeign(d *rules.Desired, live *watch.Object) step {
 
 // owns reports whether an object belongs to the primary, by its controller
 // reference or by our tracking annotation. If another writer has removed both, our
-// own write is the proof: the remembered UID, or the hash on the object, which
-// covers the owner's UID.
+// own write is the proof: the remembered UID, the hash on the object, which covers
+// the owner's UID, or the labels that we own.
 func (k *known) owns(d *rules.Desired, o *watch.Object) bool {
 	if o.BelongsTo(k.primary) {
 		return true
@@ -90,7 +93,18 @@ func (k *known) owns(d *rules.Desired, o *watch.Object) bool {
 	if by != "" && by != k.primary.UID {
 		return false
 	}
-	return k.written.uid != "" && k.written.uid == o.GetUID() || carriesRendering(o, d) || by == "" && keepsExisting(d.Child) && isAbandoned(k.rules, o)
+	return k.written.uid != "" && k.written.uid == o.GetUID() || carriesRendering(o, d) || by == "" && keepsExisting(d.Child) && isAbandoned(k.rules, o) ||
+		by == "" && k.labelled(d, o)
+}
+
+// labelled reports whether our own write has labelled an object as this child since the
+// primary was created. So it was written for the primary: an orphan of a former primary
+// of the same name is older.
+func (k *known) labelled(d *rules.Desired, o *watch.Object) bool {
+	created := o.GetCreationTimestamp()
+	_, marked := o.GetAnnotations()[rules.AnnotationOwner]
+	return o.HasOwnLabel() && o.Rule() == d.Child.Rule.Name && o.Child() == d.Child.ID && !marked && !o.Orphan() &&
+		!k.since.IsZero() && !created.Before(&k.since)
 }
 
 // adoptable reports whether the object has no owner. If it tracks a former primary

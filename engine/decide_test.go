@@ -3,8 +3,11 @@ package engine
 import (
 	"cmp"
 	"encoding/hex"
+	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/managedfields"
@@ -29,6 +32,8 @@ func TestDecide(t *testing.T) {
 	applied := func(hash string) string { return `"annotations":{"` + rules.AnnotationApplied + `":"` + hash + `"}` }
 	orphaned := `"labels":{"` + rules.LabelRule + `":"foo","` + rules.LabelChild + `":"web"},"annotations":{"` + rules.AnnotationOrphan + `":"true","` +
 		rules.AnnotationOwner + `":"u0/Foo.example.org/default/foo"}`
+	labelled := `"labels":{"` + rules.LabelRule + `":"foo","` + rules.LabelChild + `":"web"},"creationTimestamp":"2030-01-01T00:00:00Z"`
+	const ownLabels = `{"f:metadata":{"f:labels":{"f:` + rules.LabelRule + `":{},"f:` + rules.LabelChild + `":{}}}}`
 	ending := `,"deletionTimestamp":"2030-01-01T00:00:00Z"`
 
 	keep := func(c *rules.Child) { c.OnChange = rules.Keep }
@@ -65,6 +70,14 @@ func TestDecide(t *testing.T) {
 		{name: "of a former primary of the name", metadata: former, want: skipFor(forDeletion)},
 		{name: "without an owner, never written by us", metadata: `"name":"web"`, change: func(k *known) { k.written = &written{} }, want: skipFor(forName)},
 		{name: "without an owner, written by us", metadata: `"name":"web"`, want: step{action: Configured}},
+		{name: "without an owner, never written by us, with our labels", metadata: labelled, fields: ownLabels,
+			change: func(k *known) { k.written = &written{} }, want: step{action: Configured}},
+		{name: "without an owner, never written by us, with our labels and those of another child", metadata: strings.Replace(labelled, "web", "api", 1), fields: ownLabels,
+			change: func(k *known) { k.written = &written{} }, want: skipFor(forName)},
+		{name: "without an owner, never written by us, with labels of another writer", metadata: labelled, fields: `{"f:spec":{}}`,
+			change: func(k *known) { k.written = &written{} }, want: skipFor(forName)},
+		{name: "without an owner, never written by us, with our labels, older than the primary", metadata: labelled, fields: ownLabels,
+			change: func(k *known) { k.written, k.since = &written{}, metav1.Date(2030, 1, 1, 0, 0, 1, 0, time.UTC) }, want: skipFor(forName)},
 		{name: "without an owner, ifExists: adopt", child: adopt, metadata: `"name":"web"`,
 			change: func(k *known) { k.written = &written{} }, want: step{action: Adopted}},
 		{name: "without an owner, ifExists: adopt, and a closed gate", child: adopt, waits: true, metadata: `"name":"web"`,
@@ -81,7 +94,7 @@ func TestDecide(t *testing.T) {
 				d.Waits = []string{"a value"}
 			}
 			w := last
-			k := known{primary: self, written: &w}
+			k := known{primary: self, since: metav1.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), written: &w}
 			if c.change != nil {
 				c.change(&k)
 			}

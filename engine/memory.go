@@ -63,6 +63,7 @@ type written struct {
 	damper      damper
 	seen        bool // an object of ours was seen under the name
 	replaced    bool // deleted in order to be created again
+	removed     bool // deleted in a teardown
 }
 
 // existed reports whether the object existed before, and reconcel did not delete it

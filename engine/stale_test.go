@@ -12,7 +12,7 @@ func TestTeardownStages(t *testing.T) {
 	child := func(id, annotations string) *watch.Object {
 		return decodeObject(t, []byte(`{"metadata":{"name":"x","labels":{"reconcel.dev/child":"`+id+`"},"annotations":{`+annotations+`}}}`))
 	}
-	former, app, db, backup := stageOf(rule, child("former", "")), stageOf(rule, child("app", "")), stageOf(rule, child("db", "")), stageOf(rule, child("backup", ""))
+	former, app, db, backup := stageOf(rule, "former"), stageOf(rule, "app"), stageOf(rule, "db"), stageOf(rule, "backup")
 	if former >= app || app >= db || db >= backup {
 		t.Errorf("former %d, app %d, db %d, backup %d", former, app, db, backup)
 	}

@@ -24,7 +24,13 @@ type remaining struct {
 // tearDown deletes the rule's objects stage by stage. A stage starts when all
 // objects of the stage before it are gone.
 func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
-	all := p.remains(r.Rule)
+	all, err := p.remains(r.Rule), error(nil)
+	if len(all) == 0 {
+		all, err = p.remainsUnlabelled(ctx, r)
+	}
+	if err != nil {
+		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))
+	}
 	if len(all) == 0 {
 		return outcome{}
 	}
@@ -57,6 +63,9 @@ func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining)
 		policy = metav1.DeletePropagationForeground
 	}
 	deleted, err := p.removeConfirmed(ctx, rule, c.kind, c.object, policy)
+	if deleted {
+		p.memory.child(c.object.Identity(c.kind.GVK)).removed = true
+	}
 	switch {
 	case !deleted:
 	case p.self.Terminating():
@@ -77,9 +86,42 @@ func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 			continue
 		}
 		seen[o.GetUID()] = true
-		all = append(all, remaining{k, o, stageOf(rule, o)})
+		all = append(all, remaining{k, o, stageOf(rule, o.Child())})
 	}
 	return all
+}
+
+// remainsUnlabelled lists the primary's objects that no watch shows because another
+// writer removed their labels. It reads the rendered objects live, except those that
+// this process has deleted.
+func (p *pass) remainsUnlabelled(ctx context.Context, r *rules.RuleResult) (all []remaining, err error) {
+	for i := range r.Children {
+		c := &r.Children[i]
+		for j := range c.Objects {
+			d := &c.Objects[j]
+			if d.Identity.Name == "" || c.Child.OnDelete == rules.Orphan || p.renderedByAnother(r.Rule, d.Identity) {
+				continue
+			}
+			k, err := p.writableKind(d)
+			if err != nil {
+				continue // It was never written.
+			}
+			if w := p.memory.find(d.Identity); w != nil && w.removed {
+				continue
+			}
+			existing, err := p.get(ctx, k, d.Identity)
+			if discover.IsAbsent(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if o := watch.NewObject(existing, watch.Child); o.BelongsTo(p.req) && !o.Orphan() {
+				all = append(all, remaining{k, o, stageOf(r.Rule, c.Child.ID)})
+			}
+		}
+	}
+	return all, nil
 }
 
 // renderedByAnother reports whether another rule that still matches the primary renders
@@ -97,8 +139,8 @@ func (p *pass) renderedByAnother(rule *rules.Rule, id rules.Identity) bool {
 // stageOf returns the teardown stage of an object. Objects of children that the
 // rule no longer has come first. Then dependents come before their dependencies.
 // The entries of finalize come last.
-func stageOf(rule *rules.Rule, o *watch.Object) int {
-	i := slices.IndexFunc(rule.Children, func(c *rules.Child) bool { return c.ID == o.Child() })
+func stageOf(rule *rules.Rule, child string) int {
+	i := slices.IndexFunc(rule.Children, func(c *rules.Child) bool { return c.ID == child })
 	switch {
 	case i >= 0 && rule.Children[i].Timeout > 0:
 		return len(rule.Children) + 1
