@@ -30,9 +30,10 @@ func crashes(w workload, ref *reference) (plans []plan) {
 	return plans
 }
 
-// answers are errors of an API server and of what is before it.
+// answers are errors of an API server and of what is before it. A Status of code 404 for
+// an object that exists is not among them: no API server sends it.
 var answers = []faultproxy.Answer{
-	{Code: 400}, {Code: 403}, {Code: 404}, {Code: 404, Body: faultproxy.PlainText}, {Code: 409}, {Code: 422},
+	{Code: 400}, {Code: 403}, {Code: 404, Body: faultproxy.PlainText}, {Code: 409}, {Code: 422},
 	{Code: 429, RetryAfter: 1}, {Code: 429}, {Code: 500}, {Code: 500, Body: faultproxy.WithoutReason, Message: "etcdserver: request timed out"},
 	{Code: 502, Body: faultproxy.PlainText}, {Code: 503}, {Code: 503, RetryAfter: 1}, {Code: 504},
 }

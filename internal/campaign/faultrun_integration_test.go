@@ -5,6 +5,7 @@ package campaign
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -305,6 +306,9 @@ func (r *faultRun) lastFault() (last time.Time) {
 	return last
 }
 
+// errSlow is the error of a run that recovers later than it should.
+var errSlow = errors.New("slow")
+
 // converges waits until the state is that of the reference, and returns an error if it
 // comes too late or never.
 func (r *faultRun) converges(i int, want reference) error {
@@ -332,8 +336,8 @@ func (r *faultRun) converges(i int, want reference) error {
 		took := time.Since(after)
 		if r.thaw == nil && reflect.DeepEqual(state, want.after[i]) {
 			if took > want.took[i]+r.plan.maxRecovery() {
-				return fmt.Errorf("step %d: it recovered %s after the last fault, and %s after the step began; the reference took %s",
-					i, took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), want.took[i].Round(time.Millisecond))
+				return fmt.Errorf("%w: step %d: it recovered %s after the last fault, and %s after the step began; the reference took %s",
+					errSlow, i, took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), want.took[i].Round(time.Millisecond))
 			}
 			return nil
 		}
