@@ -14,6 +14,7 @@ var families = []family{
 	{"errors", 60, sharing, requestErrors},
 	{"stale", 6, separate, staleViews},
 	{"frames", 16, separate, frameFaults},
+	{"lags", 8, separate, lags},
 	{"cluster", 8, separate, clusterErrors},
 	{"absence", 4, separate, absences},
 }
@@ -100,6 +101,16 @@ func frameFaults(w workload, ref *reference) (plans []plan) {
 				f.Skip = skip
 				plans = append(plans, plan{Workload: w.name, Frames: &frames{Resource: resource, FrameFault: f}})
 			}
+		}
+	}
+	return plans
+}
+
+// lags are late events of each resource.
+func lags(w workload, ref *reference) (plans []plan) {
+	for _, resource := range ref.resources() {
+		for _, milliseconds := range []int{300, 2000} {
+			plans = append(plans, plan{Workload: w.name, Lag: &lag{resource, milliseconds}})
 		}
 	}
 	return plans

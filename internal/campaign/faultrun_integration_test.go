@@ -37,6 +37,10 @@ const (
 // that the documentation names.
 func (p plan) maxRecovery() time.Duration {
 	const common = 5 * time.Second
+	if p.Lag != nil {
+		// Each step of a reaction waits for its events.
+		return common + 5*time.Duration(p.Lag.Milliseconds)*time.Millisecond
+	}
 	if p.Fault == nil {
 		return common
 	}
@@ -239,6 +243,10 @@ func (r *faultRun) arm() {
 		r.injected = r.control.proxy.InjectFrames(func(f faultproxy.Frame) bool {
 			return f.Resource == p.Frames.Resource && f.Type != "BOOKMARK" && bytes.Contains(f.Line, []byte(r.namespace))
 		}, p.Frames.FrameFault)
+	}
+	if p.Lag != nil {
+		late := func(q faultproxy.Request) bool { return q.Resource == p.Lag.Resource }
+		r.control.proxy.DelayWatch(late, time.Duration(p.Lag.Milliseconds)*time.Millisecond)
 	}
 	position, committed := 0, false
 	switch {

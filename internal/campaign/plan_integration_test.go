@@ -21,6 +21,7 @@ type plan struct {
 	On      subject           `json:"on,omitempty"` // what Fault applies to
 	Fault   *faultproxy.Fault `json:"fault,omitempty"`
 	Frames  *frames           `json:"frames,omitempty"`
+	Lag     *lag              `json:"lag,omitempty"`
 	Stale   *stale            `json:"stale,omitempty"`
 	Absence *absence          `json:"absence,omitempty"`
 }
@@ -59,6 +60,12 @@ type frames struct {
 	faultproxy.FrameFault
 }
 
+// lag is a delay of all events of a resource, while those of others flow.
+type lag struct {
+	Resource     string `json:"resource"` // plural
+	Milliseconds int    `json:"milliseconds"`
+}
+
 // stale is a crash followed by a start with a lagging API server.
 type stale struct {
 	Position  int                  `json:"position"` // of the write, from 1
@@ -94,7 +101,7 @@ func (p plan) mode() alone {
 
 // alone reports whether the faults affect the whole process.
 func (p plan) alone() bool {
-	return p.Crash != nil || p.Frames != nil || p.Stale != nil || p.Absence != nil || p.Fault != nil && p.On != onWrites && p.On != onReads
+	return p.Crash != nil || p.Frames != nil || p.Lag != nil || p.Stale != nil || p.Absence != nil || p.Fault != nil && p.On != onWrites && p.On != onReads
 }
 
 func readPlan(t *testing.T, file string) (p plan) {
