@@ -10,13 +10,15 @@ import (
 )
 
 var families = []family{
-	{"crashes", 24, separate, crashes},
-	{"errors", 60, sharing, requestErrors},
-	{"stale", 6, separate, staleViews},
-	{"frames", 16, separate, frameFaults},
-	{"lags", 8, separate, lags},
-	{"cluster", 8, separate, clusterErrors},
-	{"absence", 4, separate, absences},
+	{"crashes", 12, separate, crashes},
+	{"errors", 24, sharing, requestErrors},
+	{"rejections", 0, sharing, rejections},
+	{"stale", 3, separate, staleViews},
+	{"frames", 6, separate, frameFaults},
+	{"lags", 4, separate, lags},
+	{"cluster", 4, separate, clusterErrors},
+	{"absence", 2, separate, absences},
+	{"silence", 0, separate, silences},
 }
 
 // crashes are the ends of the process at every write.
@@ -34,7 +36,7 @@ func crashes(w workload, ref *reference) (plans []plan) {
 // answers are errors of an API server and of what is before it. A Status of code 404 for
 // an object that exists is not among them: no API server sends it.
 var answers = []faultproxy.Answer{
-	{Code: 400}, {Code: 403}, {Code: 404, Body: faultproxy.PlainText}, {Code: 409}, {Code: 422},
+	{Code: 404, Body: faultproxy.PlainText}, {Code: 409},
 	{Code: 429, RetryAfter: 1}, {Code: 429}, {Code: 500}, {Code: 500, Body: faultproxy.WithoutReason, Message: "etcdserver: request timed out"},
 	{Code: 502, Body: faultproxy.PlainText}, {Code: 503}, {Code: 503, RetryAfter: 1}, {Code: 504},
 }
@@ -42,10 +44,7 @@ var answers = []faultproxy.Answer{
 // faultsOfRequests are the faults of single requests.
 func faultsOfRequests() (faults []faultproxy.Fault) {
 	for _, a := range answers {
-		faults = append(faults, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 1})
-		if final := a.Code == 400 || a.Code == 403 || a.Code == 422; !final { // Each of these takes up to two minutes.
-			faults = append(faults, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 3})
-		}
+		faults = append(faults, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 1}, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 3})
 	}
 	return append(faults,
 		faultproxy.Fault{Effect: faultproxy.ReplyAfter, Answer: faultproxy.Answer{Code: 500, Body: faultproxy.WithoutReason}, Times: 1},
@@ -61,8 +60,21 @@ func withFault(w workload, on subject, f faultproxy.Fault) plan {
 }
 
 // requestErrors are faults of every write and read of a run.
-func requestErrors(w workload, ref *reference) (plans []plan) {
-	for _, f := range faultsOfRequests() {
+func requestErrors(w workload, ref *reference) []plan { return everywhere(w, ref, faultsOfRequests()) }
+
+// rejections are answers that say that a request is wrong or forbidden. The next try
+// comes after up to two minutes, so make test runs none of them.
+func rejections(w workload, ref *reference) []plan {
+	var faults []faultproxy.Fault
+	for _, code := range []int{400, 403, 422} {
+		faults = append(faults, faultproxy.Fault{Effect: faultproxy.Reply, Answer: faultproxy.Answer{Code: code}, Times: 1})
+	}
+	return everywhere(w, ref, faults)
+}
+
+// everywhere applies each fault to every write and read.
+func everywhere(w workload, ref *reference, faults []faultproxy.Fault) (plans []plan) {
+	for _, f := range faults {
 		for k := range len(ref.writes) {
 			f.Skip = k
 			plans = append(plans, withFault(w, onWrites, f))
@@ -101,6 +113,20 @@ func frameFaults(w workload, ref *reference) (plans []plan) {
 				f.Skip = skip
 				plans = append(plans, plan{Workload: w.name, Frames: &frames{Resource: resource, FrameFault: f}})
 			}
+		}
+	}
+	return plans
+}
+
+// silences are watches that deliver nothing, from the first byte or from an event on. It
+// takes a minute to notice, so make test runs none of them.
+func silences(w workload, ref *reference) (plans []plan) {
+	for hits := range 3 {
+		plans = append(plans, withFault(w, onWatches, faultproxy.Fault{Effect: faultproxy.Blackhole, Times: hits + 1}))
+	}
+	for _, resource := range ref.resources() {
+		for skip := range 3 {
+			plans = append(plans, plan{Workload: w.name, Frames: &frames{resource, faultproxy.FrameFault{Effect: faultproxy.Silence, Skip: skip, Times: 1}}})
 		}
 	}
 	return plans

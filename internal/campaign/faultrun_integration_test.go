@@ -41,6 +41,9 @@ func (p plan) maxRecovery() time.Duration {
 		// Each step of a reaction waits for its events.
 		return common + 5*time.Duration(p.Lag.Milliseconds)*time.Millisecond
 	}
+	if p.Frames != nil && p.Frames.Effect == faultproxy.Silence || p.Fault != nil && p.Fault.Effect == faultproxy.Blackhole {
+		return common + time.Minute // A watch that is silent for so long is renewed.
+	}
 	if p.Fault == nil {
 		return common
 	}
@@ -258,6 +261,11 @@ func (r *faultRun) arm() {
 		return
 	}
 	r.due, r.dead = make(chan struct{}), make(chan struct{})
+	r.Cleanup(func() {
+		if r.crashed.IsZero() {
+			close(r.dead) // The proxy waits for the writes that it holds.
+		}
+	})
 	r.control.proxy.OnWrite(func(w faultproxy.Write) bool {
 		switch {
 		case w.N < position, w.N == position && w.Committed != committed:
