@@ -5,7 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -28,7 +28,7 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	}
 	err := p.apply(ctx, k, d, w, body)
 	switch {
-	case apierrors.IsConflict(err), discover.IsAbsent(err):
+	case apierrors.IsConflict(err), answer.IsAbsent(err):
 		return step{}, errStale // It changed between the read and the apply.
 	case err != nil:
 		w.foreign = true // The next attempt reads the object first instead of creating it.

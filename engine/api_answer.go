@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/rules"
 )
 
@@ -84,7 +84,7 @@ var mismatch = regexp.MustCompile(`failed to create typed patch object|failed to
 // help while the cluster stays as it is.
 func IsRejection(err error) bool {
 	_, terminal := errors.AsType[*terminalError](classifyAnswer(err))
-	return terminal || namespaceEnds(err) || discover.IsAbsent(err) // Its namespace is missing.
+	return terminal || namespaceEnds(err) || answer.IsAbsent(err) // Its namespace is missing.
 }
 
 // policyDenial matches a 403 that is not about a missing permission: a quota is

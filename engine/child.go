@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 	"reconcel/rules/kstatus"
@@ -102,7 +102,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 		return p.do(ctx, k, d, w, live, next)
 	}
 	existing, err := p.get(ctx, k, d.Identity)
-	if discover.IsAbsent(err) {
+	if answer.IsAbsent(err) {
 		return step{}, errStale
 	}
 	if err != nil {

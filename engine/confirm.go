@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/managedfields"
 )
 
@@ -26,7 +26,7 @@ func (p *pass) confirm(ctx context.Context) error {
 	defer cancel()
 	live, err := p.engine.resource(p.cache.Kind(), p.req.Namespace).Get(ctx, p.req.Name, metav1.GetOptions{})
 	switch {
-	case discover.IsAbsent(err):
+	case answer.IsAbsent(err):
 		return errStale
 	case err != nil:
 		return fmt.Errorf("read %s: %w", p.req, err)

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/rules"
 )
 
@@ -43,7 +43,7 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 			became, err := p.ensureExisting(ctx, k, d, w, existing)
 			return nil, became, err
 		}
-		if !discover.IsAbsent(err) {
+		if !answer.IsAbsent(err) {
 			return nil, step{}, err
 		}
 	}

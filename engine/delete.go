@@ -6,7 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -46,7 +46,7 @@ func (e *Engine) deleteOwned(ctx context.Context, rule *rules.Rule, k Kind, o *w
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	u, err := e.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
-	if discover.IsAbsent(err) {
+	if answer.IsAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func (e *Engine) deleteOwned(ctx context.Context, rule *rules.Rule, k Kind, o *w
 		PropagationPolicy: &policy,
 	})
 	switch {
-	case discover.IsAbsent(err):
+	case answer.IsAbsent(err):
 		return nil, nil
 	case apierrors.IsConflict(err):
 		return nil, errStale // It changed between the read and the delete.

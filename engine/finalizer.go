@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -95,7 +95,7 @@ func withoutFinalizer(o *watch.Object, rule string) (finalizers []string, annota
 func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotations map[string]any) error {
 	response, err := p.engine.writeMetadata(ctx, p.cache.Kind(), p.self, finalizers, annotations)
 	switch {
-	case discover.IsAbsent(err):
+	case answer.IsAbsent(err):
 		p.gone = true
 		return errStale
 	case apierrors.IsConflict(err):
@@ -113,7 +113,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 func (e *Engine) removeFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
 	finalizers, annotations := withoutFinalizer(o, rule)
 	_, err := e.writeMetadata(ctx, k, o, finalizers, annotations)
-	if discover.IsAbsent(err) {
+	if answer.IsAbsent(err) {
 		return nil
 	}
 	return err

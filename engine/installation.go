@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/leader"
 	"reconcel/engine/watch"
 )
@@ -50,7 +50,7 @@ func (e *Engine) tenureOf(ctx context.Context, installation string) tenure {
 	defer cancel()
 	lease, err := e.client.Resource(leader.Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case discover.IsAbsent(err):
+	case answer.IsAbsent(err):
 		return tenure{state: leaseOver, says: "which has no Lease"}
 	case err != nil:
 		return tenure{state: leaseUnknown, says: fmt.Sprintf("whose Lease cannot be read (%v)", err)}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -118,7 +118,7 @@ func (e *Engine) patchPrimary(ctx context.Context, k Kind, o *watch.Object, rule
 	}
 	by := e.writer(rule, Request{Namespace: o.GetNamespace()}, k, o.GetNamespace())
 	response, err := by.apply(ctx, "patch", o.GetName(), body, managedfields.PatchManager(rule.Name))
-	if apierrors.IsConflict(err) || discover.IsAbsent(err) {
+	if apierrors.IsConflict(err) || answer.IsAbsent(err) {
 		return nil, errStale // The primary was deleted or replaced.
 	}
 	return response, classifyAnswer(err)

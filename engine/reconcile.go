@@ -10,7 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -81,7 +81,7 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Ca
 	defer cancel()
 	live, err := e.resource(cache.Kind(), req.Namespace).Get(ctx, req.Name, metav1.GetOptions{})
 	switch {
-	case discover.IsAbsent(err), err == nil && live.GetUID() != req.UID:
+	case answer.IsAbsent(err), err == nil && live.GetUID() != req.UID:
 		e.memories.forget(req)
 		return nil, errors.Join(e.pruneAfter(ctx, primary, req), e.pruneOrphanedAfter(ctx, primary, req))
 	case err != nil:

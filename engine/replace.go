@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -27,7 +27,7 @@ func (p *pass) replace(ctx context.Context, d *rules.Desired) (step, error) {
 	if o == nil {
 		// The object is not in the cache; it was found by name with a live read.
 		u, err := p.get(ctx, c.Kind(), d.Identity)
-		if discover.IsAbsent(err) {
+		if answer.IsAbsent(err) {
 			return skipFor(forDeletion), nil
 		}
 		if err != nil {

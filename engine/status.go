@@ -15,6 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"reconcel/engine/answer"
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
@@ -269,7 +270,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	}
 	response, err := s.engine.own(k, s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: manager, Force: new(true)}, subresources...)
-	if discover.IsAbsent(err) {
+	if answer.IsAbsent(err) {
 		return nil // The primary is gone.
 	}
 	if err != nil {

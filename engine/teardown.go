@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/answer"
 	"reconcel/engine/discover"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -110,7 +111,7 @@ func (p *pass) remainsUnlabelled(ctx context.Context, r *rules.RuleResult) (all 
 				continue
 			}
 			existing, err := p.get(ctx, k, d.Identity)
-			if discover.IsAbsent(err) {
+			if answer.IsAbsent(err) {
 				continue
 			}
 			if err != nil {

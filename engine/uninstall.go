@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
 	"reconcel/engine/managedfields"
@@ -200,7 +200,7 @@ func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.Res
 		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 		defer cancel()
 		err := by.Delete(ctx, name, metav1.DeleteOptions{})
-		if discover.IsAbsent(err) {
+		if answer.IsAbsent(err) {
 			return nil
 		}
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -75,7 +75,7 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return err
 	}
 	existing, err := p.get(ctx, k, d.Identity)
-	if discover.IsAbsent(err) {
+	if answer.IsAbsent(err) {
 		return errStale
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 	"reconcel/rules"
 )
 
@@ -207,7 +207,7 @@ func (inv *Inventory) read(ctx context.Context) (map[string]Entry, *unstructured
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	configMap, err := inv.client.Get(ctx, Name(inv.options.Installation), metav1.GetOptions{})
-	if discover.IsAbsent(err) {
+	if answer.IsAbsent(err) {
 		return map[string]Entry{}, nil, nil
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package discover_test
+package answer_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/engine/discover"
+	"reconcel/engine/answer"
 )
 
 func TestAbsence(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAbsence(t *testing.T) {
 		{"none", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := discover.IsAbsent(c.err); got != c.want {
+			if got := answer.IsAbsent(c.err); got != c.want {
 				t.Errorf("IsAbsent is %t", got)
 			}
 		})
