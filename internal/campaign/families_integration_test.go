@@ -4,14 +4,13 @@ package campaign
 
 import (
 	"strings"
-	"time"
 
 	"reconcel/internal/faultproxy"
 )
 
 var families = []family{
-	{"crashes", 12, separate, crashes},
-	{"errors", 24, sharing, requestErrors},
+	{"crashes", 10, separate, crashes},
+	{"errors", 18, sharing, requestErrors},
 	{"rejections", 0, sharing, rejections},
 	{"stale", 3, separate, staleViews},
 	{"frames", 6, separate, frameFaults},
@@ -122,7 +121,7 @@ func frameFaults(w workload, ref *reference) (plans []plan) {
 // takes a minute to notice, so make test runs none of them.
 func silences(w workload, ref *reference) (plans []plan) {
 	for hits := range 3 {
-		plans = append(plans, withFault(w, onWatches, faultproxy.Fault{Effect: faultproxy.Blackhole, Times: hits + 1}))
+		plans = append(plans, atStart(withFault(w, onWatches, faultproxy.Fault{Effect: faultproxy.Blackhole, Times: hits + 1})))
 	}
 	for _, resource := range ref.resources() {
 		for skip := range 3 {
@@ -142,11 +141,18 @@ func lags(w workload, ref *reference) (plans []plan) {
 	return plans
 }
 
+// atStart lets the process crash early, because lists, watches and discovery are requests
+// of its start.
+func atStart(p plan) plan {
+	p.Crash = &crash{Position: 2, Committed: true, Restart: again}
+	return p
+}
+
 // clusterErrors are faults of lists, watches and discovery for some seconds.
 func clusterErrors(w workload, _ *reference) (plans []plan) {
 	for _, on := range []subject{onLists, onWatches, onDiscovery} {
 		for _, a := range answers {
-			plans = append(plans, withFault(w, on, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 5}))
+			plans = append(plans, atStart(withFault(w, on, faultproxy.Fault{Effect: faultproxy.Reply, Answer: a, Times: 5})))
 		}
 	}
 	return plans
@@ -160,11 +166,4 @@ func absences(w workload, _ *reference) (plans []plan) {
 		}
 	}
 	return plans
-}
-
-// hide lets discovery lack a group for a while.
-func (r *faultRun) hide() {
-	a := r.plan.Absence
-	r.thaw = r.control.proxy.HideGroup(a.Group, a.How)
-	r.thawAt = time.Now().Add(time.Duration(a.Seconds) * time.Second)
 }
