@@ -35,7 +35,7 @@ type Dependencies struct {
 
 // inCluster returns the dependencies for a real cluster, and the writer of Events.
 func inCluster(config *rest.Config, options Options) (Dependencies, *events.Broadcaster, error) {
-	client, err := dynamic.NewForConfig(impersonating(config))
+	client, err := dynamic.NewForConfig(watch.LimitSilence(impersonating(config), options.Log))
 	if err != nil {
 		return Dependencies{}, nil, err
 	}
