@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -115,7 +116,7 @@ func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Co
 		err := try(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:
-		case errors.Is(err, watch.ErrNotListed):
+		case errors.Is(err, watch.ErrNotListed), discover.IsNoKind(err):
 			e.log.Debug("background task failed, will retry", "task", what, "error", err)
 		default:
 			e.log.Warn("background task failed, will retry", "task", what, "error", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -24,11 +23,8 @@ func (pk *primaryKind) mayHaveDeselected() bool {
 
 func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) error {
 	c, err := primary.watch.Cache()
-	switch {
-	case discover.IsNoKind(err):
-		return nil // The kind is not served, so it has no objects.
-	case err != nil:
-		return err
+	if err != nil {
+		return err // Also if the kind is not served: it may be later.
 	}
 	return e.eachOf(ctx, c.Kind(), func(o *watch.Object) error {
 		patched := func(r *rules.Rule) bool {

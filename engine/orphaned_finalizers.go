@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -13,30 +14,33 @@ import (
 // removeOrphanedFinalizers removes the finalizers of removed rules and retries
 // until all are gone: no other controller removes them, and their objects could
 // never be deleted. The rules' children stay.
-func (e *Engine) removeOrphanedFinalizers(ctx context.Context, stale []inventory.Finalizer) {
-	e.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) error {
-		for len(stale) > 0 {
-			if err := e.removeOrphanedFinalizer(ctx, stale[0]); err != nil {
-				return fmt.Errorf("rule %q, kind %s: %w", stale[0].Rule, stale[0].Kind, err)
+func (e *Engine) removeOrphanedFinalizers(ctx context.Context, orphaned []inventory.Finalizer) {
+	missing := missingKinds{}
+	e.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) (problem error) {
+		orphaned = slices.DeleteFunc(slices.Clone(orphaned), func(f inventory.Finalizer) bool {
+			err := e.removeOrphanedFinalizer(ctx, f, missing)
+			if err != nil && (problem == nil || discover.IsNoKind(problem)) {
+				problem = fmt.Errorf("rule %q, kind %s: %w", f.Rule, f.Kind, err)
 			}
-			if err := e.inventory.RemoveFinalizer(ctx, stale[0]); err != nil {
-				return err
-			}
-			stale = stale[1:]
-		}
-		return nil
+			return err == nil
+		})
+		return problem
 	})
 }
 
-func (e *Engine) removeOrphanedFinalizer(ctx context.Context, s inventory.Finalizer) error {
-	return e.eachPrimary(ctx, s.Primary(), func(k Kind, o *watch.Object) error {
-		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(s.Rule)) {
+func (e *Engine) removeOrphanedFinalizer(ctx context.Context, f inventory.Finalizer, missing missingKinds) error {
+	err := e.eachPrimary(ctx, f.Primary(), missing, func(k Kind, o *watch.Object) error {
+		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(f.Rule)) {
 			return nil
 		}
-		if err := e.removeFinalizer(ctx, k, o, s.Rule); err != nil {
+		if err := e.removeFinalizer(ctx, k, o, f.Rule); err != nil {
 			return err
 		}
-		e.log.Info("removed the finalizer of a removed rule", "object", subjectOf(k, o), "rule", s.Rule)
+		e.log.Info("removed the finalizer of a removed rule", "object", subjectOf(k, o), "rule", f.Rule)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return e.inventory.RemoveFinalizer(ctx, f)
 }

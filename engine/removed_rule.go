@@ -36,9 +36,9 @@ func (e *Engine) deleteRemovedRule(ctx context.Context, pl *plan, r inventory.Re
 	if ctx.Err() != nil {
 		return
 	}
-	logged := ""
+	logged, missing := "", missingKinds{}
 	_ = removalBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
-		done, problems := e.tryDeleteRemovedRule(ctx, pl, r)
+		done, problems := e.tryDeleteRemovedRule(ctx, pl, r, missing)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -56,9 +56,9 @@ func (e *Engine) deleteRemovedRule(ctx context.Context, pl *plan, r inventory.Re
 
 // tryDeleteRemovedRule makes one attempt to delete the objects of a removed rule.
 // It reports whether nothing was left to delete, and otherwise the problems.
-func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory.RemovedRule) (done bool, problems []string) {
+func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory.RemovedRule, missing missingKinds) (done bool, problems []string) {
 	gk := r.Primary()
-	s := &removal{engine: e, rule: r, primary: pl.primaries[gk], paused: map[types.UID]bool{}}
+	s := &removal{engine: e, rule: r, primary: pl.primaries[gk], missing: missing, paused: map[types.UID]bool{}}
 	// Without the list of primaries nothing is deleted, because the children of
 	// paused primaries must stay.
 	if err := s.prunePatches(ctx, gk); err != nil {
@@ -90,6 +90,7 @@ type removal struct {
 	rule    inventory.RemovedRule
 	primary *primaryKind // nil: no rule has the kind
 	global  bool         // the primaries are cluster-scoped
+	missing missingKinds
 	paused  map[types.UID]bool
 
 	left     int // objects still to delete
@@ -109,15 +110,8 @@ func (s *removal) problem(text string) {
 // prunePatches reverts the rule's patches and records which primaries are
 // paused.
 func (s *removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
-	k, err := discover.AnyVersion(ctx, s.engine.kinds, gk)
-	if discover.IsNoKind(err) {
-		return nil // The kind is gone, and its objects with it.
-	}
-	if err != nil {
-		return err
-	}
-	s.global = !k.Namespaced
-	return s.engine.eachOf(ctx, k, func(o *watch.Object) error {
+	return s.engine.eachPrimary(ctx, gk, s.missing, func(k Kind, o *watch.Object) error {
+		s.global = !k.Namespaced
 		if o.Paused() {
 			s.paused[o.GetUID()] = true
 		}
@@ -150,10 +144,7 @@ func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, vi
 	if discover.IsNoKind(err) {
 		k, err = discover.AnyVersion(ctx, s.engine.kinds, gvk.GroupKind())
 	}
-	if discover.IsNoKind(err) {
-		return nil
-	}
-	if err != nil {
+	if gone, err := s.missing.judge(gvk.GroupKind(), err, s.engine.clock.Now()); gone || err != nil {
 		return err
 	}
 	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.rule.Name})

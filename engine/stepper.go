@@ -68,11 +68,8 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 // succeeds.
 func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	e := s.engine
-	for _, stale := range pl.orphaned.Finalizers {
-		if err := e.removeOrphanedFinalizer(ctx, stale); err != nil {
-			return err
-		}
-		if err := e.inventory.RemoveFinalizer(ctx, stale); err != nil {
+	for _, orphaned := range pl.orphaned.Finalizers {
+		if err := e.removeOrphanedFinalizer(ctx, orphaned, nil); err != nil {
 			return err
 		}
 	}
@@ -80,7 +77,7 @@ func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	s.tryDeleteRemovedRule(ctx)
 	for _, primary := range pl.primaries {
 		if primary.mayHaveDeselected() {
-			if err := e.enqueueDeselected(ctx, primary); err != nil {
+			if err := e.enqueueDeselected(ctx, primary); err != nil && !discover.IsNoKind(err) {
 				return err
 			}
 		}
@@ -149,7 +146,7 @@ func (s *Stepper) CleanUp(ctx context.Context) {
 // tryDeleteRemovedRule makes one attempt to delete the objects of removed rules.
 func (s *Stepper) tryDeleteRemovedRule(ctx context.Context) {
 	s.removed = slices.DeleteFunc(slices.Clone(s.removed), func(r inventory.RemovedRule) bool {
-		done, _ := s.engine.tryDeleteRemovedRule(ctx, s.engine.plan.Load(), r)
+		done, _ := s.engine.tryDeleteRemovedRule(ctx, s.engine.plan.Load(), r, nil)
 		return done
 	})
 }
