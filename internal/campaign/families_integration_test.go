@@ -9,8 +9,8 @@ import (
 )
 
 var families = []family{
-	{"crashes", 10, separate, crashes},
-	{"errors", 18, sharing, requestErrors},
+	{"crashes", 8, separate, crashes},
+	{"errors", 12, sharing, requestErrors},
 	{"rejections", 0, sharing, rejections},
 	{"stale", 3, separate, staleViews},
 	{"frames", 6, separate, frameFaults},
