@@ -255,7 +255,11 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	k := s.cache.Kind()
-	u := applicationTo(k, s.self, map[string]any{"status": desired})
+	content := map[string]any{}
+	if len(desired) > 0 { // An empty status in the body would leave a managedFields entry.
+		content["status"] = desired
+	}
+	u := applicationTo(k, s.self, content)
 	manager, subresources := managedfields.Manager, []string{"status"}
 	if !k.Status {
 		manager, subresources = managedfields.StatusManager, nil
