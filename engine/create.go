@@ -51,8 +51,13 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 		return nil, step{}, err
 	}
 	before := w.damper
-	if w.existed() {
+	switch {
+	case w.existed():
 		if err := p.mayCreateAgain(ctx, d, w); err != nil {
+			return nil, step{}, err
+		}
+	case d.Child.HasReplicas() && p.memory.reconciled: // It may take the place of a replica of another name.
+		if err := p.confirm(ctx); err != nil {
 			return nil, step{}, err
 		}
 	}
