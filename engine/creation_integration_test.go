@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -77,7 +78,10 @@ func TestNoChildForADeadPrimary(t *testing.T) {
 	lift := proxy.DelayWatch(func(r faultproxy.Request) bool { return r.Resource == "widgets" }, time.Hour)
 	began := time.Now()
 	w.deleteWith(widgets, "one", metav1.DeletePropagationBackground)
-	w.Delete(configs, "one-a") // The garbage collector does so too, up to a minute after it first sees the kind.
+	// The garbage collector does so too, but up to a minute after it first sees the kind.
+	if err := w.Resource(configs).Delete(w.Context(), "one-a", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
 	w.Rest(5 * time.Second)
 	lift()
 	w.Rest(time.Second)

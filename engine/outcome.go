@@ -86,15 +86,18 @@ func (at position) says(s state, reason, format string, args ...any) outcome {
 	return outcome{state: s, reason: reason, at: at, text: fmt.Sprintf(format, args...)}
 }
 
-func (at position) wrap(err error) error { return &placedError{at, err} }
+func (at position) wrap(err error) error { return &placedError{at, at.prefix(), err} }
 
-// A placedError is an error with the position in the rules that it concerns.
+// A placedError is an error with the position in the rules that it concerns. It may be
+// printed after the reconciliation, when the rendering that the position points to
+// serves another one.
 type placedError struct {
-	at  position
-	err error
+	at     position
+	prefix string
+	err    error
 }
 
-func (e *placedError) Error() string { return e.at.prefix() + e.err.Error() }
+func (e *placedError) Error() string { return e.prefix + e.err.Error() }
 func (e *placedError) Unwrap() error { return e.err }
 
 // A state orders outcomes from good to bad.
