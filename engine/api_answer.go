@@ -113,11 +113,11 @@ func permission(err error) error {
 // sortCauses sorts the causes in an API server's answer. Their order is random,
 // and the same error must have the same text each time.
 func sortCauses(err error) error {
-	answer, ok := err.(*apierrors.StatusError) //nolint:errorlint // What is around it would be lost.
+	status, ok := err.(*apierrors.StatusError) //nolint:errorlint // What is around it would be lost.
 	if !ok {
 		return err
 	}
-	s := answer.ErrStatus
+	s := status.ErrStatus
 	if apierrors.IsInvalid(err) && s.Details != nil && len(s.Details.Causes) > 1 {
 		var words []string
 		for _, c := range s.Details.Causes {

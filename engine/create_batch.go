@@ -51,7 +51,7 @@ func (p *pass) createAll(ctx context.Context, missing []*rules.Desired, t *colle
 	}
 }
 
-// creationOf is prepareCreation for an object of which nothing is known yet.
+// creationOf returns the creation of an object, or the step or error that takes its place.
 func (p *pass) creationOf(ctx context.Context, d *rules.Desired) (*creation, step, error) {
 	k, err := p.writableKind(d)
 	if err != nil {

@@ -98,12 +98,13 @@ func (k *known) owns(d *rules.Desired, o *watch.Object) bool {
 }
 
 // labelled reports whether our own write has labelled an object as this child since the
-// primary was created. So it was written for the primary: an orphan of a former primary
-// of the same name is older.
+// primary was created, and another writer has removed all annotations of ours. An object
+// that the garbage collector orphaned still has the hash, and stays unchanged: its
+// primary may have been another one.
 func (k *known) labelled(d *rules.Desired, o *watch.Object) bool {
 	created := o.GetCreationTimestamp()
 	_, marked := o.GetAnnotations()[rules.AnnotationOwner]
-	return o.HasOwnLabel() && o.Rule() == d.Child.Rule.Name && o.Child() == d.Child.ID && !marked && !o.Orphan() &&
+	return o.HasOwnLabel() && o.Rule() == d.Child.Rule.Name && o.Child() == d.Child.ID && !marked && !o.Orphan() && o.Applied() == watch.NoHash &&
 		!k.since.IsZero() && !created.Before(&k.since)
 }
 

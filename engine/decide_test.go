@@ -72,6 +72,8 @@ func TestDecide(t *testing.T) {
 		{name: "without an owner, written by us", metadata: `"name":"web"`, want: step{action: Configured}},
 		{name: "without an owner, never written by us, with our labels", metadata: labelled, fields: ownLabels,
 			change: func(k *known) { k.written = &written{} }, want: step{action: Configured}},
+		{name: "orphaned by the garbage collector, with our labels", metadata: labelled + "," + applied("00"), fields: ownLabels,
+			change: func(k *known) { k.written = &written{} }, want: skipFor(forName)},
 		{name: "without an owner, never written by us, with our labels and those of another child", metadata: strings.Replace(labelled, "web", "api", 1), fields: ownLabels,
 			change: func(k *known) { k.written = &written{} }, want: skipFor(forName)},
 		{name: "without an owner, never written by us, with labels of another writer", metadata: labelled, fields: `{"f:spec":{}}`,

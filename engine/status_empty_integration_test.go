@@ -21,7 +21,7 @@ func TestEmptyStatusLeavesNoEntry(t *testing.T) {
 	service := e2e.GVK("v1", "Service")
 	w.Eventually("the entry", func() error {
 		if len(w.Get(service, "one").GetManagedFields()) < 2 {
-			return fmt.Errorf("there is none")
+			return fmt.Errorf("it does not exist")
 		}
 		return nil
 	})

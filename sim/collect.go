@@ -164,7 +164,7 @@ func (c *Cluster) withoutFinalizer(u *unstructured.Unstructured, finalizer strin
 	})
 }
 
-// itemsWithout returns the items that are not dropped, or nil if there is none. A field that is
+// itemsWithout returns the items that are not dropped, or nil if all are. A field that is
 // set to nil is absent.
 func itemsWithout[T any](all []T, dropped func(T) bool) (rest []T) {
 	for _, item := range all {

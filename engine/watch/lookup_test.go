@@ -113,7 +113,7 @@ func TestLookupIsRemembered(t *testing.T) {
 		}
 	}
 	if got := told(in, thing("a", "other", "")); got != "" {
-		t.Errorf("%q is told of an object that no primary reads", got)
+		t.Errorf("%q is enqueued for an object that no primary reads", got)
 	}
 }
 

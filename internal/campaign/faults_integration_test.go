@@ -136,7 +136,7 @@ func (s *stage) play(p plan) {
 	})
 }
 
-// judge reports violations, and whether there are none. A plan with a known fault must
+// judge reports violations, and whether the plan holds. A plan with a known fault must
 // fail, so that it is noticed when the fault is gone.
 func (p plan) judge(t *testing.T, found []string) bool {
 	t.Helper()

@@ -27,7 +27,7 @@ func outcome(t *testing.T, proxy *faultproxy.Proxy, method string) string {
 		return "cut"
 	}
 	var status struct{ Kind, Reason string }
-	_ = json.Unmarshal(body, &status) // A plain text is none.
+	_ = json.Unmarshal(body, &status) // A plain text is not a Status.
 	return strings.Join(slices.DeleteFunc([]string{response.Status[:3], status.Kind, status.Reason, response.Header.Get("Retry-After")},
 		func(s string) bool { return s == "" }), " ")
 }

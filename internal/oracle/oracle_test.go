@@ -51,7 +51,7 @@ func TestViolations(t *testing.T) {
 	reference := play("space-one", firstUID, nil)
 	for name, c := range map[string]struct {
 		also func(story)
-		want string // in a violation; empty: there is none
+		want string // in a violation; empty: no violation
 	}{
 		"the same run":              {nil, ""},
 		"an event that comes twice": {func(s story) { s.is(watch.Modified, "a", "1", "2") }, ""},

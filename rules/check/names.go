@@ -131,7 +131,7 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	}
 }
 
-// lacksNamespace reports whether the primary neither has nor is a namespace.
+// lacksNamespace reports whether the primary is cluster-scoped and is not a Namespace.
 func (r *rule) lacksNamespace() bool {
 	return r.kind != nil && !r.kind.Namespaced && r.kind.GVK.GroupKind() != runtimeschema.GroupKind{Kind: "Namespace"}
 }

@@ -193,7 +193,7 @@ func (e snapshot) check(p *player) []Failure {
 	return diffAt(e.pos, diffTexts(want, got), "the cluster differs from %s", e.path)
 }
 
-// primary returns the primary of the case, or a failure if there is none.
+// primary returns the primary of the case, or a failure if the case has no primary.
 func (p *player) primary(pos source.Pos, what string) (*unstructured.Unstructured, []Failure) {
 	if p.c.primary == nil {
 		return nil, failureAt(pos, "%s: no rule is for an object of the case: set primary", what)
