@@ -113,7 +113,8 @@ spec: {image: busybox, message: hello, replicas: 1}
 // control plane. The policies of all examples are in force, and reconcel runs as the
 // ServiceAccount of the manifests.
 func TestAuthorsMustHoldTheRights(t *testing.T) {
-	a := &author{T: t, cluster: devcluster.Shared(t), folder: t.TempDir()}
+	t.Parallel()
+	a := &author{T: t, cluster: devcluster.Start(t, devcluster.Options{CRDs: "../crds"}), folder: t.TempDir()}
 	binary := e2e.Build(t)
 	args := []string{"manifests", "--admission", "--crd", "../crds", "--name", "authors", "--namespace", "authors", "--rules", a.file("own.yaml", ownRules())}
 	examples, err := filepath.Glob("../examples/*/rules.yaml")
@@ -128,10 +129,7 @@ func TestAuthorsMustHoldTheRights(t *testing.T) {
 		t.Fatalf("reconcel %v: %v", args, err)
 	}
 	manifests, sample := a.file("manifests.yaml", string(out)), a.file("sample.yaml", janesSample)
-	e2e.Kubectl(t, a.cluster, "apply", "-f", "../crds/")
-	e2e.Kubectl(t, a.cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	e2e.Kubectl(t, a.cluster, "apply", "-f", manifests)
-	t.Cleanup(func() { e2e.Kubectl(t, a.cluster, "delete", "--wait=false", "-f", manifests) })
 	a.typeChecked(strings.Count(string(out), "kind: ValidatingAdmissionPolicy\n"))
 	a.follow(binary)
 

@@ -103,9 +103,8 @@ rules:
 // TestDebugOfProcess reads the active rules of a process before and after an invalid
 // edit. It searches all output for a Secret's value.
 func TestDebugOfProcess(t *testing.T) {
-	cluster := devcluster.Start(t, devcluster.Options{})
-	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
-	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+	t.Parallel()
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds"})
 	manifest := filepath.Join(t.TempDir(), "foos.yaml")
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	for path, text := range map[string]string{manifest: foosManifest(3), file: secretRules} {

@@ -209,6 +209,7 @@ var disturbances = []disturbance{
 // TestDiffForetellsWhatRunWrites disturbs a gadget in many ways, and compares the output
 // of diff with the writes of run in the audit log.
 func TestDiffForetellsWhatRunWrites(t *testing.T) {
+	t.Parallel()
 	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters", "reader"}})
 	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
 	if cluster.Borrowed() {

@@ -153,10 +153,9 @@ data: {user: secret-user}
 // TestDiff takes one cluster from empty to converged, and then compares changed rules
 // with it.
 func TestDiff(t *testing.T) {
-	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters"}})
+	t.Parallel()
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds", Users: []string{"reviewer:system:masters"}})
 	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
-	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
-	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	e2e.Kubectl(t, cluster, "apply", "-f", "../examples/foo/foo.yaml", "-f", "../examples/webapp/shop.yaml", "-f", r.rules("account.yaml", account))
 	foo, webapp := readFile(t, "../examples/foo/rules.yaml"), readFile(t, "../examples/webapp/rules.yaml")
 	files := []string{"../examples/foo/rules.yaml", "../examples/webapp/rules.yaml", r.rules("accounts.yaml", accountRules)}

@@ -14,10 +14,9 @@ import (
 // TestDiffInAPipeline runs diff as a pipeline does, which reads the exit code and the
 // JSON, before a merge of rules that would fail.
 func TestDiffInAPipeline(t *testing.T) {
-	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"reviewer:system:masters"}})
+	t.Parallel()
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds", Users: []string{"reviewer:system:masters"}})
 	r := &reviewer{T: t, cluster: cluster, binary: e2e.Build(t), kubeconfig: cluster.UserKubeconfig(t, "reviewer"), folder: t.TempDir()}
-	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
-	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	e2e.Kubectl(t, cluster, "apply", "-f", "../examples/foo/foo.yaml", "-f", r.rules("account.yaml", account))
 	foo := readFile(t, "../examples/foo/rules.yaml")
 	r.converge("../examples/foo/rules.yaml")

@@ -28,10 +28,8 @@ func hostname(t *testing.T) string {
 // happen.
 func TestOneLeads(t *testing.T) {
 	t.Parallel()
-	cluster := devcluster.Start(t, devcluster.Options{})
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds"})
 	binary := e2e.Build(t)
-	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/samplecontroller.k8s.io_foos.yaml")
-	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	stand := func() *e2e.Process {
 		t.Helper()
 		return startAs(t, binary, cluster, "reconcel", "-f", "../examples/foo/rules.yaml", "--listen", "off", "--namespace", "default")

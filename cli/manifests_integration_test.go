@@ -18,6 +18,7 @@ import (
 
 // TestManifestsAreTaken installs the manifests on a real control plane, as a user does.
 func TestManifestsAreTaken(t *testing.T) {
+	t.Parallel()
 	cluster, binary, folder := devcluster.Shared(t), e2e.Build(t), t.TempDir()
 	run := func(args ...string) string {
 		t.Helper()

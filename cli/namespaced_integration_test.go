@@ -15,6 +15,7 @@ import (
 // TestNamespacedManifestsAreTaken applies the manifests as a user who has permissions in
 // only two namespaces. The installation is in one of them.
 func TestNamespacedManifestsAreTaken(t *testing.T) {
+	t.Parallel()
 	cluster, binary := devcluster.Shared(t), e2e.Build(t)
 	kubectl := func(args ...string) {
 		t.Helper()

@@ -52,11 +52,10 @@ func foosManifest(n int) string {
 // TestKilledAndRestarted kills the process at various moments while it creates the
 // children of many Foos, and then once it is idle.
 func TestKilledAndRestarted(t *testing.T) {
+	t.Parallel()
 	const n = 40
-	cluster := devcluster.Start(t, devcluster.Options{})
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds"})
 	binary := e2e.Build(t)
-	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
-	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	manifest := filepath.Join(t.TempDir(), "foos.yaml")
 	if err := os.WriteFile(manifest, []byte(foosManifest(n)), 0o600); err != nil {
 		t.Fatal(err)

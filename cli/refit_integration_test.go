@@ -25,6 +25,7 @@ const refitPatience = 30 * time.Second
 
 // TestNewSchema removes a field that rules read from the schema, and restores it.
 func TestNewSchema(t *testing.T) {
+	t.Parallel()
 	k := benchKind("Refitted")
 	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value", 1)
 	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=127.0.0.1:0")
@@ -57,6 +58,7 @@ func TestNewSchema(t *testing.T) {
 // TestRulesBecomeValidSoon has rules that are invalid for the schema of a kind, which then
 // changes.
 func TestRulesBecomeValidSoon(t *testing.T) {
+	t.Parallel()
 	k := benchKind("Widened")
 	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value", 1)
 	b := newBench(t, noRules+benchKind("Never").rule(), "--listen=off")

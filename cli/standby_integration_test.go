@@ -18,10 +18,8 @@ import (
 // has a rule with onRuleRemoval: delete.
 func TestTwoTerminals(t *testing.T) {
 	t.Parallel()
-	cluster := devcluster.Start(t, devcluster.Options{Users: []string{"second:system:masters"}})
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds", Users: []string{"second:system:masters"}})
 	binary := e2e.Build(t)
-	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
-	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	listen := freeAddress(t)
 	first := startAs(t, binary, cluster, "reconcel", "-f", "../examples/namespace-decorator/rules.yaml", "--listen", listen)
 	first.Logs("msg=running", 30*time.Second)

@@ -17,10 +17,9 @@ import (
 // TestRulesAndTheKindsOfTheCluster starts with the rules of all examples, which are valid
 // for the cluster, and with a template field that the cluster's schema lacks.
 func TestRulesAndTheKindsOfTheCluster(t *testing.T) {
-	cluster := devcluster.Start(t, devcluster.Options{})
+	t.Parallel()
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds"})
 	binary := e2e.Build(t)
-	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/")
-	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	command := func(files ...string) *exec.Cmd {
 		args := []string{"run", "--kubeconfig", cluster.UserKubeconfig(t, "reconcel"), "--listen", "off"}
 		for _, file := range files {

@@ -36,10 +36,8 @@ rules:
 // then, for a second installation, with its children deleted.
 func TestUninstall(t *testing.T) {
 	t.Parallel()
-	cluster := devcluster.Start(t, devcluster.Options{})
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds"})
 	binary := e2e.Build(t)
-	e2e.Kubectl(t, cluster, "apply", "-f", "../crds/samplecontroller.k8s.io_foos.yaml")
-	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 	folder := t.TempDir()
 	file, manifest := filepath.Join(folder, "rules.yaml"), filepath.Join(folder, "foos.yaml")
 	for path, text := range map[string]string{file: heldRules, manifest: foosManifest(2)} {

@@ -83,7 +83,12 @@ func (a *api) create(ctx context.Context, path string, object any) error {
 	if err != nil {
 		return err
 	}
-	status, body, err := a.do(ctx, http.MethodPost, a.server+path, text)
+	return a.createManifest(ctx, path, text)
+}
+
+// createManifest creates the object of a manifest unless it exists already.
+func (a *api) createManifest(ctx context.Context, path string, manifest []byte) error {
+	status, body, err := a.do(ctx, http.MethodPost, a.server+path, manifest)
 	if err != nil {
 		return err
 	}
@@ -98,7 +103,7 @@ func (a *api) do(ctx context.Context, method, url string, body []byte) (status i
 	if err != nil {
 		return 0, nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", "application/yaml") // JSON is YAML, too.
 	req.Header.Set("Accept", "application/json")
 	resp, err := a.client.Do(req)
 	if err != nil {

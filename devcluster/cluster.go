@@ -286,6 +286,9 @@ func (c *cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.createCRDs(ctx); err != nil {
+		return err
+	}
 	for i := range c.options.nodes {
 		if !c.has(kwokName) {
 			break
@@ -309,26 +312,35 @@ func (c *cluster) start(ctx context.Context) error {
 // waitReady waits until all processes are ready. Its error names the process that
 // is not ready, what it waits for, and the end of its log.
 func (c *cluster) waitReady(ctx context.Context, processes []*process) error {
-	began := time.Now()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
 	for _, p := range processes {
-		for {
-			missing := p.ready(ctx)
-			if missing == nil {
-				break
-			}
-			select {
-			case err := <-c.failed:
-				return err
-			case <-ctx.Done():
-				if errors.Is(ctx.Err(), context.Canceled) {
-					return ctx.Err()
-				}
-				return fmt.Errorf("%s is not ready after %.0f s: %w\n%s", p.name, time.Since(began).Seconds(), missing, p.logTail())
-			case <-ticker.C:
-			}
+		err := c.await(ctx, p.ready)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("%s is not ready: %w\n%s", p.name, err, p.logTail())
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// await waits until nothing is missing or a component has failed. Its error says what
+// was missing last, and for how long.
+func (c *cluster) await(ctx context.Context, missing func(context.Context) error) error {
+	began := time.Now()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		last := missing(ctx)
+		if last == nil {
+			return nil
+		}
+		select {
+		case err := <-c.failed:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("%w after %.0f s: %w", ctx.Err(), time.Since(began).Seconds(), last)
+		case <-ticker.C:
+		}
+	}
 }

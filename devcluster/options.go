@@ -19,6 +19,7 @@ type upOptions struct {
 	data             string
 	kubeconfig       string
 	controllers      string
+	crds             string
 	without          []string
 	nodes            int
 	users            []user
@@ -41,6 +42,7 @@ func parseUpOptions(args []string) (upOptions, error) {
 	flags.StringVar(&o.data, "data", "", "keep everything in this `folder`, and leave it there at the end (default: a temporary folder, removed at the end)")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "write the admin's kubeconfig to this `file` too (default: only DATA/kubeconfig)")
 	flags.StringVar(&o.controllers, "controllers", "", "kube-controller-manager's --controllers, a `list` such as *,-garbagecollector")
+	flags.StringVar(&o.crds, "crds", "", "`folder` of CustomResourceDefinitions to create before the controllers start (default: none)")
 	flags.IntVar(&o.nodes, "nodes", 1, "`number` of nodes for kwok to play")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait until everything is ready")
 	flags.BoolVar(&o.untilStdinCloses, "until-stdin-closes", false, "end with the process that holds the other end of stdin")

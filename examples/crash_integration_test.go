@@ -109,7 +109,7 @@ func (w *world) killedAt(proxy *faultproxy.Proxy, n int, committed bool, what st
 			w.Fatalf("waited %s for %s: %v", e2e.Patience, what, missing())
 		case <-tick.C:
 			p.alive()
-			if missing() != nil || !p.ran() {
+			if !p.ran() || missing() != nil {
 				continue
 			}
 			w.settled()

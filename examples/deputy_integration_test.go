@@ -10,11 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"reconcel/internal/devcluster"
 	"reconcel/internal/e2e"
 )
 
@@ -25,6 +23,7 @@ const deputyName = "deployer"
 // The account gets the roles that reconcel rbac prints for it, and the process gets only
 // the others.
 func TestExamplesAsAnotherAccount(t *testing.T) {
+	t.Parallel()
 	binary := e2e.Build(t)
 	for _, e := range table {
 		var forms []string
@@ -37,17 +36,13 @@ func TestExamplesAsAnotherAccount(t *testing.T) {
 		for _, form := range forms {
 			t.Run(e.name+" as "+strings.ReplaceAll(form, "/", " "), func(t *testing.T) {
 				t.Parallel()
-				cluster := devcluster.Reserve(t)
+				cluster := reserveCluster(t)
 				if cluster.Borrowed() {
 					t.Skip("a borrowed cluster has no audit log")
 				}
-				for _, other := range table {
-					newWorld(t, other, binary, cluster).establish()
-				}
 				w := newWorld(t, e, binary, cluster)
 				w.actAs = form
-				began := time.Now()
-				w.lifetime(func(what string) { t.Logf("%s after %s", what, time.Since(began).Round(10*time.Millisecond)) })
+				w.lifetime(laps(t))
 			})
 		}
 	}

@@ -23,7 +23,6 @@ import (
 type example struct {
 	name      string   // its folder
 	rules     []string // files in its folder, rules.yaml if there are none
-	crds      []string // files, in crds/ or its own folder
 	setup     []string // files with objects that must exist before
 	resources []string // files with the primaries
 	global    []string // names in these files of cluster-scoped objects, including namespaces
@@ -60,23 +59,13 @@ func soak() bool { return os.Getenv("RECONCEL_SOAK") != "" }
 const restTime = 5 * time.Second
 
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	binary := e2e.Build(t)
 	for _, e := range table {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			// The cluster is not shared: examples have rules of the same name, and rules
-			// that select the objects of other examples.
-			cluster := devcluster.Reserve(t)
-			// The garbage collector discovers new kinds every 30 s. If a cluster has the
-			// kinds of all examples from the start, only the first example waits.
-			for _, other := range table {
-				newWorld(t, other, binary, cluster).establish()
-			}
-			began := time.Now()
-			lap := func(what string) {
-				t.Logf("%s after %s", what, time.Since(began).Round(10*time.Millisecond))
-			}
-			w := newWorld(t, e, binary, cluster)
+			w := newWorld(t, e, binary, reserveCluster(t))
+			lap := laps(t)
 			references := w.lifetime(lap)
 			if t.Failed() {
 				return
@@ -89,6 +78,20 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// reserveCluster returns a cluster for one example. It is not shared: examples have rules
+// of the same name, and rules that select the objects of other examples.
+func reserveCluster(t *testing.T) *devcluster.Cluster {
+	t.Helper()
+	return devcluster.Reserve(t, devcluster.Options{CRDs: "../crds"})
+}
+
+// laps returns a function that logs how long the test has taken so far.
+func laps(t *testing.T) func(what string) {
+	t.Helper()
+	began := time.Now()
+	return func(what string) { t.Logf("%s after %s", what, time.Since(began).Round(10*time.Millisecond)) }
 }
 
 // lifetime runs an example without faults from its start to its end. It returns the

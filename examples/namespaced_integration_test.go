@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -17,6 +16,7 @@ import (
 // TestExamplesInSomeNamespaces runs examples with Roles alone, in one of two watched
 // namespaces. The other one has one resource of each example.
 func TestExamplesInSomeNamespaces(t *testing.T) {
+	t.Parallel()
 	binary := e2e.Build(t)
 	for _, e := range table {
 		if !slices.Contains([]string{"foo", "podset", "backup-on-delete"}, e.name) {
@@ -24,17 +24,14 @@ func TestExamplesInSomeNamespaces(t *testing.T) {
 		}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			cluster := devcluster.Reserve(t)
-			began := time.Now()
-			w := newWorld(t, e, binary, cluster)
+			w := newWorld(t, e, binary, reserveCluster(t))
 			w.namespaced = true
-			w.establish()
 			w.story = func(w *world) {
 				e.story(w)
 				w.livesBeside()
 				w.asksNothingOfTheCluster()
 			}
-			w.lifetime(func(what string) { t.Logf("%s after %s", what, time.Since(began).Round(10*time.Millisecond)) })
+			w.lifetime(laps(t))
 		})
 	}
 }

@@ -31,25 +31,6 @@ func (w *world) create(u *unstructured.Unstructured) *unstructured.Unstructured 
 	return created
 }
 
-// establish creates the CRDs of the example, and waits until they are served.
-func (w *world) establish() {
-	w.Helper()
-	for _, file := range w.crds {
-		for _, u := range w.manifest(file) {
-			if _, err := w.of(u).Create(w.Context(), u, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-				w.Fatal(err)
-			}
-			w.eventually("CRD "+u.GetName()+" to be served", func() error {
-				live, err := w.live(u)
-				if err != nil {
-					return err
-				}
-				return e2e.Condition(live, "Established", "True")
-			})
-		}
-	}
-}
-
 // live reads an object from the API server.
 func (w *world) live(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	w.Helper()

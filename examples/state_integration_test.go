@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -136,11 +137,18 @@ func (m mask) of(value any) any {
 // is returns an error with the differences from a state.
 func (w *world) is(want state) error {
 	w.Helper()
-	if diff := cmp.Diff(want, w.now()); diff != "" {
-		return errors.New("(-want +got):\n" + diff)
+	if got := w.now(); !reflect.DeepEqual(want, got) {
+		return differenceError{want, got}
 	}
 	return nil
 }
+
+// differenceError compares two states only when it is printed. A test that waits for a
+// state makes many of them.
+type differenceError struct{ want, got state }
+
+// Error implements error.
+func (e differenceError) Error() string { return "(-want +got):\n" + cmp.Diff(e.want, e.got) }
 
 // settled returns the state once it has not changed for a while.
 func (w *world) settled() state {

@@ -6,7 +6,6 @@ package examples
 var table = []example{
 	{
 		name:      "foo",
-		crds:      []string{"crds/samplecontroller.k8s.io_foos.yaml"},
 		resources: []string{"foo.yaml"},
 		children:  []children{{kind: "Deployment", count: 1, names: []string{"example-foo"}}},
 		updates: []update{
@@ -17,7 +16,6 @@ var table = []example{
 	},
 	{
 		name:      "podset",
-		crds:      []string{"crds/k8stest.justin0u0.com_podsets.yaml"},
 		resources: []string{"podset.yaml"},
 		children:  []children{{kind: "Pod", count: 3}},
 		updates: []update{
@@ -42,7 +40,6 @@ var table = []example{
 	},
 	{
 		name:      "databasemanager",
-		crds:      []string{"crds/coolops.cn_databasemanagers.yaml"},
 		setup:     []string{"secret.yaml"},
 		resources: []string{"mysql.yaml", "mariadb.yaml"},
 		children:  []children{{kind: "Deployment", count: 2, names: []string{"orders-db", "metrics-db"}}},
@@ -56,7 +53,6 @@ var table = []example{
 	},
 	{
 		name:      "sample",
-		crds:      []string{"crds/stable.example.com_samples.yaml"},
 		resources: []string{"sample.yaml", "sample-v1beta1.yaml"},
 		children:  []children{{kind: "Deployment", count: 2, names: []string{"hello", "goodbye"}}},
 		updates: []update{
@@ -84,7 +80,6 @@ var table = []example{
 	},
 	{
 		name:      "webapp",
-		crds:      []string{"crds/platform.example.com_webapps.yaml"},
 		resources: []string{"shop.yaml", "internal.yaml"},
 		children: []children{
 			{kind: "Deployment", count: 2, names: []string{"shop", "internal"}},
@@ -102,7 +97,6 @@ var table = []example{
 	},
 	{
 		name:      "workerpool",
-		crds:      []string{"crds/platform.example.com_workerpools.yaml"},
 		resources: []string{"workerpool.yaml"},
 		children:  []children{{kind: "Pod", count: 3, names: []string{"mail-fast", "mail-slow", "mail-night"}}},
 		updates: []update{
@@ -128,7 +122,6 @@ var table = []example{
 	},
 	{
 		name:      "job-gate",
-		crds:      []string{"crds/platform.example.com_releases.yaml"},
 		resources: []string{"release.yaml"},
 		children: []children{
 			{kind: "Job", count: 1, names: []string{"orders-migrate-1-4-0"}},
@@ -143,7 +136,6 @@ var table = []example{
 	},
 	{
 		name:      "config-propagation",
-		crds:      []string{"crds/platform.example.com_configpropagations.yaml"},
 		setup:     []string{"cluster.yaml"},
 		resources: []string{"configpropagation.yaml"},
 		global:    []string{"platform", "orders", "payments", "proxy-settings"},
@@ -156,7 +148,6 @@ var table = []example{
 	},
 	{
 		name:      "backup-on-delete",
-		crds:      []string{"crds/platform.example.com_databases.yaml"},
 		setup:     []string{"secret.yaml"},
 		resources: []string{"database.yaml"},
 		children: []children{
@@ -172,7 +163,6 @@ var table = []example{
 	{
 		name:      "chain",
 		rules:     []string{"rules.yaml", "examples/webapp/rules.yaml"},
-		crds:      []string{"crds/platform.example.com_tenants.yaml", "crds/platform.example.com_webapps.yaml"},
 		resources: []string{"tenant.yaml"},
 		global:    []string{"acme"},
 		children: []children{

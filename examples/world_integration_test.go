@@ -116,12 +116,18 @@ func (w *world) leave() {
 		w.Errorf("clean up: %v", err)
 	}
 	for _, u := range w.strays {
-		err := w.of(u).Delete(context.Background(), u.GetName(), metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // Conflict: the object is already in deletion.
-			w.Errorf("clean up: %v", err)
-		}
+		w.remove(u)
 	}
 	w.Namespace = ""
+}
+
+// remove deletes an object that may be gone or in deletion already, also after the test.
+func (w *world) remove(u *unstructured.Unstructured) {
+	w.Helper()
+	err := w.of(u).Delete(context.Background(), u.GetName(), metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // Conflict: the object is already in deletion.
+		w.Errorf("clean up: %v", err)
+	}
 }
 
 // at returns the name of an example's object in this test. Names outside the test's

@@ -2,65 +2,66 @@ package devcluster
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 )
 
 // modulePath is the module path in the repository's go.mod.
 const modulePath = "reconcel"
 
-// binary returns the path of bin/devcluster, and compiles it and the components that it
-// starts if necessary.
-func binary(ctx context.Context) (string, error) {
-	root, err := repository()
+// supervisor returns the path of bin/devcluster, and compiles it and the components that
+// it starts if necessary.
+var supervisor = sync.OnceValues(func() (string, error) {
+	path, err := Build("devcluster", "devcluster")
 	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(root, "bin")
-	if err := os.MkdirAll(bin, 0o755); err != nil {
-		return "", err
-	}
-	path := filepath.Join(bin, "devcluster")
-	if err := buildSupervisor(ctx, root, path); err != nil {
 		return "", err
 	}
 	if os.Getenv("KUBEBUILDER_ASSETS") != "" || os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
 		return path, nil // The components or the cluster already exist.
 	}
 	for _, name := range []string{"controlplane", "kwok"} {
-		_, err := os.Stat(filepath.Join(bin, name))
+		_, err := os.Stat(filepath.Join(filepath.Dir(path), name))
 		if errors.Is(err, os.ErrNotExist) {
-			return path, run(exec.CommandContext(ctx, path, "build"))
+			return path, run(exec.Command(path, "build"))
 		}
 		if err != nil {
 			return "", err
 		}
 	}
 	return path, nil
-}
+})
 
-// buildSupervisor always calls go build, which detects whether there is anything to do.
-// The supervisor changes often, and compiles in a second.
-func buildSupervisor(ctx context.Context, root, path string) error {
+// Build builds the program in a folder of the repository, and returns its path in bin/.
+// It always calls go build, which detects whether there is anything to do: then all
+// packages together link the program once.
+func Build(name, folder string) (path string, err error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(root, "bin", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
 	// Packages are tested in parallel, and one test must not overwrite the binary while
 	// another test starts it.
 	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer lock.Close()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("%s: lock: %w", lock.Name(), err)
+		return "", fmt.Errorf("%s: lock: %w", lock.Name(), err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, ".")
-	cmd.Dir = filepath.Join(root, "devcluster")
-	return run(cmd)
+	cmd := exec.Command("go", "build", "-o", path, ".")
+	cmd.Dir = filepath.Join(root, folder)
+	return path, run(cmd)
 }
 
 // run shows the output of a slow command to the reader of the test's output.

@@ -3,7 +3,6 @@ package devcluster
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +28,9 @@ type Options struct {
 	Without []string
 	// Controllers is the controller manager's list, such as "*,-garbagecollector".
 	Controllers string
+	// CRDs is a folder of CustomResourceDefinitions that exist before the controllers
+	// start. The garbage collector discovers later ones only every 30 seconds.
+	CRDs string
 	// Nodes is how many nodes there are, 0 for one.
 	Nodes int
 	// Data is the folder for the cluster's data. If it is empty, the data is deleted with
@@ -65,7 +67,7 @@ var ErrBorrowed = errors.New("not possible on the cluster that DEVCLUSTER_KUBECO
 // Start starts a cluster that runs until the test ends.
 func Start(t testing.TB, options Options) *Cluster {
 	t.Helper()
-	c, err := start(t.Context(), options)
+	c, err := start(options)
 	if err != nil {
 		t.Fatalf("devcluster: %v", err)
 	}
@@ -80,7 +82,7 @@ func Start(t testing.TB, options Options) *Cluster {
 // shared ends with the process: the end of the process closes the pipe. A package needs
 // no TestMain for that.
 var shared = sync.OnceValues(func() (*Cluster, error) {
-	return start(context.Background(), Options{})
+	return start(Options{})
 })
 
 // Shared returns the one cluster of this test binary, and starts it if necessary. Each
@@ -94,12 +96,11 @@ func Shared(t testing.TB) *Cluster {
 	return c
 }
 
-func start(ctx context.Context, options Options) (*Cluster, error) {
-	path, err := binary(ctx)
+func start(options Options) (*Cluster, error) {
+	path, err := supervisor()
 	if err != nil {
 		return nil, err
 	}
-	// It is not bound to ctx: the cluster must outlive ctx during the cleanup.
 	process := exec.Command(path, options.arguments()...)
 	stdin, err := process.StdinPipe()
 	if err != nil {
@@ -125,6 +126,11 @@ func start(ctx context.Context, options Options) (*Cluster, error) {
 	if err := c.load(line); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	if c.Borrowed() && options.CRDs != "" {
+		if err := c.apply(options.CRDs); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
 	return c, nil
 }
 
@@ -138,6 +144,9 @@ func (o Options) arguments() []string {
 	}
 	if o.Controllers != "" {
 		args = append(args, "--controllers="+o.Controllers)
+	}
+	if o.CRDs != "" {
+		args = append(args, "--crds="+o.CRDs)
 	}
 	if o.Nodes != 0 {
 		args = append(args, "--nodes="+strconv.Itoa(o.Nodes))
@@ -216,6 +225,15 @@ func (c *Cluster) UserConfig(t testing.TB, name string) *rest.Config {
 		t.Fatalf("devcluster: there is no user %q", name)
 	}
 	return rest.CopyConfig(config)
+}
+
+// apply applies a folder of CustomResourceDefinitions, and waits until they are served.
+func (c *Cluster) apply(folder string) error {
+	if _, err := c.Kubectl("apply", "-f", folder); err != nil {
+		return err
+	}
+	_, err := c.Kubectl("wait", "-f", folder, "--for=condition=Established", "--timeout=60s")
+	return err
 }
 
 // Kubeconfig returns the path of the administrator's kubeconfig.

@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"reconcel/internal/devcluster"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"reconcel/internal/devcluster"
 )
 
 func TestDeploymentBecomesAvailable(t *testing.T) {
@@ -165,13 +166,16 @@ func TestBorrowedCluster(t *testing.T) {
 	shared := devcluster.Shared(t)
 	t.Setenv("DEVCLUSTER_KUBECONFIG", shared.Kubeconfig())
 	t.Setenv("KUBECONFIG", "/nonexistent")
-	cluster := devcluster.Start(t, devcluster.Options{})
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../../crds"})
 	if !cluster.Borrowed() || cluster.Kubeconfig() != shared.Kubeconfig() {
 		t.Fatalf("got an own cluster, with kubeconfig %s", cluster.Kubeconfig())
 	}
 	out, err := cluster.Kubectl("get", "namespaces", "--output=name")
 	if err != nil || !strings.Contains(out, "namespace/default") {
 		t.Errorf("kubectl: %v\n%s", err, out)
+	}
+	if out, err := cluster.Kubectl("get", "foos"); err != nil {
+		t.Errorf("its CRDs: %v\n%s", err, out)
 	}
 	if err := cluster.Stop(devcluster.Etcd); !errors.Is(err, devcluster.ErrBorrowed) {
 		t.Errorf("stop: got %v, want a refusal", err)

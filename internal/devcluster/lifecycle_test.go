@@ -30,7 +30,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := start(t.Context(), Options{})
+			c, err := start(Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,11 +60,11 @@ func TestNamedFolderIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(data) })
-	first, err := start(t.Context(), Options{Data: data})
+	first, err := start(Options{Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := start(t.Context(), Options{Data: data}); err == nil {
+	if _, err := start(Options{Data: data}); err == nil {
 		t.Error("a second cluster started in the same folder")
 	}
 	_, err = first.Kubectl("create", "namespace", "kept")
@@ -99,15 +99,26 @@ func TestReservedClusterIsNobodyElses(t *testing.T) {
 		t.Skip("a borrowed cluster is only one")
 	}
 	var clusters []*Cluster
+	options := Options{CRDs: "../../crds"}
 	t.Run("two at a time", func(t *testing.T) {
-		clusters = []*Cluster{Reserve(t), Reserve(t)}
+		clusters = []*Cluster{Reserve(t, options), Reserve(t, options)}
 		if clusters[0] == clusters[1] {
 			t.Error("they are the same")
 		}
 	})
 	t.Run("one later", func(t *testing.T) {
-		if !slices.Contains(clusters, Reserve(t)) {
+		if !slices.Contains(clusters, Reserve(t, options)) {
 			t.Error("it is a new one, though two are idle")
+		}
+	})
+	t.Run("one with other options", func(t *testing.T) {
+		if slices.Contains(clusters, Reserve(t, Options{Without: []string{Kwok, Scheduler, ControllerManager}})) {
+			t.Error("it has the options of another one")
+		}
+	})
+	t.Run("with its kinds", func(t *testing.T) {
+		if out, err := Reserve(t, options).Kubectl("get", "foos,samples", "--all-namespaces"); err != nil {
+			t.Errorf("%v\n%s", err, out)
 		}
 	})
 }

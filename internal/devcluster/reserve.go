@@ -1,7 +1,7 @@
 package devcluster
 
 import (
-	"context"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -10,20 +10,21 @@ import (
 // the process.
 var reserve struct {
 	mu   sync.Mutex
-	idle []*Cluster
+	idle map[string][]*Cluster // by their options
 
 	borrowed sync.Mutex // held by the test that uses the only cluster
 }
 
 // Reserve returns a cluster for the exclusive use of this test: a free one that another
-// test has used, or a new one. There are never more clusters than parallel tests. If the
+// test has used with the same options, or a new one. There are never more clusters than parallel tests. If the
 // cluster is borrowed, tests use it one after the other.
-func Reserve(t testing.TB) *Cluster {
+func Reserve(t testing.TB, options Options) *Cluster {
 	t.Helper()
-	c := idle()
+	key := strings.Join(options.arguments(), " ")
+	c := idle(key)
 	if c == nil {
 		var err error
-		if c, err = start(context.Background(), Options{}); err != nil {
+		if c, err = start(options); err != nil {
 			t.Fatalf("devcluster: %v", err)
 		}
 	}
@@ -34,20 +35,22 @@ func Reserve(t testing.TB) *Cluster {
 	t.Cleanup(func() {
 		reserve.mu.Lock()
 		defer reserve.mu.Unlock()
-		reserve.idle = append(reserve.idle, c)
+		if reserve.idle == nil {
+			reserve.idle = map[string][]*Cluster{}
+		}
+		reserve.idle[key] = append(reserve.idle[key], c)
 	})
 	return c
 }
 
 // idle takes a free cluster, or returns nil.
-func idle() *Cluster {
+func idle(key string) *Cluster {
 	reserve.mu.Lock()
 	defer reserve.mu.Unlock()
-	last := len(reserve.idle) - 1
-	if last < 0 {
+	free := reserve.idle[key]
+	if len(free) == 0 {
 		return nil
 	}
-	c := reserve.idle[last]
-	reserve.idle = reserve.idle[:last]
-	return c
+	reserve.idle[key] = free[:len(free)-1]
+	return free[len(free)-1]
 }

@@ -8,20 +8,33 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"reconcel/internal/devcluster"
 )
 
-// Build builds the program, or returns the path in RECONCEL_BINARY.
+// built is the program, which each package builds once.
+var built = sync.OnceValues(func() (string, error) { return devcluster.Build("reconcel-under-test", ".") })
+
+// Build builds the program and returns a copy that no later build replaces, or returns
+// the path in RECONCEL_BINARY.
 func Build(t *testing.T) string {
 	t.Helper()
 	if given := os.Getenv("RECONCEL_BINARY"); given != "" {
 		return given
 	}
+	original, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
 	binary := filepath.Join(t.TempDir(), "reconcel")
-	if out, err := exec.Command("go", "build", "-o", binary, "reconcel").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	// A copy by this process could be busy when it starts: while it is written, other
+	// tests fork.
+	if out, err := exec.Command("cp", original, binary).CombinedOutput(); err != nil {
+		t.Fatalf("copy: %v\n%s", err, out)
 	}
 	return binary
 }
