@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"reconcel/cli/internal/ruletest"
 	"reconcel/rules/syntax"
-	"reconcel/sim/ruletest"
 )
 
 func (a *app) schemaCommand() *cobra.Command {

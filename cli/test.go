@@ -12,9 +12,9 @@ import (
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/ruletest"
 	"reconcel/cli/internal/settings"
-	"reconcel/sim"
-	"reconcel/sim/ruletest"
+	"reconcel/cli/internal/testfiles"
 )
 
 // testFlags are the flags of test.
@@ -80,11 +80,11 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 	if err != nil {
 		return err
 	}
-	l := &testLoader{reader: files.Reader{Stdin: a.stdin}, policy: f.policy(), programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
+	loader := testfiles.New(files.Reader{Stdin: a.stdin}, f.policy())
 	var report ruletest.Report
 	var suites []*ruletest.Suite
 	for _, file := range found {
-		suite, err := l.load(file)
+		suite, err := loader.Load(file)
 		report.Results = append(report.Results, ruletest.Result{File: file, Err: err})
 		if err == nil {
 			suites = append(suites, suite)
@@ -96,10 +96,8 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 			report.Results[i], ran = ran[0], ran[1:]
 		}
 	}
-	for _, t := range l.order {
-		report.Cover(t.Program, t.coverage)
-	}
-	return a.tell(&report, f, l.unread)
+	loader.Cover(&report)
+	return a.tell(&report, f, loader.Unread())
 }
 
 // tell prints the results of the tests.

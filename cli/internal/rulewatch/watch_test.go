@@ -49,6 +49,12 @@ func (f *follower) refuse(note string) {
 	f.notes = append(f.notes, note)
 }
 
+func (f *follower) firstNote() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.notes[0]
+}
+
 func (f *follower) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -227,7 +233,7 @@ func TestInvalidRulesAreNotActivated(t *testing.T) {
 	if got := value(t, metrics); got != 0 {
 		t.Errorf("the metric says %v", got)
 	}
-	if note := f.notes[0]; !strings.Contains(note, "rules.yaml:4:") || !strings.Contains(note, "last valid rules") {
+	if note := f.firstNote(); !strings.Contains(note, "rules.yaml:4:") || !strings.Contains(note, "last valid rules") {
 		t.Errorf("the note is %q", note)
 	}
 	if err := os.Remove(file); err != nil {

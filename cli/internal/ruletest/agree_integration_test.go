@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/ruletest"
 	"reconcel/internal/devcluster"
 	"reconcel/rules"
 	"reconcel/rules/source"
-	"reconcel/sim/ruletest"
 )
 
 // controllers are the ones that the in-memory cluster implements, too. The test files do
@@ -34,18 +34,23 @@ const controllers = "garbage-collector-controller,namespace-controller"
 // Its garbage collector takes half a minute to discover a new kind.
 const agreement = time.Minute
 
+// controlPlanes is the number of control planes that run files at the same time. A file
+// has a control plane to itself, because it is compared with all objects of the cluster.
+const controlPlanes = 2
+
 // TestAgreesWithARealControlPlane runs the test files of all examples and stories twice,
 // in memory and on a real control plane. After each step it compares the objects, every
 // field that the controller has set, and the whole status of the primaries.
 func TestAgreesWithARealControlPlane(t *testing.T) {
-	control := devcluster.Start(t, devcluster.Options{Controllers: controllers, Without: []string{devcluster.Kwok, devcluster.Scheduler}})
-	client, err := dynamic.NewForConfig(control.Config())
-	if err != nil {
-		t.Fatal(err)
+	idle := make(chan *controlPlane, controlPlanes)
+	for range controlPlanes {
+		idle <- startControlPlane(t)
 	}
-	serveExamples(t, client)
 	for _, file := range append(files(t, examples+"*/tests.yaml"), files(t, stories+"*/tests.yaml")...) {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			control := <-idle
+			defer func() { idle <- control }()
 			rules := filepath.Join(filepath.Dir(file), "rules.yaml")
 			s := settingOf(t, rules, contents(t, rules))
 			parsed, err := ruletest.Parse(source.File{Name: file, Data: []byte(contents(t, file))})
@@ -58,21 +63,39 @@ func TestAgreesWithARealControlPlane(t *testing.T) {
 			}
 			suite = suite.Portable()
 			for _, name := range suite.Names() {
-				t.Run(name, func(t *testing.T) { agree(t, s, suite, name, control, client) })
+				t.Run(name, func(t *testing.T) { control.agrees(t, s, suite, name) })
 			}
 		})
 	}
 }
 
-// agree runs one case in both places.
-func agree(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, name string, control *devcluster.Cluster, client dynamic.Interface) {
+// controlPlane is a cluster that serves the kinds of all files.
+type controlPlane struct {
+	cluster *devcluster.Cluster
+	client  dynamic.Interface
+}
+
+func startControlPlane(t *testing.T) *controlPlane {
+	t.Helper()
+	cluster := devcluster.Start(t, devcluster.Options{Controllers: controllers, Without: []string{devcluster.Kwok, devcluster.Scheduler}})
+	client, err := dynamic.NewForConfig(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveExamples(t, client)
+	return &controlPlane{cluster, client}
+}
+
+// agrees runs one case in both places.
+func (c *controlPlane) agrees(t *testing.T, s ruletest.Setting, suite *ruletest.Suite, name string) {
+	t.Helper()
 	only := func(c *ruletest.Case) bool { return c.Name == name }
 	var pictures []string
 	inMemory := ruletest.Run(t.Context(), []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(s ruletest.Setting) (ruletest.Place, error) {
 		place, err := ruletest.InMemory(s)
 		return &observed{Place: place, setting: s, pictures: &pictures}, err
 	}})
-	place := &realPlace{TB: t, setting: s, client: client, config: control.UserConfig(t, "reconcel"), want: pictures}
+	place := &realPlace{TB: t, setting: s, client: c.client, config: c.cluster.UserConfig(t, "reconcel"), want: pictures}
 	found := ruletest.Run(t.Context(), []*ruletest.Suite{suite}, ruletest.Options{Only: only, Place: func(ruletest.Setting) (ruletest.Place, error) { return place, nil }})
 	place.clear()
 	if mine, theirs := failures(inMemory), failures(found); mine != theirs {

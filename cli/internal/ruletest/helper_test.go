@@ -17,11 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/ruletest"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/sim"
-	"reconcel/sim/ruletest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected reports in testdata")
@@ -46,7 +46,7 @@ func read(path string) (all []*unstructured.Unstructured, err error) {
 
 // crdFiles returns the files with the CRDs of all examples and stories.
 func crdFiles() ([]string, error) {
-	files, err := filepath.Glob("../../crds/*.yaml")
+	files, err := filepath.Glob("../../../crds/*.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func loadRules(paths []string) (*rules.Program, error) {
 }
 
 const (
-	examples = "../../examples/"
+	examples = "../../../examples/"
 	stories  = "testdata/stories/" // rules with tests that pass both in memory and on a real control plane
 )
 

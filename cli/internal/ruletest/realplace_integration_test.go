@@ -24,11 +24,14 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"reconcel/cli/internal/ruletest"
 	"reconcel/engine"
 	"reconcel/rules/schema"
 	"reconcel/sim"
-	"reconcel/sim/ruletest"
 )
+
+// pollInterval is long, because listing all objects keeps the API server from its work.
+const pollInterval = 100 * time.Millisecond
 
 // realPlace is a real cluster. It settles when it matches the recorded state of the
 // in-memory cluster. The controller runs only while the place settles, because in memory
@@ -171,7 +174,7 @@ func (r *realPlace) settled(ctx context.Context) error {
 	r.want = r.want[1:]
 	var have string
 	var failed error
-	_ = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, agreement, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(ctx, pollInterval, agreement, true, func(context.Context) (bool, error) {
 		var all []*unstructured.Unstructured
 		all, failed = r.Objects(ctx)
 		have = picture(r.setting, all)
@@ -235,7 +238,7 @@ func (r *realPlace) clear() {
 	r.Helper()
 	ctx := context.Background()
 	var left []string
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, agreement, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, agreement, true, func(context.Context) (bool, error) {
 		all, err := r.Objects(ctx)
 		left = nil
 		for _, u := range all {

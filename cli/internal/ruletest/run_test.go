@@ -9,8 +9,8 @@ import (
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/ruletest"
 	"reconcel/sim"
-	"reconcel/sim/ruletest"
 )
 
 // TestFailures compares the whole report for tests that must fail.

@@ -1,9 +1,9 @@
-// Command pack writes the schemas of Kubernetes' own kinds into a small file that is
+// Command schemapack writes the schemas of Kubernetes' own kinds into a small file that is
 // embedded in the program:
 //
-//	pack OUT.gz DOCUMENT.json...
+//	schemapack OUT.gz DOCUMENT.json...
 //
-// The documents are those of /openapi/v3. pack keeps the kinds and the definitions that
+// The documents are those of /openapi/v3. It keeps the kinds and the definitions that
 // they need, without descriptions.
 package main
 
@@ -21,11 +21,11 @@ import (
 
 func main() {
 	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: pack OUT.gz DOCUMENT.json...")
+		fmt.Fprintln(os.Stderr, "usage: schemapack OUT.gz DOCUMENT.json...")
 		os.Exit(2) //nolint:forbidigo // a command of its own
 	}
 	if err := pack(os.Args[1], os.Args[2:]); err != nil {
-		fmt.Fprintln(os.Stderr, "pack:", err)
+		fmt.Fprintln(os.Stderr, "schemapack:", err)
 		os.Exit(1) //nolint:forbidigo // a command of its own
 	}
 }

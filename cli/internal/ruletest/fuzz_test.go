@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"reconcel/cli/internal/ruletest"
 	"reconcel/rules"
 	"reconcel/rules/source"
-	"reconcel/sim/ruletest"
 )
 
 // FuzzPrepare expects a test file to parse, or to give errors that all have a position in

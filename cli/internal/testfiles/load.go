@@ -1,4 +1,4 @@
-package cli
+package testfiles
 
 import (
 	"cmp"
@@ -18,16 +18,16 @@ import (
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/offline"
+	"reconcel/cli/internal/ruletest"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/sim"
-	"reconcel/sim/ruletest"
 )
 
-// A testLoader loads test files and the files that they name. It loads the same
-// rules and CRDs once.
-type testLoader struct {
+// A Loader loads test files and the files that they name. It loads the same rules
+// and CRDs once.
+type Loader struct {
 	reader   files.Reader
 	policy   judge.Policy
 	programs map[string]*tested    // by the paths of their rules
@@ -36,14 +36,29 @@ type testLoader struct {
 	unread   bool                  // a file could not be read
 }
 
+// New returns a Loader that judges rules with a policy.
+func New(reader files.Reader, policy judge.Policy) *Loader {
+	return &Loader{reader: reader, policy: policy, programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
+}
+
+// Unread tells whether a file could not be read.
+func (l *Loader) Unread() bool { return l.unread }
+
+// Cover adds the coverage of all loaded rules to a report.
+func (l *Loader) Cover(report *ruletest.Report) {
+	for _, t := range l.order {
+		report.Cover(t.Program, t.coverage)
+	}
+}
+
 // A tested is a set of rules with the coverage of its tests.
 type tested struct {
 	*rules.Loaded
 	coverage *rules.Coverage
 }
 
-// load loads a test file with its rules and CRDs.
-func (l *testLoader) load(name string) (*ruletest.Suite, error) {
+// Load loads a test file with its rules and CRDs.
+func (l *Loader) Load(name string) (*ruletest.Suite, error) {
 	tests, err := l.reader.Read(name)
 	if err != nil {
 		l.unread = true
@@ -79,7 +94,7 @@ func (l *testLoader) load(name string) (*ruletest.Suite, error) {
 }
 
 // missing returns an error for each path that cannot be read.
-func (l *testLoader) missing(dir string, written []source.String) (wrong []*source.Error) {
+func (l *Loader) missing(dir string, written []source.String) (wrong []*source.Error) {
 	for _, w := range written {
 		path := resolvePath(dir, w.Value)
 		if _, err := os.Stat(path); err != nil {
@@ -117,7 +132,7 @@ func resolvePath(dir, path string) string {
 }
 
 // rules loads the rules that a test file names, and judges them with its CRDs.
-func (l *testLoader) rules(paths []string, set *schema.Set) (*tested, error) {
+func (l *Loader) rules(paths []string, set *schema.Set) (*tested, error) {
 	key := strings.Join(paths, "\n")
 	t := l.programs[key]
 	if t == nil {
@@ -127,25 +142,25 @@ func (l *testLoader) rules(paths []string, set *schema.Set) (*tested, error) {
 			l.order = append(l.order, t)
 		}
 	}
-	return t, rejected(judge.Of(t.Loaded, set, l.policy))
+	return t, judge.Of(t.Loaded, set, l.policy).Err()
 }
 
-func (l *testLoader) compile(paths []string) *rules.Loaded {
+func (l *Loader) compile(paths []string) *rules.Loaded {
 	sources, unread := l.reader.Rules(paths)
 	return rules.Compile(sources, unread...)
 }
 
 // reload returns a function that loads the rules of a step that replaces rules.
-func (l *testLoader) reload(set *schema.Set) func(paths []string) (*rules.Program, error) {
+func (l *Loader) reload(set *schema.Set) func(paths []string) (*rules.Program, error) {
 	return func(paths []string) (*rules.Program, error) {
 		next := l.compile(paths)
-		return next.Program, rejected(judge.Of(next, set, l.policy))
+		return next.Program, judge.Of(next, set, l.policy).Err()
 	}
 }
 
 // kindsOf returns the kinds that a test can use. A custom kind without a CRD is
 // included, and keeps all fields.
-func (l *testLoader) kindsOf(crds []string, defined offline.Kinds, program *rules.Program) (*sim.Kinds, error) {
+func (l *Loader) kindsOf(crds []string, defined offline.Kinds, program *rules.Program) (*sim.Kinds, error) {
 	var more []runtimeschema.GroupVersionKind
 	for gvk := range ruletest.Used(program) {
 		if defined.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && !defined.Defines(gvk.GroupKind()) {
@@ -174,7 +189,7 @@ func undescribed(gvks []runtimeschema.GroupVersionKind) (kinds []*schema.Kind) {
 	return kinds
 }
 
-func (l *testLoader) read(path string) (all []*unstructured.Unstructured, err error) {
+func (l *Loader) read(path string) (all []*unstructured.Unstructured, err error) {
 	objects, err := l.reader.Objects([]string{path})
 	if err != nil {
 		code, _ := exit.Code(err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"reconcel/cli/internal/ruletest"
 	"reconcel/rules/source"
-	"reconcel/sim/ruletest"
 )
 
 // TestBadFiles compares the whole report for each file in testdata/bad. The files test
@@ -83,7 +83,7 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 // TestReferenceIsComplete requires a description of every key, and a mention of every key
 // in the reference.
 func TestReferenceIsComplete(t *testing.T) {
-	reference, err := os.ReadFile("../../docs/reference/tests.md")
+	reference, err := os.ReadFile("../../../docs/reference/tests.md")
 	if err != nil {
 		t.Fatal(err)
 	}

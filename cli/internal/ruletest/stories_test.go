@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"reconcel/cli/internal/ruletest"
 	"reconcel/rules/source"
-	"reconcel/sim/ruletest"
 )
 
 // TestStories runs the tests of each story. They cover every expression of its rules.
@@ -37,7 +37,7 @@ func TestStories(t *testing.T) {
 
 // TestPageOfAutoscaling compares the rule on the page with the tested one.
 func TestPageOfAutoscaling(t *testing.T) {
-	if !strings.Contains(contents(t, "../../docs/how-to/autoscaling.md"), "```yaml\n"+contents(t, stories+"autoscaler/rules.yaml")+"```\n") {
+	if !strings.Contains(contents(t, "../../../docs/how-to/autoscaling.md"), "```yaml\n"+contents(t, stories+"autoscaler/rules.yaml")+"```\n") {
 		t.Error("the page has another rule than testdata/stories/autoscaler")
 	}
 }
