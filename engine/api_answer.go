@@ -26,7 +26,8 @@ func isForbidden(err error) bool {
 }
 
 // WithholdSecret removes the message from an error about a Secret: the API server
-// quotes values that it rejects. It keeps the names of the fields.
+// quotes values that it rejects. It keeps the names of the fields, and a missing
+// permission: who decides about permissions does not see the Secret.
 func WithholdSecret(gk schema.GroupKind, err error) error {
 	var status apierrors.APIStatus
 	if gk != secrets || !errors.As(err, &status) {
@@ -42,6 +43,10 @@ func WithholdSecret(gk schema.GroupKind, err error) error {
 			details.Causes = append(details.Causes, metav1.StatusCause{Type: c.Type, Field: c.Field})
 		}
 		s.Details = &details
+	}
+	if denied := lacked.FindString(s.Message); denied != "" && s.Code == http.StatusForbidden && !policyDenial.MatchString(s.Message) {
+		s.Message = denied
+		return &apierrors.StatusError{ErrStatus: s}
 	}
 	s.Message = fmt.Sprintf("the API server answered %d %s %v (its message is withheld: it may quote the Secret)", s.Code, s.Reason, fields)
 	return &apierrors.StatusError{ErrStatus: s}

@@ -19,9 +19,6 @@ import (
 // inventoryInterval is how often unused kinds are removed from the inventory.
 const inventoryInterval = 5 * time.Second
 
-// cleanupInterval is the delay before a failed background task is retried.
-const cleanupInterval = 10 * time.Second
-
 // startCleanup starts the background tasks of a plan. They stop when ctx ends or
 // another plan replaces this one. Watches do not show everything that rules left
 // behind: a rule may no longer be loaded, or a primary may have lost the labels of
@@ -112,7 +109,7 @@ func (e *Engine) logKept(kept []inventory.KeptRule) {
 
 // untilDone retries a task until it succeeds or ctx ends.
 func (e *Engine) untilDone(ctx context.Context, what string, try func(context.Context) error) {
-	_ = wait.PollUntilContextCancel(ctx, cleanupInterval, true, func(ctx context.Context) (bool, error) {
+	_ = retryBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:

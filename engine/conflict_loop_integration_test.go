@@ -39,7 +39,7 @@ rules:
 // and both report the other installation and the fields. When one stops, the other one
 // wins within a minute.
 func TestTwoInstallationsFight(t *testing.T) {
-	w := newWorldAlone(t)
+	w := newWorld(t)
 	w.CRD(widgetCRD)
 	resources := 20
 	if os.Getenv("RECONCEL_SOAK") != "" {

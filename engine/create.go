@@ -51,13 +51,9 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 		return nil, step{}, err
 	}
 	before := w.damper
-	switch {
-	case w.existed():
+	replacesReplica := d.Child.HasReplicas() && p.memory.reconciled // Possibly one of another name.
+	if w.existed() || replacesReplica {
 		if err := p.mayCreateAgain(ctx, d, w); err != nil {
-			return nil, step{}, err
-		}
-	case d.Child.HasReplicas() && p.memory.reconciled: // It may take the place of a replica of another name.
-		if err := p.confirm(ctx); err != nil {
 			return nil, step{}, err
 		}
 	}
@@ -72,8 +68,8 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 	return &creation{kind: k, d: d, w: w, damper: before, why: p.whyMissing(w), body: body}, step{}, nil
 }
 
-// mayCreateAgain reads the primary live before an object that existed is created
-// again: the garbage collector may have deleted it because the primary is gone, and
+// mayCreateAgain reads the primary live before an object is created in the place of one
+// that existed: the garbage collector may have deleted it because the primary is gone, and
 // the cache may show the deletions in another order. It counts the creation as a
 // repair, and returns an error if the creation has to wait.
 func (p *pass) mayCreateAgain(ctx context.Context, d *rules.Desired, w *written) error {

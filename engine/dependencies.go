@@ -63,6 +63,7 @@ func newEngine(s Dependencies, options Options, program *rules.Program) *Engine 
 		activity: newActivity(options.Log), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,
 		memories:     memories{of: map[Request]*memory{}},
+		judgeMissing: judgeByTime(s.Clock),
 		inventory: inventory.New(s.Client, inventory.Options{
 			Namespace: options.Namespace, Installation: options.Name, FieldManager: managedfields.Manager,
 			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval,

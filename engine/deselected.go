@@ -27,12 +27,14 @@ func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) er
 		return err // Also if the kind is not served: it may be later.
 	}
 	return e.eachOf(ctx, c.Kind(), func(o *watch.Object) error {
-		patched := func(r *rules.Rule) bool {
-			return o.PatchFields(r.Name) != (managedfields.Entry{})
-		}
-		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.hasFinalizer(o) || slices.ContainsFunc(primary.Rules, patched)) {
+		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.hasFinalizer(o) || primary.patched(o)) {
 			e.enqueuePrimary(o)
 		}
 		return nil
 	})
+}
+
+// patched reports whether a rule owns fields of a primary besides its status.
+func (pk *primaryKind) patched(o *watch.Object) bool {
+	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return o.PatchFields(r.Name) != (managedfields.Entry{}) })
 }

@@ -36,6 +36,8 @@ type Engine struct {
 	inFlight int
 	coverage *rules.Coverage
 
+	judgeMissing missingJudge
+
 	activity     *activity
 	started      time.Time
 	installation string // namespace/name, the mark on all objects that this engine applies

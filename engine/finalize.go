@@ -19,16 +19,23 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 	if !p.self.HasFinalizer(r.Rule) {
 		return outcome{} // The garbage collector deletes its children by their owner references.
 	}
-	if kind, why := p.unlisted(ctx, r.Rule); why != "" {
-		// Retry: a watch may no longer show the primary, so no event may come.
-		return position{rule: r.Rule.Name}.says(waiting, reasonDeleting, "waits for kind %s: %s", kind, why).after(forbiddenRetry)
-	}
-	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.finalize, p.tearDown, p.releasePrimary} {
+	// The second check is for a kind that the cache has lost during the teardown.
+	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.awaitKinds, p.finalize, p.tearDown, p.awaitKinds, p.releasePrimary} {
 		if o := step(ctx, r); o.state != ready {
 			return o
 		}
 	}
 	return outcome{}
+}
+
+// awaitKinds waits until all kinds are listed of which the rule may have created objects.
+func (p *pass) awaitKinds(ctx context.Context, r *rules.RuleResult) outcome {
+	kind, why := p.unlisted(ctx, r.Rule)
+	if why == "" {
+		return outcome{}
+	}
+	// Retry: a watch may no longer show the primary, so no event may come.
+	return position{rule: r.Rule.Name}.says(waiting, reasonDeleting, "waits for kind %s: %s", kind, why).after(forbiddenRetry)
 }
 
 // leave deletes what a rule without a finalizer created for a deselected primary,

@@ -93,6 +93,9 @@ func (h *hostile) values() []any {
 	return append(all, long)
 }
 
+// longValue is longer than a name, metadata or a message may be.
+const longValue = 300 << 10
+
 // cases are the hostile Widgets: values under rules, and forged labels and annotations of
 // reconcel. Each value meets some rules, and each rule some values. RECONCEL_SOAK=1 tries
 // each value under each rule.
@@ -107,7 +110,11 @@ func (h *hostile) cases() (all []*unstructured.Unstructured) {
 			all = append(all, hostileWidget(fmt.Sprintf("%s-%d", r.name, j), r.name, v, nil))
 		}
 		if i%5 == 0 {
-			all = append(all, hostileWidget(r.name+"-long", r.name, strings.Repeat("x", 1<<20), nil))
+			size := longValue
+			if i == 0 {
+				size = 1 << 20 // A ConfigMap cannot hold it.
+			}
+			all = append(all, hostileWidget(r.name+"-long", r.name, strings.Repeat("x", size), nil))
 		}
 	}
 	for i, metadata := range h.forged() {

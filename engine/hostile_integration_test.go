@@ -165,7 +165,7 @@ func (h *hostile) others() map[string]string {
 	return all
 }
 
-// every returns all objects of a kind in all namespaces.
+// every returns all objects of a kind in the world's namespace.
 func (w *world) every(kind schema.GroupVersionKind) []unstructured.Unstructured {
 	w.Helper()
 	list, err := w.Resource(kind).List(w.Context(), metav1.ListOptions{})
@@ -201,21 +201,20 @@ func (h *hostile) attack() (taken int) {
 	return taken
 }
 
-// answered waits until every Widget reports its result, and counts the reasons.
+// answered waits until every Widget reports its result, and counts the reasons. It reads
+// one Widget at a time, because a list has many megabytes.
 func (h *hostile) answered() map[string]int {
 	h.Helper()
-	var reasons map[string]int
-	e2e.Poll(h.T, "every Widget to say what became of it", e2e.Patience, 2*time.Second, func() error {
-		reasons = map[string]int{}
-		for _, u := range h.every(widgets) {
-			said, err := answer(&u)
-			if err != nil {
-				return fmt.Errorf("%s: %w", u.GetName(), err)
+	reasons := map[string]int{}
+	for _, u := range h.every(widgets) {
+		h.Eventually(u.GetName()+" to report its result", func() error {
+			said, err := answer(h.Get(widgets, u.GetName()))
+			if err == nil {
+				reasons[said]++
 			}
-			reasons[said]++
-		}
-		return nil
-	})
+			return err
+		})
+	}
 	return reasons
 }
 

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -96,4 +98,66 @@ func TestUpdateBesideOtherWriters(t *testing.T) {
 	w.Has(configs, "one-a", map[string]any{"data.value": "first"})
 	w.Patch(widgets, "one", `{"spec":{"value":"second"}}`)
 	w.Has(configs, "one-a", map[string]any{"data.value": "second", "metadata.labels.other": "writer"})
+}
+
+// TestLateStatusChangesNothing delivers a status after a newer one, as the network may do
+// with the request of a former leader.
+func TestLateStatusChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.CRD(widgetCRD)
+	lost := &lostLetter{path: "/widgets/one/status", text: `"second"`}
+	w.wrap = lost.wrap
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + "  status: {value: \"${self.spec.value}\"}\n")
+	w.Create(widget("one", "value: first"))
+	w.Has(widgets, "one", map[string]any{"status.value": "first"})
+	w.Patch(widgets, "one", `{"spec":{"value":"second"}}`)
+	w.Has(widgets, "one", map[string]any{"status.value": "second"})
+	w.Patch(widgets, "one", `{"spec":{"value":"third"}}`)
+	w.Has(widgets, "one", map[string]any{"status.value": "third"})
+	w.settles()
+
+	before := w.Get(widgets, "one").GetResourceVersion()
+	code, err := lost.send()
+	if err != nil || code != http.StatusConflict {
+		t.Errorf("the late status was answered %d, want %d: %v", code, http.StatusConflict, err)
+	}
+	if now := w.Get(widgets, "one"); now.GetResourceVersion() != before {
+		t.Errorf("the late status has changed the primary: %v", now.Object["status"])
+	}
+}
+
+// TestStatusBesideOtherWriters has another client write to the primary just before each
+// status arrives. Each status costs at most one more request, and arrives.
+func TestStatusBesideOtherWriters(t *testing.T) {
+	w := newWorld(t)
+	w.CRD(widgetCRD)
+	var sent, accepted atomic.Int32
+	w.wrap = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/widgets/one/status") {
+				return next.RoundTrip(r)
+			}
+			if n := sent.Add(1); n%2 == 1 {
+				w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"finalizers":["test.reconcel.dev/f%d"]}}`, n))
+			}
+			response, err := next.RoundTrip(r)
+			if err == nil && response.StatusCode == http.StatusOK {
+				accepted.Add(1)
+			}
+			return response, err
+		})
+	}
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + "  status: {value: \"${self.spec.value}\"}\n")
+	w.Create(widget("one", "value: v0"))
+	for i := range 5 {
+		value := fmt.Sprint("v", i)
+		w.Patch(widgets, "one", `{"spec":{"value":"`+value+`"}}`)
+		w.Has(widgets, "one", map[string]any{"status.value": value})
+		w.Is(widgets, "one", "Ready", "True")
+	}
+	w.settles()
+	if sent, accepted := sent.Load(), accepted.Load(); sent > 2*accepted {
+		t.Errorf("%d requests for %d statuses", sent, accepted)
+	}
+	w.Patch(widgets, "one", `{"metadata":{"finalizers":null}}`)
 }

@@ -44,9 +44,9 @@ func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOpti
 
 // eachPrimary visits all objects of a kind in any version. A kind that is gone has no
 // objects.
-func (e *Engine) eachPrimary(ctx context.Context, gk schema.GroupKind, missing missingKinds, visit func(Kind, *watch.Object) error) error {
+func (e *Engine) eachPrimary(ctx context.Context, gk schema.GroupKind, visit func(Kind, *watch.Object) error) error {
 	k, err := discover.AnyVersion(ctx, e.kinds, gk)
-	if gone, err := missing.judge(gk, err, e.clock.Now()); gone || err != nil {
+	if gone, err := e.judgeMissing(ctx, gk, err); gone || err != nil {
 		return err
 	}
 	return e.eachOf(ctx, k, func(o *watch.Object) error { return visit(k, o) })

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -136,17 +135,35 @@ func TestErrorsAboutSecretsQuoteNothing(t *testing.T) {
 	}
 }
 
-func TestRetriesAreCappedAndNeverEnd(t *testing.T) {
-	limiter := NewLimiter(rand.Float64)
-	var last time.Duration
-	for range 50 {
-		last = limiter.When(Request{Name: "a"})
+func TestMissingPermissionForASecretIsNamed(t *testing.T) {
+	denial := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "a",
+		errors.New(`User "me" cannot patch resource "secrets" in API group "" in the namespace "shop": hunter2`))
+	err := classifyAnswer(WithholdSecret(secrets, denial))
+	if want := "me may not patch secrets in namespace shop"; !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("error %v, want %s", err, want)
 	}
-	if last < lastRetry*8/10 || last > lastRetry*12/10 {
-		t.Errorf("the 50th retry comes after %s", last)
-	}
-	if first := limiter.When(Request{Name: "b"}); first > 2*firstRetry {
-		t.Errorf("the first retry of another request comes after %s", first)
+}
+
+// TestRetriesSoonAfterAnOutage has a request that always fails. However long that lasts,
+// the next retry follows within half a minute, and the first minute has few of them.
+func TestRetriesSoonAfterAnOutage(t *testing.T) {
+	for _, random := range []float64{0, 0.5, 0.999} {
+		limiter := NewLimiter(func() float64 { return random })
+		var at, longest time.Duration
+		attempts := 1
+		for range 50 {
+			wait := limiter.When(Request{Name: "a"})
+			at, longest = at+wait, max(longest, wait)
+			if at < time.Minute {
+				attempts++
+			}
+		}
+		if longest > 30*time.Second || attempts > 15 {
+			t.Errorf("with jitter %v, a retry comes after up to %s, and there are %d attempts in the first minute", random, longest, attempts)
+		}
+		if first := limiter.When(Request{Name: "b"}); first > 2*firstRetry {
+			t.Errorf("the first retry of another request comes after %s", first)
+		}
 	}
 }
 

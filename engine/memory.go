@@ -177,11 +177,18 @@ func (m *memory) isNews(reason, message string) bool {
 // last write. A response in another API version than the rules now read is
 // ignored.
 func (m *memory) newest(cached *watch.Object) *watch.Object {
-	if m.self == nil || m.self.GetUID() != cached.GetUID() || m.self.GetAPIVersion() != cached.GetAPIVersion() || !cached.OlderThan(m.self.GetResourceVersion()) {
+	if m.self == nil || m.self.GetUID() != cached.GetUID() || m.self.GetAPIVersion() != cached.GetAPIVersion() {
 		m.self = nil
 		return cached
 	}
-	return m.self
+	// The response to the removal of the last finalizer has the resourceVersion from
+	// before the removal.
+	ended := m.self.Terminating() && len(m.self.GetFinalizers()) == 0
+	if cached.OlderThan(m.self.GetResourceVersion()) || ended {
+		return m.self
+	}
+	m.self = nil
+	return cached
 }
 
 // leftAt returns when a rule was first seen to deselect the primary.
@@ -259,6 +266,13 @@ func (ms *memories) get(req Request) *memory {
 		ms.of[req] = m
 	}
 	return m
+}
+
+// has reports whether a primary has a memory.
+func (ms *memories) has(req Request) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.of[req] != nil
 }
 
 // forgetKinds forgets the primaries of some kinds.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	testclock "k8s.io/utils/clock/testing"
 
 	"reconcel/engine/discover"
 )
@@ -13,28 +14,29 @@ import (
 func TestKindIsGoneAfterAWhile(t *testing.T) {
 	gk := schema.GroupKind{Group: "example.com", Kind: "Foo"}
 	missing, other := discover.NoKindError{GVK: gk.WithVersion("v1")}, errors.New("no route to host")
-	began := time.Now()
-	m := missingKinds{}
-	for _, step := range []struct {
-		after time.Duration
+	now := testclock.NewFakePassiveClock(time.Now())
+	judge := judgeByTime(now)
+	for i, step := range []struct {
+		times int
+		every time.Duration
 		err   error
 		gone  bool
 	}{
-		{0, missing, false},
-		{goneAfter - time.Second, missing, false},
-		{goneAfter - time.Second, nil, false}, // It was missing for a moment only.
-		{goneAfter, missing, false},
-		{2*goneAfter - time.Second, missing, false},
-		{2*goneAfter - time.Second, other, false},
-		{2 * goneAfter, missing, false},
-		{3 * goneAfter, missing, true},
+		{5, time.Minute, missing, false},
+		{1, time.Minute, nil, false}, // It was missing for a moment only.
+		{5, time.Minute, missing, false},
+		{1, time.Minute, other, false},
+		{5, time.Minute, missing, false},
+		{1, goneAfter, missing, false}, // Nobody searched in between.
+		{4, time.Minute, missing, false},
+		{2, time.Minute, missing, true},
 	} {
-		gone, err := m.judge(gk, step.err, began.Add(step.after))
-		if gone != step.gone || (err == nil) != (gone || step.err == nil) {
-			t.Errorf("after %s, %v: %v, %v", step.after, step.err, gone, err)
+		for range step.times {
+			now.SetTime(now.Now().Add(step.every))
+			gone, err := judge(t.Context(), gk, step.err)
+			if gone != step.gone || (err == nil) != (gone || step.err == nil) {
+				t.Errorf("step %d: %v, %v", i, gone, err)
+			}
 		}
-	}
-	if gone, err := (missingKinds)(nil).judge(gk, missing, began); !gone || err != nil {
-		t.Errorf("without a map: %v, %v", gone, err)
 	}
 }

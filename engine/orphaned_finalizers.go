@@ -15,10 +15,9 @@ import (
 // until all are gone: no other controller removes them, and their objects could
 // never be deleted. The rules' children stay.
 func (e *Engine) removeOrphanedFinalizers(ctx context.Context, orphaned []inventory.Finalizer) {
-	missing := missingKinds{}
 	e.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) (problem error) {
 		orphaned = slices.DeleteFunc(slices.Clone(orphaned), func(f inventory.Finalizer) bool {
-			err := e.removeOrphanedFinalizer(ctx, f, missing)
+			err := e.removeOrphanedFinalizer(ctx, f)
 			if err != nil && (problem == nil || discover.IsNoKind(problem)) {
 				problem = fmt.Errorf("rule %q, kind %s: %w", f.Rule, f.Kind, err)
 			}
@@ -28,8 +27,8 @@ func (e *Engine) removeOrphanedFinalizers(ctx context.Context, orphaned []invent
 	})
 }
 
-func (e *Engine) removeOrphanedFinalizer(ctx context.Context, f inventory.Finalizer, missing missingKinds) error {
-	err := e.eachPrimary(ctx, f.Primary(), missing, func(k Kind, o *watch.Object) error {
+func (e *Engine) removeOrphanedFinalizer(ctx context.Context, f inventory.Finalizer) error {
+	err := e.eachPrimary(ctx, f.Primary(), func(k Kind, o *watch.Object) error {
 		if !slices.Contains(o.GetFinalizers(), rules.Finalizer(f.Rule)) {
 			return nil
 		}

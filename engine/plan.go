@@ -123,12 +123,14 @@ func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *watch.Cache {
 	return nil
 }
 
-// hasChildren reports whether the caches have any child of a primary.
+// hasChildren reports whether the caches have any child that a rule made for a primary.
 func (pk *primaryKind) hasChildren(req Request) bool {
 	for gvk := range pk.children {
 		if c := pk.cacheOf(gvk); c != nil {
-			for range c.OwnedBy(req) {
-				return true
+			for o := range c.OwnedBy(req) {
+				if pk.made(o) {
+					return true
+				}
 			}
 		}
 	}

@@ -30,13 +30,14 @@ type Result struct {
 	RequeueAfter time.Duration // 0: only when something changes
 }
 
-// Retry delays of one request: 10 ms, doubled at each failure up to 2
-// minutes, with a jitter of 20 %. A request is never dropped. There is no
-// token bucket for all requests, so after an outage each one is retried within
-// the maximum delay.
+// Retry delays of one request: 40 ms, doubled at each failure up to 24
+// seconds, with a jitter of 20 %. A request is never dropped. There is no
+// token bucket for all requests, so however long an outage lasts, each one is
+// retried within half a minute after it. That is 11 or 12 attempts in the first
+// minute.
 const (
-	firstRetry = 10 * time.Millisecond
-	lastRetry  = 2 * time.Minute
+	firstRetry = 40 * time.Millisecond
+	lastRetry  = 24 * time.Second
 )
 
 func newQueue(m queueMetrics) workqueue.TypedRateLimitingInterface[Request] {
@@ -63,7 +64,7 @@ func (e *Engine) route(pl *plan) *plan {
 	e.metrics.meter(pl)
 	for _, w := range pl.watches {
 		onChange := map[watch.Role]func(*watch.Object){
-			watch.Primary: e.enqueuePrimary, watch.Child: e.enqueueOwner,
+			watch.Primary: e.enqueueChanged, watch.Child: e.enqueueOwner,
 			watch.Lookup: func(o *watch.Object) { w.EachReader(o, e.queue.Add) },
 		}
 		w.Notify(onChange[w.Role], func() { e.enqueueAll(w) })
@@ -71,16 +72,32 @@ func (e *Engine) route(pl *plan) *plan {
 	return pl
 }
 
-// enqueuePrimary enqueues a primary that was added, changed or deleted.
-func (e *Engine) enqueuePrimary(o *watch.Object) {
-	e.queue.Add(Request{
+// enqueueChanged enqueues a primary that was added, changed or deleted, unless it is in
+// a namespace that no rule selects, and no rule ever wrote for it.
+func (e *Engine) enqueueChanged(o *watch.Object) {
+	if pl := e.plan.Load(); pl != nil {
+		req := requestFor(o)
+		pk := pl.primaries[req.Kind]
+		if pk != nil && !pk.follows(req.Namespace) && !pk.hasFinalizer(o) && !pk.patched(o) && !e.memories.has(req) {
+			return
+		}
+	}
+	e.enqueuePrimary(o)
+}
+
+// enqueuePrimary enqueues a primary.
+func (e *Engine) enqueuePrimary(o *watch.Object) { e.queue.Add(requestFor(o)) }
+
+func requestFor(o *watch.Object) Request {
+	return Request{
 		Kind:      schema.GroupKind{Group: o.GroupVersionKind().Group, Kind: o.GetKind()},
 		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
-	})
+	}
 }
 
 // enqueueOwner enqueues the primary of a child that was added, changed or
-// deleted. If another primary has the same name now, it enqueues that one too.
+// deleted. If another primary has the same name now, it enqueues that one too. A primary
+// of other rules, in a namespace that no rule selects, is left out.
 func (e *Engine) enqueueOwner(o *watch.Object) {
 	owner, ok := o.Owner()
 	if !ok {
@@ -101,10 +118,23 @@ func (e *Engine) enqueueOwner(o *watch.Object) {
 	if !cache.Kind().Namespaced {
 		owner.Namespace = ""
 	}
+	if !primary.follows(owner.Namespace) && !primary.made(o) {
+		return
+	}
 	e.queue.Add(owner)
 	if current, _ := cache.Get(owner.Namespace, owner.Name); current != nil && current.GetUID() != owner.UID {
 		e.enqueuePrimary(current)
 	}
+}
+
+// follows reports whether any rule selects primaries in a namespace.
+func (pk *primaryKind) follows(namespace string) bool {
+	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return r.Follows(namespace) })
+}
+
+// made reports whether a child has the label of one of the rules.
+func (pk *primaryKind) made(o *watch.Object) bool {
+	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return r.Name == o.Rule() })
 }
 
 // enqueueAll enqueues all primaries whose rules use a watch, after its cache is

@@ -123,6 +123,9 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	total := p.rules(ctx).after(p.retryTimedOut())
 	total = worse(total, p.pruneOrphaned(ctx))
 	p.forget()
+	if p.unshown() {
+		total = total.after(unshownRetry)
+	}
 	p.reportPauseIgnored()
 	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.hasFinalizer(p.self) {
 		p.dismiss(total)

@@ -178,9 +178,13 @@ func (w *world) watchVersions() func() []*unstructured.Unstructured {
 	}
 }
 
-// changeWidgets changes one Widget after another until ctx ends.
+// changeWidgets changes one Widget after another, at most a hundred in a second, until ctx
+// ends.
 func (w *world) changeWidgets(ctx context.Context, n int) {
+	pace := time.NewTicker(10 * time.Millisecond)
+	defer pace.Stop()
 	for i := 0; ctx.Err() == nil; i++ {
+		<-pace.C
 		body := fmt.Appendf(nil, `{"spec":{"value":"%d"}}`, i)
 		_, err := w.Resource(widgets).Patch(ctx, fmt.Sprintf("w%d", i%n), types.MergePatchType, body, metav1.PatchOptions{})
 		if err != nil && !errors.Is(err, context.Canceled) && ctx.Err() == nil {

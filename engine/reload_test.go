@@ -74,6 +74,19 @@ func TestOwnWriteInAnotherVersion(t *testing.T) {
 	}
 }
 
+// TestReleasedPrimaryStaysReleased removes the last finalizer of a primary, which the
+// API server answers with the resourceVersion from before.
+func TestReleasedPrimaryStaysReleased(t *testing.T) {
+	at := func(finalizers string) *watch.Object {
+		return decodeObject(t, []byte(`{"apiVersion":"g/v1","kind":"Widget","metadata":{"name":"one","uid":"u","resourceVersion":"7",
+			"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":[`+finalizers+`]}}`))
+	}
+	m := &memory{self: at("")}
+	if got := m.newest(at(`"reconcel.dev/a"`)).GetFinalizers(); len(got) > 0 {
+		t.Errorf("the released primary has %v again", got)
+	}
+}
+
 // TestAnotherRuleWithoutStatusWritesNone would panic on any request: the engine has no
 // client.
 func TestAnotherRuleWithoutStatusWritesNone(t *testing.T) {

@@ -36,9 +36,9 @@ func (e *Engine) deleteRemovedRule(ctx context.Context, pl *plan, r inventory.Re
 	if ctx.Err() != nil {
 		return
 	}
-	logged, missing := "", missingKinds{}
+	logged := ""
 	_ = removalBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
-		done, problems := e.tryDeleteRemovedRule(ctx, pl, r, missing)
+		done, problems := e.tryDeleteRemovedRule(ctx, pl, r)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -56,9 +56,9 @@ func (e *Engine) deleteRemovedRule(ctx context.Context, pl *plan, r inventory.Re
 
 // tryDeleteRemovedRule makes one attempt to delete the objects of a removed rule.
 // It reports whether nothing was left to delete, and otherwise the problems.
-func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory.RemovedRule, missing missingKinds) (done bool, problems []string) {
+func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory.RemovedRule) (done bool, problems []string) {
 	gk := r.Primary()
-	s := &removal{engine: e, rule: r, primary: pl.primaries[gk], missing: missing, paused: map[types.UID]bool{}}
+	s := &removal{engine: e, rule: r, primary: pl.primaries[gk], paused: map[types.UID]bool{}}
 	// Without the list of primaries nothing is deleted, because the children of
 	// paused primaries must stay.
 	if err := s.prunePatches(ctx, gk); err != nil {
@@ -90,7 +90,6 @@ type removal struct {
 	rule    inventory.RemovedRule
 	primary *primaryKind // nil: no rule has the kind
 	global  bool         // the primaries are cluster-scoped
-	missing missingKinds
 	paused  map[types.UID]bool
 
 	left     int // objects still to delete
@@ -110,7 +109,7 @@ func (s *removal) problem(text string) {
 // prunePatches reverts the rule's patches and records which primaries are
 // paused.
 func (s *removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
-	return s.engine.eachPrimary(ctx, gk, s.missing, func(k Kind, o *watch.Object) error {
+	return s.engine.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error {
 		s.global = !k.Namespaced
 		if o.Paused() {
 			s.paused[o.GetUID()] = true
@@ -144,7 +143,7 @@ func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, vi
 	if discover.IsNoKind(err) {
 		k, err = discover.AnyVersion(ctx, s.engine.kinds, gvk.GroupKind())
 	}
-	if gone, err := s.missing.judge(gvk.GroupKind(), err, s.engine.clock.Now()); gone || err != nil {
+	if gone, err := s.engine.judgeMissing(ctx, gvk.GroupKind(), err); gone || err != nil {
 		return err
 	}
 	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.rule.Name})

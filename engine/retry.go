@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Retry intervals for problems whose end sends no event to a watch.
@@ -15,8 +17,18 @@ const (
 
 const staleRetry = 200 * time.Millisecond
 
+// unshownRetry is when to look again for an object that the cache does not show after
+// its creation. If another writer deletes it while the watch lists again, no event says
+// that it is missing.
+const unshownRetry = 2 * time.Second
+
 // deniedRetry is the first retry interval of a write without permission.
 const deniedRetry = 4 * time.Second
+
+// retryBackoff returns the delays of a failed step that belongs to no primary.
+func retryBackoff() wait.Backoff {
+	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 100, Cap: 30 * time.Second}
+}
 
 // jitter changes a delay by up to 20 % in both directions.
 func jitter(d time.Duration, random func() float64) time.Duration {

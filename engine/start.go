@@ -30,8 +30,7 @@ func (e *Engine) readInventory(ctx context.Context) (orphaned inventory.Orphaned
 // insist retries a step that must succeed before the engine starts its work. It
 // returns false if ctx ends first.
 func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bool {
-	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 100, Cap: 30 * time.Second}
-	return backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+	return retryBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.say(err.Error())

@@ -10,15 +10,11 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"reconcel/engine/answer"
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
-	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -43,6 +39,9 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 	total = total.after(wait)
 	if contested, ok := errors.AsType[*conflictLoopError](err); ok && total.state == stalled {
 		return total.after(contested.wait) // The existing problem is more specific and more stable.
+	}
+	if errors.Is(err, errStale) {
+		return worse(total, p.outcomeOf(err).quietly())
 	}
 	draft.total = worseOfBoth(total, p.outcomeOf(err))
 	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRejected && list != discover.NoConditions {
@@ -97,9 +96,6 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 			return wait, nil
 		}
 	}
-	if s.list == discover.AtomicConditions && s.patched() {
-		return 0, nil // The list was merged from an older state. The patch's watch event triggers another reconciliation.
-	}
 	before := last.damper
 	if last.known && last.digest == digest {
 		if wait := last.damper.repair(s.engine.clock.Now()); wait > 0 {
@@ -107,7 +103,7 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 		}
 	}
 	s.memory.unsettled = time.Time{}
-	err = s.apply(ctx, desired, digest)
+	err = s.applyBound(ctx, conditions, desired, digest, now)
 	last.damper.uncount(before, err)
 	return 0, s.noteRejection(rejected, digest, "", err)
 }
@@ -126,16 +122,6 @@ func (p *pass) unsettled(now time.Time) time.Duration {
 		p.memory.unsettled = now
 	}
 	return settle - now.Sub(p.memory.unsettled)
-}
-
-// patched reports whether a rule has patched the primary since the cached state.
-func (p *pass) patched() bool {
-	for _, w := range p.memory.patches {
-		if p.self.OlderThan(w.version) {
-			return true
-		}
-	}
-	return false
 }
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
@@ -248,41 +234,4 @@ func (p *pass) statusMatches(desired map[string]any, owned managedfields.Set) bo
 	rest := maps.Clone(desired)
 	delete(rest, "conditions")
 	return owned.Covers(desired) && !owned.Exceeds(desired) && owned.Agrees(live, rest) && containsConditions(live, desired)
-}
-
-// apply applies the status and records the response.
-func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest [16]byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	k := s.cache.Kind()
-	content := map[string]any{}
-	if len(desired) > 0 { // An empty status in the body would leave a managedFields entry.
-		content["status"] = desired
-	}
-	u := applicationTo(k, s.self, content)
-	manager, subresources := managedfields.Manager, []string{"status"}
-	if !k.Status {
-		manager, subresources = managedfields.StatusManager, nil
-		u.SetUID(s.req.UID) // Prevents the apply from creating a deleted object again.
-	}
-	if s.list == discover.AtomicConditions {
-		u.SetResourceVersion(s.self.GetResourceVersion()) // The list was merged from this state.
-	}
-	body, err := u.MarshalJSON()
-	if err != nil {
-		return fmt.Errorf("write status: %w", err)
-	}
-	response, err := s.engine.own(k, s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: manager, Force: new(true)}, subresources...)
-	if answer.IsAbsent(err) {
-		return nil // The primary is gone.
-	}
-	if err != nil {
-		return classifyAnswer(fmt.Errorf("write status: %w", sortCauses(err)))
-	}
-	s.engine.metrics.wrote("status", k)
-	o := watch.NewObject(response, watch.Primary)
-	s.memory.status.is(digest, o)
-	s.memory.self = o // The next status must not copy values from before this write.
-	return nil
 }

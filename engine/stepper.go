@@ -69,7 +69,7 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	e := s.engine
 	for _, orphaned := range pl.orphaned.Finalizers {
-		if err := e.removeOrphanedFinalizer(ctx, orphaned, nil); err != nil {
+		if err := e.removeOrphanedFinalizer(ctx, orphaned); err != nil && !discover.IsNoKind(err) {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func (s *Stepper) CleanUp(ctx context.Context) {
 // tryDeleteRemovedRule makes one attempt to delete the objects of removed rules.
 func (s *Stepper) tryDeleteRemovedRule(ctx context.Context) {
 	s.removed = slices.DeleteFunc(slices.Clone(s.removed), func(r inventory.RemovedRule) bool {
-		done, _ := s.engine.tryDeleteRemovedRule(ctx, s.engine.plan.Load(), r, nil)
+		done, _ := s.engine.tryDeleteRemovedRule(ctx, s.engine.plan.Load(), r)
 		return done
 	})
 }

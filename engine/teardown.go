@@ -159,8 +159,7 @@ func outlivesPrimary(rule *rules.Rule, o *watch.Object) bool {
 }
 
 // unlisted returns the first kind that has no cache and of which the rule may
-// have created objects, and why. A kind that the API server serves in no version
-// has no objects.
+// have created objects, and why. A kind that is gone has no objects.
 func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 	for _, w := range p.primary.byRule[r] {
 		c, err := w.Cache()
@@ -171,8 +170,14 @@ func (p *pass) unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 			continue
 		}
 		if discover.IsNoKind(err) {
-			if _, other := discover.AnyVersion(ctx, p.engine.kinds, w.GVK.GroupKind()); discover.IsNoKind(other) {
+			gk := w.GVK.GroupKind()
+			_, other := discover.AnyVersion(ctx, p.engine.kinds, gk)
+			gone, unsure := p.engine.judgeMissing(ctx, gk, other)
+			if gone {
 				continue
+			}
+			if unsure != nil {
+				err = unsure
 			}
 		}
 		return w.GVK.Kind, err.Error()

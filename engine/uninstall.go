@@ -46,6 +46,7 @@ func Uninstall(ctx context.Context, options Options, what Uninstallation) error 
 		return fmt.Errorf("client configuration: %w", err)
 	}
 	u := &uninstaller{Uninstallation: what, engine: newEngine(deps, options, nil)}
+	u.engine.judgeMissing = judgeByCRD(u.engine.client)
 	if err := u.standsStill(ctx); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	var errs []error
 	paused := map[types.UID]bool{}
 	if u.DeleteChildren {
-		errs = append(errs, u.engine.eachPrimary(ctx, r.Primary(), nil, func(k Kind, o *watch.Object) error {
+		errs = append(errs, u.engine.eachPrimary(ctx, r.Primary(), func(k Kind, o *watch.Object) error {
 			paused[o.GetUID()] = o.Paused()
 			return u.unpatch(ctx, r.Name, k, o)
 		}))
@@ -128,7 +129,7 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
 	for _, gk := range append([]schema.GroupKind{r.Primary()}, r.FormerPrimaries()...) {
-		errs = append(errs, u.engine.eachPrimary(ctx, gk, nil, func(k Kind, o *watch.Object) error { return u.release(ctx, r.Name, k, o) }))
+		errs = append(errs, u.engine.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error { return u.release(ctx, r.Name, k, o) }))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rule %q: %w", r.Name, err)

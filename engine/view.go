@@ -3,6 +3,7 @@ package engine
 import (
 	"iter"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -150,6 +151,11 @@ func (p *pass) ahead(c *watch.Cache) map[types.NamespacedName]*watch.Object {
 		}
 	}
 	return out
+}
+
+// unshown reports whether a cache does not show one of our writes yet.
+func (p *pass) unshown() bool {
+	return slices.ContainsFunc(p.memory.children, func(w *written) bool { return w.object != nil })
 }
 
 // forget removes the memory that is no longer needed at the end of a

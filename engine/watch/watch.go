@@ -127,9 +127,13 @@ func (w *Watch) indexers() cache.Indexers {
 }
 
 // tweakList restricts requests to the selector. It also prevents client-go's fallback
-// to a list with resourceVersion "0", which may be arbitrarily old.
+// to a list with resourceVersion "0", which may be arbitrarily old. A resumed watch is
+// short; one that begins with a list may need its time.
 func (w *Watch) tweakList(o *metav1.ListOptions) {
 	o.LabelSelector = w.Selector
+	if o.TimeoutSeconds != nil && o.SendInitialEvents == nil {
+		o.TimeoutSeconds = new(renewalTime())
+	}
 	if o.ResourceVersion == "0" {
 		o.ResourceVersion = ""
 	}

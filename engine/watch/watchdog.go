@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -21,10 +22,20 @@ const (
 	// listPatience is how long any other request may take to begin. The API server
 	// itself ends one after 60 seconds.
 	listPatience = 70 * time.Second
-	// streamPatience is how long a watch may be silent. The API server sends a bookmark
-	// each minute.
-	streamPatience = 150 * time.Second
+	// streamPatience is how long a watch may be silent.
+	streamPatience = 52 * time.Second
+	// shortestWatch and longestWatch limit the timeout of a resumed watch. Without events,
+	// the API server sends a bookmark two seconds before the timeout, and otherwise only
+	// each minute. So a watch that is silent for longer than its timeout is broken, and
+	// the next one resumes from a recent state.
+	shortestWatch, longestWatch = 40 * time.Second, 48 * time.Second
 )
+
+// renewalTime returns the timeout of a resumed watch in seconds. It is random, so that
+// not all watches are renewed at once.
+func renewalTime() int64 {
+	return int64((shortestWatch + rand.N(longestWatch-shortestWatch)).Seconds())
+}
 
 // LimitSilence returns a configuration whose requests end when the API server is
 // silent for too long. A watch then resumes where it ended.
@@ -41,7 +52,8 @@ type watchdog struct {
 
 // RoundTrip implements http.RoundTripper.
 func (d *watchdog) RoundTrip(r *http.Request) (*http.Response, error) {
-	watches := r.URL.Query().Get("watch") == "true"
+	query := r.URL.Query()
+	watches := query.Get("watch") == "true"
 	patience := listPatience
 	if watches {
 		patience = headersPatience
@@ -60,7 +72,10 @@ func (d *watchdog) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.ReadCloser, response.Body = response.Body, s
 	if watches && response.StatusCode == http.StatusOK {
-		s.log = d.log.With("path", r.URL.Path)
+		s.log, s.level = d.log.With("path", r.URL.Path), slog.LevelWarn
+		if query.Get("sendInitialEvents") == "true" {
+			s.level = slog.LevelDebug // Its timeout is that of client-go, so a healthy one may be silent too.
+		}
 		s.timer.Reset(streamPatience)
 	}
 	return response, nil
@@ -76,6 +91,7 @@ type stream struct {
 	timer   *time.Timer
 	expired atomic.Bool
 	log     *slog.Logger // nil unless it is a watch
+	level   slog.Level
 }
 
 func (s *stream) expire() {
@@ -90,7 +106,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	switch {
 	case s.log == nil:
 	case err != nil && s.expired.Load():
-		s.log.Warn("watch silent, watching again", "silence", streamPatience)
+		s.log.Log(context.Background(), s.level, "watch silent, watching again", "silence", streamPatience)
 		return n, io.EOF
 	case err == nil:
 		s.timer.Reset(streamPatience)

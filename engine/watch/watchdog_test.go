@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -64,16 +66,32 @@ func TestSilentWatchEnds(t *testing.T) {
 		defer func() { _ = response.Body.Close() }()
 		go func() {
 			for range 3 { // Bookmarks keep it alive.
-				time.Sleep(time.Minute)
+				time.Sleep(longestWatch)
 				_, _ = server.Write([]byte("bookmark\n"))
 			}
 		}()
 		began := time.Now()
 		all, err := io.ReadAll(response.Body)
-		if took := time.Since(began); err != nil || len(all) != 27 || took != 3*time.Minute+streamPatience {
+		if took := time.Since(began); err != nil || len(all) != 27 || took != 3*longestWatch+streamPatience {
 			t.Errorf("after %s: %q, %v", took, all, err)
 		}
 	})
+}
+
+// TestSilenceEndsWithinAMinute also leaves time for the next request.
+func TestSilenceEndsWithinAMinute(t *testing.T) {
+	w := New(Key{Role: Child})
+	for range 100 {
+		o := metav1.ListOptions{TimeoutSeconds: new(int64(400))}
+		w.tweakList(&o)
+		if limit := time.Duration(*o.TimeoutSeconds) * time.Second; limit >= streamPatience || limit < shortestWatch {
+			t.Fatalf("a resumed watch lasts %s, and may be silent for %s", limit, streamPatience)
+		}
+	}
+	list := metav1.ListOptions{TimeoutSeconds: new(int64(400)), SendInitialEvents: new(true)}
+	if w.tweakList(&list); *list.TimeoutSeconds != 400 || streamPatience > 55*time.Second {
+		t.Errorf("a list has %d s, a silent watch %s", *list.TimeoutSeconds, streamPatience)
+	}
 }
 
 func TestSlowListIsReadToItsEnd(t *testing.T) {

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/engine/answer"
+	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+)
+
+// applyBound applies the status to the state of the primary that it was computed
+// from. So a late write, for example of a process that has ended, cannot undo a newer
+// status. After a conflict it reads the primary and retries once, because other
+// writers may often change fields that the rules do not write.
+func (s *statusDraft) applyBound(ctx context.Context, conditions []rules.Condition, desired map[string]any, digest [16]byte, now time.Time) error {
+	err := s.apply(ctx, desired, digest)
+	if apierrors.IsConflict(err) {
+		if err = s.renew(ctx); err != nil || s.gone {
+			return err
+		}
+		if desired, err = s.desired(conditions, s.self.Fields().Set(), now); err != nil {
+			return err
+		}
+		err = s.apply(ctx, desired, digest)
+	}
+	if apierrors.IsConflict(err) {
+		return errStale
+	}
+	return err
+}
+
+// renew reads the primary live. It returns errStale if the rules may render another
+// status from that state. The status itself does not count: its other writers trigger
+// another reconciliation.
+func (s *statusDraft) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	live, err := s.engine.resource(s.cache.Kind(), s.req.Namespace).Get(ctx, s.req.Name, metav1.GetOptions{})
+	switch {
+	case answer.IsAbsent(err), err == nil && live.GetUID() != s.req.UID:
+		s.gone = true
+		return nil
+	case err != nil:
+		return fmt.Errorf("read %s: %w", s.req, err)
+	case (live.GetDeletionTimestamp() != nil) != s.self.Terminating():
+		return errStale
+	}
+	withoutStatus := func(object map[string]any) map[string]any {
+		rest := maps.Clone(object)
+		delete(rest, "status")
+		return rest
+	}
+	if !sameIntent(withoutStatus(live.Object), withoutStatus(s.self.Content())) {
+		return errStale
+	}
+	s.self = watch.NewObject(live, watch.Primary)
+	return nil
+}
+
+// apply sends the status once, and records the response.
+func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest [16]byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	k := s.cache.Kind()
+	content := map[string]any{}
+	if len(desired) > 0 { // An empty status in the body would leave a managedFields entry.
+		content["status"] = desired
+	}
+	u := applicationTo(k, s.self, content)
+	manager, subresources := managedfields.Manager, []string{"status"}
+	if !k.Status {
+		manager, subresources = managedfields.StatusManager, nil
+		u.SetUID(s.req.UID) // Prevents the apply from creating a deleted object again.
+	}
+	u.SetResourceVersion(s.self.GetResourceVersion())
+	body, err := u.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	response, err := s.engine.own(k, s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
+		metav1.PatchOptions{FieldManager: manager, Force: new(true)}, subresources...)
+	if answer.IsAbsent(err) {
+		return nil // The primary is gone.
+	}
+	if err != nil {
+		return classifyAnswer(fmt.Errorf("write status: %w", sortCauses(err)))
+	}
+	s.engine.metrics.wrote("status", k)
+	o := watch.NewObject(response, watch.Primary)
+	s.memory.status.is(digest, o)
+	s.memory.self = o // The next status must not copy values from before this write.
+	return nil
+}
