@@ -21,11 +21,15 @@ RACE = $(if $(shell command -v "$$(go env CC)"),-race)
 NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the race detector' >&2)
 
 # Packages with tests that need a cluster.
-INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)))))
+INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)
+INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(INTEGRATION_FILES)))))
+
+# Their names. `make unit` runs the other tests of these packages.
+INTEGRATION_TESTS = ^($(shell sed -nE 's/^func (Test\w+).*/\1/p' $(INTEGRATION_FILES) | sort -u | paste -sd '|'))$$
 
 # Packages whose integration tests start other programs, which the race detector
 # does not see. `make unit` runs their other tests with it.
-DRIVERS := ./cli ./examples ./internal/campaign ./internal/devcluster
+DRIVERS := ./cli ./examples ./internal/campaign ./internal/devcluster ./internal/docs
 
 # For each example: the resources to render with its rules, and the observed
 # objects.
@@ -106,7 +110,7 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-examples ## Run the full long tests, of which make test runs samples (an hour or more)
+soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples ## Run the full long tests, of which make test runs samples (an hour or more)
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
@@ -127,9 +131,21 @@ soak-reloads: devcluster ## Reload the rules 500 times in 10 minutes, also with 
 soak-lead: devcluster ## End the leader 50 times, in six ways, in about 15 minutes
 	$(call campaign,TestLead)
 
+.PHONY: soak-outages
+soak-outages: devcluster ## Overload and restart the API server, renew watches, and fight other writers, in about half an hour
+	$(call campaign,(TestOverload|TestOutages|TestWatchRenewals|TestRest|TestFight))
+
 .PHONY: faults
 faults: devcluster ## Run every workload with every fault, and compare each run with one without faults (1 to 2 hours; RECONCEL_PLAN=file runs one plan)
 	RECONCEL_SOAK=1 go test -tags integration -parallel 16 -timeout 240m -count 1 -v -run '^TestFaults$$' ./internal/campaign
+
+.PHONY: mutants
+mutants: devcluster ## Build the controller with one mistake at a time, and check that the campaign finds each (RECONCEL_MUTANT=name builds one)
+	$(call campaign,TestMutants)
+
+.PHONY: soak-operations
+soak-operations: devcluster ## Play 300 random sequences of operations, collisions and deletions, in about an hour
+	$(call campaign,TestOperations)
 
 .PHONY: soak-examples
 soak-examples: devcluster ## Kill the controller at each write of the examples, and remove each of its permissions
@@ -145,8 +161,8 @@ fuzz-sample: ## Fuzz each target for 5 seconds
 .PHONY: integration
 integration: devcluster ## Run the tests on a real control plane
 	$(NO_RACE)
-	go test $(RACE) -p 1 -parallel 8 -tags integration -timeout 30m -count 1 $(filter-out $(DRIVERS),$(INTEGRATION))
-	go test -p 1 -parallel 3 -tags integration -timeout 30m -count 1 $(filter $(DRIVERS),$(INTEGRATION))
+	@go test $(RACE) -p 1 -parallel 12 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(filter-out $(DRIVERS),$(INTEGRATION))
+	@go test -p 1 -parallel 4 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(filter $(DRIVERS),$(INTEGRATION))
 
 .PHONY: examples
 examples: build ## Render the examples, compare with the checked-in output, and run their tests

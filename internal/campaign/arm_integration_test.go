@@ -35,7 +35,10 @@ func (r *faultRun) matches(on subject) func(faultproxy.Request) bool {
 func (r *faultRun) arm() {
 	p := r.plan
 	if p.Fault != nil {
-		r.injected = r.control.proxy.Inject(r.matches(p.On), *p.Fault)
+		injected := r.control.proxy.Inject(r.matches(p.On), *p.Fault)
+		if r.injected = injected; p.Seconds > 0 {
+			r.thaw, r.thawAt = injected.Lift, time.Now().Add(time.Duration(p.Seconds)*time.Second)
+		}
 	}
 	if p.Frames != nil {
 		r.injected = r.control.proxy.InjectFrames(func(f faultproxy.Frame) bool {
@@ -94,7 +97,9 @@ func (r *faultRun) tick() {
 	r.crashed = time.Now()
 	way := again
 	if p := r.plan.Stale; p != nil {
-		r.thaw, r.thawAt = r.control.proxy.Freeze(r.ends[min(p.Step, len(r.ends)-1)], p.WatchList), time.Now().Add(time.Duration(p.Seconds)*time.Second)
+		lags := func(q faultproxy.Request) bool { return p.Resource == "" || p.Resource == q.Resource }
+		r.thaw = r.control.proxy.Freeze(r.ends[min(p.Step, len(r.ends)-1)], p.WatchList, lags)
+		r.thawAt = time.Now().Add(time.Duration(p.Seconds) * time.Second)
 	} else {
 		way = r.plan.Crash.Restart
 	}

@@ -32,12 +32,15 @@ type stage struct {
 	references map[string]*reference  // by workload and mode
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T, crds ...string) *stage {
 	t.Helper()
-	s := &stage{T: t, cluster: devcluster.Start(t, devcluster.Options{}), binary: e2e.Build(t),
+	s := &stage{T: t, cluster: devcluster.Start(t, devcluster.Options{Users: []string{limitedUser + ":campaign"}}), binary: e2e.Build(t),
 		shared: map[string]*controller{}, references: map[string]*reference{}}
 	s.world = e2e.In(t, s.cluster, "default")
 	s.world.CRD(faultCRD("Box", "boxes", "Namespaced") + "---" + faultCRD("Bin", "bins", "Namespaced") + "---" + faultCRD("Crate", "crates", "Cluster"))
+	for _, crd := range crds {
+		s.world.CRD(crd)
+	}
 	s.discoverGarbage()
 	s.history = oracle.Observe(t, s.world.Client, observedResources...)
 	return s
@@ -75,7 +78,13 @@ type controller struct {
 
 func (s *stage) newController(t *testing.T, name, rules string, way restart) *controller {
 	t.Helper()
-	c := &controller{T: t, stage: s, name: name, proxy: faultproxy.Start(t, s.cluster.UserConfig(t, e2e.User)),
+	return s.newControllerAs(t, e2e.User, name, rules, way)
+}
+
+// newControllerAs starts a controller as a user of the cluster.
+func (s *stage) newControllerAs(t *testing.T, user, name, rules string, way restart) *controller {
+	t.Helper()
+	c := &controller{T: t, stage: s, name: name, proxy: faultproxy.Start(t, s.cluster.UserConfig(t, user)),
 		rules: filepath.Join(t.TempDir(), "rules.yaml"), election: "false"}
 	c.proxy.OnWrite(c.note)
 	c.place(rules)

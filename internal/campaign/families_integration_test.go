@@ -15,9 +15,7 @@ var families = []family{
 	{"stale", 3, separate, staleViews},
 	{"frames", 6, separate, frameFaults},
 	{"lags", 4, separate, lags},
-	// Only make faults runs these: some fail for the reason of deleted-before-seen.json,
-	// depending on when the watch is renewed.
-	{"cluster", 0, separate, clusterErrors},
+	{"cluster", 4, separate, clusterErrors},
 	{"absence", 2, separate, absences},
 	{"silence", 0, separate, silences},
 }

@@ -160,7 +160,7 @@ func (s *stage) violations(t *testing.T, p plan) (struck bool, found []string) {
 		if struck, found, err = s.attempt(t, p); err == nil {
 			return struck, found
 		}
-		found = []string{err.Error()}
+		found = append(found, err.Error())
 		if !errors.Is(err, errSlow) {
 			break
 		}
@@ -182,7 +182,7 @@ func (s *stage) attempt(t *testing.T, p plan) (struck bool, found []string, err 
 		}
 		r.do(step)
 		if err := r.converges(i, *ref); err != nil {
-			return true, nil, err
+			return true, oracle.Untouched(foreign, r.foreignVersions()), err
 		}
 		r.ends = append(r.ends, r.version())
 	}
@@ -195,7 +195,9 @@ func (s *stage) attempt(t *testing.T, p plan) (struck bool, found []string, err 
 		}
 	}
 	found = append(found, r.seen.Run().Violations(ref.Run)...)
+	found = append(found, r.seen.OutOfOrder(w.Order)...)
 	found = append(found, oracle.Untouched(foreign, r.foreignVersions())...)
+	found = append(found, r.hotLoops()...)
 	if strings.Contains(r.control.process.Log(), "panic") {
 		found = append(found, "the process panicked")
 	}

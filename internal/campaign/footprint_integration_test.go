@@ -82,7 +82,7 @@ func (f footprint) String() string {
 func (r *reading) footprint() footprint {
 	r.Helper()
 	m := r.process.metrics(r.T).values
-	f := footprint{goroutines: int(m["go_goroutines"]), kibibytes: r.inUse() >> 10, resident: int(m["process_resident_memory_bytes"]) >> 20}
+	f := footprint{goroutines: int(m["go_goroutines"]), kibibytes: inUse(r.T, r.debug) >> 10, resident: int(m["process_resident_memory_bytes"]) >> 20}
 	for _, q := range r.world.requests(func(q devcluster.Request) bool {
 		return q.User == "reconcel" && q.Verb == "watch" && q.Completed.IsZero()
 	}) {
@@ -94,25 +94,26 @@ func (r *reading) footprint() footprint {
 
 var heapAlloc = regexp.MustCompile(`# HeapAlloc = (\d+)`)
 
-// inUse returns the bytes that remain in use after a garbage collection.
-func (r *reading) inUse() int {
-	r.Helper()
-	response, err := http.Get("http://" + r.debug + "/debug/pprof/heap?gc=1&debug=1")
+// inUse returns the bytes that remain in use after a garbage collection of the process
+// with this debug address.
+func inUse(t *testing.T, debug string) int {
+	t.Helper()
+	response, err := http.Get("http://" + debug + "/debug/pprof/heap?gc=1&debug=1")
 	if err != nil {
-		r.Fatal(err)
+		t.Fatal(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		r.Fatal(err)
+		t.Fatal(err)
 	}
 	found := heapAlloc.FindSubmatch(body)
 	if found == nil {
-		r.Fatalf("the profile does not tell of the heap: %.200s", body)
+		t.Fatalf("the profile does not tell of the heap: %.200s", body)
 	}
 	bytes, err := strconv.Atoi(string(found[1]))
 	if err != nil {
-		r.Fatal(err)
+		t.Fatal(err)
 	}
 	return bytes
 }

@@ -16,10 +16,13 @@ type plan struct {
 	Workload string `json:"workload"`
 	// Known names a fault of the controller that is the reason why this plan fails.
 	Known string `json:"known,omitempty"`
+	// Separate gives the plan a process of its own, which some faults need anyway.
+	Separate bool `json:"separate,omitempty"`
 
 	Crash   *crash            `json:"crash,omitempty"`
 	On      subject           `json:"on,omitempty"` // what Fault applies to
 	Fault   *faultproxy.Fault `json:"fault,omitempty"`
+	Seconds int               `json:"seconds,omitempty"` // ends Fault, unless 0
 	Frames  *frames           `json:"frames,omitempty"`
 	Lag     *lag              `json:"lag,omitempty"`
 	Stale   *stale            `json:"stale,omitempty"`
@@ -68,8 +71,9 @@ type lag struct {
 
 // stale is a crash followed by a start with a lagging API server.
 type stale struct {
-	Position  int                  `json:"position"` // of the write, from 1
-	Step      int                  `json:"step"`     // the view is of the end of this step, from 0
+	Position  int                  `json:"position"`           // of the write, from 1
+	Resource  string               `json:"resource,omitempty"` // plural; empty: all
+	Step      int                  `json:"step"`               // the view is of the end of this step, from 0
 	WatchList faultproxy.WatchList `json:"watchList"`
 	Seconds   int                  `json:"seconds"` // until the view is current
 }
@@ -101,7 +105,7 @@ func (p plan) mode() alone {
 
 // alone reports whether the faults affect the whole process.
 func (p plan) alone() bool {
-	return p.Crash != nil || p.Frames != nil || p.Lag != nil || p.Stale != nil || p.Absence != nil || p.Fault != nil && p.On != onWrites && p.On != onReads
+	return p.Separate || p.Crash != nil || p.Frames != nil || p.Lag != nil || p.Stale != nil || p.Absence != nil || p.Fault != nil && p.On != onWrites && p.On != onReads
 }
 
 func readPlan(t *testing.T, file string) (p plan) {

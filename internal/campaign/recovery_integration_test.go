@@ -21,6 +21,8 @@ const (
 	runPatience = 15 * time.Second
 	// restFor is how long nothing may be written at the end.
 	restFor = time.Second
+	// lateEffect is the time in which a late request shows its effect.
+	lateEffect = time.Second
 )
 
 // maxRecovery is how much longer than its reference a run may take after the last fault.
@@ -52,6 +54,9 @@ func (p plan) maxRecovery() time.Duration {
 func (r *faultRun) lastFault() (last time.Time) {
 	if r.injected != nil {
 		_, last = r.injected.Hits()
+	}
+	if f := r.plan.Fault; f != nil && f.Effect == faultproxy.Late && !last.IsZero() {
+		last = last.Add(time.Duration(f.Milliseconds)*time.Millisecond + lateEffect)
 	}
 	for _, other := range []time.Time{r.crashed, r.thawAt} {
 		if other.After(last) {
@@ -94,7 +99,7 @@ func (r *faultRun) converges(i int, want reference) error {
 			}
 		}
 		took := time.Since(after)
-		if r.thaw == nil && reflect.DeepEqual(state, want.after[i]) {
+		if r.thaw == nil && took >= 0 && reflect.DeepEqual(state, want.after[i]) {
 			if took > want.took[i]+r.plan.maxRecovery() {
 				return fmt.Errorf("%w: step %d: it recovered %s after the last fault, and %s after the step began; the reference took %s",
 					errSlow, i, took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), want.took[i].Round(time.Millisecond))
@@ -116,4 +121,23 @@ func (r *faultRun) version() (last uint64) {
 		}
 	}
 	return last
+}
+
+// mostAttempts is how often a write may fail in a run.
+const mostAttempts = 15
+
+// hotLoops returns the writes that failed too often.
+func (r *faultRun) hotLoops() (found []string) {
+	failed := map[string]int{}
+	for _, write := range r.control.writes(r.namespace) {
+		if write.Code < 200 || write.Code >= 300 {
+			failed[write.String()]++
+		}
+	}
+	for write, times := range failed {
+		if times > mostAttempts {
+			found = append(found, fmt.Sprintf("%s failed %d times, at most %d are allowed", write, times, mostAttempts))
+		}
+	}
+	return found
 }

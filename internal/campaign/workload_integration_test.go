@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"reconcel/internal/e2e"
+	"reconcel/internal/oracle"
 )
 
 // workload is rules, and what happens to their primaries. Its texts contain NAMESPACE,
@@ -25,6 +26,7 @@ type workload struct {
 	Setup     []map[string]any `json:"setup"`     // objects that exist before
 	Foreign   []map[string]any `json:"foreign"`   // objects that must never change
 	Generated []string         `json:"generated"` // prefixes of generated names
+	Order     []oracle.Order   `json:"order"`     // of deletions
 	Steps     []step           `json:"steps"`
 
 	name string

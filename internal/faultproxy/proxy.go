@@ -28,6 +28,7 @@ type Proxy struct {
 	frozen  *view // nil unless the API server lags
 	delays  []delay
 	changed chan struct{} // closed, and replaced, when delays change
+	seconds int           // after which the API server ends a watch; 0: as the client asks
 
 	frameFaults []*InjectedFrames
 }
@@ -138,11 +139,12 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 		r.Header.Set("Accept", "application/json")
 		r.Header.Del("Accept-Encoding")
 		it.initial = r.URL.Query().Get("sendInitialEvents") == "true"
+		p.shorten(r)
 	}
 	if p.discover(w, r) {
 		return
 	}
-	if v := p.frozenView(); v != nil && v.lag(w, r, it.request) {
+	if v := p.frozenView(); v != nil && v.match(it.request) && v.lag(w, r, it.request) {
 		return
 	}
 	if it.request.IsWrite() {

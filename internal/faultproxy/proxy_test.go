@@ -221,6 +221,15 @@ func TestLiftedDelayLetsEventsGo(t *testing.T) {
 	}
 }
 
+func TestWatchIsShortened(t *testing.T) {
+	api, proxy := start(t)
+	proxy.ShortenWatches(3)
+	watch(t, proxy.URL()+pods)
+	if api.query != "timeoutSeconds=3&watch=true" {
+		t.Errorf("the query is %s", api.query)
+	}
+}
+
 func TestKubeconfigLeadsThroughTheProxy(t *testing.T) {
 	_, proxy := start(t)
 	config, err := clientcmd.BuildConfigFromFlags("", proxy.Kubeconfig(t))

@@ -21,14 +21,15 @@ const (
 type view struct {
 	version   uint64
 	watchList WatchList
+	match     func(Request) bool
 	lifted    chan struct{}
 }
 
 // Freeze makes the API server lag behind, as its watch cache does: until lift is called,
 // a list at resourceVersion 0 shows the state of a version, and watches deliver nothing
-// newer. Other reads and all writes pass.
-func (p *Proxy) Freeze(version uint64, watchList WatchList) (lift func()) {
-	frozen := &view{version, watchList, make(chan struct{})}
+// newer. It applies to the lists and watches that match. Other reads and all writes pass.
+func (p *Proxy) Freeze(version uint64, watchList WatchList, match func(Request) bool) (lift func()) {
+	frozen := &view{version, watchList, match, make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.frozen = frozen

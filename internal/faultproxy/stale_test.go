@@ -7,9 +7,21 @@ import (
 	"reconcel/internal/faultproxy"
 )
 
+func everything(faultproxy.Request) bool { return true }
+
+func TestStaleViewOfOneResource(t *testing.T) {
+	api, proxy := start(t)
+	proxy.Freeze(5, faultproxy.WatchListAllowed, func(r faultproxy.Request) bool { return r.Resource == "services" })
+	lines := watch(t, proxy.URL()+pods)
+	api.events <- line(6)
+	if got := next(t, lines); got != line(6) {
+		t.Errorf("got %q, want version 6, because pods do not lag", got)
+	}
+}
+
 func TestStaleViewHoldsNewerEvents(t *testing.T) {
 	api, proxy := start(t)
-	lift := proxy.Freeze(5, faultproxy.WatchListAllowed)
+	lift := proxy.Freeze(5, faultproxy.WatchListAllowed, everything)
 	lines := watch(t, proxy.URL()+pods)
 	api.events <- line(5)
 	if got := next(t, lines); got != line(5) {
@@ -29,7 +41,7 @@ func TestStaleViewHoldsNewerEvents(t *testing.T) {
 
 func TestStaleViewAnswersOnlyCachedReads(t *testing.T) {
 	api, proxy := start(t)
-	lift := proxy.Freeze(5, faultproxy.WatchListRefused)
+	lift := proxy.Freeze(5, faultproxy.WatchListRefused, everything)
 	for query, want := range map[string]string{
 		"?resourceVersion=0": "resourceVersion=5&resourceVersionMatch=Exact",
 		"":                   "",

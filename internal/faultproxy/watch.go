@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -25,6 +27,25 @@ func (p *Proxy) DelayWatch(match func(Request) bool, by time.Duration) (lift fun
 		defer p.mu.Unlock()
 		p.delays[i].by = 0
 		p.delaysChangedLocked()
+	}
+}
+
+// ShortenWatches makes the API server end new watches after some seconds, instead of
+// the time that the client asks for.
+func (p *Proxy) ShortenWatches(seconds int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seconds = seconds
+}
+
+// shorten replaces the time after which a watch ends.
+func (p *Proxy) shorten(r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seconds > 0 {
+		query := r.URL.Query()
+		query.Set("timeoutSeconds", strconv.Itoa(p.seconds))
+		r.URL.RawQuery = query.Encode()
 	}
 }
 
@@ -107,7 +128,7 @@ func (p *Proxy) catchUp(ctx context.Context, it *exchange, line []byte) bool {
 		it.initial = !endsInitialEvents(line)
 		return true
 	}
-	if v == nil || v.shows(line) {
+	if v == nil || !v.match(it.request) || v.shows(line) {
 		return true
 	}
 	select {

@@ -3,6 +3,7 @@ package oracle
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 var (
 	uid       = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	timestamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b`)
+	temporary = regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/[^\s:"]*`)
 
 	// chosen are fields whose values other components choose.
 	chosen = []string{"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", "nodeName"}
@@ -44,7 +46,8 @@ func (n Names) mask(text string) string {
 	for _, prefix := range n.generated {
 		text = prefix.ReplaceAllString(text, "${1}GENERATED")
 	}
-	return timestamp.ReplaceAllString(uid.ReplaceAllString(text, "UID"), "TIME")
+	text = timestamp.ReplaceAllString(uid.ReplaceAllString(text, "UID"), "TIME")
+	return temporary.ReplaceAllString(text, "FILE") // Messages name the file of the rules.
 }
 
 // canonical returns an object as text, without the parts that differ between runs. The

@@ -11,6 +11,6 @@
 //   - There were never more objects of a child at a time than in the reference.
 //   - No object had a state that it did not have in the reference.
 //
-// [Untouched] compares the objects of others. Writes at rest and the time of recovery
-// need no reference.
+// [Selection.OutOfOrder] checks the order of deletions, and [Untouched] compares the
+// objects of others. Writes at rest and the time of recovery need no reference.
 package oracle

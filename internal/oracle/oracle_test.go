@@ -129,3 +129,33 @@ func TestUntouched(t *testing.T) {
 		}
 	}
 }
+
+func TestOrderOfDeletions(t *testing.T) {
+	orders := []oracle.Order{{First: "ConfigMap NAMESPACE/upper", Then: "ConfigMap NAMESPACE/lower"}}
+	for name, c := range map[string]struct {
+		upper, lower string // the resourceVersions of the deletions
+		want         int
+	}{
+		"in order":                         {"8", "9", 0},
+		"the other way round":              {"9", "8", 1},
+		"only the second":                  {"", "8", 1},
+		"only the first":                   {"8", "", 0},
+		"the numbers count, not the texts": {"9", "10", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := story{oracle.NewHistory(), "space", firstUID}
+			s.is(watch.Added, "upper", "1", "1")
+			s.is(watch.Added, "lower", "2", "2")
+			if c.lower != "" {
+				s.is(watch.Deleted, "lower", "2", c.lower)
+			}
+			if c.upper != "" {
+				s.is(watch.Deleted, "upper", "1", c.upper)
+			}
+			all := s.Select(oracle.NewNames(nil, "space", "NAMESPACE"), func(oracle.Key) bool { return true })
+			if found := all.OutOfOrder(orders); len(found) != c.want {
+				t.Errorf("got %q, want %d", found, c.want)
+			}
+		})
+	}
+}
