@@ -22,21 +22,31 @@ func (p *pass) confirm(ctx context.Context) error {
 	if p.confirmed {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	live, err := p.engine.resource(p.cache.Kind(), p.req.Namespace).Get(ctx, p.req.Name, metav1.GetOptions{})
+	live, err := p.readPrimary(ctx)
 	switch {
-	case answer.IsAbsent(err):
-		return errStale
 	case err != nil:
-		return fmt.Errorf("read %s: %w", p.req, err)
-	case live.GetUID() != p.req.UID, (live.GetDeletionTimestamp() != nil) != p.self.Terminating():
+		return err
+	case live == nil, (live.GetDeletionTimestamp() != nil) != p.self.Terminating():
 		return errStale
 	case live.GetResourceVersion() != p.self.GetResourceVersion() && !sameIntent(live.Object, p.self.Content()):
 		return errStale
 	}
 	p.confirmed = true
 	return nil
+}
+
+// readPrimary reads the primary live. It returns nil if the primary is gone.
+func (p *pass) readPrimary(ctx context.Context) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	live, err := p.engine.resource(p.cache.Kind(), p.req.Namespace).Get(ctx, p.req.Name, metav1.GetOptions{})
+	switch {
+	case answer.IsAbsent(err), err == nil && live.GetUID() != p.req.UID:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", p.req, err)
+	}
+	return live, nil
 }
 
 // sameIntent reports whether two states of an object differ only in metadata that

@@ -41,15 +41,13 @@ func (s *statusDraft) applyBound(ctx context.Context, conditions []rules.Conditi
 // status from that state. The status itself does not count: its other writers trigger
 // another reconciliation.
 func (s *statusDraft) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	live, err := s.engine.resource(s.cache.Kind(), s.req.Namespace).Get(ctx, s.req.Name, metav1.GetOptions{})
+	live, err := s.readPrimary(ctx)
 	switch {
-	case answer.IsAbsent(err), err == nil && live.GetUID() != s.req.UID:
+	case err != nil:
+		return err
+	case live == nil:
 		s.gone = true
 		return nil
-	case err != nil:
-		return fmt.Errorf("read %s: %w", s.req, err)
 	case (live.GetDeletionTimestamp() != nil) != s.self.Terminating():
 		return errStale
 	}

@@ -150,7 +150,7 @@ func (r *revocation) reportsForbidden() {
 	r.Helper()
 	r.Eventually("the primary to say what is forbidden", func() error {
 		status := fmt.Sprint(r.Get(faultKinds["Box"], "a").Object["status"])
-		if !strings.Contains(status, `child "secret"`) || !strings.Contains(status, "reason:Forbidden") || !strings.Contains(status, "type:Stalled") {
+		if !strings.Contains(status, "may not patch secrets in namespace "+r.Namespace) || !strings.Contains(status, "reason:Forbidden") || !strings.Contains(status, "type:Stalled") {
 			return errors.New(status)
 		}
 		return nil
