@@ -31,6 +31,11 @@ func (r *faultRun) matches(on subject) func(faultproxy.Request) bool {
 	}
 }
 
+// sees reports whether an event of a watch shows an object of the run.
+func (r *faultRun) sees(f faultproxy.Frame) bool {
+	return f.Type != "BOOKMARK" && bytes.Contains(f.Line, []byte(r.namespace))
+}
+
 // arm injects the faults of the plan.
 func (r *faultRun) arm() {
 	p := r.plan
@@ -42,7 +47,7 @@ func (r *faultRun) arm() {
 	}
 	if p.Frames != nil {
 		r.injected = r.control.proxy.InjectFrames(func(f faultproxy.Frame) bool {
-			return f.Resource == p.Frames.Resource && f.Type != "BOOKMARK" && bytes.Contains(f.Line, []byte(r.namespace))
+			return f.Resource == p.Frames.Resource && r.sees(f)
 		}, p.Frames.FrameFault)
 	}
 	if p.Lag != nil {

@@ -101,10 +101,10 @@ func staleViews(w workload, ref *reference) (plans []plan) {
 	return plans
 }
 
-// frameFaults are faults of the events of each resource.
+// frameFaults are faults of the first events of each resource.
 func frameFaults(w workload, ref *reference) (plans []plan) {
 	for _, resource := range ref.resources() {
-		for skip := range 8 {
+		for skip := range min(8, ref.events[resource]) {
 			for _, f := range []faultproxy.FrameFault{
 				{Effect: faultproxy.Duplicate, Times: 1}, {Effect: faultproxy.Garble, Times: 1}, {Effect: faultproxy.Truncate, Times: 1},
 				{Effect: faultproxy.Cut, Times: 1}, {Effect: faultproxy.Status, Code: 410, Times: 1}, {Effect: faultproxy.Status, Code: 500, Times: 1},
@@ -124,7 +124,7 @@ func silences(w workload, ref *reference) (plans []plan) {
 		plans = append(plans, atStart(withFault(w, onWatches, faultproxy.Fault{Effect: faultproxy.Blackhole, Times: hits + 1})))
 	}
 	for _, resource := range ref.resources() {
-		for skip := range 3 {
+		for skip := range min(3, ref.events[resource]) {
 			plans = append(plans, plan{Workload: w.name, Frames: &frames{resource, faultproxy.FrameFault{Effect: faultproxy.Silence, Skip: skip, Times: 1}}})
 		}
 	}

@@ -5,7 +5,6 @@ package campaign
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +22,7 @@ import (
 var nothing = faultproxy.Fault{}
 
 // TestFaults runs plans, and compares each with a run without faults. RECONCEL_PLAN=file
-// runs one plan. RECONCEL_PLANS=n is the number of plans of each family.
+// runs one plan. RECONCEL_PLANS=n is the number of plans of each family, at most.
 // RECONCEL_FAMILY and RECONCEL_WORKLOAD select some.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -32,14 +31,25 @@ func TestFaults(t *testing.T) {
 		s.play(readPlan(t, file))
 		return
 	}
-	random := chance(t)
-	s.Run("recorded", func(t *testing.T) { s.judgeAll(t, recordedPlans(t)) })
-	for _, f := range families {
-		if only := os.Getenv("RECONCEL_FAMILY"); only != "" && only != f.name {
-			continue
-		}
-		s.Run(f.name, func(t *testing.T) { s.family(t, f, random) })
+	selected := families
+	if only := os.Getenv("RECONCEL_FAMILY"); only != "" {
+		selected = slices.DeleteFunc(slices.Clone(families), func(f family) bool { return f.name != only })
 	}
+	draws := drawAll(t, selected, chance(t))
+	s.Run("references", func(t *testing.T) { s.allReferences(t, draws) })
+	recorded := recordedPlans(t)
+	for _, d := range draws {
+		s.Run(d.family.name, func(t *testing.T) {
+			t.Parallel()
+			plans, total := s.drawn(t, d, recorded)
+			held, missed := s.judgeAll(t, plans)
+			t.Logf("%d of %d plans ran, %d held; in %d the fault did not occur", len(plans), total, held, missed)
+		})
+	}
+	s.Run("recorded", func(t *testing.T) {
+		t.Parallel()
+		s.judgeAll(t, recorded)
+	})
 }
 
 // recordedPlans returns the plans in testdata/plans, which have failed once. Silent
@@ -56,55 +66,6 @@ func recordedPlans(t *testing.T) (plans []plan) {
 		}
 	}
 	return plans
-}
-
-// family is a set of plans.
-type family struct {
-	name   string
-	sample int // the number of plans that make test runs
-	mode   alone
-	plans  func(w workload, ref *reference) []plan
-}
-
-// family runs the plans of a family in parallel.
-func (s *stage) family(t *testing.T, f family, random *rand.Rand) {
-	var plans []plan
-	var all []workload
-	for _, name := range workloadNames(t) {
-		if only := os.Getenv("RECONCEL_WORKLOAD"); only == "" || only == name {
-			all = append(all, readWorkload(t, name))
-		}
-	}
-	t.Run("references", func(t *testing.T) {
-		for _, w := range all {
-			t.Run(w.name, func(t *testing.T) {
-				t.Parallel()
-				s.reference(t, w, f.mode)
-			})
-		}
-	})
-	for _, w := range all {
-		plans = append(plans, f.plans(w, s.reference(t, w, f.mode))...)
-	}
-	recorded := recordedPlans(t)
-	plans = slices.DeleteFunc(plans, func(p plan) bool {
-		return slices.ContainsFunc(recorded, func(r plan) bool { r.Known = ""; return r.String() == p.String() })
-	})
-	total := len(plans)
-	random.Shuffle(total, func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
-	limit := f.sample
-	if soak() {
-		limit = total
-	}
-	if text := os.Getenv("RECONCEL_PLANS"); text != "" {
-		var err error
-		if limit, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("RECONCEL_PLANS: %v", err)
-		}
-	}
-	plans = plans[:min(limit, total)]
-	held, missed := s.judgeAll(t, plans)
-	t.Logf("%s: %d of %d plans ran, %d held; in %d the fault did not occur", f.name, len(plans), total, held, missed)
 }
 
 // judgeAll runs plans in parallel. It returns how many held, and in how many the fault

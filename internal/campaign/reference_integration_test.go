@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"reconcel/internal/e2e"
+	"reconcel/internal/faultproxy"
 	"reconcel/internal/oracle"
 )
 
@@ -23,6 +24,7 @@ type reference struct {
 	took   []time.Duration       // of each step
 	writes []string              // in their order
 	reads  int                   // of single objects
+	events map[string]int        // of watches, by resource
 }
 
 // resources returns the resources of the objects that were created, sorted.
@@ -55,6 +57,9 @@ func (s *stage) reference(t *testing.T, w workload, mode alone) *reference {
 	for i := range ref.took {
 		ref.took[i] = max(ref.took[i], second.took[i])
 	}
+	for resource := range ref.events {
+		ref.events[resource] = min(ref.events[resource], second.events[resource])
+	}
 	ref.Run = joined
 	t.Logf("%s: %d writes, %d reads, steps of %v", key, len(ref.writes), ref.reads, ref.took)
 	s.mu.Lock()
@@ -68,7 +73,15 @@ func (s *stage) withoutFaults(t *testing.T, w workload, mode alone) *reference {
 	t.Helper()
 	r := s.newFaultRun(t, w, plan{Workload: w.name}, mode)
 	reads := r.control.proxy.Inject(r.matches(onReads), nothing)
-	ref := &reference{}
+	ref := &reference{events: map[string]int{}}
+	events := r.control.proxy.InjectFrames(func(f faultproxy.Frame) bool {
+		if r.sees(f) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			ref.events[f.Resource]++
+		}
+		return false
+	}, faultproxy.FrameFault{})
 	for _, step := range w.Steps {
 		began := time.Now()
 		r.do(step)
@@ -84,6 +97,7 @@ func (s *stage) withoutFaults(t *testing.T, w workload, mode alone) *reference {
 		ref.writes = append(ref.writes, fmt.Sprintf("%s %d", write, write.Code))
 	}
 	ref.reads, _ = reads.Hits()
+	events.Lift()
 	ref.Run = r.seen.Run()
 	return ref
 }
