@@ -163,13 +163,11 @@ func TestPatchConflictLoopIsSlowedDown(t *testing.T) {
 	w.Create(widget("one", "x: y"))
 	w.label(widgets, "one", "a", "ours")
 	since := time.Now()
-	for i := 0; time.Since(since) < 5*time.Second; i++ {
-		w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"a":"v%d"}}}`, i))
-		w.Rest(20 * time.Millisecond)
-	}
+	change := func(i int) { w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"a":"v%d"}}}`, i)) }
+	w.changes(change, 5*time.Second)
 	if n := w.applies(since, "widgets"); n < 2 || n > 11 {
 		t.Errorf("%d repairs in 5 s", n)
 	}
-	w.told("Widget", "one", "Contested")
+	w.fights("one", change)
 	w.label(widgets, "one", "a", "ours")
 }

@@ -122,6 +122,30 @@ func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
 	}
 }
 
+// changes is another writer that changes an object 50 times a second.
+func (w *world) changes(change func(i int), d time.Duration) {
+	w.Helper()
+	for since, i := time.Now(), 0; time.Since(since) < d; i++ {
+		change(i)
+		w.Rest(20 * time.Millisecond)
+	}
+}
+
+// fights goes on to change an object until the engine reports the other writer. On a
+// busy machine, there are few repairs, and some conflict with a change and do not count.
+func (w *world) fights(widget string, change func(i int)) {
+	w.Helper()
+	changes := 0
+	w.Eventually("an Event Contested about Widget "+widget, func() error {
+		if slices.Contains(w.EventReasons("Widget", widget), "Contested") {
+			return nil
+		}
+		changes++
+		change(changes)
+		return fmt.Errorf("none after %d changes", changes)
+	})
+}
+
 // TestConflictLoopIsSlowedDown has another client change a child as soon as it is repaired.
 func TestConflictLoopIsSlowedDown(t *testing.T) {
 	w := newWorld(t)
@@ -129,29 +153,16 @@ func TestConflictLoopIsSlowedDown(t *testing.T) {
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.Create(widget("one", "value: x"))
 	w.Is(widgets, "one", "Ready", "True")
-	changes := 0
-	change := func() {
-		changes++
-		w.Patch(configs, "one-a", fmt.Sprintf(`{"data":{"value":"%d"}}`, changes))
-	}
+	change := func(i int) { w.Patch(configs, "one-a", fmt.Sprintf(`{"data":{"value":"%d"}}`, i)) }
 	since := time.Now()
-	for time.Since(since) < 5*time.Second {
-		change()
-		w.Rest(20 * time.Millisecond)
-	}
+	w.changes(change, 5*time.Second)
 	repairs := slices.DeleteFunc(w.Writes(since), func(r devcluster.Request) bool {
 		return r.Resource != "configmaps" || r.Code != http.StatusOK // Some repairs came late and conflicted with the next change.
 	})
 	if n := len(repairs); n < 2 || n > 11 {
 		t.Errorf("%d repairs in 5 s", n)
 	}
-	w.Eventually("an Event Contested about Widget one", func() error {
-		if slices.Contains(w.EventReasons("Widget", "one"), "Contested") {
-			return nil
-		}
-		change() // On a busy machine, most repairs conflict with a change and do not count.
-		return fmt.Errorf("none after %d changes", changes)
-	})
+	w.fights("one", change)
 	w.Has(configs, "one-a", map[string]any{"data.value": "x"})
 	w.Is(widgets, "one", "Ready", "True")
 }
