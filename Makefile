@@ -29,7 +29,8 @@ INTEGRATION_TESTS = ^($(shell sed -nE 's/^func (Test\w+).*/\1/p' $(INTEGRATION_F
 
 # Packages whose integration tests start other programs, which the race detector
 # does not see. `make unit` runs their other tests with it.
-DRIVERS := ./cli ./examples ./internal/campaign ./internal/devcluster ./internal/docs
+CAMPAIGN := ./internal/campaign
+DRIVERS := ./cli ./examples $(CAMPAIGN) ./internal/devcluster ./internal/docs
 
 # For each example: the resources to render with its rules, and the observed
 # objects.
@@ -157,12 +158,14 @@ fuzz-sample: ## Fuzz each target for 5 seconds
 
 # Run one package at a time, so that tests do not compete with a compiler. Run
 # several tests of a package in parallel, because they mostly wait. A test of
-# DRIVERS may start its own control plane.
+# DRIVERS may start its own control plane, so fewer of these run at once. Those of the
+# campaign share one.
 .PHONY: integration
 integration: devcluster ## Run the tests on a real control plane
 	$(NO_RACE)
 	@go test $(RACE) -p 1 -parallel 12 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(filter-out $(DRIVERS),$(INTEGRATION))
-	@go test -p 1 -parallel 4 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(filter $(DRIVERS),$(INTEGRATION))
+	@go test -p 1 -parallel 4 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(filter-out $(CAMPAIGN),$(filter $(DRIVERS),$(INTEGRATION)))
+	@go test -parallel 8 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(CAMPAIGN)
 
 .PHONY: examples
 examples: build ## Render the examples, compare with the checked-in output, and run their tests
