@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/internal/e2e"
 	"reconcel/internal/faultproxy"
@@ -102,8 +103,27 @@ func (s *stage) withoutFaults(t *testing.T, w workload, mode alone) *reference {
 	return ref
 }
 
+// reported returns an error until the status of the primary is about its current spec, and
+// until a primary that is being deleted is gone.
+func (r *faultRun) reported() error {
+	primary := r.seen.Live(oracle.Key{Kind: "Box", Namespace: r.namespace, Name: "a"})
+	if primary == nil {
+		return nil
+	}
+	if primary.GetDeletionTimestamp() != nil {
+		return errors.New("the primary is being deleted")
+	}
+	conditions, _, _ := unstructured.NestedSlice(primary.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if c, ok := condition.(map[string]any); ok && c["type"] == "Ready" && c["observedGeneration"] == primary.GetGeneration() {
+			return nil
+		}
+	}
+	return fmt.Errorf("the status is not of generation %d", primary.GetGeneration())
+}
+
 // settles waits until nothing has changed for a while, and returns the time of the last
-// change. A new primary is not settled before it reports so.
+// change. On a busy machine, the process sees a new primary late.
 func (r *faultRun) settles() (changed time.Time) {
 	r.Helper()
 	const still = 1200 * time.Millisecond
@@ -115,6 +135,9 @@ func (r *faultRun) settles() (changed time.Time) {
 		}
 		if left := r.seen.Abandoned(); len(left) > 0 {
 			return fmt.Errorf("the garbage collector has not deleted %v", left)
+		}
+		if err := r.reported(); err != nil {
+			return err
 		}
 		if time.Since(changed) < still {
 			return errors.New("something has changed a moment ago")
