@@ -30,7 +30,7 @@ func (c *compiler) patch() {
 	}
 	c.rule.patch = b.template()
 	c.checkStable(c.rule.patch.ops)
-	c.rule.patched = patchedFields(c.src.Patch, "patch", nil)
+	c.rule.patched = patchedFields(c.src.Patch, "patch", nil, nil)
 }
 
 // checkStable records an error for expressions whose value changes with each write of
@@ -56,7 +56,8 @@ func (c *compiler) checkStable(ops []op) {
 
 // A patchedField is a field that a patch writes as a whole.
 type patchedField struct {
-	where string
+	keys  []string
+	where string // the same, for messages
 	pos   source.Pos
 }
 
@@ -69,14 +70,15 @@ func (f patchedField) overlaps(g patchedField) bool {
 	return strings.HasPrefix(b, a) && (len(a) == len(b) || b[len(a)] == '.' || b[len(a)] == '[')
 }
 
-// patchedFields returns the fields of a map that are not maps themselves.
-func patchedFields(n *source.Node, where string, out []patchedField) []patchedField {
+// patchedFields returns the fields of a map that are not maps themselves. keys leads to
+// the map.
+func patchedFields(n *source.Node, where string, keys []string, out []patchedField) []patchedField {
 	for _, f := range n.Fields {
-		at := expr.Join(where, f.Key.Value)
+		at, path := expr.Join(where, f.Key.Value), append(slices.Clone(keys), f.Key.Value)
 		if f.Value.Kind == source.Map {
-			out = patchedFields(f.Value, at, out)
+			out = patchedFields(f.Value, at, path, out)
 		} else {
-			out = append(out, patchedField{at, f.Key.Pos})
+			out = append(out, patchedField{path, at, f.Key.Pos})
 		}
 	}
 	return out

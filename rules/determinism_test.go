@@ -49,7 +49,7 @@ func seen(out *Rendering) []string {
 			objects := out.Rules[i].Children[j].Objects
 			for k := range objects {
 				d := &objects[k]
-				lines = append(lines, d.HashString(), string(d.body))
+				lines = append(lines, d.HashString(), string(d.body), fmt.Sprint(d.Identity, d.State, d.Readiness, d.Reason, d.Waits, d.Available))
 				if d.State == Rendered {
 					lines = append(lines, string(d.AppendApply(nil, "u", "1")))
 				}

@@ -164,6 +164,7 @@ func checkTwice(t *testing.T, p *Program, in Input) {
 			t.Fatalf("%s\n%s", a, b)
 		}
 		checkRendering(t, &once)
+		checkProjected(t, p, in)
 	}
 }
 

@@ -45,6 +45,7 @@ func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 	}
 	loaded := &Loaded{Sources: sources, File: file, Errors: source.Collect(sources, slices.Concat(unread, l.errs))}
 	if len(loaded.Errors) == 0 {
+		p.reads = p.computeReads()
 		loaded.Program = p
 	}
 	return loaded

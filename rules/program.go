@@ -16,7 +16,11 @@ import (
 type Program struct {
 	primaries   []*Primary
 	expressions []Expression
+	reads       Reads
 }
+
+// Reads returns what is read of the objects of each kind.
+func (p *Program) Reads() Reads { return p.reads }
 
 // Primaries returns the primary kinds of the program, in the order of the first
 // rule for each.

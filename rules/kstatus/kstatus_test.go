@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/projection"
 )
 
 type (
@@ -121,6 +123,12 @@ func TestReadiness(t *testing.T) {
 			got, reason := Judge(schema.GroupKind{Group: tc.group, Kind: tc.kind}, o)
 			if got != tc.want || reason != tc.reason {
 				t.Errorf("got %v %q, want %v %q", got, reason, tc.want, tc.reason)
+			}
+			var reads projection.Builder
+			KeepInputs(schema.GroupKind{Group: tc.group, Kind: tc.kind}, &reads)
+			got, reason = Judge(schema.GroupKind{Group: tc.group, Kind: tc.kind}, reads.Projection().OfMap(o))
+			if got != tc.want || reason != tc.reason {
+				t.Errorf("from its inputs: got %v %q, want %v %q", got, reason, tc.want, tc.reason)
 			}
 		})
 	}

@@ -1,0 +1,188 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
+)
+
+// Trace keeps in the builders of origin everything that the expression reads of live
+// objects, and returns the origin of its result. origin returns that of a variable.
+//
+// Unlike Paths, it leaves nothing out: an evaluation with the projections gives what one
+// with the whole objects gives. In doubt it keeps more.
+func (p *Program) Trace(origin func(variable string) *Origin) *Origin {
+	t := tracer{origin: origin}
+	return t.trace(p.ast.Expr())
+}
+
+// A tracer walks one expression.
+type tracer struct {
+	origin func(variable string) *Origin
+	locals []localOrigin
+}
+
+// A localOrigin is a variable of a comprehension.
+type localOrigin struct {
+	name string
+	of   *Origin
+}
+
+func (t *tracer) trace(e ast.Expr) *Origin {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return t.variable(e.AsIdent())
+	case ast.SelectKind:
+		field := t.trace(e.AsSelect().Operand()).field(e.AsSelect().FieldName())
+		if e.AsSelect().IsTestOnly() {
+			return nil
+		}
+		return field
+	case ast.CallKind:
+		return t.call(e)
+	case ast.ListKind:
+		var elements []*Origin
+		for _, item := range e.AsList().Elements() {
+			elements = append(elements, t.trace(item))
+		}
+		return ListOrigin(elements...)
+	case ast.MapKind:
+		return t.mapLiteral(e)
+	case ast.StructKind:
+		for _, f := range e.AsStruct().Fields() {
+			t.trace(f.AsStructField().Value()).Keep()
+		}
+	case ast.ComprehensionKind:
+		return t.comprehension(e.AsComprehension())
+	}
+	return nil
+}
+
+func (t *tracer) variable(name string) *Origin {
+	for _, l := range slices.Backward(t.locals) {
+		if l.name == name {
+			return l.of
+		}
+	}
+	return t.origin(name)
+}
+
+// handsOn lists the functions whose result is one of their arguments, or a list of parts
+// of them, whatever the value of the arguments is.
+var handsOn = map[string]bool{
+	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.unwrap": true, "unwrapOpt": true, "dyn": true,
+	operators.Add: true, existingFunction: true,
+}
+
+func (t *tracer) call(e ast.Expr) *Origin {
+	c := e.AsCall()
+	var args []*Origin
+	if c.IsMemberFunction() {
+		args = append(args, t.trace(c.Target()))
+	}
+	for _, arg := range c.Args() {
+		args = append(args, t.trace(arg))
+	}
+	switch name := c.FunctionName(); {
+	case isIndex(e):
+		return elementOrigin(args[0], args[1], c.Args()[1])
+	case name == operators.Conditional:
+		args[0].Keep()
+		return joinOrigins(args[1], args[2])
+	case name == "cel.@mapInsert" && len(args) == 2: // (map, map)
+		return joinOrigins(args[0], (&Origin{elem: args[1].Any()}))
+	case name == "cel.@mapInsert": // (map, key, value)
+		args[1].Keep()
+		return joinOrigins(args[0], &Origin{elem: args[2]})
+	case name == "first" || name == "last":
+		return args[0].Any()
+	case name == "reverse" || name == "slice" || name == sortBy:
+		keepAll(args[1:])
+		return &Origin{elem: args[0].Any()}
+	case handsOn[name]:
+		var out *Origin
+		for _, arg := range args {
+			out = joinOrigins(out, arg)
+		}
+		return out
+	case name == overloads.Size:
+		args[0].Any()
+		return nil
+	case name == "hasValue", comparesToNull(c):
+		return nil
+	}
+	keepAll(args)
+	return nil
+}
+
+func keepAll(all []*Origin) {
+	for _, o := range all {
+		o.Keep()
+	}
+}
+
+// comparesToNull reports whether a call compares a value to a literal null.
+func comparesToNull(c ast.CallExpr) bool {
+	if name := c.FunctionName(); name != operators.Equals && name != operators.NotEquals {
+		return false
+	}
+	return slices.ContainsFunc(c.Args(), func(arg ast.Expr) bool {
+		return arg.Kind() == ast.LiteralKind && arg.AsLiteral() == types.NullValue
+	})
+}
+
+// elementOrigin returns the origin of operand[key].
+func elementOrigin(operand, keys *Origin, key ast.Expr) *Origin {
+	if name, ok := literalKey(key); ok {
+		return operand.field(name)
+	}
+	keys.Keep()
+	return operand.Any()
+}
+
+func (t *tracer) mapLiteral(e ast.Expr) *Origin {
+	out := &Origin{fields: map[string]*Origin{}}
+	for _, item := range e.AsMap().Entries() {
+		entry := item.AsMapEntry()
+		t.trace(entry.Key()).Keep()
+		value := t.trace(entry.Value())
+		if name, ok := literalKey(entry.Key()); ok {
+			out.fields[name] = joinOrigins(out.fields[name], value)
+		} else {
+			out.elem = joinOrigins(out.elem, value)
+		}
+	}
+	return out
+}
+
+// literalKey returns the name of a field that is written as a literal.
+func literalKey(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	name, ok := e.AsLiteral().(types.String)
+	return string(name), ok
+}
+
+// comprehension walks the loop step once: expressions cannot name the accumulator, so a
+// second walk would find nothing more.
+func (t *tracer) comprehension(c ast.ComprehensionExpr) *Origin {
+	elements := t.trace(c.IterRange()).Any()
+	result := t.trace(c.AccuInit())
+	mark := len(t.locals)
+	t.locals = append(t.locals, localOrigin{c.AccuVar(), result})
+	if c.HasIterVar2() {
+		t.locals = append(t.locals, localOrigin{c.IterVar(), nil}, localOrigin{c.IterVar2(), elements})
+	} else {
+		t.locals = append(t.locals, localOrigin{c.IterVar(), elements})
+	}
+	t.trace(c.LoopCondition()).Keep()
+	result = joinOrigins(result, t.trace(c.LoopStep()))
+	t.locals = append(t.locals[:mark], localOrigin{c.AccuVar(), result})
+	out := t.trace(c.Result())
+	t.locals = t.locals[:mark]
+	return out
+}

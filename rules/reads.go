@@ -1,0 +1,279 @@
+package rules
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/kstatus"
+	"reconcel/rules/projection"
+)
+
+// lastApplied is the annotation in which kubectl keeps the whole object once more.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Reads are the fields that a program and the engine read of the objects of each kind.
+// They never include metadata.managedFields and kubectl's copy of the object, which rules
+// do not see.
+type Reads struct {
+	primary, child, lookup map[schema.GroupVersionKind]*projection.Projection
+}
+
+// Primary returns what is read of the primaries of a kind.
+func (r Reads) Primary(gvk schema.GroupVersionKind) *projection.Projection {
+	return readsOf(r.primary, gvk)
+}
+
+// Child returns what is read of the children of a kind, also of one that the rules no
+// longer render.
+func (r Reads) Child(gvk schema.GroupVersionKind) *projection.Projection {
+	return readsOf(r.child, gvk)
+}
+
+// Lookup returns what is read of the objects of a kind in lookups.
+func (r Reads) Lookup(gvk schema.GroupVersionKind) *projection.Projection {
+	return readsOf(r.lookup, gvk)
+}
+
+func readsOf(kinds map[schema.GroupVersionKind]*projection.Projection, gvk schema.GroupVersionKind) *projection.Projection {
+	if p := kinds[gvk]; p != nil {
+		return p
+	}
+	return visible(newObjectReads())
+}
+
+// VisibleToRules keeps everything but the fields that rules never see.
+func VisibleToRules() *projection.Projection { return hide(projection.Whole()) }
+
+func hide(p *projection.Projection) *projection.Projection {
+	return p.Without("metadata", "managedFields").Without("metadata", "annotations", lastApplied)
+}
+
+func visible(b *projection.Builder) *projection.Projection { return hide(b.Projection()) }
+
+// newObjectReads keeps what identifies any object, and what says to whom it belongs.
+func newObjectReads() *projection.Builder {
+	b := &projection.Builder{}
+	b.KeepFields("apiVersion", "kind")
+	b.Field("metadata").KeepFields("name", "namespace", "generateName", "uid", "resourceVersion", "generation", "creationTimestamp",
+		"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences", "labels", "annotations")
+	return b
+}
+
+// computeReads computes the reads of the rules.
+func (p *Program) computeReads() Reads {
+	kinds := [3]map[schema.GroupVersionKind]*projection.Builder{{}, {}, {}}
+	builder := func(role int, gvk schema.GroupVersionKind) *projection.Builder {
+		b := kinds[role][gvk]
+		if b == nil {
+			b = newObjectReads()
+			kinds[role][gvk] = b
+		}
+		return b
+	}
+	for _, primary := range p.primaries {
+		for _, r := range primary.Rules {
+			t := &ruleTracer{rule: r, self: builder(0, r.GVK), lets: map[int]*expr.Origin{}}
+			for _, c := range r.Children {
+				t.children = append(t.children, builder(1, c.GVK))
+			}
+			for _, l := range r.Lookups {
+				t.lookups = append(t.lookups, builder(2, l.GVK))
+			}
+			t.trace()
+		}
+	}
+	var out [3]map[schema.GroupVersionKind]*projection.Projection
+	for role, builders := range kinds {
+		out[role] = map[schema.GroupVersionKind]*projection.Projection{}
+		for gvk, b := range builders {
+			out[role][gvk] = visible(b)
+		}
+	}
+	return Reads{primary: out[0], child: out[1], lookup: out[2]}
+}
+
+// A ruleTracer collects what one rule reads.
+type ruleTracer struct {
+	rule     *Rule
+	self     *projection.Builder
+	children []*projection.Builder
+	lookups  []*projection.Builder
+	lets     map[int]*expr.Origin // traced ones
+	child    int                  // the child being traced
+	locals   map[string]*expr.Origin
+}
+
+func (t *ruleTracer) trace() {
+	r := t.rule
+	t.keep(r.when)
+	for _, l := range r.Lookups {
+		t.text(l.namespace)
+		t.text(l.name)
+		t.data(l.selector).Keep()
+	}
+	for i := range r.checks {
+		t.keep(r.checks[i].prog)
+		t.text(r.checks[i].message)
+	}
+	for i, c := range r.Children {
+		t.traceChild(i, c)
+	}
+	if r.patch != nil {
+		t.ops(r.patch.ops)
+	}
+	for _, f := range r.patched {
+		t.self.Below(f.keys...).Keep() // The live value is compared with the patch.
+	}
+	t.traceStatus()
+}
+
+func (t *ruleTracer) traceStatus() {
+	r := t.rule
+	if r.status != nil {
+		t.ops(r.status.ops)
+	}
+	status := t.self.Field("status")
+	status.KeepFields("conditions")
+	status.KeepFields(r.StatusKeys...) // The live value is compared with the status, or stays.
+	for i := range r.conditions {
+		k := &r.conditions[i]
+		t.keep(k.when)
+		t.text(k.reason)
+		t.text(k.message)
+	}
+}
+
+// traceChild traces an entry of children or finalize.
+func (t *ruleTracer) traceChild(i int, c *Child) {
+	live := t.children[i]
+	kstatus.KeepInputs(c.GVK.GroupKind(), live)
+	if c.GVK.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
+		live.Field("data").Keep() // Drift detection compares the values.
+	}
+	for _, p := range []*expr.Program{c.when, c.replicas, c.unavailable} {
+		t.keep(p)
+	}
+	t.child, t.locals = i, map[string]*expr.Origin{}
+	names := make([]string, len(c.locals))
+	for name, at := range c.locals {
+		names[at] = name
+	}
+	for _, it := range c.iterators {
+		elements := t.program(it.in).Any()
+		t.locals[names[0]] = elements
+		if names = names[1:]; it.indexed {
+			names = names[1:]
+		}
+	}
+	t.text(c.name)
+	t.text(c.namespace)
+	t.ops(c.body.ops)
+	for _, f := range c.ignored {
+		t.keep(f.when)
+		t.ops(f.ops)
+		live.Below(f.keys...).Keep() // An update repeats the live value.
+	}
+	t.keep(c.readyWhen)
+	t.keep(c.failWhen)
+	t.locals = nil
+}
+
+// variable returns the origin of a variable, as run.ResolveName returns its value.
+func (t *ruleTracer) variable(name string) *expr.Origin {
+	if name == self {
+		return expr.ObjectOrigin(t.self)
+	}
+	if v, ok := t.rule.vars[name]; ok {
+		switch v.kind {
+		case letVariable:
+			return t.let(v.index)
+		case lookupVariable:
+			object := expr.ObjectOrigin(t.lookups[v.index])
+			if t.rule.Lookups[v.index].One() {
+				return object
+			}
+			return expr.ListOrigin(object)
+		}
+		object := expr.ObjectOrigin(t.children[v.index])
+		if t.rule.Children[v.index].IsCollection() {
+			return expr.ListOrigin(object)
+		}
+		return object
+	}
+	if o, ok := t.locals[name]; ok {
+		return o
+	}
+	if name == child && t.locals != nil {
+		return expr.ObjectOrigin(t.children[t.child])
+	}
+	return nil
+}
+
+// let traces a let once. Lets do not depend on the variables of a child.
+func (t *ruleTracer) let(i int) *expr.Origin {
+	if o, done := t.lets[i]; done {
+		return o
+	}
+	locals := t.locals
+	t.locals = nil
+	l := t.rule.lets[i]
+	o := t.program(l.prog)
+	if l.data != nil {
+		o = t.data(l.data)
+	}
+	t.lets[i], t.locals = o, locals
+	return o
+}
+
+func (t *ruleTracer) program(p *expr.Program) *expr.Origin {
+	if p == nil {
+		return nil
+	}
+	return p.Trace(t.variable)
+}
+
+// keep traces an expression whose value is used.
+func (t *ruleTracer) keep(p *expr.Program) { t.program(p).Keep() }
+
+func (t *ruleTracer) text(x *text) {
+	for _, p := range x.programs() {
+		t.keep(p)
+	}
+}
+
+func (t *ruleTracer) data(d *data) *expr.Origin {
+	switch {
+	case d == nil:
+		return nil
+	case d.prog != nil:
+		return t.program(d.prog)
+	case d.text != nil:
+		t.text(d.text)
+		return nil
+	case d.isMap:
+		fields := map[string]*expr.Origin{}
+		for _, e := range d.entries {
+			fields[e.key] = t.data(e.value)
+		}
+		return expr.MapOrigin(fields)
+	}
+	var elements []*expr.Origin
+	for _, e := range d.entries {
+		elements = append(elements, t.data(e.value))
+	}
+	return expr.ListOrigin(elements...)
+}
+
+// ops traces a template, which writes its values.
+func (t *ruleTracer) ops(ops []op) {
+	for i := range ops {
+		o := &ops[i]
+		t.keep(o.prog)
+		t.text(o.text)
+		t.ops(o.ops)
+		if o.secret != nil {
+			t.data(o.secret.data).Keep()
+			t.data(o.secret.plain).Keep()
+		}
+	}
+}
