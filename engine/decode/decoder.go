@@ -1,0 +1,234 @@
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"reconcel/rules/projection"
+)
+
+// maxDepth is how deep values may be nested, as in sigs.k8s.io/json.
+const maxDepth = 10000
+
+const bufferSize = 16 << 10
+
+// A Decoder reads JSON values from a stream. After an error its state is undefined.
+type Decoder struct {
+	reader  io.Reader
+	buf     []byte
+	pos     int   // of the next byte in buf
+	mark    int   // of the first byte in buf that must stay, or -1
+	offset  int64 // of buf in the stream
+	depth   int
+	stack   []any  // elements of the lists being read
+	scratch []byte // of a string with escapes
+	strings *Strings
+}
+
+// New returns a decoder of a stream.
+func New(r io.Reader) *Decoder {
+	return &Decoder{reader: r, buf: make([]byte, 0, bufferSize), mark: -1, strings: &Strings{}}
+}
+
+// Next reports whether another value follows. It waits for the stream.
+func (d *Decoder) Next() (bool, error) {
+	switch _, err := d.token(); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// Value returns what a projection keeps of the next value.
+func (d *Decoder) Value(p *projection.Projection) (any, error) {
+	if p == nil {
+		return nil, d.Skip()
+	}
+	c, err := d.token()
+	if err != nil {
+		return nil, err
+	}
+	switch c {
+	case '{':
+		m := map[string]any{}
+		err := d.Object(func(key string) error {
+			f := p.Field(key)
+			if f == nil {
+				delete(m, key)
+				return d.Skip()
+			}
+			v, err := d.Value(f)
+			m[key] = v
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
+	case '[':
+		return d.list(p.Elements())
+	case '"':
+		text, err := d.text()
+		if err != nil {
+			return nil, err
+		}
+		return d.strings.value(text), nil
+	case 't':
+		return true, d.literal("true")
+	case 'f':
+		return false, d.literal("false")
+	case 'n':
+		return nil, d.literal("null")
+	}
+	return d.number()
+}
+
+func (d *Decoder) list(each *projection.Projection) (any, error) {
+	bottom := len(d.stack)
+	err := d.Array(func() error {
+		v, err := d.Value(each)
+		if each != nil {
+			d.stack = append(d.stack, v)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]any, len(d.stack)-bottom)
+	copy(out, d.stack[bottom:])
+	clear(d.stack[bottom:])
+	d.stack = d.stack[:bottom]
+	return out, nil
+}
+
+// Object reads a map. It calls value for each key; value must read exactly one value. A key
+// may occur more than once: the last one counts.
+func (d *Decoder) Object(value func(key string) error) error {
+	return d.members('{', '}', func() error {
+		switch c, err := d.token(); {
+		case err != nil:
+			return err
+		case c != '"':
+			return d.unexpected("a key")
+		}
+		text, err := d.text()
+		if err != nil {
+			return err
+		}
+		key := d.strings.key(text)
+		if err := d.expect(':'); err != nil {
+			return err
+		}
+		return value(key)
+	})
+}
+
+// Array reads a list. It calls element for each one; element must read exactly one value.
+func (d *Decoder) Array(element func() error) error { return d.members('[', ']', element) }
+
+// members reads what is between two brackets, separated by commas.
+func (d *Decoder) members(first, last byte, member func() error) error {
+	if err := d.expect(first); err != nil {
+		return err
+	}
+	if d.depth++; d.depth > maxDepth {
+		return fmt.Errorf("invalid JSON: it is nested more than %d levels deep", maxDepth)
+	}
+	c, err := d.token()
+	if err != nil {
+		return err
+	}
+	for empty := c == last; !empty; {
+		if err := member(); err != nil {
+			return err
+		}
+		switch c, err := d.token(); {
+		case err != nil:
+			return err
+		case c == last:
+			empty = true
+		case c == ',':
+			d.pos++
+		default:
+			return d.unexpected("a comma")
+		}
+	}
+	d.pos++
+	d.depth--
+	return nil
+}
+
+// String reads a string.
+func (d *Decoder) String() (string, error) {
+	switch c, err := d.token(); {
+	case err != nil:
+		return "", err
+	case c != '"':
+		return "", d.unexpected("text")
+	}
+	text, err := d.text()
+	if err != nil {
+		return "", err
+	}
+	return d.strings.value(text).(string), nil
+}
+
+// AppendRaw appends the bytes of the next value to out.
+func (d *Decoder) AppendRaw(out []byte) ([]byte, error) {
+	if _, err := d.token(); err != nil {
+		return out, err
+	}
+	d.mark = d.pos
+	err := d.Skip()
+	if err == nil {
+		out = append(out, d.buf[d.mark:d.pos]...)
+	}
+	d.mark = -1
+	return out, err
+}
+
+// Skip reads the next value, whatever it is.
+func (d *Decoder) Skip() error {
+	c, err := d.token()
+	if err != nil {
+		return err
+	}
+	switch c {
+	case '{':
+		return d.members('{', '}', d.skipEntry)
+	case '[':
+		return d.members('[', ']', d.Skip)
+	case '"':
+		_, err := d.quoted()
+		return err
+	case 't':
+		return d.literal("true")
+	case 'f':
+		return d.literal("false")
+	case 'n':
+		return d.literal("null")
+	}
+	_, err = d.digits()
+	return err
+}
+
+func (d *Decoder) skipEntry() error {
+	switch c, err := d.token(); {
+	case err != nil:
+		return err
+	case c != '"':
+		return d.unexpected("a key")
+	}
+	if _, err := d.quoted(); err != nil {
+		return err
+	}
+	if err := d.expect(':'); err != nil {
+		return err
+	}
+	return d.Skip()
+}
