@@ -178,7 +178,7 @@ func TestInspect(t *testing.T) {
 	if len(i.Watches) != 2 || i.Watches[0].Kind != "apps/v1/Deployment" || i.Watches[0].Role != "child" || !i.Watches[0].Synced || i.Watches[0].Objects != 1 {
 		t.Errorf("watches: %+v", i.Watches)
 	}
-	e.plan.Load().watches[0] = watch.New(e.plan.Load().watches[0].Key)
+	e.plan.Load().watches[0] = watch.New(e.plan.Load().watches[0].Key, rules.VisibleToRules())
 	for _, w := range e.Inspect().Watches {
 		if !w.Synced && w.Problem != watch.ErrNotListed.Error() {
 			t.Errorf("not synced, and why: %q", w.Problem)

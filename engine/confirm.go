@@ -28,7 +28,7 @@ func (p *pass) confirm(ctx context.Context) error {
 		return err
 	case live == nil, (live.GetDeletionTimestamp() != nil) != p.self.Terminating():
 		return errStale
-	case live.GetResourceVersion() != p.self.GetResourceVersion() && !sameIntent(live.Object, p.self.Content()):
+	case live.GetResourceVersion() != p.self.GetResourceVersion() && !p.sameIntent(live.Object, p.self.Content()):
 		return errStale
 	}
 	p.confirmed = true
@@ -49,10 +49,12 @@ func (p *pass) readPrimary(ctx context.Context) (*unstructured.Unstructured, err
 	return live, nil
 }
 
-// sameIntent reports whether two states of an object differ only in metadata that
-// rules do not read: all but labels and annotations.
-func sameIntent(a, b map[string]any) bool {
-	return managedfields.EqualValues(intent(a), intent(b))
+// sameIntent reports whether two states of the primary are the same to the rules: they
+// differ only in fields that no rule reads, and in metadata besides labels and
+// annotations.
+func (p *pass) sameIntent(a, b map[string]any) bool {
+	w := p.primary.watch
+	return managedfields.EqualValues(intent(w.Cached(a)), intent(w.Cached(b)))
 }
 
 func intent(object map[string]any) map[string]any {
@@ -66,9 +68,7 @@ func intent(object map[string]any) map[string]any {
 	for key, value := range map[string]map[string]string{"labels": u.GetLabels(), "annotations": u.GetAnnotations()} {
 		section := map[string]any{}
 		for k, v := range value {
-			if k != "kubectl.kubernetes.io/last-applied-configuration" {
-				section[k] = v
-			}
+			section[k] = v
 		}
 		rest["metadata."+key] = section
 	}

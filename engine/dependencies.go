@@ -33,12 +33,14 @@ type Dependencies struct {
 	Coverage *rules.Coverage
 }
 
-// inCluster returns the dependencies for a real cluster, and the writer of Events.
-func inCluster(config *rest.Config, options Options) (Dependencies, *events.Broadcaster, error) {
-	client, err := dynamic.NewForConfig(watch.LimitSilence(impersonating(config), options.Log))
-	if err != nil {
-		return Dependencies{}, nil, err
-	}
+// newClient returns the client for objects of all kinds.
+func newClient(config *rest.Config, options Options) (rest.Interface, error) {
+	return watch.NewClient(watch.LimitSilence(impersonating(config), options.Log))
+}
+
+// inCluster returns the dependencies for a real cluster, and the writer of Events. Objects
+// are requested through client.
+func inCluster(config *rest.Config, client rest.Interface, options Options) (Dependencies, *events.Broadcaster, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return Dependencies{}, nil, err
@@ -49,7 +51,7 @@ func inCluster(config *rest.Config, options Options) (Dependencies, *events.Broa
 	}
 	const inFlight = 16
 	return Dependencies{
-		Client: client, Kinds: discover.NewKinds(d), Events: b, Clock: clock.RealClock{},
+		Client: dynamic.New(client), Kinds: discover.NewKinds(d), Events: b, Clock: clock.RealClock{},
 		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
 	}, b, nil
 }
@@ -76,7 +78,7 @@ func newEngine(s Dependencies, options Options, program *rules.Program) *Engine 
 }
 
 // newWatcher returns the watcher of an engine for a cluster.
-func newWatcher(config *rest.Config, e *Engine) (*watch.Watcher, error) {
+func newWatcher(config *rest.Config, client rest.Interface, e *Engine) (*watch.Watcher, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
@@ -85,5 +87,5 @@ func newWatcher(config *rest.Config, e *Engine) (*watch.Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &watch.Watcher{Client: e.client, Kinds: e.kinds, Waiter: waiter, Discovery: d, Scope: e.scope(), Log: e.log}, nil
+	return &watch.Watcher{Client: client, Kinds: e.kinds, Waiter: waiter, Discovery: d, Scope: e.scope(), Log: e.log}, nil
 }

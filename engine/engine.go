@@ -82,13 +82,17 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 		}
 		config = candidate.Guard(config)
 	}
-	deps, broadcaster, err := inCluster(config, options)
+	client, err := newClient(config, options)
+	if err != nil {
+		return nil, fmt.Errorf("client configuration: %w", err)
+	}
+	deps, broadcaster, err := inCluster(config, client, options)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
 	e := newEngine(deps, options, program)
 	e.broadcaster, e.candidate, e.leading = broadcaster, candidate, candidate == nil
-	if e.watcher, err = newWatcher(config, e); err != nil {
+	if e.watcher, err = newWatcher(config, client, e); err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
 	e.reloads, e.ended, e.schemas = make(chan reload), make(chan struct{}), make(chan discover.Schemas, 1)

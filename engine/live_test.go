@@ -24,7 +24,7 @@ var deployment = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "De
 // Deployment in these versions.
 func cacheWith(t *testing.T, versions ...string) (*pass, *watch.Feed) {
 	t.Helper()
-	w := watch.New(watch.Key{GVK: deployment, Role: watch.Child})
+	w := watch.New(watch.Key{GVK: deployment, Role: watch.Child}, rules.VisibleToRules())
 	f := show(t, w, Kind{GVK: deployment, Namespaced: true})
 	for _, v := range versions {
 		observe(t, f, nil, deploymentAt(t, v))

@@ -9,6 +9,7 @@ import (
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/rules"
+	"reconcel/rules/projection"
 )
 
 // childSelector selects the label of all children. It keeps all other objects
@@ -45,7 +46,7 @@ type primaryKind struct {
 }
 
 // newPlan returns a plan with the watches of a program. It reuses running
-// watches and creates the others. orphaned has the kinds that the rules no
+// watches that cache all fields that the program reads, and creates the others. orphaned has the kinds that the rules no
 // longer render.
 func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*watch.Watch) *plan {
 	pl := &plan{program: program, orphaned: orphaned, primaries: map[schema.GroupKind]*primaryKind{}, unchecked: make(chan struct{}, 1), stop: func() {}}
@@ -53,21 +54,22 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 	for _, w := range running {
 		there[w.Key] = w
 	}
-	share := func(key watch.Key) *watch.Watch {
+	share := func(key watch.Key, reads *projection.Projection) *watch.Watch {
 		w := byKey[key]
 		if w == nil {
-			if w = there[key]; w == nil {
-				w = watch.New(key)
+			if w = there[key]; w == nil || !w.Covers(reads) {
+				w = watch.New(key, reads)
 			}
 			byKey[key] = w
 			pl.watches = append(pl.watches, w)
 		}
 		return w
 	}
+	reads := program.Reads()
 	for _, p := range program.Primaries() {
 		pk := &primaryKind{
 			Primary:  p,
-			watch:    share(watch.Key{GVK: p.GVK, Selector: commonSelector(p), Role: watch.Primary}),
+			watch:    share(watch.Key{GVK: p.GVK, Selector: commonSelector(p), Role: watch.Primary}, reads.Primary(p.GVK)),
 			children: map[schema.GroupVersionKind]*watch.Watch{},
 			byRule:   map[*rules.Rule][]*watch.Watch{},
 			lookups:  map[*rules.Lookup]*watch.Watch{},
@@ -75,13 +77,13 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 		}
 		for _, r := range p.Rules {
 			for _, c := range r.Children {
-				pk.addChild(r, share(watch.Key{GVK: c.GVK, Selector: childSelector, Role: watch.Child}))
+				pk.addChild(r, share(watch.Key{GVK: c.GVK, Selector: childSelector, Role: watch.Child}, reads.Child(c.GVK)))
 			}
 			for _, gvk := range orphaned.Kinds[r.Name] {
-				pk.addChild(r, share(watch.Key{GVK: gvk, Selector: childSelector, Role: watch.Child}))
+				pk.addChild(r, share(watch.Key{GVK: gvk, Selector: childSelector, Role: watch.Child}, reads.Child(gvk)))
 			}
 			for _, l := range r.Lookups {
-				pk.lookups[l] = share(watch.Key{GVK: l.GVK, Role: watch.Lookup})
+				pk.lookups[l] = share(watch.Key{GVK: l.GVK, Role: watch.Lookup}, reads.Lookup(l.GVK))
 			}
 		}
 		pl.primaries[p.GVK.GroupKind()] = pk

@@ -10,6 +10,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/watch"
+	"reconcel/rules"
 )
 
 // endless is a discovery that searches for kinds until its watch stops.
@@ -31,7 +32,7 @@ func (k endless) Find(ctx context.Context, _ schema.GroupVersionKind) (discover.
 func TestStoppedReloadReleasesNothing(t *testing.T) {
 	gk := schema.GroupKind{Group: "g", Kind: "Widget"}
 	e := &Engine{memories: memories{of: map[Request]*memory{}}}
-	w, kinds := watch.New(watch.Key{}), endless{began: make(chan struct{}), stopped: new(atomic.Bool)}
+	w, kinds := watch.New(watch.Key{}, rules.VisibleToRules()), endless{began: make(chan struct{}), stopped: new(atomic.Bool)}
 	watcher := &watch.Watcher{Kinds: kinds, Waiter: &discover.Waiter{}, Log: slog.New(slog.DiscardHandler)}
 	watcher.Start(t.Context(), w)
 	<-kinds.began

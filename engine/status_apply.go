@@ -56,7 +56,7 @@ func (s *statusDraft) renew(ctx context.Context) error {
 		delete(rest, "status")
 		return rest
 	}
-	if !sameIntent(withoutStatus(live.Object), withoutStatus(s.self.Content())) {
+	if !s.sameIntent(withoutStatus(live.Object), withoutStatus(s.self.Content())) {
 		return errStale
 	}
 	s.self = watch.NewObject(live, watch.Primary)

@@ -41,7 +41,11 @@ type Uninstallation struct {
 // objects, but keeps the Lease and the inventory so that it can be repeated.
 func Uninstall(ctx context.Context, options Options, what Uninstallation) error {
 	options = options.withDefaults()
-	deps, _, err := inCluster(options.Config, options)
+	client, err := newClient(options.Config, options)
+	if err != nil {
+		return fmt.Errorf("client configuration: %w", err)
+	}
+	deps, _, err := inCluster(options.Config, client, options)
 	if err != nil {
 		return fmt.Errorf("client configuration: %w", err)
 	}

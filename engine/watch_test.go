@@ -3,17 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/watch"
@@ -44,18 +41,24 @@ func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 	k := c.Kind()
 	k.GVR = k.GVK.GroupVersion().WithResource("foos")
 	self, _ := c.Get(req.Namespace, req.Name)
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "FooList"}, self.DeepCopy())
+	text, err := self.DeepCopy().MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var gone atomic.Bool
-	follows := apiwatch.NewFake()
-	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
-		if gone.Load() {
-			return true, nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
-		}
-		return true, follows, nil
-	})
+	events, end := io.Pipe()
+	served := e2e.Served{
+		List: func(string) ([]string, error) { return []string{string(text)}, nil },
+		Watch: func() (io.ReadCloser, error) {
+			if gone.Load() {
+				return nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
+			}
+			return events, nil
+		},
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	w := watch.New(watch.Key{GVK: k.GVK, Role: watch.Primary})
+	w := watch.New(watch.Key{GVK: k.GVK, Role: watch.Primary}, rules.VisibleToRules())
 	told := make(chan struct{}, 1)
 	w.Notify(func(o *watch.Object) {
 		e.enqueuePrimary(o)
@@ -64,10 +67,10 @@ func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 		}
 	}, func() {
 		gone.Store(true)
-		follows.Stop()
+		_ = end.Close()
 	})
 	e.plan.Load().primaries[req.Kind].watch = w
-	watcher := &watch.Watcher{Client: client, Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}, Log: slog.New(slog.DiscardHandler)}
+	watcher := &watch.Watcher{Client: served.Client(t), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}, Log: slog.New(slog.DiscardHandler)}
 	watcher.Start(ctx, w)
 	<-told
 	cancel()
@@ -85,18 +88,17 @@ func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 func TestNothingIsForgottenUnread(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	k := discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource("configmaps"), Namespaced: true}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ConfigMapList"})
-	client.PrependReactor("list", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		if action.GetNamespace() == "b" {
-			return true, nil, apierrors.NewForbidden(k.GVR.GroupResource(), "", nil)
+	served := e2e.Served{List: func(namespace string) ([]string, error) {
+		if namespace == "b" {
+			return nil, apierrors.NewForbidden(k.GVR.GroupResource(), "", nil)
 		}
-		return false, nil, nil
-	})
-	w := watch.New(watch.Key{GVK: gvk, Role: watch.Child})
+		return nil, nil
+	}}
+	w := watch.New(watch.Key{GVK: gvk, Role: watch.Child}, rules.VisibleToRules())
 	listed := make(chan struct{}, 1)
 	w.Notify(func(*watch.Object) {}, func() { listed <- struct{}{} })
 	watcher := &watch.Watcher{
-		Client: client, Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}, Scope: watch.Scope{"a", "b"}, Log: slog.New(slog.DiscardHandler),
+		Client: served.Client(t), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}, Scope: watch.Scope{"a", "b"}, Log: slog.New(slog.DiscardHandler),
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	watcher.Start(ctx, w)
@@ -112,7 +114,7 @@ func TestNothingIsForgottenUnread(t *testing.T) {
 
 func TestForgottenPrimariesReadNothing(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Thing"}
-	w := watch.New(watch.Key{GVK: gvk, Role: watch.Lookup})
+	w := watch.New(watch.Key{GVK: gvk, Role: watch.Lookup}, rules.VisibleToRules())
 	show(t, w, discover.Kind{GVK: gvk, Namespaced: true})
 	ms := memories{of: map[Request]*memory{}}
 	one, two, three := Request{Name: "one"}, Request{Name: "two"}, Request{Name: "three"}
@@ -134,7 +136,7 @@ func TestForgottenPrimariesReadNothing(t *testing.T) {
 // TestSlowStartIsNoWarning expects no warning for a kind that is still being listed. A
 // forbidden kind needs one.
 func TestSlowStartIsNoWarning(t *testing.T) {
-	slow, barred := watch.New(watch.Key{}), watch.New(watch.Key{})
+	slow, barred := watch.New(watch.Key{}, rules.VisibleToRules()), watch.New(watch.Key{}, rules.VisibleToRules())
 	barred.Fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
 	if got := missingLevel([]*watch.Watch{slow}); got != slog.LevelInfo {
 		t.Errorf("a slow start is told at level %s", got)

@@ -178,6 +178,15 @@ func (d *Decoder) String() (string, error) {
 	return d.strings.value(text).(string), nil
 }
 
+// Null reads a null, if that is the next value, and reports whether it was.
+func (d *Decoder) Null() (bool, error) {
+	c, err := d.token()
+	if err != nil || c != 'n' {
+		return false, err
+	}
+	return true, d.literal("null")
+}
+
 // AppendRaw appends the bytes of the next value to out.
 func (d *Decoder) AppendRaw(out []byte) ([]byte, error) {
 	if _, err := d.token(); err != nil {

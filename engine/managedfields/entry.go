@@ -43,18 +43,31 @@ type Entry struct {
 // NewEntry returns the Entry of a fieldsV1.
 func NewEntry(fieldsV1 string) Entry { return Entry{unique.Make(fieldsV1)} }
 
-// ChildEntry returns the fields of a child that our applies own.
-func ChildEntry(object map[string]any) Entry { return lastApplied(object, manager.ownsChild) }
+// Managers are the managers of an object, in the order of metadata.managedFields.
+type Managers []manager
 
-// StatusEntry returns the fields of a primary's status that our applies own. A kind
-// that gained or lost the status subresource has two entries; the later one counts.
-func StatusEntry(object map[string]any) Entry { return lastApplied(object, manager.ownsStatus) }
-
-// PatchEntries returns the fields of a primary that our patches own, by manager, or
-// nil if there are none.
-func PatchEntries(object map[string]any) (found map[string]Entry) {
+// ManagersOf returns the managers of an object.
+func ManagersOf(object map[string]any) (all Managers) {
 	for _, e := range entriesOf(object) {
-		m := parseManager(e)
+		all = append(all, parseManager(e))
+	}
+	return all
+}
+
+// ChildEntry returns the fields of a child that our applies own.
+func ChildEntry(object map[string]any) Entry { return ManagersOf(object).Child() }
+
+// Child returns the fields of a child that our applies own.
+func (ms Managers) Child() Entry { return ms.lastApplied(manager.ownsChild) }
+
+// Status returns the fields of a primary's status that our applies own. A kind that
+// gained or lost the status subresource has two entries; the later one counts.
+func (ms Managers) Status() Entry { return ms.lastApplied(manager.ownsStatus) }
+
+// Patches returns the fields of a primary that our patches own, by manager, or nil if
+// there are none.
+func (ms Managers) Patches() (found map[string]Entry) {
+	for _, m := range ms {
 		if !m.applied || m.subresource != "" || m.name == StatusManager || !strings.HasPrefix(m.name, Manager+"/") {
 			continue
 		}
@@ -68,9 +81,15 @@ func PatchEntries(object map[string]any) (found map[string]Entry) {
 	return found
 }
 
-func lastApplied(object map[string]any, ours func(manager) bool) Entry {
-	for _, e := range slices.Backward(entriesOf(object)) { // Entries are sorted by time.
-		if m := parseManager(e); ours(m) {
+// HasOrphanedFields reports whether fields of the object belong to the manager
+// before-first-apply.
+func (ms Managers) HasOrphanedFields() bool {
+	return slices.ContainsFunc(ms, func(m manager) bool { return m.name == beforeFirstApply })
+}
+
+func (ms Managers) lastApplied(ours func(manager) bool) Entry {
+	for _, m := range slices.Backward(ms) { // Entries are sorted by time.
+		if ours(m) {
 			return m.entry()
 		}
 	}
@@ -108,8 +127,9 @@ type manager struct {
 	name        string
 	subresource string
 	time        string
-	applied     bool // by server-side apply, not by an update
-	fieldsV1    any
+	applied     bool  // by server-side apply, not by an update
+	fieldsV1    any   // decoded, or
+	read        Entry // read from a stream
 }
 
 func (m manager) ownsChild() bool { return m.applied && m.name == Manager && m.subresource == "" }
@@ -119,20 +139,15 @@ func (m manager) ownsStatus() bool {
 }
 
 func (m manager) entry() Entry {
+	if m.fieldsV1 == nil {
+		return m.read
+	}
 	// Map keys marshal in order, so equal sets give equal strings.
 	raw, err := json.Marshal(m.fieldsV1)
 	if err != nil {
 		return Entry{}
 	}
 	return NewEntry(string(raw))
-}
-
-// managersOf returns the entries of managedFields, in their order.
-func managersOf(object map[string]any) (all []manager) {
-	for _, e := range entriesOf(object) {
-		all = append(all, parseManager(e))
-	}
-	return all
 }
 
 func entriesOf(object map[string]any) []any {
@@ -180,8 +195,8 @@ func TakenBy(object map[string]any, before Entry) (manager string, fields []stri
 }
 
 // otherManagers returns the managers of a child apart from us, the latest first.
-func otherManagers(object map[string]any) []manager {
-	all := slices.DeleteFunc(managersOf(object), manager.ownsChild)
+func otherManagers(object map[string]any) Managers {
+	all := slices.DeleteFunc(ManagersOf(object), manager.ownsChild)
 	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b manager) int { return strings.Compare(b.time, a.time) })
 	return all
@@ -203,10 +218,6 @@ func displayPath(path fieldpath.Path) string { return strings.TrimPrefix(path.St
 // apply cannot remove a field that this manager also owns. An object that was created
 // by an apply gets this entry in no other way.
 const beforeFirstApply = "before-first-apply"
-
-// HasOrphanedFields reports whether fields of the object belong to the manager
-// before-first-apply.
-func HasOrphanedFields(object map[string]any) bool { return orphanedIndex(object) >= 0 }
 
 func orphanedIndex(object map[string]any) int {
 	return slices.IndexFunc(entriesOf(object), func(e any) bool { return parseManager(e).name == beforeFirstApply })

@@ -8,7 +8,7 @@ import (
 
 func set(text string) Set { return NewEntry(text).Set() }
 
-func decode(t *testing.T, text string) any {
+func decodeJSON(t *testing.T, text string) any {
 	t.Helper()
 	var v any
 	if err := utiljson.Unmarshal([]byte(text), &v); err != nil {
@@ -39,7 +39,7 @@ func TestCovers(t *testing.T) {
 		{"a key with a colon", `{"f:labels":{"f:a:b":{}}}`, `{"labels":{"a:b":"x"}}`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := set(c.fields).Covers(decode(t, c.desired)); got != c.want {
+			if got := set(c.fields).Covers(decodeJSON(t, c.desired)); got != c.want {
 				t.Errorf("Covers = %v", got)
 			}
 		})
@@ -59,7 +59,7 @@ func TestExceeds(t *testing.T) {
 		{"an atomic value", `{"f:a":{}}`, `{"a":{"x":1}}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := set(c.fields).Exceeds(decode(t, c.desired)); got != c.want {
+			if got := set(c.fields).Exceeds(decodeJSON(t, c.desired)); got != c.want {
 				t.Errorf("Exceeds = %v", got)
 			}
 		})
@@ -76,7 +76,7 @@ func TestEqualValues(t *testing.T) {
 		{`true`, `false`, false}, {`{}`, `[]`, false},
 		{`{"a":{"b":1}}`, `{"a":{"b":1,"c":2}}`, false}, {`{"a":{"b":1,"c":2}}`, `{"a":{"b":1}}`, false},
 	} {
-		if got := EqualValues(decode(t, c.a), decode(t, c.b)); got != c.want {
+		if got := EqualValues(decodeJSON(t, c.a), decodeJSON(t, c.b)); got != c.want {
 			t.Errorf("EqualValues(%s, %s) = %v", c.a, c.b, got)
 		}
 	}
@@ -101,7 +101,7 @@ func TestAgrees(t *testing.T) {
 		{"a set without it", `{"f:a":{"v:\"x\"":{}}}`, `{"a":["y"]}`, `{"a":["x"]}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := set(c.fields).Agrees(decode(t, c.live), decode(t, c.desired)); got != c.want {
+			if got := set(c.fields).Agrees(decodeJSON(t, c.live), decodeJSON(t, c.desired)); got != c.want {
 				t.Errorf("Agrees = %v", got)
 			}
 		})

@@ -34,12 +34,12 @@ const switchedDesired = `{"metadata":{"name":"web"},"spec":{"strategy":{"type":"
 
 func TestFieldsThatAreInTheWay(t *testing.T) {
 	var owners []Set
-	for _, tree := range decode(t, switchedEntries).([]any) {
+	for _, tree := range decodeJSON(t, switchedEntries).([]any) {
 		owners = append(owners, manager{fieldsV1: tree}.entry().Set())
 	}
 	rejected := RejectedApply{
-		Live:    &unstructured.Unstructured{Object: decode(t, switchedObject).(map[string]any)},
-		Desired: decode(t, switchedDesired).(map[string]any), AcceptedBefore: true,
+		Live:    &unstructured.Unstructured{Object: decodeJSON(t, switchedObject).(map[string]any)},
+		Desired: decodeJSON(t, switchedDesired).(map[string]any), AcceptedBefore: true,
 	}
 	const volume, container = `k:{"name":"v"}`, `k:{"name":"c"}`
 	for _, c := range []struct {
@@ -96,8 +96,8 @@ func serialized(t *testing.T, paths []fieldpath.Path) (all [][]string) {
 
 func TestTakeOwnershipMovesFields(t *testing.T) {
 	object := func() *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: decode(t, switchedObject).(map[string]any)}
-		entries := decode(t, switchedEntries).([]any)
+		u := &unstructured.Unstructured{Object: decodeJSON(t, switchedObject).(map[string]any)}
+		entries := decodeJSON(t, switchedEntries).([]any)
 		u.Object["metadata"].(map[string]any)["managedFields"] = []any{
 			map[string]any{"manager": "reconcel", "operation": "Apply", "fieldsV1": entries[0]},
 			map[string]any{"manager": "foreign", "operation": "Update", "fieldsV1": entries[1]},
@@ -105,7 +105,7 @@ func TestTakeOwnershipMovesFields(t *testing.T) {
 		}
 		return u
 	}
-	desired := decode(t, switchedDesired).(map[string]any)
+	desired := decodeJSON(t, switchedDesired).(map[string]any)
 	patch, err := RejectedApply{object(), desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}.TakeOwnership()
 	if err != nil || patch == nil {
 		t.Fatalf("patch %s, error %v", patch, err)

@@ -2,17 +2,13 @@ package watch
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"reconcel/engine/discover"
 	"reconcel/internal/e2e"
@@ -29,25 +25,24 @@ const (
 func denied(t *testing.T, during time.Duration) *e2e.Log {
 	t.Helper()
 	k, log := services, &e2e.Log{}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"})
 	began := time.Now()
 	denies := func() bool {
 		passed := time.Since(began)
 		return passed >= time.Minute && passed < time.Minute+during
 	}
-	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
+	served := e2e.Served{Watch: func() (io.ReadCloser, error) {
 		if denies() {
-			return true, nil, apierrors.NewForbidden(k.GVR.GroupResource(), "", nil)
+			return nil, apierrors.NewForbidden(k.GVR.GroupResource(), "", nil)
 		}
-		follows := apiwatch.NewFake()
+		events, end := io.Pipe()
 		if time.Since(began) < time.Minute {
-			time.AfterFunc(time.Minute-time.Since(began), follows.Stop)
+			time.AfterFunc(time.Minute-time.Since(began), func() { _ = end.Close() })
 		}
-		return true, follows, nil
-	})
+		return events, nil
+	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+during)
 	defer cancel()
-	ws := &Watcher{Client: client, Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}}
+	ws := &Watcher{Client: served.Client(t), Log: slog.New(slog.NewTextHandler(log, nil)), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}}
 	ws.Start(ctx, silent(Key{GVK: k.GVK}))
 	ws.Wait()
 	return log

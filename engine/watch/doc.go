@@ -7,7 +7,9 @@
 //
 // # What a cache guarantees
 //
-// Cached objects are immutable: an Object has no method that writes.
+// Cached objects are immutable: an Object has no method that writes. They have the
+// fields of the watch's projection. What a stream has besides is skipped while it is
+// read, and never held. Lists are read one object at a time.
 //
 // An object that cannot be listed is unknown, not absent. Watch.Cache returns an
 // error until something is listed. If only some namespaces are watched, each has a

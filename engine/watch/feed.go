@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -87,9 +88,11 @@ func (f *Feed) shown(u *unstructured.Unstructured) *Object {
 		f.cache.namespace(u.GetNamespace()) == nil {
 		return nil
 	}
-	u = u.DeepCopy()
-	u.SetGroupVersionKind(gvk)
-	return NewObject(u, f.Watch.Role)
+	seen := &unstructured.Unstructured{Object: f.Watch.Cached(u.Object)}
+	seen.SetGroupVersionKind(gvk)
+	o := &Object{reader: seen, content: seen.Object}
+	o.keepManagers(managedfields.ManagersOf(u.Object), f.Watch.Role)
+	return o
 }
 
 func (f *Feed) store(o *Object) cache.Indexer { return f.cache.namespace(o.GetNamespace()).objects() }

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic/dynamicinformer"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/discover"
@@ -77,7 +79,12 @@ func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := l.watch
-	informer := dynamicinformer.NewFilteredDynamicInformer(l.Client, l.cache.kind.GVR, n.namespace, 0, w.indexers(), w.tweakList).Informer()
+	informer := cache.NewSharedIndexInformerWithOptions(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return l.list(ctx, n, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+			return l.stream(ctx, n, o)
+		},
+	}, nil, cache.SharedIndexInformerOptions{Indexers: w.indexers(), ObjectDescription: l.cache.kind.GVR.String()})
 	if err := l.configure(informer, n, cancel); err != nil {
 		l.unlisted(w, n, err)
 		return
@@ -116,9 +123,6 @@ func (l *listing) listed(n *namespaced, objects cache.Indexer) {
 // configure sets the handlers of an informer. denied stops the informer.
 func (l *listing) configure(informer cache.SharedIndexInformer, n *namespaced, denied func()) error {
 	w := l.watch
-	if err := informer.SetTransform(w.transform); err != nil {
-		return err
-	}
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
 		switch {
 		case ctx.Err() != nil:

@@ -9,13 +9,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"reconcel/engine/discover"
+	"reconcel/internal/e2e"
+	"reconcel/rules"
 )
 
 var services = discover.Kind{
@@ -24,7 +22,7 @@ var services = discover.Kind{
 
 // silent returns a watch whose events are ignored.
 func silent(key Key) *Watch {
-	w := New(key)
+	w := New(key, rules.VisibleToRules())
 	w.Notify(func(*Object) {}, func() {})
 	return w
 }
@@ -33,11 +31,10 @@ func silent(key Key) *Watch {
 // reconciliations begin. They are not read again later.
 func TestConditionsOfBuiltInKindsAreKnownFromTheStart(t *testing.T) {
 	k := services
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"},
-		&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a", "namespace": "b"}}})
-	ws := &Watcher{Client: client, Log: slog.New(slog.DiscardHandler)}
+	served := e2e.Served{List: func(string) ([]string, error) { return []string{`{"metadata":{"name":"a","namespace":"b"}}`}, nil }}
+	ws := &Watcher{Client: served.Client(t), Log: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := New(Key{GVK: k.GVK})
+	w := New(Key{GVK: k.GVK}, rules.VisibleToRules())
 	known := false
 	w.Notify(func(*Object) {}, func() {
 		_, known = w.cache.Load().Conditions()
@@ -71,18 +68,17 @@ func (o oneKind) Find(context.Context, schema.GroupVersionKind) (discover.Kind, 
 func TestAnnouncedKindThatIsNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := services
-		client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{k.GVR: "ServiceList"})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		const most = 50
 		var lists atomic.Int64
-		client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		served := e2e.Served{List: func(string) ([]string, error) {
 			if lists.Add(1) > most {
 				cancel()
 			}
-			return true, nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
-		})
-		ws := &Watcher{Client: client, Log: slog.New(slog.DiscardHandler), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}}
+			return nil, apierrors.NewNotFound(k.GVR.GroupResource(), "")
+		}}
+		ws := &Watcher{Client: served.Client(t), Log: slog.New(slog.DiscardHandler), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}}
 		ws.Start(ctx, silent(Key{GVK: k.GVK}))
 		ws.Wait()
 		if n := lists.Load(); n > most {
@@ -97,7 +93,7 @@ func TestChangedKindIsWatchedAgain(t *testing.T) {
 	changed.Status = true
 	for _, now := range []discover.Kind{services, changed} {
 		over := false
-		w := New(Key{GVK: services.GVK})
+		w := New(Key{GVK: services.GVK}, rules.VisibleToRules())
 		w.cache.Store(&Cache{kind: services, end: func() { over = true }})
 		ws := &Watcher{Log: slog.New(slog.DiscardHandler), Kinds: oneKind{kind: now}}
 		if err := ws.relearnConditions(t.Context(), w); err != nil {

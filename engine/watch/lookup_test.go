@@ -134,7 +134,7 @@ func TestUpdatesConcernBothStates(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var seen []string
-			w := New(Key{Role: Lookup})
+			w := New(Key{Role: Lookup}, rules.VisibleToRules())
 			w.Notify(func(o *Object) { seen = append(seen, o.GetLabels()["app"]) }, nil)
 			w.updated(test.old, test.now)
 			if got := strings.Join(seen, " "); got != test.want {

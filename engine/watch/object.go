@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -14,7 +15,7 @@ import (
 )
 
 // An Object is one state of an object. All readers of a cache share it, and none can
-// change it.
+// change it. In a cache it has only the fields that the rules read.
 //
 // It keeps only the managedFields entries of reconcel's managers. They are interned,
 // because most objects of a kind have the same ones.
@@ -43,27 +44,34 @@ type reader interface {
 	DeepCopy() *unstructured.Unstructured
 }
 
+var _ runtime.Object = (*Object)(nil) // for client-go
+
 // NewObject returns the Object of an API server's response, for a role. It takes
 // over u, and removes managedFields and kubectl's last-applied annotation from it.
 func NewObject(u *unstructured.Unstructured, role Role) *Object {
 	o := &Object{reader: u, content: u.Object}
-	switch role {
-	case Primary:
-		o.fields, o.patches = managedfields.StatusEntry(u.Object), managedfields.PatchEntries(u.Object)
-	case Child:
-		// Without the entry the object counts as drifted, so that its orphaned fields are
-		// released.
-		if !managedfields.HasOrphanedFields(u.Object) {
-			o.fields = managedfields.ChildEntry(u.Object)
-		}
-	case Lookup:
-	}
+	o.keepManagers(managedfields.ManagersOf(u.Object), role)
 	metadata := o.metadata()
 	delete(metadata, "managedFields")
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
 		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	}
 	return o
+}
+
+// keepManagers keeps the entries of our managers.
+func (o *Object) keepManagers(all managedfields.Managers, role Role) {
+	switch role {
+	case Primary:
+		o.fields, o.patches = all.Status(), all.Patches()
+	case Child:
+		// Without the entry the object counts as drifted, so that its orphaned fields are
+		// released.
+		if !all.HasOrphanedFields() {
+			o.fields = all.Child()
+		}
+	case Lookup:
+	}
 }
 
 // NewUntrimmed returns the Object of a child that keeps the entries of all
@@ -87,6 +95,21 @@ func (o *Object) WithoutBody() *Object {
 func (o *Object) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
 }
+
+// GetObjectKind implements runtime.Object. Its setter has no effect.
+func (o *Object) GetObjectKind() schema.ObjectKind { return (*readOnlyKind)(o) }
+
+// DeepCopyObject implements runtime.Object. It returns the object itself, which is
+// immutable.
+func (o *Object) DeepCopyObject() runtime.Object { return o }
+
+type readOnlyKind Object
+
+// GroupVersionKind implements schema.ObjectKind.
+func (k *readOnlyKind) GroupVersionKind() schema.GroupVersionKind { return k.reader.GroupVersionKind() }
+
+// SetGroupVersionKind implements schema.ObjectKind.
+func (k *readOnlyKind) SetGroupVersionKind(schema.GroupVersionKind) {}
 
 // Fields returns the managedFields entry of our last apply: of the whole object for a
 // child, of the status for a primary.

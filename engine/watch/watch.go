@@ -9,12 +9,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/discover"
 	"reconcel/rules"
+	"reconcel/rules/projection"
 )
 
 // A Role is the relation of a watch's objects to the rules.
@@ -41,6 +41,7 @@ type Key struct {
 // A Watch is the cache of one kind in one role.
 type Watch struct {
 	Key
+	reads *projection.Projection
 
 	onChange func(*Object)
 	onListed func()
@@ -54,8 +55,14 @@ type Watch struct {
 	stop context.CancelFunc // set by Watcher.Start
 }
 
-// New returns a watch that does not run yet.
-func New(key Key) *Watch { return &Watch{Key: key} }
+// New returns a watch that does not run yet. reads are the fields that it caches.
+func New(key Key, reads *projection.Projection) *Watch { return &Watch{Key: key, reads: reads} }
+
+// Covers reports whether the watch caches all these fields.
+func (w *Watch) Covers(reads *projection.Projection) bool { return w.reads.Covers(reads) }
+
+// Cached returns the fields of an object that the watch caches, as a copy.
+func (w *Watch) Cached(object map[string]any) map[string]any { return w.reads.OfMap(object) }
 
 // Notify sets the handlers of a watch before it runs. onChange is called for each
 // object that is added, changed or deleted, onListed for each completed list. Only the
@@ -137,14 +144,6 @@ func (w *Watch) tweakList(o *metav1.ListOptions) {
 	if o.ResourceVersion == "0" {
 		o.ResourceVersion = ""
 	}
-}
-
-func (w *Watch) transform(item any) (any, error) {
-	u, ok := item.(*unstructured.Unstructured)
-	if !ok {
-		return item, nil // An Object, or the last state of a deleted one.
-	}
-	return NewObject(u, w.Role), nil
 }
 
 func (w *Watch) changed(item any) {

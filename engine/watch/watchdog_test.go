@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"reconcel/rules"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -80,7 +82,7 @@ func TestSilentWatchEnds(t *testing.T) {
 
 // TestSilenceEndsWithinAMinute also leaves time for the next request.
 func TestSilenceEndsWithinAMinute(t *testing.T) {
-	w := New(Key{Role: Child})
+	w := New(Key{Role: Child}, rules.VisibleToRules())
 	for range 100 {
 		o := metav1.ListOptions{TimeoutSeconds: new(int64(400))}
 		w.tweakList(&o)

@@ -9,14 +9,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"reconcel/engine/discover"
 )
 
 // A Watcher runs watches on a cluster.
 type Watcher struct {
-	Client    dynamic.Interface
+	Client    rest.Interface
 	Kinds     discover.Kinds
 	Waiter    *discover.Waiter
 	Discovery discovery.DiscoveryInterfaceWithContext

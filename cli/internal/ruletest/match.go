@@ -144,7 +144,7 @@ func diffRuled(want map[string]any, got *unstructured.Unstructured) string {
 // status, plus its kind, namespace and name.
 func ruledFields(u *unstructured.Unstructured) map[string]any {
 	set := managedfields.ChildEntry(u.Object).Set()
-	for _, patch := range managedfields.PatchEntries(u.Object) {
+	for _, patch := range managedfields.ManagersOf(u.Object).Patches() {
 		set = set.Union(patch.Set())
 	}
 	out := &unstructured.Unstructured{Object: set.Select(u.Object).(map[string]any)}

@@ -1,0 +1,178 @@
+package watch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"reconcel/rules"
+	"reconcel/rules/source"
+)
+
+var deployments = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+
+// fooRules are the rules of the example foo.
+func fooRules(tb testing.TB) *rules.Program {
+	tb.Helper()
+	text, err := os.ReadFile("../../examples/foo/rules.yaml")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := rules.Load([]source.File{{Name: "rules.yaml", Data: text}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func readTestdata(tb testing.TB, name string) []byte {
+	tb.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return bytes.TrimSpace(text)
+}
+
+// TestStreamGivesTheSameObjects compares the objects of a stream with those of decoded
+// answers, for each role.
+func TestStreamGivesTheSameObjects(t *testing.T) {
+	text := readTestdata(t, "deployment.json")
+	for _, role := range []Role{Primary, Child, Lookup} {
+		w := New(Key{GVK: deployments, Role: role}, fooRules(t).Reads().Child(deployments))
+		got, err := newObjectReader(w, deployments, bytes.NewReader(text)).read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := decoded(t, string(text))
+		want := NewObject(whole, role)
+		if !reflect.DeepEqual(got.Content(), w.Cached(want.Content())) {
+			t.Errorf("%s: got %v", role, got.Content())
+		}
+		if got.Fields() != want.Fields() || !reflect.DeepEqual(got.patches, want.patches) || got.Applied() != want.Applied() {
+			t.Errorf("%s: its fields are %v, want %v", role, got.Fields(), want.Fields())
+		}
+	}
+}
+
+// TestObjectsOfListsHaveAKind checks what the API server omits in lists.
+func TestObjectsOfListsHaveAKind(t *testing.T) {
+	w := New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules())
+	list, err := newObjectReader(w, deployments, strings.NewReader(
+		`{"kind":"DeploymentList","apiVersion":"apps/v1","metadata":{"resourceVersion":"7","continue":"c"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`)).list()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list.ResourceVersion != "7" || list.Continue != "c" || len(list.Items) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	for i, name := range []string{"a", "b"} {
+		if o := list.Items[i].(*Object); o.GetName() != name || o.GroupVersionKind() != deployments || list.Items[i].GetObjectKind().GroupVersionKind() != deployments {
+			t.Errorf("%v", o.Content())
+		}
+	}
+}
+
+func TestListsThatAreNone(t *testing.T) {
+	w := New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules())
+	for text, want := range map[string]string{
+		`{"metadata":{"resourceVersion":"7"},"items":null}`: "",
+		`{"metadata":{"resourceVersion":"7"}}`:              "no items",
+		`{"metadata":{},"items":[{"metadata":{"name":"a"`:   "EOF",
+		`{"metadata":{},"items":[{"metadata":{"name":"a"}`:  "EOF",
+		`{"metadata":{},"items":[3]}`:                       "invalid JSON",
+		`<html>`:                                            "invalid JSON",
+	} {
+		list, err := newObjectReader(w, deployments, strings.NewReader(text)).list()
+		if want == "" && (err != nil || len(list.Items) > 0) || want != "" && (list != nil || err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, %v, want %q", text, list, err, want)
+		}
+	}
+}
+
+func frames(w *Watch, text string) *frameDecoder {
+	body := io.NopCloser(strings.NewReader(text))
+	return &frameDecoder{objects: newObjectReader(w, deployments, body), body: body}
+}
+
+func TestFrames(t *testing.T) {
+	w := New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules())
+	f := frames(w, `{"type":"ADDED","object":{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"a","resourceVersion":"1"}}}
+{"type":"BOOKMARK","object":{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"resourceVersion":"2","annotations":{"k8s.io/initial-events-end":"true"}}}}
+{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}
+`)
+	is, o, err := f.Decode()
+	if err != nil || is != apiwatch.Added || o.(*Object).GetName() != "a" {
+		t.Error(is, o, err)
+	}
+	is, o, err = f.Decode()
+	if m, _ := o.(metav1.Object); err != nil || is != apiwatch.Bookmark || m.GetResourceVersion() != "2" || m.GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
+		t.Error(is, o, err)
+	}
+	is, o, err = f.Decode()
+	if err != nil || is != apiwatch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(o)) {
+		t.Error(is, o, err)
+	}
+	if _, _, err := f.Decode(); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
+
+func TestFramesThatAreNone(t *testing.T) {
+	w := New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules())
+	for _, text := range []string{
+		`{"type":"ADDED"}`, `{"type":"CHANGED","object":{}}`, `{"type":"ADDED","object":null}`, `{"type":"ADDED","object":{"metadata":{"name":"a"`, `[]`, `x`,
+	} {
+		if is, o, err := frames(w, text).Decode(); err == nil || o != nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: got %v %v, %v", text, is, o, err)
+		}
+	}
+}
+
+// BenchmarkWatchEvent reads one event of a Deployment.
+func BenchmarkWatchEvent(b *testing.B) {
+	text := readTestdata(b, "deployment.json")
+	frame := append(append([]byte(`{"type":"MODIFIED","object":`), text...), "}\n"...)
+	w := New(Key{GVK: deployments, Role: Child}, fooRules(b).Reads().Child(deployments))
+	r := bytes.NewReader(nil)
+	f := &frameDecoder{objects: newObjectReader(w, deployments, r), body: io.NopCloser(r)}
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Reset(frame)
+		if _, _, err := f.Decode(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkWatchEventWhole reads the same event as the dynamic client does.
+func BenchmarkWatchEventWhole(b *testing.B) {
+	text := readTestdata(b, "deployment.json")
+	frame := append(append([]byte(`{"type":"MODIFIED","object":`), text...), "}\n"...)
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	for b.Loop() {
+		var event metav1.WatchEvent
+		if err := json.Unmarshal(frame, &event); err != nil {
+			b.Fatal(err)
+		}
+		o, err := runtime.Decode(unstructured.UnstructuredJSONScheme, event.Object.Raw)
+		if err != nil {
+			b.Fatal(err)
+		}
+		NewObject(o.(*unstructured.Unstructured), Child)
+	}
+}

@@ -1,0 +1,168 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
+)
+
+// request returns a request for the objects of a namespaced cache.
+func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
+	l.watch.tweakList(&o)
+	gvr := l.cache.kind.GVR
+	path := []string{"api", gvr.Version}
+	if gvr.Group != "" {
+		path = []string{"apis", gvr.Group, gvr.Version}
+	}
+	if n.namespace != "" {
+		path = append(path, "namespaces", n.namespace)
+	}
+	return l.Client.Get().AbsPath(append(path, gvr.Resource)...).SetHeader("Accept", runtime.ContentTypeJSON).
+		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+}
+
+// list requests a list, and reads its objects one by one.
+func (l *listing) list(ctx context.Context, n *namespaced, o metav1.ListOptions) (runtime.Object, error) {
+	body, err := l.request(n, o).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close() //nolint:errcheck // The list has been read.
+	list, err := newObjectReader(l.watch, l.cache.kind.GVK, body).list()
+	if err != nil {
+		return nil, fmt.Errorf("list of %s: %w", l.cache.kind.GVK.Kind, err)
+	}
+	return list, nil
+}
+
+// stream requests a watch. Like client-go, it takes a broken connection for the end of the
+// watch.
+func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOptions) (apiwatch.Interface, error) {
+	o.Watch = true
+	body, err := l.request(n, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
+	if utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) {
+		return apiwatch.NewEmptyWatch(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, body), body: body}
+	return apiwatch.NewStreamWatcherWithLogger(klog.FromContext(ctx), frames,
+		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+}
+
+// list reads the answer to a list request.
+func (r *objectReader) list() (*internalversion.List, error) {
+	out, isList := &internalversion.List{}, false
+	err := r.decoder.Object(func(key string) error {
+		switch key {
+		case "metadata":
+			return r.decodeInto(&out.ListMeta)
+		case "items":
+			isList, out.Items = true, nil
+			return r.items(out)
+		}
+		return r.decoder.Skip()
+	})
+	if err == nil && !isList {
+		err = fmt.Errorf("the answer has no items")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (r *objectReader) items(out *internalversion.List) error {
+	if absent, err := r.decoder.Null(); absent || err != nil {
+		return err
+	}
+	return r.decoder.Array(func() error {
+		o, err := r.read()
+		if err == nil {
+			out.Items = append(out.Items, o)
+		}
+		return err
+	})
+}
+
+// decodeInto reads a value of a known type.
+func (r *objectReader) decodeInto(value any) error {
+	raw, err := r.decoder.AppendRaw(nil)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, value)
+}
+
+// A frameDecoder reads the events of a watch.
+type frameDecoder struct {
+	objects *objectReader
+	body    io.Closer
+}
+
+// Close ends the watch.
+func (f *frameDecoder) Close() { _ = f.body.Close() } // There is nothing left to do with it.
+
+// Decode returns the next event, or io.EOF at the end of the watch.
+func (f *frameDecoder) Decode() (apiwatch.EventType, runtime.Object, error) {
+	d := f.objects.decoder
+	switch more, err := d.Next(); {
+	case err != nil:
+		return "", nil, err
+	case !more:
+		return "", nil, io.EOF
+	}
+	var event struct {
+		is     apiwatch.EventType
+		object runtime.Object
+	}
+	err := d.Object(func(key string) (err error) {
+		switch key {
+		case "type":
+			var name string
+			name, err = d.String()
+			event.is = apiwatch.EventType(name)
+		case "object":
+			event.object, err = f.object(event.is)
+		default:
+			err = d.Skip()
+		}
+		return err
+	})
+	if err == nil && event.object == nil {
+		err = fmt.Errorf("a watch event of type %q has no object", event.is)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return event.is, event.object, nil
+}
+
+// object reads the object of an event. The API server sends the type of the event first.
+func (f *frameDecoder) object(is apiwatch.EventType) (runtime.Object, error) {
+	switch is {
+	case apiwatch.Added, apiwatch.Modified, apiwatch.Deleted:
+		return f.objects.read()
+	case apiwatch.Bookmark:
+		bookmark := &metav1.PartialObjectMetadata{}
+		return bookmark, f.objects.decodeInto(bookmark)
+	case apiwatch.Error:
+		status := &metav1.Status{}
+		return status, f.objects.decodeInto(status)
+	}
+	return nil, fmt.Errorf("unknown type %q of a watch event", is)
+}
