@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"reflect"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -141,17 +143,75 @@ func TestFramesThatAreNone(t *testing.T) {
 	}
 }
 
-// BenchmarkWatchEvent reads one event of a Deployment.
+// eventFrame returns an event of the n-th Deployment, each with its own name, UIDs and
+// resourceVersion.
+func eventFrame(text []byte, n int) []byte {
+	own := strings.NewReplacer("-0001", fmt.Sprintf("-%04d", n), "0a7b11", fmt.Sprintf("%06d", n), "f7a001", fmt.Sprintf("%06d", n), "123456", fmt.Sprintf("%06d", n))
+	return []byte(`{"type":"MODIFIED","object":` + own.Replace(string(text)) + "}\n")
+}
+
+// BenchmarkObjectSize measures how many bytes a cached object keeps.
+func BenchmarkObjectSize(b *testing.B) {
+	program, text := fooRules(b), readTestdata(b, "deployment.json")
+	foo := schema.GroupVersionKind{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Kind: "Foo"}
+	fooText := readTestdata(b, "foo.json")
+	for name, c := range map[string]struct {
+		w    *Watch
+		text []byte
+	}{
+		"deployment":       {New(Key{GVK: deployments, Role: Child}, program.Reads().Child(deployments)), text},
+		"deployment/whole": {New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules()), text},
+		"foo":              {New(Key{GVK: foo, Role: Primary}, program.Reads().Primary(foo)), fooText},
+		"foo/whole":        {New(Key{GVK: foo, Role: Primary}, rules.VisibleToRules()), fooText},
+	} {
+		b.Run(name, func(b *testing.B) {
+			const number = 1000
+			for b.Loop() {
+				r := bytes.NewReader(nil)
+				f := &frameDecoder{objects: newObjectReader(c.w, c.w.GVK, r), body: io.NopCloser(r)}
+				kept := make([]runtime.Object, 0, number)
+				before := heap()
+				for n := range number {
+					r.Reset(eventFrame(c.text, n))
+					_, o, err := f.Decode()
+					if err != nil {
+						b.Fatal(err)
+					}
+					kept = append(kept, o)
+				}
+				b.ReportMetric(float64(heap()-before)/number, "B/object")
+				goruntime.KeepAlive(kept)
+				goruntime.KeepAlive(f)
+			}
+		})
+	}
+}
+
+// heap returns the bytes of live objects.
+func heap() int64 {
+	goruntime.GC()
+	goruntime.GC()
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// BenchmarkWatchEvent reads events of different Deployments.
 func BenchmarkWatchEvent(b *testing.B) {
 	text := readTestdata(b, "deployment.json")
-	frame := append(append([]byte(`{"type":"MODIFIED","object":`), text...), "}\n"...)
+	var frames [64][]byte
+	for n := range frames {
+		frames[n] = eventFrame(text, n)
+	}
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(b).Reads().Child(deployments))
 	r := bytes.NewReader(nil)
 	f := &frameDecoder{objects: newObjectReader(w, deployments, r), body: io.NopCloser(r)}
-	b.SetBytes(int64(len(frame)))
+	b.SetBytes(int64(len(frames[0])))
 	b.ReportAllocs()
+	n := 0
 	for b.Loop() {
-		r.Reset(frame)
+		n++
+		r.Reset(frames[n%len(frames)])
 		if _, _, err := f.Decode(); err != nil {
 			b.Fatal(err)
 		}
@@ -160,8 +220,7 @@ func BenchmarkWatchEvent(b *testing.B) {
 
 // BenchmarkWatchEventWhole reads the same event as the dynamic client does.
 func BenchmarkWatchEventWhole(b *testing.B) {
-	text := readTestdata(b, "deployment.json")
-	frame := append(append([]byte(`{"type":"MODIFIED","object":`), text...), "}\n"...)
+	frame := eventFrame(readTestdata(b, "deployment.json"), 1)
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()
 	for b.Loop() {
