@@ -38,7 +38,7 @@ func readsOf(kinds map[schema.GroupVersionKind]*projection.Projection, gvk schem
 	if p := kinds[gvk]; p != nil {
 		return p
 	}
-	return visible(newObjectReads())
+	return hide(newObjectReads().Projection())
 }
 
 // VisibleToRules keeps everything but the fields that rules never see.
@@ -47,8 +47,6 @@ func VisibleToRules() *projection.Projection { return hide(projection.Whole()) }
 func hide(p *projection.Projection) *projection.Projection {
 	return p.Without("metadata", "managedFields").Without("metadata", "annotations", lastApplied)
 }
-
-func visible(b *projection.Builder) *projection.Projection { return hide(b.Projection()) }
 
 // newObjectReads keeps what identifies any object, and what says to whom it belongs.
 func newObjectReads() *projection.Builder {
@@ -59,37 +57,40 @@ func newObjectReads() *projection.Builder {
 	return b
 }
 
-// computeReads computes the reads of the rules.
-func (p *Program) computeReads() Reads {
-	kinds := [3]map[schema.GroupVersionKind]*projection.Builder{{}, {}, {}}
-	builder := func(role int, gvk schema.GroupVersionKind) *projection.Builder {
-		b := kinds[role][gvk]
-		if b == nil {
-			b = newObjectReads()
-			kinds[role][gvk] = b
-		}
-		return b
+// builders collect the reads of each kind.
+type builders map[schema.GroupVersionKind]*projection.Builder
+
+func (bs builders) of(gvk schema.GroupVersionKind) *projection.Builder {
+	if bs[gvk] == nil {
+		bs[gvk] = newObjectReads()
 	}
+	return bs[gvk]
+}
+
+func (bs builders) projections() map[schema.GroupVersionKind]*projection.Projection {
+	out := make(map[schema.GroupVersionKind]*projection.Projection, len(bs))
+	for gvk, b := range bs {
+		out[gvk] = hide(b.Projection())
+	}
+	return out
+}
+
+// computeReads traces all rules.
+func (p *Program) computeReads() Reads {
+	primaries, children, lookups := builders{}, builders{}, builders{}
 	for _, primary := range p.primaries {
 		for _, r := range primary.Rules {
-			t := &ruleTracer{rule: r, self: builder(0, r.GVK), lets: map[int]*expr.Origin{}}
+			t := &ruleTracer{rule: r, self: primaries.of(r.GVK), lets: map[int]*expr.Origin{}}
 			for _, c := range r.Children {
-				t.children = append(t.children, builder(1, c.GVK))
+				t.children = append(t.children, children.of(c.GVK))
 			}
 			for _, l := range r.Lookups {
-				t.lookups = append(t.lookups, builder(2, l.GVK))
+				t.lookups = append(t.lookups, lookups.of(l.GVK))
 			}
 			t.trace()
 		}
 	}
-	var out [3]map[schema.GroupVersionKind]*projection.Projection
-	for role, builders := range kinds {
-		out[role] = map[schema.GroupVersionKind]*projection.Projection{}
-		for gvk, b := range builders {
-			out[role][gvk] = visible(b)
-		}
-	}
-	return Reads{primary: out[0], child: out[1], lookup: out[2]}
+	return Reads{primary: primaries.projections(), child: children.projections(), lookup: lookups.projections()}
 }
 
 // A ruleTracer collects what one rule reads.
