@@ -67,7 +67,7 @@ var ErrBorrowed = errors.New("not possible on the cluster that DEVCLUSTER_KUBECO
 // Start starts a cluster that runs until the test ends.
 func Start(t testing.TB, options Options) *Cluster {
 	t.Helper()
-	c, err := start(options)
+	c, err := Run(options)
 	if err != nil {
 		t.Fatalf("devcluster: %v", err)
 	}
@@ -82,7 +82,7 @@ func Start(t testing.TB, options Options) *Cluster {
 // shared ends with the process: the end of the process closes the pipe. A package needs
 // no TestMain for that.
 var shared = sync.OnceValues(func() (*Cluster, error) {
-	return start(Options{})
+	return Run(Options{})
 })
 
 // Shared returns the one cluster of this test binary, and starts it if necessary. Each
@@ -96,7 +96,9 @@ func Shared(t testing.TB) *Cluster {
 	return c
 }
 
-func start(options Options) (*Cluster, error) {
+// Run starts a cluster for a program that is not a test. It runs until Close, or until
+// the process ends.
+func Run(options Options) (*Cluster, error) {
 	path, err := supervisor()
 	if err != nil {
 		return nil, err
@@ -187,7 +189,7 @@ func loadConfig(kubeconfig string) (*rest.Config, error) {
 const closeTimeout = time.Minute
 
 // Close stops the cluster and waits until it is gone. Start registers it as a cleanup of
-// the test.
+// the test, and who calls Run calls Close.
 func (c *Cluster) Close() error {
 	_ = c.stdin.Close() // It fails if the process has already exited.
 	timer := time.NewTimer(closeTimeout)
@@ -242,14 +244,24 @@ func (c *Cluster) Kubeconfig() string { return c.said.Kubeconfig }
 // UserKubeconfig returns the path of a user's kubeconfig.
 func (c *Cluster) UserKubeconfig(t testing.TB, name string) string {
 	t.Helper()
+	path, err := c.KubeconfigOf(name)
+	if err != nil {
+		t.Fatalf("devcluster: %v", err)
+	}
+	return path
+}
+
+// KubeconfigOf is UserKubeconfig for a program that is not a test. It fails if there is no
+// such user.
+func (c *Cluster) KubeconfigOf(name string) (string, error) {
 	if c.Borrowed() {
-		return c.Kubeconfig()
+		return c.Kubeconfig(), nil
 	}
 	path := c.said.Users[name]
 	if path == "" {
-		t.Fatalf("devcluster: there is no user %q", name)
+		return "", fmt.Errorf("there is no user %q", name)
 	}
-	return path
+	return path, nil
 }
 
 // Data returns the folder with the cluster's logs and data, empty if Borrowed.

@@ -6,6 +6,8 @@
 //		…
 //	}
 //
+// A program that is not a test uses Run instead.
+//
 // Tests that disturb each other on one cluster but should run in parallel use Reserve,
 // which lends each cluster to one test at a time. Start gives a test its own cluster.
 //

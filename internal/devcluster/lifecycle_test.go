@@ -30,7 +30,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := start(Options{})
+			c, err := Run(Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,11 +60,11 @@ func TestNamedFolderIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(data) })
-	first, err := start(Options{Data: data})
+	first, err := Run(Options{Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := start(Options{Data: data}); err == nil {
+	if _, err := Run(Options{Data: data}); err == nil {
 		t.Error("a second cluster started in the same folder")
 	}
 	_, err = first.Kubectl("create", "namespace", "kept")

@@ -24,7 +24,7 @@ func Reserve(t testing.TB, options Options) *Cluster {
 	c := idle(key)
 	if c == nil {
 		var err error
-		if c, err = start(options); err != nil {
+		if c, err = Run(options); err != nil {
 			t.Fatalf("devcluster: %v", err)
 		}
 	}
