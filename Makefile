@@ -102,6 +102,7 @@ unit: ## Run the tests that need no cluster
 	$(NO_RACE)
 	go test $(RACE) -p 2 -timeout 15m ./...
 	cd devcluster && go test $(RACE) -timeout 10m .
+	cd bench && go test $(RACE) -timeout 10m ./...
 
 # Fuzz targets: package and function. A failing input is stored in testdata/fuzz of
 # the package. The time for minimizing inputs is limited, because by default
@@ -186,10 +187,20 @@ schemas: devcluster ## Update the schemas of Kubernetes' own kinds from the deve
 bench: ## Run the micro-benchmarks
 	go test -run '^$$' -bench . -benchmem -p 1 ./rules/... ./engine/...
 
+# BENCH selects what is measured: BENCH='-n 100 -rounds 1' takes three minutes.
+BENCH ?= -n 1000,10000 -rounds 3
+BENCH_PAGE ?= docs/performance.md
+
+.PHONY: bench-cluster
+bench-cluster: devcluster ## Compare reconcel with a controller written in Go, and write docs/performance.md (BENCH='-n 100 -rounds 1' measures less)
+	cd bench && go build -o ../bin/bench .
+	bin/bench $(BENCH) -page=$(BENCH_PAGE)
+
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters
 	$(GOLANGCI_LINT) run ./...
 	cd devcluster && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
+	cd bench && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 
 $(GOLANGCI_LINT):
 	@echo 'building golangci-lint $(GOLANGCI_LINT_VERSION), 2 to 3 minutes, once'
@@ -205,11 +216,12 @@ fmt: ## Format the Go files
 format-check: ## Check that the Go files are formatted
 	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
 
-GO_DIRS = $(wildcard main.go cli deploy engine examples rules sim internal devcluster)
+GO_DIRS = $(wildcard main.go bench cli deploy engine examples rules sim internal devcluster)
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod and go.sum are tidy
 	go mod tidy -diff
+	cd bench && go mod tidy -diff
 
 .PHONY: verify
 verify: format-check tidy-check lint test ## Run all checks that must pass

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"path/filepath"
+
+	"reconcel/bench/report"
+	"reconcel/internal/devcluster"
+)
+
+// competitor is a program that reconciles Foos.
+type competitor struct {
+	name   string
+	binary string
+	args   []string // in addition to --kubeconfig
+	// orders tells it what to write, because it has no watches.
+	orders bool
+	// rules is the file that it reloads; empty if it has none.
+	rules string
+}
+
+// competitors builds the programs. rules is a file for reconcel.
+func competitors(rules string) ([]competitor, error) {
+	all := []competitor{
+		{name: report.Floor, orders: true},
+		{name: report.Baseline},
+		{name: report.Reconcel, rules: rules, args: []string{
+			"run", "--rules=" + rules,
+			// The others hold no Lease. Every port is as good as another.
+			"--leader-elect=false", "--listen=127.0.0.1:0",
+		}},
+	}
+	folders := map[string]string{
+		report.Floor:    filepath.Join("bench", "floor"),
+		report.Baseline: filepath.Join("bench", "baseline"),
+		report.Reconcel: ".",
+	}
+	for i := range all {
+		c := &all[i]
+		var err error
+		if c.binary, err = devcluster.Build("bench-"+c.name, folders[c.name]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

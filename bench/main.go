@@ -1,0 +1,72 @@
+// Command bench measures reconcel against a controller that is written by hand, and
+// against the writes that no controller can avoid. docs/performance.md describes what is
+// measured and how.
+//
+// It runs in the root folder of the repository, and starts Kubernetes control planes on
+// loopback:
+//
+//	bin/bench -n 1000,10000 -rounds 3
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// options are the flags.
+type options struct {
+	ns     []int
+	rounds int
+	page   string
+}
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		os.Exit(2) // The flag package has printed the error.
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (options, error) {
+	o := options{ns: []int{1000, 10000}}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", func(text string) (err error) {
+		o.ns, err = parseNumbers(text)
+		return err
+	})
+	flags.IntVar(&o.rounds, "rounds", 3, "`number` of times to measure each competitor")
+	flags.StringVar(&o.page, "page", "", "`file` to write the tables and plots to, between its markers (default: only print the tables)")
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	if o.rounds < 1 || flags.NArg() > 0 {
+		err := fmt.Errorf("want at least one round and no arguments: %s", strings.Join(args, " "))
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return options{}, err
+	}
+	return o, nil
+}
+
+// parseNumbers reads positive numbers that are separated by commas.
+func parseNumbers(text string) (numbers []int, err error) {
+	for field := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is no positive number", field)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}

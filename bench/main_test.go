@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"reconcel/internal/devcluster"
+)
+
+func TestParse(t *testing.T) {
+	o, err := parse([]string{"-n", "100,2000", "-rounds", "2", "-page", "page.md"})
+	if err != nil || !slices.Equal(o.ns, []int{100, 2000}) || o.rounds != 2 || o.page != "page.md" {
+		t.Errorf("got %v, %v", o, err)
+	}
+	o, err = parse(nil)
+	if err != nil || !slices.Equal(o.ns, []int{1000, 10000}) || o.rounds != 3 || o.page != "" {
+		t.Errorf("got %v, %v without flags", o, err)
+	}
+}
+
+func TestParseRejectsWhatCannotBeMeasured(t *testing.T) {
+	for _, args := range [][]string{{"-n", "0"}, {"-n", "1000,x"}, {"-n", ""}, {"-rounds", "0"}, {"1000"}} {
+		if o, err := parse(args); err == nil {
+			t.Errorf("%q: got %v, want an error", args, o)
+		}
+	}
+}
+
+func TestRequestName(t *testing.T) {
+	for want, r := range map[string]devcluster.Request{
+		"get discovery":                      {Verb: "get", URI: "/openapi/v3?hash=1"},
+		"patch foos.samplecontroller/status": {Verb: "patch", Group: "samplecontroller", Resource: "foos", Subresource: "status"},
+	} {
+		if got := requestName(r); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	all := names(10)
+	if got := spread(all, 3); !slices.Equal(got, []string{"foo-00000", "foo-00003", "foo-00006"}) {
+		t.Errorf("got %v", got)
+	}
+	if got := spread(all, 20); !slices.Equal(got, all) {
+		t.Errorf("got %v, want every name once", got)
+	}
+}
+
+// TestRulesHaveTheImage holds the rules against the Deployment that the others create.
+func TestRulesHaveTheImage(t *testing.T) {
+	text, err := os.ReadFile("../examples/foo/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := withImage(string(text), secondImage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(changed, "image: "+secondImage+"\n") || strings.Contains(changed, firstImage) {
+		t.Errorf("the image is not changed:\n%s", changed)
+	}
+	if _, err := withImage(changed, firstImage); err == nil {
+		t.Error("rules without the image are no error")
+	}
+}
+
+func TestConditionsNameTheCommand(t *testing.T) {
+	got := conditions(options{ns: []int{1000, 10000}, rounds: 3}, "v1.36.3")
+	if !strings.Contains(got, "make bench-cluster BENCH='-n 1000,10000 -rounds 3'") || !strings.Contains(got, "Kubernetes v1.36.3") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"reconcel/bench/driver"
+	"reconcel/bench/process"
+	"reconcel/bench/report"
+	"reconcel/internal/devcluster"
+)
+
+// user sends the requests of the competitor, and nobody else's.
+const user = "reconcel"
+
+// measurement is a competitor at work.
+type measurement struct {
+	cluster *devcluster.Cluster
+	driver  *driver.Driver
+	command process.Command
+	process *process.Process
+	died    func(error) // called when the process ends by itself
+	names   []string    // of the Foos
+}
+
+// measure runs all steps for one competitor.
+func measure(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder string, result *report.Result) error {
+	kubeconfig, err := cluster.KubeconfigOf(user)
+	if err != nil {
+		return err
+	}
+	if c.rules != "" {
+		if err := writeRules(c.rules, firstImage); err != nil {
+			return err
+		}
+	}
+	ctx, died := context.WithCancelCause(ctx)
+	defer died(nil)
+	m := &measurement{
+		cluster: cluster, died: died, names: names(result.N),
+		command: process.Command{
+			Binary: c.binary, Args: append(c.args[:len(c.args):len(c.args)], "--kubeconfig="+kubeconfig),
+			Log: filepath.Join(folder, c.name+".log"),
+		},
+	}
+	if m.process, err = m.command.Start(died); err != nil {
+		return err
+	}
+	// A restart replaces the process.
+	defer func() { m.process.Stop(context.WithoutCancel(ctx)) }()
+	var orders io.Writer
+	if c.orders {
+		orders = m.process.Stdin
+	}
+	if m.driver, err = driver.New(cluster.Config(), orders); err != nil {
+		return err
+	}
+	ctx, stop, err := m.driver.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return m.all(ctx, c, result)
+}
+
+// all runs the steps in order. A competitor that has no watches creates, updates and
+// deletes only.
+func (m *measurement) all(ctx context.Context, c competitor, result *report.Result) (err error) {
+	if result.IdlePeak, err = m.warmUp(ctx); err != nil {
+		return fmt.Errorf("warm-up: %w", err)
+	}
+	if result.Create, err = m.step(ctx, driver.Scaled(1), func() error { return m.driver.Create(ctx, m.names, 1) }); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	if result.Update, err = m.step(ctx, driver.Scaled(2), func() error { return m.driver.Scale(ctx, m.names, 2) }); err != nil {
+		return fmt.Errorf("update: %w", err)
+	}
+	usage, err := m.process.Usage()
+	if err != nil {
+		return err
+	}
+	result.Peak = usage.Peak
+	if !c.orders {
+		if result.Rest, err = m.rest(ctx); err != nil {
+			return fmt.Errorf("rest: %w", err)
+		}
+		if result.Drift, err = m.drift(ctx); err != nil {
+			return err
+		}
+		if result.Restart, err = m.restart(ctx); err != nil {
+			return fmt.Errorf("restart: %w", err)
+		}
+	}
+	if c.rules != "" {
+		if result.Reload, err = m.reload(ctx, c.rules); err != nil {
+			return fmt.Errorf("reload: %w", err)
+		}
+	}
+	if result.Delete, err = m.step(ctx, driver.Gone(), func() error { return m.driver.Delete(ctx, m.names) }); err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
+	return nil
+}
+
+// names returns the names of n Foos.
+func names(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("foo-%05d", i)
+	}
+	return all
+}
+
+// spread returns n of the names at equal distances, or all if there are fewer.
+func spread(names []string, n int) []string {
+	n = min(n, len(names))
+	some := make([]string, n)
+	for i := range some {
+		some[i] = names[i*len(names)/n]
+	}
+	return some
+}
+
+// idle waits for the given time.
+func idle(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

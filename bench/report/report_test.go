@@ -1,0 +1,143 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPercentile(t *testing.T) {
+	hundred := make([]time.Duration, 100)
+	for i := range hundred {
+		hundred[len(hundred)-1-i] = time.Duration(i + 1)
+	}
+	for _, test := range []struct {
+		values []time.Duration
+		p      float64
+		want   time.Duration
+	}{
+		{hundred, 50, 50}, {hundred, 99, 99}, {hundred, 100, 100}, {hundred, 0.1, 1},
+		{[]time.Duration{7}, 99, 7},
+		{[]time.Duration{3, 1, 2}, 50, 2},
+		{[]time.Duration{3, 1, 2}, 99, 3},
+		{nil, 50, 0},
+	} {
+		if got := Percentile(test.values, test.p); got != test.want {
+			t.Errorf("p%g of %d values: got %d, want %d", test.p, len(test.values), got, test.want)
+		}
+	}
+	if hundred[0] != 100 {
+		t.Error("the values are no longer in the order of the caller")
+	}
+}
+
+// round returns the results of a round in which a machine is slow by a factor: 10 s of the
+// baseline, and 8 s of reconcel.
+func round(number int, slow time.Duration) []Result {
+	result := func(competitor string, seconds time.Duration, writes int) Result {
+		step := Step{Children: seconds * time.Second * slow / 2, Statuses: seconds * time.Second * slow,
+			CPU: seconds * time.Second, Writes: writes, Requests: map[string]int{"patch deployments.apps": writes}}
+		return Result{Competitor: competitor, N: 1000, Round: number, Peak: 50e6, Create: step, Update: step, Delete: step}
+	}
+	reconcel := result(Reconcel, 8, 2500)
+	reconcel.Rest = &Rest{Duration: 20 * time.Second}
+	return []Result{result(Floor, 5, 2000), result(Baseline, 10, 2000), reconcel}
+}
+
+// row returns the cells of a row of the tables.
+func row(t *testing.T, tables, name string) []string {
+	t.Helper()
+	for line := range strings.Lines(tables) {
+		if cells := strings.Split(line, "|"); len(cells) > 1 && strings.TrimSpace(cells[1]) == name {
+			var trimmed []string
+			for _, cell := range cells[2 : len(cells)-1] {
+				trimmed = append(trimmed, strings.TrimSpace(cell))
+			}
+			return trimmed
+		}
+	}
+	t.Fatalf("there is no row %q in\n%s", name, tables)
+	return nil
+}
+
+func TestTables(t *testing.T) {
+	var all []Result
+	for number, slow := range map[int]time.Duration{1: 1, 2: 3, 3: 2} {
+		all = append(all, round(number, slow)...)
+	}
+	tables := Tables(all)
+	for _, test := range []struct{ name, want string }{
+		// The second round is three times as slow, and its ratios are the same.
+		{"create, all statuses (s)", "10.00 20.00 16.00 0.80 1.60 ≤ 1 × baseline, ≤ 1.25 × floor yes, **no**"},
+		{"CPU for each Foo, create (ms)", "5.00 10.00 8.00 0.80 1.60 ≤ 0.8 × baseline yes"},
+		{"writes for each Foo, create", "2.00 2.00 2.50 1.25 1.25 ≤ 2 **no**"},
+		{"at rest, writes", "– – 0 – – ≤ 0 yes"},
+		{"restart, ready (s)", "– – – – – ≤ 1 × baseline not measured"},
+		{"`patch deployments.apps`", "2000 / 2000 2000 / 2000 2500 / 2500"},
+	} {
+		if got := strings.TrimSpace(strings.Join(row(t, tables, test.name), " ")); got != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestEachNHasATable(t *testing.T) {
+	small, large := round(1, 1), round(1, 1)
+	for i := range small {
+		small[i].N = 100
+	}
+	tables := Tables(append(large, small...))
+	first, second := strings.Index(tables, "### 100 Foos"), strings.Index(tables, "### 1000 Foos")
+	if first < 0 || second < first {
+		t.Errorf("want 100 Foos before 1000 Foos:\n%s", tables)
+	}
+}
+
+func TestPlots(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "performance")
+	markdown, err := Plots(folder, round(1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"time-1000.svg", "cpu-1000.svg", "memory.svg"} {
+		if !strings.Contains(markdown, "(performance/"+name+")") {
+			t.Errorf("the page does not show %s: %s", name, markdown)
+		}
+		svg, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"<svg", Floor, Baseline, Reconcel} {
+			if !strings.Contains(string(svg), text) {
+				t.Errorf("%s does not contain %q", name, text)
+			}
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	const page = "before\n<!-- bench: begin -->\nold\n<!-- bench: end -->\nafter\n"
+	const want = "before\n<!-- bench: begin -->\n\nnew\n\n<!-- bench: end -->\nafter\n"
+	path := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // The second time changes nothing.
+		if err := Fill(path, "new\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+}
+
+func TestFillWithoutMarkers(t *testing.T) {
+	for _, page := range []string{"", "<!-- bench: begin -->\n", "<!-- bench: end -->\n<!-- bench: begin -->\n"} {
+		if got, err := fill(page, "new"); err == nil {
+			t.Errorf("%q: got %q, want an error", page, got)
+		}
+	}
+}
