@@ -23,6 +23,7 @@ import (
 type options struct {
 	ns     []int
 	rounds int
+	growth []int // instead of a comparison
 	page   string
 }
 
@@ -42,10 +43,14 @@ func main() {
 func parse(args []string) (options, error) {
 	o := options{ns: []int{1000, 10000}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", func(text string) (err error) {
-		o.ns, err = parseNumbers(text)
-		return err
-	})
+	numbers := func(target *[]int) func(string) error {
+		return func(text string) (err error) {
+			*target, err = parseNumbers(text)
+			return err
+		}
+	}
+	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", numbers(&o.ns))
+	flags.Func("growth", "compare nothing, and measure reconcel alone with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
 	flags.IntVar(&o.rounds, "rounds", 3, "`number` of times to measure each competitor")
 	flags.StringVar(&o.page, "page", "", "`file` to write the tables and plots to, between its markers (default: only print the tables)")
 	if err := flags.Parse(args); err != nil {

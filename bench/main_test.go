@@ -68,8 +68,30 @@ func TestRulesHaveTheImage(t *testing.T) {
 }
 
 func TestConditionsNameTheCommand(t *testing.T) {
-	got := conditions(options{ns: []int{1000, 10000}, rounds: 3}, "v1.36.3")
-	if !strings.Contains(got, "make bench-cluster BENCH='-n 1000,10000 -rounds 3'") || !strings.Contains(got, "Kubernetes v1.36.3") {
+	got := conditions("v1.36.3", "-growth "+list([]int{1000, 5000}))
+	if !strings.Contains(got, "make bench-cluster BENCH='-growth 1000,5000'") || !strings.Contains(got, "Kubernetes v1.36.3") {
 		t.Errorf("got %s", got)
+	}
+}
+
+func TestRulesHaveTheDeployments(t *testing.T) {
+	text, err := os.ReadFile("../examples/foo/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, err := withDeployments(string(text), 1); err != nil || one != string(text) {
+		t.Errorf("one Deployment changes the rules: %v\n%s", err, one)
+	}
+	three, err := withDeployments(string(text), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"- id: deployment\n", "- id: deployment2\n", "- id: deployment3\n", "name: ${self.spec.deploymentName}-3\n", "\n  status:\n"} {
+		if strings.Count(three, text) != 1 {
+			t.Errorf("want %q once in\n%s", text, three)
+		}
+	}
+	if _, err := withDeployments("rules: []\n", 2); err == nil {
+		t.Error("rules without the child are no error")
 	}
 }

@@ -26,21 +26,17 @@ type measurement struct {
 	names   []string    // of the Foos
 }
 
-// measure runs all steps for one competitor.
-func measure(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder string, result *report.Result) error {
+// with starts a competitor and a driver on a control plane, and calls do. The context of do
+// ends when one of them fails.
+func with(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder string, n int, do func(context.Context, *measurement) error) error {
 	kubeconfig, err := cluster.KubeconfigOf(user)
 	if err != nil {
 		return err
 	}
-	if c.rules != "" {
-		if err := writeRules(c.rules, firstImage); err != nil {
-			return err
-		}
-	}
 	ctx, died := context.WithCancelCause(ctx)
 	defer died(nil)
 	m := &measurement{
-		cluster: cluster, died: died, names: names(result.N),
+		cluster: cluster, died: died, names: names(n),
 		command: process.Command{
 			Binary: c.binary, Args: append(c.args[:len(c.args):len(c.args)], "--kubeconfig="+kubeconfig),
 			Log: filepath.Join(folder, c.name+".log"),
@@ -63,7 +59,7 @@ func measure(ctx context.Context, cluster *devcluster.Cluster, c competitor, fol
 		return err
 	}
 	defer stop()
-	return m.all(ctx, c, result)
+	return do(ctx, m)
 }
 
 // all runs the steps in order. A competitor that has no watches creates, updates and

@@ -16,7 +16,7 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// run measures all competitors, and reports.
+// run measures what the options ask for, and reports.
 func run(ctx context.Context, o options) error {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -27,6 +27,14 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	if len(o.growth) > 0 {
+		return grow(ctx, o, all[len(all)-1], folder)
+	}
+	return compare(ctx, o, all, folder)
+}
+
+// compare measures all competitors in turn.
+func compare(ctx context.Context, o options, all []competitor, folder string) error {
 	var results []report.Result
 	var version string
 	for _, n := range o.ns {
@@ -37,7 +45,14 @@ func run(ctx context.Context, o options) error {
 				c := all[(i+round)%len(all)]
 				started := time.Now()
 				result := report.Result{Competitor: c.name, N: n, Round: round + 1}
-				if version, err = measureOn(ctx, c, folder, &result); err != nil {
+				var err error
+				version, err = onCluster(ctx, func(cluster *devcluster.Cluster) error {
+					if err := writeRules(c.rules, firstImage, 1); err != nil {
+						return err
+					}
+					return with(ctx, cluster, c, folder, n, func(ctx context.Context, m *measurement) error { return m.all(ctx, c, &result) })
+				})
+				if err != nil {
 					return fmt.Errorf("%s with %d Foos, round %d: %w", c.name, n, round+1, err)
 				}
 				results = append(results, result)
@@ -47,12 +62,27 @@ func run(ctx context.Context, o options) error {
 			}
 		}
 	}
-	return publish(o, conditions(o, version), results)
+	content := conditions(version, fmt.Sprintf("-n %s -rounds %d", list(o.ns), o.rounds)) + report.Tables(results)
+	return publish(o.page, "bench", content, func(folder string) (string, error) { return report.Plots(folder, results) })
 }
 
-// measureOn measures a competitor on a control plane of its own, and returns the version
-// of Kubernetes.
-func measureOn(ctx context.Context, c competitor, folder string, result *report.Result) (version string, err error) {
+// publish prints tables, and writes them and the plots to a section of the page. The plots
+// are in a folder that is named like the page. Without a page, it only prints.
+func publish(page, section, tables string, plot func(folder string) (markdown string, err error)) error {
+	fmt.Print(tables)
+	if page == "" {
+		return nil
+	}
+	plots, err := plot(strings.TrimSuffix(page, filepath.Ext(page)))
+	if err != nil {
+		return err
+	}
+	return report.Fill(page, section, tables+plots)
+}
+
+// onCluster calls do with a control plane that has no controllers and no objects, and
+// returns the version of Kubernetes.
+func onCluster(ctx context.Context, do func(*devcluster.Cluster) error) (version string, err error) {
 	cluster, err := devcluster.Run(devcluster.Options{
 		CRDs:    "crds",
 		Without: []string{devcluster.ControllerManager, devcluster.Scheduler, devcluster.Kwok},
@@ -61,6 +91,9 @@ func measureOn(ctx context.Context, c competitor, folder string, result *report.
 		return "", err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
 	if cluster.Borrowed() {
 		return "", devcluster.ErrBorrowed
 	}
@@ -72,28 +105,18 @@ func measureOn(ctx context.Context, c competitor, folder string, result *report.
 	if err != nil {
 		return "", err
 	}
-	return info.GitVersion, measure(ctx, cluster, c, folder, result)
+	return info.GitVersion, do(cluster)
 }
 
-// conditions says how the results were made.
-func conditions(o options, version string) string {
-	ns := strings.Trim(strings.ReplaceAll(fmt.Sprint(o.ns), " ", ","), "[]")
-	return fmt.Sprintf("Measured on %d CPUs (%s/%s) with Kubernetes %s and %s: `make bench-cluster BENCH='-n %s -rounds %d'`. Medians of the rounds.\n\n",
-		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, version, runtime.Version(), ns, o.rounds)
+// conditions says how figures were made: with these flags.
+func conditions(version, flags string) string {
+	return fmt.Sprintf("Measured on %d CPUs (%s/%s) with Kubernetes %s and %s: `make bench-cluster BENCH='%s'`.\n\n",
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, version, runtime.Version(), flags)
 }
 
-// publish prints the tables, and writes the page and the plots next to it.
-func publish(o options, heading string, results []report.Result) error {
-	tables := heading + report.Tables(results)
-	fmt.Print(tables)
-	if o.page == "" {
-		return nil
-	}
-	plots, err := report.Plots(strings.TrimSuffix(o.page, filepath.Ext(o.page)), results)
-	if err != nil {
-		return err
-	}
-	return report.Fill(o.page, tables+plots)
+// list is a flag of numbers.
+func list(numbers []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ","), "[]")
 }
 
 // say prints progress to stderr. stdout is for the tables.

@@ -97,10 +97,11 @@ func isEvent(r devcluster.Request) bool { return r.IsWrite() && r.Resource == "e
 const (
 	settledFor  = time.Second
 	settledCPU  = 10 * time.Millisecond
-	settleLimit = time.Minute
+	settleLimit = 5 * time.Minute
 )
 
-// settle waits until the competitor rests. It fails if that takes more than a minute.
+// settle waits until the competitor rests. It fails if that takes more than 5
+// minutes.
 func (m *measurement) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, settleLimit, fmt.Errorf("the process still works after %s", settleLimit))
 	defer cancel()
@@ -211,7 +212,7 @@ func (m *measurement) restart(ctx context.Context) (*report.Restart, error) {
 func (m *measurement) reload(ctx context.Context, rules string) (*report.Reload, error) {
 	wait := m.driver.Expect(m.names, driver.Runs(secondImage))
 	started := time.Now()
-	if err := writeRules(rules, secondImage); err != nil {
+	if err := writeRules(rules, secondImage, 1); err != nil {
 		return nil, err
 	}
 	reached, err := wait.Until(ctx)

@@ -79,16 +79,22 @@ func (l *ledger) expect(names []string, goal Goal) *Wait {
 	return w
 }
 
-// forget ends a wait that has not reached its goal, and returns how many children and
-// Foos are missing, and the name of one of them.
-func (l *ledger) forget(w *Wait) (children, foos int, example string) {
+// missing returns what a wait still waits for.
+func (l *ledger) missing(w *Wait) missing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := missing{children: len(w.children), foos: len(w.foos)}
+	for _, others := range []map[string]bool{w.children, w.foos} {
+		for name := range others {
+			m.example = max(m.example, name)
+		}
+	}
+	return m
+}
+
+// forget ends a wait that has not reached its goal.
+func (l *ledger) forget(w *Wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.waits, w)
-	for _, missing := range []map[string]bool{w.children, w.foos} {
-		for name := range missing {
-			example = max(example, name)
-		}
-	}
-	return len(w.children), len(w.foos), example
 }

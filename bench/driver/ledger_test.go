@@ -111,14 +111,14 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestForgottenWaitSaysWhatIsMissing(t *testing.T) {
+func TestWaitSaysWhatIsMissing(t *testing.T) {
 	l := newLedger(time.Now)
 	w := l.expect([]string{"a", "b", "c"}, Scaled(1))
 	l.sawChild("a", Child{Exists: true, Replicas: 1})
 	l.sawChild("b", Child{Exists: true, Replicas: 1})
 	l.sawFoo("a", Foo{Available: 1})
-	if children, foos, example := l.forget(w); children != 1 || foos != 2 || example != "c" {
-		t.Errorf("got %d Deployments and %d Foos such as %s, want 1, 2 and c", children, foos, example)
+	if got, want := l.missing(w).String(), "1 Deployments and 2 Foos, such as c, are not as wanted"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

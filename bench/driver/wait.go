@@ -29,6 +29,12 @@ func Gone() Goal {
 	}
 }
 
+// Exists is the state in which every Deployment has this many replicas. It is for
+// Deployments that do not have the name of their Foo.
+func Exists(replicas int32) Goal {
+	return Goal{Child: Scaled(replicas).Child, Foo: func(Foo) bool { return true }}
+}
+
 // Runs is the state in which every Deployment has this image.
 func Runs(image string) Goal {
 	return Goal{
@@ -84,34 +90,51 @@ func (w *Wait) check(name string, foo Foo, child Child, now time.Time) bool {
 }
 
 // mark updates the set of objects that are not as wanted, and the time of its last change.
-func mark(missing map[string]bool, name string, asWanted bool, changed *time.Time, now time.Time) {
-	if asWanted != missing[name] {
+func mark(others map[string]bool, name string, asWanted bool, changed *time.Time, now time.Time) {
+	if asWanted != others[name] {
 		return // Nothing has changed.
 	}
 	*changed = now
 	if asWanted {
-		delete(missing, name)
+		delete(others, name)
 	} else {
-		missing[name] = true
+		others[name] = true
 	}
 }
 
-// waitTimeout is longer than any measured step takes.
-const waitTimeout = 15 * time.Minute
+// stallTimeout is longer than a controller and its driver ever need for one more object.
+const stallTimeout = 5 * time.Minute
 
-// Until waits for the goal. It fails with the cause of ctx when ctx ends, and after 15
-// minutes.
+// Until waits for the goal. It fails with the cause of ctx when ctx ends, and when no
+// object became as wanted for 5 minutes.
 func (w *Wait) Until(ctx context.Context) (Reached, error) {
-	timer := time.NewTimer(waitTimeout)
-	defer timer.Stop()
-	select {
-	case <-w.done:
-		return w.reached, nil
-	case <-ctx.Done():
-		w.ledger.forget(w)
-		return Reached{}, context.Cause(ctx)
-	case <-timer.C:
-		children, foos, example := w.ledger.forget(w)
-		return Reached{}, fmt.Errorf("%d Deployments and %d Foos, such as %s, are not as wanted after %s", children, foos, example, waitTimeout)
+	ticker := time.NewTicker(stallTimeout)
+	defer ticker.Stop()
+	for before := w.ledger.missing(w); ; {
+		select {
+		case <-w.done:
+			return w.reached, nil
+		case <-ctx.Done():
+			w.ledger.forget(w)
+			return Reached{}, context.Cause(ctx)
+		case <-ticker.C:
+		}
+		now := w.ledger.missing(w)
+		if now.children+now.foos >= before.children+before.foos {
+			w.ledger.forget(w)
+			return Reached{}, fmt.Errorf("%s: nothing has changed for %s", now, stallTimeout)
+		}
+		before = now
 	}
+}
+
+// missing is what is not as wanted.
+type missing struct {
+	children, foos int
+	example        string // the name of one of them
+}
+
+// String implements fmt.Stringer.
+func (m missing) String() string {
+	return fmt.Sprintf("%d Deployments and %d Foos, such as %s, are not as wanted", m.children, m.foos, m.example)
 }

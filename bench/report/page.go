@@ -6,33 +6,29 @@ import (
 	"strings"
 )
 
-// The lines of the page between which the results are.
-const (
-	pageBegin = "<!-- bench: begin -->"
-	pageEnd   = "<!-- bench: end -->"
-)
-
-// Fill replaces what is between the markers in a file. The file stays as it is on an error.
-func Fill(path, content string) error {
+// Fill replaces what is between the lines <!-- SECTION: begin --> and <!-- SECTION: end -->
+// in a file. The file stays as it is if they are missing.
+func Fill(path, section, content string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	filled, err := fill(string(page), content)
+	filled, err := fill(string(page), section, content)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.WriteFile(path, []byte(filled), 0o644)
 }
 
-func fill(page, content string) (string, error) {
-	before, rest, ok := strings.Cut(page, pageBegin+"\n")
+func fill(page, section, content string) (string, error) {
+	begin, end := "<!-- "+section+": begin -->\n", "<!-- "+section+": end -->\n"
+	before, rest, ok := strings.Cut(page, begin)
 	if !ok {
-		return "", fmt.Errorf("the line %q is missing", pageBegin)
+		return "", fmt.Errorf("the line %q is missing", strings.TrimSpace(begin))
 	}
-	_, after, ok := strings.Cut(rest, pageEnd+"\n")
+	_, after, ok := strings.Cut(rest, end)
 	if !ok {
-		return "", fmt.Errorf("the line %q is missing after %q", pageEnd, pageBegin)
+		return "", fmt.Errorf("the line %q is missing after the begin", strings.TrimSpace(end))
 	}
-	return before + pageBegin + "\n\n" + strings.TrimSpace(content) + "\n\n" + pageEnd + "\n" + after, nil
+	return before + begin + "\n" + strings.TrimSpace(content) + "\n\n" + end + after, nil
 }

@@ -118,14 +118,14 @@ func TestPlots(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	const page = "before\n<!-- bench: begin -->\nold\n<!-- bench: end -->\nafter\n"
-	const want = "before\n<!-- bench: begin -->\n\nnew\n\n<!-- bench: end -->\nafter\n"
+	const page = "<!-- growth: begin -->\n<!-- growth: end -->\n<!-- bench: begin -->\nold\n<!-- bench: end -->\nafter\n"
+	const want = "<!-- growth: begin -->\n<!-- growth: end -->\n<!-- bench: begin -->\n\nnew\n\n<!-- bench: end -->\nafter\n"
 	path := filepath.Join(t.TempDir(), "page.md")
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // The second time changes nothing.
-		if err := Fill(path, "new\n"); err != nil {
+		if err := Fill(path, "bench", "new\n"); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
@@ -136,8 +136,48 @@ func TestFill(t *testing.T) {
 
 func TestFillWithoutMarkers(t *testing.T) {
 	for _, page := range []string{"", "<!-- bench: begin -->\n", "<!-- bench: end -->\n<!-- bench: begin -->\n"} {
-		if got, err := fill(page, "new"); err == nil {
+		if got, err := fill(page, "bench", "new"); err == nil {
 			t.Errorf("%q: got %q, want an error", page, got)
 		}
+	}
+}
+
+// TestGrowthModel finds the line from which the points were made: 40 MB, 10 KiB for each
+// Foo, and 2 KiB for each additional Deployment.
+func TestGrowthModel(t *testing.T) {
+	var grown []Growth
+	for _, n := range []int{1000, 5000, 20000} {
+		for _, children := range []int{1, 3} {
+			grown = append(grown, Growth{N: n, Children: children, Time: time.Second, Peak: 40e6 + int64(n*(10+2*(children-1)))<<10})
+		}
+	}
+	table := GrowthTable(grown)
+	for _, line := range []string{
+		"- With 1: 40 MB and 10.0 KiB for each Foo.\n",
+		"- With 3: 40 MB and 14.0 KiB for each Foo.\n",
+		"- Each additional Deployment: 2.0 KiB.\n",
+		"| 1000 | 3 | 1.0 | 0.00 | 54 |\n",
+	} {
+		if !strings.Contains(table, line) {
+			t.Errorf("the table lacks %q:\n%s", line, table)
+		}
+	}
+	if table := GrowthTable(grown[:2]); strings.Contains(table, "KiB") {
+		t.Errorf("one N gives a model:\n%s", table)
+	}
+}
+
+func TestGrowthPlot(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "performance")
+	markdown, err := GrowthPlot(folder, []Growth{{N: 1, Children: 1, Peak: 1e6}, {N: 2, Children: 1, Peak: 2e6}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg, err := os.ReadFile(filepath.Join(folder, "growth.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(markdown, "(performance/growth.svg)") || !strings.Contains(string(svg), "Deployments for each: 1") {
+		t.Errorf("got %s", markdown)
 	}
 }

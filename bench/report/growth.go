@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
+	"gonum.org/v1/plot/vg"
+)
+
+// Growth is what reconcel needed to create the Deployments of N Foos.
+type Growth struct {
+	N        int
+	Children int           // Deployments for each Foo
+	Time     time.Duration // until all Deployments and statuses are as wanted
+	CPU      time.Duration // since the start, until it rests
+	Peak     int64         // bytes that were resident at most
+}
+
+// model is a straight line: bytes = fixed + perFoo × Foos.
+type model struct{ fixed, perFoo float64 }
+
+// fit returns the line with the least squares, and false if it is not determined.
+func fit(points plotter.XYs) (model, bool) {
+	var sumX, sumY float64
+	for _, p := range points {
+		sumX += p.X
+		sumY += p.Y
+	}
+	n := float64(len(points))
+	var xx, xy float64
+	for _, p := range points {
+		xx += (p.X - sumX/n) * (p.X - sumX/n)
+		xy += (p.X - sumX/n) * (p.Y - sumY/n)
+	}
+	if xx == 0 {
+		return model{}, false
+	}
+	return model{fixed: (sumY - xy/xx*sumX) / n, perFoo: xy / xx}, true
+}
+
+// peaks returns the points of Foos and bytes, by Deployments for each Foo.
+func peaks(grown []Growth) map[int]plotter.XYs {
+	points := map[int]plotter.XYs{}
+	for _, g := range grown {
+		points[g.Children] = append(points[g.Children], plotter.XY{X: float64(g.N), Y: float64(g.Peak)})
+	}
+	return points
+}
+
+// GrowthTable returns the measurements in Markdown, and the model of the memory.
+func GrowthTable(grown []Growth) string {
+	var b strings.Builder
+	b.WriteString("| Foos | Deployments for each | time (s) | CPU for each Foo (ms) | peak RSS (MB) |\n|---|---|---|---|---|\n")
+	for _, g := range grown {
+		fmt.Fprintf(&b, "| %d | %d | %.1f | %.2f | %.0f |\n", g.N, g.Children, g.Time.Seconds(), milliseconds(g.CPU)/float64(g.N), megabytes(g.Peak))
+	}
+	b.WriteString("\n")
+	points, models := peaks(grown), map[int]model{}
+	for _, children := range slices.Sorted(maps.Keys(points)) {
+		if m, ok := fit(points[children]); ok {
+			models[children] = m
+			fmt.Fprintf(&b, "- With %d: %.0f MB and %.1f KiB for each Foo.\n", children, m.fixed/1e6, m.perFoo/1024)
+		}
+	}
+	if counts := slices.Sorted(maps.Keys(models)); len(counts) > 1 {
+		least, most := counts[0], counts[len(counts)-1]
+		fmt.Fprintf(&b, "- Each additional Deployment: %.1f KiB.\n", (models[most].perFoo-models[least].perFoo)/1024/float64(most-least))
+	}
+	return b.String() + "\n"
+}
+
+// GrowthPlot writes a plot of the memory into a folder, and returns Markdown that shows
+// it, with a link that is relative to the folder's parent.
+func GrowthPlot(folder string, grown []Growth) (markdown string, err error) {
+	const file, title = "growth.svg", "Peak RSS of reconcel"
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text, p.X.Min, p.Y.Min = title, "Foos", "MB", 0, 0
+	p.Legend.Top, p.Legend.Left = true, true
+	var lines []any
+	points := peaks(grown)
+	for _, children := range slices.Sorted(maps.Keys(points)) {
+		line := slices.Clone(points[children])
+		for i := range line {
+			line[i].Y = megabytes(int64(line[i].Y))
+		}
+		lines = append(lines, fmt.Sprintf("Deployments for each: %d", children), line)
+	}
+	if err := plotutil.AddLinePoints(p, lines...); err != nil {
+		return "", fmt.Errorf("plot %q: %w", title, err)
+	}
+	if err := p.Save(16*vg.Centimeter, 8*vg.Centimeter, filepath.Join(folder, file)); err != nil {
+		return "", fmt.Errorf("plot %q: %w", title, err)
+	}
+	return fmt.Sprintf("![%s](%s/%s)\n", title, filepath.Base(folder), file), nil
+}
