@@ -16,17 +16,21 @@ import (
 // workers is the number of requests of one kind that the driver sends at the same time.
 const workers = 16
 
-// each calls do for every name, several at the same time, and returns the first error.
+// each calls do for every name, several at the same time, and returns the first error
+// or the cause of the end of ctx.
 func each(ctx context.Context, names []string, do func(context.Context, string) error) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
 	for _, name := range names {
-		if ctx.Err() != nil {
+		if inner.Err() != nil {
 			break
 		}
-		group.Go(func() error { return do(ctx, name) })
+		group.Go(func() error { return do(inner, name) })
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return context.Cause(ctx) // It may have ended between two names.
 }
 
 // Create creates Foos. The Deployment of each gets its name.

@@ -75,7 +75,7 @@ func (c chart) draw(path string) error {
 	const barWidth = vg.Length(14)
 	p := plot.New()
 	p.Title.Text, p.Y.Label.Text, p.Y.Min = c.title, c.axis, 0
-	p.Legend.Top = true
+	p.Legend.Top, p.Title.Padding = true, vg.Points(4)
 	labels := make([]string, 0, len(c.groups))
 	for _, g := range c.groups {
 		labels = append(labels, g.label)
@@ -96,5 +96,7 @@ func (c chart) draw(path string) error {
 		p.Legend.Add(competitor, bars)
 	}
 	p.NominalX(labels...)
+	p.X.Min, p.X.Max = -0.5, float64(len(labels))-0.5
+	p.Y.Max *= 1.3 // Leave room for the legend.
 	return p.Save(5*vg.Centimeter+4*vg.Centimeter*vg.Length(len(c.groups)), 8*vg.Centimeter, path)
 }
