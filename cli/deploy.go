@@ -121,7 +121,7 @@ func (a *app) manifests(f *deployFlags) error {
 	if err != nil {
 		return exit.Wrong(err)
 	}
-	f.options.AllowedKinds = f.allowed
+	f.options.AllowedKinds, f.options.IgnoredChecks = f.allowed, f.ignored
 	all := f.options.Manifests(permissions, files)
 	if missing := f.options.Missing(); missing != "" {
 		a.say("omitted with --namespaced: %s", missing)

@@ -13,19 +13,21 @@ import (
 type policyFlags struct {
 	allowed []string
 	only    namespaceList
+	ignored []string
 }
 
 func (p *policyFlags) flags(flags *pflag.FlagSet, namespaced string) {
 	flags.StringSliceVar(&p.allowed, "allow-kind", nil,
 		"allow rules to render this privileged `kind`, such as ClusterRole.rbac.authorization.k8s.io; may be repeated")
 	p.only.flag(flags, namespaced)
+	flags.StringSliceVar(&p.ignored, "ignore-check", nil, "turn off this named `check`; may be repeated")
 }
 
 // asRun is the help of --namespaced in commands that only judge rules.
 const asRun = "reject what run rejects with this flag: what lies outside these namespaces; may be repeated (default: all)"
 
 func (p *policyFlags) policy() judge.Policy {
-	return judge.Policy{AllowedKinds: p.allowed, Namespaces: p.only}
+	return judge.Policy{AllowedKinds: p.allowed, Namespaces: p.only, IgnoreChecks: p.ignored}
 }
 
 // rejected returns the errors of a verdict, or nil.

@@ -33,6 +33,10 @@ if a custom resource has no status.conditions for reconcel to report in. --stric
 turns warnings into errors. -v lists the kinds without a schema, and prints the
 conditions that a CRD lacks. No cluster and no kubeconfig is read.
 
+A message that ends in a [name] comes from a named check: docs/checks.md lists them.
+A comment "# reconcel:ignore name" silences the check on its line, or alone on a line
+on the next one. --ignore-check turns a check off.
+
 Exit code: 0 all rules are valid, 1 some are invalid, 2 wrong usage.`,
 		Example: `  reconcel validate -f examples/foo/rules.yaml --crd crds/ --strict`,
 		Args:    flagsOnly,

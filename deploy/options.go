@@ -20,7 +20,8 @@ type Options struct {
 	Image     string
 	Replicas  int // one replica is the leader
 
-	AllowedKinds []string // optional: privileged kinds that rules may create
+	AllowedKinds  []string // optional: privileged kinds that rules may create
+	IgnoredChecks []string // optional: named checks that are turned off
 
 	// Namespaced are the watched namespaces; empty means all. If it is set, no
 	// cluster-scoped objects are generated.
@@ -123,6 +124,9 @@ func (o Options) arguments() *yaml.Node {
 	args := []string{"run", "--rules=/etc/reconcel/rules", "--name=" + o.Name, "--listen=:8080", "--debug-listen=127.0.0.1:6060", "--log-format=json"}
 	for _, kind := range o.AllowedKinds {
 		args = append(args, "--allow-kind="+kind)
+	}
+	for _, check := range o.IgnoredChecks {
+		args = append(args, "--ignore-check="+check)
 	}
 	if len(o.Namespaced) > 0 {
 		args = append(args, "--namespaced="+strings.Join(o.Namespaced, ","))

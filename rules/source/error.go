@@ -13,6 +13,7 @@ type Error struct {
 	Message string // subject first, lower case, no full stop
 	Hint    string // what to write instead, or ""
 	Excerpt string // the line of the file at Pos, or ""
+	Check   string // the name of the check that found it, or ""
 }
 
 // NewError returns an error without an excerpt, which Collect adds.
@@ -29,6 +30,9 @@ func (e *Error) Error() string {
 	s += e.Message
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
+	}
+	if e.Check != "" {
+		s += " [" + e.Check + "]"
 	}
 	return s
 }

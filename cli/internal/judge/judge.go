@@ -9,6 +9,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/rules/check"
+	"reconcel/rules/lint"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
@@ -17,6 +18,7 @@ import (
 type Policy struct {
 	AllowedKinds []string // privileged kinds that rules may create, such as Node
 	Namespaces   []string // where reconcel works; none: all
+	IgnoreChecks []string // named checks that are turned off
 }
 
 // A Verdict is the result of judging rules.
@@ -39,7 +41,7 @@ func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 	if kinds == nil {
 		kinds = schema.Builtin()
 	} else {
-		found = check.Check(l.File, kinds, l.Errors)
+		found = findings(l, kinds, policy)
 	}
 	errs, warnings := slices.Concat(l.Errors, found.Errors), found.Warnings
 	if l.Program != nil {
@@ -54,6 +56,24 @@ func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 		Notes:      source.Collect(l.Sources, found.Notes),
 		Unreported: found.Unreported,
 	}
+}
+
+// findings returns what the checks of types and the named checks find, without what a
+// comment or the policy silences.
+func findings(l *rules.Loaded, kinds *schema.Set, policy Policy) check.Found {
+	found := check.Check(l.File, kinds, l.Errors)
+	for _, e := range lint.Lint(l.File, kinds, slices.Concat(l.Errors, found.Errors)) {
+		if c, _ := lint.Named(e.Check); c.Certain {
+			found.Errors = append(found.Errors, e)
+		} else {
+			found.Warnings = append(found.Warnings, e)
+		}
+	}
+	silence := lint.NewSilence(l.Sources, policy.IgnoreChecks)
+	found.Warnings = append(found.Warnings, silence.Unknown...)
+	found.Errors = slices.DeleteFunc(found.Errors, silence.Covers)
+	found.Warnings = slices.DeleteFunc(found.Warnings, silence.Covers)
+	return found
 }
 
 // judged is a program while Of applies a policy to it.

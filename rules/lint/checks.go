@@ -1,0 +1,58 @@
+package lint
+
+import "slices"
+
+// A Check is a named check.
+type Check struct {
+	Name string // in kebab case, as comments and settings write it
+	// Certain: what it finds cannot work, and is an error. Otherwise it is a
+	// warning.
+	Certain bool
+	Finds   string // what it finds, as a noun phrase
+}
+
+// The names of the checks.
+const (
+	SelectorLabels = "selector-labels"
+	SelectorNoPod  = "selector-no-pod"
+	VolumeMount    = "volume-mount"
+	ProbePort      = "probe-port"
+	TargetPort     = "target-port"
+	SiblingName    = "sibling-name"
+	MissingKey     = "missing-key"
+	BackendPort    = "backend-port"
+	ScaleTarget    = "scale-target"
+	UnknownCheck   = "unknown-check"
+)
+
+// Checks are all named checks, in the order of docs/checks.md.
+var Checks = []Check{
+	{SelectorLabels, true, "a selector of a workload that does not match the labels of its own Pods"},
+	{SelectorNoPod, false, "a selector of a Service, PodDisruptionBudget or NetworkPolicy that matches no Pod of the rule"},
+	{VolumeMount, true, "a mount of a volume that the Pod does not have"},
+	{ProbePort, true, "a probe or hook of a named port that the container does not have"},
+	{TargetPort, false, "a named target port of a Service that no container of the rule has"},
+	{SiblingName, false, "a name that differs by a typing error from the name of a child"},
+	{MissingKey, false, "a key that the ConfigMap or Secret of the same rule does not have"},
+	{BackendPort, false, "a port of an Ingress backend that the Service of the same rule does not have"},
+	{ScaleTarget, true, "an autoscaler of a kind of Kubernetes that does not exist or cannot be scaled"},
+	{UnknownCheck, false, "a comment that names a check that does not exist"},
+}
+
+// Named returns the check of a name, and whether there is one.
+func Named(name string) (Check, bool) {
+	i := slices.IndexFunc(Checks, func(c Check) bool { return c.Name == name })
+	if i < 0 {
+		return Check{}, false
+	}
+	return Checks[i], true
+}
+
+// names returns the names of all checks.
+func names() []string {
+	out := make([]string, len(Checks))
+	for i, c := range Checks {
+		out[i] = c.Name
+	}
+	return out
+}

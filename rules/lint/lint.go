@@ -1,0 +1,89 @@
+package lint
+
+import (
+	"fmt"
+
+	"reconcel/rules/schema"
+	"reconcel/rules/source"
+	"reconcel/rules/syntax"
+)
+
+// Lint returns what the checks find, in no order. Each finding has the name of its
+// check. Complaints are the errors of loading the same rules; Lint says nothing at
+// their positions.
+func Lint(file *syntax.File, set *schema.Set, complaints source.Errors) []*source.Error {
+	l := &linter{set: set, broken: map[source.Pos]bool{}, said: map[finding]bool{}}
+	for _, e := range complaints {
+		l.broken[e.Pos] = true
+	}
+	for _, src := range file.Rules {
+		l.rules = append(l.rules, l.rule(src))
+	}
+	for _, r := range l.rules {
+		r.lint()
+	}
+	return l.found
+}
+
+type linter struct {
+	set    *schema.Set
+	rules  []*rule
+	broken map[source.Pos]bool
+	said   map[finding]bool
+	found  []*source.Error
+}
+
+// A finding identifies what was found.
+type finding struct {
+	pos     source.Pos
+	message string
+}
+
+// A rule is a rule with the names that its expressions may read.
+type rule struct {
+	*linter
+	src      *syntax.Rule
+	lets     map[string]*syntax.Let
+	children []*child // of children and finalize
+}
+
+func (l *linter) rule(src *syntax.Rule) *rule {
+	r := &rule{linter: l, src: src, lets: map[string]*syntax.Let{}}
+	for _, let := range src.Let {
+		if !let.Unusable {
+			r.lets[let.Name.Value] = let
+		}
+	}
+	for i, entries := range [][]*syntax.Child{src.Children, src.Finalize} {
+		for _, entry := range entries {
+			r.children = append(r.children, r.child(entry, i == 1))
+		}
+	}
+	return r
+}
+
+// lint runs all checks of a rule.
+func (r *rule) lint() {
+	for _, c := range r.children {
+		c.selectorLabels()
+		c.selectsPods()
+		c.podNames()
+		c.targetPorts()
+		c.misspelt()
+		c.keyReferences()
+		c.backendPorts()
+		c.scales()
+	}
+}
+
+// find adds a finding. One that several paths find is added once.
+func (r *rule) find(check string, pos source.Pos, format string, args ...any) *source.Error {
+	e := source.NewError(pos, r.src.Name.Value, fmt.Sprintf(format, args...), "")
+	e.Check = check
+	key := finding{pos, e.Message}
+	if pos.Line > 0 && !r.said[key] && !r.broken[pos] {
+		r.said[key] = true
+		r.found = append(r.found, e)
+	}
+	return e
+}

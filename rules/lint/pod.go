@@ -1,0 +1,112 @@
+package lint
+
+import (
+	"slices"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// podTemplates are the fields in which kinds have the template of their Pods.
+var podTemplates = map[runtimeschema.GroupKind][]string{
+	core("Pod"):                   {},
+	core("PodTemplate"):           {"template"},
+	core("ReplicationController"): {"spec", "template"},
+	kindIn("apps", "Deployment"):  {"spec", "template"},
+	kindIn("apps", "ReplicaSet"):  {"spec", "template"},
+	kindIn("apps", "StatefulSet"): {"spec", "template"},
+	kindIn("apps", "DaemonSet"):   {"spec", "template"},
+	kindIn("batch", "Job"):        {"spec", "template"},
+	kindIn("batch", "CronJob"):    {"spec", "jobTemplate", "spec", "template"},
+}
+
+// A pod is a Pod, or the template of one.
+type pod struct {
+	child    *child
+	template value
+	spec     value
+	// open: others may write fields of it.
+	open bool
+}
+
+// pod returns the Pod of a child, or nil.
+func (c *child) pod() *pod {
+	keys, has := podTemplates[c.gk]
+	if !has {
+		return nil
+	}
+	t := c.template.at(keys...)
+	return &pod{child: c, template: t, spec: t.at("spec"), open: c.ignores(slices.Concat(keys, []string{"spec"})...)}
+}
+
+// containers returns the containers of a Pod. Those that are an expression are left out.
+func (p *pod) containers() []value {
+	out := []value{}
+	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
+		for _, c := range p.spec.at(list).items() {
+			if c.isMap() {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// ports returns the names of the ports of all containers, and whether all are known.
+func (p *pod) ports() (names []string, known bool) {
+	for _, list := range []string{"initContainers", "containers"} {
+		containers := p.spec.at(list)
+		if !containers.complete() {
+			return nil, false
+		}
+		for _, c := range containers.items() {
+			own, known := portNames(c)
+			if !known {
+				return nil, false
+			}
+			names = append(names, own...)
+		}
+	}
+	return names, true
+}
+
+// portNames returns the names of the ports of a container, and whether all are known.
+func portNames(container value) (names []string, known bool) {
+	ports := container.at("ports")
+	if !ports.complete() {
+		return nil, false
+	}
+	for _, port := range ports.items() {
+		name := port.at("name")
+		switch text, literal := name.text(); {
+		case literal:
+			names = append(names, text)
+		case !name.absent():
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+// pods returns the Pods of the rules for the same kind, and whether all are known: a
+// custom resource, or a primary that is a workload, may have Pods that no rule shows.
+func (r *rule) pods() (all []*pod, known bool) {
+	primary := r.src.For
+	own := runtimeschema.FromAPIVersionAndKind(primary.APIVersion.Value, primary.Kind.Value)
+	if versions := r.set.Versions(own.GroupKind()); r.src.Lost != nil || r.src.Nameless || len(versions) > 0 && !versions[0].Custom {
+		return nil, false
+	}
+	for _, other := range r.rules {
+		if other.src.For.APIVersion.Value != primary.APIVersion.Value || other.src.For.Kind.Value != primary.Kind.Value {
+			continue
+		}
+		for _, c := range other.children {
+			if !c.known() {
+				return nil, false
+			}
+			if p := c.pod(); p != nil {
+				all = append(all, p)
+			}
+		}
+	}
+	return all, true
+}
