@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,7 +163,11 @@ func TestAllCommandsJudgeAlike(t *testing.T) {
 // complaint is the first line of an error about rules.
 var complaint = regexp.MustCompile(`(?m)^.*\.yaml:\d+:\d+: .*$`)
 
-// complaints runs a command, and returns its errors about rules and its exit code.
+// isWarning matches a warning, also as run logs it.
+var isWarning = regexp.MustCompile(`warning: |level=WARN`)
+
+// complaints runs a command, and returns its errors about rules, without warnings, and
+// its exit code.
 func complaints(t *testing.T, command string, args ...[]string) (lines []string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -172,7 +177,8 @@ func complaints(t *testing.T, command string, args ...[]string) (lines []string,
 		all = append(all, some...)
 	}
 	code = a.main(all)
-	return complaint.FindAllString(stderr.String(), -1), code
+	lines = complaint.FindAllString(stderr.String(), -1)
+	return slices.DeleteFunc(lines, func(line string) bool { return isWarning.MatchString(line) }), code
 }
 
 // reloadComplaints returns the errors of run after a reload of a file.

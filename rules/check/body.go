@@ -175,6 +175,7 @@ func (r *rule) status(sc *scope) {
 		r.errorf(n.Pos, "status: the schema of %s has no status, so the API server drops it", r.kind.GVK.Kind)
 	}
 	w.value(n, p, "status")
+	r.statusLoop(n, []string{"self", "status"})
 }
 
 // conditions checks that the status of the primary has conditions.

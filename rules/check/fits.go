@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
@@ -159,7 +160,7 @@ func (w walker) literal(t *typed, e ast.Expr, p *fieldSchema, where string) {
 		w.text(string(v), pos, p, where)
 	case types.Int:
 		if w.wants(pos, p, types.IntType, where) {
-			w.integer(int64(v), pos, p, where)
+			w.integer(int64(v), strconv.FormatInt(int64(v), 10), pos, p, where)
 		}
 	default:
 		w.byType(t, e, p, where)

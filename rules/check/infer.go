@@ -85,6 +85,7 @@ func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 	if len(issues) == 0 {
 		out.ast = checked
 		out.t = checked.GetType(checked.Expr().ID())
+		r.compared(out, where)
 	}
 	return out
 }

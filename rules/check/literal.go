@@ -67,31 +67,31 @@ func (w walker) scalar(n *source.Node, p *fieldSchema, where string) bool {
 	case string:
 		return w.text(v, n.Pos, p, where)
 	case int64:
-		w.integer(v, n.Pos, p, where)
+		w.integer(v, n.Written, n.Pos, p, where)
 	case float64:
 		if p.is == integer && v == math.Trunc(v) {
 			return true // 3.0 is stored as 3.
 		}
-		if w.literalWants(v, n.Pos, p, types.DoubleType, where) {
+		if w.literalWants(n.Written, n.Pos, p, types.DoubleType, where) {
 			w.bounds(v, n.Pos, p, where)
 		}
 	case bool:
-		w.literalWants(v, n.Pos, p, types.BoolType, where)
+		w.literalWants(n.Written, n.Pos, p, types.BoolType, where)
 	}
 	return true
 }
 
-// literalWants is wants for a literal that can be written in another way.
-func (w walker) literalWants(v any, pos source.Pos, p *fieldSchema, t *types.Type, where string) bool {
+// literalWants is wants for a literal, which can be written as text.
+func (w walker) literalWants(written string, pos source.Pos, p *fieldSchema, t *types.Type, where string) bool {
 	e := w.mismatch(pos, p, t, where)
 	if e != nil && p.is == text {
-		e.Hint = fmt.Sprintf("write \"%v\"", v)
+		e.Hint = fmt.Sprintf("write %q", written)
 	}
 	return e == nil
 }
 
-func (w walker) integer(v int64, pos source.Pos, p *fieldSchema, where string) {
-	if !w.literalWants(v, pos, p, types.IntType, where) || p.is == quantity || p.is == portLike || p.is == anything {
+func (w walker) integer(v int64, written string, pos source.Pos, p *fieldSchema, where string) {
+	if !w.literalWants(written, pos, p, types.IntType, where) || p.is == quantity || p.is == portLike || p.is == anything {
 		return
 	}
 	if p.Format == "int32" && (v > math.MaxInt32 || v < math.MinInt32) {

@@ -135,7 +135,7 @@ var mutations = []mutation{
 	{"chain", "    - {group: \"\", kind: Namespace}", "    - {group: \"\", kind: ConfigMap}", "Namespace is cluster-scoped"},
 	{"chain", "        namespace: ${space}\n", "", "missing namespace"},
 	{"foo", "kind: Deployment", "kind: Deploymnt", "did you mean 'Deployment'?"},
-	{"foo", "apiVersion: apps/v1", "apiVersion: app/v1", "did you mean 'apps/v1'?"},
+	{"foo", "apiVersion: apps/v1", "apiVersion: app/v1", "write apps/v1"},
 	{"foo", "apiVersion: apps/v1", "apiVersion: apps/v2", "only apps/v1"},
 	{"foo", "samplecontroller.k8s.io/v1alpha1", "samplecontroller.k8s.io/v1", "only samplecontroller.k8s.io/v1alpha1"},
 	{"namespace-decorator", "name: deployer\n", "name: deployer\n        labels: {\"a b\": x}\n", "cannot be a key"},

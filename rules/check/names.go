@@ -69,6 +69,9 @@ var stable = regexp.MustCompile(`^v[0-9]+$`)
 // mistaken complains about an unknown kind if it looks like a misspelt one.
 func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind source.String, where string) bool {
 	kin := r.kinship(gvk)
+	if r.gone(gvk, apiVersion, kin, where) {
+		return true
+	}
 	switch {
 	case source.Suggest(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
 		complain := r.errorf

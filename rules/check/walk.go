@@ -80,6 +80,10 @@ func (r *rule) objects() []string {
 const maxDepth = 20
 
 func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
+	if len(n.Parts) > 1 && n.Padded() && p != nil && !w.fits(types.StringType, p) {
+		w.mismatch(n.Pos, p, types.StringType, where).Hint = "a line break makes it a text: write |- or >-, or no blanks around ${...}"
+		return
+	}
 	if len(n.Parts) > 1 {
 		w.textParts(n, w.sc, where)
 		if p != nil {

@@ -13,16 +13,28 @@ type Check struct {
 
 // The names of the checks.
 const (
-	SelectorLabels = "selector-labels"
-	SelectorNoPod  = "selector-no-pod"
-	VolumeMount    = "volume-mount"
-	ProbePort      = "probe-port"
-	TargetPort     = "target-port"
-	SiblingName    = "sibling-name"
-	MissingKey     = "missing-key"
-	BackendPort    = "backend-port"
-	ScaleTarget    = "scale-target"
-	UnknownCheck   = "unknown-check"
+	SelectorLabels   = "selector-labels"
+	SelectorNoPod    = "selector-no-pod"
+	VolumeMount      = "volume-mount"
+	ProbePort        = "probe-port"
+	TargetPort       = "target-port"
+	SiblingName      = "sibling-name"
+	MissingKey       = "missing-key"
+	BackendPort      = "backend-port"
+	ScaleTarget      = "scale-target"
+	APIVersion       = "api-version"
+	EmptyValue       = "empty-value"
+	SameObject       = "same-object"
+	LiteralName      = "literal-name"
+	StatusLoop       = "status-loop"
+	EnumValue        = "enum-value"
+	BlockText        = "block-text"
+	NumberText       = "number-text"
+	APIRule          = "api-rule"
+	ValueForm        = "value-form"
+	ImmutableField   = "immutable-field"
+	ForeignNamespace = "foreign-namespace"
+	UnknownCheck     = "unknown-check"
 )
 
 // Checks are all named checks, in the order of docs/checks.md.
@@ -36,6 +48,18 @@ var Checks = []Check{
 	{MissingKey, false, "a key that the ConfigMap or Secret of the same rule does not have"},
 	{BackendPort, false, "a port of an Ingress backend that the Service of the same rule does not have"},
 	{ScaleTarget, true, "an autoscaler of a kind of Kubernetes that does not exist or cannot be scaled"},
+	{APIVersion, true, "an API version that Kubernetes no longer serves, or that cannot exist"},
+	{EmptyValue, false, "a field without a value, which is left out"},
+	{SameObject, true, "two children that are always the same object"},
+	{LiteralName, false, "a literal name, which the objects of all resources share"},
+	{StatusLoop, false, "a status field that grows or shrinks each time it is computed"},
+	{EnumValue, false, "a comparison with a value that the enum of the CRD lacks"},
+	{BlockText, false, "an expression in a block text, with a line break after it"},
+	{NumberText, false, "a number that loses digits where it becomes part of a text"},
+	{APIRule, true, "fields that the API server rejects together, or misses"},
+	{ValueForm, true, "a text or number that does not have the form that the API server requires"},
+	{ImmutableField, false, "a field that the API server does not let change, and that follows the spec"},
+	{ForeignNamespace, false, "a namespace that `allow` does not include"},
 	{UnknownCheck, false, "a comment that names a check that does not exist"},
 }
 

@@ -64,7 +64,14 @@ func (l *linter) rule(src *syntax.Rule) *rule {
 
 // lint runs all checks of a rule.
 func (r *rule) lint() {
+	r.writtenValues()
+	r.sameObjects()
+	r.namespaces()
 	for _, c := range r.children {
+		c.literalName()
+		c.changesImmutable()
+		c.apiRules()
+		c.valueForms()
 		c.selectorLabels()
 		c.selectsPods()
 		c.podNames()

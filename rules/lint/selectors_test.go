@@ -58,7 +58,7 @@ func TestSelectorLabels(t *testing.T) {
 		{"a let over a literal", "labels: ${labels}\n          spec", "labels: {app: worker}\n          spec", "labels.app is worker"},
 		{"a let over nothing", "labels: ${labels}\n          spec", "annotations: ${labels}\n          spec", "no Pod has this label"},
 		{"unknown labels", "labels: ${labels}\n          spec", "labels: ${merge(labels, self.spec.labels)}\n          spec", ""},
-		{"an unknown value", "matchLabels: ${labels}", "matchLabels: {app: \"${self.spec.app}\"}", ""},
+		{"an unknown value", "matchLabels: ${labels}", "matchLabels: {app: \"${self.metadata.namespace}\"}", ""},
 	})
 }
 

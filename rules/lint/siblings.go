@@ -62,13 +62,12 @@ func (c *child) references() []reference {
 			}
 		}
 	}
+	for _, b := range c.backends() {
+		add(core("Service"), b.at("service", "name"))
+	}
 	switch c.gk {
 	case kindIn("apps", "StatefulSet"):
 		add(core("Service"), c.template.at("spec", "serviceName"))
-	case kindIn("networking.k8s.io", "Ingress"):
-		for _, b := range c.backends() {
-			add(core("Service"), b.at("service", "name"))
-		}
 	case kindIn("autoscaling", "HorizontalPodAutoscaler"):
 		target := c.template.at("spec", "scaleTargetRef")
 		if gk, ok := c.scaleTarget(); ok {
@@ -199,6 +198,9 @@ func (c *child) keys() (keys []string, known bool) {
 
 // backends returns the backends of an Ingress.
 func (c *child) backends() []value {
+	if c.gk != kindIn("networking.k8s.io", "Ingress") {
+		return nil
+	}
 	out := []value{c.template.at("spec", "defaultBackend")}
 	for _, r := range c.template.at("spec", "rules").items() {
 		for _, path := range r.at("http", "paths").items() {
@@ -211,9 +213,6 @@ func (c *child) backends() []value {
 // backendPorts finds backends of an Ingress whose Service, a child of the same rule, has
 // no such port.
 func (c *child) backendPorts() {
-	if c.gk != kindIn("networking.k8s.io", "Ingress") {
-		return
-	}
 	for _, b := range c.backends() {
 		for _, service := range c.siblings(reference{core("Service"), b.at("service", "name")}) {
 			ports := service.template.at("spec", "ports")

@@ -89,7 +89,7 @@ var digits = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
 
 // parseNumber reads null, booleans and numbers.
 func (v Value) parseNumber() *Node {
-	d := &Node{Pos: v.Pos()}
+	d := &Node{Pos: v.Pos(), Written: v.node.Value}
 	switch v.node.Tag {
 	case "!!null":
 		return d

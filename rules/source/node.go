@@ -3,6 +3,7 @@ package source
 import (
 	"iter"
 	"slices"
+	"strings"
 )
 
 // A String is a literal string of a file and its position.
@@ -28,12 +29,15 @@ const (
 
 // A Node is data with ${CEL} expressions.
 type Node struct {
-	Kind   NodeKind
-	Pos    Pos
-	Value  any
-	Parts  []Part
-	Items  []*Node
-	Fields []Field
+	Kind  NodeKind
+	Pos   Pos
+	Value any
+	// Written is a number, boolean or null as the file has it; "" if nothing is
+	// written, and for other values.
+	Written string
+	Parts   []Part
+	Items   []*Node
+	Fields  []Field
 	// Lacking reports that parts of the map or list could not be read.
 	Lacking bool
 }
@@ -75,6 +79,21 @@ func (n *Node) Literal() String {
 	}
 	s, _ := n.Value.(string)
 	return String{Value: s, Pos: n.Pos}
+}
+
+// Padded reports whether the node is one expression with nothing but white space around
+// it, as in a block text that ends in a line break.
+func (n *Node) Padded() bool {
+	expressions := 0
+	for _, p := range n.Parts {
+		switch {
+		case p.Expr != nil:
+			expressions++
+		case strings.TrimSpace(p.Text) != "":
+			return false
+		}
+	}
+	return expressions == 1 && len(n.Parts) > 1
 }
 
 // Expressions iterates over the expressions in a node.

@@ -8,18 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"reconcel/rules"
 	"reconcel/rules/lint"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of docs/checks.md")
+var update = flag.Bool("update", false, "rewrite the lists of docs/checks.md")
 
 const checksPage = "../../../docs/checks.md"
 
 var (
 	checksTable = regexp.MustCompile(`(?m)^\| check \|(.*\n)(\|.*\n)+`)
+	factsList   = regexp.MustCompile(`(?m)(^- .* \(\w+/validation/.*\)\n)+`)
 	yamlBlock   = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 )
 
@@ -35,14 +38,31 @@ func TestChecksPageTable(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", c.Name, c.Name, c.Finds, severity)
 	}
-	if got := checksTable.FindString(page); got != b.String() {
-		if !*update {
-			t.Fatalf("got\n%s\nwant\n%s", got, b.String())
-		}
-		page = strings.Replace(page, got, b.String(), 1)
-		if err := os.WriteFile(checksPage, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	wantPart(t, page, checksTable.FindString(page), b.String())
+}
+
+// TestChecksPageFacts compares the facts of docs/checks.md with those that the check
+// knows.
+func TestChecksPageFacts(t *testing.T) {
+	page := readChecksPage(t)
+	var b strings.Builder
+	for _, f := range lint.Facts() {
+		b.WriteString("- " + f + "\n")
+	}
+	wantPart(t, page, factsList.FindString(page), b.String())
+}
+
+// wantPart compares a part of the page, or rewrites it.
+func wantPart(t *testing.T, page, got, want string) {
+	t.Helper()
+	if got == want {
+		return
+	}
+	if !*update || got == "" {
+		t.Fatalf("got\n%s\nwant\n%s", got, want)
+	}
+	if err := os.WriteFile(checksPage, []byte(strings.Replace(page, got, want, 1)), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -64,7 +84,7 @@ func TestChecksPageExamples(t *testing.T) {
 			if len(texts) != 2 {
 				t.Fatalf("docs/checks.md has %d examples, want a wrong and a right one", len(texts))
 			}
-			wrong := judgeExample(texts[0])
+			wrong := judgeText(t, inExample(texts[0]))
 			found, other := wrong.Errors, wrong.Warnings
 			if !c.Certain {
 				found, other = other, found
@@ -77,7 +97,7 @@ func TestChecksPageExamples(t *testing.T) {
 					t.Errorf("the wrong example: %v", e)
 				}
 			}
-			if right := judgeExample(texts[1]); len(right.Errors)+len(right.Warnings) > 0 {
+			if right := judgeText(t, inExample(texts[1])); len(right.Errors)+len(right.Warnings) > 0 {
 				t.Errorf("the right example: errors %v, warnings %v", right.Errors, right.Warnings)
 			}
 			lines := strings.Split(inExample(texts[0]), "\n")
@@ -86,7 +106,7 @@ func TestChecksPageExamples(t *testing.T) {
 					lines[e.Pos.Line-1] += " # reconcel:ignore " + c.Name
 				}
 			}
-			silenced := judgeText(strings.Join(lines, "\n"))
+			silenced := judgeText(t, strings.Join(lines, "\n"))
 			if c.Name != lint.UnknownCheck && len(silenced.Errors)+len(silenced.Warnings) > 0 {
 				t.Errorf("with comments: errors %v, warnings %v\n%s", silenced.Errors, silenced.Warnings, strings.Join(lines, "\n"))
 			}
@@ -115,8 +135,49 @@ func inExample(text string) string {
 	return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: web\n  " + strings.ReplaceAll(text, "\n", "\n  ")
 }
 
-func judgeExample(text string) Verdict { return judgeText(inExample(text)) }
+// webCRD defines the kind of the examples.
+const webCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: webs.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Web, plural: webs}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [image, tier, tag]
+            properties:
+              image: {type: string}
+              tag: {type: string}
+              tier: {type: string, enum: [dev, prod]}
+          status:
+            type: object
+            properties:
+              image: {type: string}
+              ready: {type: integer}
+              conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
 
-func judgeText(text string) Verdict {
-	return Of(rules.Compile([]source.File{{Name: "rules.yaml", Data: []byte(text)}}), schema.Builtin(), Policy{})
+func judgeText(t *testing.T, text string) Verdict {
+	t.Helper()
+	var crd map[string]any
+	if err := yaml.Unmarshal([]byte(webCRD), &crd); err != nil {
+		t.Fatal(err)
+	}
+	set, err := schema.New(schema.Sources{CRDs: []map[string]any{crd}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Of(rules.Compile([]source.File{{Name: "rules.yaml", Data: []byte(text)}}), set, Policy{})
 }

@@ -63,9 +63,10 @@ func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 func findings(l *rules.Loaded, kinds *schema.Set, policy Policy) check.Found {
 	found := check.Check(l.File, kinds, l.Errors)
 	for _, e := range lint.Lint(l.File, kinds, slices.Concat(l.Errors, found.Errors)) {
-		if c, _ := lint.Named(e.Check); c.Certain {
+		switch c, _ := lint.Named(e.Check); {
+		case c.Certain:
 			found.Errors = append(found.Errors, e)
-		} else {
+		case l.Program != nil: // Otherwise it may be a consequence of what does not load.
 			found.Warnings = append(found.Warnings, e)
 		}
 	}

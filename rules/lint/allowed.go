@@ -1,0 +1,57 @@
+package lint
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"reconcel/rules/schema"
+	"reconcel/rules/source"
+)
+
+// namespaces finds namespaces that allow does not include. They can only be right if the
+// primary is there too.
+func (r *rule) namespaces() {
+	if schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) {
+		return // The primary may be a Namespace, or the only one of its kind in a namespace.
+	}
+	for _, c := range r.children {
+		namespace := c.template.at("metadata", "namespace")
+		if text, outside := r.outside(namespace, r.src.Allow.Namespaces); outside {
+			c.find(ForeignNamespace, posOf(namespace), "%s: is another namespace than that of the %s, and allow.namespaces does not include it",
+				namespace.where, r.src.For.Kind.Value).Hint = "add allow: {namespaces: [" + allowText(text) + "]}"
+		}
+	}
+	for _, l := range r.src.Lookups {
+		namespace := r.value(l.Namespace, "namespace")
+		if text, outside := r.outside(namespace, r.src.Allow.ReadNamespaces); outside {
+			r.find(ForeignNamespace, posOf(namespace), "%s: namespace: is another namespace than that of the %s, and allow.read.namespaces does not include it",
+				l.Entry, r.src.For.Kind.Value).Hint = "add allow: {read: {namespaces: [" + allowText(text) + "]}}"
+		}
+	}
+}
+
+// outside returns a namespace that is not the primary's own and that is not allowed: a
+// literal, or one from the spec if nothing is allowed at all.
+func (r *rule) outside(namespace value, allowed []source.String) (string, bool) {
+	key := namespace.key()
+	isOwn := func(own source.String) bool { return own.Value == key }
+	switch {
+	case key == "" || slices.ContainsFunc(r.src.For.Namespaces, isOwn):
+		return "", false
+	case hasExpression(key):
+		return "*", len(allowed) == 0 && strings.Contains(key, "${self.spec.")
+	}
+	return key, !slices.ContainsFunc(allowed, func(a source.String) bool {
+		matches, err := path.Match(a.Value, key)
+		return matches || err != nil
+	})
+}
+
+// allowText returns a namespace or pattern as it is written in a list.
+func allowText(namespace string) string {
+	if namespace == "*" {
+		return `"*"`
+	}
+	return namespace
+}

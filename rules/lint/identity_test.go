@@ -1,0 +1,40 @@
+package lint
+
+import "testing"
+
+var identities = inRule(`  let:
+    name: self.metadata.name + "-a"
+  children:
+  - id: first
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-a"}}
+  - id: second
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-b"}}
+  - id: third
+    when: self.spec.a
+    template: {apiVersion: v1, kind: Secret, metadata: {name: "${name}"}}
+  - id: fourth
+    forEach: [{name: z, in: self.spec.zones}]
+    template: {apiVersion: v1, kind: Secret, metadata: {name: "${self.metadata.name}-${z}"}}
+  - id: fifth
+    forEach: [{name: z, in: self.spec.regions}]
+    template: {apiVersion: v1, kind: Secret, metadata: {name: "${self.metadata.name}-${z}"}}
+`)
+
+func TestSameObject(t *testing.T) {
+	finds(t, SameObject, identities, []mistake{
+		{"a copied child", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "${self.metadata.name}-a"}`, "same kind, namespace and name, at rules.yaml:10:"},
+		{"a let", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "${name}"}`, "same kind"},
+		{"the namespace", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "${name}", namespace: "${self.metadata.namespace}"}`, "same kind"},
+		{"another kind", `kind: ConfigMap, metadata: {name: "${self.metadata.name}-b"}`, `kind: Secret, metadata: {name: "${self.metadata.name}-b"}`, ""},
+		{"the same list", "in: self.spec.regions}]\n    template", "in: self.spec.zones}]\n    template", "same kind"},
+	})
+}
+
+func TestLiteralName(t *testing.T) {
+	finds(t, LiteralName, identities, []mistake{
+		{"a literal", `metadata: {name: "${self.metadata.name}-b"}`, "metadata: {name: config}", `every Web has a ConfigMap "config"`},
+		{"a literal let", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "web", namespace: "${self.metadata.namespace}"}`, "literal-name"},
+		{"another namespace", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "web", namespace: "${self.metadata.name}"}`, ""},
+		{"a cluster-scoped kind", `kind: ConfigMap, metadata: {name: "${self.metadata.name}-b"}`, "kind: Namespace, metadata: {name: web}", ""},
+	})
+}

@@ -1,0 +1,87 @@
+package lint
+
+import (
+	"regexp"
+	"strings"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/source"
+)
+
+// immutable are fields that the API server does not let change: the validation of
+// updates in pkg/apis of Kubernetes 1.36, such as ValidateStatefulSetUpdate.
+var immutable = map[runtimeschema.GroupKind][][]string{
+	kindIn("apps", "Deployment"):                              {{"spec", "selector"}},
+	kindIn("apps", "ReplicaSet"):                              {{"spec", "selector"}},
+	kindIn("apps", "DaemonSet"):                               {{"spec", "selector"}},
+	kindIn("apps", "StatefulSet"):                             {{"spec", "selector"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"}, {"spec", "volumeClaimTemplates"}},
+	kindIn("batch", "Job"):                                    {{"spec", "selector"}, {"spec", "template"}, {"spec", "completionMode"}},
+	core("Service"):                                           {{"spec", "clusterIP"}},
+	core("PersistentVolumeClaim"):                             {{"spec", "storageClassName"}, {"spec", "accessModes"}, {"spec", "volumeName"}, {"spec", "volumeMode"}, {"spec", "selector"}},
+	core("Secret"):                                            {{"type"}},
+	kindIn("storage.k8s.io", "StorageClass"):                  {{"provisioner"}, {"parameters"}, {"reclaimPolicy"}, {"volumeBindingMode"}},
+	kindIn("rbac.authorization.k8s.io", "RoleBinding"):        {{"roleRef"}},
+	kindIn("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
+	kindIn("scheduling.k8s.io", "PriorityClass"):              {{"value"}, {"preemptionPolicy"}},
+}
+
+var readsSpec = regexp.MustCompile(`\bself\.(\??spec|\[\??"spec"\])`)
+
+// changesImmutable finds immutable fields that follow the spec of the primary: the API
+// server rejects the change. onChange says what to do instead.
+func (c *child) changesImmutable() {
+	if change := c.OnChange.Value; change != "" && change != "apply" || c.finalizes {
+		return
+	}
+	if _, follows := c.in.specIn(c.template.at("metadata", "name").node, 0); follows {
+		return // Another spec may mean another object.
+	}
+	for _, keys := range immutable[c.gk] {
+		if c.ignores(keys...) {
+			continue
+		}
+		v := c.template.at(keys...)
+		if pos, reads := c.in.specIn(v.node, 0); reads {
+			if v.use.Line > 0 {
+				pos = v.use
+			}
+			c.find(ImmutableField, pos, "%s: follows the spec of the %s, but the API server rejects a change of it", v.where, c.in.src.For.Kind.Value).Hint =
+				"set onChange to replace or keep"
+			return
+		}
+	}
+}
+
+// specIn returns the position of an expression in a value that reads the spec of the
+// primary, directly or through a let.
+func (r *rule) specIn(n *source.Node, depth int) (source.Pos, bool) {
+	for e := range n.Expressions() {
+		if r.readsSpec(e, depth) {
+			return e.Pos, true
+		}
+	}
+	return source.Pos{}, false
+}
+
+var word = regexp.MustCompile(`[A-Za-z_]\w*`)
+
+// readsSpec reports whether an expression reads the spec, directly or through lets.
+func (r *rule) readsSpec(e *source.Expr, depth int) bool {
+	if e == nil || depth > maxDepth {
+		return false
+	}
+	if readsSpec.MatchString(e.Text) {
+		return true
+	}
+	for _, name := range word.FindAllString(e.Text, -1) {
+		let := r.lets[name]
+		if let == nil || strings.Contains(e.Text, "."+name) {
+			continue
+		}
+		if _, reads := r.specIn(let.Data, depth+1); reads || r.readsSpec(let.Expr, depth+1) {
+			return true
+		}
+	}
+	return false
+}
