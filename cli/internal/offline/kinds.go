@@ -57,7 +57,8 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 	return all, nil
 }
 
-// define records the kind that a CRD defines.
+// define records the kind that a CRD defines. A CRD with flaws is an error: they would
+// switch off checks of the kind.
 func (k Kinds) define(o *files.Object) error {
 	if o.GroupVersionKind() != crdKind {
 		return fmt.Errorf("apiVersion %s is no longer served by Kubernetes: write %s", o.GetAPIVersion(), crdKind.GroupVersion())
@@ -68,6 +69,9 @@ func (k Kinds) define(o *files.Object) error {
 	}
 	if other := k.from[gk]; other != "" {
 		return fmt.Errorf("%s defines that kind too", other)
+	}
+	if flaws := schema.Flaws(o.Object); len(flaws) > 0 {
+		return errors.New(strings.Join(flaws, "; "))
 	}
 	k.from[gk] = o.File
 	return nil
