@@ -18,11 +18,15 @@ type child struct {
 	gk        runtimeschema.GroupKind
 	template  value
 	finalizes bool // it is an entry of finalize
+	// The keys of its name and namespace.
+	name, namespace string
 }
 
 func (r *rule) child(src *syntax.Child, finalizes bool) *child {
 	gvk := runtimeschema.FromAPIVersionAndKind(src.Template.At("apiVersion").Literal().Value, src.Template.At("kind").Literal().Value)
-	return &child{Child: src, in: r, gk: gvk.GroupKind(), template: r.value(src.Template, "template"), finalizes: finalizes}
+	c := &child{Child: src, in: r, gk: gvk.GroupKind(), template: r.value(src.Template, "template"), finalizes: finalizes}
+	c.name, c.namespace = c.template.at("metadata", "name").key(), c.template.at("metadata", "namespace").key()
+	return c
 }
 
 // find adds a finding about a child.
@@ -58,7 +62,7 @@ func (c *child) ignores(keys ...string) bool {
 // known reports whether Kubernetes itself has the kind of the child, so that the child
 // cannot stand for objects that nobody sees.
 func (c *child) known() bool {
-	versions := c.in.set.Versions(c.gk)
+	versions := c.in.versionsOf(c.gk)
 	return len(versions) > 0 && !versions[0].Custom
 }
 

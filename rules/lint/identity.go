@@ -3,37 +3,48 @@ package lint
 import (
 	"strings"
 
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"reconcel/rules/schema"
 )
 
 // identity returns a text that is equal for two objects of the same kind only if they
 // are the same object, or "" if the template does not give the name.
 func (c *child) identity() string {
-	name := c.template.at("metadata", "name").key()
-	if name == "" {
+	switch {
+	case c.name == "":
 		return ""
+	case c.namespace == "${self.metadata.namespace}":
+		return "/" + c.name
 	}
-	namespace := c.template.at("metadata", "namespace").key()
-	if namespace == "${self.metadata.namespace}" {
-		namespace = ""
-	}
-	return namespace + "/" + name
+	return c.namespace + "/" + c.name
 }
 
 // sameObjects finds two children that are always the same object. Two children that
 // both have a when may exclude each other. Rules do not load if both names are literal.
 func (r *rule) sameObjects() {
-	for i, c := range r.children {
-		for _, other := range r.children[:i] {
-			if c.gk != other.gk || c.identity() == "" || c.identity() != other.identity() || c.Replicas != nil ||
-				c.When != nil && other.When != nil || c.finalizes != other.finalizes || !c.sameObjects(other) {
+	earlier := map[objectKey][]*child{}
+	for _, c := range r.children {
+		key := objectKey{c.gk, c.identity()}
+		if key.identity == "" || c.Replicas != nil {
+			continue
+		}
+		for _, other := range earlier[key] {
+			if c.When != nil && other.When != nil || c.finalizes != other.finalizes || !c.sameObjects(other) {
 				continue
 			}
 			name, first := c.template.at("metadata", "name"), other.template.at("metadata", "name")
 			c.find(SameObject, posOf(name), "%s: %s has the same kind, namespace and name, at %s", name.where, other.Entry, posOf(first))
 			break
 		}
+		earlier[key] = append(earlier[key], c)
 	}
+}
+
+// An objectKey is equal for two children that may be the same object.
+type objectKey struct {
+	gk       runtimeschema.GroupKind
+	identity string
 }
 
 // literalName finds names that the objects of all resources share. The second resource
@@ -42,10 +53,10 @@ func (c *child) literalName() {
 	r := c.in
 	name := c.template.at("metadata", "name")
 	text, literal := name.text()
-	if !literal || len(r.set.Versions(c.gk)) == 0 || schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) || r.set.Scope(c.gk) != schema.Namespaced || r.selectsOne() {
+	if !literal || c.Replicas != nil || len(r.versionsOf(c.gk)) == 0 || schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) || r.set.Scope(c.gk) != schema.Namespaced || r.selectsOne() {
 		return
 	}
-	if namespace := c.template.at("metadata", "namespace"); strings.HasPrefix(c.identity(), "/") || !hasExpression(namespace.key()) {
+	if strings.HasPrefix(c.identity(), "/") || !hasExpression(c.namespace) {
 		c.find(LiteralName, posOf(name), "%s: every %s has a %s %q, and in one namespace they are the same object", name.where, r.src.For.Kind.Value, c.gk.Kind, text).Hint =
 			"such as ${self.metadata.name}-" + text
 	}

@@ -64,9 +64,8 @@ func (r *rule) operandKey(o string, depth int) string {
 		}
 	}
 	if m := nameOf.FindStringSubmatch(o); m != nil {
-		for _, c := range r.src.Children {
-			name := c.Template.At("metadata", "name")
-			if c.ID.Value == m[1] && c.Replicas == nil && len(c.ForEach) == 0 && name != nil && (name.Kind == source.Text || name.Kind == source.Interp) {
+		if c := r.byID[m[1]]; c != nil && c.Replicas == nil && len(c.ForEach) == 0 {
+			if name := c.Template.At("metadata", "name"); name != nil && (name.Kind == source.Text || name.Kind == source.Interp) {
 				return r.keyOf(name, depth)
 			}
 		}

@@ -2,6 +2,9 @@ package lint
 
 import (
 	"fmt"
+	"sync"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -12,7 +15,7 @@ import (
 // check. Complaints are the errors of loading the same rules; Lint says nothing at
 // their positions.
 func Lint(file *syntax.File, set *schema.Set, complaints source.Errors) []*source.Error {
-	l := &linter{set: set, broken: map[source.Pos]bool{}, said: map[finding]bool{}}
+	l := &linter{set: set, versions: map[runtimeschema.GroupKind][]*schema.Kind{}, broken: map[source.Pos]bool{}, said: map[finding]bool{}}
 	for _, e := range complaints {
 		l.broken[e.Pos] = true
 	}
@@ -26,11 +29,20 @@ func Lint(file *syntax.File, set *schema.Set, complaints source.Errors) []*sourc
 }
 
 type linter struct {
-	set    *schema.Set
-	rules  []*rule
-	broken map[source.Pos]bool
-	said   map[finding]bool
-	found  []*source.Error
+	set      *schema.Set
+	versions map[runtimeschema.GroupKind][]*schema.Kind // of the kinds that were asked for
+	rules    []*rule
+	broken   map[source.Pos]bool
+	said     map[finding]bool
+	found    []*source.Error
+}
+
+// versionsOf returns the known versions of a kind. Set.Versions visits all kinds.
+func (l *linter) versionsOf(gk runtimeschema.GroupKind) []*schema.Kind {
+	if _, asked := l.versions[gk]; !asked {
+		l.versions[gk] = l.set.Versions(gk)
+	}
+	return l.versions[gk]
 }
 
 // A finding identifies what was found.
@@ -45,10 +57,16 @@ type rule struct {
 	src      *syntax.Rule
 	lets     map[string]*syntax.Let
 	children []*child // of children and finalize
+	byID     map[string]*syntax.Child
+	pods     func() ([]*pod, bool) // computed once
 }
 
 func (l *linter) rule(src *syntax.Rule) *rule {
-	r := &rule{linter: l, src: src, lets: map[string]*syntax.Let{}}
+	r := &rule{linter: l, src: src, lets: map[string]*syntax.Let{}, byID: map[string]*syntax.Child{}}
+	r.pods = sync.OnceValues(r.findPods)
+	for _, c := range src.Children {
+		r.byID[c.ID.Value] = c
+	}
 	for _, let := range src.Let {
 		if !let.Unusable {
 			r.lets[let.Name.Value] = let

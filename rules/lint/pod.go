@@ -87,12 +87,12 @@ func portNames(container value) (names []string, known bool) {
 	return names, true
 }
 
-// pods returns the Pods of the rules for the same kind, and whether all are known: a
+// findPods returns the Pods of the rules for the same kind, and whether all are known: a
 // custom resource, or a primary that is a workload, may have Pods that no rule shows.
-func (r *rule) pods() (all []*pod, known bool) {
+func (r *rule) findPods() (all []*pod, known bool) {
 	primary := r.src.For
 	own := runtimeschema.FromAPIVersionAndKind(primary.APIVersion.Value, primary.Kind.Value)
-	if versions := r.set.Versions(own.GroupKind()); r.src.Lost != nil || r.src.Nameless || len(versions) > 0 && !versions[0].Custom {
+	if versions := r.versionsOf(own.GroupKind()); r.src.Lost != nil || r.src.Nameless || len(versions) > 0 && !versions[0].Custom {
 		return nil, false
 	}
 	for _, other := range r.rules {

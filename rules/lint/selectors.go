@@ -66,9 +66,12 @@ var podSelectors = map[runtimeschema.GroupKind][]string{
 // selectsPods finds a selector that matches no Pod of the rule, while the rule has Pods.
 func (c *child) selectsPods() {
 	keys, selects := podSelectors[c.gk]
+	if !selects {
+		return
+	}
 	pods, known := c.in.pods()
 	serves := func(p *pod) bool { return p.child.gk.Group != "batch" }
-	if !selects || !known || !slices.ContainsFunc(pods, serves) {
+	if !known || !slices.ContainsFunc(pods, serves) {
 		return
 	}
 	selector := c.template.at(keys...)

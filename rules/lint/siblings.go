@@ -20,7 +20,7 @@ func (c *child) siblings(ref reference) []*child {
 	var out []*child
 	key := ref.name.key()
 	for _, other := range c.in.children {
-		if key != "" && other.gk == ref.to && other.sameObjects(c) && other.template.at("metadata", "name").key() == key && c.sameNamespace(other) {
+		if key != "" && other.gk == ref.to && other.sameObjects(c) && other.name == key && c.sameNamespace(other) {
 			out = append(out, other)
 		}
 	}
@@ -29,7 +29,7 @@ func (c *child) siblings(ref reference) []*child {
 
 // sameNamespace reports whether two children are in the same namespace.
 func (c *child) sameNamespace(other *child) bool {
-	return c.template.at("metadata", "namespace").key() == other.template.at("metadata", "namespace").key()
+	return c.namespace == other.namespace
 }
 
 // references returns the names of other objects in the template.
@@ -85,7 +85,7 @@ func (c *child) misspelt() {
 			continue
 		}
 		for _, other := range c.in.children {
-			name := other.template.at("metadata", "name").key()
+			name := other.name
 			if other.gk == ref.to && c.sameNamespace(other) && isTypo(key, name) && !c.in.isNamed(ref.to, key) {
 				c.find(SiblingName, posOf(ref.name), "%s: no child is the %s %q", ref.name.where, ref.to.Kind, key).Hint = "did you mean '" + name + "'?"
 				break
@@ -96,7 +96,7 @@ func (c *child) misspelt() {
 
 // isNamed reports whether any child of the kind has this name, whatever it iterates over.
 func (r *rule) isNamed(gk runtimeschema.GroupKind, key string) bool {
-	return slices.ContainsFunc(r.children, func(c *child) bool { return c.gk == gk && c.template.at("metadata", "name").key() == key })
+	return slices.ContainsFunc(r.children, func(c *child) bool { return c.gk == gk && c.name == key })
 }
 
 // looksUp reports whether the rule looks up an object of this name.
