@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -180,7 +181,7 @@ func (d *Decoder) wrongNumber(c byte) error {
 // more is next, but gives 0 at the end of the stream, which may end a number.
 func (d *Decoder) more() (byte, error) {
 	c, err := d.next()
-	if err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return 0, nil
 	}
 	return c, err

@@ -40,7 +40,7 @@ func (l *listing) list(ctx context.Context, n *namespaced, o metav1.ListOptions)
 	if err != nil {
 		return nil, err
 	}
-	defer body.Close() //nolint:errcheck // The list has been read.
+	defer body.Close()
 	list, err := newObjectReader(l.watch, l.cache.kind.GVK, body).list()
 	if err != nil {
 		return nil, fmt.Errorf("list of %s: %w", l.cache.kind.GVK.Kind, err)

@@ -36,7 +36,7 @@ func (s Served) Client(tb testing.TB) rest.Interface {
 // RoundTrip implements http.RoundTripper.
 func (s Served) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := s.answer(r)
-	status, failed := err.(apierrors.APIStatus) //nolint:errorlint // Tests return it unwrapped.
+	status, failed := err.(apierrors.APIStatus)
 	if err != nil && !failed {
 		return nil, err
 	}
