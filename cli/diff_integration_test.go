@@ -288,7 +288,7 @@ rules:
   - id: waiting
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: waiting}, data: {a: "${held.data.nothing}"}}
   - id: refused
-    template: {apiVersion: v1, kind: Service, metadata: {name: refused}, spec: {ports: [{port: 99999}]}}
+    template: {apiVersion: v1, kind: Service, metadata: {name: refused}, spec: {clusterIP: nowhere, ports: [{port: 80}]}}
 `))
 	r.answers(v, 4)
 	for _, text := range []string{
