@@ -13,7 +13,7 @@ import (
 	"reconcel/internal/devcluster"
 )
 
-// user sends the requests of the competitor, and nobody else's.
+// user sends the requests of the competitor, and no others.
 const user = "reconcel"
 
 // measurement is a competitor at work.

@@ -15,7 +15,7 @@ const (
 )
 
 // writeRules writes the rules of examples/foo with another image, and with this many
-// Deployments. It replaces the file at once, so that nobody reads half of it. It does
+// Deployments. It replaces the file at once, so that no reader sees half of it. It does
 // nothing for a competitor without rules, which has no path.
 func writeRules(path, image string, deployments int) error {
 	if path == "" {

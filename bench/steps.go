@@ -150,7 +150,7 @@ func (m *measurement) rest(ctx context.Context) (*report.Rest, error) {
 	return result, nil
 }
 
-// drifts is how many Deployments somebody else changes, one after the other.
+// drifts is how many Deployments another writer changes, one after the other.
 const drifts = 200
 
 // drift measures how long repairs take.

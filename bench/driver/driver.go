@@ -38,7 +38,7 @@ type Driver struct {
 	queue       workqueue.TypedInterface[string] // names of Deployments to attend to
 
 	sending sync.Mutex
-	orders  *json.Encoder // nil if nobody needs orders
+	orders  *json.Encoder // nil if the competitor needs no orders
 }
 
 // New returns a driver that uses this configuration. A controller without watches gets
@@ -122,7 +122,7 @@ func (d *Driver) work(ctx context.Context, fail func(error)) {
 // counts what happens from now on, and what is so already.
 func (d *Driver) Expect(names []string, goal Goal) *Wait { return d.ledger.expect(names, goal) }
 
-// send sends an order, if somebody needs orders.
+// send sends an order to a competitor that needs orders.
 func (d *Driver) send(o order.Order) error {
 	if d.orders == nil {
 		return nil

@@ -177,7 +177,7 @@ func (c *controller) disturb(s sequenceStep, name string) {
 	}
 }
 
-// leavesCanary checks that nobody has changed the object of others.
+// leavesCanary checks that the object of others is unchanged.
 func (q *sequence) leavesCanary(t *testing.T) {
 	t.Helper()
 	u, err := q.world.ResourceIn(e2e.ConfigMap, q.namespace).Get(t.Context(), canary, metav1.GetOptions{})
@@ -190,7 +190,7 @@ func (q *sequence) leavesCanary(t *testing.T) {
 	}
 }
 
-// judgeRest checks that nothing changes when nobody does anything.
+// judgeRest checks that nothing changes at rest.
 func judgeRest(t *testing.T, all []*sequence) {
 	t.Helper()
 	var before []map[oracle.Key]string

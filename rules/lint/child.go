@@ -60,7 +60,7 @@ func (c *child) ignores(keys ...string) bool {
 }
 
 // known reports whether Kubernetes itself has the kind of the child, so that the child
-// cannot stand for objects that nobody sees.
+// cannot stand for objects that are not visible.
 func (c *child) known() bool {
 	versions := c.in.versionsOf(c.gk)
 	return len(versions) > 0 && !versions[0].Custom
@@ -81,8 +81,8 @@ func posOf(v value) source.Pos {
 	return v.pos
 }
 
-// schemaOwns reports whether an API group belongs to Kubernetes, or can belong to
-// nobody: the group of a custom kind has a dot.
+// schemaOwns reports whether an API group belongs to Kubernetes, or cannot be that of a
+// custom kind, because it has no dot.
 func schemaOwns(group string) bool {
 	return schema.BuiltInGroup(group) || !strings.Contains(group, ".")
 }

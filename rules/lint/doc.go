@@ -14,5 +14,5 @@
 // A check sees a template with its lets put in (value.go). Whatever an expression gives
 // is unknown, and a check says nothing where it depends on an unknown part. Two
 // expressions with the same text have the same value (key.go), so a name that a
-// template refers to can be found among the children although nobody knows the name.
+// template refers to can be found among the children although the name is unknown.
 package lint
