@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -97,9 +96,9 @@ var wrongRules = []struct {
 	{name: "two versions of a kind", text: "{name: a, " + widget + "}\n- {name: b, for: {apiVersion: example.com/v2, kind: Widget}}"},
 	{name: "an unknown field of the primary", text: `{name: a, ` + widget + `, status: {size: "${self.spec.sise}"}}`},
 	{name: "another type in status", text: `{name: a, ` + widget + `, status: {size: "${self.spec.name}"}}`},
-	{name: "another type in a template", text: "{name: a, " + widget + ", children: [{id: x, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {k: 1}}}]}"},
-	{name: "an unknown field of a template", text: "{name: a, " + widget + ", children: [{id: x, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, dta: {}}}]}"},
-	{name: "a required field is missing", text: "{name: a, " + widget + ", children: [{id: x, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {replicas: 1}}}]}"},
+	{name: "another type in a template", text: "{name: a, " + widget + ", children: [{id: x, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${self.metadata.name}'}, data: {k: 1}}}]}"},
+	{name: "an unknown field of a template", text: "{name: a, " + widget + ", children: [{id: x, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${self.metadata.name}'}, dta: {}}}]}"},
+	{name: "a required field is missing", text: "{name: a, " + widget + ", children: [{id: x, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${self.metadata.name}'}, spec: {replicas: 1}}}]}"},
 	{name: "an unknown kind", text: "{name: a, " + widget + ", children: [{id: x, template: {apiVersion: apps/v1, kind: Deploymnt, metadata: {name: x}}}]}"},
 	{name: "a cluster-scoped child", text: "{name: a, " + widget + ", children: [{id: x, template: {apiVersion: v1, kind: Namespace, metadata: {name: x}}}]}"},
 	{name: "a namespaced kind in clusterScoped", text: `{name: a, ` + widget + `, allow: {clusterScoped: [{group: "", kind: ConfigMap}]}}`},
@@ -107,7 +106,7 @@ var wrongRules = []struct {
 		`children: [{id: x, template: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: x}}}]}`},
 	{name: "a privileged child beside an allowed kind", text: `{name: a, ` + widget + `, allow: {clusterScoped: [{group: "", kind: Node}]}, ` +
 		`children: [{id: x, template: {apiVersion: v1, kind: Node, metadata: {name: x}}}]}`, args: []string{"--allow-kind=ClusterRole.rbac.authorization.k8s.io"}},
-	{name: "a child in another namespace", text: "{name: a, " + widget + ", allow: {namespaces: [prod]}, children: [{id: x, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: prod}}}]}",
+	{name: "a child in another namespace", text: "{name: a, " + widget + ", allow: {namespaces: [prod]}, children: [{id: x, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${self.metadata.name}', namespace: prod}}}]}",
 		args: []string{"--namespaced=team-a,team-b"}},
 	{name: "a cluster-scoped primary in some namespaces", text: "{name: a, for: {apiVersion: v1, kind: Namespace}}", args: []string{"--namespaced=team-a"}},
 	{name: "a lookup in another namespace", text: "{name: a, " + widget + ", allow: {read: {namespaces: [prod]}}, lookups: [{id: x, apiVersion: v1, kind: ConfigMap, namespace: prod, name: x}]}",
@@ -163,11 +162,7 @@ func TestAllCommandsJudgeAlike(t *testing.T) {
 // complaint is the first line of an error about rules.
 var complaint = regexp.MustCompile(`(?m)^.*\.yaml:\d+:\d+: .*$`)
 
-// isWarning matches a warning, also as run logs it.
-var isWarning = regexp.MustCompile(`warning: |level=WARN`)
-
-// complaints runs a command, and returns its errors about rules, without warnings, and
-// its exit code.
+// complaints runs a command, and returns its errors about rules and its exit code.
 func complaints(t *testing.T, command string, args ...[]string) (lines []string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -177,8 +172,7 @@ func complaints(t *testing.T, command string, args ...[]string) (lines []string,
 		all = append(all, some...)
 	}
 	code = a.main(all)
-	lines = complaint.FindAllString(stderr.String(), -1)
-	return slices.DeleteFunc(lines, func(line string) bool { return isWarning.MatchString(line) }), code
+	return complaint.FindAllString(stderr.String(), -1), code
 }
 
 // reloadComplaints returns the errors of run after a reload of a file.

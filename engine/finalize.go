@@ -28,7 +28,7 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 	return outcome{}
 }
 
-// awaitKinds waits until all kinds are listed of which the rule may have created objects.
+// awaitKinds waits until all kinds are listed that the rule may have created objects of.
 func (p *pass) awaitKinds(ctx context.Context, r *rules.RuleResult) outcome {
 	kind, why := p.unlisted(ctx, r.Rule)
 	if why == "" {

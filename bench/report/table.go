@@ -24,14 +24,14 @@ func (rs results) of(f figure, competitor string) map[int]float64 {
 	return values
 }
 
-// median returns the median of a figure over the rounds, and false if there is none.
+// median returns the median of a figure over the rounds, and false if no round has it.
 func (rs results) median(f figure, competitor string) (float64, bool) {
 	values := rs.of(f, competitor)
 	return median(slices.Collect(maps.Values(values))), len(values) > 0
 }
 
 // ratio returns the median of the ratios of reconcel to another competitor, each within
-// one round, and false if there is none.
+// one round, and false if no round has both.
 func (rs results) ratio(f figure, competitor string) (float64, bool) {
 	var ratios []float64
 	others := rs.of(f, competitor)
