@@ -22,6 +22,7 @@ type Options struct {
 
 	AllowedKinds  []string // optional: privileged kinds that rules may create
 	IgnoredChecks []string // optional: named checks that are turned off
+	Events        string   // optional: the flag --events of run; default: that of run
 
 	// Namespaced are the watched namespaces; empty means all. If it is set, no
 	// cluster-scoped objects are generated.
@@ -127,6 +128,9 @@ func (o Options) arguments() *yaml.Node {
 	}
 	for _, check := range o.IgnoredChecks {
 		args = append(args, "--ignore-check="+check)
+	}
+	if o.Events != "" {
+		args = append(args, "--events="+o.Events)
 	}
 	if len(o.Namespaced) > 0 {
 		args = append(args, "--namespaced="+strings.Join(o.Namespaced, ","))

@@ -42,28 +42,43 @@ func (e *Engine) own(k Kind, namespace string) dynamic.ResourceInterface {
 	return e.client.Resource(k.GVR).Namespace(namespace)
 }
 
+// sender returns the sender of patches whose answers the engine reads.
+func (e *Engine) sender() watch.Sender { return watch.Sender{Client: e.client, Direct: e.direct} }
+
 // A writer writes objects of one kind for a rule, with the rule's ServiceAccount if
 // it has one. It counts what the API server accepts. Its errors do not quote Secrets.
 type writer struct {
-	client  dynamic.ResourceInterface
-	metrics *metrics
-	kind    Kind
-	rule    *rules.Rule
-	home    string // namespace of the primary
+	client    dynamic.ResourceInterface
+	sender    watch.Sender
+	metrics   *metrics
+	kind      Kind
+	namespace string
+	rule      *rules.Rule
+	home      string // namespace of the primary
 }
 
 func (e *Engine) writer(rule *rules.Rule, primary Request, k Kind, namespace string) writer {
-	return writer{client: e.own(k, namespace), metrics: e.metrics, kind: k, rule: rule, home: primary.Namespace}
+	return writer{
+		client: e.own(k, namespace), sender: e.sender(), metrics: e.metrics, kind: k, namespace: namespace, rule: rule, home: primary.Namespace,
+	}
 }
 
 // apply creates or changes an object by a forced server-side apply. It is counted
-// with the verb.
-func (w writer) apply(ctx context.Context, verb, name string, body []byte, manager string) (*unstructured.Unstructured, error) {
-	u, err := w.patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: new(true)})
+// with the verb. It returns the answer as the watch caches it, and nil without a watch.
+func (w writer) apply(ctx context.Context, as *watch.Watch, verb, name string, body []byte, manager string) (*watch.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	ctx, account, err := w.as(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o, err := w.sender.Send(ctx, as, watch.Patch{
+		Kind: w.kind, Namespace: w.namespace, Name: name, Type: types.ApplyPatchType, Body: body, Manager: manager, Force: true,
+	})
 	if err == nil {
 		w.metrics.wrote(verb, w.kind)
 	}
-	return u, err
+	return o, w.explain(account, err)
 }
 
 func (w writer) edit(ctx context.Context, name string, patch []byte, manager string) (*unstructured.Unstructured, error) {
@@ -134,18 +149,21 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	defer cancel()
 	id := d.Identity
 	writer := p.engine.writer(d.Child.Rule, p.req, k, id.Namespace)
-	response, err := writer.apply(ctx, "apply", id.Name, body, managedfields.Manager)
+	began := p.engine.clock.Now()
+	o, err := writer.apply(ctx, p.primary.children[id.GVK], "apply", id.Name, body, managedfields.Manager)
 	if err != nil {
 		return err
 	}
+	took := p.engine.clock.Now().Sub(began)
 	// Take our fields from the response to the apply: a later state may include the
 	// changes of another writer.
-	applied := managedfields.ChildEntry(response.Object)
-	if response, err = p.releaseOrphanedFields(ctx, writer, response); err != nil {
-		return err
+	applied := o.OwnFields()
+	if o.HasOrphanedFields() {
+		if o, err = p.releaseOrphanedFields(ctx, writer, id.Name); err != nil {
+			return err
+		}
 	}
-	o := watch.NewObject(response, watch.Child)
-	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), object: o, damper: w.damper}
+	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), took: took, object: o, damper: w.damper}
 	return nil
 }
 

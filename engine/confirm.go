@@ -35,6 +35,16 @@ func (p *pass) confirm(ctx context.Context) error {
 	return nil
 }
 
+// overtaken reports whether the cache shows that the primary has been deleted since the
+// reconciliation began. While requests are slow, a reconciliation takes seconds.
+func (p *pass) overtaken() bool {
+	if !p.cached || p.self.Terminating() {
+		return false
+	}
+	shown, listed := p.cache.Get(p.req.Namespace, p.req.Name)
+	return listed && (shown == nil || shown.GetUID() != p.req.UID || shown.Terminating())
+}
+
 // readPrimary reads the primary live. It returns nil if the primary is gone.
 func (p *pass) readPrimary(ctx context.Context) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)

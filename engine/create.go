@@ -35,6 +35,9 @@ func (p *pass) create(ctx context.Context, k Kind, d *rules.Desired, w *written)
 // API server answers 409 if the name is taken. So nothing is adopted by accident, and a
 // lost response or a stale cache cannot create a second object.
 func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w *written) (*creation, step, error) {
+	if p.overtaken() {
+		return nil, step{}, errStale // The garbage collector would have to delete the object again.
+	}
 	if w.foreign {
 		// The name was taken a moment ago and most likely still is: read before
 		// writing.

@@ -109,10 +109,14 @@ func (k *known) labelled(d *rules.Desired, o *watch.Object) bool {
 }
 
 // adoptable reports whether the object has no owner. If it tracks a former primary
-// of the same name, that primary left it behind.
+// of the same name, that primary left it behind, and so did the primary of an object of
+// replicas without an owner reference.
 func (k *known) adoptable(o *watch.Object) bool {
 	if _, controlled := o.Controller(); controlled || o.Terminating() {
 		return false
+	}
+	if o.LostReference() {
+		return true
 	}
 	former, tracked := o.Owner()
 	if !tracked {

@@ -21,6 +21,8 @@ import (
 // cluster; a Stepper uses simulated ones, so that each step is repeatable.
 type Dependencies struct {
 	Client dynamic.Interface
+	// Direct sends writes to the cluster of Client with less work; it may be nil.
+	Direct rest.Interface
 	Kinds  discover.Kinds
 	Events EventRecorder
 	Clock  clock.PassiveClock
@@ -40,7 +42,7 @@ func newClient(config *rest.Config, options Options) (rest.Interface, error) {
 
 // inCluster returns the dependencies for a real cluster, and the writer of Events. Objects
 // are requested through client.
-func inCluster(config *rest.Config, client rest.Interface, options Options) (Dependencies, *events.Broadcaster, error) {
+func inCluster(config *rest.Config, client rest.Interface, options Options) (Dependencies, *events.Digest, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return Dependencies{}, nil, err
@@ -49,18 +51,19 @@ func inCluster(config *rest.Config, client rest.Interface, options Options) (Dep
 	if err != nil {
 		return Dependencies{}, nil, err
 	}
+	digest := events.NewDigest(b)
 	const inFlight = 16
 	return Dependencies{
-		Client: dynamic.New(client), Kinds: discover.NewKinds(d), Events: b, Clock: clock.RealClock{},
+		Client: dynamic.New(client), Direct: client, Kinds: discover.NewKinds(d), Events: digest, Clock: clock.RealClock{},
 		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
-	}, b, nil
+	}, digest, nil
 }
 
 // newEngine returns an engine that runs nothing yet.
 func newEngine(s Dependencies, options Options, program *rules.Program) *Engine {
 	e := &Engine{
 		options: options, program: program, log: options.Log,
-		client: s.Client, kinds: s.Kinds, events: recorder{s.Events}, clock: s.Clock, queue: s.Queue,
+		client: s.Client, direct: s.Direct, kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
 		activity: newActivity(options.Log), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -28,6 +29,7 @@ type Engine struct {
 	program  *rules.Program // the initial one
 	log      *slog.Logger
 	client   dynamic.Interface
+	direct   rest.Interface // nil: client sends all writes
 	kinds    discover.Kinds
 	events   recorder
 	clock    clock.PassiveClock
@@ -54,11 +56,11 @@ type Engine struct {
 	reportedRefused map[string]string    // reported refused rules: name to key
 	reportedKept    []inventory.KeptRule // reported kept rules; written by whoever makes a plan
 
-	candidate   *leader.Candidate   // nil if this is the only process
-	leading     bool                // this process may write
-	broadcaster *events.Broadcaster // of Events; set by New alone
-	watcher     *watch.Watcher      // set by New alone
-	background  sync.WaitGroup      // everything besides the workers and the watches
+	candidate  *leader.Candidate // nil if this is the only process
+	leading    bool              // this process may write
+	digest     *events.Digest    // of Events; set by New alone
+	watcher    *watch.Watcher    // set by New alone
+	background sync.WaitGroup    // everything besides the workers and the watches
 
 	plan          atomic.Pointer[plan] // set before the first request is served
 	reloads       chan reload
@@ -86,12 +88,12 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	deps, broadcaster, err := inCluster(config, client, options)
+	deps, digest, err := inCluster(config, client, options)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
 	e := newEngine(deps, options, program)
-	e.broadcaster, e.candidate, e.leading = broadcaster, candidate, candidate == nil
+	e.digest, e.candidate, e.leading = digest, candidate, candidate == nil
 	if e.watcher, err = newWatcher(config, client, e); err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
@@ -108,8 +110,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
 	resign := func() {}
 	defer func() { resign() }() // After the last possible write.
-	e.broadcaster.Start(ctx)
-	defer e.broadcaster.Stop()
+	e.digest.Start(ctx)
+	defer e.digest.Stop()
 	defer e.watcher.Wait()
 	defer e.background.Wait() // Before the watcher: a reload starts watches.
 	defer cancel()

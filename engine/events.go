@@ -5,13 +5,55 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"reconcel/engine/discover"
+	"reconcel/engine/events"
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 )
 
-// An EventRecorder records Events about objects. The note has at most 1024 bytes.
+// An EventRecorder records Events about objects. The note has at most events.LongestNote bytes.
 type EventRecorder interface {
 	Record(about corev1.ObjectReference, eventType, reason, action, note string)
+}
+
+// An EventFilter says which Events are sent. Warnings are always sent.
+type EventFilter string
+
+// The filters.
+const (
+	// EventsChanges leaves out what a condition says, for kinds that have conditions.
+	EventsChanges EventFilter = "changes"
+	// EventsAll leaves out nothing.
+	EventsAll EventFilter = "all"
+	// EventsWarnings leaves out everything but Warnings.
+	EventsWarnings EventFilter = "warnings"
+)
+
+// warningsOnly discards Normal Events.
+type warningsOnly struct{ EventRecorder }
+
+// Record implements EventRecorder.
+func (w warningsOnly) Record(about corev1.ObjectReference, eventType, reason, action, note string) {
+	if eventType != corev1.EventTypeNormal {
+		w.EventRecorder.Record(about, eventType, reason, action, note)
+	}
+}
+
+// of returns a recorder that sends what the filter passes to the next one.
+func (f EventFilter) of(next EventRecorder) EventRecorder {
+	if f == EventsWarnings {
+		return warningsOnly{next}
+	}
+	return next
+}
+
+// tellState records an Event about a state that a condition shows, if the kind has
+// conditions.
+func (p *pass) tellState(reason, note string) {
+	list, known := p.cache.Conditions()
+	if shown := known && list != discover.NoConditions; !shown || p.engine.options.Events == EventsAll {
+		p.engine.events.normal(p.self, reason, note)
+	}
 }
 
 // A recorder records Events about primaries.
@@ -46,9 +88,8 @@ func (e *Engine) reportRules(reason, action, note string) {
 
 // bounded truncates a note that is too long for the API server.
 func bounded(note string) string {
-	const longest = 1024
-	if len(note) > longest {
-		return strings.ToValidUTF8(note[:longest], "")
+	if len(note) > events.LongestNote {
+		return strings.ToValidUTF8(note[:events.LongestNote], "")
 	}
 	return note
 }

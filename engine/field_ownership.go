@@ -5,7 +5,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
@@ -45,23 +44,25 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 // longer exists from an object that we have just applied, see
 // managedfields.ReleaseOrphanedFields. Otherwise a field would stay after the
 // rule stops rendering it.
-func (p *pass) releaseOrphanedFields(ctx context.Context, writer writer, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	for {
+func (p *pass) releaseOrphanedFields(ctx context.Context, writer writer, name string) (*watch.Object, error) {
+	for { // ctx limits the number of attempts.
+		u, err := p.engine.resource(writer.kind, writer.namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
 		patch, err := managedfields.ReleaseOrphanedFields(u)
-		if patch == nil {
-			return u, err
-		}
-		patched, err := writer.edit(ctx, u.GetName(), patch, "")
-		if err == nil {
-			return patched, nil
-		}
-		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
+		if err != nil {
 			return nil, err
 		}
-		// A test of the patch failed: another writer changed the object. ctx limits
-		// the number of attempts.
-		if u, err = p.engine.resource(writer.kind, u.GetNamespace()).Get(ctx, u.GetName(), metav1.GetOptions{}); err != nil {
+		if patch != nil {
+			u, err = writer.edit(ctx, name, patch, "")
+		}
+		if apierrors.IsInvalid(err) || apierrors.IsConflict(err) {
+			continue // A test of the patch failed: another writer changed the object.
+		}
+		if err != nil {
 			return nil, err
 		}
+		return watch.NewObject(u, watch.Child), nil
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/answer"
@@ -93,7 +91,7 @@ func withoutFinalizer(o *watch.Object, rule string) (finalizers []string, annota
 // editMetadata sets the finalizers and some annotations of the primary in the state
 // that this reconciliation has read. A null removes an annotation.
 func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotations map[string]any) error {
-	response, err := p.engine.writeMetadata(ctx, p.cache.Kind(), p.self, finalizers, annotations)
+	o, err := p.engine.writeMetadata(ctx, p.primary.watch, p.cache.Kind(), p.self, finalizers, annotations)
 	switch {
 	case answer.IsAbsent(err):
 		p.gone = true
@@ -103,8 +101,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 	case err != nil:
 		return fmt.Errorf("write metadata of %s: %w", p.req, classifyAnswer(err))
 	}
-	p.self = watch.NewObject(response, watch.Primary)
-	p.memory.self = p.self
+	p.self, p.memory.self = o, o
 	return nil
 }
 
@@ -112,7 +109,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 // the state that was read, without a reconciliation.
 func (e *Engine) removeFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
 	finalizers, annotations := withoutFinalizer(o, rule)
-	_, err := e.writeMetadata(ctx, k, o, finalizers, annotations)
+	_, err := e.writeMetadata(ctx, nil, k, o, finalizers, annotations)
 	if answer.IsAbsent(err) {
 		return nil
 	}
@@ -120,8 +117,9 @@ func (e *Engine) removeFinalizer(ctx context.Context, k Kind, o *watch.Object, r
 }
 
 // writeMetadata sets the finalizers and some annotations of a primary, unless it has
-// changed since it was read.
-func (e *Engine) writeMetadata(ctx context.Context, k Kind, o *watch.Object, finalizers []string, annotations map[string]any) (*unstructured.Unstructured, error) {
+// changed since it was read. It returns the answer as the watch caches it, and nil without a
+// watch.
+func (e *Engine) writeMetadata(ctx context.Context, as *watch.Watch, k Kind, o *watch.Object, finalizers []string, annotations map[string]any) (*watch.Object, error) {
 	if finalizers == nil {
 		finalizers = []string{}
 	}
@@ -133,9 +131,11 @@ func (e *Engine) writeMetadata(ctx context.Context, k Kind, o *watch.Object, fin
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	response, err := e.own(k, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: managedfields.Manager})
+	written, err := e.sender().Send(ctx, as, watch.Patch{
+		Kind: k, Namespace: o.GetNamespace(), Name: o.GetName(), Type: types.MergePatchType, Body: body, Manager: managedfields.Manager,
+	})
 	if err == nil {
 		e.metrics.wrote("patch", k)
 	}
-	return response, err
+	return written, err
 }

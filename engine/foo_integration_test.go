@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/engine"
 )
 
 const exampleFoo = `
@@ -24,7 +26,7 @@ spec: {deploymentName: web, replicas: 1}
 func TestFoo(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(w.fooCRD())
-	w.run(fooRules)
+	w.runWith(engine.Options{Events: engine.EventsAll}, fooRules)
 	foo := w.Create(exampleFoo)
 
 	w.Has(deployments, "web", map[string]any{"spec.replicas": 1, "metadata.labels.app": "nginx", "metadata.labels.controller": "example"})

@@ -36,7 +36,7 @@ func (e *Engine) pruneAfter(ctx context.Context, primary *primaryKind, req Reque
 }
 
 func (e *Engine) pruneOneAfter(ctx context.Context, k Kind, rule *rules.Rule, o *watch.Object, gone Request) error {
-	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.Terminating() || outlivesPrimary(rule, o) {
+	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.LostReference() || o.Terminating() || outlivesPrimary(rule, o) {
 		return nil
 	}
 	id := o.Identity(k.GVK)

@@ -50,5 +50,5 @@ func (p *pass) reportKept(kept []keptObject) {
 		return
 	}
 	p.engine.log.Info("objects kept", "object", p.req.String(), "message", c.Message)
-	p.engine.events.normal(p.self, reasonKept, "kept although no rule renders it: "+c.Message)
+	p.tellState(reasonKept, "kept although no rule renders it: "+c.Message)
 }

@@ -41,6 +41,7 @@ type memory struct {
 	waitingSince time.Time         // zero: not waiting
 	syncedAt     int64             // the last generation that was ready
 	unsettled    time.Time         // when the status first differed from a state that still changes
+	settle       time.Duration     // how long the status is delayed since then
 	reapplyAt    time.Time         // when all children are applied again, changed or not
 	shares       []share           // of the meters of its rules, in the same order
 	reported     map[string]string // last message by reason, of Events that report no trouble
@@ -55,6 +56,7 @@ type written struct {
 	hash        [16]byte // of the rendering that was applied
 	fields      managedfields.Entry
 	version     string         // resourceVersion of the response
+	took        time.Duration  // how long the request took, until the status accounts for it
 	object      *watch.Object  // the response, until the cache catches up
 	checked     string         // resourceVersion at which a Secret's data was last compared
 	foreign     bool           // another owner held the name when it was last checked
@@ -136,6 +138,15 @@ func (m *memory) index() {
 	for _, w := range m.children {
 		m.byID[w.identity] = w
 	}
+}
+
+// slowestWrite returns how long the slowest write took since the last call.
+func (m *memory) slowestWrite() (slowest time.Duration) {
+	for _, w := range m.children {
+		slowest = max(slowest, w.took)
+		w.took = 0
+	}
+	return slowest
 }
 
 // retain forgets the children for which keep returns false.

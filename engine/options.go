@@ -47,6 +47,8 @@ type Options struct {
 	Workers      int           // primaries reconciled at the same time; default 16
 	ReapplyEvery time.Duration // how often a converged child is applied again; 0: never
 
+	Events EventFilter // default: EventsChanges
+
 	Metrics prometheus.Registerer // default: a new registry
 }
 
@@ -65,6 +67,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Workers <= 0 {
 		o.Workers = 16
+	}
+	if o.Events == "" {
+		o.Events = EventsChanges
 	}
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()

@@ -100,16 +100,17 @@ func (p *pass) unpatch(ctx context.Context, rule *rules.Rule) error {
 }
 
 func (p *pass) applyPatch(ctx context.Context, rule *rules.Rule, w *writtenPatch, desired map[string]any) error {
-	response, err := p.engine.patchPrimary(ctx, p.cache.Kind(), p.self, rule, desired)
+	o, err := p.engine.patchPrimary(ctx, p.primary.watch, p.cache.Kind(), p.self, rule, desired)
 	if err != nil {
 		return err
 	}
-	o := watch.NewObject(response, watch.Primary)
 	*w = writtenPatch{fields: o.PatchFields(rule.Name), version: o.GetResourceVersion(), damper: w.damper}
 	return nil
 }
 
-func (e *Engine) patchPrimary(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule, desired map[string]any) (*unstructured.Unstructured, error) {
+// patchPrimary applies a rule's patch to a primary. It returns the answer as the watch
+// caches it, and nil without a watch.
+func (e *Engine) patchPrimary(ctx context.Context, as *watch.Watch, k Kind, o *watch.Object, rule *rules.Rule, desired map[string]any) (*watch.Object, error) {
 	u := applicationTo(k, o, desired)
 	u.SetUID(o.GetUID()) // Prevents the apply from creating a deleted primary again.
 	body, err := u.MarshalJSON()
@@ -117,7 +118,7 @@ func (e *Engine) patchPrimary(ctx context.Context, k Kind, o *watch.Object, rule
 		return nil, err
 	}
 	by := e.writer(rule, Request{Namespace: o.GetNamespace()}, k, o.GetNamespace())
-	response, err := by.apply(ctx, "patch", o.GetName(), body, managedfields.PatchManager(rule.Name))
+	response, err := by.apply(ctx, as, "patch", o.GetName(), body, managedfields.PatchManager(rule.Name))
 	if apierrors.IsConflict(err) || answer.IsAbsent(err) {
 		return nil, errStale // The primary was deleted or replaced.
 	}
@@ -154,7 +155,7 @@ func (p *pass) pruneOrphanedPatch(ctx context.Context, rule *rules.Rule) (why st
 // revertPatch reverts a removed rule's patch of a primary without a
 // reconciliation of that primary.
 func (e *Engine) revertPatch(ctx context.Context, k Kind, o *watch.Object, rule *rules.Rule) error {
-	_, err := e.patchPrimary(ctx, k, o, rule, map[string]any{})
+	_, err := e.patchPrimary(ctx, nil, k, o, rule, map[string]any{})
 	if err == nil {
 		e.log.Info("reverted the patch of a removed rule", "object", subjectOf(k, o), "rule", rule.Name)
 	}

@@ -29,7 +29,7 @@ func (p *pass) skipPaused(ctx context.Context, now time.Time) (Result, error) {
 	}
 	if p.memory.pause == running || p.memory.pause == unknown && !p.saysPaused() {
 		p.engine.log.Info("resource paused", "object", p.req.String())
-		p.engine.events.normal(p.self, reasonPaused, pausedMessage)
+		p.tellState(reasonPaused, pausedMessage)
 	}
 	p.memory.pause = resting
 	total := outcome{state: paused, reason: reasonPaused, text: pausedMessage}
@@ -42,7 +42,7 @@ func (p *pass) skipPaused(ctx context.Context, now time.Time) (Result, error) {
 func (p *pass) resume() {
 	if p.memory.pause == resting || p.memory.pause == unknown && p.saysPaused() {
 		p.engine.log.Info("resource resumed", "object", p.req.String())
-		p.engine.events.normal(p.self, reasonResumed, "the annotation "+rules.AnnotationPaused+" is removed or false")
+		p.tellState(reasonResumed, "the annotation "+rules.AnnotationPaused+" is removed or false")
 	}
 	p.memory.pause = running
 }

@@ -19,7 +19,8 @@ func TestPaused(t *testing.T) {
 	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + statusOfA + "  patch: {metadata: {labels: {value: \"${self.spec.value}\"}}}\n" +
 		finalizeJob("60s", "true")
-	in := w.run(source)
+	all := engine.Options{Events: engine.EventsAll}
+	in := w.runWith(all, source)
 	w.Create(widget("one", "value: abcdef"))
 	w.Is(widgets, "one", "Ready", "True")
 	w.Patch(widgets, "one", `{"metadata":{"annotations":{"reconcel.dev/paused":"true"}}}`)
@@ -40,7 +41,7 @@ func TestPaused(t *testing.T) {
 	}
 	in.stop()
 	since := time.Now()
-	w.run(source)
+	w.runWith(all, source)
 	w.Rest(2 * time.Second)
 	if found := w.Writes(since); len(found) > 0 {
 		t.Errorf("writes after a restart: %v", found)

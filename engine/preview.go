@@ -132,7 +132,7 @@ func (v *Preview) reconcileOnce(ctx context.Context, req Request) (Report, error
 	defer renderings.Put(p.rendering)
 	p.findings = &findings{}
 	// A status that still changes is normally delayed; here the delay is over.
-	p.memory.unsettled = e.clock.Now().Add(-settle)
+	p.memory.unsettled = e.clock.Now().Add(-longestSettle)
 	_, err = p.run(ctx)
 	return p.previewed(), err
 }

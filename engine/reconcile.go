@@ -59,7 +59,7 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 		return nil, nil // The garbage collector deletes its children.
 	}
 	return &pass{
-		engine: e, primary: primary, cache: cache, req: req, self: self,
+		engine: e, primary: primary, cache: cache, cached: cached != nil && cached.GetUID() == req.UID, req: req, self: self,
 		memory: memory, verdict: verdict, trigger: memory.seen.see(pl.program, self, e.started), rendering: renderings.Get().(*rules.Rendering),
 	}, nil
 }
@@ -95,6 +95,7 @@ type pass struct {
 	engine    *Engine
 	primary   *primaryKind
 	cache     *watch.Cache
+	cached    bool // the cache showed the primary when the reconciliation began
 	req       Request
 	self      *watch.Object
 	memory    *memory

@@ -74,7 +74,7 @@ func TestReloadAddsAKind(t *testing.T) {
 // TestManyReloads changes rules and resources at the same time. internal/campaign tests
 // rules files in a process for ten minutes.
 func TestManyReloads(t *testing.T) {
-	const primaries, reloads = 30, 60
+	const primaries, reloads = 30, 30
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.CRD(gizmoCRD)

@@ -165,7 +165,7 @@ func (s *removal) owner(o *watch.Object) (Request, bool) {
 	if s.engine.ofOtherInstallation(o, s.rule.TakenOver) {
 		return Request{}, false
 	}
-	if o.Orphan() || slices.Contains(s.rule.Orphans, o.Child()) {
+	if o.Orphan() || o.LostReference() || slices.Contains(s.rule.Orphans, o.Child()) {
 		return Request{}, false
 	}
 	if s.global {

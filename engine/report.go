@@ -114,6 +114,9 @@ func (p *pass) reportRecovered() {
 
 // reportSynced reports when a generation becomes ready for the first time.
 func (p *pass) reportSynced() {
+	if _, known := p.cache.Conditions(); !known {
+		return // Whether a condition says so is not known yet. The primary is enqueued when it is.
+	}
 	m, generation := p.memory, p.generation()
 	// Without a change it was already ready when the process started.
 	known := !m.dirty || m.synced && m.syncedAt == generation || !m.synced && p.saysReady(generation)
@@ -122,7 +125,7 @@ func (p *pass) reportSynced() {
 		return
 	}
 	p.engine.activity.record(p.engine.clock.Now(), logEntry{what: "resource synced", object: p.req.String(), kind: p.req.Kind.Kind})
-	p.engine.events.normal(p.self, reasonSynced, fmt.Sprintf("%s is up to date", p.req.Kind.Kind))
+	p.tellState(reasonSynced, fmt.Sprintf("%s is up to date", p.req.Kind.Kind))
 }
 
 // saysReady reports whether the Ready condition in the cached status is already

@@ -21,8 +21,13 @@ import (
 // settle is how long a primary must be progressing, waiting or retrying before
 // its status reports it. Most primaries become ready within that time and need
 // only one status write instead of three. A final state, good or bad, is written
-// at once.
-const settle = 500 * time.Millisecond
+// at once. While requests are slow, so are the controllers that make the children
+// ready: settle then is writesToSettle times as long as the slowest write took.
+const (
+	settle         = 500 * time.Millisecond
+	longestSettle  = 5 * time.Second
+	writesToSettle = 10
+)
 
 // status writes the primary's status if it differs from the rendered fields and
 // conditions. It returns the outcome merged with the result of the write.
@@ -92,7 +97,7 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 		return 0, nil
 	}
 	if s.total.state.moving() {
-		if wait := s.unsettled(now); wait > 0 {
+		if wait := s.unsettled(); wait > 0 {
 			return wait, nil
 		}
 	}
@@ -117,11 +122,13 @@ func (p *pass) statusStands() bool {
 
 // unsettled returns the remaining delay of the status of a primary whose state
 // still changes.
-func (p *pass) unsettled(now time.Time) time.Duration {
-	if p.memory.unsettled.IsZero() {
-		p.memory.unsettled = now
+func (p *pass) unsettled() time.Duration {
+	m, now := p.memory, p.engine.clock.Now()
+	if m.unsettled.IsZero() {
+		m.unsettled, m.settle = now, settle
 	}
-	return settle - now.Sub(p.memory.unsettled)
+	m.settle = min(max(m.settle, writesToSettle*m.slowestWrite()), longestSettle)
+	return m.settle - now.Sub(m.unsettled)
 }
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}

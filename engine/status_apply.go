@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/answer"
@@ -73,9 +72,9 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		content["status"] = desired
 	}
 	u := applicationTo(k, s.self, content)
-	manager, subresources := managedfields.Manager, []string{"status"}
+	manager, subresource := managedfields.Manager, "status"
 	if !k.Status {
-		manager, subresources = managedfields.StatusManager, nil
+		manager, subresource = managedfields.StatusManager, ""
 		u.SetUID(s.req.UID) // Prevents the apply from creating a deleted object again.
 	}
 	u.SetResourceVersion(s.self.GetResourceVersion())
@@ -83,8 +82,9 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	response, err := s.engine.own(k, s.req.Namespace).Patch(ctx, s.req.Name, types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: manager, Force: new(true)}, subresources...)
+	o, err := s.engine.sender().Send(ctx, s.primary.watch, watch.Patch{
+		Kind: k, Namespace: s.req.Namespace, Name: s.req.Name, Subresource: subresource, Type: types.ApplyPatchType, Body: body, Manager: manager, Force: true,
+	})
 	if answer.IsAbsent(err) {
 		return nil // The primary is gone.
 	}
@@ -92,7 +92,6 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		return classifyAnswer(fmt.Errorf("write status: %w", sortCauses(err)))
 	}
 	s.engine.metrics.wrote("status", k)
-	o := watch.NewObject(response, watch.Primary)
 	s.memory.status.is(digest, o)
 	s.memory.self = o // The next status must not copy values from before this write.
 	return nil

@@ -3,9 +3,14 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
 )
 
 // Edits that remove marks of reconcel from a child.
@@ -68,4 +73,68 @@ func TestTeardownOfUnlabelledChildren(t *testing.T) {
 	w.gone(widgets, "one")
 	other.gone(configs, "one-far")
 	w.gone(globals, global)
+}
+
+const copiesChild = `  - id: copies
+    replicas: self.spec.replicas
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {generateName: "${self.metadata.name}-copy-"}
+      data: {value: "${self.spec.value}"}
+`
+
+// TestCopiesWithoutOwner removes the owner references of interchangeable objects while no
+// process runs, and changes their number and content. The next process deletes those that
+// are too many, and restores the others.
+func TestCopiesWithoutOwner(t *testing.T) {
+	w := newWorld(t)
+	w.CRD(widgetCRD)
+	in := w.run(widgetRules("", copiesChild))
+	primary := w.Create(widget("one", "value: first, replicas: 3"))
+	w.says(widgets, "one", "Ready", "True", "")
+	in.stop()
+	for _, u := range w.all(configs) {
+		w.Patch(configs, u.GetName(), noOwner)
+	}
+	w.Patch(widgets, "one", `{"spec":{"value":"second","replicas":1}}`)
+
+	w.run(widgetRules("", copiesChild))
+	w.Eventually("one current object", func() error {
+		all := w.all(configs)
+		if len(all) != 1 {
+			return fmt.Errorf("there are %d", len(all))
+		}
+		if value, _, _ := unstructured.NestedString(all[0].Object, "data", "value"); value != "second" {
+			return fmt.Errorf("its value is %q", value)
+		}
+		return nil
+	})
+	w.belongs(configs, w.all(configs)[0].GetName(), primary)
+	w.says(widgets, "one", "Ready", "True", "")
+}
+
+// TestOrphanedCopiesStay deletes a primary, but not its interchangeable objects, and then
+// the rule.
+func TestOrphanedCopiesStay(t *testing.T) {
+	w := newWorld(t)
+	w.CRD(widgetCRD)
+	in := w.run(widgetRules("", copiesChild))
+	w.Create(widget("one", "value: first, replicas: 2"))
+	w.says(widgets, "one", "Ready", "True", "")
+	w.deleteWith(widgets, "one", metav1.DeletePropagationOrphan)
+	w.gone(widgets, "one")
+	w.Quiet(2 * time.Second)
+	in.stop()
+	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.Quiet(2 * time.Second)
+	all := w.all(configs)
+	if len(all) != 2 {
+		t.Fatalf("of 2 orphaned objects, %d are left", len(all))
+	}
+	for _, u := range all {
+		if _, controlled := rules.ControllerOf(u.Object); controlled {
+			t.Errorf("%s has an owner again", u.GetName())
+		}
+	}
 }

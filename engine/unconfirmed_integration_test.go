@@ -66,11 +66,12 @@ func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 // TestRemovalIsAnnounced checks the announcements before objects are deleted, and reloads
 // meanwhile.
 func TestRemovalIsAnnounced(t *testing.T) {
+	const grace = 12 * time.Second
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.metadata.name}-b")) + "  onRuleRemoval: delete\n"
 	rest := strings.Replace(widgetRules("", configMapChild("c", "${self.metadata.name}-c")), "name: widget", "name: second", 1)
-	in := w.runWith(engine.Options{RemovalGrace: 6 * time.Second}, source)
+	in := w.runWith(engine.Options{RemovalGrace: grace}, source)
 	w.Create(widget("one", "value: x"))
 	w.Create(widget("two", "value: x"))
 	w.Is(widgets, "one", "Ready", "True")
@@ -78,18 +79,22 @@ func TestRemovalIsAnnounced(t *testing.T) {
 	w.reload(in, rest)
 	w.logs(in, `level=WARN msg="rule removed, deleting its objects"`)
 	announced := time.Now()
-	w.logs(in, `objects="4 ConfigMap" delay=6s`)
+	w.logs(in, `objects="4 ConfigMap" delay=12s`)
 	w.Eventually("an Event about the removal", func() error {
 		if !strings.Contains(strings.Join(w.EventReasons("ConfigMap", "reconcel-inventory"), " "), "RuleRemoved") {
 			return errors.New("there is none")
 		}
 		return nil
 	})
-	w.Rest(2 * time.Second)
+	w.Rest(8 * time.Second)
+	reloaded := time.Now()
 	w.reload(in, rest)
 	w.gone(configs, "one-a")
-	if took := time.Since(announced); took < 5*time.Second || took > 9*time.Second {
+	if took := time.Since(announced); took < grace-time.Second {
 		t.Errorf("the objects went %s after that was announced", took)
+	}
+	if took := time.Since(reloaded); took >= grace {
+		t.Errorf("the reload began the delay again: the objects went %s after it", took)
 	}
 	w.gone(configs, "two-b")
 	w.forgets(w.Fill("widget-NAMESPACE"))

@@ -194,19 +194,19 @@ func TestExistingTakesTheIDOfAListOfChildren(t *testing.T) {
     ok: ${existing(items).map(i, size(existing(items)))}
 `
 	want := strings.TrimPrefix(`
-rules.yaml:15:19: rule "r": status.a: existing() takes the id of a child with forEach or replicas (single is a single object: has(single.metadata) says whether it exists)
+rules.yaml:15:19: error: rule "r": status.a: existing() takes the id of a child with forEach or replicas (single is a single object: exists(single) says whether it exists)
    15 |     a: ${existing(single)}
       |                   ^
-rules.yaml:16:19: rule "r": status.b: existing() takes the id of a child with forEach or replicas (looked is a lookup, whose list is always complete: write looked)
+rules.yaml:16:19: error: rule "r": status.b: existing() takes the id of a child with forEach or replicas (looked is a lookup, whose list is always complete: write looked)
    16 |     b: ${existing(looked)}
       |                   ^
-rules.yaml:17:31: rule "r": status.c: existing() takes the id of a child with forEach or replicas (write its id alone, like existing(pods))
+rules.yaml:17:31: error: rule "r": status.c: existing() takes the id of a child with forEach or replicas (write its id alone, like existing(pods))
    17 |     c: ${existing(items.filter(i, true))}
       |                               ^
-rules.yaml:18:42: rule "r": status.d: existing() takes the id of a child with forEach or replicas (write its id alone, like existing(pods))
+rules.yaml:18:42: error: rule "r": status.d: existing() takes the id of a child with forEach or replicas (write its id alone, like existing(pods))
    18 |     d: ${self.spec.l.map(items, existing(items))}
       |                                          ^
-rules.yaml:19:19: rule "r": status.e: existing() takes the id of a child with forEach or replicas (write its id alone, like existing(pods))
+rules.yaml:19:19: error: rule "r": status.e: existing() takes the id of a child with forEach or replicas (write its id alone, like existing(pods))
    19 |     e: ${existing(self)}
       |                   ^
 `, "\n")

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -36,33 +37,43 @@ type compiler struct {
 	*loader
 	src    *syntax.Rule
 	rule   *Rule
-	scope  *expr.Scope            // self, lets and children
+	names  *expr.Scope            // self, lets, lookups and children
+	scope  *expr.Scope            // names, and the iterators of the child in question
 	shapes map[string]*expr.Shape // of the values in scope
 	many   map[string]bool        // the ids of children with forEach or replicas
+	keyed  map[string]bool        // the ids of children that byKey() reads
 	lets   map[string]*let
 	looks  map[string]*Lookup
 	// compiling are the names of the lets and lookups on the current path of
 	// compilation, outermost first. A repeated name is a cycle.
 	compiling []string
-	// declared are the names in scope.
-	declared []string
+	declared  map[string]bool        // the names in names
+	iterated  func() map[string]bool // the names of all iterators, computed once
 	// reads collects the ids of the children that expressions read, directly or
 	// through lets, since readsIn replaced it.
 	reads childReads
+	// inlined is the number of values in the lets that are written into templates.
+	inlined int
 	// prefix begins the paths in errors, as the parser prints them.
 	prefix string
 }
 
 // compile returns the compiled rule, or nil after an error.
-func (l *loader) compile(src *syntax.Rule) *Rule {
-	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: childReads{}}
+func (l *loader) compile(src *syntax.Rule) *Rule { return l.compiler(src).compile() }
+
+func (l *loader) compiler(src *syntax.Rule) *compiler {
+	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, keyed: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: childReads{}}
 	c.rule = &Rule{
 		Name: src.Name.Value, Pos: src.Pos, GVK: parseGVK(src.For.APIVersion.Value, src.For.Kind.Value),
-		Selector: labels.Everything(), vars: map[string]variable{}, existing: map[string]int{},
+		Selector: labels.Everything(), vars: map[string]variable{}, idCalls: map[string]idCall{},
 		Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
 		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete",
 	}
-	before := len(l.errs)
+	return c
+}
+
+func (c *compiler) compile() *Rule {
+	src, before := c.src, len(c.errs)
 	if !c.declareNames() {
 		return nil
 	}
@@ -92,7 +103,10 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 		c.prefix = s.Entry + ": "
 		c.compileCondition(s)
 	}
-	if len(l.errs) > before || l.broken[src.Name.Value] || src.For.APIVersion.Value == "" || src.For.Kind.Value == "" {
+	for _, ch := range c.rule.Children {
+		ch.keyed = c.keyed[ch.ID]
+	}
+	if len(c.errs) > before || c.broken[src.Name.Value] || src.For.APIVersion.Value == "" || src.For.Kind.Value == "" {
 		return nil
 	}
 	c.rule.expressions = inOrder(c.rule.expressions)
@@ -103,7 +117,7 @@ func (l *loader) compile(src *syntax.Rule) *Rule {
 func (c *compiler) declareNames() bool {
 	c.shapes[self] = expr.Self(self)
 	for i, s := range c.src.Let {
-		l := &let{src: s, index: i}
+		l := &let{src: s, index: i, size: nodeCount(s.Data)}
 		c.rule.lets = append(c.rule.lets, l)
 		if s.Unusable {
 			continue
@@ -124,6 +138,7 @@ func (c *compiler) declareNames() bool {
 			l.gone = expr.NewIncomplete(l.ID)
 		}
 		c.rule.vars[l.ID] = variable{lookupVariable, i}
+		c.rule.idCalls[expr.Exists.Variable(l.ID)] = idCall{expr.Exists, variable{lookupVariable, i}}
 	}
 	for i, s := range c.entries() {
 		if s.Unusable {
@@ -136,26 +151,27 @@ func (c *compiler) declareNames() bool {
 		}
 		c.rule.vars[s.ID.Value] = variable{childVariable, i}
 	}
-	c.declared = []string{self}
+	c.declared = map[string]bool{self: true}
 	for _, name := range slices.Sorted(maps.Keys(c.rule.vars)) {
 		if expr.IsType(name) {
 			c.complain(c.src.Pos, "%q is the name of a CEL type", name)
 			continue
 		}
-		c.declared = append(c.declared, name)
+		c.declared[name] = true
 	}
 	for _, name := range c.src.Lost {
 		// A second error, that the name is not declared, would not help.
-		if name != child && syntax.IsName(name) && !expr.IsType(name) && !slices.Contains(c.declared, name) {
-			c.declared = append(c.declared, name)
+		if name != child && syntax.IsName(name) && !expr.IsType(name) {
+			c.declared[name] = true
 		}
 	}
-	scope, err := expr.NewScope(c.declared...)
+	scope, err := expr.NewScope(slices.Collect(maps.Keys(c.declared))...)
 	if err != nil {
 		c.complain(c.src.Pos, "the names of the rule cannot be used together: %v", err)
 		return false
 	}
-	c.scope = scope
+	c.names, c.scope = scope, scope
+	c.iterated = sync.OnceValue(c.iterators)
 	return true
 }
 

@@ -70,7 +70,7 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	ch.GVK = parseGVK(fields["apiVersion"].Literal().Value, fields["kind"].Literal().Value)
 	ch.allowed = slices.Contains(c.rule.allow.clusterScoped, ch.GVK.GroupKind())
 	outerScope, outerPrefix := c.scope, c.prefix
-	c.scope = c.scopeWith(s.Template.Pos, names)
+	c.scope = c.scopeWith(names)
 	conditions := c.ignoredWhen(s.IgnoreFields)
 	c.prefix += "template."
 	ch.body = c.compileObject(ch, s.Template, s.IgnoreFields, conditions)
@@ -117,7 +117,7 @@ func (c *compiler) compileIterators(ch *Child, s *syntax.Child) []string {
 		if it.Unusable {
 			continue
 		}
-		prog := c.compileIn(c.scopeWith(it.Pos, names), it.In, expr.List, "forEach")
+		prog := c.compileIn(c.scopeWith(names), it.In, expr.List, "forEach")
 		var element *expr.Shape
 		if prog != nil {
 			element = prog.Shape().Any()
@@ -136,10 +136,10 @@ func (c *compiler) compileReadiness(ch *Child, s *syntax.Child, iterators []stri
 	names := append([]string{child}, iterators...)
 	c.shapes[child] = expr.Live(child)
 	if s.ReadyWhen != nil {
-		ch.readyWhen = c.compileIn(c.scopeWith(s.Pos, names), s.ReadyWhen, expr.Bool, "readyWhen")
+		ch.readyWhen = c.compileIn(c.scopeWith(names), s.ReadyWhen, expr.Bool, "readyWhen")
 	}
 	if s.FailWhen != nil {
-		ch.failWhen = c.compileIn(c.scopeWith(s.Pos, names), s.FailWhen, expr.Bool, "failWhen")
+		ch.failWhen = c.compileIn(c.scopeWith(names), s.FailWhen, expr.Bool, "failWhen")
 	}
 	delete(c.shapes, child)
 }

@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // expression compiles an expression in the scope of the rule.
@@ -22,15 +24,16 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 		if i.Undeclared != "" && c.src.Nameless {
 			continue // It may be the name of a value that could not be read.
 		}
-		if i.Hint = hintHabit(i, src, where); c.hintElsewhere(i.Undeclared) != "" {
-			i.Hint = c.hintElsewhere(i.Undeclared)
+		if i.Undeclared != "" {
+			i.Hint = c.Suggest(i.Undeclared, scope.Names())
 		}
+		i.Hint = cmp.Or(c.hintElsewhere(i.Undeclared), hintHabit(i, src, where))
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
 	}
 	if issues != nil {
 		return nil
 	}
-	if c.checkExistingCalls(checked, where) {
+	if c.checkIDCalls(checked, where) {
 		return nil
 	}
 	for _, name := range checked.Reads() {
@@ -53,16 +56,11 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 }
 
 // scopeWith returns the rule's scope with additional names.
-func (c *compiler) scopeWith(pos source.Pos, names []string) *expr.Scope {
+func (c *compiler) scopeWith(names []string) *expr.Scope {
 	if len(names) == 0 {
-		return c.scope
+		return c.names
 	}
-	scope, err := expr.NewScope(append(slices.Clone(names), c.declared...)...)
-	if err != nil {
-		c.complain(pos, "the names cannot be used together: %v", err)
-		return c.scope
-	}
-	return scope
+	return c.names.With(names...)
 }
 
 // hintElsewhere returns a hint for a name that is in scope only in another position, or
@@ -74,12 +72,8 @@ func (c *compiler) hintElsewhere(name string) string {
 	case child:
 		return "child is available only in readyWhen and failWhen"
 	}
-	for _, s := range c.src.Children {
-		for _, it := range s.ForEach {
-			if it.Name.Value == name || it.Index.Value == name {
-				return fmt.Sprintf("%s is a name of forEach, available only in the template, readyWhen and failWhen of its child: to omit elements, filter the list", name)
-			}
-		}
+	if c.iterated()[name] {
+		return fmt.Sprintf("%s is a name of forEach, available only in the template, readyWhen and failWhen of its child: to omit elements, filter the list", name)
 	}
 	if _, known := c.rule.vars[name]; known {
 		return "only self is available here"
@@ -87,23 +81,59 @@ func (c *compiler) hintElsewhere(name string) string {
 	return ""
 }
 
-// checkExistingCalls records an error for calls of existing() with anything but the id of a
-// collection, and reports whether there are any.
-func (c *compiler) checkExistingCalls(checked *expr.Checked, where string) bool {
-	wrong := false
-	for _, call := range checked.Existing() {
-		v, known := c.rule.vars[call.ID]
-		hint := "write its id alone, like existing(pods)"
-		switch {
-		case c.many[call.ID]:
-			continue
-		case known && v.kind == childVariable:
-			hint = call.ID + " is a single object: has(" + call.ID + ".metadata) says whether it exists"
-		case known && v.kind == lookupVariable:
-			hint = call.ID + " is a lookup, whose list is always complete: write " + call.ID
+// iterators returns the names of the iterators of all children.
+func (c *compiler) iterators() map[string]bool {
+	names := map[string]bool{}
+	for _, s := range c.src.Children {
+		for _, it := range s.ForEach {
+			names[it.Name.Value], names[it.Index.Value] = true, true
 		}
-		wrong = true
-		c.complain(call.Pos, "%s: %s", where, expr.ExistingTakes).Hint = hint
+	}
+	return names
+}
+
+// checkIDCalls records an error for calls of functions of ids with anything else, and
+// reports whether there are any.
+func (c *compiler) checkIDCalls(checked *expr.Checked, where string) bool {
+	wrong := false
+	for _, call := range checked.Calls() {
+		c.keyed[call.ID] = c.keyed[call.ID] || call.Function == expr.ByKey
+		if hint := c.hintID(call); hint != "" {
+			wrong = true
+			c.complain(call.Pos, "%s: %s", where, call.Function.Takes()).Hint = hint
+		}
 	}
 	return wrong
+}
+
+// hasElements reports whether a child has forEach.
+func (c *compiler) hasElements(id string) bool {
+	return slices.ContainsFunc(c.src.Children, func(s *syntax.Child) bool { return s.ID.Value == id && len(s.ForEach) > 0 })
+}
+
+// hintID returns what to write instead of a call, or "" if its id is right.
+func (c *compiler) hintID(call expr.Call) string {
+	v, known := c.rule.vars[call.ID]
+	isChild, isLookup := known && v.kind == childVariable, known && v.kind == lookupVariable
+	isList := c.many[call.ID] || isLookup && c.looks[call.ID].src.Name == nil
+	switch {
+	case call.Function == expr.Included && isChild,
+		call.Function == expr.Exists && (isChild || isLookup) && !isList,
+		call.Function == expr.Existing && isChild && isList,
+		call.Function == expr.ByKey && isChild && c.hasElements(call.ID):
+		return ""
+	case call.Function == expr.ByKey:
+		return "only the objects of forEach have elements"
+	case call.Function == expr.Existing && isChild:
+		return call.ID + " is a single object: exists(" + call.ID + ") says whether it exists"
+	case call.Function == expr.Existing && isLookup:
+		return call.ID + " is a lookup, whose list is always complete: write " + call.ID
+	case call.Function == expr.Exists && isChild:
+		return call.ID + " is a list: existing(" + call.ID + ") are its objects that exist"
+	case call.Function == expr.Exists && isLookup:
+		return call.ID + " is a list: size(" + call.ID + ") > 0 says whether it has objects"
+	case call.Function == expr.Included && isLookup:
+		return call.ID + " is a lookup, which is never excluded"
+	}
+	return call.Function.Hint()
 }

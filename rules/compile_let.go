@@ -14,6 +14,7 @@ type let struct {
 	dependency
 	src   *syntax.Let
 	index int
+	size  int           // the number of values in its data
 	prog  *expr.Program // or
 	data  *data
 }

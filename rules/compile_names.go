@@ -26,7 +26,7 @@ func (c *compiler) literalName(n *source.Node, rule naming, where string) string
 	if !ok || name == "" {
 		return fine
 	}
-	if meant := source.Forgotten(name, c.declared...); meant != "" {
+	if meant := source.Forgotten(name, func(name string) bool { return c.declared[name] }); meant != "" {
 		c.complain(n.Pos, "%s: %q is literal text, not an expression", where, name).Hint = "write " + meant
 		return fine
 	}

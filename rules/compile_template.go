@@ -12,9 +12,13 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// maxInlined limits the size of the lets that are written into a template. Lets may
-// use other lets, so the size can double with each level.
-const maxInlined = 2000
+// Limits on the number of values in the lets that are written into one template, and
+// into all templates of a rule. Lets may use other lets, so the size can double with each
+// level.
+const (
+	maxInlined       = 2000
+	maxInlinedInRule = 50_000
+)
 
 // A builder compiles data to a template.
 type builder struct {
@@ -127,7 +131,7 @@ func (b *builder) appendInterp(e entry, n *source.Node) {
 // is omitted as a whole.
 func (b *builder) inlinableLet(src *source.Expr) *let {
 	l := b.c.lets[strings.TrimSpace(src.Text)]
-	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+nodeCount(l.src.Data) > maxInlined {
+	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+l.size > maxInlined || b.c.inlined+l.size > maxInlinedInRule {
 		return nil
 	}
 	return l
@@ -135,12 +139,16 @@ func (b *builder) inlinableLet(src *source.Expr) *let {
 
 // inlineLet returns the data of a let to write in place of an expression.
 func (b *builder) inlineLet(l *let, src *source.Expr) *source.Node {
-	b.inlined += nodeCount(l.src.Data)
+	b.inlined += l.size
+	b.c.inlined += l.size
 	b.c.let(l, src.Pos)
 	return l.src.Data
 }
 
 func nodeCount(n *source.Node) int {
+	if n == nil {
+		return 0
+	}
 	total := 1
 	for _, item := range n.Items {
 		total += nodeCount(item)

@@ -234,14 +234,15 @@ var (
 	leaves = []string{
 		`self`, `self.spec`, `self.spec.map`, `self.spec.list`, `self.spec.image`, `self.spec.nope`, `self.status`, `self.status.x`, `a`, `b`, `a.data`,
 		`a.data.x`, `a.data.nope`, `b.status.x`, `1`, `-1`, `2.5`, `2u`, `"x"`, `""`, `b"x"`, `null`, `true`, `{}`, `[]`, `optional.none()`,
-		`timestamp("2024-01-01T00:00:00Z")`, `duration("1s")`, `int`, `v`,
+		`timestamp("2024-01-01T00:00:00Z")`, `duration("1s")`, `int`, `v`, `exists(a)`, `exists(look)`, `included(b)`,
 	}
 	branches = []string{
 		`(? + ?)`, `(? == ?)`, `(? && ?)`, `(? || ?)`, `!?`, `(? ? ? : ?)`, `[?, ?]`, `[??]`, `{"a": ?, "b": ?}`, `{?"a": ?, "x": ?}`, `{?: ?}`, `?.x`, `?.?x`,
 		`?[?]`, `?[??]`, `?["x"]`, `?.map(v, ?)`, `?.filter(v, ?)`, `?.exists(v, ?)`, `?.all(v, ?)`, `?.transformMap(k, v, ?)`, `?.transformList(k, v, ?)`,
 		`?.orValue(?)`, `?.or(?)`, `?.hasValue()`, `optional.of(?)`, `?.optMap(v, ?)`, `has(?.x)`, `cel.bind(v, ?, ?)`, `size(?)`, `string(?)`, `int(?)`,
-		`?.sort()`, `?.first()`, `merge(?, ?)`, `deepMerge(?, ?)`, `json.marshal(?)`, `?.replace(?, ?)`, `?.join(?)`, `"%s".format([?])`, `lists.range(?)`,
+		`?.sort()`, `?.first()`, `merge(?, ?)`, `deepMerge(?, ?)`, `mergeBy(?, ?, "name")`, `json.marshal(?)`, `?.replace(?, ?)`, `?.join(?)`, `"%s".format([?])`, `lists.range(?)`,
 		`(? in ?)`, `(? < ?)`, `dyn(?)`, `?.sortBy(v, ?)`, `?.flatten()`, `?[0]`, `?.value()`, `type(?)`, `shortName(?, ?)`, `sets.contains(?, ?)`,
+		`when(?, ?)`, `isTrue(?, ?)`, `condition(?, ?)`, `label(?, ?)`, `annotation(?, "x")`,
 	}
 )
 

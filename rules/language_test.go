@@ -138,6 +138,18 @@ func TestForEach(t *testing.T) {
 			t.Error(got)
 		}
 	})
+	t.Run("as a map makes the combinations in the order of the file", func(t *testing.T) {
+		s := scene{rule: `
+  children:
+  - id: pods
+    onChange: keep
+    forEach:
+      z: self.spec.zones
+      a: z.racks
+    template: {apiVersion: v1, kind: Pod, metadata: {name: "${z.name}-${a}"}}
+`, self: object{"spec": object{"zones": list{object{"name": "b", "racks": list{"2", "1"}}, object{"name": "a", "racks": list{"1"}}}}}}
+		s.check(t, "pods: b-2", "pods: b-1", "pods: a-1")
+	})
 	t.Run("of nothing makes nothing", func(t *testing.T) {
 		(&scene{rule: workers, self: object{"spec": object{"workers": list{}}}}).check(t, "reader: reader", `status {"workers":0}`)
 	})

@@ -17,6 +17,7 @@ type Loaded struct {
 	File    *syntax.File  // everything that could be parsed
 	Program *Program      // nil if there are errors
 	Errors  source.Errors // every error in every file, in their order
+	Unread  bool          // a file could not be read
 }
 
 // Load parses and compiles rules. Its error is a source.Errors.
@@ -43,7 +44,7 @@ func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 			p.expressions = append(p.expressions, rule.expressions...)
 		}
 	}
-	loaded := &Loaded{Sources: sources, File: file, Errors: source.Collect(sources, slices.Concat(unread, l.errs))}
+	loaded := &Loaded{Sources: sources, File: file, Unread: len(unread) > 0, Errors: source.Collect(sources, slices.Concat(unread, l.errs))}
 	if len(loaded.Errors) == 0 {
 		p.reads = p.computeReads()
 		loaded.Program = p
@@ -53,6 +54,7 @@ func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 
 // A loader collects the rules of a program and their errors.
 type loader struct {
+	source.Suggester
 	errs   []*source.Error
 	broken map[string]bool // rules in which the parser found errors
 	said   map[source.Pos]bool

@@ -15,7 +15,7 @@ const (
 	// AnnotationInstallation is the namespace/name of the installation that last
 	// applied the object.
 	AnnotationInstallation = "reconcel.dev/installation"
-	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, if an owner reference is not possible
+	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, if an owner reference is not possible; with /reference at its end, beside one
 	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary is deleted
 	AnnotationPaused       = "reconcel.dev/paused" // on a primary: see Paused
 	finalizerPrefix        = reserved

@@ -92,8 +92,8 @@ func TestSidesOfAChoice(t *testing.T) {
 		`self.a ? null : "x"`:            "",
 		`self.a ? 1 : self.b ? null : 2`: "",
 		`(self.a ? null : 1) == null`:    "",
-		`self.a ? 1 : "x"`:               "the two sides of ? : are int and string",
-		`self.a ? optional.none() : {"a": 1}`: "the two sides of ? : are optional_type(dyn) and map(string, int) " +
+		`self.a ? 1 : "x"`:               "the two sides of ? : are integer and string",
+		`self.a ? optional.none() : {"a": 1}`: "the two sides of ? : are optional any and map of integer " +
 			"(to leave a field out, write null instead of optional.none(), or optional.of(...) on the other side)",
 	} {
 		got, _, _ := strings.Cut(report(t, rulesFile("- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  let:\n    x: '"+expression+"'\n")), "\n")

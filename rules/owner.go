@@ -53,12 +53,34 @@ func OwnerOf(object map[string]any) (Owner, bool) {
 	if owner, ok := ControllerOf(object); ok {
 		return owner, true
 	}
-	tracked, _ := mapAt(object, "metadata", "annotations")[AnnotationOwner].(string)
-	parts := strings.Split(tracked, "/")
-	if len(parts) != 4 {
-		return Owner{}, false
+	owner, _, ok := annotatedOwner(object)
+	return owner, ok
+}
+
+// besideReference ends the AnnotationOwner of an object of replicas that also has an owner
+// reference. The name of such an object is not in the rules, so without the annotation, the
+// owner of an object whose reference was removed would be unknown.
+const besideReference = "reference"
+
+// annotatedOwner returns the owner in AnnotationOwner, and whether the object was created
+// with an owner reference, too.
+func annotatedOwner(object map[string]any) (owner Owner, referenced, ok bool) {
+	text, _ := mapAt(object, "metadata", "annotations")[AnnotationOwner].(string)
+	parts := strings.Split(text, "/")
+	referenced = len(parts) == 5 && parts[4] == besideReference
+	if len(parts) != 4 && !referenced {
+		return Owner{}, false, false
 	}
-	return Owner{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, true
+	return Owner{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, referenced, true
+}
+
+// LostReference reports whether an object of replicas no longer has the owner reference
+// with which it was created. Another writer removed it, or the garbage collector, because
+// the primary was deleted with --cascade=orphan.
+func LostReference(object map[string]any) bool {
+	_, controlled := ControllerOf(object)
+	_, referenced, _ := annotatedOwner(object)
+	return referenced && !controlled
 }
 
 // HolderOf describes who owns an object: its controller, or else the managers of

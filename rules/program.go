@@ -53,7 +53,7 @@ type Rule struct {
 	when        *expr.Program // for.when, or nil
 	expressions []Expression  // all that the rule can run, in the order of the file
 	vars        map[string]variable
-	existing    map[string]int // the children, by the variables that existing() reads
+	idCalls     map[string]idCall // by the variables that they read
 	lets        []*let
 	checks      []check
 	patch       *template // or nil
@@ -94,6 +94,7 @@ type Child struct {
 	namespace   *text         // or nil: the primary's own
 	iterators   []iterator
 	locals      map[string]int // names of the iterators: indexes of Desired.values
+	keyed       bool           // byKey() reads it
 	replicas    *expr.Program  // or nil
 	unavailable *expr.Program  // maxUnavailable, or nil
 	ignored     []ignoredField

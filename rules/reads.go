@@ -162,6 +162,10 @@ func (t *ruleTracer) traceChild(i int, c *Child) {
 	for _, it := range c.iterators {
 		elements := t.program(it.in).Any()
 		t.locals[names[0]] = elements
+		if c.keyed {
+			elements.KeepField("name")
+			elements.KeepField("metadata", "name")
+		}
 		if names = names[1:]; it.indexed {
 			names = names[1:]
 		}

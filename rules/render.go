@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/interpreter"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/expr"
 )
@@ -20,10 +21,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	r := runs.Get().(*run)
 	defer runs.Put(r)
 	r.in, r.buf = in, out.buf[:0]
-	r.primary = identityOf(in.Self)
-	if p.GVK.Group == "" && p.GVK.Kind == "Namespace" {
-		r.primary.home = r.primary.name
-	}
+	r.primary = identityIn(in.Self, p.GVK)
 	for i, rule := range p.Rules {
 		res := &out.Rules[i]
 		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0]}
@@ -35,6 +33,15 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	for i := range out.Rules {
 		out.Rules[i].sliceBuffer(out.buf)
 	}
+}
+
+// identityIn returns the identity of a primary. The children of a Namespace are in it.
+func identityIn(object map[string]any, gvk schema.GroupVersionKind) identity {
+	id := identityOf(object)
+	if gvk.Group == "" && gvk.Kind == "Namespace" {
+		id.home = id.name
+	}
+	return id
 }
 
 // sliceBuffer sets the slices of the buffer, once the buffer no longer grows.
@@ -72,12 +79,7 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 			r.abort(start, &expr.Error{Pos: rule.Pos, Message: fmt.Sprintf("internal error while rendering (%T)", v)})
 		}
 	}()
-	r.rule, r.result, r.child, r.current = rule, res, nil, nil
-	r.lets = resize(r.lets, len(rule.lets))
-	clear(r.lets)
-	r.lookups = resize(r.lookups, len(rule.Lookups))
-	clear(r.lookups)
-	r.absent, r.work = r.absent[:0], 0
+	r.begin(rule, res)
 	frame, err := interpreter.NewExecutionFrame(r)
 	if err != nil {
 		r.abort(start, &expr.Error{Pos: rule.Pos, Message: "internal error while rendering"})
@@ -115,6 +117,16 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 	r.renderPatch()
 	r.renderStatus()
 	r.renderConditions()
+}
+
+// begin prepares the run for the expressions of a rule.
+func (r *run) begin(rule *Rule, res *RuleResult) {
+	r.rule, r.result, r.child, r.current = rule, res, nil, nil
+	r.lets = resize(r.lets, len(rule.lets))
+	clear(r.lets)
+	r.lookups = resize(r.lookups, len(rule.Lookups))
+	clear(r.lookups)
+	r.absent, r.work = r.absent[:0], 0
 }
 
 // carriesFinalizer reports whether the primary has the rule's finalizer. It was

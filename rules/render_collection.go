@@ -49,13 +49,6 @@ func (c *ChildResult) incomplete() string {
 	return fmt.Sprintf("%d of %d exist", there, wanted)
 }
 
-// existingValue returns the value of existing() for a child.
-func (r *run) existingValue(i int) any {
-	c := &r.result.Children[i]
-	r.prepareChild(c)
-	return r.existing(c)
-}
-
 // existing returns the existing objects, sorted by name: the desired ones or, while
 // these are not known, all that were created for the child. It builds the list once
 // per rendering.

@@ -58,6 +58,7 @@ func (r *run) expandChild(c *ChildResult) {
 			return
 		}
 	}
+	c.included = c.State == Rendered
 	if p := c.Child.unavailable; p != nil {
 		var res result // While it is not known, it is 1, and the child does not wait for it.
 		if c.MaxUnavailable, res = r.wholeNumber(p, 1); res.err != nil {

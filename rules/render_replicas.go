@@ -152,14 +152,9 @@ func podFinished(object map[string]any) bool {
 	return phase == "Succeeded" || phase == "Failed"
 }
 
-// nameSuffix returns the end of a generated name. Offline, a primary has no UID, so its
-// namespace and name are used.
+// nameSuffix returns the end of a generated name.
 func (r *run) nameSuffix(id string, ordinal int) string {
-	owner := r.primary.uid
-	if owner == "" {
-		owner = r.primary.namespace + "/" + r.primary.name
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", owner, id, ordinal))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", r.primary.uid, id, ordinal))
 	const length = 8
 	out := make([]byte, length)
 	for i := range out {

@@ -88,8 +88,8 @@ func (r *run) ResolveName(name string) (any, bool) {
 	if name == child && r.child != nil {
 		return r.child, true
 	}
-	if i, ok := r.rule.existing[name]; ok {
-		return r.existingValue(i), true
+	if call, ok := r.rule.idCalls[name]; ok {
+		return r.idCallValue(call), true
 	}
 	return nil, false
 }

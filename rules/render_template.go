@@ -170,8 +170,11 @@ func (r *run) appendIdentity(o *op) {
 		}
 		r.buf = append(r.buf, `}],`...)
 	case opOwnerUID:
-		if r.current.Tracked && r.primary.uid != "" {
+		if (r.current.Tracked || r.current.Child.HasReplicas()) && r.primary.uid != "" {
 			owner := r.primary.uid + "/" + o.key + "/" + r.primary.namespace + "/" + r.primary.name
+			if !r.current.Tracked {
+				owner += "/" + besideReference
+			}
 			r.buf = append(expr.AppendString(append(r.buf, o.lit...), owner), ',')
 		}
 	}

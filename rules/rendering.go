@@ -158,7 +158,9 @@ type ChildResult struct {
 	// prepared: the objects are decided, which happens on the first read of the
 	// child. preparing: the decision is in progress.
 	prepared, preparing bool
-	existing            []any // the existing objects by name, once they were read
+	included            bool           // its when is true
+	existing            []any          // the existing objects by name, once they were read
+	byKey               map[string]any // the existing objects by the keys of their elements, likewise
 }
 
 // ConditionStatus is True, False or Unknown, as in metav1.ConditionStatus.

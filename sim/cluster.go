@@ -229,6 +229,9 @@ func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured,
 		return nil, err
 	}
 	r := &request{cluster: c, kind: k, namespace: namespace, name: u.GetName(), by: someone, manager: someone, uid: u.GetUID()}
+	if k.GVK.GroupKind() == namespaceKind && r.live() != nil {
+		return r.update(withoutManagedFields(u)) // Every cluster has some, and Put makes others.
+	}
 	created, err := r.create(withoutManagedFields(u))
 	status, has := u.Object["status"]
 	if err != nil || !has || !k.Status {
@@ -253,6 +256,7 @@ func (c *Cluster) createNamespace(name string) error {
 	u.SetName(name)
 	u.SetUID(c.newUID(u))
 	u.SetCreationTimestamp(c.now())
+	labelNamespace(u)
 	c.initialise(k, u)
 	c.store(u)
 	return nil

@@ -54,6 +54,22 @@ func (c *Cluster) collect(u *unstructured.Unstructured) {
 	c.byOwners(u)
 }
 
+// Uncollected returns the last write of the garbage collector and the namespace controller
+// if it was rejected, or nil. They repeat it until the object changes.
+func (c *Cluster) Uncollected() *Write {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range slices.Backward(c.writes) {
+		if w.By == controllerManager {
+			if w.Err == nil {
+				return nil
+			}
+			return &w
+		}
+	}
+	return nil
+}
+
 // waitsFor reports whether an object is being deleted and has the finalizer.
 func waitsFor(u *unstructured.Unstructured, finalizer string) bool {
 	return u.GetDeletionTimestamp() != nil && slices.Contains(u.GetFinalizers(), finalizer)

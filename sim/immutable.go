@@ -52,11 +52,11 @@ func changedImmutable(gk runtimeschema.GroupKind, u, old *unstructured.Unstructu
 	if gk == serviceKind {
 		errs = append(errs, changedAddress(u, old)...)
 	}
-	return append(errs, contradictoryStrategy(gk, u)...)
+	return errs
 }
 
-// contradictoryStrategy rejects a changed strategy that still has the defaulted details of the
-// one before.
+// contradictoryStrategy rejects the details of another strategy, such as the defaulted ones
+// of the strategy before a change.
 func contradictoryStrategy(gk runtimeschema.GroupKind, u *unstructured.Unstructured) field.ErrorList {
 	name := "updateStrategy"
 	if gk == deploymentKind {

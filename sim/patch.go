@@ -46,7 +46,7 @@ func (r *request) decodePatched(next *unstructured.Unstructured) (*unstructured.
 	if err := r.sameKind(next); err != nil {
 		return nil, err
 	}
-	u, err := r.cluster.decoded(r.kind, next)
+	u, err := r.cluster.kinds.decoded(r.kind, next)
 	if err != nil {
 		return nil, invalidPatch(err)
 	}

@@ -78,7 +78,7 @@ func (r *request) decode(body *unstructured.Unstructured) (*unstructured.Unstruc
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: the kind of the object does not match the request",
 			gvk.Kind, gvk.Version, r.kind.GVK.Kind))
 	}
-	u, err := r.cluster.decoded(r.kind, body)
+	u, err := r.cluster.kinds.decoded(r.kind, body)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s",
 			r.kind.GVK.Kind, r.kind.GVK.Version, r.kind.GVK.Kind, err))
@@ -107,16 +107,17 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 		return nil, err
 	}
 	stampTime(u, nil, c.now())
-	u, err := c.canonical(r.kind, u)
+	u, err := canonical(r.kind, u)
 	if err != nil {
 		return nil, err
 	}
 	u.SetResourceVersion("")
-	c.prepareCreate(r.kind, u)
+	prepareCreate(r.kind, u)
+	c.initialise(r.kind, u)
 	u.SetCreationTimestamp(c.now())
 	unstructured.RemoveNestedField(u.Object, "metadata", "deletionTimestamp")
 	unstructured.RemoveNestedField(u.Object, "metadata", "deletionGracePeriodSeconds")
-	if u, err = c.canonical(r.kind, u); err != nil {
+	if u, err = canonical(r.kind, u); err != nil {
 		return nil, err
 	}
 	if errs := c.validate(r.kind, "", u, nil); len(errs) > 0 {
@@ -229,7 +230,7 @@ func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unst
 	}
 	u.SetResourceVersion(old.GetResourceVersion())
 	u.SetGeneration(old.GetGeneration())
-	u, err := c.canonical(r.kind, u)
+	u, err := canonical(r.kind, u)
 	if err != nil {
 		return nil, err
 	}

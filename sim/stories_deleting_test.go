@@ -91,14 +91,22 @@ var deletingStories = []story{
 # settle
 # get ConfigMap/lost
 `},
+	// An old client's delete orphans what the Job owns, so the dependent stays.
 	{"a Job is deleted by an old client", `
 # apply alice
 apiVersion: batch/v1
 kind: Job
 metadata: {name: old}
 spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}}
+# apply alice
+{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: old, uid: "uid(Job/old)"}]}}
+# apply alice
+{apiVersion: v1, kind: ConfigMap, metadata: {name: seen, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: nobody, uid: none}]}}
+# settle
 # default Job/old
+# settle
 # get Job/old
+# get ConfigMap/kept
 `},
 	{"a namespace", `
 # apply alice

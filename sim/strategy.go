@@ -18,7 +18,7 @@ import (
 // These functions do what the API server does to objects of a kind before it stores them.
 
 // prepareCreate sets the fields of a new object.
-func (c *Cluster) prepareCreate(k *schema.Kind, u *unstructured.Unstructured) {
+func prepareCreate(k *schema.Kind, u *unstructured.Unstructured) {
 	if k.Status {
 		delete(u.Object, "status")
 	}
@@ -27,7 +27,9 @@ func (c *Cluster) prepareCreate(k *schema.Kind, u *unstructured.Unstructured) {
 	} else {
 		unstructured.RemoveNestedField(u.Object, "metadata", "generation")
 	}
-	c.initialise(k, u)
+	if k.GVK.GroupKind() == namespaceKind {
+		labelNamespace(u)
+	}
 }
 
 func hasGeneration(k *schema.Kind) bool {
@@ -125,6 +127,7 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 		return append(errs, c.kinds.custom(k).validate(u)...)
 	}
 	errs = append(errs, invalidFinalizers(u)...)
+	errs = append(errs, contradictoryStrategy(k.GVK.GroupKind(), u)...)
 	if old != nil {
 		errs = append(errs, changedImmutable(k.GVK.GroupKind(), u, old)...)
 	}

@@ -35,17 +35,22 @@ type Failure struct {
 	Namespace, Name string
 	Subresource     string
 
-	Times int   // how many requests fail; 0 is one
+	Times int   // how many requests fail, or Always; 0 is one
 	Err   error // an APIStatus, or any other error for a broken connection
 	// Lost: the write happens, and the response is lost.
 	Lost bool
+
+	met bool // by a request
 }
+
+// Always is the number of requests that fail until Recover.
+const Always = -1
 
 // Fail makes the next matching requests fail. Earlier failures come first.
 func (c *Cluster) Fail(f Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f.Times <= 0 {
+	if f.Times == 0 {
 		f.Times = 1
 	}
 	if f.Err == nil {
@@ -54,12 +59,21 @@ func (c *Cluster) Fail(f Failure) {
 	c.failures = append(c.failures, &f)
 }
 
-// Pending returns the failures that no request has met.
+// Recover ends all failures.
+func (c *Cluster) Recover() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures = nil
+}
+
+// Pending returns the failures for which requests are missing: one, if all fail.
 func (c *Cluster) Pending() (left []Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.failures {
-		left = append(left, *f)
+		if !f.met || f.Times != Always {
+			left = append(left, *f)
+		}
 	}
 	return left
 }
@@ -81,7 +95,11 @@ func (c *Cluster) failure(r *request, verb string) *Failure {
 		if !f.matches(r, verb) {
 			continue
 		}
-		if f.Times--; f.Times == 0 {
+		f.met = true
+		if f.Times != Always {
+			f.Times--
+		}
+		if f.Times == 0 {
 			c.failures = slices.Delete(c.failures, i, i+1)
 		}
 		return f

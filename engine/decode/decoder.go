@@ -31,6 +31,13 @@ func New(r io.Reader) *Decoder {
 	return &Decoder{reader: r, buf: make([]byte, 0, bufferSize), mark: -1, strings: &Strings{}}
 }
 
+// Reset makes the decoder read another stream. It keeps the memory of the decoder, and the
+// strings that it shares.
+func (d *Decoder) Reset(r io.Reader) {
+	clear(d.stack[:cap(d.stack)])
+	*d = Decoder{reader: r, buf: d.buf[:0], mark: -1, stack: d.stack[:0], scratch: d.scratch[:0], strings: d.strings}
+}
+
 // Next reports whether another value follows. It waits for the stream.
 func (d *Decoder) Next() (bool, error) {
 	switch _, err := d.token(); {

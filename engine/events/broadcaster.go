@@ -116,9 +116,13 @@ type content struct {
 }
 
 // Record records an Event about an object. Repeated Events increment the count of
-// the first one. The note has at most 1024 bytes.
+// the first one. The note has at most LongestNote bytes.
 func (b *Broadcaster) Record(about corev1.ObjectReference, eventType, reason, action, note string) {
-	now := time.Now()
+	b.record(about, eventType, reason, action, note, time.Now())
+}
+
+// record records an Event with the time when it happened.
+func (b *Broadcaster) record(about corev1.ObjectReference, eventType, reason, action, note string, at time.Time) {
 	same := content{about, eventType, reason, action, note}
 	same.about.ResourceVersion = ""
 	b.mu.Lock()
@@ -131,19 +135,26 @@ func (b *Broadcaster) Record(about corev1.ObjectReference, eventType, reason, ac
 		s = &series{}
 		b.series.Add(key, s)
 	}
-	s.count, s.last = s.count+1, now
+	s.count, s.last = s.count+1, at
 	if s.next == nil { // Otherwise it is queued or delayed.
-		s.next = b.newEvent(about, eventType, reason, action, note, now)
+		s.next = b.newEvent(about, eventType, reason, action, note, at)
 		b.scheduleLocked(s)
 	}
 }
 
-func (b *Broadcaster) newEvent(about corev1.ObjectReference, eventType, reason, action, note string, now time.Time) *eventsv1.Event {
+// discard drops an Event that is not sent, because too many wait.
+func (b *Broadcaster) discard(about corev1.ObjectReference, eventType, reason, action, note string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dropLocked(&series{next: b.newEvent(about, eventType, reason, action, note, time.Now())}, errQueueFull)
+}
+
+func (b *Broadcaster) newEvent(about corev1.ObjectReference, eventType, reason, action, note string, at time.Time) *eventsv1.Event {
 	e := &eventsv1.Event{
-		EventTime: metav1.NewMicroTime(now), ReportingController: Reporter, ReportingInstance: b.instance,
+		EventTime: metav1.NewMicroTime(at), ReportingController: Reporter, ReportingInstance: b.instance,
 		Regarding: about, Type: eventType, Reason: reason, Action: action, Note: note,
 	}
-	e.Name, e.Namespace = util.GenerateEventName(about.Name, now.UnixNano()), about.Namespace
+	e.Name, e.Namespace = util.GenerateEventName(about.Name, at.UnixNano()), about.Namespace
 	if e.Namespace == "" {
 		e.Namespace = metav1.NamespaceDefault
 	}

@@ -1,6 +1,7 @@
 // Package events writes Events to the API server in the background. They may be
-// lost; nothing depends on them. Repeated Events increment the count of the first
-// one.
+// lost; nothing depends on them. A Digest combines Normal Events about an object, and
+// limits their rate. A Broadcaster sends Events; repeated ones increment the count of the
+// first one.
 //
 // The recorders of client-go do not fit:
 //

@@ -75,6 +75,8 @@ type bulletin struct {
 	after  error            // what its sender hears of a request that was taken
 	counts map[string]int32 // of the Events, by name
 	sent   []string         // verbs
+	told   []string         // notes of the created Events
+	times  []time.Time      // of the created Events
 }
 
 func newBulletin(t *testing.T) *bulletin {
@@ -99,7 +101,13 @@ func (l *bulletin) Events(string) eventsclient.EventInterface { return l }
 
 // Create implements eventsclient.EventInterface.
 func (l *bulletin) Create(_ context.Context, e *eventsv1.Event, _ metav1.CreateOptions) (*eventsv1.Event, error) {
-	return e, l.take("create", e.Name, e.Series, false)
+	err := l.take("create", e.Name, e.Series, false)
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.told, l.times = append(l.told, e.Note), append(l.times, e.EventTime.Time)
+	}
+	return e, err
 }
 
 // Patch implements eventsclient.EventInterface.

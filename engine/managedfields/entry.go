@@ -1,11 +1,14 @@
 package managedfields
 
 import (
+	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
 	"unique"
 
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -37,11 +40,18 @@ func PatchManager(rule string) string {
 // event until another writer changes one of its fields, which transfers ownership. So
 // two entries are equal if and only if no writer changed the fields in between.
 type Entry struct {
-	fieldsV1 unique.Handle[string]
+	rest unique.Handle[string] // the fieldsV1 without uid
+	uid  ownerUID
 }
 
 // NewEntry returns the Entry of a fieldsV1.
-func NewEntry(fieldsV1 string) Entry { return Entry{unique.Make(fieldsV1)} }
+func NewEntry(fieldsV1 string) Entry {
+	rest, uid := takeUID(nil, []byte(fieldsV1))
+	return Entry{unique.Make(string(rest)), uid}
+}
+
+// fieldsV1 returns the text of an Entry that is not zero.
+func (e Entry) fieldsV1() string { return putUID(e.rest.Value(), e.uid) }
 
 // Managers are the managers of an object, in the order of metadata.managedFields.
 type Managers []manager
@@ -101,7 +111,7 @@ func (e Entry) Names(field string) bool {
 	if e == (Entry{}) {
 		return false
 	}
-	for text := e.fieldsV1.Value(); ; {
+	for text := e.rest.Value(); ; { // The UID is no field.
 		before, after, found := strings.Cut(text, field)
 		if !found {
 			return false
@@ -115,8 +125,24 @@ func (e Entry) Names(field string) bool {
 
 // Set decodes the entry. An unreadable entry gives an empty set.
 func (e Entry) Set() Set {
+	if e.uid != (ownerUID{}) {
+		return e.decode() // No other object has the same fields.
+	}
+	if set, known := recentSets.Get(e); known {
+		return set.(Set)
+	}
+	set := e.decode()
+	recentSets.Add(e, set)
+	return set
+}
+
+// recentSets are the sets that were decoded last, by Entry. The objects of a kind have a
+// few different entries, and no set is changed after it was decoded.
+var recentSets = lru.New(64)
+
+func (e Entry) decode() Set {
 	set := &fieldpath.Set{}
-	if e == (Entry{}) || set.FromJSON(strings.NewReader(e.fieldsV1.Value())) != nil {
+	if e == (Entry{}) || set.FromJSON(strings.NewReader(e.fieldsV1())) != nil {
 		return Set{&fieldpath.Set{}}
 	}
 	return Set{set}
@@ -221,4 +247,77 @@ const beforeFirstApply = "before-first-apply"
 
 func orphanedIndex(object map[string]any) int {
 	return slices.IndexFunc(entriesOf(object), func(e any) bool { return parseManager(e).name == beforeFirstApply })
+}
+
+// An ownerUID is the UID in the key of an owner reference, which differs between objects
+// whose fields are otherwise the same. An Entry keeps it apart from the other text, so that
+// such objects share that text. The zero value means that nothing was taken out.
+type ownerUID [16]byte
+
+// beforeUID precedes the UID in the text of a fieldsV1.
+const beforeUID = `"k:{\"uid\":\"`
+
+// uidLength is that of a UID as Kubernetes writes it, such as
+// 6b3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a90.
+const uidLength = 36
+
+// takeUID returns the fieldsV1 without the UID of its first owner reference, and the UID.
+// It appends the text to buf if it takes out a UID.
+func takeUID(buf, fieldsV1 []byte) ([]byte, ownerUID) {
+	at := bytes.Index(fieldsV1, []byte(beforeUID)) + len(beforeUID)
+	if at < len(beforeUID) || len(fieldsV1) < at+uidLength {
+		return fieldsV1, ownerUID{}
+	}
+	uid, ok := parseUID(fieldsV1[at : at+uidLength])
+	if !ok {
+		return fieldsV1, ownerUID{}
+	}
+	return append(append(buf, fieldsV1[:at]...), fieldsV1[at+uidLength:]...), uid
+}
+
+// putUID returns the fieldsV1 from which takeUID took a UID.
+func putUID(rest string, uid ownerUID) string {
+	if uid == (ownerUID{}) {
+		return rest
+	}
+	at := strings.Index(rest, beforeUID) + len(beforeUID)
+	return rest[:at] + uid.text() + rest[at:]
+}
+
+// parseUID reads a UID that text writes in the same way.
+func parseUID(text []byte) (uid ownerUID, ok bool) {
+	for at, i := 0, 0; i < len(uid); i++ {
+		if at == 8 || at == 13 || at == 18 || at == 23 {
+			if text[at] != '-' {
+				return ownerUID{}, false
+			}
+			at++
+		}
+		high, low := digit(text[at]), digit(text[at+1])
+		if high > 15 || low > 15 {
+			return ownerUID{}, false
+		}
+		uid[i] = high<<4 | low
+		at += 2
+	}
+	return uid, uid != ownerUID{}
+}
+
+// digit returns the value of a hexadecimal digit in lower case, or more than 15.
+func digit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 16
+}
+
+func (uid ownerUID) text() string {
+	b := hex.AppendEncode(make([]byte, 0, uidLength), uid[:4])
+	for _, part := range [...][]byte{uid[4:6], uid[6:8], uid[8:10], uid[10:]} {
+		b = hex.AppendEncode(append(b, '-'), part)
+	}
+	return string(b)
 }

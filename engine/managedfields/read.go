@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"strings"
+	"unique"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -11,8 +12,14 @@ import (
 // A Reader reads managedFields from streams. It is not safe for concurrent use.
 type Reader struct {
 	managers Managers
-	fields   []byte
+	fields   []byte // of the manager being read
+	rest     []byte // the same without the UID of the owner
+	known    map[string]unique.Handle[string]
 }
+
+// mostKnown is the number of entries that a Reader finds without looking at all others of
+// the process. The objects of a kind have a few different ones.
+const mostKnown = 64
 
 // Read reads a list of managedFields. It keeps the fields of our managers only. The result
 // is valid until the next call.
@@ -52,22 +59,39 @@ func (r *Reader) readManager(d *decode.Decoder) (m manager, err error) {
 		return err
 	})
 	if len(r.fields) > 0 && m.applied && (m.name == Manager || strings.HasPrefix(m.name, Manager+"/")) {
-		m.read = entryOf(r.fields)
+		m.read = r.entryOf(r.fields)
 	}
 	return m, err
 }
 
 // entryOf returns the Entry of a fieldsV1 as the API server sends it. The Entry is the
 // same as that of the decoded fieldsV1.
-func entryOf(raw []byte) Entry {
+func (r *Reader) entryOf(raw []byte) Entry {
 	if isCanonical(raw) {
-		return NewEntry(string(raw))
+		rest, uid := takeUID(r.rest[:0], raw)
+		if uid != (ownerUID{}) {
+			r.rest = rest // It may have grown.
+		}
+		return Entry{r.intern(rest), uid}
 	}
 	var fields any
 	if utiljson.Unmarshal(raw, &fields) != nil || fields == nil {
 		return Entry{}
 	}
 	return manager{fieldsV1: fields}.entry()
+}
+
+// intern is unique.Make without the allocation of a string that is known.
+func (r *Reader) intern(text []byte) unique.Handle[string] {
+	if h, known := r.known[string(text)]; known {
+		return h
+	}
+	if r.known == nil || len(r.known) == mostKnown {
+		r.known = make(map[string]unique.Handle[string], mostKnown)
+	}
+	h := unique.Make(string(text))
+	r.known[h.Value()] = h
+	return h
 }
 
 // maxNested is how deep isCanonical looks. Objects are rarely deeper.

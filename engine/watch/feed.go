@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/discover"
-	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -88,10 +87,8 @@ func (f *Feed) shown(u *unstructured.Unstructured) *Object {
 		f.cache.namespace(u.GetNamespace()) == nil {
 		return nil
 	}
-	seen := &unstructured.Unstructured{Object: f.Watch.Cached(u.Object)}
-	seen.SetGroupVersionKind(gvk)
-	o := &Object{reader: seen, content: seen.Object}
-	o.keepManagers(managedfields.ManagersOf(u.Object), f.Watch.Role)
+	o := f.Watch.objectOf(u)
+	(&unstructured.Unstructured{Object: o.content}).SetGroupVersionKind(gvk)
 	return o
 }
 

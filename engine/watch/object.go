@@ -21,9 +21,10 @@ import (
 // because most objects of a kind have the same ones.
 type Object struct {
 	reader
-	content map[string]any
-	fields  managedfields.Entry
-	patches map[string]managedfields.Entry // for a primary: fields that our patches own, by manager
+	content  map[string]any
+	fields   managedfields.Entry
+	patches  map[string]managedfields.Entry // for a primary: fields that our patches own, by manager
+	orphaned bool                           // for a child: fields belong to a manager that no longer exists
 }
 
 // A reader has the methods of an unstructured object that do not change it.
@@ -65,11 +66,7 @@ func (o *Object) keepManagers(all managedfields.Managers, role Role) {
 	case Primary:
 		o.fields, o.patches = all.Status(), all.Patches()
 	case Child:
-		// Without the entry the object counts as drifted, so that its orphaned fields are
-		// released.
-		if !all.HasOrphanedFields() {
-			o.fields = all.Child()
-		}
+		o.fields, o.orphaned = all.Child(), all.HasOrphanedFields()
 	case Lookup:
 	}
 }
@@ -87,7 +84,7 @@ func (o *Object) Content() map[string]any { return o.content }
 // WithoutBody returns the object with only its metadata.
 func (o *Object) WithoutBody() *Object {
 	bare := map[string]any{"apiVersion": o.content["apiVersion"], "kind": o.content["kind"], "metadata": o.content["metadata"]}
-	return &Object{reader: &unstructured.Unstructured{Object: bare}, content: bare, fields: o.fields, patches: o.patches}
+	return &Object{reader: &unstructured.Unstructured{Object: bare}, content: bare, fields: o.fields, patches: o.patches, orphaned: o.orphaned}
 }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor, which client-go's stores use to
@@ -112,8 +109,21 @@ func (k *readOnlyKind) GroupVersionKind() schema.GroupVersionKind { return k.rea
 func (k *readOnlyKind) SetGroupVersionKind(schema.GroupVersionKind) {}
 
 // Fields returns the managedFields entry of our last apply: of the whole object for a
-// child, of the status for a primary.
-func (o *Object) Fields() managedfields.Entry { return o.fields }
+// child, of the status for a primary. It is zero for a child with orphaned fields, which
+// then counts as drifted, so that they are released.
+func (o *Object) Fields() managedfields.Entry {
+	if o.orphaned {
+		return managedfields.Entry{}
+	}
+	return o.fields
+}
+
+// HasOrphanedFields reports whether fields of a child belong to a manager that no longer
+// exists, see managedfields.ReleaseOrphanedFields.
+func (o *Object) HasOrphanedFields() bool { return o.orphaned }
+
+// OwnFields is Fields also for a child with orphaned fields.
+func (o *Object) OwnFields() managedfields.Entry { return o.fields }
 
 // PatchFields returns the managedFields entry of a rule's patch of the primary.
 func (o *Object) PatchFields(rule string) managedfields.Entry {
@@ -147,7 +157,7 @@ func (o *Object) Orphan() bool { return o.annotation(rules.AnnotationOrphan) == 
 // namespace/name, or "". An annotation that another writer set, such as in a copy or a
 // restored backup, does not count.
 func (o *Object) Installation() string {
-	if mark := o.annotation(rules.AnnotationInstallation); mark != "" && o.fields.Names(rules.AnnotationInstallation) {
+	if mark := o.annotation(rules.AnnotationInstallation); mark != "" && o.Fields().Names(rules.AnnotationInstallation) {
 		return mark
 	}
 	return ""
@@ -179,6 +189,10 @@ func (o *Object) Controller() (rules.Owner, bool) { return rules.ControllerOf(o.
 // Owner returns the primary that the object names as its owner.
 func (o *Object) Owner() (rules.Owner, bool) { return rules.OwnerOf(o.content) }
 
+// LostReference reports whether the object no longer has the owner reference with which
+// it was created, see rules.LostReference.
+func (o *Object) LostReference() bool { return rules.LostReference(o.content) }
+
 // OwnerUID returns the UID of the owner, or "".
 func (o *Object) OwnerUID() types.UID {
 	owner, _ := o.Owner()
@@ -197,7 +211,7 @@ func (o *Object) BelongsTo(primary rules.Owner) bool {
 		return false
 	}
 	_, controlled := o.Controller()
-	return controlled || o.fields.Names(rules.AnnotationOwner)
+	return controlled || o.Fields().Names(rules.AnnotationOwner)
 }
 
 // Holder describes the owner of the object for a message. Only an untrimmed object has
@@ -208,7 +222,7 @@ func (o *Object) Holder() string {
 }
 
 // HasOwnLabel reports whether our own write set the rule's label on the object.
-func (o *Object) HasOwnLabel() bool { return o.fields.Names(rules.LabelRule) }
+func (o *Object) HasOwnLabel() bool { return o.Fields().Names(rules.LabelRule) }
 
 // OlderThan reports whether the object is known to precede a resourceVersion.
 func (o *Object) OlderThan(version string) bool { return olderVersion(o.GetResourceVersion(), version) }

@@ -22,8 +22,16 @@ type objectReader struct {
 	apiVersion, kind any
 }
 
-func newObjectReader(w *Watch, gvk schema.GroupVersionKind, r io.Reader) *objectReader {
-	return &objectReader{watch: w, decoder: decode.New(r), apiVersion: gvk.GroupVersion().String(), kind: gvk.Kind}
+func newObjectReader(w *Watch, gvk schema.GroupVersionKind, from io.Reader) *objectReader {
+	r := &objectReader{decoder: decode.New(nil)}
+	r.reset(w, gvk, from)
+	return r
+}
+
+// reset prepares the reader for another stream.
+func (r *objectReader) reset(w *Watch, gvk schema.GroupVersionKind, from io.Reader) {
+	r.watch, r.apiVersion, r.kind = w, gvk.GroupVersion().String(), gvk.Kind
+	r.decoder.Reset(from)
 }
 
 // read reads the next object.
@@ -46,7 +54,7 @@ func (r *objectReader) read() (*Object, error) {
 func (r *objectReader) metadata(o *Object, reads *projection.Projection) error {
 	metadata := map[string]any{}
 	o.content["metadata"] = metadata
-	o.fields, o.patches = managedfields.Entry{}, nil
+	o.fields, o.patches, o.orphaned = managedfields.Entry{}, nil, false
 	return r.decoder.Object(func(key string) error {
 		if key != "managedFields" {
 			return r.field(metadata, key, reads.Field(key))

@@ -23,10 +23,7 @@ import (
 func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
 	l.watch.tweakList(&o)
 	gvr := l.cache.kind.GVR
-	path := []string{"api", gvr.Version}
-	if gvr.Group != "" {
-		path = []string{"apis", gvr.Group, gvr.Version}
-	}
+	path := root(gvr)
 	if n.namespace != "" {
 		path = append(path, "namespaces", n.namespace)
 	}

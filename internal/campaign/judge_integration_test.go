@@ -58,8 +58,8 @@ func (c *contest) judge(load *load) {
 			case lost.by == late && r.Received.After(lost.back):
 				delayed[fmt.Sprintf("%s: %s %d", lost.by, r, r.Code)]++
 			default:
-				c.Errorf("round %d: %s was %s, and wrote beside the next: %s %s/%s, received %s after that had begun, answered %d",
-					i+1, lost.user, lost.by, r, r.Namespace, r.Name, r.Received.Sub(began), r.Code)
+				c.Errorf("round %d: %s was %s, and wrote beside the next: %s %s/%s, received %s after that had begun, answered %d %s",
+					i+1, lost.user, lost.by, r, r.Namespace, r.Name, r.Received.Sub(began), r.Code, r.Message)
 			}
 		}
 	}

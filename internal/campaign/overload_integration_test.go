@@ -154,17 +154,24 @@ func (f *fleet) holder() string {
 }
 
 // judgeLists checks how often reconcel listed each resource in a period, and returns
-// the counts. A watch that begins with all objects is a list, too.
+// the counts.
 func (f *fleet) judgeLists(from, to time.Time) map[string]int {
 	f.Helper()
-	lists := devcluster.Tally(f.Requests(func(r devcluster.Request) bool {
-		initial := r.Verb == "watch" && strings.Contains(r.URI, "sendInitialEvents=true")
-		return r.User == e2e.User && r.Code == 200 && r.Between(from, to) && (r.Verb == "list" || initial)
-	}))
+	lists := f.lists(from, to)
 	for resource, n := range lists {
 		if n > maxLists {
 			f.Errorf("%d times %s, want at most %d", n, resource, maxLists)
 		}
 	}
 	return lists
+}
+
+// lists returns how often reconcel listed each resource in a period. A watch that begins
+// with all objects is a list, too.
+func (f *fleet) lists(from, to time.Time) map[string]int {
+	f.Helper()
+	return devcluster.Tally(f.Requests(func(r devcluster.Request) bool {
+		initial := r.Verb == "watch" && strings.Contains(r.URI, "sendInitialEvents=true")
+		return r.User == e2e.User && r.Code == 200 && r.Between(from, to) && (r.Verb == "list" || initial)
+	}))
 }

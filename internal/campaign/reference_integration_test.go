@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/internal/e2e"
 	"reconcel/internal/faultproxy"
@@ -113,13 +112,7 @@ func (r *faultRun) reported() error {
 	if primary.GetDeletionTimestamp() != nil {
 		return errors.New("the primary is being deleted")
 	}
-	conditions, _, _ := unstructured.NestedSlice(primary.Object, "status", "conditions")
-	for _, condition := range conditions {
-		if c, ok := condition.(map[string]any); ok && c["type"] == "Ready" && c["observedGeneration"] == primary.GetGeneration() {
-			return nil
-		}
-	}
-	return fmt.Errorf("the status is not of generation %d", primary.GetGeneration())
+	return e2e.Current(primary)
 }
 
 // settles waits until nothing has changed for a while, and returns the time of the last

@@ -168,10 +168,14 @@ func (v *variants) writes(since time.Time) []devcluster.Request {
 	})
 }
 
-// settles waits until reconcel has written nothing for two seconds.
+// settles waits until the status is about the current spec, and reconcel has written
+// nothing for two seconds.
 func (v *variants) settles() {
 	v.Helper()
 	v.Eventually("reconcel to come to rest", func() error {
+		if err := e2e.Current(v.Get(faultKinds["Box"], "a")); err != nil {
+			return err
+		}
 		if found := v.writes(time.Now().Add(-2 * time.Second)); len(found) > 0 {
 			return fmt.Errorf("it wrote %v", devcluster.Tally(found))
 		}

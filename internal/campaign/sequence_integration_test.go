@@ -79,14 +79,15 @@ func newSequences(random *rand.Rand, size, steps int) (plans []sequencePlan) {
 	for range size {
 		p := sequencePlan{Seed: random.Uint64(), Rules: first}
 		g := newSequenceGenerator(p.Seed)
-		for _, c := range common {
+		for i, c := range common {
 			var step sequenceStep
 			if c.Reload != nil { // The children change with the rules.
 				step = sequenceStep{Do: changes, Changes: []fieldChange{g.change(), g.change()}}
 			} else {
 				step = g.step()
 			}
-			if c.KillAfter > 0 && reflect.DeepEqual(step.Merge, noMarks) {
+			restarts := c.KillAfter > 0 || i > 0 && common[i-1].KillAfter > 0 // It may still be starting.
+			if restarts && reflect.DeepEqual(step.Merge, noMarks) {
 				step.Merge = map[string]any{"metadata": map[string]any{"annotations": nil, "ownerReferences": nil}}
 			}
 			step.Reload, step.KillAfter = c.Reload, c.KillAfter

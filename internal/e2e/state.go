@@ -69,6 +69,18 @@ func Condition(u *unstructured.Unstructured, conditionType, status string) error
 	return nil
 }
 
+// Current returns an error unless the condition Ready of an object is about its current
+// generation.
+func Current(u *unstructured.Unstructured) error {
+	if u == nil {
+		return errors.New("it does not exist")
+	}
+	if about := findCondition(u, "Ready")["observedGeneration"]; about != u.GetGeneration() {
+		return fmt.Errorf("the status is about generation %v, not %d", about, u.GetGeneration())
+	}
+	return nil
+}
+
 func findCondition(u *unstructured.Unstructured, conditionType string) map[string]any {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range list {

@@ -1,11 +1,11 @@
 package check
 
 import (
-	"fmt"
-
 	"github.com/google/cel-go/common/types"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/rules/expr"
+	"reconcel/rules/lint"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
@@ -16,8 +16,8 @@ const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 
 // body checks everything in a rule except the names that it declares.
 func (r *rule) body() {
-	g := &guard{rule: r, sc: r.alone("self"), work: &work{}}
-	known := g.decision(r.src.For.When, types.BoolKind, nil, "for.when").truly()
+	g := &guard{rule: r, sc: r.alone(), work: &work{}}
+	known := g.decision(r.src.For.When, types.BoolKind, r.selected(), "for.when").truly().and(r.selected())
 	r.allowed()
 	r.account()
 	g.sc = r.scope(nil)
@@ -66,6 +66,9 @@ func (g *guard) message(n *source.Node, f facts, where string) {
 }
 
 func (g *guard) lookup(l *syntax.Lookup, f facts) {
+	if k := g.rule.set.Kind(runtimeschema.FromAPIVersionAndKind(l.APIVersion.Value, l.Kind.Value)); k != nil && !k.Namespaced && l.Namespace != nil {
+		g.rule.warnf(lint.LookupNamespace, l.Namespace.Pos, "namespace: %s is cluster-scoped, its objects have no namespace", k.GVK.Kind).Hint = "remove it"
+	}
 	g.message(l.Namespace, f, "namespace")
 	g.message(l.Name, f, "name")
 	if l.Selector != nil {
@@ -86,9 +89,9 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	g.decision(ch.Replicas, types.IntKind, f, "replicas")
 	g.decision(ch.MaxUnavailable, types.IntKind, f, "maxUnavailable")
 	names := map[string]*types.Type{}
-	for i, it := range ch.ForEach {
+	for _, it := range ch.ForEach {
 		g.sc = r.scope(names)
-		list := g.decision(it.In, types.ListKind, f, fmt.Sprintf("forEach[%d].in", i))
+		list := g.decision(it.In, types.ListKind, f, it.Entry)
 		item, known := g.bind(list.value, it.Name.Value)
 		g.vars = append(g.vars, named{it.Name.Value, item}, named{it.Index.Value, nil})
 		f = f.and(known)
@@ -126,7 +129,7 @@ func gvkOf(template *source.Node) runtimeschema.GroupVersionKind {
 	return runtimeschema.FromAPIVersionAndKind(template.At("apiVersion").Literal().Value, template.At("kind").Literal().Value)
 }
 
-func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
+func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *expr.TypedScope) {
 	if ch.Template == nil {
 		return
 	}
@@ -146,7 +149,7 @@ func (r *rule) template(ch *syntax.Child, k *schema.Kind, sc *scope) {
 }
 
 // patch checks what is merged into the primary, which has its required fields already.
-func (r *rule) patch(sc *scope) {
+func (r *rule) patch(sc *expr.TypedScope) {
 	if r.src.Patch == nil {
 		return
 	}
@@ -155,7 +158,7 @@ func (r *rule) patch(sc *scope) {
 	r.marks(r.src.Patch.At("metadata"), "patch.metadata.")
 }
 
-func (r *rule) status(sc *scope) {
+func (r *rule) status(sc *expr.TypedScope) {
 	n := r.src.Status
 	if n == nil {
 		return
@@ -199,7 +202,7 @@ func (r *rule) conditions() {
 	for _, c := range r.src.Conditions {
 		r.prefix = c.Entry + ": "
 		w := walker{rule: r}
-		if p := r.all.field(item, "type"); p != nil {
+		if p := r.all.field(item, "type"); p != nil && c.Type.Value != "" { // Without one, the parser has complained.
 			w.text(c.Type.Value, c.Type.Pos, p, "type")
 		}
 		if p := r.all.field(item, "reason"); p != nil && c.Reason != nil && c.Reason.Kind == source.Text {

@@ -3,10 +3,12 @@ package check
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/google/cel-go/common/types"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
@@ -26,13 +28,9 @@ type Found struct {
 // Check checks rules against the schemas of the kinds that they mention.
 // Complaints are the errors of loading the same rules. Check does not repeat them.
 func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
-	c := &checker{
-		set: set, all: newUniverse(set), complaints: complaints,
-		noted: map[runtimeschema.GroupVersionKind]bool{},
-		said:  map[finding]bool{}, broken: map[source.Pos]bool{},
-	}
-	for _, e := range complaints {
-		c.broken[e.Pos] = true
+	c, err := newChecker(set, complaints)
+	if err != nil {
+		return Found{} // Loading the rules has failed, too.
 	}
 	for _, r := range file.Rules {
 		c.rule(r)
@@ -40,15 +38,38 @@ func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
 	return c.found
 }
 
-type checker struct {
-	set   *schema.Set
-	all   *universe
-	found Found
-	noted map[runtimeschema.GroupVersionKind]bool // kinds without a schema
-	said  map[finding]bool
+func newChecker(set *schema.Set, complaints source.Errors) (*checker, error) {
+	c := &checker{
+		set: set, all: newUniverse(set),
+		noted: map[runtimeschema.GroupVersionKind]bool{}, speclessKinds: map[runtimeschema.GroupVersionKind]bool{},
+		said: map[finding]bool{}, broken: map[source.Pos]bool{}, damages: map[string]damage{},
+	}
+	for _, e := range complaints {
+		c.broken[e.Pos] = true
+		c.damages[e.Rule] = append(c.damages[e.Rule], e.Pos)
+	}
+	for _, d := range c.damages {
+		slices.SortFunc(d, inFiles)
+	}
+	var err error
+	c.empty, err = expr.NewTypedScope(func(cel types.Provider) types.Provider { return provider{cel, c.all} })
+	return c, err
+}
 
-	complaints source.Errors // errors of loading the rules
-	broken     map[source.Pos]bool
+type checker struct {
+	source.Suggester
+	set    *schema.Set
+	all    *universe
+	empty  *expr.TypedScope
+	found  Found
+	noted  map[runtimeschema.GroupVersionKind]bool // kinds without a schema
+	said   map[finding]bool
+	copied int // the number of values in lets that were compared
+
+	speclessKinds map[runtimeschema.GroupVersionKind]bool // that were warned about
+
+	broken  map[source.Pos]bool // where loading the rules found errors
+	damages map[string]damage   // the same by rule
 }
 
 // A finding identifies what was found.
@@ -61,60 +82,73 @@ type finding struct {
 type rule struct {
 	*checker
 	src     *syntax.Rule
-	kind    *schema.Kind // of the primary, or nil
-	primary *fieldSchema // likewise
-	vars    map[string]*types.Type
-	lets    map[string]*let
-	typed   map[*source.Expr]*typed
-	prefix  string // of complaints, as the compiler writes it
+	kind    *schema.Kind     // of the primary, or nil
+	primary *fieldSchema     // likewise
+	names   *expr.TypedScope // the variables
+	// declared are the names of the variables, and objects those of lookups and
+	// children.
+	declared, objects map[string]bool
+	lets              map[string]*let
+	typed             map[*source.Expr]*typed
+	damage            damage
+	prefix            string // of complaints, as the compiler writes it
 
-	absences []*source.Error // warnings about fields that may be absent
+	absences []*source.Error       // warnings about fields that may be absent
+	specless *source.Error         // the warning that the CRD does not require spec, or nil
+	intact   map[*source.Expr]bool // what isIntact has found
+	marked   map[*source.Node]bool // labels and annotations that were checked
 }
 
 func (c *checker) rule(src *syntax.Rule) {
-	r := &rule{checker: c, src: src, vars: map[string]*types.Type{}, lets: map[string]*let{}, typed: map[*source.Expr]*typed{}}
-	r.names()
+	r := c.newRule(src)
 	r.body()
 	if r.unguarded() {
 		return
 	}
-	for _, e := range r.absences {
-		r.say(&r.found.Warnings, e)
-	}
+	r.sayAbsences()
 }
 
-// names finds the types of all variables of the rule.
-func (r *rule) names() {
+// newRule returns a rule with its names declared.
+func (c *checker) newRule(src *syntax.Rule) *rule {
+	r := &rule{checker: c, src: src, names: c.empty.Nested(), declared: map[string]bool{}, objects: map[string]bool{}, lets: map[string]*let{}, typed: map[*source.Expr]*typed{}, damage: c.damages[src.Name.Value], intact: map[*source.Expr]bool{}, marked: map[*source.Node]bool{}}
+	r.declareNames()
+	return r
+}
+
+// declareNames finds the types of all variables of the rule.
+func (r *rule) declareNames() {
 	f := r.src.For
 	r.kind = r.known(f.APIVersion, f.Kind, "for.")
-	r.vars["self"] = r.all.kindType(r.kind)
+	r.declare("self", r.all.kindType(r.kind))
 	if r.kind != nil {
 		r.primary = r.all.root(r.kind)
 	}
 	for _, l := range r.src.Lookups {
+		r.objects[l.ID.Value] = true
 		r.prefix = l.Entry + ": "
 		t := r.all.kindType(r.known(l.APIVersion, l.Kind, ""))
 		if l.Name == nil {
 			t = types.NewListType(t)
 		}
 		if !l.Unusable {
-			r.vars[l.ID.Value] = t
+			r.declare(l.ID.Value, t)
 		}
 	}
 	for _, ch := range r.entries() {
+		r.objects[ch.ID.Value] = true
 		r.prefix = ch.Entry + ": "
 		t := r.all.kindType(r.childKind(ch))
 		if ch.Replicas != nil || len(ch.ForEach) > 0 {
 			t = types.NewListType(t)
 		}
 		if !ch.Unusable {
-			r.vars[ch.ID.Value] = t
+			r.declare(ch.ID.Value, t)
 		}
 	}
 	r.prefix = ""
 	for _, name := range r.src.Lost {
-		if r.vars[name] == nil && syntax.IsName(name) {
-			r.vars[name] = types.DynType
+		if !r.declared[name] && syntax.IsName(name) {
+			r.declare(name, types.DynType)
 		}
 	}
 	for _, l := range r.src.Let {
@@ -149,8 +183,10 @@ func (r *rule) errorf(pos source.Pos, format string, args ...any) *source.Error 
 	return r.say(&r.found.Errors, e)
 }
 
-func (r *rule) warnf(pos source.Pos, format string, args ...any) *source.Error {
+// warnf adds a warning of a named check.
+func (r *rule) warnf(check string, pos source.Pos, format string, args ...any) *source.Error {
 	e := r.complaint(pos, format, args...)
+	e.Check = check
 	return r.say(&r.found.Warnings, e)
 }
 

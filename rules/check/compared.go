@@ -33,14 +33,16 @@ func (r *rule) compared(t *typed, where string) {
 // comparesEnum warns about literals that are not in the enum of a field. "" is never
 // wrong: it often stands for an absent field.
 func (r *rule) comparesEnum(t *typed, field ast.Expr, literals []ast.Expr, where string) {
-	enum := r.enumOf(t, field)
+	enum, closed := r.enumOf(t, field)
 	for _, e := range literals {
 		v, literal := literalString(e)
 		if !literal || v == "" || len(enum) == 0 || slices.Contains(enum, v) || slices.Contains(defaultsOf(field), v) {
 			continue
 		}
-		w := r.warnf(t.pos(e), "%s: the field is never %q, only %s", where, v, strings.Join(enum, ", "))
-		w.Check, w.Hint = lint.EnumValue, source.Suggest(v, enum)
+		if !closed && source.Suggest(v, enum) == "" {
+			continue
+		}
+		r.warnf(lint.EnumValue, t.pos(e), "%s: the field is never %q, only %s", where, v, strings.Join(enum, ", ")).Hint = source.Suggest(v, enum)
 	}
 }
 
@@ -53,8 +55,13 @@ func defaultsOf(e ast.Expr) []string {
 	return []string{v}
 }
 
-// enumOf returns the values of the enum of the field that an expression reads, or nil.
-func (r *rule) enumOf(t *typed, e ast.Expr) []string {
+// conditionStatus are the values of the status of a condition, for which Kubernetes'
+// schemas have no enum: https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#ConditionStatus.
+var conditionStatus = []string{"False", "True", "Unknown"}
+
+// enumOf returns the values of the enum of the field that an expression reads, or none,
+// and whether the enum is closed: Kubernetes adds values to its own.
+func (r *rule) enumOf(t *typed, e ast.Expr) (values []string, closed bool) {
 	if isCall(e, "orValue") {
 		e = e.AsCall().Target()
 	}
@@ -68,16 +75,18 @@ func (r *rule) enumOf(t *typed, e ast.Expr) []string {
 	from, _ := unwrapped(t.ast.GetType(expr.Operand(e).ID()))
 	o := r.all.object(from)
 	if name == "" || o == nil || o.schema == nil {
-		return nil
+		return nil, false
 	}
 	p := r.all.field(o.schema, name)
-	if p == nil || p.Schema == nil || p.own {
-		return nil // Kubernetes adds values to its own enums.
+	switch {
+	case p == nil || p.Schema == nil:
+		return nil, false
+	case p.own && name == "status" && strings.HasSuffix(o.name, "Condition"):
+		return conditionStatus, true
 	}
-	var out []string
 	for _, v := range p.Enum {
 		s, _ := v.(string)
-		out = append(out, s)
+		values = append(values, s)
 	}
-	return out
+	return values, !p.own
 }

@@ -1,7 +1,7 @@
 package check
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
@@ -10,44 +10,54 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// damaged reports whether loading the rules found an error in an expression.
-func (r *rule) damaged(src *source.Expr) bool {
-	return slices.ContainsFunc(r.complaints, func(e *source.Error) bool { return r.isAbout(e) && src.Holds(e.Pos) })
+// A damage is the positions of the complaints about a rule, in the order of inFiles.
+type damage []source.Pos
+
+func inFiles(a, b source.Pos) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
-func (r *rule) isAbout(e *source.Error) bool { return e.Rule == r.src.Name.Value }
+// in returns the first complaint in an expression and the one after the last.
+func (d damage) in(src *source.Expr) (from, to int) {
+	from, _ = slices.BinarySearchFunc(d, src.Pos, inFiles)
+	for to = from; to < len(d) && src.Holds(d[to]); to++ {
+	}
+	return from, to
+}
+
+// damaged reports whether loading the rules found an error in an expression.
+func (r *rule) damaged(src *source.Expr) bool {
+	from, to := r.damage.in(src)
+	return from < to
+}
 
 // unguarded reports whether the guards of the fields that the rule reads cannot be
 // known: a guard is damaged, or something outside of expressions is, like a
 // misspelt key that may hold a guard. Warnings about absent fields could be wrong.
 func (r *rule) unguarded() bool {
-	for _, e := range r.complaints {
-		holdsIt := func(src *source.Expr) bool { return src.Holds(e.Pos) }
-		if r.isAbout(e) && !slices.ContainsFunc(slices.Collect(maps.Keys(r.typed)), holdsIt) {
-			return true
+	inside := map[int]bool{}
+	for src := range r.typed {
+		for from, to := r.damage.in(src); from < to; from++ {
+			inside[from] = true
 		}
 	}
-	return !r.isIntact(r.src.For.When) ||
+	return len(inside) < len(r.damage) || !r.isIntact(r.src.For.When) ||
 		slices.ContainsFunc(r.src.Validate, func(c *syntax.Check) bool { return !r.isIntact(c.Expression) })
 }
 
 // isIntact reports whether an expression and the lets that it mentions have types.
 func (r *rule) isIntact(e *source.Expr) bool {
-	return r.areIntact(map[*source.Expr]bool{}, e)
-}
-
-func (r *rule) areIntact(seen map[*source.Expr]bool, all ...*source.Expr) bool {
-	for _, e := range all {
-		if e == nil || seen[e] {
-			continue
-		}
-		seen[e] = true
-		t := r.checked(e)
-		if t == nil || !r.areIntact(seen, r.mentioned(t.ast)...) {
-			return false
-		}
+	if e == nil {
+		return true
 	}
-	return true
+	intact, known := r.intact[e]
+	if known {
+		return intact
+	}
+	r.intact[e] = true // Lets cannot form a cycle. This is a second line of defence.
+	t := r.checked(e)
+	r.intact[e] = t != nil && !slices.ContainsFunc(r.mentioned(t.ast), func(e *source.Expr) bool { return !r.isIntact(e) })
+	return r.intact[e]
 }
 
 // mentioned returns the expressions of the lets that an expression mentions.

@@ -3,12 +3,12 @@ package check
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/types"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -27,9 +27,8 @@ func (r *rule) let(name string) {
 		return
 	}
 	l.begun = true
-	reader := r.alone("self") // Parsing needs no names.
 	for _, e := range l.expressions() {
-		if parsed := reader.parse(e); parsed != nil {
+		if parsed := expr.Parse(e); parsed != nil {
 			ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 				if e.Kind() == ast.IdentKind {
 					r.let(e.AsIdent())
@@ -39,9 +38,9 @@ func (r *rule) let(name string) {
 	}
 	where := "let." + name
 	if l.src.Expr != nil {
-		r.vars[name] = r.infer(l.src.Expr, r.scope(nil), where).t
+		r.declare(name, r.infer(l.src.Expr, r.names, where).t)
 	} else {
-		r.vars[name] = r.dataType(l.src.Data, r.scope(nil), site{where, "let/" + r.src.Name.Value + "/" + name})
+		r.declare(name, r.dataType(l.src.Data, r.names, site{where, "let/" + r.src.Name.Value + "/" + name}))
 	}
 }
 
@@ -58,7 +57,7 @@ type site struct{ where, name string }
 func (p site) under(key string) site { return site{p.where + "." + key, p.name + "." + key} }
 
 // dataType returns the type of data. It checks the expressions in it.
-func (r *rule) dataType(n *source.Node, sc *scope, at site) *types.Type {
+func (r *rule) dataType(n *source.Node, sc *expr.TypedScope, at site) *types.Type {
 	if n == nil {
 		return types.DynType
 	}
@@ -94,7 +93,7 @@ func (r *rule) dataType(n *source.Node, sc *scope, at site) *types.Type {
 
 // mapType returns the type of a map with these fields. If all entries have the
 // same keys, they share one type.
-func (r *rule) mapType(n *source.Node, sc *scope, at site) *types.Type {
+func (r *rule) mapType(n *source.Node, sc *expr.TypedScope, at site) *types.Type {
 	if len(n.Fields) == 0 {
 		return types.NewMapType(types.StringType, types.DynType)
 	}
@@ -158,20 +157,23 @@ func commonType(all []*types.Type) *types.Type {
 // Its name cannot be written in an expression.
 const entriesFunction = "@entries"
 
-func (r *rule) entriesOf() []*decls.FunctionDecl {
-	var overloads []decls.FunctionOpt
-	for name, o := range r.all.objects {
-		if o.entry != nil && strings.HasPrefix(name, mark+"let/"+r.src.Name.Value+"/") {
-			overloads = append(overloads, decls.Overload(entriesFunction+name,
-				[]*types.Type{types.NewObjectType(name)}, types.NewMapType(types.StringType, o.entry)))
-		}
+// withEntries returns a scope in which entriesFunction converts these objects.
+func (r *rule) withEntries(sc *expr.TypedScope, objects map[string]*object) *expr.TypedScope {
+	if len(objects) == 0 {
+		return sc
 	}
-	if len(overloads) == 0 {
-		return nil
+	var overloads []decls.FunctionOpt
+	for name, o := range objects {
+		overloads = append(overloads, decls.Overload(entriesFunction+name,
+			[]*types.Type{types.NewObjectType(name)}, types.NewMapType(types.StringType, o.entry)))
 	}
 	f, err := decls.NewFunction(entriesFunction, overloads...)
 	if err != nil {
-		return nil
+		return sc
 	}
-	return []*decls.FunctionDecl{f}
+	out, err := sc.With(f)
+	if err != nil {
+		return sc
+	}
+	return out
 }

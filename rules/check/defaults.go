@@ -70,6 +70,9 @@ func (o *object) surelyHas(field string) bool {
 	if o.whole && (field == "metadata" || field == "apiVersion" || field == "kind") {
 		return true
 	}
+	if embedded, _ := o.schema.Extensions.GetBool("x-kubernetes-embedded-resource"); embedded && (field == "apiVersion" || field == "kind") {
+		return true
+	}
 	name := strings.TrimPrefix(o.name, mark)
 	if strings.HasSuffix(name, ".meta.v1.ObjectMeta") || strings.HasSuffix(name, ".metadata") {
 		return metadataThere[field]

@@ -71,8 +71,8 @@ type value struct {
 	elem *value
 	// each are the facts about every element.
 	each []string
-	// flawed: a warning was given about a field on its path.
-	flawed bool
+	// flaw is the warning about a field on its path, or nil.
+	flaw *flaw
 }
 
 // below returns the value of a field.
@@ -83,11 +83,19 @@ func (v *value) below(name string) *value {
 	case v.key == "self" && name == "status":
 		return nil // Expressions wait for a missing status.
 	}
-	out := &value{shown: v.shown + shownStep(name), flawed: v.flawed}
+	out := &value{shown: v.shown + shownStep(name), flaw: v.flaw}
 	if v.key != "" {
 		out.key = v.key + step + name
 	}
 	return out
+}
+
+// flaws returns the flaw of a value, or nil.
+func (v *value) flaws() *flaw {
+	if v == nil {
+		return nil
+	}
+	return v.flaw
 }
 
 // element returns the value of any element.
@@ -99,7 +107,7 @@ func (v *value) element() *value {
 	if v.elem != nil {
 		*out = *v.elem
 	}
-	out.flawed = false
+	out.flaw = nil
 	return out
 }
 

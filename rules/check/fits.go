@@ -128,21 +128,10 @@ func (w walker) dataAt(t *typed, e ast.Expr) *source.Node {
 // letOf returns the let that a node names, or nil. A variable that the expression
 // declares may hide a let.
 func (r *rule) letOf(t *typed, e ast.Expr) *let {
-	if e.Kind() != ast.IdentKind {
+	if e.Kind() != ast.IdentKind || t.locals()[e.AsIdent()] {
 		return nil
 	}
-	name := e.AsIdent()
-	hidden := false
-	ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.ComprehensionKind {
-			c := e.AsComprehension()
-			hidden = hidden || name == c.IterVar() || name == c.IterVar2() || name == c.AccuVar()
-		}
-	}))
-	if hidden {
-		return nil
-	}
-	return r.lets[name]
+	return r.lets[e.AsIdent()]
 }
 
 // letValue compares the value of a let with a schema, part by part. If its type
@@ -234,6 +223,12 @@ func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
 		for _, arg := range args {
 			w.expression(t, arg, p, where)
 		}
+	case name == "mergeBy" && p.is == list:
+		if w.partial == wholeValue {
+			w.partial = partOfObject
+		}
+		w.expression(t, args[0], p, where)
+		w.expression(t, args[1], p, where)
 	case name == operators.Add && p.is == list:
 		for _, arg := range args {
 			w.expression(t, arg, p, where)

@@ -2,20 +2,20 @@ package check
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/lint"
 	"reconcel/rules/source"
 )
 
 // A guard evaluates expressions to find fields that may be absent.
 type guard struct {
 	rule  *rule
-	sc    *scope
+	sc    *expr.TypedScope
 	t     *typed
 	vars  []named
 	quiet bool // it gives no warnings
@@ -34,12 +34,16 @@ type work struct{ steps, loops int }
 
 const maxSteps = 50_000
 
-// warnf keeps a warning until it is known whether all guards of the rule are known.
 func (g *guard) warnf(pos source.Pos, format string, args ...any) {
-	if g.quiet {
-		return
+	g.warn(g.rule.complaint(pos, format, args...))
+}
+
+// warn keeps a warning until it is known whether all guards of the rule are known.
+func (g *guard) warn(e *source.Error) {
+	e.Check = lint.AbsentField
+	if !g.quiet {
+		g.rule.absences = append(g.rule.absences, e)
 	}
-	g.rule.absences = append(g.rule.absences, g.rule.complaint(pos, format, args...))
 }
 
 // eval evaluates an expression under these facts.
@@ -88,7 +92,9 @@ func (g *guard) let(l *let, f facts) outcome {
 		return outcome{}
 	}
 	l.walked = true
-	defer func() { l.walked = false }()
+	outer := g.rule.prefix
+	g.rule.prefix = "" // The let is wrong, not one of those that use it.
+	defer func() { l.walked, g.rule.prefix = false, outer }()
 	inner := &guard{rule: g.rule, quiet: g.quiet, work: g.work, where: "let." + l.src.Name.Value}
 	if l.src.Data != nil {
 		inner.node(l.src.Data, f)
@@ -104,6 +110,9 @@ func (g *guard) selectField(e ast.Expr, f facts) outcome {
 	name := sel.FieldName()
 	operand := g.eval(sel.Operand(), f)
 	if sel.IsTestOnly() {
+		if operand.flaws().covers(sel.Operand()) {
+			operand.flaw.test(e, optionalStep(name))
+		}
 		return outcome{yes: facts(nil).with(operand.below(name)), ran: operand.ran}
 	}
 	return g.plainField(e, operand, name, f)
@@ -116,33 +125,12 @@ func (g *guard) plainField(e ast.Expr, operand outcome, name string, f facts) ou
 	if _, optional := unwrapped(t); optional {
 		return outcome{value: field, ran: operand.ran} // It is an optional, too.
 	}
-	if field != nil {
+	if field != nil && operand.flaws().covers(expr.Operand(e)) {
+		field.flaw.extend(e, optionalStep(name))
+	} else if field != nil {
 		g.absent(e, t, operand.value, name, field, f)
 	}
 	return outcome{value: field, ran: operand.ran.with(field)}
-}
-
-// absent warns about a field that may be absent.
-func (g *guard) absent(e ast.Expr, t *types.Type, operand *value, name string, field *value, f facts) {
-	if g.quiet || field.flawed || f[field.key] || field.key == "" && operand.shown == "" {
-		return
-	}
-	if o := g.rule.all.object(t); o == nil && t.Kind() != types.MapKind || o != nil && !o.optional(name) {
-		return
-	}
-	field.flawed = true
-	g.warnf(expr.Position(g.t.src, g.t.ast, e.ID()), "%s: %s may be absent: write %s.orValue(...)",
-		g.where, field.shown, operand.shown+".?"+strings.TrimPrefix(shownStep(name), "."))
-}
-
-// shownStep returns a selection as it is written.
-func shownStep(name string) string {
-	for i, c := range name {
-		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
-			return ".`" + name + "`"
-		}
-	}
-	return "." + name
 }
 
 func (g *guard) list(l ast.ListExpr, f facts) outcome {
@@ -239,12 +227,15 @@ func (g *guard) index(e ast.Expr, f facts) outcome {
 	}
 	out := operand.element()
 	out.shown = operand.shown + "[...]"
-	out.flawed = operand.flawed
+	out.flaw = operand.flaw
 	out.key = ""
 	if key.Kind() == ast.LiteralKind || key.Kind() == ast.IdentKind {
 		out.shown = operand.shown + fmt.Sprintf("[%s]", indexText(key))
 		if operand.key != "" {
 			out.key = operand.key + step + "[" + indexText(key) + "]"
+		}
+		if operand.flaws().covers(from) {
+			operand.flaw.extend(e, "[?"+indexText(key)+"]")
 		}
 	}
 	return outcome{value: out, ran: ran}

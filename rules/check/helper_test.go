@@ -83,14 +83,15 @@ func report(t testing.TB, f Found, src source.File) string {
 	t.Helper()
 	var b strings.Builder
 	for _, list := range []struct {
-		title string
-		all   []*source.Error
-	}{{"errors", f.Errors}, {"warnings", f.Warnings}, {"notes", f.Notes}} {
+		title    string
+		all      []*source.Error
+		severity source.Severity
+	}{{"errors", f.Errors, source.SeverityError}, {"warnings", f.Warnings, source.SeverityWarning}, {"notes", f.Notes, source.SeverityNote}} {
 		if len(list.all) == 0 {
 			continue
 		}
 		b.WriteString("# " + list.title + "\n")
-		if err := source.Collect([]source.File{src}, list.all).Report(&b); err != nil {
+		if err := source.Collect([]source.File{src}, list.all).WithSeverity(list.severity).Report(&b); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,10 +1,8 @@
 package check
 
 import (
-	"maps"
-	"regexp"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
@@ -18,63 +16,68 @@ type typed struct {
 	src *source.Expr
 	ast *ast.AST
 	t   *types.Type
+	// locals are the variables that the expression declares, computed once.
+	locals func() map[string]bool
+}
+
+func (t *typed) findLocals() map[string]bool {
+	out := map[string]bool{}
+	ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind {
+			c := e.AsComprehension()
+			out[c.IterVar()], out[c.IterVar2()], out[c.AccuVar()] = true, true, true
+		}
+	}))
+	return out
 }
 
 func (t *typed) pos(e ast.Expr) source.Pos { return expr.Start(t.src, t.ast, e) }
 
-// A scope is a set of variables and their types.
-type scope struct {
-	r     *rule
-	names map[string]*types.Type
-	cel   *expr.TypedScope
+// declare adds a variable to those of the rule.
+func (r *rule) declare(name string, t *types.Type) {
+	r.declared[name] = true
+	r.names.Declare(name, t)
 }
 
-// scope returns the variables of the rule so far, and more.
-func (r *rule) scope(more map[string]*types.Type) *scope {
-	names := maps.Clone(r.vars)
-	maps.Copy(names, more)
-	return &scope{r: r, names: names}
-}
-
-// alone returns a scope of one variable.
-func (r *rule) alone(name string) *scope {
-	return &scope{r: r, names: map[string]*types.Type{name: r.vars[name]}}
-}
-
-// view returns the scope for CEL. It is nil if CEL rejects a name, which is a
-// loading error.
-func (s *scope) view() *expr.TypedScope {
-	if s.cel == nil {
-		provide := func(cel types.Provider) types.Provider { return provider{cel, s.r.all} }
-		s.cel, _ = expr.NewTypedScope(provide, s.names, s.r.entriesOf()...)
+// scope returns a scope with the variables of the rule and more.
+func (r *rule) scope(more map[string]*types.Type) *expr.TypedScope {
+	if len(more) == 0 {
+		return r.names
 	}
-	return s.cel
+	s := r.names.Nested()
+	for name, t := range more {
+		s.Declare(name, t)
+	}
+	return s
 }
 
-func (s *scope) parse(src *source.Expr) *ast.AST {
-	if cel := s.view(); cel != nil && src != nil {
-		return cel.Parse(src)
-	}
-	return nil
+// alone returns a scope of the primary only.
+func (r *rule) alone() *expr.TypedScope {
+	s := r.empty.Nested()
+	s.Declare("self", r.all.kindType(r.kind))
+	return s
 }
 
 // infer checks an expression once and returns its type: dyn after an error.
-func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
+func (r *rule) infer(src *source.Expr, sc *expr.TypedScope, where string) *typed {
 	if t := r.typed[src]; t != nil {
 		return t
 	}
 	out := &typed{src: src, t: types.DynType}
 	r.typed[src] = out
-	parsed := sc.parse(src)
-	if parsed == nil || r.damaged(src) {
+	if r.damaged(src) {
 		return out
 	}
-	checked, issues := sc.cel.Check(src, parsed)
+	parsed := expr.Parse(src)
+	if parsed == nil {
+		return out
+	}
+	checked, issues := sc.Check(src, parsed)
 	known := checked.TypeMap()
 	for level := literals; level <= everything && slices.ContainsFunc(issues, mayBeLoose); level++ {
-		again := sc.parse(src)
-		loosen(again, known, r.all, level)
-		checked, issues = sc.cel.Check(src, again)
+		again := expr.Parse(src)
+		loosened := loosen(again, known, r.all, level)
+		checked, issues = r.withEntries(sc, loosened).Check(src, again)
 	}
 	if slices.ContainsFunc(issues, func(i expr.Issue) bool { return i.Undeclared != "" }) {
 		return out // The name may belong to something that did not load.
@@ -83,9 +86,10 @@ func (r *rule) infer(src *source.Expr, sc *scope, where string) *typed {
 		r.issue(i, checked, where)
 	}
 	if len(issues) == 0 {
-		out.ast = checked
+		out.ast, out.locals = checked, sync.OnceValue(out.findLocals)
 		out.t = checked.GetType(checked.Expr().ID())
 		r.compared(out, where)
+		r.constants(out, where)
 	}
 	return out
 }
@@ -104,13 +108,13 @@ func mayBeLoose(i expr.Issue) bool { return i.Field == "" }
 
 func (r *rule) issue(i expr.Issue, checked *ast.AST, where string) {
 	if i.Field == "" {
-		r.errorf(i.Pos, "%s: %s", where, inPlainWords(i.Message)).Hint = i.Hint
+		r.errorf(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
 		return
 	}
 	hint := i.Hint
 	if e := expr.NodeOf(checked, i.Node); e != nil {
 		if o := r.all.object(checked.GetType(expr.Operand(e).ID())); o != nil {
-			hint = source.Suggest(i.Field, o.names())
+			hint = r.Suggest(i.Field, o.fieldNames())
 			if hint == "" && o.whole && slices.Contains(ofMetadata, i.Field) {
 				hint = "write metadata." + i.Field
 			}
@@ -122,30 +126,13 @@ func (r *rule) issue(i expr.Issue, checked *ast.AST, where string) {
 // ofMetadata are fields that people look for one level too high.
 var ofMetadata = []string{"name", "namespace", "labels", "annotations", "uid", "generation", "ownerReferences"}
 
-// saidPlainly rewrites some of CEL's messages.
-var saidPlainly = []struct {
-	message *regexp.Regexp
-	plain   string
-}{
-	{regexp.MustCompile(`^type '(.*)' does not support field selection$`), "a value of type $1 has no fields"},
-	{regexp.MustCompile(`^expression of type '(.*)' cannot be range of a comprehension.*`), "a value of type $1 cannot be iterated"},
-	{regexp.MustCompile(`^(\w+\(\)) does not take (.*)\.\((.*)\)$`), "$1 of $2 does not take ($3)"},
-}
-
-func inPlainWords(message string) string {
-	for _, m := range saidPlainly {
-		message = m.message.ReplaceAllString(message, m.plain)
-	}
-	return message
-}
-
 // phrases name the kinds of values that fields of rules hold.
 var phrases = map[types.Kind]string{
 	types.BoolKind: "true or false", types.IntKind: "a whole number", types.ListKind: "a list",
 }
 
 // want checks an expression that must be of one kind.
-func (r *rule) want(src *source.Expr, sc *scope, kind types.Kind, where string) {
+func (r *rule) want(src *source.Expr, sc *expr.TypedScope, kind types.Kind, where string) {
 	if src == nil {
 		return
 	}
@@ -154,40 +141,8 @@ func (r *rule) want(src *source.Expr, sc *scope, kind types.Kind, where string) 
 	if inner.Kind() == types.DynKind || inner.Kind() == kind && !optional {
 		return
 	}
-	e := r.errorf(src.Pos, "%s: must be %s, but is of type %s", where, phrases[kind], typeName(t.t))
+	e := r.errorf(src.Pos, "%s: must be %s, but is of type %s", where, phrases[kind], expr.TypeName(t.t))
 	if optional {
 		e.Hint = "give it a default with orValue()"
 	}
-}
-
-// typeName returns a type as messages show it.
-func typeName(t *types.Type) string {
-	if inner, optional := unwrapped(t); optional {
-		return "optional " + typeName(inner)
-	}
-	switch t.Kind() {
-	case types.StructKind:
-		return "map"
-	case types.MapKind:
-		if inner := t.Parameters()[1]; inner.Kind() != types.DynKind {
-			return "map of " + typeName(inner)
-		}
-		return "map"
-	case types.IntKind, types.UintKind:
-		return "integer"
-	case types.DoubleKind:
-		return "number"
-	case types.BoolKind:
-		return "boolean"
-	case types.ListKind:
-		if inner := t.Parameters()[0]; inner.Kind() != types.DynKind {
-			return "list of " + typeName(inner)
-		}
-		return "list"
-	case types.NullTypeKind:
-		return "null"
-	case types.DynKind:
-		return "any"
-	}
-	return strings.TrimPrefix(t.TypeName(), "google.protobuf.")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
 
@@ -42,7 +43,7 @@ func (w walker) mismatch(pos source.Pos, p *fieldSchema, t *types.Type, where st
 	if w.fits(t, p) {
 		return nil
 	}
-	return w.errorf(pos, "%s: expected %s, got %s", where, w.expected(p), typeName(t))
+	return w.errorf(pos, "%s: expected %s, got %s", where, w.expected(p), expr.TypeName(t))
 }
 
 // wants reports whether a field can hold a value of a type, and complains if not.
@@ -132,7 +133,7 @@ func (w walker) oneOf(v any, shown string, pos source.Pos, p *fieldSchema, where
 
 // text checks a literal text, and reports whether a text fits.
 func (w walker) text(v string, pos source.Pos, p *fieldSchema, where string) bool {
-	meant := source.Forgotten(v, w.objects()...)
+	meant := source.Forgotten(v, w.isObject)
 	switch p.is {
 	case quantity:
 		if _, err := resource.ParseQuantity(v); err == nil {

@@ -25,8 +25,11 @@ var mutations = []mutation{
 	{"webapp", "service.spec.ports[0].port}", "service.spec.ports[0].prt}", "did you mean 'port'?"},
 	{"webapp", "ingress.spec.tls", "ingress.spec.tsl", "did you mean 'tls'?"},
 	{"workerpool", "${worker.queue}", "${worker.que}", "did you mean 'queue'?"},
-	{"workerpool", "p.?status.?conditions", "p.?status.?condition", "did you mean 'conditions'?"},
-	{"workerpool", `c.type == "Ready"`, `c.typ == "Ready"`, "did you mean 'type'?"},
+	{"workerpool", `isTrue(p, "Ready")`, "p.?status.?condition.hasValue()", "did you mean 'conditions'?"},
+	{"workerpool", `isTrue(p, "Ready")`, `p.?status.?conditions.orValue([]).exists(c, c.typ == "Ready")`, "did you mean 'type'?"},
+	{"workerpool", `isTrue(p, "Ready")`, `isTrue(p.spec, "Ready")`, "undefined field 'status'"},
+	{"workerpool", `isTrue(p, "Ready")`, `isTrue(p, 1)`, "isTrue() takes an object and the type of a condition"},
+	{"workerpool", `isTrue(p, "Ready")`, `condition(p, "Ready")`, "must be true or false"},
 	{"workerpool", "self.spec.workers.map(w, w.name)", "self.spec.workers.map(w, w.nme)", "did you mean 'name'?"},
 	{"databasemanager", "${server.image}", "${server.imge}", "did you mean 'image'?"},
 	{"databasemanager", "orValue(servers.mysql)", "orValue(servers.mysqll)", "did you mean 'mysql'?"},
@@ -41,7 +44,8 @@ var mutations = []mutation{
 	{"replicaset-pod-count", "${self.spec.selector}", "${self.spec.selectr}", "did you mean 'selector'?"},
 	{"podset", "${existing(pods).map(p, p.metadata.name)}", "${existing(pods).map(p, p.metadata.nam)}", "did you mean 'name'?"},
 	{"backup-on-delete", "self.spec.backup.url}", "self.spec.backup.uri}", "did you mean 'url'?"},
-	{"namespace-decorator", "self.metadata.?annotations", "self.metadata.?anotations", "did you mean 'annotations'?"},
+	{"namespace-decorator", "annotation(self", "self.metadata.?anotations.optMap(self", "did you mean 'annotations'?"},
+	{"namespace-decorator", "annotation(self", "annotation(self.metadata", "undefined field 'metadata'"},
 
 	// Typos in fields that a rule writes.
 	{"foo", "        replicas: ${", "        replcas: ${", "did you mean 'replicas'?"},
@@ -76,7 +80,7 @@ var mutations = []mutation{
 	{"sample", "available >= self.spec.replicas", "available >= self.spec.message", "does not take"},
 	{"sample", "value: ${self.spec.message}", "value: ${self.spec.replicas}", "write string(...)"},
 	{"replicaset-pod-count", "${string(size(pods))}", "${size(pods)}", "expected string, got integer"},
-	{"workerpool", "in: self.spec.workers", "in: self.spec.image", "must be a list"},
+	{"workerpool", "worker: self.spec.workers", "worker: self.spec.image", "must be a list"},
 	{"workerpool", "missing: ${missing}", "missing: ${size(missing)}", "expected list of string, got integer"},
 	{"workerpool", "maxUnavailable: self.spec.maxUnavailable", "maxUnavailable: self.spec.image", "must be a whole number"},
 	{"webapp", "when: has(self.spec.service)", "when: self.spec.service", "must be true or false"},
@@ -96,6 +100,9 @@ var mutations = []mutation{
 	{"chain", "image: ${self.spec.image}", `image: ""`, "at least 1 are needed"},
 	{"chain", "replicas: ${self.spec.replicas}", "replicas: 200", "must be at most 100"},
 	{"chain", `'${self.spec.?host.optMap(h, {"host": h})}'`, "{host: A.example.com}", "does not match"},
+
+	// Lets in the wrong place.
+	{"foo", "selector:\n          matchLabels: ${labels}", "selector: ${labels}", `the let "labels" has none of its fields (it has matchExpressions, matchLabels)`},
 
 	// Missing fields.
 	{"foo", "        selector:\n          matchLabels: ${labels}\n", "", "missing required field 'selector'"},
@@ -122,8 +129,8 @@ var mutations = []mutation{
 	{"chain", "${self.spec.?displayName}", "${self.spec.displayName}", "self.spec.displayName may be absent"},
 	{"chain", "${self.spec.?displayName}", "Tenant ${self.spec.?displayName}", "text needs a value"},
 	{"chain", `'${self.spec.?host.optMap(h, {"host": h})}'`, `'${{"host": self.spec.host}}'`, "self.spec.host may be absent"},
-	{"namespace-decorator", `self.metadata.?annotations[?"platform.example.com/max-pods"].orValue("20")`, "self.metadata.annotations[\"platform.example.com/max-pods\"]", "self.metadata.annotations may be absent"},
-	{"service-per-pod", "self.metadata.?annotations[?", "self.metadata.annotations[?", "self.metadata.annotations may be absent"},
+	{"namespace-decorator", `annotation(self, "platform.example.com/max-pods").orValue("20")`, "self.metadata.annotations[\"platform.example.com/max-pods\"]", "self.metadata.annotations may be absent"},
+	{"service-per-pod", `annotation(self, "platform.example.com/service-per-pod")`, `self.metadata.annotations[?"platform.example.com/service-per-pod"]`, "self.metadata.annotations may be absent"},
 	{"service-per-pod", "self.spec.?ordinals.?start.orValue(0)", "self.spec.ordinals.start", "self.spec.ordinals may be absent"},
 	{"service-per-pod", "c.?ports.orValue([])", "c.ports", "c.ports may be absent: write c.?ports.orValue(...)"},
 	{"service-per-pod", `p.?name.orValue("port-" + string(p.containerPort))`, "p.name", "p.name may be absent"},

@@ -10,6 +10,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"reconcel/rules/lint"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
@@ -75,23 +76,27 @@ func (r *rule) mistaken(gvk runtimeschema.GroupVersionKind, apiVersion, kind sou
 	switch {
 	case source.Suggest(gvk.Kind, kin.sameVersion) != "" && !slices.Contains(kin.sameGroup, gvk.Kind):
 		complain := r.errorf
-		if r.set.Grows() && kin.custom {
-			complain = r.warnf // It may be created later.
+		if kin.custom {
+			complain = r.unknownKind // Its CRD may not be given, or be created later.
 		}
 		complain(kind.Pos, "%skind: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = source.Suggest(kind.Value, kin.sameVersion)
 	case len(kin.versions) > 0:
-		r.warnf(apiVersion.Pos, "%sapiVersion: no such version of %s is known, only %s", where, kind.Value, strings.Join(kin.versions, ", "))
+		r.unknownKind(apiVersion.Pos, "%sapiVersion: no such version of %s is known, only %s", where, kind.Value, strings.Join(kin.versions, ", "))
 	case slices.Contains(kin.sameGroup, gvk.Kind):
 		return false
 	case source.Suggest(apiVersion.Value, kin.elsewhere) != "":
-		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = source.Suggest(apiVersion.Value, kin.elsewhere)
+		r.unknownKind(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint = source.Suggest(apiVersion.Value, kin.elsewhere)
 	case len(kin.sameVersion) > 0 && len(kin.elsewhere) > 0:
-		r.warnf(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint =
+		r.unknownKind(apiVersion.Pos, "%sapiVersion: %s has no kind %s", where, apiVersion.Value, kind.Value).Hint =
 			"there is one in " + strings.Join(kin.elsewhere, ", ")
 	default:
 		return false
 	}
 	return true
+}
+
+func (r *rule) unknownKind(pos source.Pos, format string, args ...any) *source.Error {
+	return r.warnf(lint.UnknownKind, pos, format, args...)
 }
 
 // allowed checks that allow.clusterScoped names cluster-scoped kinds.
@@ -146,9 +151,10 @@ func (r *rule) marks(metadata *source.Node, prefix string) {
 		if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
 			n = cmp.Or(r.copiedData(n.Parts[0].Expr), n)
 		}
-		if n == nil {
-			continue
+		if n == nil || r.marked[n] {
+			continue // The data of a let is checked where it is used first.
 		}
+		r.marked[n] = true
 		for _, f := range n.Fields {
 			where := joinPath(prefix+which, f.Key.Value)
 			if len(validation.IsQualifiedName(strings.ToLower(f.Key.Value))) > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/rules/lint"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -30,7 +31,7 @@ func (r *rule) replicas(ch *syntax.Child) {
 	}
 	src := n.Parts[0].Expr
 	if t := r.checked(src); t != nil && r.mayBeAbsent(t, t.ast.Expr(), 0) {
-		r.warnf(src.Pos, "template.spec.replicas may be absent: the API server then sets it to 1").Hint =
+		r.warnf(lint.AbsentField, src.Pos, "template.spec.replicas may be absent: the API server then sets it to 1").Hint =
 			"to leave it to an autoscaler, add it to ignoreFields with a when"
 	}
 }

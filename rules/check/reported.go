@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"slices"
+
+	"reconcel/rules/lint"
 )
 
 // reported warns, once for each kind, if the primary has no status.conditions: the
@@ -13,7 +15,7 @@ func (r *rule) reported() {
 		return
 	}
 	name := r.kind.GVK.Kind
-	r.warnf(r.src.For.Kind.Pos, "for.kind: %s has no status.conditions: reconcel cannot report on the resource", name).Hint =
+	r.warnf(lint.NoConditions, r.src.For.Kind.Pos, "for.kind: %s has no status.conditions: reconcel cannot report on the resource", name).Hint =
 		fmt.Sprintf("add to the CRD of %s what reconcel validate -v prints", name)
 	r.found.Unreported = append(r.found.Unreported, r.kind.GVK)
 }

@@ -24,11 +24,13 @@ type loosener struct {
 	types map[int64]*types.Type // from the last attempt
 	all   *universe
 	next  int64
+	maps  map[string]*object // those that entriesFunction converts, by name
 }
 
-// loosen rewrites a parsed expression.
-func loosen(a *ast.AST, known map[int64]*types.Type, all *universe, level looseness) {
-	l := &loosener{ast: a, make: ast.NewExprFactory(), types: known, all: all, next: ast.MaxID(a) + 1}
+// loosen rewrites a parsed expression. It returns the objects that entriesFunction
+// converts in it, by name.
+func loosen(a *ast.AST, known map[int64]*types.Type, all *universe, level looseness) map[string]*object {
+	l := &loosener{ast: a, make: ast.NewExprFactory(), types: known, all: all, next: ast.MaxID(a) + 1, maps: map[string]*object{}}
 	var nodes []ast.Expr
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) { nodes = append(nodes, e) }))
 	for _, e := range nodes {
@@ -45,6 +47,7 @@ func loosen(a *ast.AST, known map[int64]*types.Type, all *universe, level loosen
 			l.wrap(e, "dyn")
 		}
 	}
+	return l.maps
 }
 
 // takesObjects are the operators and functions that take objects as well as maps.
@@ -69,8 +72,11 @@ func (l *loosener) call(c ast.CallExpr, level looseness) {
 	if c.IsMemberFunction() {
 		args = append(args[:len(args):len(args)], c.Target())
 	}
+	sum := level == everything && expr.IsListSum(c, l.types)
 	for _, arg := range args {
 		switch {
+		case sum:
+			l.wrap(arg, "dyn")
 		case arg.Kind() == ast.LiteralKind && arg.AsLiteral() == types.NullValue && takesObjects[name]:
 			l.wrap(arg, "dyn")
 		case !takesObjects[name]:
@@ -112,6 +118,7 @@ func (l *loosener) asMap(e ast.Expr) {
 		return
 	}
 	if o := l.all.object(l.types[e.ID()]); o != nil && o.entry != nil {
+		l.maps[o.name] = o
 		l.wrap(e, entriesFunction)
 		return
 	}

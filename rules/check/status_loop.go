@@ -26,8 +26,8 @@ func (r *rule) statusLoop(n *source.Node, path []string) {
 			continue
 		}
 		if e := grows(t.ast.Expr(), path); e != nil || len(n.Parts) > 1 && isPath(t.ast.Expr(), path) {
-			w := r.warnf(part.Expr.Pos, "%s: is computed from itself, so each reconciliation changes it", strings.Join(path[1:], "."))
-			w.Check, w.Hint = lint.StatusLoop, "compute it from spec, children or lookups"
+			r.warnf(lint.StatusLoop, part.Expr.Pos, "%s: is computed from itself, so each reconciliation changes it", strings.Join(path[1:], ".")).Hint =
+				"compute it from spec, children or lookups"
 		}
 	}
 }

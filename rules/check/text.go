@@ -3,11 +3,12 @@ package check
 import (
 	"github.com/google/cel-go/common/types"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
 
 // text checks a value that must be text.
-func (r *rule) text(n *source.Node, sc *scope, where string) {
+func (r *rule) text(n *source.Node, sc *expr.TypedScope, where string) {
 	if n == nil || n.Kind != source.Interp {
 		r.forgotten(n, where)
 		return
@@ -19,12 +20,12 @@ func (r *rule) text(n *source.Node, sc *scope, where string) {
 	t := r.infer(n.Parts[0].Expr, sc, where)
 	inner, _ := unwrapped(t.t)
 	if k := inner.Kind(); k != types.DynKind && k != types.StringKind {
-		r.errorf(n.Parts[0].Expr.Pos, "%s: must be text, got %s", where, typeName(inner)).Hint = asTextHint(inner)
+		r.errorf(n.Parts[0].Expr.Pos, "%s: must be text, got %s", where, expr.TypeName(inner)).Hint = asTextHint(inner)
 	}
 }
 
 // textParts checks the expressions that are parts of a text.
-func (r *rule) textParts(n *source.Node, sc *scope, where string) {
+func (r *rule) textParts(n *source.Node, sc *expr.TypedScope, where string) {
 	for _, p := range n.Parts {
 		if p.Expr == nil {
 			continue
@@ -35,7 +36,7 @@ func (r *rule) textParts(n *source.Node, sc *scope, where string) {
 		case types.NullTypeKind:
 			r.errorf(p.Expr.Pos, "%s: null cannot be part of text", where)
 		case types.ListKind, types.MapKind, types.StructKind, types.BytesKind, types.TypeKind, types.OpaqueKind:
-			r.errorf(p.Expr.Pos, "%s: a %s cannot be part of text", where, typeName(inner))
+			r.errorf(p.Expr.Pos, "%s: a %s cannot be part of text", where, expr.TypeName(inner))
 		}
 	}
 }

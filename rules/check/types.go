@@ -1,6 +1,7 @@
 package check
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -244,9 +245,12 @@ func (o *object) optional(field string) bool {
 	return known && s.Default == nil
 }
 
-func (o *object) names() []string {
+func (o *object) names() []string { return slices.Sorted(o.fieldNames()) }
+
+// fieldNames iterates over the names of the fields, in no order.
+func (o *object) fieldNames() iter.Seq[string] {
 	if o.schema != nil {
-		return slices.Sorted(maps.Keys(o.schema.Properties))
+		return maps.Keys(o.schema.Properties)
 	}
-	return slices.Sorted(maps.Keys(o.fields))
+	return maps.Keys(o.fields)
 }

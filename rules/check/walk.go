@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/cel-go/common/types"
 
+	"reconcel/rules/expr"
+	"reconcel/rules/lint"
 	"reconcel/rules/source"
 )
 
@@ -24,7 +26,7 @@ const (
 // A walker compares data with a schema.
 type walker struct {
 	*rule
-	sc      *scope
+	sc      *expr.TypedScope
 	partial completeness
 	depth   int
 }
@@ -34,6 +36,9 @@ type walker struct {
 func (w walker) value(n *source.Node, p *fieldSchema, where string) {
 	if n == nil {
 		return // The parser has complained.
+	}
+	if w.depth > 0 && !w.mayCopy() {
+		return
 	}
 	if p != nil && p.Schema == nil {
 		p = nil
@@ -58,26 +63,26 @@ func (r *rule) forgotten(n *source.Node, where string) {
 	if n == nil || n.Kind != source.Text || r.said[finding{n.Pos, ""}] {
 		return
 	}
-	if meant := source.Forgotten(n.Literal().Value, r.objects()...); meant != "" {
+	if meant := source.Forgotten(n.Literal().Value, r.isObject); meant != "" {
 		r.said[finding{n.Pos, ""}] = true // The data of a let is checked wherever it is used.
-		r.warnf(n.Pos, "%s: %q is literal text, not an expression", where, n.Literal().Value).Hint = "write " + meant
+		r.warnf(lint.LiteralText, n.Pos, "%s: %q is literal text, not an expression", where, n.Literal().Value).Hint = "write " + meant
 	}
 }
 
-// objects returns the ids of the rule's lookups and children.
-func (r *rule) objects() []string {
-	var out []string
-	for _, l := range r.src.Lookups {
-		out = append(out, l.ID.Value)
-	}
-	for _, ch := range r.entries() {
-		out = append(out, ch.ID.Value)
-	}
-	return out
-}
+// isObject reports whether a name is the id of a lookup or child.
+func (r *rule) isObject(name string) bool { return r.objects[name] }
 
-// maxDepth bounds how far lets are followed.
-const maxDepth = 20
+const (
+	maxDepth  = 20      // how far lets are followed
+	maxCopied = 200_000 // how many values in lets are compared with the fields that name the lets
+)
+
+// mayCopy counts a value in a let, and reports whether they are not too many: lets that
+// use lets double it with each level.
+func (c *checker) mayCopy() bool {
+	c.copied++
+	return c.copied <= maxCopied
+}
 
 func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
 	if len(n.Parts) > 1 && n.Padded() && p != nil && !w.fits(types.StringType, p) {
@@ -94,6 +99,10 @@ func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
 	src := n.Parts[0].Expr
 	t := w.infer(src, w.sc, where)
 	if n := w.copiedData(src); n != nil && w.depth < maxDepth {
+		if w.misplaced(n, p) {
+			w.errorf(src.Pos, "%s: the let %q has none of its fields", where, strings.TrimSpace(src.Text)).Hint = "it has " + strings.Join(slices.Sorted(maps.Keys(p.Properties)), ", ")
+			return
+		}
 		w.depth++
 		w.value(n, p, where)
 		return
@@ -101,6 +110,18 @@ func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
 	if p != nil && t.ast != nil {
 		w.expression(t, t.ast.Expr(), p, where)
 	}
+}
+
+// misplaced reports whether a map of a let has none of the fields of a schema, not even
+// misspelt: the expression that names the let is wrong, rather than the let.
+func (w walker) misplaced(n *source.Node, p *fieldSchema) bool {
+	if n.Kind != source.Map || len(n.Fields) == 0 || p == nil || p.is != fielded || p.open {
+		return false
+	}
+	names := slices.Collect(maps.Keys(p.Properties))
+	return !slices.ContainsFunc(n.Fields, func(f source.Field) bool {
+		return w.all.field(p, f.Key.Value) != nil || source.Suggest(f.Key.Value, names) != ""
+	})
 }
 
 // copiedData returns the data of the let that an expression names, or nil.
@@ -136,7 +157,7 @@ func (w walker) unknownField(pos source.Pos, key string, p *fieldSchema, where s
 		text = "%s: unknown field, which the API server drops"
 	}
 	e := w.errorf(pos, text, where)
-	e.Hint = source.Suggest(key, slices.Collect(maps.Keys(p.Properties)))
+	e.Hint = w.Suggest(key, maps.Keys(p.Properties))
 	first, _, _ := strings.Cut(key, ".")
 	if _, known := p.Properties[first]; known && source.Nested(key) != "" {
 		e.Hint = "write " + source.Nested(key)
@@ -154,10 +175,25 @@ func (w walker) fields(n *source.Node, p *fieldSchema, where string) {
 		if w.partial == statusFields {
 			inner.partial = wholeValue
 		}
-		inner.value(f.Value, w.below(p, f.Key, at), at)
+		below := w.below(p, f.Key, at)
+		inner.value(f.Value, below, at)
+		if below != nil && p.is == fielded && w.partial == wholeValue && w.needs(p, f.Key.Value, below) {
+			w.surelyThere(f.Value, at)
+		}
 	}
 	if p != nil && w.partial == wholeValue {
 		w.required(n, p, where)
+	}
+}
+
+// surelyThere warns about a required field whose value may be absent.
+func (w walker) surelyThere(n *source.Node, where string) {
+	if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 {
+		return
+	}
+	src := n.Parts[0].Expr
+	if t := w.checked(src); t != nil && w.mayBeAbsent(t, t.ast.Expr(), 0) {
+		w.warnf(lint.OptionalRequired, src.Pos, "%s: the field is required, and its value may be absent", where).Hint = "give it a default with orValue()"
 	}
 }
 

@@ -10,19 +10,17 @@ import (
 // An analyzer walks an expression once. For every value in it, it finds the paths in
 // variables from which that value may come.
 type analyzer struct {
-	vars   map[string]*Shape
+	scope  *Scope
+	shapes map[string]*Shape // of variables in scope
 	locals []local
 	steps  map[int64]*step // by the id of the selection or index
 	reads  map[string]bool // variables that the expression mentions
 	// ranges are what loops run over, by id. The planner extends a chain of steps one
 	// by one (true), and offers it for decoration before it is complete.
-	ranges map[int64]bool
-	twice  []duplicateKey
-	// existing are the calls of existing(), by id, and misused those whose argument
-	// is not a name.
-	existing map[int64]existingCall
-	misused  []int64
-	result   *Shape // of the whole expression
+	ranges  map[int64]bool
+	twice   []duplicateKey
+	idCalls map[int64]idCall // by id
+	result  *Shape           // of the whole expression
 }
 
 // A local is a variable of a comprehension.
@@ -41,7 +39,7 @@ type duplicateKey struct {
 // parts of them.
 var passOn = map[string]bool{
 	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.ofNonZeroValue": true,
-	"optional.unwrap": true, "unwrapOpt": true, "dyn": true, "merge": true, "deepMerge": true,
+	"optional.unwrap": true, "unwrapOpt": true, "dyn": true, "merge": true, "deepMerge": true, "mergeBy": true,
 	operators.Add: true,
 }
 
@@ -85,9 +83,9 @@ func (a *analyzer) ident(name string) *Shape {
 			return a.locals[i].shape
 		}
 	}
-	if s, ok := a.vars[name]; ok {
+	if a.scope.has(name) {
 		a.reads[name] = true
-		return s
+		return a.shapes[name]
 	}
 	return nil // A type, or an undeclared name.
 }
@@ -112,6 +110,9 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 	for _, arg := range c.Args() {
 		args = append(args, a.shape(arg))
 	}
+	if f, ok := idFunctionOf(c.FunctionName()); ok {
+		return a.noteIDCall(f, e.ID(), c.Args()[0], args[0])
+	}
 	switch name := c.FunctionName(); {
 	case isIndex(e):
 		return a.index(e, args[0], args[1])
@@ -122,9 +123,6 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 			return joinShapes(args[0], args[1])
 		}
 		return joinShapes(args[0], &Shape{elem: args[2], from: args[1].wholes()})
-	case name == existingFunction:
-		a.noteExisting(e.ID(), c.Args()[0])
-		return args[0]
 	case name == "first" || name == "last":
 		return args[0].Any()
 	case name == "flatten":

@@ -3,6 +3,7 @@ package expr
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -34,29 +35,51 @@ var wanted = map[Type]struct {
 	List: {types.ListKind, "a list"},
 }
 
-// A Scope is the set of variables that an expression may use.
+// A Scope is the set of variables that an expression may use. Their types are not
+// known.
 type Scope struct {
-	base  *environment
-	env   *cel.Env
-	names []string
+	typed *TypedScope
+	names map[string]bool
+	outer *Scope // or nil
 }
 
-// NewScope returns the scope of these variables. It fails on a name that CEL
-// reserves.
+// NewScope returns the scope of these variables.
 func NewScope(names ...string) (*Scope, error) {
-	b, err := base()
+	typed, err := NewTypedScope(nil)
 	if err != nil {
 		return nil, err
 	}
-	opts := make([]cel.EnvOption, len(names))
-	for i, name := range names {
-		opts[i] = cel.Variable(name, cel.DynType)
+	return newScope(typed, nil, names), nil
+}
+
+// With returns a scope of these variables and those of s.
+func (s *Scope) With(names ...string) *Scope { return newScope(s.typed.Nested(), s, names) }
+
+func newScope(typed *TypedScope, outer *Scope, names []string) *Scope {
+	s := &Scope{typed: typed, names: make(map[string]bool, len(names)), outer: outer}
+	for _, name := range names {
+		s.names[name] = true
+		typed.Declare(name, types.DynType)
 	}
-	env, err := b.env.Extend(opts...)
-	if err != nil {
-		return nil, err
+	return s
+}
+
+// has reports whether a variable is in scope.
+func (s *Scope) has(name string) bool {
+	return s != nil && (s.names[name] || s.outer.has(name))
+}
+
+// Names iterates over the variables in scope, in no order.
+func (s *Scope) Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for at := s; at != nil; at = at.outer {
+			for name := range at.names {
+				if !yield(name) {
+					return
+				}
+			}
+		}
 	}
-	return &Scope{base: b, env: env, names: names}, nil
 }
 
 // IsType reports whether CEL has a type of that name, which a variable would hide.
@@ -75,25 +98,29 @@ type Checked struct {
 	src   *source.Expr
 	scope *Scope
 	ast   *ast.AST
-	cel   *cel.Ast
 	reads []string
-	// existing are the calls of existing(), in order.
-	existing []existingCall
+	// idCalls are the calls of functions of ids, in order.
+	idCalls []idCall
 }
 
 // Check parses and checks one expression. It returns either issues or a result.
 func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
-	parsed, issues := s.env.Parse(src.Text)
-	if issues.Err() != nil {
-		return nil, s.issues(src, issues.Errors())[:1] // One mistake causes several syntax errors.
+	parsed, issues := s.typed.base.parse(src)
+	if issues != nil {
+		return nil, issues[:1] // One mistake causes several syntax errors.
 	}
-	looseNulls(parsed.NativeRep())
-	checked, issues := s.env.Check(parsed)
-	if issues.Err() != nil {
-		return nil, s.issues(src, issues.Errors())
+	checked, issues := s.typed.Check(src, parsed)
+	if issues != nil {
+		again := Parse(src)
+		if looseLists(again, checked.TypeMap()) {
+			checked, issues = s.typed.Check(src, again)
+		}
 	}
-	c := &Checked{src: src, scope: s, ast: checked.NativeRep(), cel: checked}
-	if issue := wrongType(checked.OutputType(), want); issue != nil {
+	if issues != nil {
+		return nil, issues
+	}
+	c := &Checked{src: src, scope: s, ast: checked}
+	if issue := wrongType(checked.GetType(checked.Expr().ID()), want); issue != nil {
 		issue.Pos = src.At(1, 0)
 		return nil, []Issue{*issue}
 	}
@@ -107,13 +134,15 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 		out = append(out, Issue{Pos: Position(src, c.ast, d.id),
 			Message: fmt.Sprintf("key %q is given twice", d.key)})
 	}
-	for _, id := range a.misused {
-		out = append(out, Issue{Pos: Position(src, c.ast, id), Message: ExistingTakes, Hint: "write its id alone, like existing(pods)"})
+	c.idCalls = slices.SortedFunc(maps.Values(a.idCalls), func(a, b idCall) int { return cmp.Compare(a.arg, b.arg) })
+	for _, call := range c.idCalls {
+		if call.id == "" {
+			out = append(out, Issue{Pos: Position(src, c.ast, call.arg), Message: call.function.Takes(), Hint: call.function.Hint()})
+		}
 	}
 	if out != nil {
 		return nil, out
 	}
-	c.existing = slices.SortedFunc(maps.Values(a.existing), func(a, b existingCall) int { return cmp.Compare(a.arg, b.arg) })
 	return c, nil
 }
 
@@ -124,7 +153,7 @@ func wrongType(t *cel.Type, want Type) *Issue {
 	if !ok || t.Kind() == types.DynKind || t.Kind() == w.kind {
 		return nil
 	}
-	out := &Issue{Message: fmt.Sprintf("must be %s, but is of type %s", w.phrase, t)}
+	out := &Issue{Message: fmt.Sprintf("must be %s, but is of type %s", w.phrase, TypeName(t))}
 	if t.TypeName() == types.OptionalType.TypeName() {
 		out.Hint = "give it a default with orValue()"
 	}
@@ -135,11 +164,7 @@ func wrongType(t *cel.Type, want Type) *Issue {
 func (c *Checked) Reads() []string { return c.reads }
 
 func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
-	vars := make(map[string]*Shape, len(c.scope.names))
-	for _, name := range c.scope.names {
-		vars[name] = shapes[name]
-	}
-	a := &analyzer{vars: vars, steps: map[int64]*step{}, ranges: map[int64]bool{}, reads: map[string]bool{}, existing: map[int64]existingCall{}}
+	a := &analyzer{scope: c.scope, shapes: shapes, steps: map[int64]*step{}, ranges: map[int64]bool{}, reads: map[string]bool{}, idCalls: map[int64]idCall{}}
 	a.result = a.shape(c.ast.Expr())
 	return a
 }
@@ -150,12 +175,12 @@ func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 	for _, s := range a.steps {
 		s.prepare()
 	}
-	b := c.scope.base
+	b := c.scope.typed.base
 	opts := []cel.ProgramOption{cel.CustomDecoratorV2(decorate(a, b)), cel.EvalOptions(cel.OptOptimize)}
 	if len(a.ranges) > 0 {
 		opts = append(opts, metered()...)
 	}
-	prog, err := b.env.Program(c.cel, opts...)
+	prog, err := b.env.PlanProgram(c.ast, opts...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package expr
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -22,6 +25,9 @@ const (
 type environment struct {
 	env       *cel.Env
 	overloads map[string]*functions.Overload // of guarded functions, by overload id and function name
+
+	functions  []string        // the names of those that expressions can call, sorted
+	namespaces map[string]bool // the parts of them before the last dot
 }
 
 // base is built once in a process. Building takes milliseconds, and adding the
@@ -43,11 +49,27 @@ func newEnvironment() (*environment, error) {
 		ext.Math(), ext.Sets(), ext.Encoders(ext.EncodersVersion(0)), ext.Bindings(), ext.TwoVarComprehensions(),
 		ext.Lists(ext.ListsMaxRangeSize(maxRange)),
 		cel.Lib(functionLibrary{}),
+		words(),
 	)
 	if err != nil {
 		return nil, err
 	}
-	e := &environment{env: env, overloads: map[string]*functions.Overload{}}
+	e := &environment{env: env, overloads: map[string]*functions.Overload{}, namespaces: map[string]bool{}}
+	for _, name := range slices.Sorted(maps.Keys(env.Functions())) {
+		if strings.ContainsAny(name, "@_!-") {
+			continue
+		}
+		e.functions = append(e.functions, name)
+		if n := namespaceOf(name); n != "" {
+			e.namespaces[n] = true
+		}
+	}
+	for _, m := range env.Macros() {
+		if !m.IsReceiverStyle() {
+			e.functions = append(e.functions, m.Function())
+		}
+	}
+	slices.Sort(e.functions)
 	for name := range limits {
 		declared := env.Functions()[name]
 		if declared == nil {

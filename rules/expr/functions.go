@@ -37,9 +37,10 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		hashFunction("hash.fnv64a", func() hash.Hash { return fnv.New64a() }),
 		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, shallow) }),
 		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, deep) }),
+		cel.Function("mergeBy", cel.Overload("mergeBy_3", []*cel.Type{cel.ListType(dyn), cel.ListType(dyn), str}, cel.ListType(dyn), cel.FunctionBinding(mergeLists))),
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
 	}
-	return append(opts, shortNameFunction(), existingDeclaration())
+	return append(append(opts, shortNameFunction()), idFunctions()...)
 }
 
 func unaryFunction(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {
@@ -94,50 +95,6 @@ func unmarshalJSON(v ref.Val) ref.Val {
 		return failf("json.unmarshal(): the text is not JSON") // The error could quote it.
 	}
 	return types.DefaultTypeAdapter.NativeToValue(out)
-}
-
-// A depth says whether a merge descends into nested maps.
-type depth int
-
-const (
-	shallow depth = iota
-	deep
-)
-
-// mergeMaps returns the entries of both maps. If both have a key, b's value counts,
-// or the merged maps if the merge is deep.
-func mergeMaps(a, b ref.Val, d depth) ref.Val {
-	left, ok1 := a.(traits.Mapper)
-	right, ok2 := b.(traits.Mapper)
-	if !ok1 || !ok2 {
-		return failf("merge needs two maps")
-	}
-	out := map[ref.Val]ref.Val{}
-	for it := left.Iterator(); it.HasNext() == types.True; {
-		key := it.Next()
-		out[key] = left.Get(key)
-	}
-	for it := right.Iterator(); it.HasNext() == types.True; {
-		key := it.Next()
-		value := right.Get(key)
-		if d == deep {
-			value = mergeDown(out[key], value)
-			if types.IsError(value) {
-				return value
-			}
-		}
-		out[key] = value
-	}
-	return types.NewRefValMap(types.DefaultTypeAdapter, out)
-}
-
-func mergeDown(old, value ref.Val) ref.Val {
-	_, ok1 := old.(traits.Mapper)
-	_, ok2 := value.(traits.Mapper)
-	if ok1 && ok2 {
-		return mergeMaps(old, value, deep)
-	}
-	return value
 }
 
 // alphabet is that of Kubernetes' generated names: without vowels, so that names

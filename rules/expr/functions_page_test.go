@@ -84,8 +84,10 @@ func TestExamplesOfTheFunctionsPage(t *testing.T) {
 	if len(rows) < 150 {
 		t.Fatalf("the page has only %d rows", len(rows))
 	}
-	known := map[string]*Shape{"self": Self("self"), "deployment": Live("deployment"), "pods": Items("pods")}
-	vars[Existing("pods")], vars["pods"] = vars["pods"], NewIncomplete("pods (1 of 2 exist)")
+	known := map[string]*Shape{"self": Self("self"), "deployment": Live("deployment"), "pods": Items("pods"), "copies": Items("copies")}
+	vars[Existing.Variable("pods")], vars["pods"] = vars["pods"], NewIncomplete("pods (1 of 2 exist)")
+	vars[ByKey.Variable("copies")] = map[string]any{"a": map[string]any{"metadata": map[string]any{"name": "copy-a"}}}
+	vars[Exists.Variable("deployment")], vars[Included.Variable("deployment")] = true, true
 	position := regexp.MustCompile(`^error \S+ `)
 	for _, r := range rows {
 		got := eval(t, compile(t, r.example, known), vars)

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,23 +22,34 @@ type Issue struct {
 	Node       int64  // the id of the node that it is about
 }
 
+// maxIssues is the maximum number of issues of one expression.
+const maxIssues = 10
+
 // issues rewrites CEL's errors for authors of rules, and leaves out those that only
 // follow from others. It passes on an error that it does not know.
-func (s *Scope) issues(src *source.Expr, found []*common.Error) []Issue {
+func (b *environment) issues(src *source.Expr, found []*common.Error) []Issue {
 	var out []Issue
 	for _, e := range found {
+		if len(out) == maxIssues {
+			break
+		}
 		if strings.Contains(e.Message, "!error!") {
 			continue
 		}
 		i := Issue{Pos: src.At(max(1, e.Location.Line()), max(0, e.Location.Column())), Message: e.Message, Node: e.ExprID}
 		i.Field, _ = quotedAfter(e.Message, "undefined field '")
 		if name, ok := quotedAfter(e.Message, "undeclared reference to '"); ok {
-			if s.isNamespace(name) && len(found) > 1 {
+			if b.isNamespace(name) && len(found) > 1 {
 				continue // It is part of a call of an unknown lists.f().
 			}
-			s.undeclared(&i, name, lineUpTo(src.Text, e))
+			if b.undeclared(&i, name, lineUpTo(src.Text, e)); usages[name] != "" && i.Undeclared == "" {
+				return []Issue{i} // The names that the macro would declare are undeclared, too.
+			}
+		} else if name, ok := quotedAfter(e.Message, otherArguments); ok && usages[name] != "" {
+			i.misuse(name)
+			return []Issue{i}
 		} else {
-			explainIssue(&i)
+			explainIssue(&i, src.Text)
 		}
 		i.Message = oneLine.Replace(i.Message)
 		if !slices.ContainsFunc(out, func(o Issue) bool { return o.Pos == i.Pos && o.Message == i.Message }) {
@@ -53,24 +65,54 @@ func (s *Scope) issues(src *source.Expr, found []*common.Error) []Issue {
 // oneLine keeps an error that quotes the expression on one line.
 var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
+// otherArguments begins CEL's error for a call with other arguments.
+const otherArguments = "found no matching overload for '"
+
+// briefName is the length of names that resemble too many others.
+const briefName = 4
+
+// usages are the macros of CEL. A call with other arguments looks like an undeclared
+// function.
+var usages = map[string]string{
+	"has": "has(self.spec.image)", "all": "list.all(x, condition)", "exists": "list.exists(x, condition), or exists(id) for a lookup or child", "exists_one": "list.exists_one(x, condition)",
+	"existsOne": "list.existsOne(x, condition)", "map": "list.map(x, value)", "filter": "list.filter(x, condition)", "sortBy": "list.sortBy(x, key)",
+	"optMap": "optional.optMap(x, value)", "optFlatMap": "optional.optFlatMap(x, value)", "cel.bind": "cel.bind(name, value, expression)",
+	"transformList": "map.transformList(key, value, result)", "transformMap": "map.transformMap(key, value, result)",
+	"transformMapEntry": "map.transformMapEntry(key, value, {newKey: result})",
+	"when":              "when(condition, value)",
+	"isTrue":            `isTrue(x, "Ready")`, "condition": `condition(x, "Ready")`, "label": `label(x, "key")`, "annotation": `annotation(x, "key")`,
+}
+
+// misuse explains a call of a macro with other arguments.
+func (i *Issue) misuse(name string) {
+	i.Message = fmt.Sprintf("%s() does not take these arguments", name)
+	i.Hint = "write " + usages[name]
+}
+
 // undeclared explains an undeclared name. text is the line up to the character that
 // CEL reports.
-func (s *Scope) undeclared(i *Issue, name, text string) {
+func (b *environment) undeclared(i *Issue, name, text string) {
 	if call, ok := strings.CutSuffix(text, "("); ok {
 		// A call. CEL splits lists.f into a variable and a method.
-		if start := strings.LastIndexFunc(call, notInName); s.isNamespace(namespaceOf(call[start+1:])) {
+		if start := strings.LastIndexFunc(call, notInName); b.isNamespace(namespaceOf(call[start+1:])) {
 			name = call[start+1:]
 		}
+		if usages[name] != "" {
+			i.misuse(name)
+			return
+		}
 		i.Message = fmt.Sprintf("undeclared function '%s'", name)
-		i.Hint = source.Suggest(name, s.functions())
+		if len(name) >= briefName || strings.Contains(name, ".") {
+			i.Hint = source.Suggest(name, b.functions)
+		}
 		return
 	}
 	i.Undeclared = name
 	i.Message = fmt.Sprintf("undeclared name '%s'", name)
-	i.Hint = source.Suggest(name, s.names)
 }
 
-func explainIssue(i *Issue) {
+// explainIssue rewrites the messages that CEL has words of its own for.
+func explainIssue(i *Issue, text string) {
 	if m, ok := strings.CutPrefix(i.Message, "Syntax error: "); ok {
 		i.Message = "syntax error: " + m
 		if strings.Contains(m, "'<EOF>'") {
@@ -79,59 +121,133 @@ func explainIssue(i *Issue) {
 			i.Message = "syntax error: unexpected '" + word + "'"
 		}
 	}
-	if name, ok := quotedAfter(i.Message, "found no matching overload for '"); ok {
+	switch name, ok := quotedAfter(i.Message, otherArguments); {
+	case ok:
 		types, _ := quotedAfter(i.Message, "applied to '")
-		i.Message = fmt.Sprintf("%s() does not take %s", name, types)
-		if symbol, ok := operators.FindReverse(name); ok && symbol != "" {
-			i.Message = fmt.Sprintf("'%s' does not take %s", symbol, types)
+		explainCall(i, name, readSignature(types))
+	case strings.HasPrefix(i.Message, "invalid argument to has() macro"):
+		i.Message = "has() takes a field, such as has(self.spec.image)"
+		i.Hint = hintHas(text)
+	case strings.HasPrefix(i.Message, "type '"):
+		if t, ok := quotedAfter(i.Message, "type '"); ok && strings.HasSuffix(i.Message, "does not support field selection") {
+			i.Message = "a value of type " + plainType(t) + " has no fields"
 		}
-		if name == operators.Conditional {
-			explainChoice(i, types)
-		}
+	case strings.HasPrefix(i.Message, "expression of type '"):
+		t, _ := quotedAfter(i.Message, "expression of type '")
+		i.Message = "a value of type " + plainType(t) + " cannot be iterated"
+	case strings.HasPrefix(i.Message, "expected type '"):
+		expected, _ := quotedAfter(i.Message, "expected type '")
+		found, _ := quotedAfter(i.Message, "but found '")
+		i.Message = "expected " + plainType(expected) + ", got " + plainType(found)
+	}
+	if word, ok := strings.CutPrefix(i.Message, "reserved identifier: "); ok {
+		i.Message = "'" + word + "' is a reserved word"
+		i.Hint = statements[word]
 	}
 }
 
-// explainChoice explains a conditional whose branches have different types, given as
-// (bool, string, int).
-func explainChoice(i *Issue, types string) {
-	var parts []string
-	depth, start := 0, 1
-	for at, c := range types {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		}
-		if c == ',' && depth == 1 || depth == 0 {
-			parts = append(parts, strings.TrimSpace(types[start:at]))
-			start = at + 1
-		}
+// statements say how CEL expresses the statements of other languages.
+var statements = map[string]string{
+	"if": "write condition ? a : b", "else": "write condition ? a : b", "for": "write list.map(x, ...) or list.filter(x, ...)",
+	"while": "write list.map(x, ...) or list.filter(x, ...)", "loop": "write list.map(x, ...) or list.filter(x, ...)",
+	"var": "write self.spec for a field of the resource, and name other values with let", "let": "name a value with let", "const": "name a value with let", "function": "name a value with let",
+	"return": "write the value alone",
+}
+
+// accessible matches the argument of has() with .? or an index in it.
+var (
+	hasCall    = regexp.MustCompile(`has\(([\w.?\[\]"']+)\)`)
+	textIndex  = regexp.MustCompile(`\[\??["']([^"']*)["']\]`)
+	identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+)
+
+// hintHas suggests the field for a call of has() with another path to it.
+func hintHas(text string) string {
+	m := hasCall.FindStringSubmatch(text)
+	if m == nil {
+		return ""
 	}
-	if len(parts) != 3 || parts[0] != "bool" && parts[0] != "dyn" {
+	path := textIndex.ReplaceAllStringFunc(strings.ReplaceAll(m[1], ".?", "."), func(index string) string {
+		if key := textIndex.FindStringSubmatch(index)[1]; !identifier.MatchString(key) {
+			return ".`" + key + "`"
+		}
+		return "." + textIndex.FindStringSubmatch(index)[1]
+	})
+	if path == m[1] || strings.ContainsAny(path, "[]?") || !strings.Contains(path, ".") {
+		return ""
+	}
+	return "write has(" + path + ")"
+}
+
+func plainType(text string) string {
+	r := typeReader{rest: text}
+	return r.next()
+}
+
+// explainCall explains arguments that a function or operator does not take.
+func explainCall(i *Issue, name string, s signature) {
+	args := strings.Join(s.args, ", ")
+	symbol, isOperator := operators.FindReverse(name)
+	switch {
+	case name == operators.Conditional:
+		explainChoice(i, s.args)
+		return
+	case (name == operators.Index || name == operators.OptIndex) && len(s.args) == 2:
+		i.Message = fmt.Sprintf("a %s has no [...] with a %s", s.args[0], s.args[1])
+		return
+	case name == operators.OptSelect && len(s.args) > 0:
+		i.Message = fmt.Sprintf("a value of type %s has no fields", s.args[0])
+		return
+	case isOperator && symbol != "":
+		i.Message = fmt.Sprintf("'%s' does not take (%s)", symbol, args)
+	case s.target != "":
+		i.Message = fmt.Sprintf("%s() of %s does not take (%s)", name, s.target, args)
+	default:
+		i.Message = fmt.Sprintf("%s() does not take (%s)", name, args)
+	}
+	i.Hint = hintCall(name, s)
+}
+
+// hintCall says how to call a function that was called with other arguments, or "".
+func hintCall(name string, s signature) string {
+	switch {
+	case name == operators.Add && len(s.args) == 2 && slices.Contains(s.args, "string"):
+		other := s.args[0]
+		if other == "string" {
+			other = s.args[1]
+		}
+		if other == "integer" || other == "number" || other == "boolean" {
+			return "to join texts, write string(...) around the " + other
+		}
+	case (name == "merge" || name == "deepMerge") && s.target != "":
+		return "write " + name + "(a, b)"
+	case name == "mergeBy":
+		return `write mergeBy(list, list, "field")`
+	case name == "base64.encode" && slices.Equal(s.args, []string{"string"}):
+		return "write base64.encode(bytes(...))"
+	case s.target != "" && strings.HasPrefix(s.target, "optional ") && name != "orValue" && name != "or":
+		return "give it a default with orValue() first"
+	}
+	return ""
+}
+
+// explainChoice explains a conditional with these operands.
+func explainChoice(i *Issue, args []string) {
+	if len(args) != 3 {
 		return
 	}
-	i.Message = fmt.Sprintf("the two sides of ? : are %s and %s", parts[1], parts[2])
-	if strings.HasPrefix(parts[1], "optional_type(") != strings.HasPrefix(parts[2], "optional_type(") {
+	if args[0] != "boolean" && args[0] != "any" {
+		i.Message = fmt.Sprintf("the condition must be true or false, but is of type %s", args[0])
+		return
+	}
+	i.Message = fmt.Sprintf("the two sides of ? : are %s and %s", args[1], args[2])
+	if strings.HasPrefix(args[1], "optional ") != strings.HasPrefix(args[2], "optional ") {
 		i.Hint = "to leave a field out, write null instead of optional.none(), or optional.of(...) on the other side"
 	}
 }
 
-// functions returns the names of functions that expressions can call.
-func (s *Scope) functions() []string {
-	var out []string
-	for name := range s.base.env.Functions() {
-		if !strings.ContainsAny(name, "@_!-") {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 // isNamespace reports whether functions are called name.something.
-func (s *Scope) isNamespace(name string) bool {
-	return name != "" && slices.ContainsFunc(s.functions(), func(f string) bool { return namespaceOf(f) == name })
-}
+func (b *environment) isNamespace(name string) bool { return b.namespaces[name] }
 
 // namespaceOf returns the part before the last dot.
 func namespaceOf(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }

@@ -39,6 +39,14 @@ func MapOrigin(fields map[string]*Origin) *Origin { return &Origin{fields: field
 // Keep keeps everything that the value is made of.
 func (o *Origin) Keep() { o.keep(map[*Origin]bool{}) }
 
+// KeepField keeps a field of the value.
+func (o *Origin) KeepField(path ...string) {
+	for _, name := range path {
+		o = o.field(name)
+	}
+	o.Keep()
+}
+
 // keep visits each origin once: lets may share parts, and double them each time.
 func (o *Origin) keep(seen map[*Origin]bool) {
 	if o == nil || seen[o] {

@@ -128,6 +128,8 @@ func describeFailure(err error, node ast.Expr) string {
 		return "no such key"
 	case strings.HasPrefix(message, "index out of bounds"):
 		return "index out of bounds"
+	case node != nil && node.Kind() == ast.CallKind && node.AsCall().FunctionName() == operators.Conditional:
+		return "the condition is neither true nor false"
 	case strings.HasPrefix(message, "no such overload"):
 		if name != "" && node.Kind() == ast.CallKind {
 			return "no such overload: " + name + " does not take values of these types"

@@ -74,7 +74,7 @@ func (t *tracer) variable(name string) *Origin {
 // of them, whatever the value of the arguments is.
 var handsOn = map[string]bool{
 	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.unwrap": true, "unwrapOpt": true, "dyn": true,
-	operators.Add: true, existingFunction: true,
+	operators.Add: true, string(Existing): true, string(ByKey): true,
 }
 
 func (t *tracer) call(e ast.Expr) *Origin {
@@ -111,7 +111,7 @@ func (t *tracer) call(e ast.Expr) *Origin {
 	case name == overloads.Size:
 		args[0].Any()
 		return nil
-	case name == "hasValue", comparesToNull(c):
+	case name == "hasValue", name == string(Exists), name == string(Included), comparesToNull(c):
 		return nil
 	}
 	keepAll(args)

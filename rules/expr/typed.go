@@ -13,10 +13,11 @@ import (
 )
 
 // A TypedScope is a set of variables with types, for checks that are stricter than
-// what evaluation needs.
+// what evaluation needs. It is not safe for concurrent use.
 type TypedScope struct {
-	scope *Scope
-	check *checker.Env
+	base     *environment
+	provider types.Provider
+	check    *checker.Env
 }
 
 // declarations are the functions of the language for the type checker.
@@ -40,9 +41,9 @@ var declarations = sync.OnceValues(func() (*checker.Env, error) {
 	return env, nil
 })
 
-// NewTypedScope returns the scope of these variables and functions. The provider
-// returns types that CEL does not have.
-func NewTypedScope(provider func(cel types.Provider) types.Provider, vars map[string]*types.Type, functions ...*decls.FunctionDecl) (*TypedScope, error) {
+// NewTypedScope returns an empty scope. A provider, which may be nil, returns types that
+// CEL does not have.
+func NewTypedScope(provider func(cel types.Provider) types.Provider) (*TypedScope, error) {
 	b, err := base()
 	if err != nil {
 		return nil, err
@@ -51,34 +52,57 @@ func NewTypedScope(provider func(cel types.Provider) types.Provider, vars map[st
 	if err != nil {
 		return nil, err
 	}
-	env, err := checker.NewEnv(b.env.Container, provider(b.env.CELTypeProvider()),
-		checker.ValidatedDeclarations(shared), checker.CrossTypeNumericComparisons(true))
+	all := b.env.CELTypeProvider()
+	if provider != nil {
+		all = provider(all)
+	}
+	return (&TypedScope{base: b, provider: all, check: shared}).Nested(), nil
+}
+
+// Nested returns a scope in which the variables of s are visible, also those that are
+// declared later.
+func (s *TypedScope) Nested() *TypedScope {
+	env, err := checker.NewEnv(s.base.env.Container, s.provider, checker.ValidatedDeclarations(s.check), checker.CrossTypeNumericComparisons(true))
 	if err != nil {
-		return nil, err
+		panic(err) // No option of these fails.
 	}
-	s := &TypedScope{scope: &Scope{base: b, env: b.env}, check: env}
-	for name, t := range vars {
-		s.scope.names = append(s.scope.names, name)
-		if err := env.AddIdents(decls.NewVariable(name, t)); err != nil {
-			return nil, err
-		}
-	}
-	return s, env.AddFunctions(functions...)
+	return &TypedScope{base: s.base, provider: s.provider, check: env}
+}
+
+// Declare adds a variable. A second declaration of the same name has no effect.
+func (s *TypedScope) Declare(name string, t *types.Type) {
+	_ = s.check.AddIdents(decls.NewVariable(name, t))
+}
+
+// With returns a scope with one more function.
+func (s *TypedScope) With(f *decls.FunctionDecl) (*TypedScope, error) {
+	out := s.Nested()
+	return out, out.check.AddFunctions(f)
 }
 
 // Parse parses an expression. It returns nil on an error.
-func (s *TypedScope) Parse(src *source.Expr) *ast.AST {
-	parsed, issues := s.scope.env.Parse(src.Text)
-	if issues.Err() != nil {
+func Parse(src *source.Expr) *ast.AST {
+	b, err := base()
+	if err != nil {
 		return nil
 	}
+	parsed, _ := b.parse(src)
+	return parsed
+}
+
+// parse parses an expression. It returns either issues or a result.
+func (b *environment) parse(src *source.Expr) (*ast.AST, []Issue) {
+	parsed, issues := b.env.Parse(src.Text)
+	if issues.Err() != nil {
+		return nil, b.issues(src, issues.Errors())
+	}
 	looseNulls(parsed.NativeRep())
-	return parsed.NativeRep()
+	return parsed.NativeRep(), nil
 }
 
 // Check infers the types of all nodes of a parsed expression, as far as it can if
 // there are issues. It changes the parsed expression.
 func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []Issue) {
 	checked, found := checker.Check(parsed, common.NewTextSource(src.Text), s.check)
-	return checked, s.scope.issues(src, found.GetErrors())
+	return checked, s.base.issues(src, found.GetErrors())
 }

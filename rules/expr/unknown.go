@@ -94,8 +94,8 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 				i = &attribute{n, a.steps}
 			}
 		case interpreter.InterpretableCall:
-			if call, ok := a.existing[n.ID()]; ok {
-				return &existingList{n, Existing(call.id)}, nil
+			if call, ok := a.idCalls[n.ID()]; ok {
+				return &idCallValue{n, call.function, call.function.Variable(call.id)}, nil
 			}
 			guarded, err := env.guard(n)
 			if err != nil {

@@ -42,11 +42,11 @@ func budgetReady(o status) (Readiness, string) {
 }
 
 func definitionReady(o status) (Readiness, string) {
-	if state, message := o.condition("NamesAccepted"); state == "False" {
-		return Stalled, message
+	if c := o.condition("NamesAccepted"); c.state == "False" {
+		return Stalled, c.message()
 	}
-	if state, message := o.condition("Established"); state != "True" {
-		return Progressing, message
+	if c := o.condition("Established"); c.state != "True" {
+		return Progressing, c.message()
 	}
 	return Ready, ""
 }

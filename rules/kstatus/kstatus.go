@@ -26,22 +26,22 @@ func Judge(gk schema.GroupKind, object map[string]any) (Readiness, string) {
 			return Progressing, "its controller has not observed the last change yet"
 		}
 	}
-	if state, message := o.condition("Stalled"); state == "True" {
-		return Stalled, message
+	if c := o.condition("Stalled"); c.state == "True" {
+		return Stalled, c.message()
 	}
-	if state, message := o.condition("Reconciling"); state == "True" {
-		return Progressing, message
+	if c := o.condition("Reconciling"); c.state == "True" {
+		return Progressing, c.message()
 	}
 	if judge := judges[gk]; judge != nil {
 		return judge(o)
 	}
 	for _, name := range [...]string{"Ready", "Available"} {
-		switch state, message := o.condition(name); state {
+		switch c := o.condition(name); c.state {
 		case "":
 		case "True":
 			return Ready, ""
 		default:
-			return Progressing, message
+			return Progressing, c.message()
 		}
 	}
 	return Ready, "" // There is nothing to wait for, as in a ConfigMap.

@@ -12,16 +12,16 @@ func podReady(o status) (Readiness, string) {
 	case "Failed":
 		return Stalled, "it failed"
 	case "Running":
-		if state, message := o.condition("Ready"); state != "True" {
+		if c := o.condition("Ready"); c.state != "True" {
 			if o.crashLoops() {
 				return Stalled, "a container keeps crashing"
 			}
-			return Progressing, message
+			return Progressing, c.message()
 		}
 		return Ready, ""
 	}
-	if state, message := o.condition("PodScheduled"); state == "False" {
-		return Progressing, message
+	if c := o.condition("PodScheduled"); c.state == "False" {
+		return Progressing, c.message()
 	}
 	if why := o.whyUnstarted(); why != "" {
 		return Progressing, why

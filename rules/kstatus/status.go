@@ -5,7 +5,7 @@ import "fmt"
 // A status holds the parts of a live object that its readiness depends on.
 type status struct {
 	metadata, specMap, status map[string]any
-	conditions                []map[string]any
+	conditions                []any
 }
 
 func statusOf(object map[string]any) status {
@@ -13,38 +13,45 @@ func statusOf(object map[string]any) status {
 	o.metadata, _ = object["metadata"].(map[string]any)
 	o.specMap, _ = object["spec"].(map[string]any)
 	o.status, _ = object["status"].(map[string]any)
-	list, _ := o.status["conditions"].([]any)
-	for _, item := range list {
-		if c, ok := item.(map[string]any); ok {
-			o.conditions = append(o.conditions, c)
-		}
-	}
+	o.conditions, _ = o.status["conditions"].([]any)
 	return o
 }
 
-// condition returns the status of a condition, or "", and its message or the best
-// substitute for one.
-func (o status) condition(name string) (state, message string) {
-	for _, c := range o.conditions {
-		if c["type"] != name {
-			continue
+// A condition is one of an object's conditions.
+type condition struct {
+	name   string
+	state  string         // its status, or "" if the object does not have it
+	fields map[string]any // nil if the object does not have it
+}
+
+func (o status) condition(name string) condition {
+	for _, item := range o.conditions {
+		if c, _ := item.(map[string]any); c["type"] == name {
+			state, _ := c["status"].(string)
+			return condition{name, state, c}
 		}
-		state, _ = c["status"].(string)
-		if message, _ = c["message"].(string); message == "" {
-			if message, _ = c["reason"].(string); message == "" {
-				message = name + " is " + state
-			}
-		}
-		return state, message
 	}
-	return "", "condition " + name + " is not there yet"
+	return condition{name: name}
+}
+
+// message returns the message of the condition, or the best substitute for one.
+func (c condition) message() string {
+	if c.fields == nil {
+		return "condition " + c.name + " is not there yet"
+	}
+	for _, field := range [...]string{"message", "reason"} {
+		if text, _ := c.fields[field].(string); text != "" {
+			return text
+		}
+	}
+	return c.name + " is " + c.state
 }
 
 // readyUnless returns Progressing if the object has the condition and it is not True,
 // and Ready otherwise.
 func (o status) readyUnless(name string) (Readiness, string) {
-	if state, message := o.condition(name); state != "" && state != "True" {
-		return Progressing, message
+	if c := o.condition(name); c.state != "" && c.state != "True" {
+		return Progressing, c.message()
 	}
 	return Ready, ""
 }

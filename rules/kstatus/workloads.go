@@ -6,14 +6,14 @@ import (
 )
 
 func jobReady(o status) (Readiness, string) {
-	if state, message := o.condition("Failed"); state == "True" {
-		return Stalled, message
+	if c := o.condition("Failed"); c.state == "True" {
+		return Stalled, c.message()
 	}
-	if state, _ := o.condition("Complete"); state == "True" {
+	if o.condition("Complete").state == "True" {
 		return Ready, ""
 	}
-	if state, message := o.condition("Suspended"); state == "True" {
-		return Progressing, message
+	if c := o.condition("Suspended"); c.state == "True" {
+		return Progressing, c.message()
 	}
 	if o.status["startTime"] == nil {
 		return Progressing, "not started"
@@ -22,10 +22,8 @@ func jobReady(o status) (Readiness, string) {
 }
 
 func deploymentReady(o status) (Readiness, string) {
-	for _, c := range o.conditions {
-		if c["type"] == "Progressing" && c["reason"] == "ProgressDeadlineExceeded" {
-			return Stalled, "it made no progress within its deadline; look at its Pods"
-		}
+	if o.condition("Progressing").fields["reason"] == "ProgressDeadlineExceeded" {
+		return Stalled, "it made no progress within its deadline; look at its Pods"
 	}
 	want := o.specNumber("replicas", 1)
 	have, updated, available := o.statusCount("replicas"), o.statusCount("updatedReplicas"), o.statusCount("availableReplicas")
@@ -43,10 +41,11 @@ func deploymentReady(o status) (Readiness, string) {
 // withCause adds why Pods could not be created, such as a quota. It omits the name of the
 // Pod, which differs with each attempt.
 func (o status) withCause(state Readiness, message string) (Readiness, string) {
-	failed, why := o.condition("ReplicaFailure")
-	if failed != "True" || why == "" {
+	failed := o.condition("ReplicaFailure")
+	if failed.state != "True" {
 		return state, message
 	}
+	why := failed.message()
 	if _, rest, found := strings.Cut(why, " is forbidden: "); found {
 		why = rest
 	}
@@ -54,8 +53,8 @@ func (o status) withCause(state Readiness, message string) (Readiness, string) {
 }
 
 func replicaSetReady(o status) (Readiness, string) {
-	if state, message := o.condition("ReplicaFailure"); state == "True" {
-		return Progressing, message
+	if c := o.condition("ReplicaFailure"); c.state == "True" {
+		return Progressing, c.message()
 	}
 	want, have := o.specNumber("replicas", 1), o.statusCount("replicas")
 	for _, field := range [...]struct{ name, word string }{

@@ -2,8 +2,8 @@ package lint
 
 import (
 	"path"
+	"regexp"
 	"slices"
-	"strings"
 
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -12,8 +12,8 @@ import (
 // namespaces finds namespaces that allow does not include. They can only be right if the
 // primary is there too.
 func (r *rule) namespaces() {
-	if schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) {
-		return // The primary may be a Namespace, or the only one of its kind in a namespace.
+	if schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) && (r.src.For.Kind.Value == "Namespace" || r.src.For.When != nil) {
+		return // The children of a Namespace are in it, and a condition may mean a single primary.
 	}
 	for _, c := range r.children {
 		namespace := c.template.at("metadata", "namespace")
@@ -31,16 +31,22 @@ func (r *rule) namespaces() {
 	}
 }
 
+// readsNamespace matches expressions that read the namespace of an object, which is mostly
+// that of the primary.
+var readsNamespace = regexp.MustCompile(`\bmetadata\.\??namespace\b`)
+
 // outside returns a namespace that is not the primary's own and that is not allowed: a
-// literal, or one from the spec if nothing is allowed at all.
+// literal, or a computed one if nothing is allowed at all. "" means all namespaces.
 func (r *rule) outside(namespace value, allowed []source.String) (string, bool) {
 	key := namespace.key()
 	isOwn := func(own source.String) bool { return own.Value == key }
 	switch {
+	case namespace.isEmptyText():
+		return "*", len(allowed) == 0
 	case key == "" || slices.ContainsFunc(r.src.For.Namespaces, isOwn):
 		return "", false
 	case hasExpression(key):
-		return "*", len(allowed) == 0 && strings.Contains(key, "${self.spec.")
+		return "*", len(allowed) == 0 && !readsNamespace.MatchString(key)
 	}
 	return key, !slices.ContainsFunc(allowed, func(a source.String) bool {
 		matches, err := path.Match(a.Value, key)

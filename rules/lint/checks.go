@@ -27,6 +27,10 @@ const (
 	SameObject       = "same-object"
 	LiteralName      = "literal-name"
 	StatusLoop       = "status-loop"
+	ZeroStatus       = "zero-status"
+	OptionalRequired = "optional-required"
+	ConstantError    = "constant-error"
+	LookupNamespace  = "lookup-namespace"
 	EnumValue        = "enum-value"
 	BlockText        = "block-text"
 	NumberText       = "number-text"
@@ -34,6 +38,11 @@ const (
 	ValueForm        = "value-form"
 	ImmutableField   = "immutable-field"
 	ForeignNamespace = "foreign-namespace"
+	AbsentField      = "absent-field"
+	LiteralText      = "literal-text"
+	UnknownKind      = "unknown-kind"
+	NoConditions     = "no-conditions"
+	UnwatchedRule    = "unwatched-rule"
 	UnknownCheck     = "unknown-check"
 )
 
@@ -53,6 +62,10 @@ var Checks = []Check{
 	{SameObject, true, "two children that are always the same object"},
 	{LiteralName, false, "a literal name, which the objects of all resources share"},
 	{StatusLoop, false, "a status field that grows or shrinks each time it is computed"},
+	{ZeroStatus, false, "a condition that reads a count which Kubernetes leaves out while it is 0"},
+	{OptionalRequired, false, "a required field whose value may be absent"},
+	{ConstantError, true, "an operation on literals that always fails"},
+	{LookupNamespace, false, "a namespace in a lookup of a cluster-scoped kind"},
 	{EnumValue, false, "a comparison with a value that the enum of the CRD lacks"},
 	{BlockText, false, "an expression in a block text, with a line break after it"},
 	{NumberText, false, "a number that loses digits where it becomes part of a text"},
@@ -60,6 +73,11 @@ var Checks = []Check{
 	{ValueForm, true, "a text or number that does not have the form that the API server requires"},
 	{ImmutableField, false, "a field that the API server does not let change, and that follows the spec"},
 	{ForeignNamespace, false, "a namespace that `allow` does not include"},
+	{AbsentField, false, "a field that may be absent, and is read without a guard"},
+	{LiteralText, false, "a text that looks like an expression"},
+	{UnknownKind, false, "a version or group of a kind that no schema has"},
+	{NoConditions, false, "a custom resource without `status.conditions`, where reconcel reports"},
+	{UnwatchedRule, false, "a rule for namespaces that reconcel does not watch"},
 	{UnknownCheck, false, "a comment that names a check that does not exist"},
 }
 

@@ -3,6 +3,7 @@ package lint
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -20,11 +21,15 @@ type child struct {
 	finalizes bool // it is an entry of finalize
 	// The keys of its name and namespace.
 	name, namespace string
+	// Computed once: the keys of a ConfigMap or Secret, and the ports of a Service.
+	keys         func() (map[string]bool, bool)
+	servicePorts func() (map[string]map[string]bool, bool)
 }
 
 func (r *rule) child(src *syntax.Child, finalizes bool) *child {
 	gvk := runtimeschema.FromAPIVersionAndKind(src.Template.At("apiVersion").Literal().Value, src.Template.At("kind").Literal().Value)
 	c := &child{Child: src, in: r, gk: gvk.GroupKind(), template: r.value(src.Template, "template"), finalizes: finalizes}
+	c.keys, c.servicePorts = sync.OnceValues(c.findKeys), sync.OnceValues(c.findServicePorts)
 	c.name, c.namespace = c.template.at("metadata", "name").key(), c.template.at("metadata", "namespace").key()
 	return c
 }

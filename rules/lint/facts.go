@@ -76,6 +76,32 @@ var facts = []fact{
 		}
 		return eachItem(ports, func(p value) []value { return one(p, p.at("name").absent()) })
 	}},
+	{"a Service has ports, unless it is headless or of the type ExternalName", "core/validation/validation.go: ValidateService", func(c *child) []value {
+		spec := c.template.at("spec")
+		own := spec.known("ports", "clusterIP", "type") && !spec.at("clusterIP").is("None") && !spec.at("type").is("ExternalName")
+		return one(spec, c.gk == core("Service") && !c.ignores("spec", "ports") && spec.isMap() && spec.lacks("ports") && own)
+	}},
+	{"a Service of this type cannot be headless", "core/validation/validation.go: ValidateService", func(c *child) []value {
+		spec := c.template.at("spec")
+		reachable := spec.at("type").is("NodePort") || spec.at("type").is("LoadBalancer")
+		return one(spec.at("clusterIP"), c.gk == core("Service") && reachable && spec.at("clusterIP").is("None"))
+	}},
+	{"a claim needs accessModes", "core/validation/validation.go: ValidatePersistentVolumeClaimSpec", func(c *child) []value {
+		return where(c.claims(), func(claim value) bool { return claim.isMap() && claim.lacks("accessModes") })
+	}},
+	{"a claim requests storage", "core/validation/validation.go: ValidatePersistentVolumeClaimSpec", func(c *child) []value {
+		return where(c.claims(), func(claim value) bool {
+			requests := claim.at("resources", "requests")
+			return claim.isMap() && (requests.absent() && claim.lacks("resources") || requests.isMap() && requests.lacks("storage"))
+		})
+	}},
+	{"the successThreshold of a liveness or startup probe is 1", "core/validation/validation.go: validateLivenessProbe, validateStartupProbe", eachContainer(func(c value) []value {
+		thresholds := []value{c.at("livenessProbe", "successThreshold"), c.at("startupProbe", "successThreshold")}
+		return where(thresholds, func(v value) bool {
+			i, known := v.integer()
+			return known && i > 1
+		})
+	})},
 	{"the name is used twice", "core/validation/validation.go: ValidateVolumes, validateContainers, ValidateService", func(c *child) []value {
 		var out []value
 		if c.gk == core("Service") {
@@ -119,6 +145,26 @@ func one(v value, wrong bool) []value {
 		return nil
 	}
 	return []value{v}
+}
+
+// where returns the values that are wrong.
+func where(all []value, wrong func(value) bool) []value {
+	return slices.DeleteFunc(all, func(v value) bool { return !wrong(v) })
+}
+
+// claims returns the specs of the PersistentVolumeClaims of a child.
+func (c *child) claims() []value {
+	switch c.gk {
+	case core("PersistentVolumeClaim"):
+		return []value{c.template.at("spec")}
+	case kindIn("apps", "StatefulSet"):
+		var out []value
+		for _, claim := range c.template.at("spec", "volumeClaimTemplates").items() {
+			out = append(out, claim.at("spec"))
+		}
+		return out
+	}
+	return nil
 }
 
 // eachPod applies a test to the spec of the Pod of a child. If others may write to it,
@@ -170,17 +216,15 @@ func (c *child) podOf(group string) value {
 // twice returns the elements whose literal name an earlier element has.
 func twice(lists ...value) []value {
 	var out []value
-	seen := []string{}
+	seen := map[string]bool{}
 	for _, list := range lists {
 		for _, item := range list.items() {
 			name := item.at("name")
 			text, literal := name.text()
-			if literal && slices.Contains(seen, text) {
+			if literal && seen[text] {
 				out = append(out, name)
 			}
-			if literal {
-				seen = append(seen, text)
-			}
+			seen[text] = seen[text] || literal
 		}
 	}
 	return out

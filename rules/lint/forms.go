@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -91,17 +92,113 @@ var forms = []form{
 		if p == nil || c.gk == core("Pod") { // The labels of an object are checked already.
 			return nil
 		}
+		return values(p.template.at("metadata", "labels"))
+	}, literal(labelValueMistake)},
+	{"core/validation/validation.go: ValidatePodTemplateSpec, of keys", func(c *child) []value {
+		if p := c.pod(); p != nil && c.gk != core("Pod") {
+			return keysIn(p.template.at("metadata", "labels"))
+		}
+		return nil
+	}, literal(labelKeyMistake)},
+	{"meta/v1/validation/validation.go: ValidateLabelSelector", func(c *child) []value { return values(c.selector()) }, literal(labelValueMistake)},
+	{"meta/v1/validation/validation.go: ValidateLabelSelector, of keys", func(c *child) []value { return keysIn(c.selector()) }, literal(labelKeyMistake)},
+	{"core/validation/validation.go: validateContainerPorts, of names", eachContainer(func(c value) []value { return fieldOfEach(c.at("ports"), "name") }), literal(func(s string) string {
+		if len(validation.IsValidPortName(s)) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%q is not the name of a port: it has at most 15 lower-case letters, digits and -, with a letter", s)
+	})},
+	{"core/validation/validation.go: validateServicePort", func(c *child) []value {
+		if c.gk != core("Service") {
+			return nil
+		}
+		return fieldOfEach(c.template.at("spec", "ports"), "name")
+	}, literal(func(s string) string {
+		if len(validation.IsDNS1123Label(s)) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%q is not a name of at most 63 lower-case letters, digits and -", s)
+	})},
+	{"core/validation/validation.go: ValidatePositiveQuantityValue", func(c *child) []value {
 		var out []value
-		for _, e := range p.template.at("metadata", "labels").entries() {
-			out = append(out, e.value)
+		for _, claim := range c.claims() {
+			out = append(out, claim.at("resources", "requests", "storage"))
+		}
+		return out
+	}, func(v value) string {
+		if q, known := v.quantity(); known && q.Sign() <= 0 {
+			return q.String() + " is not more than 0"
+		}
+		return ""
+	}},
+	{"core/validation/validation.go: validatePodSpecSecurityContext, ValidateSecurityContext", eachPod(func(p value) []value {
+		var out []value
+		for _, part := range append(p.at("containers").items(), append(p.at("initContainers").items(), p)...) {
+			for _, key := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+				out = append(out, part.at("securityContext", key))
+			}
+		}
+		return out
+	}), between(0, 1<<31-1)},
+	{"core/validation/validation.go: validateConfigMapVolumeSource, validateSecretVolumeSource", eachPod(func(p value) []value {
+		var out []value
+		for _, v := range p.at("volumes").items() {
+			for _, kind := range []string{"configMap", "secret", "projected", "downwardAPI"} {
+				out = append(append(out, v.at(kind, "defaultMode")), fieldOfEach(v.at(kind, "items"), "mode")...)
+			}
+		}
+		return out
+	}), func(v value) string {
+		if i, known := v.integer(); known && (i < 0 || i > 0o777) {
+			return fmt.Sprintf("%d is not between 0 and 0777, which is 511: write modes with a 0 in front", i)
+		}
+		return ""
+	}},
+	{"core/validation/validation.go: validateWeightedPodAffinityTerms, ValidatePreferredSchedulingTerms", eachPod(func(p value) []value {
+		var out []value
+		for _, kind := range []string{"nodeAffinity", "podAffinity", "podAntiAffinity"} {
+			out = append(out, fieldOfEach(p.at("affinity", kind, "preferredDuringSchedulingIgnoredDuringExecution"), "weight")...)
+		}
+		return out
+	}), between(1, 100)},
+	{"core/validation/validation.go: ValidateContainerResourceName", eachContainer(func(c value) []value {
+		return append(keysIn(c.at("resources", "requests")), keysIn(c.at("resources", "limits"))...)
+	}), resourceIn(ofContainers)},
+	{"core/validation/validation.go: validateLimitRangeResourceName, of containers and Pods", limitedResources(limitsContainers), resourceIn(ofContainers)},
+	{"core/validation/validation.go: validateLimitRangeResourceName", limitedResources(limitsOthers), resourceIn(ofAny)},
+	{"core/validation/validation.go: ValidateResourceQuotaResourceName", quotaResources, resourceIn(ofQuotas)},
+	{"autoscaling/validation/validation.go: validateMetricTarget", func(c *child) []value {
+		if c.gk != kindIn("autoscaling", "HorizontalPodAutoscaler") {
+			return nil
+		}
+		var out []value
+		for _, m := range c.template.at("spec", "metrics").items() {
+			for _, kind := range []string{"resource", "containerResource", "pods", "object", "external"} {
+				out = append(out, m.at(kind, "target", "type"))
+			}
 		}
 		return out
 	}, literal(func(s string) string {
-		if len(validation.IsValidLabelValue(s)) == 0 {
+		types := []string{"AverageValue", "Utilization", "Value"}
+		if slices.Contains(types, s) {
 			return ""
 		}
-		return fmt.Sprintf("%q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .", s)
+		return fmt.Sprintf("%q is not one of %s", s, strings.Join(types, ", "))
 	})},
+}
+
+func labelValueMistake(s string) string {
+	if len(validation.IsValidLabelValue(s)) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .", s)
+}
+
+func labelKeyMistake(s string) string {
+	if len(validation.IsQualifiedName(s)) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q cannot be the key of a label", s)
 }
 
 var percent = regexp.MustCompile(`^[0-9]+%$`)
@@ -139,86 +236,4 @@ func between(least, most int64) func(value) string {
 		}
 		return ""
 	}
-}
-
-// ports are the fields that hold the number of a port.
-func ports(c *child) []value {
-	var out []value
-	if c.gk == core("Service") {
-		for _, p := range c.template.at("spec", "ports").items() {
-			out = append(out, p.at("port"), p.at("targetPort"))
-		}
-	}
-	if p := c.pod(); p != nil {
-		for _, container := range p.containers() {
-			for _, p := range container.at("ports").items() {
-				out = append(out, p.at("containerPort"))
-			}
-			for _, keys := range probed {
-				out = append(out, container.at(keys...))
-			}
-		}
-	}
-	for _, b := range c.backends() {
-		out = append(out, b.at("service", "port", "number"))
-	}
-	return out
-}
-
-// counted are fields of a workload's spec, and of a probe, that cannot be negative.
-var (
-	counted = []string{"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds", "parallelism", "completions",
-		"backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"}
-	probeCounts = []string{"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"}
-)
-
-func counts(c *child) []value {
-	p := c.pod()
-	if p == nil {
-		return nil
-	}
-	out := []value{p.spec.at("terminationGracePeriodSeconds")}
-	for _, key := range counted {
-		out = append(out, c.template.at("spec", key), c.template.at("spec", "jobTemplate", "spec", key))
-	}
-	for _, container := range p.containers() {
-		for _, probe := range probeNames {
-			for _, key := range probeCounts {
-				out = append(out, container.at(probe, key))
-			}
-		}
-	}
-	return out
-}
-
-// shares are the fields that hold a number or a percentage of Pods.
-func shares(c *child) []value {
-	spec := c.template.at("spec")
-	switch c.gk {
-	case kindIn("policy", "PodDisruptionBudget"):
-		return []value{spec.at("minAvailable"), spec.at("maxUnavailable")}
-	case kindIn("apps", "Deployment"):
-		return []value{spec.at("strategy", "rollingUpdate", "maxSurge"), spec.at("strategy", "rollingUpdate", "maxUnavailable")}
-	case kindIn("apps", "DaemonSet"), kindIn("apps", "StatefulSet"):
-		return []value{spec.at("updateStrategy", "rollingUpdate", "maxSurge"), spec.at("updateStrategy", "rollingUpdate", "maxUnavailable")}
-	}
-	return nil
-}
-
-// ingress returns the hosts or paths of an Ingress.
-func (c *child) ingress(key string) []value {
-	if c.gk != kindIn("networking.k8s.io", "Ingress") {
-		return nil
-	}
-	var out []value
-	for _, r := range c.template.at("spec", "rules").items() {
-		if key == "host" {
-			out = append(out, r.at(key))
-			continue
-		}
-		for _, path := range r.at("http", "paths").items() {
-			out = append(out, path.at(key))
-		}
-	}
-	return out
 }

@@ -2,7 +2,8 @@ package lint
 
 import "testing"
 
-var identities = inRule(`  let:
+var identities = inRule(`  allow: {namespaces: ["*"]}
+  let:
     name: self.metadata.name + "-a"
   children:
   - id: first
@@ -22,7 +23,7 @@ var identities = inRule(`  let:
 
 func TestSameObject(t *testing.T) {
 	finds(t, SameObject, identities, []mistake{
-		{"a copied child", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "${self.metadata.name}-a"}`, "same kind, namespace and name, at rules.yaml:10:"},
+		{"a copied child", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "${self.metadata.name}-a"}`, "same kind, namespace and name, at rules.yaml:11:"},
 		{"a let", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "${name}"}`, "same kind"},
 		{"the namespace", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "${name}", namespace: "${self.metadata.namespace}"}`, "same kind"},
 		{"another kind", `kind: ConfigMap, metadata: {name: "${self.metadata.name}-b"}`, `kind: Secret, metadata: {name: "${self.metadata.name}-b"}`, ""},

@@ -7,6 +7,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // immutable are fields that the API server does not let change: the validation of
@@ -34,7 +35,7 @@ func (c *child) changesImmutable() {
 	if change := c.OnChange.Value; change != "" && change != "apply" || c.finalizes {
 		return
 	}
-	if _, follows := c.in.specIn(c.template.at("metadata", "name").node, 0); follows {
+	if _, follows := c.in.specIn(c.template.at("metadata", "name").node); follows {
 		return // Another spec may mean another object.
 	}
 	for _, keys := range immutable[c.gk] {
@@ -42,7 +43,7 @@ func (c *child) changesImmutable() {
 			continue
 		}
 		v := c.template.at(keys...)
-		if pos, reads := c.in.specIn(v.node, 0); reads {
+		if pos, reads := c.in.specIn(v.node); reads {
 			if v.use.Line > 0 {
 				pos = v.use
 			}
@@ -55,9 +56,9 @@ func (c *child) changesImmutable() {
 
 // specIn returns the position of an expression in a value that reads the spec of the
 // primary, directly or through a let.
-func (r *rule) specIn(n *source.Node, depth int) (source.Pos, bool) {
+func (r *rule) specIn(n *source.Node) (source.Pos, bool) {
 	for e := range n.Expressions() {
-		if r.readsSpec(e, depth) {
+		if r.readsSpec(e) {
 			return e.Pos, true
 		}
 	}
@@ -67,21 +68,30 @@ func (r *rule) specIn(n *source.Node, depth int) (source.Pos, bool) {
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)
 
 // readsSpec reports whether an expression reads the spec, directly or through lets.
-func (r *rule) readsSpec(e *source.Expr, depth int) bool {
-	if e == nil || depth > maxDepth {
+func (r *rule) readsSpec(e *source.Expr) bool {
+	if e == nil {
 		return false
 	}
 	if readsSpec.MatchString(e.Text) {
 		return true
 	}
 	for _, name := range word.FindAllString(e.Text, -1) {
-		let := r.lets[name]
-		if let == nil || strings.Contains(e.Text, "."+name) {
-			continue
-		}
-		if _, reads := r.specIn(let.Data, depth+1); reads || r.readsSpec(let.Expr, depth+1) {
+		if let := r.lets[name]; let != nil && !strings.Contains(e.Text, "."+name) && r.letReadsSpec(let) {
 			return true
 		}
 	}
 	return false
+}
+
+// letReadsSpec is readsSpec for a let. It is computed once.
+func (r *rule) letReadsSpec(let *syntax.Let) bool {
+	name := let.Name.Value
+	reads, known := r.specLets[name]
+	if !known {
+		r.specLets[name] = false // Lets cannot form a cycle. This is a second line of defence.
+		_, reads = r.specIn(let.Data)
+		reads = reads || r.readsSpec(let.Expr)
+		r.specLets[name] = reads
+	}
+	return reads
 }

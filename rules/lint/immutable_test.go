@@ -56,4 +56,19 @@ func TestForeignNamespace(t *testing.T) {
 		{"an expression, with allow", "namespace: team-a", "namespace: \"${self.spec.team}\"", ""},
 		{"the own namespace", "namespace: team-a", "namespace: \"${self.metadata.namespace}\"", ""},
 	})
+	finds(t, ForeignNamespace, withoutAllow, []mistake{
+		{"a name", "${self.metadata.namespace}", "${self.metadata.name}", `add allow: {namespaces: ["*"]}`},
+		{"a let", "${self.metadata.namespace}", "${team}", `add allow: {namespaces: ["*"]}`},
+		{"an optional namespace", "${self.metadata.namespace}", "${self.metadata.?namespace}", ""},
+		{"all namespaces", "apiVersion: v1, kind: Secret,", `apiVersion: v1, kind: Secret, namespace: "",`, `add allow: {read: {namespaces: ["*"]}}`},
+	})
 }
+
+var withoutAllow = inRule(`  let:
+    team: '"team-" + self.spec.team'
+  lookups:
+  - {id: keys, apiVersion: v1, kind: Secret, selector: {matchLabels: {app: web}}}
+  children:
+  - id: config
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}", namespace: "${self.metadata.namespace}"}}
+`)

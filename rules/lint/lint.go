@@ -29,12 +29,14 @@ func Lint(file *syntax.File, set *schema.Set, complaints source.Errors) []*sourc
 }
 
 type linter struct {
+	source.Suggester
 	set      *schema.Set
 	versions map[runtimeschema.GroupKind][]*schema.Kind // of the kinds that were asked for
 	rules    []*rule
 	broken   map[source.Pos]bool
 	said     map[finding]bool
 	found    []*source.Error
+	values   int // the number of values visited
 }
 
 // versionsOf returns the known versions of a kind. Set.Versions visits all kinds.
@@ -58,11 +60,19 @@ type rule struct {
 	lets     map[string]*syntax.Let
 	children []*child // of children and finalize
 	byID     map[string]*syntax.Child
+	objects  map[string]bool // the ids of lookups and children
+	named    map[objectName][]*child
+	lookups  map[objectName]bool   // those that name an object; of the group, only the kind is compared
 	pods     func() ([]*pod, bool) // computed once
+	keys     map[string]string     // of operands
+	specLets map[string]bool       // the lets that read the spec of the primary
 }
 
 func (l *linter) rule(src *syntax.Rule) *rule {
-	r := &rule{linter: l, src: src, lets: map[string]*syntax.Let{}, byID: map[string]*syntax.Child{}}
+	r := &rule{
+		linter: l, src: src, lets: map[string]*syntax.Let{}, byID: map[string]*syntax.Child{}, named: map[objectName][]*child{},
+		lookups: map[objectName]bool{}, objects: map[string]bool{}, keys: map[string]string{}, specLets: map[string]bool{},
+	}
 	r.pods = sync.OnceValues(r.findPods)
 	for _, c := range src.Children {
 		r.byID[c.ID.Value] = c
@@ -74,7 +84,16 @@ func (l *linter) rule(src *syntax.Rule) *rule {
 	}
 	for i, entries := range [][]*syntax.Child{src.Children, src.Finalize} {
 		for _, entry := range entries {
-			r.children = append(r.children, r.child(entry, i == 1))
+			c := r.child(entry, i == 1)
+			r.objects[entry.ID.Value] = true
+			r.children = append(r.children, c)
+			r.named[c.object()] = append(r.named[c.object()], c)
+		}
+	}
+	for _, l := range src.Lookups {
+		r.objects[l.ID.Value] = true
+		if l.Name != nil {
+			r.lookups[objectName{core(l.Kind.Value), r.value(l.Name, "name").key()}] = true
 		}
 	}
 	return r
@@ -85,6 +104,7 @@ func (r *rule) lint() {
 	r.writtenValues()
 	r.sameObjects()
 	r.namespaces()
+	r.zeros()
 	for _, c := range r.children {
 		c.literalName()
 		c.changesImmutable()

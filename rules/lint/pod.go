@@ -87,6 +87,9 @@ func portNames(container value) (names []string, known bool) {
 	return names, true
 }
 
+// maxPods is the maximum number of Pods that selectors are compared with.
+const maxPods = 100
+
 // findPods returns the Pods of the rules for the same kind, and whether all are known: a
 // custom resource, or a primary that is a workload, may have Pods that no rule shows.
 func (r *rule) findPods() (all []*pod, known bool) {
@@ -108,5 +111,5 @@ func (r *rule) findPods() (all []*pod, known bool) {
 			}
 		}
 	}
-	return all, true
+	return all, len(all) <= maxPods
 }

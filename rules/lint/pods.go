@@ -3,8 +3,6 @@ package lint
 import (
 	"slices"
 	"strconv"
-
-	"reconcel/rules/source"
 )
 
 // podNames checks the names within the Pod of a child.
@@ -34,7 +32,7 @@ func (p *pod) mounts() {
 					continue
 				}
 				p.child.find(VolumeMount, posOf(name), "%s: the Pod has no volume %q, so the API server rejects it", name.where, text).Hint =
-					source.Suggest(text, volumes)
+					p.child.in.Suggest(text, slices.Values(volumes))
 			}
 		}
 	}
@@ -74,7 +72,7 @@ func (p *pod) probes(container value) {
 		port := container.at(keys...)
 		if text, literal := portName(port); literal && !slices.Contains(names, text) {
 			p.child.find(ProbePort, posOf(port), "%s: the container has no port %q, so the probe always fails", port.where, text).Hint =
-				source.Suggest(text, names)
+				p.child.in.Suggest(text, slices.Values(names))
 		}
 	}
 }
@@ -109,7 +107,7 @@ func (c *child) targetPorts() {
 		target := port.at("targetPort")
 		if text, literal := portName(target); literal && !slices.Contains(names, text) {
 			c.find(TargetPort, posOf(target), "%s: no container of the rules for %s has a port %q", target.where, c.in.src.For.Kind.Value, text).Hint =
-				source.Suggest(text, names)
+				c.in.Suggest(text, slices.Values(names))
 		}
 	}
 }

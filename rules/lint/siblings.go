@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,12 +16,28 @@ type reference struct {
 	name value
 }
 
+// An objectName is the kind of an object and the key of its name.
+type objectName struct {
+	gk  runtimeschema.GroupKind
+	key string
+}
+
+func (c *child) object() objectName { return objectName{c.gk, c.name} }
+
+// maxAlike is the maximum number of children of one name that are compared. They exclude
+// each other with when.
+const maxAlike = 20
+
 // siblings returns the children that surely are the object of a reference.
 func (c *child) siblings(ref reference) []*child {
 	var out []*child
 	key := ref.name.key()
-	for _, other := range c.in.children {
-		if key != "" && other.gk == ref.to && other.sameObjects(c) && other.name == key && c.sameNamespace(other) {
+	if key == "" {
+		return nil
+	}
+	alike := c.in.named[objectName{ref.to, key}]
+	for _, other := range alike[:min(len(alike), maxAlike)] {
+		if other.sameObjects(c) && c.sameNamespace(other) {
 			out = append(out, other)
 		}
 	}
@@ -81,36 +98,21 @@ func (c *child) references() []reference {
 func (c *child) misspelt() {
 	for _, ref := range c.references() {
 		key := ref.name.key()
-		if len(c.siblings(ref)) > 0 || c.in.looksUp(ref.to, key) {
+		if len(c.in.named[objectName{ref.to, key}]) > 0 || c.in.lookups[objectName{core(ref.to.Kind), key}] || !c.in.Compare(len(c.in.children)) {
 			continue
 		}
 		for _, other := range c.in.children {
-			name := other.name
-			if other.gk == ref.to && c.sameNamespace(other) && isTypo(key, name) && !c.in.isNamed(ref.to, key) {
-				c.find(SiblingName, posOf(ref.name), "%s: no child is the %s %q", ref.name.where, ref.to.Kind, key).Hint = "did you mean '" + name + "'?"
+			if other.gk == ref.to && c.sameNamespace(other) && isTypo(key, other.name) {
+				c.find(SiblingName, posOf(ref.name), "%s: no child is the %s %q", ref.name.where, ref.to.Kind, key).Hint = "did you mean '" + other.name + "'?"
 				break
 			}
 		}
 	}
 }
 
-// isNamed reports whether any child of the kind has this name, whatever it iterates over.
-func (r *rule) isNamed(gk runtimeschema.GroupKind, key string) bool {
-	return slices.ContainsFunc(r.children, func(c *child) bool { return c.gk == gk && c.name == key })
-}
-
-// looksUp reports whether the rule looks up an object of this name.
-func (r *rule) looksUp(gk runtimeschema.GroupKind, key string) bool {
-	for _, l := range r.src.Lookups {
-		if l.Kind.Value == gk.Kind && l.Name != nil && r.value(l.Name, "name").key() == key {
-			return true
-		}
-	}
-	return false
-}
-
 // isTypo reports whether a name is another one with one letter added, left out or
-// swapped with the next. The expressions in it must be the same.
+// swapped with the next, or with another letter within a word of a long name. The
+// expressions in it must be the same.
 func isTypo(a, b string) bool {
 	if a == b || len(a) < 4 {
 		return false
@@ -120,6 +122,7 @@ func isTypo(a, b string) bool {
 		return false
 	}
 	a, b = a[i:], b[i:]
+	whole := a
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
@@ -129,10 +132,15 @@ func isTypo(a, b string) bool {
 	case -1:
 		return a == b[1:]
 	case 0:
-		return len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
+		swapped := len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
+		at := len(whole) - len(a)
+		within := len(whole) > 5 && at > 0 && len(a) > 1 && isLetter(whole[at-1]) && isLetter(a[0]) && isLetter(b[0]) && isLetter(a[1])
+		return swapped || within && a[1:] == b[1:]
 	}
 	return false
 }
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 
 func hasExpression(key string) bool { return strings.Contains(key, "${") }
 
@@ -174,23 +182,24 @@ func (c *child) hasKey(to runtimeschema.GroupKind, ref, name, key value) {
 	}
 	for _, other := range c.siblings(reference{to, name}) {
 		keys, known := other.keys()
-		if !known || slices.Contains(keys, wanted) {
+		if !known || keys[wanted] {
 			continue
 		}
 		c.find(MissingKey, posOf(key), "%s: the %s of child %q has no key %q, so the container does not start", key.where, to.Kind, other.ID.Value, wanted).Hint =
-			source.Suggest(wanted, keys)
+			c.in.Suggest(wanted, maps.Keys(keys))
 	}
 }
 
-// keys returns the keys of a ConfigMap or Secret, and whether all are known.
-func (c *child) keys() (keys []string, known bool) {
+// findKeys returns the keys of a ConfigMap or Secret, and whether all are known.
+func (c *child) findKeys() (keys map[string]bool, known bool) {
+	keys = map[string]bool{}
 	for _, field := range keysOf[c.gk] {
 		data := c.template.at(field)
 		if c.ignores(field) || !data.absent() && !data.isMap() {
 			return nil, false
 		}
 		for _, e := range data.entries() {
-			keys = append(keys, e.key.Value)
+			keys[e.key.Value] = true
 		}
 	}
 	return keys, true
@@ -215,26 +224,34 @@ func (c *child) backends() []value {
 func (c *child) backendPorts() {
 	for _, b := range c.backends() {
 		for _, service := range c.siblings(reference{core("Service"), b.at("service", "name")}) {
-			ports := service.template.at("spec", "ports")
-			if !ports.complete() || service.ignores("spec", "ports") {
-				continue
+			for _, field := range []string{"name", "number"} {
+				wanted := b.at("service", "port", field)
+				have, known := service.servicePorts()
+				if text, literal := wanted.text(); literal && known && !have[field][text] {
+					c.find(BackendPort, posOf(wanted), "%s: the Service of child %q has no port %s", wanted.where, service.ID.Value, text).Hint =
+						c.in.Suggest(text, maps.Keys(have[field]))
+				}
 			}
-			c.backendPort(b.at("service", "port", "name"), ports, "name", service)
-			c.backendPort(b.at("service", "port", "number"), ports, "port", service)
 		}
 	}
 }
 
-// backendPort warns if no port of a Service has this name or number.
-func (c *child) backendPort(wanted, ports value, field string, service *child) {
-	var have []string
+// findServicePorts returns the names and numbers of the ports of a Service, by the field
+// of a backend that refers to them, and whether all are known.
+func (c *child) findServicePorts() (have map[string]map[string]bool, known bool) {
+	ports := c.template.at("spec", "ports")
+	if !ports.complete() || c.ignores("spec", "ports") {
+		return nil, false
+	}
+	have = map[string]map[string]bool{"name": {}, "number": {}}
 	for _, port := range ports.items() {
-		have = append(have, port.at(field).key())
+		name, number := port.at("name").key(), port.at("port").key()
+		if hasExpression(name) || hasExpression(number) {
+			return nil, false
+		}
+		have["name"][name], have["number"][number] = true, true
 	}
-	if text, literal := wanted.text(); literal && !slices.Contains(have, text) && !slices.ContainsFunc(have, hasExpression) {
-		c.find(BackendPort, posOf(wanted), "%s: the Service of child %q has no port %s", wanted.where, service.ID.Value, text).Hint =
-			source.Suggest(text, have)
-	}
+	return have, true
 }
 
 // scaleTarget returns the kind that an autoscaler scales, if it is literal.

@@ -125,6 +125,8 @@ func TestSiblingName(t *testing.T) {
 	finds(t, SiblingName, siblings, []mistake{
 		{"a ServiceAccount", "serviceAccountName: ${self.metadata.name}-account", "serviceAccountName: ${self.metadata.name}-acount", "did you mean '${self.metadata.name}-account'?"},
 		{"a Service", `backend: {service: {name: "${self.metadata.name}-web"`, `backend: {service: {name: "${self.metadata.name}-wbe"`, "Service"},
+		{"another letter", "serviceAccountName: ${self.metadata.name}-account", "serviceAccountName: ${self.metadata.name}-accovnt", "did you mean '${self.metadata.name}-account'?"},
+		{"another last letter", "serviceAccountName: ${self.metadata.name}-account", "serviceAccountName: ${self.metadata.name}-accouns", ""},
 		{"another object", "serviceAccountName: ${self.metadata.name}-account", "serviceAccountName: default", ""},
 		{"another expression", "serviceAccountName: ${self.metadata.name}-account", "serviceAccountName: ${self.metadata.nam}-account", ""},
 	})

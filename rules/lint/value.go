@@ -9,8 +9,10 @@ import (
 	"reconcel/rules/source"
 )
 
-// maxDepth bounds how far lets are followed.
-const maxDepth = 20
+const (
+	maxDepth  = 20        // how far lets are followed
+	maxValues = 2_000_000 // how many values are visited, with the lets put in; the rest is unknown
+)
 
 // A value is a part of a template with the lets put in.
 type value struct {
@@ -28,6 +30,9 @@ func (r *rule) value(n *source.Node, where string) value {
 	v := value{r: r, node: n, where: where}
 	if n == nil {
 		return v
+	}
+	if r.values++; r.values > maxValues {
+		return value{r: r, pos: n.Pos, where: where, unknown: true}
 	}
 	v.pos = n.Pos
 	for range maxDepth {
@@ -186,7 +191,7 @@ func (v value) key() string {
 		i, _ := v.integer()
 		return strconv.FormatInt(i, 10)
 	case source.Interp:
-		return v.r.keyOf(v.node, 0)
+		return v.r.keyOf(v.node)
 	}
 	return ""
 }

@@ -11,42 +11,57 @@ import (
 
 // writtenValues checks how single values of the rule are written.
 func (r *rule) writtenValues() {
+	w := writing{rule: r}
 	for _, let := range r.src.Let {
-		r.written(let.Data, "let."+let.Name.Value, false)
+		w.check(let.Data, "let."+let.Name.Value)
 	}
 	for _, c := range r.children {
-		r.written(c.Template, c.Entry+": template", false)
+		w.names = iteratorsOf(c.Child)
+		w.check(c.Template, c.Entry+": template")
 	}
-	r.written(r.src.Patch, "patch", false)
-	r.written(r.src.Status, "status", false)
+	w.names = nil
+	w.check(r.src.Patch, "patch")
+	w.check(r.src.Status, "status")
 }
 
 // blocks are fields whose texts often end in a line break on purpose.
 var blocks = []string{"data", "stringData", "annotations", "command", "args"}
 
-// written checks a value and all values in it. A script is a text of several lines.
-func (r *rule) written(n *source.Node, where string, script bool) {
+// A writing checks how values are written.
+type writing struct {
+	*rule
+	names  map[string]bool // of forEach
+	script bool            // within one of blocks
+}
+
+// check checks a value and all values in it.
+func (w writing) check(n *source.Node, where string) {
 	if n == nil {
 		return
 	}
 	for _, f := range n.Fields {
 		at := where + "." + f.Key.Value
 		if isEmpty(f.Value) {
-			r.find(EmptyValue, f.Key.Pos, "%s: has no value, so the field is left out", at).Hint = emptyHint(f.Key.Value)
+			w.find(EmptyValue, f.Key.Pos, "%s: has no value, so the field is left out", at).Hint = emptyHint(f.Key.Value)
 		}
-		r.written(f.Value, at, script || slices.Contains(blocks, f.Key.Value))
+		inner := w
+		inner.script = w.script || slices.Contains(blocks, f.Key.Value)
+		inner.check(f.Value, at)
 	}
 	for i, item := range n.Items {
 		at := fmt.Sprintf("%s[%d]", where, i)
 		if isEmpty(item) {
-			r.find(EmptyValue, item.Pos, "%s: has no value", at).Hint = "remove it, or write null"
+			w.find(EmptyValue, item.Pos, "%s: has no value", at).Hint = "remove it, or write null"
 		}
-		r.written(item, at, script)
+		w.check(item, at)
 	}
-	if n.Padded() && !script && strings.ContainsAny(n.Parts[len(n.Parts)-1].Text, "\r\n") {
-		r.find(BlockText, n.Pos, "%s: the text ends in a line break", where).Hint = "write |- or >-"
+	if n.Padded() && !w.script && strings.ContainsAny(n.Parts[len(n.Parts)-1].Text, "\r\n") {
+		w.find(BlockText, n.Pos, "%s: the text ends in a line break", where).Hint = "write |- or >-"
 	}
-	r.numbers(n, where)
+	if n.Kind == source.Text || n.Kind == source.Interp {
+		w.forgotten(n, where)
+	}
+	w.numbers(n, where)
 }
 
 // isEmpty reports whether nothing is written where a value belongs.

@@ -15,11 +15,10 @@ import (
 // Flaws returns why the API server rejects or ignores parts of a
 // CustomResourceDefinition of apiextensions.k8s.io/v1: unknown fields, and the rules of
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/.
-// Each begins with the path of the field.
-func Flaws(object map[string]any) []string {
+func Flaws(object map[string]any) []Flaw {
 	set := Builtin()
-	f := &flaws{crd: &unstructured.Unstructured{Object: object}}
 	kind := set.Kind(runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	f := &flaws{crd: &unstructured.Unstructured{Object: object}, keys: set.keysOfSchemas(kind)}
 	for _, u := range set.Unknown(kind, object) {
 		f.add(u.Path, "unknown field%s", meant(u))
 	}
@@ -28,13 +27,22 @@ func Flaws(object map[string]any) []string {
 	return f.found
 }
 
+// A Flaw is a mistake in a CustomResourceDefinition.
+type Flaw struct {
+	Path    string // of the field, like spec.versions[0].name
+	Message string
+}
+
+func (f Flaw) String() string { return f.Path + ": " + f.Message }
+
 type flaws struct {
 	crd   *unstructured.Unstructured
-	found []string
+	keys  []string // that a schema may have, sorted
+	found []Flaw
 }
 
 func (f *flaws) add(path, format string, args ...any) {
-	f.found = append(f.found, path+": "+fmt.Sprintf(format, args...))
+	f.found = append(f.found, Flaw{path, fmt.Sprintf(format, args...)})
 }
 
 func (f *flaws) text(fields ...string) string {
@@ -135,6 +143,10 @@ func (f *flaws) schema(path string, s map[string]any) {
 	if v, given := s["default"]; given && known && !fits(v) && (v != nil || s["nullable"] != true) {
 		f.add(path+".default", "%v is not of the type %s", v, name)
 	}
+	enum, closed := s["enum"].([]any)
+	if v, given := s["default"]; given && closed && known && fits(v) && name != "array" && name != "object" && !slices.Contains(enum, v) {
+		f.add(path+".default", "%v is not in the enum", v)
+	}
 	if pattern, _ := s["pattern"].(string); pattern != "" {
 		if _, err := regexp.Compile(pattern); err != nil {
 			f.add(path+".pattern", "%v", err)
@@ -146,9 +158,54 @@ func (f *flaws) schema(path string, s map[string]any) {
 			f.schema(joinPath(path+".properties", key), p)
 		}
 	}
+	f.required(path, s, properties)
 	for _, key := range []string{"items", "additionalProperties"} {
 		if p, ok := s[key].(map[string]any); ok {
+			f.unknown(path+"."+key, p)
 			f.schema(path+"."+key, p)
 		}
 	}
+}
+
+// required finds required fields that the schema does not have, so that no object is valid.
+func (f *flaws) required(path string, s, properties map[string]any) {
+	names, _ := s["required"].([]any)
+	if s["x-kubernetes-preserve-unknown-fields"] == true || s["additionalProperties"] != nil || len(properties) == 0 {
+		return
+	}
+	for i, name := range names {
+		key, _ := name.(string)
+		if _, known := properties[key]; !known && !commonFields[key] {
+			f.add(fmt.Sprintf("%s.required[%d]", path, i), "there is no property %q, so no object is valid", key)
+		}
+	}
+}
+
+// unknown finds unknown keys of a schema in a field that may also hold something else, for
+// which Kubernetes' own schema has no fields.
+func (f *flaws) unknown(path string, s map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		if !slices.Contains(f.keys, key) {
+			f.add(joinPath(path, key), "unknown field%s", meant(UnknownField{Name: key, Have: f.keys}))
+		}
+	}
+	properties, _ := s["properties"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if p, ok := properties[name].(map[string]any); ok {
+			f.unknown(joinPath(path+".properties", name), p)
+		}
+	}
+}
+
+// keysOfSchemas returns the keys that a schema in a CRD may have.
+func (s *Set) keysOfSchemas(crd *Kind) []string {
+	at := s.Schema(crd.GVK)
+	for _, key := range []string{"spec", "versions", "", "schema", "openAPIV3Schema"} {
+		if at = s.Resolve(at); key == "" {
+			at = itemOf(at)
+			continue
+		}
+		at, _ = fieldOf(at, key)
+	}
+	return slices.Sorted(maps.Keys(s.Resolve(at).Properties))
 }

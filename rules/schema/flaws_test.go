@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,9 @@ func TestFlaws(t *testing.T) {
 		{"group: example.com", "group: example", `spec.group: "example" has no dot`},
 		{"items: {type: string, pat", "items: {pat", "hosts.items: has no type"},
 		{"{type: array, items: {type: string, pattern: \"^[a-z]+$\"}}", "{type: array}", "hosts: has no items"},
+		{"default: dev", "default: Dev", "tier.default: Dev is not in the enum"},
+		{"          spec:\n            type: object", "          spec:\n            type: object\n            required: [sise]", "spec.required[0]: there is no property \"sise\""},
+		{"items: {type: string, pat", "items: {type: string, maxlength: 1, pat", "hosts.items.maxlength: unknown field (did you mean 'maxLength'?)"},
 		{"^[a-z]+$", "^[a-z+$", "pattern: error parsing regexp"},
 		{"limits: {type: object, additionalProperties: {type: integer}}", "limits: {type: object, additionalProperties: {type: int}}", "additionalProperties.type"},
 		{"      openAPIV3Schema:\n        type: object", "      openAPIV3Schema:\n        type: array\n        items: {type: string}", "openAPIV3Schema.type: must be object"},
@@ -62,7 +66,7 @@ func TestFlaws(t *testing.T) {
 		if !strings.Contains(soundCRD, c.from) {
 			t.Fatalf("the CRD has no %q", c.from)
 		}
-		found := strings.Join(Flaws(decode(t, strings.Replace(soundCRD, c.from, c.to, 1))), "\n")
+		found := fmt.Sprint(Flaws(decode(t, strings.Replace(soundCRD, c.from, c.to, 1))))
 		if !strings.Contains(found, c.want) {
 			t.Errorf("%s: want %q, got %q", c.to, c.want, found)
 		}

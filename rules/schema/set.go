@@ -41,6 +41,7 @@ type Sources struct {
 type Set struct {
 	layers []*source // the first that has a kind or definition counts
 	grows  bool
+	sorted func() []*Kind // all kinds, computed once
 }
 
 // A source is one layer of a Set.
@@ -70,7 +71,11 @@ func decodeOnce(decode func() (*spec.Schema, error)) definition {
 }
 
 // Builtin returns the set of Kubernetes' own kinds.
-func Builtin() *Set { return &Set{layers: []*source{builtin()}} }
+func Builtin() *Set {
+	set := &Set{layers: []*source{builtin()}}
+	set.sorted = sync.OnceValue(set.sortKinds)
+	return set
+}
 
 // New returns Kubernetes' own kinds and those of the sources.
 func New(from Sources) (*Set, error) {
@@ -127,15 +132,17 @@ func (s *Set) Kind(gvk runtimeschema.GroupVersionKind) *Kind {
 func (s *Set) Grows() bool { return s.grows }
 
 // Kinds returns all kinds, sorted by group, kind and version.
-func (s *Set) Kinds() []*Kind {
+func (s *Set) Kinds() []*Kind { return s.sorted() }
+
+func (s *Set) sortKinds() []*Kind {
 	all := map[runtimeschema.GroupVersionKind]*Kind{}
 	for _, l := range slices.Backward(s.layers) {
 		maps.Copy(all, l.kinds)
 	}
-	return slices.SortedFunc(maps.Values(all), func(a, b *Kind) int {
+	return slices.Clip(slices.SortedFunc(maps.Values(all), func(a, b *Kind) int {
 		return cmp.Or(cmp.Compare(a.GVK.Group, b.GVK.Group), cmp.Compare(a.GVK.Kind, b.GVK.Kind),
 			cmp.Compare(a.GVK.Version, b.GVK.Version))
-	})
+	}))
 }
 
 // Versions returns the known versions of a kind.

@@ -13,14 +13,14 @@ type cursor struct {
 
 // cursor returns a cursor at p.
 func (t *text) cursor(p Pos) cursor {
-	c := t.last
-	if c.line != p.Line || c.column > p.Column {
-		c = cursor{rest: t.data[t.lines[p.Line-1]:], line: p.Line, column: 1}
+	c := cursor{rest: t.data[t.lines[p.Line-1]:], line: p.Line, column: 1}
+	if r := t.ruler(p.Line); r != nil {
+		n := min((p.Column-1)/stride, len(r.marks)-1)
+		c.rest, c.column = c.rest[r.marks[n]:], n*stride+1
 	}
 	for c.column < p.Column && c.peek() != 0 {
 		c.next()
 	}
-	t.last = c
 	return c
 }
 

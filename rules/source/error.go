@@ -6,14 +6,28 @@ import (
 	"strings"
 )
 
+// A Severity says what a mistake means for the rules.
+type Severity int
+
+// Severities, as compilers name them.
+const (
+	SeverityError   Severity = iota // the rules must not run
+	SeverityWarning                 // the rules may fail for some objects
+	SeverityNote                    // something could not be checked
+)
+
+// String returns error, warning or note.
+func (s Severity) String() string { return [...]string{"error", "warning", "note"}[s] }
+
 // An Error is one mistake in a file, with a message for the author.
 type Error struct {
-	Pos     Pos
-	Rule    string // name of the rule, or ""
-	Message string // subject first, lower case, no full stop
-	Hint    string // what to write instead, or ""
-	Excerpt string // the line of the file at Pos, or ""
-	Check   string // the name of the check that found it, or ""
+	Pos      Pos
+	Severity Severity
+	Rule     string // name of the rule, or ""
+	Message  string // subject first, lower case, no full stop
+	Hint     string // what to write instead, or ""
+	Excerpt  string // the line of the file at Pos, or ""
+	Check    string // the name of the check that found it, or ""
 }
 
 // NewError returns an error without an excerpt, which Collect adds.
@@ -21,11 +35,13 @@ func NewError(pos Pos, rule, message, hint string) *Error {
 	return &Error{Pos: pos, Rule: rule, Message: message, Hint: hint}
 }
 
-// Error prints the error in one line, without the excerpt.
-func (e *Error) Error() string {
-	s := e.Pos.String() + ": "
+// Error prints position and text in one line.
+func (e *Error) Error() string { return e.Pos.String() + ": " + e.Text() }
+
+// Text returns rule, message, hint and check in one line.
+func (e *Error) Text() (s string) {
 	if e.Rule != "" {
-		s += "rule \"" + e.Rule + "\": "
+		s = "rule \"" + e.Rule + "\": "
 	}
 	s += e.Message
 	if e.Hint != "" {
@@ -80,6 +96,14 @@ func (es Errors) Error() string {
 		lines[i] = e.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// WithSeverity sets the severity of all errors, and returns them.
+func (es Errors) WithSeverity(s Severity) Errors {
+	for _, e := range es {
+		e.Severity = s
+	}
+	return es
 }
 
 // Err returns es as an error, or nil if es is empty.

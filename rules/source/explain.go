@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,8 +12,11 @@ import (
 const lookahead = 4
 
 // maxBack is the number of lines that explain goes back to find the start of an
-// invalid construct.
-const maxBack = 20
+// invalid construct, and maxReread the number of bytes that it reads again for that.
+const (
+	maxBack   = 20
+	maxReread = 2 << 20
+)
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
@@ -28,6 +32,13 @@ func (t *text) explain(err error) *Error {
 		line = max(line, 1)
 	}
 	stop := t.stopOffset()
+	switch at, end := t.openQuote(stop); {
+	case at.Line == 0:
+	case end == 0:
+		return NewError(at, "", "not valid YAML: "+problem, "a quote is opened here and never closed")
+	default:
+		return NewError(at, "", fmt.Sprintf("not valid YAML: the text in quotes that begins here ends in line %d", end), "close the quote on this line")
+	}
 	var p Pos
 	switch problem {
 	case "mapping values are not allowed in this context":
@@ -56,6 +67,9 @@ func (t *text) explain(err error) *Error {
 		name, _, _ = strings.Cut(name, "'")
 		at := max(strings.LastIndex(t.data[:stop], "*"+name), 0)
 		return NewError(t.offset(at), "", "not valid YAML: "+problem, "no &"+name+" stands before it; if it is text, quote it")
+	}
+	if s := t.slip(p, problem); s.line > 0 {
+		return NewError(t.firstPosition(s.line), "", "not valid YAML: "+s.says, s.answer)
 	}
 	trap := t.explainTrap(p, problem)
 	if trap.column > 0 {
@@ -96,7 +110,10 @@ func (t *text) tabPosition(line int) Pos {
 // constructStart returns the line where an invalid construct starts: the first line whose
 // removal, with all later lines, makes the file valid.
 func (t *text) constructStart(line int) int {
-	for back := 0; back < maxBack && line > 1; back++ {
+	for back, read := 0, 0; back < maxBack && line > 1; back++ {
+		if read += t.lines[line-1]; read > maxReread {
+			break
+		}
 		if _, err := decodeAll(strings.NewReader(t.data[:t.lines[line-1]])); err == nil {
 			break
 		}

@@ -6,8 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxExpression is the maximum number of bytes in an expression.
-const maxExpression = 4096
+const (
+	maxExpression  = 4096   // maximum number of bytes in an expression
+	maxExpressions = 10_000 // maximum number of expressions in all files together
+)
 
 // Expr reads bare CEL. It returns nil without an expression.
 func (v Value) Expr() *Expr {
@@ -28,7 +30,7 @@ func (v Value) Expr() *Expr {
 	if n.Tag == "!!bool" {
 		e.Text = strings.ToLower(e.Text) // YAML accepts True and TRUE, CEL does not.
 	}
-	if v.checkWrapped(sc, e) || !v.checkLength(e) {
+	if v.checkWrapped(sc, e) || !v.checkLimits(e) {
 		return nil
 	}
 	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && (v.checkComment(sc) || v.checkComma(sc)) {
@@ -48,20 +50,26 @@ func (v Value) notExpr() {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) == 2 && n.Content[1].Kind == yaml.ScalarNode:
 		value := strings.TrimLeft(v.text.line(v.Pos().Line), " ")
 		e.Hint = "YAML reads \": \" as the end of a key: " + quoteIt(strings.TrimPrefix(value, "- "))
+	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle == 0:
+		e.Hint = "write one expression, with several conditions joined by &&"
 	default:
 		e.Hint = "quote the whole expression"
 	}
 }
 
 // checkLength reports whether an expression is neither empty nor too long.
-func (v Value) checkLength(e *Expr) bool {
+func (v Value) checkLimits(e *Expr) bool {
 	switch {
 	case e.Text == "":
 		v.ErrorAt(e.Pos, "expression is empty")
 	case len(e.Text) > maxExpression:
 		v.ErrorAt(e.Pos, "expression has %d bytes, at most %d are allowed", len(e.Text), maxExpression).Hint = "split it with let"
 	default:
-		return true
+		v.expressions++
+		if v.expressions == maxExpressions+1 {
+			v.ErrorAt(e.Pos, "more than %d expressions in all files together", maxExpressions)
+		}
+		return v.expressions <= maxExpressions
 	}
 	return false
 }
@@ -154,7 +162,7 @@ func (v Value) splitParts(sc *scalar) []Part {
 				return nil
 			}
 			e := sc.expr(i+2, end)
-			if !v.checkLength(e) {
+			if !v.checkLimits(e) {
 				return nil
 			}
 			if plain.Len() > 0 {

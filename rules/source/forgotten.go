@@ -18,9 +18,9 @@ var path = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)\.\??([A-Za-z_][A-Za-z0-
 var sections = []string{"metadata", "spec", "status", "data"}
 
 // Forgotten returns a correction for a text that must have been meant as an
-// expression, like self.spec.name, of the primary or one of the objects. It returns
-// "" for other texts.
-func Forgotten(text string, objects ...string) string {
+// expression, like self.spec.name, of the primary or another object. It returns "" for
+// other texts.
+func Forgotten(text string, isObject func(name string) bool) string {
 	text = strings.TrimSpace(text)
 	for _, w := range wraps {
 		inner, opened := strings.CutPrefix(text, w[0])
@@ -30,7 +30,7 @@ func Forgotten(text string, objects ...string) string {
 		}
 		inner = strings.TrimSpace(inner)
 		m := path.FindStringSubmatch(inner)
-		if m != nil && (m[1] == "self" || slices.Contains(objects, m[1])) && slices.Contains(sections, m[2]) {
+		if m != nil && (m[1] == "self" || isObject(m[1])) && slices.Contains(sections, m[2]) {
 			end := len(inner)
 			if strings.HasPrefix(m[4], "-") { // Text after a name is more likely than a difference.
 				end -= len(m[4])

@@ -10,13 +10,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// maxValues is the maximum number of keys and values in a file.
+const maxValues = 100_000
+
 // A Reader reads files and collects their errors.
 type Reader struct {
 	// RuleDepth is the depth at which the maps of a document are rules: errors
 	// within a rule include its name. 0: there are no rules.
 	RuleDepth int
 
-	errs []*Error
+	Suggester
+	errs        []*Error
+	expressions int // the number of expressions read
 }
 
 // Add records an error.
@@ -43,6 +48,10 @@ func (r *Reader) Documents(file File) (docs []Value, isYAML bool) {
 	if err != nil {
 		r.Add(err)
 	}
+	if n := excess(roots, maxValues); n != nil {
+		r.Add(NewError(t.pos(n), "", fmt.Sprintf("file has more than %d values", maxValues), "split it"))
+		return nil, false
+	}
 	x := expander{value: Value{Reader: r, text: t}, sizes: make(map[*yaml.Node]int), active: make(map[*yaml.Node]bool)}
 	for _, doc := range roots {
 		for _, root := range doc.Content {
@@ -55,6 +64,37 @@ func (r *Reader) Documents(file File) (docs []Value, isYAML bool) {
 		}
 	}
 	return docs, err == nil
+}
+
+// excess returns the node after the first n, or nil if there is none.
+func excess(roots []*yaml.Node, n int) *yaml.Node {
+	var found *yaml.Node
+	var visit func([]*yaml.Node)
+	visit = func(nodes []*yaml.Node) {
+		for _, node := range nodes {
+			if n--; n == -1 {
+				found = node
+			}
+			if found == nil {
+				visit(node.Content)
+			}
+		}
+	}
+	visit(roots)
+	return found
+}
+
+// Invalid returns the error of a file that is not valid YAML, or nil.
+func Invalid(file File) *Error {
+	t := newText(file)
+	_, err := t.load()
+	if err == nil || t.tooLarge {
+		return nil
+	}
+	if not := t.check(); not != nil {
+		return not
+	}
+	return err
 }
 
 // load returns the documents of a text up to the first that is not valid YAML, and

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -14,8 +15,8 @@ const (
 	maxReports = 100 // maximum number of errors in a report
 )
 
-// Report prints every error with its line of the file, and a caret below its
-// position.
+// Report prints every error as compilers do, position and severity first, with its
+// line of the file and a caret below its position.
 func (es Errors) Report(w io.Writer) error {
 	var b strings.Builder
 	for _, e := range es[:min(len(es), maxReports)] {
@@ -29,13 +30,11 @@ func (es Errors) Report(w io.Writer) error {
 }
 
 func (e *Error) report(b *strings.Builder) {
-	b.WriteString(e.Error())
-	b.WriteByte('\n')
-	line := []rune(e.Excerpt)
-	if len(line) == 0 || e.Pos.Column < 1 {
+	fmt.Fprintf(b, "%s: %s: %s\n", e.Pos, e.Severity, e.Text())
+	if e.Excerpt == "" || e.Pos.Column < 1 {
 		return
 	}
-	line, caret := trimLine(line, min(e.Pos.Column-1, len(line)))
+	line, caret := trimLine(e.Excerpt, e.Pos.Column-1)
 	fmt.Fprintf(b, "%5d | ", e.Pos.Line)
 	for _, r := range line {
 		b.WriteRune(printableRune(r))
@@ -48,20 +47,25 @@ func (e *Error) report(b *strings.Builder) {
 }
 
 // trimLine cuts a long line to a window around the caret.
-func trimLine(line []rune, caret int) ([]rune, int) {
-	if len(line) <= window {
-		return line, caret
+func trimLine(text string, caret int) ([]rune, int) {
+	width := utf8.RuneCountInString(text)
+	caret = min(caret, width)
+	from := max(0, min(caret-window/2, width-window))
+	line := make([]rune, 0, window)
+	at := 0
+	for _, r := range text {
+		if at >= from && at < from+window {
+			line = append(line, r)
+		}
+		at++
 	}
-	from := max(0, min(caret-window/2, len(line)-window))
-	to := from + window
-	cut := append([]rune(nil), line[from:to]...)
 	if from > 0 {
-		cut[0] = '…'
+		line[0] = '…'
 	}
-	if to < len(line) {
-		cut[window-1] = '…'
+	if from+window < width {
+		line[window-1] = '…'
 	}
-	return cut, caret - from
+	return line, caret - from
 }
 
 // printableRune replaces characters that could control a terminal.

@@ -1,15 +1,17 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile is the maximum size of a file in bytes. A ConfigMap cannot be larger.
-const maxFile = 1 << 20
+// MaxFile is the maximum size of a file in bytes. A ConfigMap cannot be larger.
+const MaxFile = 1 << 20
 
 // A text is a file without byte order mark, with an index of its lines.
 type text struct {
@@ -17,12 +19,17 @@ type text struct {
 	data  string
 	lines []int // start of each line in data
 
-	widths map[int]int // characters in a line, by line number
-	last   cursor      // the start of the last cursor: the next one is often near
+	rulers   map[int]*ruler // of long lines, by line number
+	tooLarge bool           // its data is left out
 }
 
 func newText(file File) *text {
-	t := &text{name: file.Name, data: strings.TrimPrefix(string(file.Data), "\ufeff"), lines: []int{0}, widths: make(map[int]int)}
+	t := &text{name: file.Name, lines: []int{0}, rulers: make(map[int]*ruler)}
+	if data := bytes.TrimPrefix(file.Data, []byte("\ufeff")); len(data) <= MaxFile {
+		t.data = string(data)
+	} else {
+		t.tooLarge = true // check rejects the file.
+	}
 	for i := 0; i < len(t.data)-1; i++ {
 		if t.data[i] == '\n' {
 			t.lines = append(t.lines, i+1)
@@ -54,23 +61,17 @@ func (t *text) pos(n *yaml.Node) Pos {
 	return Pos{t.name, line, min(max(n.Column, 1), t.width(line)+1)}
 }
 
-// width returns the number of characters in a line. It caches them, because a file
-// may consist of a single line.
+// width returns the number of characters in a line.
 func (t *text) width(line int) int {
-	w, known := t.widths[line]
-	if !known {
-		w = utf8.RuneCountInString(t.line(line))
-		t.widths[line] = w
+	if r := t.ruler(line); r != nil {
+		return r.width
 	}
-	return w
+	return utf8.RuneCountInString(t.line(line))
 }
 
 // offset converts a byte index to a position.
 func (t *text) offset(i int) Pos {
-	line := 1
-	for line < len(t.lines) && t.lines[line] <= i {
-		line++
-	}
+	line := max(sort.SearchInts(t.lines, i+1), 1)
 	head := t.data[t.lines[line-1]:i]
 	return Pos{t.name, line, min(utf8.RuneCountInString(head), t.width(line)) + 1}
 }
@@ -78,9 +79,8 @@ func (t *text) offset(i int) Pos {
 // check returns an error if the file cannot be read as text.
 func (t *text) check() *Error {
 	switch {
-	case len(t.data) > maxFile:
-		return NewError(Pos{t.name, 1, 1}, "",
-			fmt.Sprintf("file has %d bytes, at most %d are allowed", len(t.data), maxFile), "split it")
+	case t.tooLarge:
+		return NewError(Pos{t.name, 1, 1}, "", fmt.Sprintf("file has more than %d bytes", MaxFile), "split it")
 	case strings.HasPrefix(t.data, "\xff\xfe"), strings.HasPrefix(t.data, "\xfe\xff"):
 		return NewError(Pos{t.name, 1, 1}, "", "file is UTF-16", "save it as UTF-8")
 	}

@@ -35,10 +35,6 @@ func (t *text) explainTrap(p Pos, problem string) trap {
 		return trap{"YAML reserves " + string(first) + " at the start of a value: " + quoteIt(value), column}
 	case (first == '|' || first == '>') && problem == "did not find expected comment or line break":
 		return trap{"the text begins on the next line, indented", column}
-	case problem == "found unexpected end of stream":
-		if i := strings.IndexAny(value, `"'`); i >= 0 {
-			return trap{"a quote is opened here and never closed", column + utf8.RuneCountInString(value[:i])}
-		}
 	case problem == "mapping values are not allowed in this context":
 		return colonTrap(value, p.Column)
 	case (first == '"' || first == '\'') && endOfQuotes(value) < len(value):

@@ -1,10 +1,6 @@
 package syntax
 
-import (
-	"slices"
-
-	"reconcel/rules/source"
-)
+import "maps"
 
 // readAfter reads after in all entries: ids of other entries in the same section.
 func (sec *section) readAfter(others *section) {
@@ -24,9 +20,9 @@ func (sec *section) readAfter(others *section) {
 			case !ok:
 			case after.Value == c.ID.Value:
 				item.Errorf("%q cannot come after itself", after.Value)
-			case !slices.Contains(ids, after.Value):
-				hint := source.Suggest(after.Value, ids)
-				if slices.Contains(otherIDs, after.Value) {
+			case !ids[after.Value]:
+				hint := item.Suggest(after.Value, maps.Keys(ids))
+				if otherIDs[after.Value] {
 					hint = elsewhere
 				}
 				item.Errorf("no %s has the id %q", what, after.Value).Hint = hint
@@ -41,11 +37,11 @@ func (sec *section) readAfter(others *section) {
 }
 
 // entryIDs returns the ids in a section.
-func (sec *section) entryIDs() []string {
-	var ids []string
+func (sec *section) entryIDs() map[string]bool {
+	ids := make(map[string]bool)
 	for _, item := range sec.items {
 		if id := item.Peek("id").Scalar(); id != "" {
-			ids = append(ids, id)
+			ids[id] = true
 		}
 	}
 	return ids

@@ -10,7 +10,8 @@ import (
 // formed (known keys, correct shapes, ids that are identifiers), but its
 // expressions are not compiled. After an error, parts may be missing.
 type File struct {
-	Rules []*Rule
+	Rules      []*Rule
+	PassedOver []*source.Error // notes about documents of other APIs
 }
 
 // A Rule selects primary objects and describes the objects that they own.
@@ -103,6 +104,7 @@ type Child struct {
 // An Iterator is one entry of forEach.
 type Iterator struct {
 	Pos      source.Pos
+	Entry    string // forEach[0].in or forEach.worker, as errors show its list
 	Name     source.String
 	Index    source.String // Value is "" if there is none
 	In       *source.Expr

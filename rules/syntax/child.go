@@ -15,8 +15,9 @@ var (
 				"or with `forEach` and `replicas` the list of all objects, which is unknown until all of them exist."},
 			{Name: "when", Value: boolExpr, Default: "true", Doc: "Whether the child exists. If false, reconcel deletes it."},
 			{Name: "after", Value: idList, Doc: "Ids of children that must be ready first."},
-			{Name: "forEach", Value: &source.Schema{Type: source.Types{"array"}, Items: iteratorShape.Schema(), MinItems: 1},
-				Doc: "Creates one object for each element of a list, or for each combination of several lists."},
+			{Name: "forEach", Value: iteratorsData,
+				Doc: "Creates one object for each element of a list, or for each combination of several lists. A map of names to expressions, like `worker: self.spec.workers`, " +
+					"or a list with more keys."},
 			{Name: "replicas", Value: upTo(maxReplicas, intExpr(0)),
 				Doc: "The number of interchangeable objects, from 0 to 500. `metadata.generateName` is the prefix of their names."},
 			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is ready; `child` is the live object. The default depends on the kind."},
@@ -52,6 +53,23 @@ var (
 			"in":      inForEach,
 			"if":      {Means: "when"},
 
+			"includeWhen":     {Hint: "write when: an expression without ${...}, with several conditions joined by &&", Means: "when"},
+			"condition":       {Means: "when"},
+			"enabled":         {Means: "when"},
+			"dependsOn":       {Means: "after"},
+			"depends_on":      {Means: "after"},
+			"externalRef":     {Hint: "the rule reads it and does not own it: write it into lookups", Means: "template"},
+			"count":           {Hint: "write replicas: for a number of objects, forEach: for a list", Means: "replicas"},
+			"for_each":        inForEach,
+			"base":            {Means: "template"},
+			"manifest":        {Means: "template"},
+			"resource":        {Means: "template"},
+			"lifecycle":       {Hint: "write onChange, onDelete or ignoreFields"},
+			"patches":         {Hint: "write the values into template, as ${...}"},
+			"namespace":       {Hint: "write it into template.metadata"},
+			"labels":          {Hint: "write it into template.metadata"},
+			"readinessChecks": {Hint: "write readyWhen: an expression about child", Means: "readyWhen"},
+
 			"apiVersion": inTemplate,
 			"kind":       inTemplate,
 			"metadata":   inTemplate,
@@ -83,7 +101,7 @@ var (
 		},
 	}
 	inTemplate   = source.WrongKey{Hint: "put the object under template", Means: "template"}
-	inForEach    = source.WrongKey{Hint: "write forEach: [{name: item, in: self.spec.items}]", Means: "forEach"}
+	inForEach    = source.WrongKey{Hint: "write forEach: {item: self.spec.items}", Means: "forEach"}
 	onlyChildren = source.WrongKey{Hint: "only children have it: an object of finalize is created once and not changed"}
 )
 

@@ -28,6 +28,15 @@ var iteratorShape = source.Shape{
 	},
 }
 
+// iteratorsData is forEach: a list of iterators, or a map of names to lists.
+var iteratorsData = &source.Schema{
+	Type: source.Types{"object", "array"},
+	// The list:
+	Items: iteratorShape.Schema(), MinItems: 1,
+	// The map:
+	Names: identifierName, Others: listExpr, MinProperties: 1,
+}
+
 // An iterating is a name of an iterator that settleIterators checks once all names of the
 // rule are known.
 type iterating struct {
@@ -43,23 +52,60 @@ func readForEach(v source.Value, names *names) []*Iterator {
 		return nil
 	}
 	unusable := []*Iterator{{Pos: v.Pos(), Unusable: true}}
-	if !v.IsList() {
+	switch {
+	case v.IsMap() && !v.Peek("in").Missing():
+		names.loseIterators(v)
+		v.Errorf("expected a list, got a map").Hint = iteratorMap(v.Peek("name").Scalar(), v.Peek("in").Scalar())
+		return unusable
+	case !v.IsList() && !v.IsMap():
 		names.loseIterators(v)
 		if !v.Broken() {
-			v.Errorf("expected a list, got %s", v.Describe()).Hint = "write it like [{name: item, in: self.spec.items}]"
+			v.Errorf("expected a map or list, got %s", v.Describe()).Hint = "write it like {item: self.spec.items}"
 		}
 		return unusable
-	}
-	if v.Len() == 0 {
-		v.Errorf("is empty").Hint = "write it like [{name: item, in: self.spec.items}], or remove the key"
+	case v.Len() == 0:
+		v.Errorf("is empty").Hint = "write it like {item: self.spec.items}, or remove the key"
 		return unusable
+	case v.IsMap():
+		return readIteratorMap(v, names)
 	}
 	var iterators []*Iterator
 	own := make(map[string]source.Pos)
-	for _, item := range v.PeekItems() {
-		iterators = append(iterators, readIterator(item, own, names))
+	for i, item := range v.PeekItems() {
+		it := readIterator(item, own, names)
+		it.Entry = fmt.Sprintf("forEach[%d].in", i)
+		iterators = append(iterators, it)
 	}
 	return iterators
+}
+
+// readIteratorMap reads names with their lists. They run in the order of the file, as
+// those of a list do.
+func readIteratorMap(v source.Value, names *names) []*Iterator {
+	var iterators []*Iterator
+	for _, e := range v.Entries() {
+		if e.Key.Value == "" {
+			v.ErrorAt(e.Key.Pos, "a name is empty")
+			names.nameless = true
+			continue
+		}
+		it := &Iterator{Pos: e.Key.Pos, Name: e.Key, Entry: "forEach." + e.Key.Value}
+		it.Unusable = !names.declareIterator(e.Key, v, it)
+		it.In = e.Value.Expr()
+		if it.Unusable {
+			names.lost = append(names.lost, it.Name.Value)
+		}
+		iterators = append(iterators, it)
+	}
+	return iterators
+}
+
+// iteratorMap returns forEach as a map with one list.
+func iteratorMap(name, list string) string {
+	if !IsName(name) || list == "" {
+		name, list = "item", "self.spec.items"
+	}
+	return "write forEach: {" + name + ": " + source.Quoted(withoutWrap(list)) + "}"
 }
 
 func readIterator(v source.Value, own map[string]source.Pos, names *names) *Iterator {
@@ -100,9 +146,18 @@ func isShortIterator(v source.Value) bool {
 	if iteratorShape.Knows(key.Value) || !IsName(key.Value) {
 		return false
 	}
-	v.ErrorAt(key.Pos, "expected name and in, got %q", key.Value).Hint =
-		"write {name: " + key.Value + ", in: " + source.Quoted(entries[0].Value.Scalar()) + "}"
+	v.ErrorAt(key.Pos, "expected name and in, got %q", key.Value).Hint = iteratorMap(key.Value, entries[0].Value.Scalar())
 	return true
+}
+
+// withoutWrap returns the expression in ${...}.
+func withoutWrap(text string) string {
+	inner, wrapped := strings.CutPrefix(strings.TrimSpace(text), "${")
+	inner, closed := strings.CutSuffix(inner, "}")
+	if !wrapped || !closed {
+		return text
+	}
+	return strings.TrimSpace(inner)
 }
 
 // readIteratorName reads a name of an iterator, and reports whether it is valid and
@@ -114,18 +169,26 @@ func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, n
 		names.nameless = true
 		return name, false
 	}
-	if why := invalidName(name.Value); why != "" {
-		v.Errorf("%q %s", name.Value, why)
-		names.loseWords(name.Value)
-		return name, false
-	}
 	if at, taken := own[name.Value]; taken {
 		v.Errorf("%q is already used, at %s", name.Value, at)
 		return name, false
 	}
+	if !names.declareIterator(name, v, it) {
+		return name, false
+	}
 	own[name.Value] = name.Pos
-	names.iterators = append(names.iterators, iterating{v, name, it})
 	return name, true
+}
+
+// declareIterator records a name of an iterator, and reports whether it is valid.
+func (names *names) declareIterator(name source.String, v source.Value, it *Iterator) bool {
+	if why := invalidName(name.Value); why != "" {
+		v.ErrorAt(name.Pos, "%q %s", name.Value, why)
+		names.loseWords(name.Value)
+		return false
+	}
+	names.iterators = append(names.iterators, iterating{v, name, it})
+	return true
 }
 
 // settleIterators records an error for names of iterators that the rule also uses elsewhere.
@@ -133,7 +196,7 @@ func readIteratorName(v source.Value, it *Iterator, own map[string]source.Pos, n
 func (names *names) settleIterators() {
 	for _, n := range names.iterators {
 		if at, taken := names.taken[n.name.Value]; taken {
-			n.value.Errorf("%q is already used, at %s", n.name.Value, at)
+			n.value.ErrorAt(n.name.Pos, "%q is already used, at %s", n.name.Value, at)
 			n.iterator.Unusable = true
 			names.lost = append(names.lost, n.iterator.Name.Value, n.iterator.Index.Value)
 		}

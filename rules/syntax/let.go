@@ -20,6 +20,7 @@ func readLet(v source.Value, names *names) []*Let {
 	for _, e := range v.Entries() {
 		if len(lets) == maxLets {
 			v.ErrorAt(e.Key.Pos, "more than %d named values", maxLets)
+			names.nameless = true // Expressions that read the others are no mistakes of their own.
 			break
 		}
 		if e.Key.Value == "" {

@@ -104,7 +104,7 @@ func readLookupNamespace(v source.Value) *source.Node {
 	}
 	if name := d.Value.(string); name != "" && len(validation.IsDNS1123Label(name)) > 0 {
 		e := v.Errorf("%q is not the name of a namespace", name)
-		if meant := source.Forgotten(name); meant != "" {
+		if meant := source.Forgotten(name, func(string) bool { return false }); meant != "" {
 			e.Hint = "write " + meant
 		} else if strings.ContainsAny(name, "*?") {
 			e.Hint = everywhere

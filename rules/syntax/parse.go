@@ -1,7 +1,9 @@
 package syntax
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"reconcel/rules/source"
 )
@@ -42,7 +44,12 @@ func Parse(files []source.File) (*File, error) {
 	for _, file := range files {
 		before := p.Count()
 		docs, _ := p.Documents(file)
+		mixed := slices.ContainsFunc(docs, isMeant)
 		for _, doc := range docs {
+			if mixed && isForeign(doc) {
+				p.file.PassedOver = append(p.file.PassedOver, source.NewError(doc.Pos(), "", "is a "+doc.Peek("kind").Scalar()+", passed over", ""))
+				continue
+			}
 			p.readDocument(doc)
 		}
 		if len(docs) == 0 && p.Count() == before {
@@ -57,6 +64,9 @@ func Parse(files []source.File) (*File, error) {
 // editors. It is generated from the shapes that Parse uses, and accepts everything
 // that Parse accepts.
 func JSONSchema() []byte { return documentShape.JSONSchema("reconcel schema") }
+
+// Schema returns the schema of rules files, for their documentation.
+func Schema() *source.Schema { return documentShape.Schema() }
 
 func (p *parser) readDocument(v source.Value) {
 	if v.Broken() {
@@ -85,6 +95,13 @@ func (p *parser) readDocument(v source.Value) {
 	}
 }
 
+// otherFiles say what to do with a file of another kind.
+var otherFiles = map[string]string{
+	"CustomResourceDefinition": "give CRDs with --crd",
+	"Kustomization":            "give the rules themselves with -f",
+	"ResourceGraphDefinition":  "the rules of kro are written differently: docs/comparison.md lists what its keys are called here",
+}
+
 // isRules reports whether a document is a rules file, and records an error if not.
 // The content of other documents is not read.
 func isRules(v source.Value) bool {
@@ -103,9 +120,12 @@ func isRules(v source.Value) bool {
 			if got.IsScalar() && !got.IsNull() {
 				name = fmt.Sprintf("%q", got.Scalar())
 			}
-			got.Errorf("expected %q, got %s", value, name).Hint = "write " + key + ": " + value
+			got.Errorf("expected %q, got %s", value, name).Hint = cmp.Or(otherFiles[got.Scalar()], "write "+key+": "+value)
 		}
 		ok = false
 	}
 	return ok
 }
+
+// IsExpression reports whether a scalar with this schema is a bare expression.
+func IsExpression(s *source.Schema) bool { return s.Pattern == bareCEL }

@@ -41,6 +41,14 @@ var ruleShape = source.Shape{
 		"selector":  {Hint: "write it into for"},
 		"resources": {Means: "children"},
 		"variables": {Means: "let"},
+
+		"schema":         {Hint: "the kind of the resource comes from a CRD: write for", Means: "for"},
+		"locals":         {Means: "let"},
+		"data":           {Hint: "write lookups for objects that the rule reads, let for values"},
+		"externalRefs":   {Means: "lookups"},
+		"match":          {Means: "for"},
+		"parentResource": {Means: "for"},
+		"childResources": {Means: "children"},
 	},
 }
 

@@ -173,7 +173,7 @@ func TestAtBehindTheEnd(t *testing.T) {
 
 func TestRefusesTooLargeFiles(t *testing.T) {
 	_, err := Parse([]source.File{{Name: "rules.yaml", Data: []byte(head + strings.Repeat("# x\n", (1<<20)/4))}})
-	want := "rules.yaml:1:1: file has 1048676 bytes, at most 1048576 are allowed (split it)"
+	want := "rules.yaml:1:1: file has more than 1048576 bytes (split it)"
 	if err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}
@@ -232,6 +232,9 @@ func TestTellsLostNames(t *testing.T) {
 		"  children: [{id: a, forEach: [{name: b, index: b, in: self.x}], " + end:                    "b b",
 		"  children: [{id: a, forEach: [{name: b-c, in: self.x}], " + end:                            "b b-c c",
 		"  children: [{id: a, forEach: [b], " + end:                                                  "?",
+		"  children: [{id: a, forEach: {b-c: self.x}, " + end:                                        "b b-c c",
+		"  children: [{id: a, forEach: {a: self.x}, " + end:                                          "a",
+		"  children: [{id: a, forEach: {}, " + end:                                                   "",
 		"  children: [{id: a, forEach: [], " + end:                                                   "",
 		"  children: [{id: a, forEach: [{name: b, in: self.x}], timeout: [{name: b, in: c}], " + end: "b c in name",
 	} {

@@ -83,7 +83,7 @@ var besideTemplate = []string{"forEach", "readyWhen", "failWhen", "ifExists", "o
 // readTemplate reads the template of a child.
 func readTemplate(v source.Value, nm naming) *source.Node {
 	if !v.IsMap() {
-		v.WrongShape("a map")
+		mustBeWritten(v, "a map")
 		return nil
 	}
 	for _, e := range v.PeekEntries() {
@@ -109,9 +109,18 @@ func readTemplate(v source.Value, nm naming) *source.Node {
 	return v.Data()
 }
 
+// mustBeWritten records an error for a map that is not written out.
+func mustBeWritten(v source.Value, expected string) {
+	if v.Computed() {
+		v.Errorf("expected %s, got an expression", expected).Hint = "write the keys out, each value may be ${...}"
+		return
+	}
+	v.WrongShape(expected)
+}
+
 func checkMetadata(v source.Value, nm naming) {
 	if !v.IsMap() {
-		v.WrongShape("a map with " + nm.nameKey())
+		mustBeWritten(v, "a map with "+nm.nameKey())
 		return
 	}
 	found := nm == undecided

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/client-go/dynamic"
 
@@ -38,3 +39,6 @@ func (w *World) serve(ctx context.Context) {
 func (w *World) Wrap(client func(dynamic.Interface) dynamic.Interface) {
 	w.client = client(w.cluster.Client(Controller))
 }
+
+// Pass lets time pass while something else is going on.
+func (w *World) Pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }

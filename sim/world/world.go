@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,8 @@ type Options struct {
 	Log     *slog.Logger // of the controller; default: nothing is logged
 	// Namespaces are those that the controller watches; none stands for all.
 	Namespaces []string
+	// Events are those that the controller records; default: engine.EventsAll.
+	Events engine.EventFilter
 	// Coverage records which expressions ran. It may be nil.
 	Coverage *rules.Coverage
 }
@@ -53,6 +56,7 @@ func New(options Options) (*World, error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
+	options.Events = cmp.Or(options.Events, engine.EventsAll)
 	w := &World{options: options, clock: testclock.NewFakePassiveClock(time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	var err error
 	if w.cluster, err = sim.New(sim.Options{Kinds: options.Kinds, Clock: w.clock}); err != nil {
@@ -74,7 +78,7 @@ func (w *World) start(ctx context.Context) error {
 	w.stepper = engine.NewStepper(engine.Dependencies{
 		Client: w.client, Kinds: kinds{w.options.Kinds}, Events: w.cluster,
 		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1, Coverage: w.options.Coverage,
-	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces})
+	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces, Events: w.options.Events})
 	w.shown = w.cluster.ChangeCount()
 	return w.follow(ctx)
 }

@@ -70,7 +70,11 @@ func (k Kinds) define(o *files.Object) error {
 	if other := k.from[gk]; other != "" {
 		return fmt.Errorf("%s defines that kind too", other)
 	}
-	if flaws := schema.Flaws(o.Object); len(flaws) > 0 {
+	var flaws []string
+	for _, flaw := range schema.Flaws(o.Object) {
+		flaws = append(flaws, flaw.String())
+	}
+	if len(flaws) > 0 {
 		return errors.New(strings.Join(flaws, "; "))
 	}
 	k.from[gk] = o.File

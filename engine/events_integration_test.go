@@ -1,0 +1,50 @@
+//go:build integration
+
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestEventsAreFew prunes three children of a resource. One Event names them, and none says
+// that the resource is ready: its condition does.
+func TestEventsAreFew(t *testing.T) {
+	w := newWorld(t)
+	w.CRD(widgetCRD)
+	w.run(widgetRules("", `  - id: item
+    forEach: [{name: name, in: "self.spec.value.split(',')"}]
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "one-${name}"}}
+`))
+	w.Create(widget("one", "value: 'a,b,c,d'"))
+	w.Is(widgets, "one", "Ready", "True")
+	w.Patch(widgets, "one", `{"spec":{"value":"a"}}`)
+	w.Lacks(configs, "one-d")
+	w.told("Widget", "one", "Pruned")
+	w.Is(widgets, "one", "Ready", "True")
+	for _, name := range []string{"one-b", "one-c", "one-d"} {
+		w.Eventually("an Event that names "+name, func() error {
+			if !w.HasNote("Widget", "one", "deleted ConfigMap/"+w.Namespace+"/"+name) {
+				return fmt.Errorf("only %v", w.notes("Widget", "one"))
+			}
+			return nil
+		})
+	}
+	if reasons := w.EventReasons("Widget", "one"); !slices.Equal(reasons, []string{"Pruned"}) {
+		t.Errorf("the Events are %v: %s", reasons, w.notes("Widget", "one"))
+	}
+}
+
+// notes returns the notes of the Events about an object.
+func (w *world) notes(kind, name string) string {
+	var all []string
+	for _, event := range w.Events(kind, name) {
+		note, _, _ := unstructured.NestedString(event, "note")
+		all = append(all, note)
+	}
+	return strings.Join(all, "\n")
+}

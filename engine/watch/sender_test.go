@@ -1,0 +1,152 @@
+package watch
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"reconcel/engine/discover"
+)
+
+// A patched server answers every patch with the same text, and keeps the last request.
+type patched struct {
+	answer []byte
+	status int
+
+	last string // method, path, query and headers
+	body string
+}
+
+// ServeHTTP implements http.Handler.
+func (p *patched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	p.last = r.Method + " " + r.URL.Path + "?" + r.URL.Query().Encode() + " " + r.Header.Get("Content-Type") + " " + r.Header.Get("Accept")
+	p.body = string(body)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(p.status)
+	_, _ = w.Write(p.answer)
+}
+
+// senders returns a Sender that reads answers in one pass, and one that does not.
+func senders(t *testing.T, p *patched) (direct, indirect Sender) {
+	t.Helper()
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	client, err := NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Sender{Client: dynamic.New(client), Direct: client}, Sender{Client: dynamic.New(client)}
+}
+
+var (
+	deploymentKind = discover.Kind{GVK: deployments, GVR: deployments.GroupVersion().WithResource("deployments"), Namespaced: true}
+	nodeKind       = discover.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Node"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}}
+)
+
+// TestSendersAreAlike compares the requests of the two ways to send a patch, and what they
+// keep of the answer.
+func TestSendersAreAlike(t *testing.T) {
+	p := &patched{answer: readTestdata(t, "deployment.json"), status: http.StatusOK}
+	direct, indirect := senders(t, p)
+	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
+	for _, patch := range []Patch{
+		{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: []byte(`{"a":1}`), Manager: "reconcel", Force: true},
+		{Kind: deploymentKind, Namespace: "default", Name: "a", Subresource: "status", Type: types.ApplyPatchType, Body: []byte(`{}`), Manager: "reconcel/x&y", Force: true},
+		{Kind: nodeKind, Name: "a.b", Type: types.MergePatchType, Body: []byte(`{"b":2}`), Manager: "reconcel"},
+		{Kind: nodeKind, Name: "a", Type: types.JSONPatchType, Body: []byte(`[]`)},
+	} {
+		for range 2 { // The second answer meets a used reader.
+			want, err := indirect.Send(t.Context(), w, patch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantRequest, wantBody := p.last, p.body
+			got, err := direct.Send(t.Context(), w, patch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.last != wantRequest || p.body != wantBody {
+				t.Errorf("the request is %s %s, want %s %s", p.last, p.body, wantRequest, wantBody)
+			}
+			if !reflect.DeepEqual(got.Content(), want.Content()) || got.Fields() != want.Fields() || got.GetName() != want.GetName() {
+				t.Errorf("the answer is %v, want %v", got.Content(), want.Content())
+			}
+		}
+		for _, s := range []Sender{direct, indirect} {
+			if o, err := s.Send(t.Context(), nil, patch); o != nil || err != nil {
+				t.Errorf("without a watch: %v, %v", o, err)
+			}
+		}
+	}
+}
+
+// TestSendersReturnTheSameErrors compares what becomes of answers that are no objects.
+func TestSendersReturnTheSameErrors(t *testing.T) {
+	p := &patched{}
+	direct, indirect := senders(t, p)
+	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
+	patch := Patch{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: []byte(`{}`), Manager: "reconcel", Force: true}
+	for _, c := range []struct {
+		status int
+		answer string
+		is     func(error) bool
+	}{
+		{http.StatusConflict, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Conflict","code":409}`, apierrors.IsConflict},
+		{http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403}`, apierrors.IsForbidden},
+		{http.StatusUnprocessableEntity, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Invalid","code":422,"details":{"causes":[{"field":"spec"}]}}`, apierrors.IsInvalid},
+		{http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"NotFound","code":404}`, apierrors.IsNotFound},
+		{http.StatusBadGateway, `<html>`, func(err error) bool { return err != nil }},
+	} {
+		p.status, p.answer = c.status, []byte(c.answer)
+		_, want := indirect.Send(t.Context(), w, patch)
+		_, got := direct.Send(t.Context(), w, patch)
+		if !c.is(got) || got.Error() != want.Error() {
+			t.Errorf("%d: the error is %v, want %v", c.status, got, want)
+		}
+	}
+	p.status = http.StatusOK
+	for _, answer := range []string{``, `{"metadata":{"name":"a"`, `[]`} {
+		p.answer = []byte(answer)
+		if o, err := direct.Send(t.Context(), w, patch); o != nil || err == nil {
+			t.Errorf("%q: got %v, %v", answer, o, err)
+		}
+	}
+	for _, name := range []string{"", "a/b", ".."} {
+		patch.Name = name
+		if _, err := direct.Send(t.Context(), w, patch); err == nil {
+			t.Errorf("a patch of %q is sent", name)
+		}
+	}
+}
+
+// BenchmarkAnswer reads the answer to an apply.
+func BenchmarkAnswer(b *testing.B) {
+	p := &patched{answer: readTestdata(b, "deployment.json"), status: http.StatusOK}
+	server := httptest.NewServer(p)
+	defer server.Close()
+	client, err := NewClient(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := New(Key{GVK: deployments, Role: Child}, fooRules(b).Reads().Child(deployments))
+	patch := Patch{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: p.answer, Manager: "reconcel", Force: true}
+	for name, s := range map[string]Sender{"direct": {Client: dynamic.New(client), Direct: client}, "dynamic": {Client: dynamic.New(client)}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Send(b.Context(), w, patch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/lint"
+	"reconcel/rules/source"
+)
+
+// A flaw is a field that may be absent, on the path of a value. It advises how to read
+// the fields below it as well.
+type flaw struct {
+	warning *source.Error
+	says    string // the message up to the advice
+	advice  string
+	node    int64 // the expression that the advice replaces
+}
+
+// covers reports whether the advice replaces an expression.
+func (w *flaw) covers(e ast.Expr) bool { return w != nil && w.node == e.ID() }
+
+// extend includes a step in the advice.
+func (w *flaw) extend(e ast.Expr, step string) {
+	w.node = e.ID()
+	w.advice += step
+	w.warning.Message = w.says + w.advice + ".orValue(...)"
+}
+
+// test replaces the advice for has() of a field below.
+func (w *flaw) test(e ast.Expr, step string) {
+	w.node = e.ID()
+	w.warning.Message = w.says + w.advice + step + ".hasValue()"
+}
+
+// absent warns about a field that may be absent.
+func (g *guard) absent(e ast.Expr, t *types.Type, operand *value, name string, field *value, f facts) {
+	if g.quiet || field.flaw != nil || f[field.key] || field.key == "" && operand.shown == "" {
+		return
+	}
+	if o := g.rule.all.object(t); o == nil && t.Kind() != types.MapKind || o != nil && !o.optional(name) {
+		return
+	}
+	pos := expr.Position(g.t.src, g.t.ast, e.ID())
+	if field.key == "self"+step+"spec" && g.rule.kind.Custom {
+		g.rule.withoutSpec()
+		return
+	}
+	w := g.rule.complaint(pos, "%s: %s may be absent: write ", g.where, field.shown)
+	g.warn(w)
+	field.flaw = &flaw{warning: w, says: w.Message, advice: operand.shown}
+	field.flaw.extend(e, optionalStep(name))
+}
+
+// withoutSpec keeps the warning that the CRD of the primary does not require spec.
+// Expressions are checked as if it did: a guard wherever spec is read would not help.
+func (r *rule) withoutSpec() {
+	kind := r.src.For.Kind
+	outer := r.prefix
+	r.prefix = ""
+	r.specless = r.complaint(kind.Pos, "for.kind: the CRD of %s does not require spec, so self.spec may be absent", kind.Value)
+	r.prefix = outer
+	r.specless.Check = lint.AbsentField
+	r.specless.Hint = "add required: [spec] to its schema, beside properties"
+}
+
+// sayAbsences adds the warnings about absent fields. That about a CRD is given once.
+func (r *rule) sayAbsences() {
+	if r.specless != nil && !r.speclessKinds[r.kind.GVK] {
+		r.speclessKinds[r.kind.GVK] = true
+		r.say(&r.found.Warnings, r.specless)
+	}
+	for _, e := range r.absences {
+		r.say(&r.found.Warnings, e)
+	}
+}
+
+// selected returns the facts that the selector of the primaries implies.
+func (r *rule) selected() (known facts) {
+	self := &value{key: "self"}
+	labels := self.below("metadata").below("labels")
+	selector := r.src.For.Selector
+	if matched := selector.At("matchLabels"); matched != nil {
+		for _, f := range matched.Fields {
+			known = known.with(labels.below(f.Key.Value))
+		}
+	}
+	if required := selector.At("matchExpressions"); required != nil {
+		for _, item := range required.Items {
+			if operator := item.At("operator").Literal().Value; operator == "In" || operator == "Exists" {
+				known = known.with(labels.below(item.At("key").Literal().Value))
+			}
+		}
+	}
+	return known
+}
+
+// optionalStep returns an optional selection as it is written.
+func optionalStep(name string) string {
+	return ".?" + strings.TrimPrefix(shownStep(name), ".")
+}
+
+// shownStep returns a selection as it is written.
+func shownStep(name string) string {
+	for i, c := range name {
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return ".`" + name + "`"
+		}
+	}
+	return "." + name
+}

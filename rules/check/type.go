@@ -1,0 +1,195 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/schema"
+)
+
+// A Type describes the values of an expression, or of a field of objects.
+type Type struct {
+	all    *universe
+	cel    *types.Type
+	schema *fieldSchema // or nil
+	path   string       // from the kind, which names types without a name
+	doc    string
+}
+
+// A Field is a field of a type.
+type Field struct {
+	Name     string
+	Required bool
+	Type
+}
+
+// KindType returns the type of the objects of a kind, and whether its schema is known.
+func KindType(set *schema.Set, gvk runtimeschema.GroupVersionKind) (Type, bool) {
+	all := newUniverse(set)
+	k := set.Kind(gvk)
+	if k == nil || set.Schema(gvk) == nil {
+		return Type{}, false
+	}
+	return all.typed(all.kindType(k)), true
+}
+
+// SelectorType returns the type of label selectors.
+func SelectorType(set *schema.Set) Type {
+	all := newUniverse(set)
+	p := &fieldSchema{Schema: set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
+	return all.typed(all.objectType(p, labelSelector))
+}
+
+// typed returns the description of a type of CEL.
+func (u *universe) typed(t *types.Type) Type {
+	out := Type{all: u, cel: t}
+	if o := u.object(t); o != nil {
+		out.schema, out.path = o.schema, strings.TrimPrefix(o.name, mark)
+	}
+	if out.schema != nil {
+		out.doc = out.schema.Description
+	}
+	return out
+}
+
+// described returns the description of a schema that another one refers to.
+func (u *universe) described(s *spec.Schema, parent *fieldSchema, path string) Type {
+	p := u.at(s, parent)
+	out := Type{all: u, cel: u.typeOf(p, path), schema: p, path: path, doc: p.Description}
+	if s != nil && s.Description != "" {
+		out.doc = s.Description // It is about this field, not about all of that type.
+	}
+	return out
+}
+
+// String returns the name of the type, as messages show it.
+func (t Type) String() string {
+	switch {
+	case t.cel == nil:
+		return "any"
+	case t.schema != nil && t.schema.is == portLike:
+		return "integer or string"
+	case t.schema != nil && t.schema.is == quantity:
+		return "quantity"
+	}
+	return expr.TypeName(t.cel)
+}
+
+// Doc returns the description in the schema, or "".
+func (t Type) Doc() string { return strings.TrimSpace(t.doc) }
+
+// Enum returns the texts that a field may hold, or none if it may hold any.
+func (t Type) Enum() (values []string) {
+	if t.schema == nil {
+		return nil
+	}
+	for _, v := range t.schema.Enum {
+		if s, ok := v.(string); ok {
+			values = append(values, s)
+		}
+	}
+	return values
+}
+
+// IsMap reports whether the values are maps.
+func (t Type) IsMap() bool {
+	if t.schema != nil {
+		return t.schema.is == fielded || t.schema.is == mapping
+	}
+	return t.cel != nil && (t.cel.Kind() == types.MapKind || t.cel.Kind() == types.StructKind)
+}
+
+// IsList reports whether the values are lists.
+func (t Type) IsList() bool {
+	return t.schema != nil && t.schema.is == list || t.cel != nil && t.cel.Kind() == types.ListKind
+}
+
+// IsBool reports whether the values are true or false.
+func (t Type) IsBool() bool { return t.cel != nil && t.cel.Kind() == types.BoolKind }
+
+// Fields returns the known fields, sorted by name.
+func (t Type) Fields() (all []Field) {
+	o := t.object()
+	if o == nil {
+		return nil
+	}
+	for _, name := range o.names() {
+		f, _ := t.Field(name)
+		all = append(all, Field{Name: name, Required: o.schema != nil && slices.Contains(o.schema.Required, name), Type: f})
+	}
+	return all
+}
+
+// Field returns the type of a field, and whether it is known.
+func (t Type) Field(name string) (Type, bool) {
+	if t.schema != nil && t.schema.is == mapping {
+		return t.Element(), true
+	}
+	o := t.object()
+	if o == nil {
+		return Type{}, false
+	}
+	if o.schema == nil {
+		ft := o.fields[name]
+		return t.all.typed(ft), ft != nil
+	}
+	s, known := o.schema.Properties[name]
+	if !known {
+		return Type{}, false
+	}
+	return t.all.described(&s, o.schema, t.path+"."+name), true
+}
+
+// Element returns the type of the elements of a list, or of the values of a map.
+func (t Type) Element() Type {
+	switch {
+	case t.all == nil || t.cel == nil:
+		return Type{cel: types.DynType}
+	case t.schema != nil && t.schema.is == list && t.schema.Items != nil:
+		return t.all.described(t.schema.Items.Schema, t.schema, t.path+"[]")
+	case t.schema != nil && t.schema.is == mapping && t.schema.AdditionalProperties != nil:
+		return t.all.described(t.schema.AdditionalProperties.Schema, t.schema, t.path+"{}")
+	}
+	inner, _ := unwrapped(t.cel)
+	if parts := inner.Parameters(); len(parts) > 0 {
+		return t.all.typed(parts[len(parts)-1])
+	}
+	return t.all.typed(types.DynType)
+}
+
+// Key returns the type of the keys of a map, or of the indexes of a list.
+func (t Type) Key() Type {
+	if t.IsList() {
+		return Type{all: t.all, cel: types.IntType}
+	}
+	return Type{all: t.all, cel: types.StringType}
+}
+
+// Value returns the type without optional.
+func (t Type) Value() Type {
+	if t.cel == nil {
+		return t
+	}
+	inner, _ := unwrapped(t.cel)
+	return t.all.typed(inner)
+}
+
+func (t Type) object() *object {
+	if t.all == nil {
+		return nil
+	}
+	return t.all.object(t.cel)
+}
+
+// Methods returns the functions that can be called on a value of the type.
+func (t Type) Methods() []expr.Function {
+	if t.cel == nil {
+		return nil
+	}
+	return expr.Methods(t.cel)
+}
