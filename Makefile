@@ -101,6 +101,7 @@ test: unit fuzz-sample integration examples ## Run all tests with the race detec
 unit: ## Run the tests that need no cluster
 	$(NO_RACE)
 	go test $(RACE) -p 2 -timeout 15m ./...
+	go test -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing
 	cd devcluster && go test $(RACE) -timeout 10m .
 	cd bench && go test $(RACE) -timeout 10m ./...
 
@@ -157,16 +158,17 @@ soak-examples: devcluster ## Kill the controller at each write of the examples, 
 fuzz-sample: ## Fuzz each target for 5 seconds
 	@$(call fuzz,5s)
 
-# Run one package at a time, so that tests do not compete with a compiler. Run
-# several tests of a package in parallel, because they mostly wait. A test of
-# DRIVERS may start its own control plane, so fewer of these run at once. Those of the
-# campaign share one.
+# Run several tests of a package at once, because they mostly wait for controllers. The
+# tests of DRIVERS start control planes of their own, which use both cores, and limit
+# times. So fewer of them run at once, and those of the campaign, which share one, alone.
+on_cluster = go test -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)'
+
 .PHONY: integration
 integration: devcluster ## Run the tests on a real control plane
 	$(NO_RACE)
-	@go test $(RACE) -p 1 -parallel 12 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(filter-out $(DRIVERS),$(INTEGRATION))
-	@go test -p 1 -parallel 4 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(filter-out $(CAMPAIGN),$(filter $(DRIVERS),$(INTEGRATION)))
-	@go test -parallel 8 -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)' $(CAMPAIGN)
+	@$(on_cluster) $(RACE) -p 2 -parallel 12 $(filter-out $(DRIVERS),$(INTEGRATION))
+	@$(on_cluster) -p 1 -parallel 4 $(filter-out $(CAMPAIGN),$(filter $(DRIVERS),$(INTEGRATION)))
+	@$(on_cluster) -parallel 8 $(CAMPAIGN)
 
 .PHONY: examples
 examples: build ## Render the examples, compare with the checked-in output, and run their tests

@@ -13,6 +13,7 @@ import (
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 	"reconcel/deploy"
+	"reconcel/engine"
 	"reconcel/rules/source"
 )
 
@@ -22,6 +23,7 @@ type deployFlags struct {
 	options   deploy.Options
 	enforced  bool
 	replicas  *settings.Value[int]
+	events    *settings.Value[string]
 	admission bool
 	kustomize string
 }
@@ -51,7 +53,8 @@ come from their CRDs (--crd). No cluster and no kubeconfig is read.
 Run rbac again when the rules change. reconcel needs the old permissions to delete
 what the rules no longer render: keep them until that is done.
 
-Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usage.`,
+Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usage,
+3 a file cannot be read.`,
 		Example: `  reconcel rbac -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -`,
 		Args:    flagsOnly,
 		RunE:    func(*cobra.Command, []string) error { return a.rbac(f) },
@@ -61,7 +64,7 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 }
 
 func (a *app) manifestsCommand() *cobra.Command {
-	f := &deployFlags{replicas: settings.Count(2, 1)}
+	f := &deployFlags{replicas: settings.Count(2, 1), events: eventFilter()}
 	cmd := &cobra.Command{
 		Use:   "manifests -f RULES...",
 		Short: "Print the manifests that run reconcel in a cluster",
@@ -84,7 +87,7 @@ With --kustomize, manifests writes a kustomize base into a folder, with the rule
 separate files. It overwrites files of the same names.
 
 Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usage,
-3 the folder cannot be written.`,
+3 a file cannot be read, or the folder cannot be written.`,
 		Example: `  reconcel manifests -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -
   reconcel manifests -f rules/ --crd crds/ --namespaced team-a,team-b -n team-a | kubectl apply -f -
   reconcel manifests -f rules/ --crd crds/ --kustomize deploy/base`,
@@ -95,6 +98,7 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 	f.flags(flags)
 	flags.StringVar(&f.options.Image, "image", "reconcel:dev", "container image; the default is the one that make image builds")
 	flags.Var(f.replicas, "replicas", "number of Pods: one leads, the others stand by")
+	flags.Var(f.events, "events", eventsUsage)
 	flags.BoolVar(&f.admission, "admission", false, "add policies: whoever writes a resource must be allowed to do what the rules do for it")
 	flags.StringVar(&f.kustomize, "kustomize", "", "write a kustomize base into this `folder` instead of printing the objects")
 	return cmd
@@ -113,6 +117,9 @@ func (a *app) manifests(f *deployFlags) error {
 		return exit.Misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
 	f.options.Replicas = f.replicas.Value
+	if events := f.events.Value; events != string(engine.EventsChanges) { // The default needs no argument.
+		f.options.Events = events
+	}
 	j, permissions, err := a.needs(f)
 	if err != nil {
 		return err
@@ -157,7 +164,7 @@ func (a *app) needs(f *deployFlags) (j judged, _ *deploy.Permissions, err error)
 	if j, err = a.judge(&f.offlineRules); err != nil {
 		return j, nil, err
 	}
-	if err := rejected(j.verdict); err != nil {
+	if err := rejected(j.Loaded, j.verdict); err != nil {
 		return j, nil, err
 	}
 	admission := deploy.Usual
@@ -168,7 +175,7 @@ func (a *app) needs(f *deployFlags) (j judged, _ *deploy.Permissions, err error)
 	if len(complaints) > 0 {
 		return j, nil, exit.Wrong(source.Collect(j.Sources, complaints))
 	}
-	if err := source.Errors(withPrefix("warning: ", j.verdict.Warnings)).Report(a.stderr); err != nil {
+	if err := j.verdict.Warnings.Report(a.stderr); err != nil {
 		return j, nil, exit.Failure(err)
 	}
 	return j, needed, nil

@@ -60,6 +60,7 @@ not there are differences.`,
 		Example: `  reconcel diff -f examples/foo/rules.yaml
   reconcel diff -f examples/foo/rules.yaml -n team-a foo/example-foo`,
 		ValidArgsFunction: cobra.NoFileCompletions,
+		PreRunE:           inProject,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.diff(f, args) },
 	}
 	flags := cmd.Flags()

@@ -7,6 +7,7 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/offline"
 	"reconcel/rules"
+	"reconcel/rules/source"
 )
 
 // policyFlags are the flags of a policy.
@@ -31,11 +32,20 @@ func (p *policyFlags) policy() judge.Policy {
 }
 
 // rejected returns the errors of a verdict, or nil.
-func rejected(v judge.Verdict) error {
+func rejected(l *rules.Loaded, v judge.Verdict) error {
 	if len(v.Errors) > 0 {
-		return exit.Wrong(v.Errors)
+		return &exit.Error{Code: rejectedCode(l), Err: v.Errors}
 	}
 	return nil
+}
+
+// rejectedCode returns the exit code for rules that are rejected. That of a file that
+// cannot be read is the same in all commands.
+func rejectedCode(l *rules.Loaded) int {
+	if l.Unread {
+		return exit.Failed
+	}
+	return exit.No
 }
 
 // offlineRules are the flags of a command that judges rules without a cluster.
@@ -47,7 +57,7 @@ type offlineRules struct {
 
 func (f *offlineRules) flags(flags *pflag.FlagSet, namespaced string) {
 	f.ruleFiles.flags(flags)
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated")
+	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated (default: those in the folders of rules)")
 	f.policyFlags.flags(flags, namespaced)
 }
 
@@ -56,14 +66,19 @@ type judged struct {
 	*rules.Loaded
 	kinds   offline.Kinds
 	verdict judge.Verdict
+	passed  source.Errors // notes about files and documents without rules
 }
 
 // judge loads and judges rules. Rejected rules are not an error: see the verdict.
 func (a *app) judge(f *offlineRules) (j judged, err error) {
-	if j.Loaded, err = a.load(f.ruleFiles); err != nil {
+	if j.Loaded, j.passed, err = a.loadAll(f.ruleFiles); err != nil {
 		return j, err
 	}
-	if j.kinds, err = offline.ReadKinds(a.reader(f.ruleFiles), f.crds); err != nil {
+	from, crds := a.reader(f.ruleFiles), f.crds
+	if len(crds) == 0 {
+		crds = from.Definitions(f.paths)
+	}
+	if j.kinds, err = offline.ReadKinds(from, crds); err != nil {
 		return j, err
 	}
 	j.verdict = judge.Of(j.Loaded, j.kinds.Set, f.policy())

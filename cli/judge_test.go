@@ -163,6 +163,7 @@ func TestAllCommandsJudgeAlike(t *testing.T) {
 var complaint = regexp.MustCompile(`(?m)^.*\.yaml:\d+:\d+: .*$`)
 
 // complaints runs a command, and returns its errors about rules and its exit code.
+// Errors in a log have no severity.
 func complaints(t *testing.T, command string, args ...[]string) (lines []string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -172,7 +173,10 @@ func complaints(t *testing.T, command string, args ...[]string) (lines []string,
 		all = append(all, some...)
 	}
 	code = a.main(all)
-	return complaint.FindAllString(stderr.String(), -1), code
+	for _, line := range complaint.FindAllString(stdout.String()+stderr.String(), -1) {
+		lines = append(lines, strings.Replace(line, ": error: ", ": ", 1))
+	}
+	return lines, code
 }
 
 // reloadComplaints returns the errors of run after a reload of a file.

@@ -31,6 +31,7 @@ func Main() int {
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	seen           func(path string) // called for what commands read; may be nil
 }
 
 func (a *app) main(args []string) int {
@@ -79,8 +80,8 @@ status is.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.testCommand(), a.diffCommand(), a.statusCommand(),
-		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.uninstallCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.testCommand(), a.fmtCommand(), a.diffCommand(), a.statusCommand(),
+		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.explainCommand(), a.evalCommand(), a.lspCommand(), a.uninstallCommand(), a.versionCommand())
 	return root
 }
 

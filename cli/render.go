@@ -11,8 +11,10 @@ import (
 // renderFlags are the flags of render.
 type renderFlags struct {
 	offlineRules
+	repeating
 	resources []string
 	observed  []string
+	only      bool // observed objects exist
 	namespace string
 	output    *settings.Value[string]
 }
@@ -28,24 +30,46 @@ and what fails is printed on stderr.
 
 With its CRD, a resource is rendered as the API server would store it: without
 unknown fields and with defaults. Values are not validated against the CRD.
-Expressions that read children find them in --observed. You can use the output of
-render as --observed.
+
+Expressions read children as the API server would store them, without a status. What
+reads a status waits, unless the object is in --observed. An object there counts as
+it is; fields that it lacks are as rendered. With --observed-only, other children do
+not exist. You can use the output of render as --observed.
+
+The uid and creationTimestamp of objects that do not have any are placeholders:
+00000000-0000-0000-0000-, followed by 12 digits, and 1970-01-01T00:00:00Z. A note on
+stderr names the fields of the output that contain one.
+
+-w renders again whenever a file changes, until Ctrl-C.
 
 -o json prints one List. Exit code: 0 everything is rendered, 1 the rules or a
 resource have errors, 2 wrong usage, 3 a file cannot be read.`,
 		Example: `  reconcel render -f examples/foo/rules.yaml -r examples/foo/foo.yaml
   kubectl get foos,deployments -o yaml > live.yaml
   reconcel render -f examples/foo/rules.yaml -r foo.yaml --crd crds/ --observed live.yaml`,
-		Args: flagsOnly,
-		RunE: func(*cobra.Command, []string) error { return a.render(f) },
+		Args:    flagsOnly,
+		PreRunE: inProject,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.repeat(a, cmd, func() error { return a.render(f) }, f.paths, f.crds, f.resources, f.observed)
+		},
 	}
 	flags := cmd.Flags()
-	f.flags(flags, asRun)
+	f.offlineRules.flags(flags, asRun)
+	f.repeating.flags(flags)
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin; may be repeated")
 	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist in the cluster; may be repeated")
+	flags.BoolVar(&f.only, "observed-only", false, "only the objects of --observed exist: what reads other children waits")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of resources without one")
 	outputFlag(flags, f.output)
 	return cmd
+}
+
+// exists says which objects expressions can read.
+func (f *renderFlags) exists() offline.Existence {
+	if f.only {
+		return offline.ObservedOnly
+	}
+	return offline.AsRendered
 }
 
 func (a *app) render(f *renderFlags) error {
@@ -59,7 +83,7 @@ func (a *app) render(f *renderFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := rejected(j.verdict); err != nil {
+	if err := rejected(j.Loaded, j.verdict); err != nil {
 		return err
 	}
 	from := a.reader(f.ruleFiles)
@@ -67,7 +91,7 @@ func (a *app) render(f *renderFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := offline.New(j.Program, j.kinds, live, a.say)
+	r, err := offline.New(offline.Options{Program: j.Program, Kinds: j.kinds, Observed: live, Exists: f.exists(), Say: a.say})
 	if err != nil {
 		return exit.Wrong(err)
 	}
@@ -75,9 +99,7 @@ func (a *app) render(f *renderFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range resources {
-		r.Render(o)
-	}
+	r.Render(resources)
 	r.TellUnread()
 	result, err := r.Format(f.output.Value)
 	if err != nil {

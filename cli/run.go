@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,8 +46,8 @@ The cluster is found as by kubectl: --kubeconfig, KUBECONFIG, ~/.kube/config, an
 inside a Pod its ServiceAccount.
 
 Exit code: 0 stopped by a signal, 1 the rules are invalid, 2 wrong usage or
-settings, 3 no cluster is configured, the address is in use, or another process
-has become the leader.`,
+settings, 3 a file cannot be read, no cluster is configured, the address is in use,
+or another process has become the leader.`,
 		Example: `  reconcel run -f examples/foo/rules.yaml --log-level debug`,
 		Args:    flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,11 +71,12 @@ func (a *app) run(s *runFlags) error {
 	if s.pprof && s.debug.Value == settings.Off {
 		return exit.Misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
 	}
+	limitMemory(os.DirFS("/"))
 	rules, err := a.load(s.rules)
 	if err != nil {
 		return err
 	}
-	if err := rejected(judge.Of(rules, nil, s.policy())); err != nil {
+	if err := rejected(rules, judge.Of(rules, nil, s.policy())); err != nil {
 		return err
 	}
 	log := newLog(a.stderr, s)
@@ -104,7 +106,7 @@ func (a *app) run(s *runFlags) error {
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
-		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), Metrics: metrics,
+		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), Events: engine.EventFilter(s.events.Value), Metrics: metrics,
 	}, rules.Program)
 	if err != nil {
 		return exit.Failure(err)

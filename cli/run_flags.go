@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/settings"
+	"reconcel/engine"
 )
 
 // runFlags are the settings of run besides the rules. settings.Resolve completes
@@ -27,6 +28,7 @@ type runFlags struct {
 	qps       *settings.Value[float32]
 	burst     *settings.Value[int]
 	reapply   *settings.Value[settings.Span]
+	events    *settings.Value[string]
 	listen    *settings.Value[string]
 	debug     *settings.Value[string]
 	pprof     bool
@@ -39,6 +41,7 @@ type runFlags struct {
 func (s *runFlags) flags(flags *pflag.FlagSet) {
 	s.workers, s.qps, s.burst = settings.Count(16, 1), settings.Rate(), settings.Count(0, 0)
 	s.reapply = settings.Duration(12 * time.Hour)
+	s.events = eventFilter()
 	s.listen, s.debug = settings.Address(defaultListen()), settings.Loopback()
 	s.logLevel, s.logFormat = settings.LogLevel(), settings.Choice("text", "json")
 
@@ -54,11 +57,18 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	flags.Var(s.qps, "qps", "requests per second to the API server; 0: no limit besides API Priority and Fairness")
 	flags.Var(s.burst, "burst", "size of bursts above qps; 0: twice qps")
 	flags.Var(s.reapply, "reapply-every", "how often to apply an unchanged child again; 0: never")
+	flags.Var(s.events, "events", eventsUsage)
 	flags.Var(s.listen, "listen", "address of /metrics, /healthz and /readyz; off: none")
 	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches; off: none")
 	flags.BoolVar(&s.pprof, "pprof", false, "serve profiles at /debug/pprof/ on the address of --debug-listen")
 	flags.Var(s.logLevel, "log-level", "lowest level to log")
 	flags.Var(s.logFormat, "log-format", "format of the log")
+}
+
+const eventsUsage = "Events to send: changes leaves out what a condition of the resource says, all leaves out nothing"
+
+func eventFilter() *settings.Value[string] {
+	return settings.Choice(string(engine.EventsChanges), string(engine.EventsAll), string(engine.EventsWarnings))
 }
 
 // defaultListen is a loopback address outside a Pod. In a Pod it is every address,

@@ -6,6 +6,7 @@ import (
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/rules"
+	"reconcel/rules/source"
 )
 
 // ruleFiles are the flags that select rules files.
@@ -25,13 +26,23 @@ func recursiveFlag(flags *pflag.FlagSet, to *bool) {
 }
 
 func (a *app) reader(of ruleFiles) files.Reader {
-	return files.Reader{Stdin: a.stdin, Recursive: of.recursive}
+	return files.Reader{Stdin: a.stdin, Recursive: of.recursive, Seen: a.seen}
 }
 
 func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
+	loaded, _, err := a.loadAll(r)
+	return loaded, err
+}
+
+// loadAll loads rules, and returns notes about what it passed over.
+func (a *app) loadAll(r ruleFiles) (loaded *rules.Loaded, notes source.Errors, err error) {
 	if len(r.paths) == 0 {
-		return nil, exit.Misused("no rules: give a file or folder with -f")
+		return nil, nil, exit.Misused("no rules: give a file or folder with -f")
 	}
-	sources, unread := a.reader(r).Rules(r.paths)
-	return rules.Compile(sources, unread...), nil
+	sources, passed, unread := a.reader(r).Select(r.paths)
+	for _, name := range passed {
+		notes = append(notes, source.NewError(source.Pos{File: name}, "", "has no rules, passed over", ""))
+	}
+	loaded = rules.Compile(sources, unread...)
+	return loaded, append(notes, loaded.File.PassedOver...).WithSeverity(source.SeverityNote), nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/findings"
 	"reconcel/cli/internal/ruletest"
 	"reconcel/cli/internal/settings"
 	"reconcel/cli/internal/testfiles"
@@ -20,17 +22,19 @@ import (
 // testFlags are the flags of test.
 type testFlags struct {
 	policyFlags
+	repeating
 	paths     []string
 	recursive bool
 	run       string
 	update    bool
 	verbose   bool
 	coverage  bool
+	threshold *settings.Value[int]
 	output    *settings.Value[string]
 }
 
 func (a *app) testCommand() *cobra.Command {
-	f := &testFlags{output: settings.Choice("text", "json")}
+	f := &testFlags{threshold: settings.Percentage(), output: settings.Choice("text", findings.JSON, findings.SARIF, findings.GitHub, findings.JUnit)}
 	cmd := &cobra.Command{
 		Use:   "test [PATH...]",
 		Short: "Test rules in a simulated cluster",
@@ -45,24 +49,32 @@ kubeconfig is read.
 Every test also checks that the controller converges, that a restarted controller
 writes nothing, and that no object remains when the resources are deleted.
 
-Exit code: 0 all tests passed, 1 a test failed or a file is invalid, 2 wrong
-usage, 3 a file cannot be read.`,
+-w runs the tests again whenever a file that they use changes, until Ctrl-C.
+
+-o selects the format: json, sarif for code scanning, github for annotations in a
+workflow of GitHub, or junit for test reports.
+
+Exit code: 0 all tests passed, 1 a test failed, a file is invalid or too few
+expressions ran, 2 wrong usage, 3 a file cannot be read.`,
 		Example: `  reconcel test examples/foo
   reconcel test -R examples --run 'is deleted' -v`,
+		PreRunE: inProject,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.paths = args; len(args) == 0 {
 				f.paths = []string{"."}
 			}
-			return a.test(cmd.Context(), f)
+			return f.repeat(a, cmd, func() error { return a.test(cmd.Context(), f) })
 		},
 	}
 	flags := cmd.Flags()
 	recursiveFlag(flags, &f.recursive)
-	f.flags(flags, asRun)
+	f.policyFlags.flags(flags, asRun)
+	f.repeating.flags(flags)
 	flags.StringVar(&f.run, "run", "", "run only the cases whose names match this `regexp`")
 	flags.BoolVar(&f.update, "update", false, "write the snapshots instead of comparing them")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every case, the requests and Events of failed steps, and the expressions that never ran")
 	flags.BoolVar(&f.coverage, "coverage", false, "print the expressions that never ran")
+	flags.Var(f.threshold, "coverage-threshold", "fail if fewer `percent` of the expressions ran")
 	outputFlag(flags, f.output)
 	return cmd
 }
@@ -76,11 +88,15 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 		}
 		options.Only = func(c *ruletest.Case) bool { return names.MatchString(c.Name) }
 	}
-	found, err := findTests(f)
+	found, err := a.findTests(f)
 	if err != nil {
 		return err
 	}
-	loader := testfiles.New(files.Reader{Stdin: a.stdin}, f.policy())
+	project, err := testedProject()
+	if err != nil {
+		return err
+	}
+	loader := testfiles.New(files.Reader{Stdin: a.stdin, Seen: a.seen}, f.policy(), project)
 	var report ruletest.Report
 	var suites []*ruletest.Suite
 	for _, file := range found {
@@ -102,31 +118,50 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 
 // tell prints the results of the tests.
 func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
-	for i := range report.Results {
-		if err := report.Results[i].Err; err != nil {
-			a.complain(err)
-		}
-	}
-	var err error
-	if f.output.Value == "json" {
-		err = a.printJSON(report.JSON())
-	} else {
-		err = report.Write(a.stdout, ruletest.Details{Cases: f.verbose, Never: f.verbose || f.coverage})
+	if err := a.tellReport(report, f); err != nil {
+		return err
 	}
 	switch {
-	case err != nil:
-		return exit.Failure(err)
 	case unread:
 		return exit.Silent(exit.Failed) // The error is already printed.
 	case !report.Passed():
 		return exit.Silent(exit.No)
 	}
+	if percent := report.Percent(); percent < float64(f.threshold.Value) {
+		return exit.Wrong(fmt.Errorf("%.1f %% of the expressions ran, want at least %d %%; --coverage lists the others", percent, f.threshold.Value))
+	}
 	return nil
 }
 
+func (a *app) tellReport(report *ruletest.Report, f *testFlags) error {
+	switch f.output.Value {
+	case findings.SARIF:
+		return a.printJSON(findings.Log(builtFrom().Version, findings.Failures(findings.Tests(report))))
+	case findings.GitHub:
+		return a.print(findings.Annotations(findings.Failures(findings.Tests(report))))
+	case findings.JUnit:
+		text, err := findings.Document(findings.Tests(report))
+		if err != nil {
+			return exit.Failure(err)
+		}
+		return a.print(text)
+	}
+	for i := range report.Results {
+		if err := report.Results[i].Err; err != nil {
+			a.complain(err)
+		}
+	}
+	if f.output.Value == findings.JSON {
+		return a.printJSON(report.JSON())
+	}
+	var b bytes.Buffer
+	report.Write(&b, ruletest.Details{Cases: f.verbose, Never: f.verbose || f.coverage})
+	return a.print(b.Bytes())
+}
+
 // findTests returns the test files under the paths, each once.
-func findTests(f *testFlags) (all []string, err error) {
-	reader := files.Reader{Recursive: f.recursive}
+func (a *app) findTests(f *testFlags) (all []string, err error) {
+	reader := files.Reader{Recursive: f.recursive, Seen: a.seen}
 	for _, path := range f.paths {
 		if path == files.Stdin {
 			return nil, exit.Misused("-: tests cannot be read from stdin, because they refer to files beside them")

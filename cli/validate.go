@@ -2,24 +2,31 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/findings"
 	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/settings"
+	"reconcel/rules"
 	"reconcel/rules/source"
 )
 
 // validateFlags are the flags of validate.
 type validateFlags struct {
 	offlineRules
+	repeating
 	strict  bool
 	verbose bool
+	output  *settings.Value[string]
 }
 
 func (a *app) validateCommand() *cobra.Command {
-	f := &validateFlags{}
+	f := &validateFlags{output: settings.Choice("text", findings.JSON, findings.SARIF, findings.GitHub, findings.JUnit)}
 	cmd := &cobra.Command{
 		Use:   "validate -f RULES...",
 		Short: "Check rules, without a cluster",
@@ -33,19 +40,35 @@ if a custom resource has no status.conditions for reconcel to report in. --stric
 turns warnings into errors. -v lists the kinds without a schema, and prints the
 conditions that a CRD lacks. No cluster and no kubeconfig is read.
 
+A folder may have other files besides rules: validate passes over CRDs, samples and
+whatever else has no rules, and -v names them. Without --crd, the CRDs in the folders
+count. reconcel.yaml in the working directory may set rules, crd and strict, and what
+validate, test, render and diff share with run.
+
+-w checks the rules again whenever a file changes, until Ctrl-C.
+
+-o selects the format: json, sarif for code scanning, github for annotations in a
+workflow of GitHub, or junit for test reports.
+
 A message that ends in a [name] comes from a named check: docs/checks.md lists them.
 A comment "# reconcel:ignore name" silences the check on its line, or alone on a line
 on the next one. --ignore-check turns a check off.
 
-Exit code: 0 all rules are valid, 1 some are invalid, 2 wrong usage.`,
+Exit code: 0 all rules are valid, 1 some are invalid, 2 wrong usage, 3 a file cannot
+be read.`,
 		Example: `  reconcel validate -f examples/foo/rules.yaml --crd crds/ --strict`,
 		Args:    flagsOnly,
-		RunE:    func(*cobra.Command, []string) error { return a.validate(f) },
+		PreRunE: inProject,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.repeat(a, cmd, func() error { return a.validate(f) }, f.paths, f.crds)
+		},
 	}
 	flags := cmd.Flags()
-	f.flags(flags, asRun)
+	f.offlineRules.flags(flags, asRun)
+	f.repeating.flags(flags)
 	flags.BoolVar(&f.strict, "strict", false, "turn warnings into errors")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print what could not be checked")
+	outputFlag(flags, f.output)
 	return cmd
 }
 
@@ -54,40 +77,82 @@ func (a *app) validate(f *validateFlags) error {
 		return err
 	}
 	j, err := a.judge(&f.offlineRules)
+	if wrong, positioned := errors.AsType[source.Errors](err); positioned { // in a CRD
+		code, _ := exit.Code(err)
+		return errors.Join(a.tellFindings(f, j, wrong), exit.Silent(code))
+	}
 	if err != nil {
 		return err
 	}
 	v := j.verdict
-	said := append(v.Errors, withPrefix("warning: ", v.Warnings)...)
-	if f.verbose {
-		said = append(said, withPrefix("note: ", v.Notes)...)
+	if f.strict {
+		v.Warnings = v.Warnings.WithSeverity(source.SeverityError)
 	}
-	if err := source.Collect(j.Sources, said).Report(a.stderr); err != nil {
-		return exit.Failure(err)
+	found := slices.Concat(v.Errors, v.Warnings)
+	if f.verbose {
+		found = slices.Concat(found, v.Notes, j.passed)
+	}
+	found = source.Collect(j.Sources, found)
+	if err := a.tellFindings(f, j, found); err != nil {
+		return err
 	}
 	if f.verbose {
 		a.tellConditionsBlock(v.Unreported)
 	}
-	if len(v.Errors) > 0 || f.strict && len(v.Warnings) > 0 {
-		return exit.Silent(exit.No) // Each one is already printed.
+	if slices.ContainsFunc(found, isError) {
+		return exit.Silent(rejectedCode(j.Loaded)) // Each one is already printed.
 	}
-	count := map[string]int{}
-	for _, primary := range j.Program.Primaries() {
-		for _, rule := range primary.Rules {
-			count[rule.Pos.File]++
+	return nil
+}
+
+func isError(e *source.Error) bool { return e.Severity == source.SeverityError }
+
+// tellFindings prints what was found in rules.
+func (a *app) tellFindings(f *validateFlags, j judged, found source.Errors) error {
+	valid := !slices.ContainsFunc(found, isError)
+	names := make([]string, len(j.Sources))
+	for i, file := range j.Sources {
+		names[i] = file.Name
+	}
+	switch f.output.Value {
+	case findings.JSON:
+		return a.printJSON(validated{valid, names, findings.List(found)})
+	case findings.SARIF:
+		return a.printJSON(findings.Log(builtFrom().Version, found))
+	case findings.GitHub:
+		return a.print(findings.Annotations(found))
+	case findings.JUnit:
+		text, err := findings.Document(findings.Suites(names, found))
+		if err != nil {
+			return exit.Failure(err)
 		}
+		return a.print(text)
 	}
 	var b bytes.Buffer
-	for _, source := range j.Sources {
-		fmt.Fprintf(&b, "%s: %s ok\n", source.Name, output.Plural(count[source.Name], "rule"))
+	_ = found.Report(&b) // A buffer takes everything.
+	if valid {
+		count := countRules(j.Program)
+		for _, name := range names {
+			fmt.Fprintf(&b, "%s: %s ok\n", name, output.Plural(count[name], "rule"))
+		}
 	}
 	return a.print(b.Bytes())
 }
 
-// withPrefix prefixes the messages of errors.
-func withPrefix(word string, list []*source.Error) []*source.Error {
-	for _, e := range list {
-		e.Message = word + e.Message
+// validated is the result in JSON.
+type validated struct {
+	Valid    bool               `json:"valid"`
+	Files    []string           `json:"files"`
+	Findings []findings.Finding `json:"findings"`
+}
+
+// countRules returns the number of rules in each file.
+func countRules(p *rules.Program) map[string]int {
+	count := map[string]int{}
+	for _, primary := range p.Primaries() {
+		for _, rule := range primary.Rules {
+			count[rule.Pos.File]++
+		}
 	}
-	return list
+	return count
 }

@@ -2,7 +2,6 @@
 package files
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,16 +16,32 @@ import (
 // Stdin is the path that stands for standard input.
 const Stdin = "-"
 
+// stdinName is the name of standard input in messages.
+const stdinName = "<stdin>"
+
+// IsStdin reports whether a file is standard input.
+func IsStdin(file source.File) bool { return file.Name == stdinName }
+
 // A Reader reads files, folders and standard input.
 type Reader struct {
 	Stdin     io.Reader
 	Recursive bool // include subfolders
+
+	// Seen, if not nil, is called before a file or folder is read.
+	Seen func(path string)
+}
+
+func (r Reader) see(path string) {
+	if r.Seen != nil {
+		r.Seen(path)
+	}
 }
 
 // A filter selects files in folders.
 type filter struct {
 	extensions []string
 	accepts    func(file string) bool
+	limit      int // maximum number of bytes to read from a file
 }
 
 var yamlExtensions = []string{".yaml", ".yml"}
@@ -37,6 +52,7 @@ func (r Reader) find(path string, f filter) ([]string, error) {
 	if path == Stdin {
 		return []string{Stdin}, nil
 	}
+	r.see(path)
 	at, err := os.Stat(path)
 	if err != nil {
 		return nil, exit.Cause(err)
@@ -53,6 +69,8 @@ func (r Reader) find(path string, f filter) ([]string, error) {
 			return nil
 		case entry.IsDir() && (!r.Recursive || isHidden(entry)):
 			return fs.SkipDir
+		case entry.IsDir():
+			r.see(file)
 		case isFile(entry) && !isHidden(entry) && slices.Contains(f.extensions, filepath.Ext(file)) && f.accepts(file):
 			found = append(found, file)
 		}
@@ -78,7 +96,7 @@ func (r Reader) readAll(paths []string, f filter, skip func(file string) bool) (
 			if skip(file) {
 				continue
 			}
-			text, err := r.Read(file)
+			text, err := r.read(file, f.limit)
 			if err != nil {
 				unread = append(unread, unreadable(text.Name, err))
 				continue
@@ -108,29 +126,38 @@ func isFile(entry fs.DirEntry) bool {
 
 func isHidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
 
-// Read returns the content of a file, with a name for messages.
-func (r Reader) Read(path string) (source.File, error) {
+// Read returns the content of a file, with a name for messages. Of a file that is larger
+// than package source accepts, it returns the beginning.
+func (r Reader) Read(path string) (source.File, error) { return r.read(path, sourceLimit) }
+
+func (r Reader) read(path string, limit int) (source.File, error) {
 	if path == Stdin {
-		data, err := io.ReadAll(r.Stdin)
-		return source.File{Name: "<stdin>", Data: data}, err
+		data, err := readTo(r.Stdin, limit)
+		return source.File{Name: stdinName, Data: data}, err
 	}
-	data, err := readFile(path)
+	r.see(path)
+	data, err := readFile(path, limit)
 	return source.File{Name: path, Data: data}, exit.Cause(err)
 }
 
-// maxFile is larger than any file that a user means to read.
-const maxFile = 64 << 20
+const (
+	// sourceLimit is enough for package source to see that a file is too large. The
+	// byte order mark does not count.
+	sourceLimit = source.MaxFile + len("\ufeff") + 1
+	// objectLimit is larger than any file of objects that a user means to read.
+	objectLimit = 64 << 20
+)
 
-// readFile is os.ReadFile with a limit, for files without an end such as devices.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+// readFile reads at most limit bytes of a file: devices have no end.
+func readFile(path string, limit int) ([]byte, error) {
+	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("more than %d MiB", maxFile>>20)
-	}
-	return data, err
+	return readTo(f, limit)
+}
+
+func readTo(r io.Reader, limit int) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(r, int64(limit)))
 }

@@ -1,26 +1,99 @@
 package files
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"reconcel/rules/source"
 )
 
-func TestReadFileHasALimit(t *testing.T) {
+// endless is a reader without an end, such as /dev/zero.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read += len(p)
+	return len(p), nil
+}
+
+func TestInputHasALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.yaml")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(path, maxFile); err != nil {
+	if err := os.Truncate(path, objectLimit); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := readFile(path); err != nil || len(data) != maxFile {
-		t.Errorf("got %d bytes, %v", len(data), err)
+	zeros := &endless{}
+	in := Reader{Stdin: zeros}
+	sources, unread := in.Rules([]string{path, Stdin})
+	if len(unread) > 0 || len(sources) != 2 {
+		t.Fatalf("got %d files, errors %v", len(sources), unread)
 	}
-	if err := os.Truncate(path, maxFile+1); err != nil {
+	for _, s := range sources {
+		if len(s.Data) != sourceLimit {
+			t.Errorf("%s: got %d bytes, want %d", s.Name, len(s.Data), sourceLimit)
+		}
+	}
+	if zeros.read > 2*source.MaxFile {
+		t.Errorf("read %d bytes of an endless input", zeros.read)
+	}
+	if err := os.Truncate(path, objectLimit+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readFile(path); err == nil || err.Error() != "more than 64 MiB" {
+	if _, err := in.Objects([]string{path}); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
 		t.Errorf("got error %v", err)
 	}
+	if _, err := in.Objects([]string{Stdin}); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+func TestPipeThatNobodyWritesTo(t *testing.T) {
+	path := namedPipe(t)
+	writerWait = time.Millisecond
+	t.Cleanup(func() { writerWait = 10 * time.Second })
+	if _, err := (Reader{}).Read(path); !errors.Is(err, errNoWriter) {
+		t.Errorf("got error %v", err)
+	}
+}
+
+func TestPipeIntoWhichNothingIsWritten(t *testing.T) {
+	path := namedPipe(t)
+	bytesWait = time.Millisecond
+	t.Cleanup(func() { bytesWait = time.Minute })
+	silent, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if _, err := (Reader{}).Read(path); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got error %v", err)
+	}
+}
+
+func TestPipeIsReadToItsEnd(t *testing.T) {
+	path := namedPipe(t)
+	written := make(chan error, 1)
+	go func() { written <- os.WriteFile(path, []byte("text"), 0) }()
+	file, err := (Reader{}).Read(path)
+	if err != nil || string(file.Data) != "text" {
+		t.Errorf("got %q, %v", file.Data, err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}
+
+func namedPipe(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe.yaml")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -21,6 +24,7 @@ import (
 type Object struct {
 	unstructured.Unstructured
 	File string
+	text []byte // of the file
 }
 
 // String returns the kind, namespace and name.
@@ -31,17 +35,17 @@ func (o *Object) String() string {
 	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
-var objectFiles = filter{[]string{".yaml", ".yml", ".json"}, everyFile}
+var objectFiles = filter{[]string{".yaml", ".yml", ".json"}, everyFile, objectLimit + 1}
 
 func everyFile(string) bool { return true }
 
 // Objects reads Kubernetes objects from files and folders. A file has any number of
 // YAML or JSON documents; the items of a list are separate objects.
 func (r Reader) Objects(paths []string) (all []*Object, err error) {
-	texts, unread := r.readAll(paths, objectFiles, func(string) bool { return false })
-	var wrong []error
-	for _, e := range unread {
-		wrong = append(wrong, e)
+	texts, wrong := r.readAll(paths, objectFiles, func(string) bool { return false })
+	fail := exit.Wrong
+	if len(wrong) > 0 {
+		fail = exit.Failure
 	}
 	for _, text := range texts {
 		objects, err := decodeObjects(text)
@@ -50,79 +54,112 @@ func (r Reader) Objects(paths []string) (all []*Object, err error) {
 		}
 		all = append(all, objects...)
 	}
-	switch {
-	case len(unread) > 0:
-		return nil, exit.Failure(errors.Join(wrong...))
-	case len(wrong) > 0:
-		return nil, exit.Wrong(errors.Join(wrong...))
+	if len(wrong) > 0 {
+		return nil, fail(source.Collect(texts, wrong))
 	}
 	return all, nil
 }
 
 // decodeObjects reads the documents of one file. It tries JSON first: YAML may
 // begin with a brace, too.
-func decodeObjects(from source.File) (all []*Object, err error) {
-	file := from.Name
+func decodeObjects(from source.File) (all []*Object, wrong *source.Error) {
+	if len(from.Data) > objectLimit {
+		return nil, source.NewError(source.Pos{File: from.Name}, "", fmt.Sprintf("has more than %d MiB", objectLimit>>20), "")
+	}
 	documents, err := splitJSON(from.Data)
 	if err != nil {
-		documents, err = splitYAML(from.Data)
+		documents, wrong = splitYAML(from)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if wrong != nil {
+		return nil, wrong
 	}
-	for _, document := range documents {
+	for _, d := range documents {
 		var content any
-		if err := utiljson.Unmarshal(document, &content); err != nil {
-			return all, fmt.Errorf("%s: %w", file, err)
+		if err := utiljson.Unmarshal(d.data, &content); err != nil {
+			return all, source.NewError(d.pos, "", err.Error(), "")
 		}
 		if content == nil {
 			continue // The document has only comments.
 		}
 		entries, isMap := content.(map[string]any)
 		if !isMap {
-			return all, fmt.Errorf("%s: expected a Kubernetes object, got a %s", file, settings.TypeOf(content))
+			return all, source.NewError(d.pos, "", "expected a Kubernetes object, got a "+settings.TypeOf(content), "")
 		}
-		all = appendObjects(all, file, entries)
+		all = appendObjects(all, from, entries)
 	}
 	return all, nil
 }
 
+// A document is one of a file, as JSON.
+type document struct {
+	data []byte
+	pos  source.Pos // of its first line; only the file is known of JSON
+}
+
 // splitJSON returns the concatenated JSON documents of a text.
-func splitJSON(data []byte) (documents [][]byte, err error) {
+func splitJSON(data []byte) (documents []document, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for {
-		var document json.RawMessage
-		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		var d json.RawMessage
+		if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
 			return documents, nil
 		} else if err != nil {
 			return nil, err
 		}
-		documents = append(documents, document)
+		documents = append(documents, document{data: d})
 	}
 }
 
-// splitYAML returns the YAML documents of a text as JSON. It puts empty lines
-// before each document, so that the errors of the parser have the line numbers of
-// the file.
-func splitYAML(data []byte) (documents [][]byte, err error) {
-	lines := strings.SplitAfter(string(data), "\n")
-	for from := 0; from < len(lines); {
-		to := from + 1
-		for to < len(lines) && !startsDocument(lines[to]) {
-			to++
+// splitYAML returns the YAML documents of a file as JSON.
+func splitYAML(from source.File) (documents []document, wrong *source.Error) {
+	lines := strings.SplitAfter(string(from.Data), "\n")
+	for first := 0; first < len(lines); {
+		next := first + 1
+		for next < len(lines) && !startsDocument(lines[next]) {
+			next++
 		}
-		text := strings.Join(lines[from:to], "")
-		if startsDocument(lines[from]) {
+		text := strings.Join(lines[first:next], "")
+		if startsDocument(lines[first]) {
 			text = "   " + text[len("---"):] // The rest of the line belongs to the document.
 		}
-		document, err := yaml.YAMLToJSONStrict([]byte(strings.Repeat("\n", from) + text))
+		d, err := yaml.YAMLToJSONStrict([]byte(text))
 		if err != nil {
-			return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+			return nil, brokenYAML(from, err, first)
 		}
-		documents = append(documents, document)
-		from = to
+		documents = append(documents, document{d, source.Pos{File: from.Name, Line: first + 1, Column: 1}})
+		first = next
 	}
 	return documents, nil
+}
+
+// lineOf matches the line in the first message of the YAML parser.
+var lineOf = regexp.MustCompile(`line (\d+): ([^\n]*)`)
+
+// brokenYAML returns an error of the YAML parser with its position in the file. The
+// parser counts lines from the first one of the document.
+func brokenYAML(from source.File, err error, first int) *source.Error {
+	if e := source.Invalid(from); e != nil {
+		return e
+	}
+	pos, message := source.Pos{File: from.Name}, strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := lineOf.FindStringSubmatch(message); m != nil {
+		line, _ := strconv.Atoi(m[1])
+		pos.Line, pos.Column, message = first+line, 1, m[2]
+		if text := lineText(from.Data, pos.Line); text != "" {
+			pos.Column = utf8.RuneCountInString(text[:len(text)-len(strings.TrimLeft(text, " -\t"))]) + 1
+		}
+	}
+	return source.NewError(pos, "", "not valid YAML: "+message, "")
+}
+
+// lineText returns a line of a text.
+func lineText(data []byte, line int) string {
+	for text := range strings.Lines(string(data)) {
+		if line--; line == 0 {
+			return text
+		}
+	}
+	return ""
 }
 
 // startsDocument reports whether a line is a document marker. YAML allows it
@@ -132,8 +169,8 @@ func startsDocument(line string) bool {
 }
 
 // appendObjects adds an object, or the items of a list.
-func appendObjects(all []*Object, file string, content map[string]any) []*Object {
-	o := &Object{Unstructured: unstructured.Unstructured{Object: content}, File: file}
+func appendObjects(all []*Object, from source.File, content map[string]any) []*Object {
+	o := &Object{Unstructured: unstructured.Unstructured{Object: content}, File: from.Name, text: from.Data}
 	items, ok := content["items"].([]any)
 	if !ok || !strings.HasSuffix(o.GetKind(), "List") {
 		return append(all, o)
@@ -144,7 +181,7 @@ func appendObjects(all []*Object, file string, content map[string]any) []*Object
 			entries = map[string]any{} // Check rejects it later.
 		}
 		inherit(entries, o)
-		all = appendObjects(all, file, entries)
+		all = appendObjects(all, from, entries)
 	}
 	return all
 }
@@ -164,14 +201,20 @@ func (o *Object) Check() error {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, field := range []string{"name", "namespace"} {
 		if _, isText := metadata[field].(string); metadata[field] != nil && !isText {
-			return fmt.Errorf("%s: %s: metadata.%s must be text, is the %s %v (quote it)", o.File, o.GetKind(), field, settings.TypeOf(metadata[field]), metadata[field])
+			return o.flaw("metadata."+field, "%s: metadata.%s must be text, is the %s %v (quote it)", o.GetKind(), field, settings.TypeOf(metadata[field]), metadata[field])
 		}
 	}
 	switch {
 	case o.GetAPIVersion() == "" || o.GetKind() == "":
-		return fmt.Errorf("%s: an object without apiVersion and kind", o.File)
+		return o.flaw("", "an object without apiVersion and kind")
 	case o.GetName() == "":
-		return fmt.Errorf("%s: %s without metadata.name", o.File, o.GetKind())
+		return o.flaw("metadata", "%s without metadata.name", o.GetKind())
 	}
 	return nil
+}
+
+// flaw returns an error at a field of the object.
+func (o *Object) flaw(path, format string, args ...any) error {
+	e := source.NewError(o.Position(path), "", fmt.Sprintf(format, args...), "")
+	return source.Collect([]source.File{o.Source()}, []*source.Error{e})
 }

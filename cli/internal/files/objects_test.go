@@ -1,6 +1,7 @@
 package files
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,11 +24,13 @@ func TestDecodeObjects(t *testing.T) {
 		{name: "a List", text: "kind: List\nitems:\n- {kind: A, metadata: {name: a}}\n- {kind: B, metadata: {name: b}}\n", want: []string{"A a", "B b"}},
 		{name: "a typed list", text: "apiVersion: v1\nkind: PodList\nitems:\n- {metadata: {name: a}}\n", want: []string{"Pod a"}},
 		{name: "a kind that only ends in List", text: "kind: ShoppingList\nmetadata: {name: a}\nspec: {items: [milk]}\n", want: []string{"ShoppingList a"}},
-		{name: "a broken second document", text: "kind: A\n---\nkind: B\n  x: y\n", err: "f: line 4: mapping values are not allowed in this context"},
-		{name: "a duplicate key", text: "kind: A\n---\nkind: B\nkind: C\n", err: "f: unmarshal errors:\n  line 4: key \"kind\" already set in map"},
+		{name: "a broken second document", text: "kind: A\n---\nkind: B\n  x: y\n", err: "f:4:3: not valid YAML: is indented more than the line before, which already has a value"},
+		{name: "a duplicate key", text: "kind: A\n---\nkind: B\nkind: C\n", err: "f:4:1: not valid YAML: key \"kind\" already set in map"},
 		{name: "YAML that looks like JSON", text: "{kind: A, metadata: {name: a}}\n---\n{kind: B, metadata: {name: b}}\n", want: []string{"A a", "B b"}},
-		{name: "broken JSON", text: "{\n\"kind\": ]}", err: "f: line 1: did not find expected node content"},
-		{name: "no map", text: "- a\n", err: "f: expected a Kubernetes object, got a list"},
+		{name: "broken JSON", text: "{\n\"kind\": ]}", err: "f:1:1: not valid YAML: did not find expected node content"},
+		{name: "an error after many documents", text: strings.Repeat("kind: A\n---\n", 3) + "a: [b\n", err: "f:7:4: not valid YAML: did not find expected ',' or ']' (is a comma missing, or the bracket that closes? Inside { } and [ ] an expression with ?, [ or a comma needs quotes)"},
+		{name: "not UTF-8", text: "kind: A\nb: \xff\n", err: "f:2:4: byte 0xFF is not UTF-8 (save the file as UTF-8)"},
+		{name: "no map", text: "- a\n", err: "f:1:1: expected a Kubernetes object, got a list"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -46,5 +49,15 @@ func TestDecodeObjects(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestManyDocuments reads as many small documents as fit into 1 MB: each takes as long as
+// the first.
+func TestManyDocuments(t *testing.T) {
+	text := strings.Repeat("kind: A\nmetadata: {name: a}\n---\n", 1<<20/32)
+	objects, err := decodeObjects(source.File{Name: "f", Data: []byte(text)})
+	if err != nil || len(objects) != 1<<20/32 {
+		t.Errorf("%d objects, %v", len(objects), err)
 	}
 }

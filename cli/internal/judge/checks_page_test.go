@@ -160,6 +160,7 @@ spec:
             properties:
               image: {type: string}
               tag: {type: string}
+              note: {type: string}
               tier: {type: string, enum: [dev, prod]}
           status:
             type: object
@@ -169,15 +170,36 @@ spec:
               conditions: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
+// bareCRD defines a kind without status.conditions.
+const bareCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: bares.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Bare, plural: bares}
+  versions:
+  - {name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object}}}
+`
+
 func judgeText(t *testing.T, text string) Verdict {
 	t.Helper()
-	var crd map[string]any
-	if err := yaml.Unmarshal([]byte(webCRD), &crd); err != nil {
-		t.Fatal(err)
+	var crds []map[string]any
+	for _, text := range []string{webCRD, bareCRD} {
+		var crd map[string]any
+		if err := yaml.Unmarshal([]byte(text), &crd); err != nil {
+			t.Fatal(err)
+		}
+		crds = append(crds, crd)
 	}
-	set, err := schema.New(schema.Sources{CRDs: []map[string]any{crd}})
+	set, err := schema.New(schema.Sources{CRDs: crds})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Of(rules.Compile([]source.File{{Name: "rules.yaml", Data: []byte(text)}}), set, Policy{})
+	policy := Policy{}
+	if strings.Contains(text, "namespaces: [team-") {
+		policy.Namespaces = []string{"team-a"}
+	}
+	return Of(rules.Compile([]source.File{{Name: "rules.yaml", Data: []byte(text)}}), set, policy)
 }

@@ -38,12 +38,14 @@ func (v Verdict) Err() error { return v.Errors.Err() }
 // check them later.
 func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 	var found check.Found
+	silence := lint.NewSilence(l.Sources, policy.IgnoreChecks)
 	if kinds == nil {
 		kinds = schema.Builtin()
 	} else {
-		found = findings(l, kinds, policy)
+		found = findings(l, kinds)
+		found.Warnings = append(found.Warnings, silence.Unknown...)
 	}
-	errs, warnings := slices.Concat(l.Errors, found.Errors), found.Warnings
+	errs, warnings := slices.Concat(l.Errors, found.Errors), slices.Clone(found.Warnings)
 	if l.Program != nil {
 		p := judged{program: l.Program, kinds: kinds, policy: policy}
 		p.privileges()
@@ -51,16 +53,15 @@ func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 		errs, warnings = append(errs, p.errors...), append(warnings, p.warnings...)
 	}
 	return Verdict{
-		Errors:     source.Collect(l.Sources, errs),
-		Warnings:   source.Collect(l.Sources, warnings),
-		Notes:      source.Collect(l.Sources, found.Notes),
+		Errors:     source.Collect(l.Sources, slices.DeleteFunc(errs, silence.Covers)),
+		Warnings:   source.Collect(l.Sources, slices.DeleteFunc(warnings, silence.Covers)).WithSeverity(source.SeverityWarning),
+		Notes:      source.Collect(l.Sources, found.Notes).WithSeverity(source.SeverityNote),
 		Unreported: found.Unreported,
 	}
 }
 
-// findings returns what the checks of types and the named checks find, without what a
-// comment or the policy silences.
-func findings(l *rules.Loaded, kinds *schema.Set, policy Policy) check.Found {
+// findings returns what the checks of types and the named checks find.
+func findings(l *rules.Loaded, kinds *schema.Set) check.Found {
 	found := check.Check(l.File, kinds, l.Errors)
 	for _, e := range lint.Lint(l.File, kinds, slices.Concat(l.Errors, found.Errors)) {
 		switch c, _ := lint.Named(e.Check); {
@@ -70,10 +71,6 @@ func findings(l *rules.Loaded, kinds *schema.Set, policy Policy) check.Found {
 			found.Warnings = append(found.Warnings, e)
 		}
 	}
-	silence := lint.NewSilence(l.Sources, policy.IgnoreChecks)
-	found.Warnings = append(found.Warnings, silence.Unknown...)
-	found.Errors = slices.DeleteFunc(found.Errors, silence.Covers)
-	found.Warnings = slices.DeleteFunc(found.Warnings, silence.Covers)
 	return found
 }
 

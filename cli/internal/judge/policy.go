@@ -8,6 +8,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
+	"reconcel/rules/lint"
 	"reconcel/rules/source"
 )
 
@@ -55,8 +56,10 @@ func (p *judged) confinement() {
 			inside(what, r.LookupNamespace(l))
 		}
 		if !slices.ContainsFunc(p.policy.Namespaces, r.Follows) {
-			p.warnings = append(p.warnings, source.NewError(r.Pos, r.Name,
-				"for.namespaces has none of those that reconcel watches: "+strings.Join(p.policy.Namespaces, ","), "the rule has no effect"))
+			w := source.NewError(r.Pos, r.Name,
+				"for.namespaces has none of those that reconcel watches: "+strings.Join(p.policy.Namespaces, ","), "the rule has no effect")
+			w.Check = lint.UnwatchedRule
+			p.warnings = append(p.warnings, w)
 		}
 	})
 }

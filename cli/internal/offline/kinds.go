@@ -2,7 +2,6 @@
 package offline
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,19 +33,23 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 		return all, err
 	}
 	var definitions []map[string]any
-	var wrong []error
+	var sources []source.File
+	var wrong []*source.Error
 	for _, o := range objects {
 		if o.GroupVersionKind().GroupKind() != crdKind.GroupKind() {
 			continue
 		}
-		if err := all.define(o); err != nil {
-			wrong = append(wrong, fmt.Errorf("%s: %s: %w", o.File, o, err))
-			continue
+		flaws := all.define(o)
+		for _, flaw := range flaws {
+			wrong = append(wrong, source.NewError(o.Position(flaw.Path), "", fmt.Sprintf("%s: %s", o, flaw), ""))
 		}
-		definitions = append(definitions, o.Object)
+		if len(flaws) == 0 {
+			definitions = append(definitions, o.Object)
+		}
+		sources = append(sources, o.Source())
 	}
 	if len(wrong) > 0 {
-		return all, exit.Wrong(errors.Join(wrong...))
+		return all, exit.Wrong(source.Collect(sources, wrong))
 	}
 	if len(paths) > 0 && len(definitions) == 0 {
 		return all, exit.Wrong(fmt.Errorf("%s: no CustomResourceDefinition there", strings.Join(paths, ", ")))
@@ -57,28 +60,24 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 	return all, nil
 }
 
-// define records the kind that a CRD defines. A CRD with flaws is an error: they would
+// define records the kind that a CRD defines. It returns the flaws of the CRD: they would
 // switch off checks of the kind.
-func (k Kinds) define(o *files.Object) error {
+func (k Kinds) define(o *files.Object) []schema.Flaw {
 	if o.GroupVersionKind() != crdKind {
-		return fmt.Errorf("apiVersion %s is no longer served by Kubernetes: write %s", o.GetAPIVersion(), crdKind.GroupVersion())
+		return []schema.Flaw{{Path: "apiVersion", Message: fmt.Sprintf("%s is no longer served by Kubernetes: write %s", o.GetAPIVersion(), crdKind.GroupVersion())}}
 	}
 	gk, err := schema.Defined(o.Object)
-	if err != nil {
-		return err
+	flaws := schema.Flaws(o.Object)
+	switch other := k.from[gk]; {
+	case err != nil && len(flaws) == 0:
+		return []schema.Flaw{{Path: "spec", Message: err.Error()}}
+	case other != "":
+		return []schema.Flaw{{Path: "spec.names", Message: other + " defines that kind too"}}
 	}
-	if other := k.from[gk]; other != "" {
-		return fmt.Errorf("%s defines that kind too", other)
+	if len(flaws) == 0 {
+		k.from[gk] = o.File
 	}
-	var flaws []string
-	for _, flaw := range schema.Flaws(o.Object) {
-		flaws = append(flaws, flaw.String())
-	}
-	if len(flaws) > 0 {
-		return errors.New(strings.Join(flaws, "; "))
-	}
-	k.from[gk] = o.File
-	return nil
+	return flaws
 }
 
 // Defines reports whether a CRD defines a kind, in any version.

@@ -13,14 +13,17 @@ import (
 	"reconcel/rules/schema"
 )
 
-// live returns the observed state of a child. An object that something else
+// live returns the existing object of a child. An object that something else
 // controls is not a child of the resource.
 func (r *rendering) live(id rules.Identity) rules.Live {
-	child := r.observed.find(id)
+	child := r.round.exists.find(id)
 	if child == nil {
 		return rules.Live{}
 	}
 	if other, foreign := r.foreignController(child); foreign {
+		if r.observed.byID[id] == nil {
+			return rules.Live{} // Another resource of this rendering has it.
+		}
 		r.foreign[id] = fmt.Sprintf("%s %q controls it (%s)", other.Kind.Kind, other.Name, child.File)
 		return rules.Live{}
 	}
@@ -32,14 +35,14 @@ func (r *rendering) live(id rules.Identity) rules.Live {
 // reference to the resource has no UID, because it was written by hand.
 func (r *rendering) foreignController(o *files.Object) (controller rules.Owner, foreign bool) {
 	c, found := rules.ControllerOf(o.Object)
-	sameUID := c.UID == "" || r.self.GetUID() == "" || c.UID == r.self.GetUID()
+	sameUID := c.UID == "" || isPlaceholder(string(r.self.GetUID())) || c.UID == r.self.GetUID()
 	return c, found && (c.Kind != r.self.GroupVersionKind().GroupKind() || c.Name != r.self.GetName() || !sameUID)
 }
 
-// owned returns the observed objects of a child: those with its labels that no
+// owned returns the existing objects of a child: those with its labels that no
 // other object controls.
 func (r *rendering) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live) {
-	for _, o := range r.observed.matching(func(o *files.Object) bool {
+	for _, o := range r.round.exists.matching(func(o *files.Object) bool {
 		marks := o.GetLabels()
 		_, foreign := r.foreignController(o)
 		return o.GroupVersionKind().GroupKind() == c.GVK.GroupKind() && marks[rules.LabelRule] == rule.Name && marks[rules.LabelChild] == c.ID && !foreign
@@ -49,7 +52,7 @@ func (r *rendering) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live) {
 	return all
 }
 
-// lookup answers a lookup from the observed objects.
+// lookup answers a lookup from the existing objects.
 func (r *rendering) lookup(l *rules.Lookup, q rules.Query) (contents []map[string]any, err error) {
 	gk := l.GVK.GroupKind()
 	scope := r.kinds.Scope(gk)
@@ -57,7 +60,7 @@ func (r *rendering) lookup(l *rules.Lookup, q rules.Query) (contents []map[strin
 	if q.Namespace == "" && !anywhere && scope == schema.Namespaced {
 		return nil, fmt.Errorf("namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
-	found := r.observed.matching(func(o *files.Object) bool {
+	found := r.round.exists.matching(func(o *files.Object) bool {
 		if o.GroupVersionKind() != l.GVK || !anywhere && o.GetNamespace() != q.Namespace {
 			return false
 		}

@@ -17,7 +17,7 @@ func (r *rendering) patch(result *rules.RuleResult) {
 		r.fail("%v", result.PatchErr)
 		return
 	case len(result.PatchWaits) > 0:
-		r.tell("%s: waits for %s", name, strings.Join(result.PatchWaits, ", "))
+		r.note("%s: waits for %s", name, strings.Join(result.PatchWaits, ", "))
 		return
 	case len(result.Patch) == 0:
 		return

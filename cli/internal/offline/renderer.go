@@ -7,21 +7,40 @@ import (
 
 	"reconcel/cli/internal/files"
 	"reconcel/rules"
-	"reconcel/rules/source"
+	"reconcel/sim"
 )
 
-// A Renderer renders resources one after another, and collects the result.
+// Options say what a Renderer renders. Program, Kinds and Say are required.
+type Options struct {
+	Program  *rules.Program
+	Kinds    Kinds
+	Observed []*files.Object // objects of the cluster
+	Exists   Existence
+	Say      func(format string, args ...any) // prints a line for people
+}
+
+// Existence decides which objects expressions can read.
+type Existence int
+
+// The values of Existence.
+const (
+	// AsRendered: what the rules render exists, besides the observed objects.
+	AsRendered Existence = iota
+	// ObservedOnly: only the observed objects exist.
+	ObservedOnly
+)
+
+// A Renderer renders resources, and collects the result.
 type Renderer struct {
 	Failures int // resources and children that could not be rendered
 
 	program  *rules.Program
 	kinds    Kinds
-	say      func(format string, args ...any) // prints a line for people
-	observed *observed
-
-	resources map[rules.Identity]*files.Object // rendered so far
-	children  map[rules.Identity]*files.Object // rendered so far, with their resource
-	items     []item
+	server   *sim.Kinds // how an API server stores objects
+	exists   Existence
+	say      func(format string, args ...any)
+	observed *cluster
+	items    []item
 }
 
 // An item is an object of the result.
@@ -30,42 +49,48 @@ type item struct {
 	object  map[string]any
 }
 
-// New returns a renderer with observed objects.
-func New(program *rules.Program, kinds Kinds, live []*files.Object, say func(format string, args ...any)) (*Renderer, error) {
-	all, err := newObserved(live)
-	return &Renderer{
-		program: program, kinds: kinds, say: say, observed: all,
-		resources: map[rules.Identity]*files.Object{}, children: map[rules.Identity]*files.Object{},
-	}, err
-}
-
-// Render renders a resource with all rules for its kind.
-func (r *Renderer) Render(self *files.Object) {
-	one := &rendering{Renderer: r, self: self, foreign: map[rules.Identity]string{}}
-	if other := r.resources[identity(self)]; other != nil {
-		one.fail("is given twice, in %s and %s", other.File, self.File)
-		return
-	}
-	r.resources[identity(self)] = self
-	primary, why := r.primary(self)
-	if primary == nil {
-		one.tell("%s", why)
-		return
-	}
-	pruned, err := r.kinds.complete(self)
+// New returns a renderer.
+func New(o Options) (*Renderer, error) {
+	server, err := sim.NewKinds(o.Kinds.Set)
 	if err != nil {
-		one.fail("%s: %v", self.File, err)
-		return
+		return nil, err
 	}
-	for _, field := range pruned {
-		one.tell("%s%s: dropped, as the API server would: the CRD has no such field", field.Path, source.DidYouMean(field.Name, field.Have))
-	}
-	one.observeSelf()
-	one.render(primary)
+	observed, err := newCluster(o.Observed)
+	return &Renderer{program: o.Program, kinds: o.Kinds, server: server, exists: o.Exists, say: o.Say, observed: observed}, err
 }
 
-// primary returns the rules for a resource. If it has none, it returns the reason.
-func (r *Renderer) primary(o *files.Object) (*rules.Primary, string) {
+// Render renders resources with all rules for their kinds.
+func (r *Renderer) Render(given []*files.Object) {
+	var resources []*resource
+	fileOf := map[rules.Identity]string{}
+	for _, self := range given {
+		one := &resource{report: report{about: self.String()}, self: self}
+		resources = append(resources, one)
+		if other := fileOf[identity(self)]; other != "" {
+			one.fail("is given twice, in %s and %s", other, self.File)
+			continue
+		}
+		fileOf[identity(self)] = self.File
+		r.prepare(one)
+	}
+	results := r.settle(resources)
+	for i, one := range resources {
+		r.tell(one.report)
+		r.tell(results[i].report)
+		r.items = append(r.items, results[i].items...)
+	}
+}
+
+// tell prints notes, and counts failures.
+func (r *Renderer) tell(about report) {
+	for _, note := range about.notes {
+		r.say("%s", note)
+	}
+	r.Failures += about.failures
+}
+
+// rulesFor returns the rules for a resource. If it has none, it returns the reason.
+func (r *Renderer) rulesFor(o *files.Object) (*rules.Primary, string) {
 	gvk := o.GroupVersionKind()
 	for _, p := range r.program.Primaries() {
 		if p.GVK == gvk {

@@ -4,47 +4,22 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"reconcel/cli/internal/files"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 )
 
-// A rendering is what the rules render for one resource.
+// A rendering is what the rules render for one resource in one round.
 type rendering struct {
 	*Renderer
+	report
+	round   *round
 	self    *files.Object
-	foreign map[rules.Identity]string // observed objects that something else controls
+	items   []item
 	own     *item                     // what the rules write into the resource itself
-}
-
-// tell prints a note about the resource.
-func (r *rendering) tell(format string, args ...any) {
-	r.say("%s: %s", r.self, fmt.Sprintf(format, args...))
-}
-
-// fail prints and counts an error about the resource.
-func (r *rendering) fail(format string, args ...any) {
-	r.Failures++
-	r.tell(format, args...)
-}
-
-// observeSelf copies the status of the observed object if the resource has none. It
-// uses nothing else of the observed object, and prints a note either way.
-func (r *rendering) observeSelf() {
-	live := r.observed.find(identity(r.self))
-	if live == nil {
-		return
-	}
-	status, has := live.Object["status"]
-	switch _, own := r.self.Object["status"]; {
-	case own:
-		r.tell("is also in %s, which is not used: %s has its status", live.File, r.self.File)
-	case has:
-		r.self.Object["status"] = status
-		r.tell("its status is taken from %s, the rest from %s", live.File, r.self.File)
-	default:
-		r.tell("is also in %s, which is not used", live.File)
-	}
+	foreign map[rules.Identity]string // objects that something else controls
 }
 
 // render adds the children, and then what the rules write into the resource itself.
@@ -58,7 +33,7 @@ func (r *rendering) render(primary *rules.Primary) {
 		r.rule(result)
 	}
 	if !matched {
-		r.tell("no rule selects it: for.namespaces, for.selector or for.when does not match")
+		r.note("no rule selects it: for.namespaces, for.selector or for.when does not match")
 		return
 	}
 	for i := range out.Rules {
@@ -67,6 +42,9 @@ func (r *rendering) render(primary *rules.Primary) {
 	r.status(out.Rules)
 	if r.own != nil {
 		r.items = append(r.items, *r.own)
+		if fields := placeholders("", r.own.object); len(fields) > 0 {
+			r.note("%s: %s", strings.Join(fields, ", "), hasPlaceholder)
+		}
 	}
 }
 
@@ -81,17 +59,20 @@ func (r *rendering) rule(result *rules.RuleResult) {
 		return
 	}
 	for i := range result.Children {
-		// While a resource is being deleted, only finalize renders objects.
-		// Otherwise only children do.
-		if c := &result.Children[i]; result.Teardown == (c.Child.Timeout > 0) {
+		// While a resource is being deleted, only finalize renders objects, and
+		// children exist until it is done. Otherwise only children render objects.
+		switch c := &result.Children[i]; {
+		case result.Teardown == (c.Child.Timeout > 0):
 			r.collection(c)
+		case result.Teardown:
+			r.remaining(c)
 		}
 	}
 	for i := range result.StatusErrs {
 		r.fail("%v", &result.StatusErrs[i])
 	}
 	for _, w := range result.StatusWaits {
-		r.tell("rule %q, %s: waits for %s", result.Rule.Name, w.Field, strings.Join(w.Waits, ", "))
+		r.note("rule %q, %s: waits for %s", result.Rule.Name, w.Field, strings.Join(w.Waits, ", "))
 	}
 }
 
@@ -106,28 +87,57 @@ func (r *rendering) collection(c *rules.ChildResult) {
 	}
 }
 
+// remaining adds the objects of a child to those that exist, without showing them.
+func (r *rendering) remaining(c *rules.ChildResult) {
+	for i := range c.Objects {
+		if d := &c.Objects[i]; c.State == rules.Rendered && d.State == rules.Rendered {
+			if content, err := r.content(d); err == nil {
+				_ = r.apply(&files.Object{Unstructured: unstructured.Unstructured{Object: content}, File: d.Child.Pos.File})
+			}
+		}
+	}
+}
+
+// apply adds an object to those that exist in the next round.
+func (r *rendering) apply(o *files.Object) error {
+	stored, err := r.stored(o)
+	if err == nil {
+		r.round.applied = append(r.round.applied, stored)
+	}
+	return err
+}
+
 // child adds one object of a child.
 func (r *rendering) child(d *rules.Desired) {
 	subject := subjectOf(d.Child, d.Subject())
 	if r.isAbsent(subject, d.State, d.Waits, d.Err) {
 		return
 	}
-	content, err := appliedContent(d)
+	content, err := r.content(d)
 	if err != nil {
 		r.fail("%s: %v", subject, err)
 		return
 	}
-	object := &files.Object{File: d.Child.Pos.File}
-	object.Object = content
+	object := &files.Object{Unstructured: unstructured.Unstructured{Object: content}, File: d.Child.Pos.File}
 	if why := r.rejected(object, d.Child); why != "" {
 		r.fail("%s: %s", subject, why)
 		return
 	}
-	if len(d.Waits) > 0 {
-		r.tell("%s: not applied yet: waits for %s", subject, strings.Join(d.Waits, ", "))
+	if err := r.apply(object); err != nil {
+		r.fail("%s: %v", subject, err)
+		return
 	}
+	if len(d.Waits) > 0 {
+		r.note("%s: not applied yet: waits for %s", subject, strings.Join(d.Waits, ", "))
+	}
+	withoutPlaceholderOwner(content)
 	r.items = append(r.items, item{comment: "# " + subject, object: content})
+	if fields := placeholders("", content); len(fields) > 0 {
+		r.note("%s: %s: %s", subject, strings.Join(fields, ", "), hasPlaceholder)
+	}
 }
+
+const hasPlaceholder = "contains a placeholder: the cluster assigns the value"
 
 // subjectOf names a child in a message, with its rule and position.
 func subjectOf(c *rules.Child, what string) string {
@@ -138,9 +148,9 @@ func subjectOf(c *rules.Child, what string) string {
 func (r *rendering) isAbsent(subject string, state rules.State, waits []string, err error) bool {
 	switch state {
 	case rules.Excluded:
-		r.tell("%s: excluded", subject)
+		r.note("%s: excluded", subject)
 	case rules.Waiting:
-		r.tell("%s: waits for %s", subject, strings.Join(waits, ", "))
+		r.note("%s: waits for %s", subject, strings.Join(waits, ", "))
 	case rules.Failed:
 		r.fail("%v", err)
 	default:
@@ -164,9 +174,9 @@ func (r *rendering) rejected(object *files.Object, c *rules.Child) string {
 	case scope == schema.Namespaced && id.Namespace == "":
 		return fmt.Sprintf("metadata.namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
-	if other := r.children[id]; other != nil {
+	if other := r.round.children[id]; other != nil {
 		return fmt.Sprintf("%s is already rendered for %s", object, other)
 	}
-	r.children[id] = r.self
+	r.round.children[id] = r.self
 	return ""
 }

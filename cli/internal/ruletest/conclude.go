@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
@@ -32,7 +34,11 @@ func (p *player) conclude(ctx context.Context) ([]Failure, error) {
 		return failureAt(p.c.Pos, "after the primaries were deleted: %v", err), nil
 	}
 	if inMemory {
-		if err := p.waitForEnd(ctx, m); err != nil {
+		err := p.waitForEnd(ctx, m)
+		if stuck, ok := errors.AsType[*uncollectedError](err); ok {
+			return failureAt(p.c.Pos, "the primaries were deleted, and then %v", stuck), nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -54,12 +60,13 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 	if left := m.Pending(); len(left) > 0 {
 		missing := 0
 		for _, f := range left {
-			missing += f.Times
+			missing += max(f.Times, 1)
 		}
 		i := slices.IndexFunc(p.failures, func(f failure) bool { return errors.Is(f.Err, left[0].Err) })
 		f := p.failures[i]
 		return failureAt(f.pos, "an expected failure did not happen (%s): %d more such requests were expected", f.text, missing)
 	}
+	m.Recover()
 	if err := m.Advance(ctx, calm); err != nil {
 		return failureAt(p.c.Pos, "after the last step: %v", err)
 	}
@@ -109,6 +116,16 @@ const (
 	wait  = 48 * time.Hour
 )
 
+// An uncollectedError says that the garbage collector cannot go on. More time would not
+// help.
+type uncollectedError struct{ write *sim.Write }
+
+// Error quotes the answer of the cluster.
+func (e *uncollectedError) Error() string {
+	w := e.write
+	return fmt.Sprintf("the garbage collector's %s of %s is rejected: %v", w.Verb, path.Join(w.Kind.Kind, w.Namespace, w.Name), w.Err)
+}
+
 // waitForEnd completes the teardown of the primaries. It marks new children ready.
 // When there are no new children, it advances the time in growing steps.
 func (p *player) waitForEnd(ctx context.Context, m Memory) error {
@@ -125,6 +142,9 @@ func (p *player) waitForEnd(ctx context.Context, m Memory) error {
 		if !progress {
 			if err := m.Advance(ctx, step); err != nil {
 				return err
+			}
+			if stuck := m.Uncollected(); stuck != nil {
+				return &uncollectedError{stuck}
 			}
 			passed += step
 			step *= 2
@@ -169,11 +189,19 @@ func (p *player) left(ctx context.Context) ([]string, error) {
 	var left []string
 	for _, u := range all {
 		_, made := makers[u.GetLabels()[rules.LabelRule]]
-		if made && u.GetAnnotations()[rules.AnnotationOrphan] != "true" || primaries[u.GroupVersionKind().GroupKind()] {
+		if made && !ofInitialNamespace(u) && u.GetAnnotations()[rules.AnnotationOrphan] != "true" || primaries[u.GroupVersionKind().GroupKind()] {
 			left = append(left, titleOf(u)+beingDeleted(u))
 		}
 	}
 	return left, nil
+}
+
+// ofInitialNamespace reports whether the primary of a child is a namespace that every
+// cluster has, and that cannot be deleted.
+func ofInitialNamespace(u *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(u.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+		return o.APIVersion == "v1" && o.Kind == "Namespace" && sim.IsInitial(o.Name)
+	})
 }
 
 // makers returns the rules whose children must be deleted with their primaries.

@@ -91,7 +91,10 @@ func (r *reader) failure(n *source.Node) failure {
 		}
 	}
 	if times := n.At("times"); times != nil {
-		f.Times = int(times.Value.(int64))
+		f.Times = sim.Always
+		if n, ok := times.Value.(int64); ok {
+			f.Times = int(n)
+		}
 	}
 	gone := n.At("lost")
 	f.Lost = gone != nil && gone.Value == true

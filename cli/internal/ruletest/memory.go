@@ -47,4 +47,8 @@ func (m memory) Fail(f sim.Failure) {
 	m.Cluster().Fail(f)
 }
 
+func (m memory) Uncollected() *sim.Write { return m.Cluster().Uncollected() }
+
+func (m memory) Recover() { m.Cluster().Recover() }
+
 func (m memory) Pending() []sim.Failure { return m.Cluster().Pending() }

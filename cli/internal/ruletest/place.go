@@ -47,6 +47,11 @@ type Memory interface {
 	Fail(f sim.Failure)
 	// Pending returns the failures that have not happened yet.
 	Pending() []sim.Failure
+	// Recover ends all failures.
+	Recover()
+	// Uncollected returns the last write of the garbage collector if it was rejected,
+	// or nil.
+	Uncollected() *sim.Write
 	// Writes returns all writes of the controller so far.
 	Writes() []sim.Write
 }

@@ -3,7 +3,6 @@ package ruletest
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +50,14 @@ func (r *Report) never() []rules.Expression {
 	return slices.DeleteFunc(slices.Clone(r.Expressions), func(e rules.Expression) bool { return r.Ran[e] })
 }
 
+// Percent returns how many of 100 expressions ran: 100 if there are none.
+func (r *Report) Percent() float64 {
+	if len(r.Expressions) == 0 {
+		return 100
+	}
+	return 100 - 100*float64(len(r.never()))/float64(len(r.Expressions))
+}
+
 // Details selects the optional parts of a report.
 type Details struct {
 	Cases bool // passed cases, and the writes and Events of failed cases
@@ -58,22 +65,19 @@ type Details struct {
 }
 
 // Write prints the report as text, in the format of go test.
-func (r *Report) Write(w io.Writer, details Details) error {
-	var b bytes.Buffer
+func (r *Report) Write(b *bytes.Buffer, details Details) {
 	never := r.never()
 	for i := range r.Results {
-		r.Results[i].write(&b, details)
+		r.Results[i].write(b, details)
 	}
 	if len(r.Expressions) > 0 {
-		fmt.Fprintf(&b, "coverage: %d of %d expressions\n", len(r.Expressions)-len(never), len(r.Expressions))
+		fmt.Fprintf(b, "coverage: %d of %d expressions\n", len(r.Expressions)-len(never), len(r.Expressions))
 	}
 	if details.Never {
 		for _, e := range never {
-			fmt.Fprintf(&b, "    %s: never ran: %s\n", e.Pos, onOneLine(e.Text))
+			fmt.Fprintf(b, "    %s: never ran: %s\n", e.Pos, onOneLine(e.Text))
 		}
 	}
-	_, err := w.Write(b.Bytes())
-	return err
 }
 
 func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

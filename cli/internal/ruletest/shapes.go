@@ -66,7 +66,8 @@ var (
 		{Name: "namespace", Value: source.FilledText, Doc: "The namespace."},
 		{Name: "name", Value: source.FilledText, Doc: "The name of the object."},
 		{Name: "subresource", Value: source.OneOf("status"), Doc: "The subresource, if it is the status."},
-		{Name: "times", Value: source.WholeNumber(1), Default: "1", Doc: "The number of requests that fail. The case fails unless the controller sends all of them."},
+		{Name: "times", Value: source.EitherOf(source.WholeNumber(1), source.OneOf("always")), Default: "1",
+			Doc: "The number of requests that fail, or `always`: until the last step is done. The case fails unless the controller sends all of them, or one."},
 		{Name: "error", Value: source.OneOf(reasons...), Default: "InternalError", Doc: "The answer. `ConnectionLost` means no answer."},
 		{Name: "message", Value: source.FilledText, Doc: "The message of the answer."},
 		{Name: "lost", Value: source.Boolean, Default: "false", Doc: "The request takes effect, and only its answer is replaced by the error."},
@@ -80,7 +81,7 @@ var (
 			Doc: "Objects in which the rules set exactly these fields. Fields that others set do not count, such as defaults, " +
 				"nor do labels and annotations of reconcel."},
 		{Name: "absent", Value: references, Doc: "Objects that do not exist: `Kind/name`, `Kind/namespace/name`, or a kind for all its objects. A name may contain `*`."},
-		{Name: "count", Value: source.EntriesOf(source.WholeNumber(0)), Doc: "The number of objects of a kind, in all namespaces, without those being deleted."},
+		{Name: "count", Value: source.EntriesOf(source.WholeNumber(0)), Doc: "The number of objects of a kind, in all namespaces, without those being deleted and without the namespaces that every cluster has."},
 		{Name: "status", Value: source.AnyMap, Doc: "Fields of the primary's status, compared as in `objects`."},
 		{Name: "conditions", Value: source.EntriesOf(conditionValue),
 			Doc: "Conditions of the primary by type: their status, or a map. `null`: the condition does not exist."},
@@ -109,3 +110,6 @@ var (
 // JSONSchema returns a JSON Schema of test files. Editors use it for completion and
 // validation.
 func JSONSchema() []byte { return fileShape.JSONSchema("reconcel schema --tests") }
+
+// Schema returns the schema of test files, for their documentation.
+func Schema() *source.Schema { return fileShape.Schema() }

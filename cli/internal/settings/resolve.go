@@ -1,5 +1,5 @@
 // Package settings reads the settings of run. Each setting is a flag, an
-// environment variable and a key of reconcel.yaml.
+// environment variable and a key of reconcel.yaml. Other commands share some of them.
 package settings
 
 import (
@@ -31,6 +31,13 @@ func variable(name string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
+// ofProject are the settings of commands that judge rules, besides those of run. They are
+// keys of the settings file alone.
+var ofProject = []string{"crd", "strict"}
+
+// shared are the settings of run that commands share which judge rules.
+var shared = []string{"rules", "recursive", "allow-kind", "namespaced", "ignore-check"}
+
 // Resolve completes the flags of run. A flag that is not set takes its value from
 // the environment, then from the settings file, then its default. The error names
 // all mistakes in the environment and the file.
@@ -39,36 +46,63 @@ func Resolve(flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	if file.GetString("kind") == "Rules" {
+	if isRules(file) {
 		return exit.Misused("%s contains rules, but a file of that name contains settings: rename it", path)
 	}
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && f.Name != ConfigFlag {
+			names = append(names, f.Name)
+		}
+	})
+	return complete(flags, path, file, names, slices.Concat(names, ofProject))
+}
+
+// Project completes those flags of a command that judges rules that are also settings of
+// the project, as Resolve does. known are the settings of run.
+func Project(flags *pflag.FlagSet, known []string) error {
+	path, file, err := readSettings(flags)
+	if err != nil || isRules(file) {
+		return err
+	}
+	var names []string
+	for _, name := range slices.Concat(shared, ofProject) {
+		if flags.Lookup(name) != nil {
+			names = append(names, name)
+		}
+	}
+	return complete(flags, path, file, names, slices.Concat(known, ofProject))
+}
+
+// isRules reports whether a settings file is a rules file of the same name.
+func isRules(file *viper.Viper) bool { return file.GetString("kind") == "Rules" }
+
+// complete sets the named flags that are not set. known are all keys that the file may
+// have.
+func complete(flags *pflag.FlagSet, path string, file *viper.Viper, names, known []string) error {
 	v := viper.New()
 	if err := v.MergeConfigMap(file.AllSettings()); err != nil {
 		return exit.Misused("%s: %w", path, err)
 	}
-	var names []string
 	var wrong []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == ConfigFlag {
-			return
-		}
-		names = append(names, f.Name)
+	for _, name := range names {
+		f := flags.Lookup(name)
 		if f.Changed {
-			return // A flag wins, and is already checked.
+			continue // A flag wins, and is already checked.
 		}
-		_ = v.BindEnv(f.Name, variable(f.Name)) // It fails only without a name.
-		position, base := variable(f.Name), ""
-		if os.Getenv(variable(f.Name)) == "" {
-			position, base = path+": "+f.Name, filepath.Dir(path)
+		_ = v.BindEnv(name, variable(name)) // It fails only without a name.
+		position, base := variable(name), ""
+		if os.Getenv(variable(name)) == "" {
+			position, base = path+": "+name, filepath.Dir(path)
 		}
-		if value := v.Get(f.Name); value != nil {
+		if value := v.Get(name); value != nil {
 			if err := assign(f, value, base); err != nil {
 				wrong = append(wrong, fmt.Errorf("%s: %w", position, err))
 			}
 		}
-	})
-	wrong = append(wrong, unknownKeys(file, path, names)...)
-	wrong = append(wrong, unknownVariables(os.Environ(), names)...)
+	}
+	wrong = append(wrong, unknownKeys(file, path, known)...)
+	wrong = append(wrong, unknownVariables(os.Environ(), known)...)
 	if len(wrong) > 0 {
 		return exit.Misused("%w", errors.Join(wrong...))
 	}
@@ -111,7 +145,7 @@ func assign(f *pflag.Flag, value any, base string) error {
 			return err
 		}
 		for i := range texts {
-			if f.Name == "rules" { // Other lists do not contain paths.
+			if f.Name == "rules" || f.Name == "crd" { // Other lists do not contain paths.
 				texts[i] = relative(base, texts[i])
 			}
 		}

@@ -61,6 +61,17 @@ func Count(initial, least int) *Value[int] {
 	}}
 }
 
+// Percentage returns a whole number from 0 to 100, 0 by default.
+func Percentage() *Value[int] {
+	return &Value[int]{0, typeNumber, func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 || n > 100 {
+			return 0, errors.New("expected a whole number from 0 to 100")
+		}
+		return n, nil
+	}}
+}
+
 // Rate returns a number per second, 0 by default.
 func Rate() *Value[float32] {
 	return &Value[float32]{0, typeNumber, func(s string) (float32, error) {

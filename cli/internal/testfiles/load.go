@@ -30,15 +30,19 @@ import (
 type Loader struct {
 	reader   files.Reader
 	policy   judge.Policy
+	project  Project
 	programs map[string]*tested    // by the paths of their rules
 	order    []*tested             // those without errors
 	kinds    map[string]*sim.Kinds // by the paths of the CRDs, and the kinds that they lack
 	unread   bool                  // a file could not be read
 }
 
+// A Project has the rules and CRDs of tests that name none, and have none beside them.
+type Project struct{ Rules, CRDs []string }
+
 // New returns a Loader that judges rules with a policy.
-func New(reader files.Reader, policy judge.Policy) *Loader {
-	return &Loader{reader: reader, policy: policy, programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
+func New(reader files.Reader, policy judge.Policy, project Project) *Loader {
+	return &Loader{reader: reader, policy: policy, project: project, programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
 }
 
 // Unread tells whether a file could not be read.
@@ -75,8 +79,17 @@ func (l *Loader) Load(name string) (*ruletest.Suite, error) {
 	}
 	paths, crds := pathsBeside(dir, file.Rules, "rules.yaml"), pathsBeside(dir, file.CRDs, "crds", "crd.yaml")
 	if len(paths) == 0 {
+		paths = l.project.Rules
+	}
+	if len(crds) == 0 {
+		crds = l.reader.Definitions(paths)
+	}
+	if len(crds) == 0 {
+		crds = l.project.CRDs
+	}
+	if len(paths) == 0 {
 		l.unread = true
-		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules", name)
+		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules, here or in reconcel.yaml", name)
 	}
 	defined, err := offline.ReadKinds(l.reader, crds)
 	if err != nil {

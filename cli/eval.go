@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/offline"
+	"reconcel/cli/internal/settings"
+	"reconcel/rules"
+	"reconcel/rules/check"
+	"reconcel/rules/source"
+	"reconcel/rules/syntax"
+)
+
+// evalFlags are the flags of eval.
+type evalFlags struct {
+	offlineRules
+	rule      string
+	resources []string
+	observed  []string
+	namespace string
+	output    *settings.Value[string]
+}
+
+func (a *app) evalCommand() *cobra.Command {
+	f := &evalFlags{output: settings.Choice("yaml", "json", "type")}
+	cmd := &cobra.Command{
+		Use:   "eval EXPRESSION -r RESOURCE",
+		Short: "Evaluate an expression for a resource, without a cluster",
+		Long: `Evaluate one CEL expression for a resource, and print its value.
+
+self is the resource. With rules (-f), the expression also reads the lets, lookups and
+children of the rule for the kind of the resource, or of --rule if there are several.
+The rendered children exist, as in render, if for selects the resource and validate
+accepts it.
+
+With its CRD, the resource has its defaults, and the fields that the expression reads
+must be in the schema. -o type prints the type of the expression instead.
+
+Exit code: 0 the value is printed, 1 the expression, the rules or the resource have
+errors, or the value waits for something, 2 wrong usage, 3 a file cannot be read.`,
+		Example: `  reconcel eval 'self.spec.replicas * 2' -r examples/foo/foo.yaml
+  reconcel eval 'deployment.spec.template' -r examples/foo/foo.yaml -f examples/foo/rules.yaml`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return exit.Misused("give one expression, in quotes")
+			}
+			return a.eval(args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	f.flags(flags, asRun)
+	flags.StringVar(&f.rule, "rule", "", "`name` of the rule")
+	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` with the resource, or - for stdin")
+	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist in the cluster; may be repeated")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of the resource, if it has none")
+	outputFlag(flags, f.output)
+	return cmd
+}
+
+func (a *app) eval(text string, f *evalFlags) error {
+	if len(f.resources) == 0 {
+		return exit.Misused("no resource: give a file with -r")
+	}
+	if err := once(f.paths, f.resources, f.crds, f.observed); err != nil {
+		return err
+	}
+	from, crds := a.reader(f.ruleFiles), f.crds
+	if len(crds) == 0 {
+		crds = from.Definitions(f.paths)
+	}
+	kinds, err := offline.ReadKinds(from, crds)
+	if err != nil {
+		return err
+	}
+	self, live, err := a.evalObjects(f, kinds)
+	if err != nil {
+		return err
+	}
+	loaded, err := a.evalRules(f, kinds, self)
+	if err != nil {
+		return err
+	}
+	rule, err := ruleFor(loaded, self, f.rule)
+	if err != nil {
+		return err
+	}
+	q := &question{rule: rule, expr: &source.Expr{Text: text, Pos: source.Pos{File: "<expression>", Line: 1, Column: 1}}}
+	q.sources = append([]source.File{{Name: q.expr.Pos.File, Data: []byte(text)}}, loaded.Sources...)
+	if len(f.paths) == 0 {
+		q.unnamed = rule.Name.Value
+	}
+	inquiry, t, err := q.compile(kinds)
+	if err != nil {
+		return err
+	}
+	if f.output.Value == "type" {
+		return a.print([]byte(t.String() + "\n"))
+	}
+	r, err := offline.New(offline.Options{Program: loaded.Program, Kinds: kinds, Observed: live, Say: a.say})
+	if err != nil {
+		return exit.Wrong(err)
+	}
+	in, err := r.Input(self)
+	if errors.Is(err, offline.ErrNotPrepared) {
+		return exit.Silent(exit.No) // The reason is already printed.
+	}
+	answer, wrong := inquiry.Evaluate(in)
+	if wrong != nil {
+		return q.rejected([]*source.Error{wrong})
+	}
+	return a.tellAnswer(answer, f.output.Value)
+}
+
+// evalObjects reads the resource, and the objects that exist.
+func (a *app) evalObjects(f *evalFlags, kinds offline.Kinds) (self *files.Object, live []*files.Object, err error) {
+	from := a.reader(f.ruleFiles)
+	found, err := kinds.Resources(from, f.resources, f.namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(found) != 1 {
+		return nil, nil, exit.Wrong(fmt.Errorf("%s: %d objects, expected one", strings.Join(f.resources, ", "), len(found)))
+	}
+	live, err = kinds.Resources(from, f.observed, f.namespace)
+	return found[0], live, err
+}
+
+// evalRules loads the rules, or else one that has nothing but the kind of the resource.
+func (a *app) evalRules(f *evalFlags, kinds offline.Kinds, self *files.Object) (*rules.Loaded, error) {
+	if len(f.paths) == 0 {
+		if f.rule != "" {
+			return nil, exit.Misused("--rule needs rules: give a file or folder with -f")
+		}
+		text := fmt.Sprintf("{apiVersion: %s, kind: %s, rules: [{name: eval, for: {apiVersion: %q, kind: %q}}]}",
+			syntax.APIVersion, syntax.Kind, self.GetAPIVersion(), self.GetKind())
+		loaded := rules.Compile([]source.File{{Name: self.File, Data: []byte(text)}})
+		loaded.Sources = nil
+		if err := loaded.Errors.Err(); err != nil {
+			return nil, exit.Wrong(err)
+		}
+		return loaded, nil
+	}
+	loaded, err := a.load(f.ruleFiles)
+	if err != nil {
+		return nil, err
+	}
+	return loaded, rejected(loaded, judge.Of(loaded, kinds.Set, f.policy()))
+}
+
+// ruleFor returns the rule of that name, or the only one for the kind of a resource.
+func ruleFor(l *rules.Loaded, self *files.Object, name string) (*syntax.Rule, error) {
+	var found []*syntax.Rule
+	var names []string
+	for _, r := range l.File.Rules {
+		if r.For.APIVersion.Value != self.GetAPIVersion() || r.For.Kind.Value != self.GetKind() {
+			continue
+		}
+		names = append(names, r.Name.Value)
+		if name == "" || r.Name.Value == name {
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(names) == 0:
+		return nil, exit.Wrong(fmt.Errorf("no rule is for %s %s", self.GetAPIVersion(), self.GetKind()))
+	case name == "":
+		return nil, exit.Misused("%d rules are for %s: choose one with --rule: %s", len(names), self.GetKind(), strings.Join(names, ", "))
+	}
+	return nil, exit.Wrong(fmt.Errorf("no rule %q is for %s%s", name, self.GetKind(), source.DidYouMean(name, slices.Clone(names))))
+}
+
+// A question is an expression with the rule whose names it reads.
+type question struct {
+	rule    *syntax.Rule
+	expr    *source.Expr
+	sources []source.File
+	unnamed string // a rule without a file
+}
+
+// compile compiles the expression, and finds its type.
+func (q *question) compile(kinds offline.Kinds) (*rules.Inquiry, check.Type, error) {
+	inquiry, wrong := rules.Inquire(q.rule, q.expr)
+	if wrong != nil {
+		return nil, check.Type{}, q.rejected(wrong)
+	}
+	scope, err := check.NewScope(q.rule, kinds.Set)
+	if err != nil {
+		return nil, check.Type{}, exit.Failure(err)
+	}
+	if wrong := scope.Check(q.expr); len(wrong) > 0 {
+		return nil, check.Type{}, q.rejected(wrong)
+	}
+	return inquiry, scope.TypeOf(q.expr), nil
+}
+
+// rejected returns errors with the lines that they are about.
+func (q *question) rejected(wrong []*source.Error) error {
+	for _, e := range wrong {
+		if e.Rule == q.unnamed {
+			e.Rule = ""
+		}
+		e.Message = strings.TrimPrefix(e.Message, "expression: ") // The name of the file says so.
+	}
+	return exit.Wrong(source.Collect(q.sources, wrong))
+}
+
+// tellAnswer prints the value.
+func (a *app) tellAnswer(answer rules.Answer, format string) error {
+	switch {
+	case len(answer.Waits) > 0:
+		return exit.Wrong(fmt.Errorf("the value waits for %s", strings.Join(answer.Waits, ", ")))
+	case answer.Gone:
+		a.say("the value is absent")
+	}
+	if format == "json" {
+		return a.printJSON(answer.Value)
+	}
+	text, err := yaml.Marshal(answer.Value)
+	if err != nil {
+		return exit.Failure(err)
+	}
+	return a.print(text)
+}

@@ -1,0 +1,11 @@
+// Package findings prints the mistakes that validate and test find in the formats of
+// pipelines: JSON, SARIF, annotations of GitHub, and JUnit.
+package findings
+
+// The formats, as the flag -o names them.
+const (
+	JSON   = "json"
+	SARIF  = "sarif"
+	GitHub = "github"
+	JUnit  = "junit"
+)

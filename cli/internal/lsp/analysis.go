@@ -1,0 +1,125 @@
+package lsp
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"reconcel/rules/check"
+	"reconcel/rules/schema"
+	"reconcel/rules/source"
+	"reconcel/rules/syntax"
+)
+
+// scopes are the names of rules, computed when they are needed.
+type scopes struct {
+	set   *schema.Set
+	rules map[*syntax.Rule]*check.Scope
+}
+
+// maxBlanked is the number of lines that parse leaves out to make a text valid YAML.
+const maxBlanked = 3
+
+// parse reads the rules of the text. If not all of them can be read, it keeps those of
+// the last text in which they could. Without one, it leaves out the wrong lines.
+func (d *document) parse() {
+	d.scopes = scopes{}
+	want := 0
+	for _, top := range d.outline.documents() {
+		want += len(top.find("rules").items())
+	}
+	lines := strings.SplitAfter(d.text, "\n")
+	for range maxBlanked {
+		file, wrong := d.read(strings.Join(lines, ""))
+		if len(file.Rules) >= want {
+			d.parsed, d.complete = file, wrong == 0
+			return
+		}
+		if d.complete || wrong < 1 || wrong > len(lines) {
+			break
+		}
+		d.parsed = file
+		lines[wrong-1] = "\n"
+	}
+	if d.parsed == nil {
+		d.parsed = &syntax.File{}
+	}
+}
+
+// read parses a text. It returns the line of the first error, or 0.
+func (d *document) read(text string) (*syntax.File, int) {
+	file, err := syntax.Parse([]source.File{{Name: d.path, Data: []byte(text)}})
+	if found, wrong := errors.AsType[source.Errors](err); wrong {
+		return file, found[0].Pos.Line
+	}
+	return file, 0
+}
+
+// rule returns the rule of a node as it was parsed, or nil.
+func (d *document) rule(n *node) *syntax.Rule {
+	at := n.rule()
+	if at == nil {
+		return nil
+	}
+	name := at.find("name").text()
+	i := slices.IndexFunc(d.parsed.Rules, func(r *syntax.Rule) bool { return r.Name.Value == name })
+	if i < 0 {
+		i = slices.Index(at.parent.items(), at)
+	}
+	if i < 0 || i >= len(d.parsed.Rules) {
+		return nil
+	}
+	return d.parsed.Rules[i]
+}
+
+// scope returns the names that the expressions at a node may read, or nil.
+func (d *document) scope(n *node, set *schema.Set) *check.Scope {
+	r := d.rule(n)
+	if r == nil {
+		return nil
+	}
+	if d.scopes.set != set || d.scopes.rules == nil {
+		d.scopes = scopes{set, map[*syntax.Rule]*check.Scope{}}
+	}
+	s := d.scopes.rules[r]
+	if s == nil {
+		var err error
+		if s, err = check.NewScope(r, set); err != nil {
+			return nil
+		}
+		d.scopes.rules[r] = s
+	}
+	path := n.path()
+	if len(path) > 3 && path[2] == "for" {
+		return s.Self()
+	}
+	entry, _ := n.entry()
+	if entry == nil || len(path) < 5 {
+		return s
+	}
+	return childScope(s, r, entry, path[4])
+}
+
+// childScope returns the scope of a key of a child.
+func childScope(s *check.Scope, r *syntax.Rule, entry *node, key string) *check.Scope {
+	id := entry.find("id").text()
+	all := slices.Concat(r.Children, r.Finalize)
+	i := slices.IndexFunc(all, func(c *syntax.Child) bool { return c.ID.Value == id && id != "" })
+	if i < 0 || !slices.Contains([]string{"template", "readyWhen", "failWhen", "ignoreFields", "forEach"}, key) {
+		return s
+	}
+	for _, it := range all[i].ForEach {
+		if it.In == nil || it.Unusable {
+			continue
+		}
+		list := s.TypeOf(it.In)
+		s = s.With(it.Name.Value, list.Element())
+		if it.Index.Value != "" {
+			s = s.With(it.Index.Value, list.Key())
+		}
+	}
+	if key == "readyWhen" || key == "failWhen" {
+		s = s.With("child", s.Child(all[i]))
+	}
+	return s
+}

@@ -1,0 +1,214 @@
+package lsp
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"reconcel/rules/check"
+	"reconcel/rules/expr"
+	"reconcel/rules/schema"
+	"reconcel/rules/source"
+)
+
+// complete suggests what can be written at a spot.
+func (s *server) complete(d *document, at spot) completionList {
+	c := completion{document: d, place: d.place(at), cursor: at, set: s.kinds.last(d.path)}
+	if e, inside := d.expression(c.place); inside {
+		c.expression(e)
+	} else {
+		if c.isKey {
+			c.keys()
+		}
+		if c.node != nil && (!c.isKey || c.node.item) {
+			c.values()
+		}
+	}
+	return completionList{Items: append([]completionItem{}, c.items...)}
+}
+
+// A completion collects suggestions for a place.
+type completion struct {
+	*document
+	place
+	cursor spot
+	set    *schema.Set
+	items  []completionItem
+}
+
+// add adds a suggestion that replaces the word of the place.
+func (c *completion) add(i completionItem, text string) {
+	i.Edit = textEdit{c.span(c.cursor.line, c.from, max(c.to, c.cursor.column)), text}
+	i.Sort = cmp.Or(i.Sort, "1") + i.Label
+	c.items = append(c.items, i)
+}
+
+// keys suggests keys of the language, and fields of a kind.
+func (c *completion) keys() {
+	have := map[string]bool{}
+	for _, other := range c.parent.children {
+		if other != c.node {
+			have[other.key] = true
+		}
+	}
+	offer := func(name, detail, doc string, nested bool) {
+		if have[name] {
+			return
+		}
+		have[name] = true
+		text := quoteKey(name)
+		if c.node == nil || c.node.item { // Otherwise the colon is written.
+			text += ":"
+			if !nested || c.parent.isFlow() {
+				text += " "
+			}
+		}
+		c.add(completionItem{Label: name, Kind: itemField, Detail: detail, Doc: doc}, text)
+	}
+	s := keySchema(c.parent.path())
+	if s != nil {
+		for _, p := range s.Properties {
+			if p.Value == nil {
+				have[p.Name] = true // It is forbidden here.
+				continue
+			}
+			offer(p.Name, required(slices.Contains(s.Required, p.Name)), p.Value.Doc, slices.Contains(p.Value.Type, "object") || slices.Contains(p.Value.Type, "array"))
+		}
+		if len(s.Properties) > 0 && s.Others == false {
+			return
+		}
+	}
+	if t, in := fieldType(c.parent, c.set); in {
+		for _, f := range t.Fields() {
+			offer(f.Name, strings.TrimSpace(f.String()+" "+required(f.Required)), f.Doc(), f.IsMap() || f.IsList())
+		}
+	}
+}
+
+func required(yes bool) string {
+	if yes {
+		return "required"
+	}
+	return ""
+}
+
+// quoteKey quotes a key that YAML would read as something else.
+func quoteKey(name string) string {
+	if source.IsPlain(strings.NewReplacer(".", "", "/", "", "$", "").Replace(name)) {
+		return name
+	}
+	return `"` + name + `"`
+}
+
+// values suggests values of a key.
+func (c *completion) values() {
+	n := c.node
+	offer := func(value, doc string) { c.add(completionItem{Label: value, Kind: itemValue, Doc: doc}, value) }
+	path := n.path()
+	if s := keySchema(path); s != nil {
+		if s.Const != "" {
+			offer(s.Const, "")
+		}
+		for i, value := range s.Enum {
+			doc := ""
+			if i < len(s.EnumDocs) {
+				doc = s.EnumDocs[i]
+			}
+			offer(value, doc)
+		}
+		if slices.Contains(s.Type, "boolean") && len(s.Type) == 1 {
+			offer("true", "")
+			offer("false", "")
+		}
+	}
+	if t, in := fieldType(n, c.set); in {
+		for _, value := range t.Enum() {
+			offer(value, "")
+		}
+		if t.IsBool() {
+			offer("true", "")
+			offer("false", "")
+		}
+	}
+	switch {
+	case len(path) < 3:
+	case n.key == "kind" || n.key == "apiVersion":
+		c.kinds(offer)
+	case n.item && n.parent.key == "after":
+		entry, _ := n.entry()
+		rule := n.rule()
+		for _, child := range slices.Concat(rule.find("children").items(), rule.find("finalize").items()) {
+			if child != entry {
+				offer(child.find("id").text(), "")
+			}
+		}
+	}
+}
+
+// kinds suggests known kinds, or the versions of one.
+func (c *completion) kinds(offer func(value, doc string)) {
+	apiVersion, kind := c.node.parent.find("apiVersion").text(), c.node.parent.find("kind").text()
+	seen := map[string]bool{}
+	for _, k := range c.set.Kinds() {
+		value, fits := k.GVK.Kind, apiVersion == "" || k.GVK.GroupVersion().String() == apiVersion
+		if c.node.key == "apiVersion" {
+			value, fits = k.GVK.GroupVersion().String(), kind == "" || k.GVK.Kind == kind
+		}
+		if fits && !seen[value] {
+			seen[value] = true
+			offer(value, "")
+		}
+	}
+}
+
+// identifier matches the fields that can be selected without backquotes.
+var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
+// expression suggests names, fields and functions.
+func (c *completion) expression(e expression) {
+	n := c.place.node
+	if n == nil {
+		n = c.parent
+	}
+	scope := c.scope(n, c.set)
+	chain, found := e.chain()
+	if scope == nil || !found {
+		return
+	}
+	start := c.spotOf(e.start + chain.start)
+	c.from, c.to = start.column, start.column+chain.end-chain.start
+	scope = e.locals(scope)
+	if chain.operand == "" {
+		c.names(scope)
+		return
+	}
+	t := scope.TypeOf(&source.Expr{Text: chain.operand})
+	for _, f := range t.Value().Fields() {
+		text := f.Name
+		if !identifier.MatchString(text) {
+			text = "`" + text + "`"
+		}
+		c.add(completionItem{Label: f.Name, Kind: itemField, Detail: f.String(), Doc: f.Doc()}, text)
+	}
+	for _, f := range t.Methods() {
+		c.function(f, itemMethod)
+	}
+}
+
+// names suggests what an expression may begin with.
+func (c *completion) names(scope *check.Scope) {
+	for _, name := range scope.Names() {
+		c.add(completionItem{Label: name, Kind: itemVariable, Detail: scope.TypeOf(&source.Expr{Text: name}).String()}, name)
+	}
+	for _, f := range expr.Functions() {
+		c.function(f, itemFunction)
+	}
+	for _, word := range []string{"true", "false", "null"} {
+		c.add(completionItem{Label: word, Kind: itemKeyword, Sort: "3"}, word)
+	}
+}
+
+func (c *completion) function(f expr.Function, kind int) {
+	c.add(completionItem{Label: f.Name, Kind: kind, Sort: "2", Detail: f.Usage[0], Doc: strings.Join(f.Usage, "\n")}, f.Name)
+}

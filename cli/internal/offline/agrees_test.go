@@ -1,0 +1,235 @@
+package offline_test
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/offline"
+	"reconcel/rules"
+	"reconcel/sim"
+	"reconcel/sim/world"
+)
+
+const root = "../../../"
+
+// TestRenderAgreesWithTheController runs the controller on the resources of each example,
+// in a cluster where nothing sets a status. It creates what render shows, except objects
+// that wait for a status.
+func TestRenderAgreesWithTheController(t *testing.T) {
+	makefile, err := os.ReadFile(root + "Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := offline.ReadKinds(files.Reader{}, []string{root + "crds"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile(`(?m)^RESOURCES_(\S+) := (.*)$`).FindAllStringSubmatch(string(makefile), -1)
+	if len(examples) < 10 {
+		t.Fatal(examples)
+	}
+	for _, m := range examples {
+		t.Run(m[1], func(t *testing.T) {
+			e := example{kinds: kinds, folder: root + "examples/" + m[1] + "/", resources: strings.Fields(m[2])}
+			sources, unread := files.Reader{}.Rules([]string{e.folder + "rules.yaml"})
+			e.program = rules.Compile(sources, unread...).Program
+			shown, waiting := e.rendered(t)
+			created := e.controlled(t)
+			for id, object := range shown {
+				switch live := created[id]; {
+				case live == nil && !waiting[id]:
+					t.Errorf("render shows %s, which the controller does not create", id)
+				case live != nil:
+					if field := differs("", object, live); field != "" {
+						t.Errorf("%s: %s differs: render shows\n%v\nthe controller creates\n%v", id, field, object, live)
+					}
+				}
+			}
+			for id := range created {
+				if shown[id] == nil {
+					t.Errorf("the controller creates %s, which render does not show", id)
+				}
+			}
+		})
+	}
+}
+
+// An example has rules, and the resources that the Makefile renders.
+type example struct {
+	folder    string
+	program   *rules.Program
+	kinds     offline.Kinds
+	resources []string
+}
+
+// objects returns the given objects with UIDs, and the objects that the cluster has
+// besides them and their children.
+func (e example) objects(t *testing.T) (given, others []*files.Object) {
+	t.Helper()
+	var paths []string
+	for _, name := range e.resources {
+		paths = append(paths, e.folder+name)
+	}
+	all, err := e.kinds.Resources(files.Reader{}, paths, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all {
+		if o.GetDeletionTimestamp() == nil { // Nothing can be created like that.
+			o.SetUID(types.UID("uid-" + o.GetName()))
+			given = append(given, o)
+		}
+	}
+	for _, name := range []string{"cluster.yaml", "observed.yaml"} {
+		if _, err := os.Stat(e.folder + name); err != nil {
+			continue
+		}
+		more, err := e.kinds.Resources(files.Reader{}, []string{e.folder + name}, "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, more...)
+	}
+	return given, others
+}
+
+// rendered returns the children that render shows, and which of them wait.
+func (e example) rendered(t *testing.T) (shown map[string]map[string]any, waiting map[string]bool) {
+	t.Helper()
+	given, others := e.objects(t)
+	shown, _ = e.render(t, given, nil)
+	given, _ = e.objects(t)
+	return e.render(t, given, withoutChildren(others, shown))
+}
+
+func withoutChildren(all []*files.Object, children map[string]map[string]any) []*files.Object {
+	return slices.DeleteFunc(all, func(o *files.Object) bool { return children[name(&o.Unstructured)] != nil })
+}
+
+func (e example) render(t *testing.T, given, observed []*files.Object) (shown map[string]map[string]any, waiting map[string]bool) {
+	t.Helper()
+	var notes []string
+	r, err := offline.New(offline.Options{Program: e.program, Kinds: e.kinds, Observed: observed, Say: func(format string, args ...any) {
+		notes = append(notes, fmt.Sprintf(format, args...))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Render(given)
+	out, err := r.Format("yaml")
+	if err != nil || r.Failures > 0 {
+		t.Fatal(err, notes)
+	}
+	shown, waiting = map[string]map[string]any{}, map[string]bool{}
+	for document := range strings.SplitSeq(string(out), "---\n") {
+		json, err := yaml.YAMLToJSON([]byte(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var u unstructured.Unstructured
+		if err := utiljson.Unmarshal(json, &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		if u.GetLabels()[rules.LabelRule] == "" {
+			continue // The patch and status of the resource.
+		}
+		stored, err := e.server(t).Stored(&u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		subject, _, _ := strings.Cut(strings.TrimPrefix(document, "# "), "\n")
+		shown[name(&u)] = stored.Object
+		waiting[name(&u)] = slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, subject+": not applied yet") })
+	}
+	return shown, waiting
+}
+
+// controlled returns the children that the controller creates.
+func (e example) controlled(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	given, others := e.objects(t)
+	shown, _ := e.render(t, given, nil)
+	given, _ = e.objects(t)
+	w, err := world.New(world.Options{Program: e.program, Kinds: e.server(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	others = withoutChildren(others, shown)
+	slices.SortStableFunc(others, func(a, b *files.Object) int { // A namespace comes before what is in it.
+		return strings.Compare(a.GetNamespace(), b.GetNamespace())
+	})
+	for _, o := range append(others, given...) {
+		if _, err := w.Cluster().Put(&o.Unstructured); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	created := map[string]map[string]any{}
+	for _, u := range w.Objects() {
+		if u.GetLabels()[rules.LabelRule] != "" {
+			created[name(u)] = u.Object
+		}
+	}
+	return created
+}
+
+func (e example) server(t *testing.T) *sim.Kinds {
+	t.Helper()
+	kinds, err := sim.NewKinds(e.kinds.Set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
+func name(u *unstructured.Unstructured) string {
+	return u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName()
+}
+
+// differs returns a field that the first value has and the second has not, or has with
+// another value, or "".
+func differs(path string, want, got any) string {
+	switch want := want.(type) {
+	case map[string]any:
+		got, isMap := got.(map[string]any)
+		for key, value := range want {
+			if value == nil {
+				continue // The same as an absent field.
+			}
+			if !isMap || got[key] == nil {
+				return path + "." + key
+			}
+			if field := differs(path+"."+key, value, got[key]); field != "" {
+				return field
+			}
+		}
+	case []any:
+		list, _ := got.([]any)
+		if len(list) != len(want) {
+			return path
+		}
+		for i := range want {
+			if field := differs(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); field != "" {
+				return field
+			}
+		}
+	default:
+		if !reflect.DeepEqual(want, got) {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/filewatch"
+)
+
+// repeating is the flag -w of a command that reads files.
+type repeating struct{ watch bool }
+
+func (r *repeating) flags(flags *pflag.FlagSet) {
+	flags.BoolVarP(&r.watch, "watch", "w", false, "run again whenever a file changes, until Ctrl-C")
+}
+
+// repeat runs a command that reads these paths. With -w, it runs the command again
+// whenever something that it read changes. A signal ends it with success.
+func (r *repeating) repeat(a *app, cmd *cobra.Command, run func() error, paths ...[]string) error {
+	if !r.watch {
+		return run()
+	}
+	if slices.Contains(slices.Concat(paths...), files.Stdin) {
+		return exit.Misused("-w watches files, and - is stdin")
+	}
+	ctx, stop := untilSignal()
+	defer stop()
+	cmd.SetContext(ctx)
+	for {
+		watch := filewatch.New()
+		a.seen = watch.See
+		err := run()
+		if code, coded := exit.Code(err); err != nil && (!coded || code == exit.Usage) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		a.conclude(cmd, err)
+		a.say("[%s] watching for changes", clock())
+		changed := watch.Wait(ctx)
+		if changed == "" {
+			return nil
+		}
+		a.say("\n[%s] %s changed", clock(), changed)
+	}
+}
+
+// clock returns the time of day, as people read it beside their editor.
+func clock() string { return time.Now().Format(time.TimeOnly) }
