@@ -106,6 +106,18 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 // With Options.Leadership it stands by until it leads, and releases the Lease after
 // its last write.
 func (e *Engine) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e.watcher.Restored = func(err watch.RestoredError) { cancel(err) }
+	e.run(ctx)
+	if restored, ok := errors.AsType[watch.RestoredError](context.Cause(ctx)); ok {
+		return restored
+	}
+	return nil
+}
+
+// run is Run without its error.
+func (e *Engine) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(e.ended)
 	resign := func() {}
@@ -120,7 +132,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	orphaned, read := e.readInventory(ctx)
 	if !read {
-		return nil // ctx ended during startup.
+		return // ctx ended during startup.
 	}
 	pl := e.route(newPlan(e.program, orphaned, nil))
 	for _, w := range pl.watches {
@@ -129,16 +141,16 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.background.Go(func() { e.followSchemas(ctx) })
 	e.background.Go(func() { e.activity.run(ctx) })
 	if !e.awaitCaches(ctx, pl.watches) {
-		return nil
+		return
 	}
 	if e.leading && !e.insist(ctx, func(ctx context.Context) error { return e.settle(ctx, pl, nil) }) {
-		return nil
+		return
 	}
 	e.follow(pl)
 	if e.candidate != nil {
 		resign = e.candidate.Stand(ctx)
 		if !e.standBy(ctx) {
-			return nil
+			return
 		}
 	}
 	e.startCleanup(ctx, e.plan.Load())
@@ -148,7 +160,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.say("")
 	e.log.Info("running", "rules", e.plan.Load().rules(), "workers", e.options.Workers)
 	e.work(ctx)
-	return nil
 }
 
 // standBy keeps the rules up to date without writes until this process leads. It

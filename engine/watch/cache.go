@@ -170,6 +170,7 @@ type namespaced struct {
 	problem   atomic.Pointer[error] // why it is not listed yet; nil if it is
 	denied    atomic.Pointer[error] // why reading is forbidden now; the objects may be out of date
 	denial    denial                // the logging of denied
+	term      *term                 // the last watch; nil before the first one
 }
 
 // content is the result of one list and of the watch after it.

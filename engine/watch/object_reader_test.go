@@ -106,7 +106,7 @@ func TestListsThatAreNone(t *testing.T) {
 
 func frames(w *Watch, text string) *frameDecoder {
 	body := io.NopCloser(strings.NewReader(text))
-	return &frameDecoder{objects: newObjectReader(w, deployments, body), body: body}
+	return &frameDecoder{objects: newObjectReader(w, deployments, body), body: body, term: &term{}}
 }
 
 func TestFrames(t *testing.T) {
@@ -168,7 +168,7 @@ func BenchmarkObjectSize(b *testing.B) {
 			const number = 1000
 			for b.Loop() {
 				r := bytes.NewReader(nil)
-				f := &frameDecoder{objects: newObjectReader(c.w, c.w.GVK, r), body: io.NopCloser(r)}
+				f := &frameDecoder{objects: newObjectReader(c.w, c.w.GVK, r), body: io.NopCloser(r), term: &term{}}
 				kept := make([]runtime.Object, 0, number)
 				before := heap()
 				for n := range number {
@@ -205,7 +205,7 @@ func BenchmarkWatchEvent(b *testing.B) {
 	}
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(b).Reads().Child(deployments))
 	r := bytes.NewReader(nil)
-	f := &frameDecoder{objects: newObjectReader(w, deployments, r), body: io.NopCloser(r)}
+	f := &frameDecoder{objects: newObjectReader(w, deployments, r), body: io.NopCloser(r), term: &term{}}
 	b.SetBytes(int64(len(frames[0])))
 	b.ReportAllocs()
 	n := 0

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,7 +22,6 @@ import (
 
 // request returns a request for the objects of a namespaced cache.
 func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
-	l.watch.tweakList(&o)
 	gvr := l.cache.kind.GVR
 	path := root(gvr)
 	if n.namespace != "" {
@@ -32,7 +32,8 @@ func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
 }
 
 // list requests a list, and reads its objects one by one.
-func (l *listing) list(ctx context.Context, n *namespaced, o metav1.ListOptions) (runtime.Object, error) {
+func (l *listing) list(ctx context.Context, n *namespaced, o metav1.ListOptions) (*internalversion.List, error) {
+	l.watch.tweakList(&o)
 	body, err := l.request(n, o).Stream(ctx)
 	if err != nil {
 		return nil, err
@@ -49,14 +50,23 @@ func (l *listing) list(ctx context.Context, n *namespaced, o metav1.ListOptions)
 // watch.
 func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOptions) (apiwatch.Interface, error) {
 	o.Watch = true
-	body, err := l.request(n, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
+	l.watch.tweakList(&o)
+	var body io.ReadCloser
+	err := l.checkHistory(ctx, n, o)
+	if err == nil {
+		body, err = l.request(n, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
+	}
 	if utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) {
 		return apiwatch.NewEmptyWatch(), nil
+	}
+	if restored, ok := errors.AsType[RestoredError](err); ok {
+		l.Restored(restored)
 	}
 	if err != nil {
 		return nil, err
 	}
-	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, body), body: body}
+	n.term = newTerm(o)
+	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, body), body: body, term: n.term}
 	return apiwatch.NewStreamWatcherWithLogger(klog.FromContext(ctx), frames,
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }
@@ -109,6 +119,7 @@ func (r *objectReader) decodeInto(value any) error {
 type frameDecoder struct {
 	objects *objectReader
 	body    io.Closer
+	term    *term
 }
 
 // Close ends the watch.
@@ -121,6 +132,7 @@ func (f *frameDecoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 	case err != nil:
 		return "", nil, err
 	case !more:
+		f.term.end()
 		return "", nil, io.EOF
 	}
 	var event struct {

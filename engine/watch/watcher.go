@@ -22,6 +22,9 @@ type Watcher struct {
 	Discovery discovery.DiscoveryInterfaceWithContext
 	Scope     Scope
 	Log       *slog.Logger
+	// Restored is called when the API server has gone back to an earlier state. No cache
+	// and nothing that was concluded from one holds any more.
+	Restored func(RestoredError)
 
 	running sync.WaitGroup
 }

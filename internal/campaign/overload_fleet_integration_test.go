@@ -48,13 +48,15 @@ func newFleet(t *testing.T, cluster *devcluster.Cluster, size int) *fleet {
 	t.Helper()
 	f := &fleet{World: e2e.In(t, cluster, "default"), size: size, value: 1}
 	f.CRD(faultCRD("Box", "boxes", "Namespaced"))
-	f.each(func(ctx context.Context, name string) error {
-		_, err := f.Resource(faultKinds["Box"]).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "faults.reconcel.dev/v1", "kind": "Box", "metadata": map[string]any{"name": name}, "spec": map[string]any{"value": int64(f.value)},
-		}}, metav1.CreateOptions{FieldManager: e2e.FieldManager})
-		return err
-	})
+	f.each(f.create)
 	return f
+}
+
+func (f *fleet) create(ctx context.Context, name string) error {
+	_, err := f.Resource(faultKinds["Box"]).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "faults.reconcel.dev/v1", "kind": "Box", "metadata": map[string]any{"name": name}, "spec": map[string]any{"value": int64(f.value)},
+	}}, metav1.CreateOptions{FieldManager: e2e.FieldManager})
+	return err
 }
 
 // each does something with each Box, eight at a time. It repeats what fails until it
@@ -73,11 +75,13 @@ func (f *fleet) each(do func(ctx context.Context, name string) error) {
 		})
 	}
 	for i := range f.size {
-		names <- fmt.Sprintf("box-%04d", i)
+		names <- boxName(i)
 	}
 	close(names)
 	working.Wait()
 }
+
+func boxName(i int) string { return fmt.Sprintf("box-%04d", i) }
 
 // persist repeats what fails for two minutes.
 func (f *fleet) persist(name string, do func(ctx context.Context, name string) error) error {

@@ -115,7 +115,7 @@ func (f *fleet) outlives(link *faultproxy.Link, o outage, reference time.Duratio
 	}
 	// All objects can be as wanted before the last watch is back.
 	e2e.Poll(f.T, fmt.Sprintf("%d kinds to be listed after %s", o.lists, o.name), maxReturn, time.Second, func() error {
-		if lists := f.lists(began, time.Now()); len(lists) < o.lists {
+		if lists := f.lists(began, time.Now(), fullList); len(lists) < o.lists {
 			return fmt.Errorf("only %v", lists)
 		}
 		return nil
