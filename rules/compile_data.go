@@ -68,6 +68,21 @@ func (c *compiler) data(n *source.Node, where string) *data {
 	}
 }
 
+// programs returns the expressions in the data, which may be nil.
+func (d *data) programs() []*expr.Program {
+	switch {
+	case d == nil:
+		return nil
+	case d.prog != nil:
+		return []*expr.Program{d.prog}
+	}
+	programs := d.text.programs()
+	for _, e := range d.entries {
+		programs = append(programs, e.value.programs()...)
+	}
+	return programs
+}
+
 // shape returns the known shape of the value.
 func (d *data) shape() *expr.Shape {
 	switch {

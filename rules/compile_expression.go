@@ -75,9 +75,6 @@ func (c *compiler) hintElsewhere(name string) string {
 	if c.iterated()[name] {
 		return fmt.Sprintf("%s is a name of forEach, available only in the template, readyWhen and failWhen of its child: to omit elements, filter the list", name)
 	}
-	if _, known := c.rule.vars[name]; known {
-		return "only self is available here"
-	}
 	return ""
 }
 

@@ -40,6 +40,14 @@ func (c *compiler) let(l *let, from source.Pos) {
 	})
 }
 
+// programs returns the expressions of a let.
+func (l *let) programs() []*expr.Program {
+	if l.prog != nil {
+		return []*expr.Program{l.prog}
+	}
+	return l.data.programs()
+}
+
 // A dependency is a let or a lookup. It is compiled before the expressions that
 // read it.
 type dependency struct {

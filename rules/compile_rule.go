@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,15 +22,44 @@ func (c *compiler) compileFor() {
 		}
 		c.rule.Selector = selector
 	}
-	if f.When != nil {
-		// The selection of a primary cannot depend on the rule's own objects.
-		scope, err := expr.NewScope(self)
-		if err != nil {
-			c.complain(f.When.Pos, "for.when: %v", err)
-			return
-		}
-		c.rule.when = c.compileIn(scope, f.When, expr.Bool, "for.when")
+	if f.When == nil {
+		return
 	}
+	if c.rule.when = c.expression(f.When, expr.Bool, "for.when"); c.rule.when != nil {
+		c.checkSelection(c.rule.when)
+	}
+}
+
+// checkSelection records an error if for.when reads more than the primary. The selection
+// of a primary cannot depend on other objects: reconcel would have to wait for them, and
+// the rule's own ones exist only after the selection.
+func (c *compiler) checkSelection(when *expr.Program) {
+	const only = "for.when may read only self, and lets that read nothing else"
+	seen := map[string]bool{}
+	var visit func(reader string, programs ...*expr.Program) bool
+	visit = func(reader string, programs ...*expr.Program) bool {
+		for _, p := range programs {
+			for _, name := range p.Reads() {
+				l, look := c.lets[name], c.looks[name]
+				switch {
+				case name == self || seen[name]:
+				case l != nil:
+					seen[name] = true
+					if visit(fmt.Sprintf("let %q ", name), l.programs()...) {
+						return true
+					}
+				case look != nil:
+					c.complain(when.Pos(), "for.when: %sreads the lookup %q: %s", reader, name, only)
+					return true
+				default:
+					c.complain(when.Pos(), "for.when: %sreads the child %q: %s", reader, name, only)
+					return true
+				}
+			}
+		}
+		return false
+	}
+	visit("", when)
 }
 
 // allow is the access of a rule beyond the namespace of its primary.

@@ -20,6 +20,19 @@ func TestMatching(t *testing.T) {
 			name: "nor is something that is not there yet", rule: "    when: self.status.on\n" + rest,
 			want: []string{`RuleError: rules.yaml:8:11: rule "r": for.when: self.status.on is not there yet: read it with .? or has()`},
 		},
+		{
+			name: "when a let says", rule: "    when: wanted && servers.on.size > 0\n  let:\n    wanted: enabled == \"yes\"\n    enabled: self.spec.on\n" +
+				"    servers: {on: {size: \"${self.spec.size}\"}}\n" + rest,
+			spec: object{"on": "yes", "size": int64(1)}, want: rendered,
+		},
+		{
+			name: "when a let says not", rule: "    when: wanted\n  let: {wanted: self.spec.on}\n" + rest,
+			spec: object{"on": false}, want: []string{"does not match"},
+		},
+		{
+			name: "an error in a let is not no", rule: "    when: wanted\n  let: {wanted: self.spec.on}\n" + rest,
+			want: []string{`RuleError: rules.yaml:9:26: rule "r": for.when: let.wanted: no such key: on`},
+		},
 	} {
 		t.Run(s.name, s.run)
 	}

@@ -16,11 +16,10 @@ const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 
 // body checks everything in a rule except the names that it declares.
 func (r *rule) body() {
-	g := &guard{rule: r, sc: r.alone(), work: &work{}}
+	g := &guard{rule: r, sc: r.scope(nil), work: &work{}}
 	known := g.decision(r.src.For.When, types.BoolKind, r.selected(), "for.when").truly().and(r.selected())
 	r.allowed()
 	r.account()
-	g.sc = r.scope(nil)
 	for _, c := range r.src.Validate {
 		r.prefix = c.Entry + ": "
 		out := g.decision(c.Expression, types.BoolKind, known, "expression")

@@ -16,8 +16,10 @@ import (
 // A let is a named value.
 type let struct {
 	src    *syntax.Let
-	begun  bool // its type is known or being inferred
-	walked bool // its guards are being evaluated
+	begun  bool        // its type is known or being inferred
+	t      *types.Type // once it is known
+	wide   bool        // it reads lookups or children, directly or through other lets
+	walked bool        // its guards are being evaluated
 }
 
 // let infers the type of a let after the types of those that it mentions.
@@ -31,17 +33,20 @@ func (r *rule) let(name string) {
 		if parsed := expr.Parse(e); parsed != nil {
 			ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 				if e.Kind() == ast.IdentKind {
-					r.let(e.AsIdent())
+					name := e.AsIdent()
+					r.let(name)
+					l.wide = l.wide || r.objects[name] || r.lets[name] != nil && r.lets[name].wide
 				}
 			}))
 		}
 	}
 	where := "let." + name
 	if l.src.Expr != nil {
-		r.declare(name, r.infer(l.src.Expr, r.names, where).t)
+		l.t = r.infer(l.src.Expr, r.names, where).t
 	} else {
-		r.declare(name, r.dataType(l.src.Data, r.names, site{where, "let/" + r.src.Name.Value + "/" + name}))
+		l.t = r.dataType(l.src.Data, r.names, site{where, "let/" + r.src.Name.Value + "/" + name})
 	}
+	r.declare(name, l.t)
 }
 
 func (l *let) expressions() []*source.Expr {

@@ -51,13 +51,6 @@ func (r *rule) scope(more map[string]*types.Type) *expr.TypedScope {
 	return s
 }
 
-// alone returns a scope of the primary only.
-func (r *rule) alone() *expr.TypedScope {
-	s := r.empty.Nested()
-	s.Declare("self", r.all.kindType(r.kind))
-	return s
-}
-
 // infer checks an expression once and returns its type: dyn after an error.
 func (r *rule) infer(src *source.Expr, sc *expr.TypedScope, where string) *typed {
 	if t := r.typed[src]; t != nil {

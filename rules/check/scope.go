@@ -31,9 +31,19 @@ func NewScope(src *syntax.Rule, set *schema.Set) (*Scope, error) {
 // Names returns the names, sorted.
 func (s *Scope) Names() []string { return slices.Sorted(maps.Keys(s.names)) }
 
-// Self returns the scope of for.when, which has only the primary.
-func (s *Scope) Self() *Scope {
-	return &Scope{rule: s.rule, typed: s.rule.alone(), names: map[string]bool{"self": true}}
+// Selection returns the scope of for.when: the primary, and the lets that read nothing
+// else.
+func (s *Scope) Selection() *Scope {
+	r := s.rule
+	out := &Scope{rule: r, typed: r.empty.Nested(), names: map[string]bool{"self": true}}
+	out.typed.Declare("self", r.all.kindType(r.kind))
+	for name, l := range r.lets {
+		if l.t != nil && !l.wide {
+			out.names[name] = true
+			out.typed.Declare(name, l.t)
+		}
+	}
+	return out
 }
 
 // Child returns the type of the object of a child.

@@ -6,6 +6,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/schema"
+	"reconcel/rules/source"
 )
 
 // identity returns a text that is equal for two objects of the same kind only if they
@@ -64,8 +65,27 @@ func (c *child) literalName() {
 
 // selectsOne reports whether the rule may be for a single object.
 func (r *rule) selectsOne() bool {
-	when := r.src.For.When
-	return when != nil && strings.Contains(when.Text, "metadata.name")
+	return r.readsName(r.src.For.When, map[*source.Expr]bool{})
+}
+
+// readsName reports whether an expression reads metadata.name, directly or through lets.
+func (r *rule) readsName(e *source.Expr, followed map[*source.Expr]bool) bool {
+	if e == nil || followed[e] {
+		return false
+	}
+	followed[e] = true
+	if strings.Contains(e.Text, "metadata.name") {
+		return true
+	}
+	for _, path := range paths.FindAllString(quoted.ReplaceAllString(e.Text, `""`), -1) {
+		let, fields, _ := strings.Cut(path, ".")
+		for inner := range r.expressionsOf(let, fields) {
+			if r.readsName(inner, followed) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func groupOf(apiVersion string) string {

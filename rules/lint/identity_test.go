@@ -1,6 +1,9 @@
 package lint
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 var identities = inRule(`  allow: {namespaces: ["*"]}
   let:
@@ -37,5 +40,20 @@ func TestLiteralName(t *testing.T) {
 		{"a literal let", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "web", namespace: "${self.metadata.namespace}"}`, "literal-name"},
 		{"another namespace", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "web", namespace: "${self.metadata.name}"}`, ""},
 		{"a cluster-scoped kind", `kind: ConfigMap, metadata: {name: "${self.metadata.name}-b"}`, "kind: Namespace, metadata: {name: web}", ""},
+	})
+}
+
+func TestLiteralNameOfOneResource(t *testing.T) {
+	sound := strings.Replace(inRule(`  let:
+    only: name == "main"
+    name: self.metadata.name
+    some: self.spec.name == "main"
+  children:
+  - id: first
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: config}}
+`), "kind: Web}", "kind: Web, when: only}", 1)
+	finds(t, LiteralName, sound, []mistake{
+		{"a let that does not read the name", "when: only}\n  let:\n    only: name == \"main\"\n    name: self.metadata.name\n    some: self.spec.name == \"main\"\n  children:\n  - id: first\n    template: {apiVersion: v1, kind: ConfigMap",
+			"when: some}\n  let:\n    only: name == \"main\"\n    name: self.metadata.name\n    some: self.spec.name == \"main\"\n  children:\n  - id: first\n    template: {apiVersion: v1, kind: ConfigMap", `every Web has a ConfigMap "config"`},
 	})
 }

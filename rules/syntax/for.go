@@ -16,7 +16,7 @@ var forShape = source.Shape{
 		{Name: "namespaces", Value: namespacePatterns, Doc: "Namespaces of the objects: names or patterns with `*` and `?`. All by default."},
 		{Name: "selector", Value: orNothing(selectorShape.Schema()),
 			Doc: "Labels of the objects, evaluated by the API server. Literal. All objects by default."},
-		{Name: "when", Value: boolExpr, Default: "true", Doc: "An expression that can read only `self` and decides whether the rule applies to an object."},
+		{Name: "when", Value: boolExpr, Default: "true", Doc: "An expression that decides whether the rule applies to an object. It may read `self`, and lets that read nothing else."},
 	},
 }
 

@@ -91,7 +91,7 @@ func (d *document) scope(n *node, set *schema.Set) *check.Scope {
 	}
 	path := n.path()
 	if len(path) > 3 && path[2] == "for" {
-		return s.Self()
+		return s.Selection()
 	}
 	entry, _ := n.entry()
 	if entry == nil || len(path) < 5 {
