@@ -57,6 +57,7 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 3 a file cannot be read.`,
 		Example: `  reconcel rbac -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -`,
 		Args:    flagsOnly,
+		PreRunE: inProject,
 		RunE:    func(*cobra.Command, []string) error { return a.rbac(f) },
 	}
 	f.flags(cmd.Flags())
@@ -91,8 +92,9 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 		Example: `  reconcel manifests -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -
   reconcel manifests -f rules/ --crd crds/ --namespaced team-a,team-b -n team-a | kubectl apply -f -
   reconcel manifests -f rules/ --crd crds/ --kustomize deploy/base`,
-		Args: flagsOnly,
-		RunE: func(*cobra.Command, []string) error { return a.manifests(f) },
+		Args:    flagsOnly,
+		PreRunE: inProject,
+		RunE:    func(*cobra.Command, []string) error { return a.manifests(f) },
 	}
 	flags := cmd.Flags()
 	f.flags(flags)

@@ -28,6 +28,7 @@ type evalFlags struct {
 	observed  []string
 	namespace string
 	output    *settings.Value[string]
+	projected bool // the rules are those of the project, if there are any
 }
 
 func (a *app) evalCommand() *cobra.Command {
@@ -40,7 +41,7 @@ func (a *app) evalCommand() *cobra.Command {
 self is the resource. With rules (-f), the expression also reads the lets, lookups and
 children of the rule for the kind of the resource, or of --rule if there are several.
 The rendered children exist, as in render, if for selects the resource and validate
-accepts it.
+accepts it. The rules of reconcel.yaml count if one of them is for that kind.
 
 With its CRD, the resource has its defaults, and the fields that the expression reads
 must be in the schema. -o type prints the type of the expression instead.
@@ -49,6 +50,10 @@ Exit code: 0 the value is printed, 1 the expression, the rules or the resource h
 errors, or the value waits for something, 2 wrong usage, 3 a file cannot be read.`,
 		Example: `  reconcel eval 'self.spec.replicas * 2' -r examples/foo/foo.yaml
   reconcel eval 'deployment.spec.template' -r examples/foo/foo.yaml -f examples/foo/rules.yaml`,
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			f.projected = !cmd.Flags().Changed("rules")
+			return inProject(cmd, args)
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return exit.Misused("give one expression, in quotes")
@@ -95,7 +100,7 @@ func (a *app) eval(text string, f *evalFlags) error {
 	}
 	q := &question{rule: rule, expr: &source.Expr{Text: text, Pos: source.Pos{File: "<expression>", Line: 1, Column: 1}}}
 	q.sources = append([]source.File{{Name: q.expr.Pos.File, Data: []byte(text)}}, loaded.Sources...)
-	if len(f.paths) == 0 {
+	if len(loaded.Sources) == 0 {
 		q.unnamed = rule.Name.Value
 	}
 	inquiry, t, err := q.compile(kinds)
@@ -140,30 +145,48 @@ func (a *app) evalRules(f *evalFlags, kinds offline.Kinds, self *files.Object) (
 		if f.rule != "" {
 			return nil, exit.Misused("--rule needs rules: give a file or folder with -f")
 		}
-		text := fmt.Sprintf("{apiVersion: %s, kind: %s, rules: [{name: eval, for: {apiVersion: %q, kind: %q}}]}",
-			syntax.APIVersion, syntax.Kind, self.GetAPIVersion(), self.GetKind())
-		loaded := rules.Compile([]source.File{{Name: self.File, Data: []byte(text)}})
-		loaded.Sources = nil
-		if err := loaded.Errors.Err(); err != nil {
-			return nil, exit.Wrong(err)
-		}
-		return loaded, nil
+		return emptyRule(self)
 	}
 	loaded, err := a.load(f.ruleFiles)
 	if err != nil {
 		return nil, err
 	}
-	return loaded, rejected(loaded, judge.Of(loaded, kinds.Set, f.policy()))
+	if err := rejected(loaded, judge.Of(loaded, kinds.Set, f.policy())); err != nil {
+		return nil, err
+	}
+	if f.projected && f.rule == "" && len(rulesFor(loaded, self)) == 0 {
+		return emptyRule(self)
+	}
+	return loaded, nil
+}
+
+// emptyRule returns a rule that has nothing but the kind of a resource.
+func emptyRule(self *files.Object) (*rules.Loaded, error) {
+	text := fmt.Sprintf("{apiVersion: %s, kind: %s, rules: [{name: eval, for: {apiVersion: %q, kind: %q}}]}",
+		syntax.APIVersion, syntax.Kind, self.GetAPIVersion(), self.GetKind())
+	loaded := rules.Compile([]source.File{{Name: self.File, Data: []byte(text)}})
+	loaded.Sources = nil
+	if err := loaded.Errors.Err(); err != nil {
+		return nil, exit.Wrong(err)
+	}
+	return loaded, nil
+}
+
+// rulesFor returns the rules for the kind of a resource.
+func rulesFor(l *rules.Loaded, self *files.Object) (found []*syntax.Rule) {
+	for _, r := range l.File.Rules {
+		if r.For.APIVersion.Value == self.GetAPIVersion() && r.For.Kind.Value == self.GetKind() {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // ruleFor returns the rule of that name, or the only one for the kind of a resource.
 func ruleFor(l *rules.Loaded, self *files.Object, name string) (*syntax.Rule, error) {
 	var found []*syntax.Rule
 	var names []string
-	for _, r := range l.File.Rules {
-		if r.For.APIVersion.Value != self.GetAPIVersion() || r.For.Kind.Value != self.GetKind() {
-			continue
-		}
+	for _, r := range rulesFor(l, self) {
 		names = append(names, r.Name.Value)
 		if name == "" || r.Name.Value == name {
 			found = append(found, r)

@@ -39,14 +39,16 @@ with anchors keeps the order of its keys. fmt leaves a file with errors unchange
 and prints the errors as validate does.
 
 In a folder, fmt formats rules files, tests.yaml and *_test.yaml. With -f -, it
-reads stdin, and prints the result.
+reads stdin, and prints the result. Without -f, it formats the rules that
+reconcel.yaml names.
 
 Exit code: 0 done, 1 a file is invalid, or with --check or --diff not formatted, 2
 wrong usage, 3 a file cannot be read or written.`,
 		Example: `  reconcel fmt -f rules.yaml
   reconcel fmt -R -f . --check`,
-		Args: flagsOnly,
-		RunE: func(*cobra.Command, []string) error { return a.fmt(f) },
+		Args:    flagsOnly,
+		PreRunE: inProject,
+		RunE:    func(*cobra.Command, []string) error { return a.fmt(f) },
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.paths, "rules", "f", nil, "`file` or folder of rules and tests, or - for stdin; may be repeated")

@@ -4,19 +4,21 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/lsp"
+	"reconcel/cli/internal/settings"
 )
 
 // lspFlags are the flags of lsp.
 type lspFlags struct {
 	policyFlags
-	crds []string
+	crds   []string
+	strict bool
 }
 
 func (a *app) lspCommand() *cobra.Command {
-	f := &lspFlags{}
 	cmd := &cobra.Command{
 		Use:   "lsp",
 		Short: "Serve editors with diagnostics and completion of rules",
@@ -28,23 +30,30 @@ completes and describes keys, fields of templates, and names, fields and functio
 expressions, and finds the definitions of ids, lets and lookups.
 
 Kubernetes' own kinds are built in. The schemas of custom resources come from the CRDs
-of --crd, or else from those beside the file and in the folder crds beside it. An
-editor can set crd, allow-kind, namespaced and ignore-check as initializationOptions.
+of --crd, or else from those beside the file and in the folder crds beside it.
+reconcel.yaml in the root folder of the workspace, or else in the working directory,
+may set crd, strict, allow-kind, namespaced and ignore-check. An editor can set them
+as initializationOptions, too.
 
 Exit code: 0 the editor ended the session, 1 it ended without shutdown, 2 wrong usage,
 3 the input is not the protocol.`,
 		Example: `  reconcel lsp --crd crds/`,
 		Args:    flagsOnly,
-		RunE:    func(*cobra.Command, []string) error { return a.lsp(f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.lsp(cmd.Flags()) },
 	}
-	flags := cmd.Flags()
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated (default: those beside each file)")
-	f.policyFlags.flags(flags, asRun)
+	(&lspFlags{}).flags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) lsp(f *lspFlags) error {
-	err := lsp.Serve(a.stdin, a.stdout, lsp.Options{Version: builtFrom().Version, CRDs: f.crds, Policy: f.policy()})
+func (f *lspFlags) flags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated (default: those beside each file)")
+	f.policyFlags.flags(flags, asRun)
+	flags.BoolVar(&f.strict, "strict", false, "show warnings as errors")
+}
+
+func (a *app) lsp(given *pflag.FlagSet) error {
+	project := func(root string) (lsp.Project, error) { return projectIn(root, given) }
+	err := lsp.Serve(a.stdin, a.stdout, lsp.Options{Version: builtFrom().Version, Project: project})
 	switch {
 	case errors.Is(err, lsp.ErrNoShutdown):
 		return exit.Wrong(err)
@@ -52,4 +61,23 @@ func (a *app) lsp(f *lspFlags) error {
 		return exit.Failure(err)
 	}
 	return nil
+}
+
+// projectIn returns what the given flags and the settings of the project in a folder say.
+// It completes a copy of the flags, because the file may change.
+func projectIn(root string, given *pflag.FlagSet) (lsp.Project, error) {
+	f, flags := &lspFlags{}, pflag.NewFlagSet("lsp", pflag.ContinueOnError)
+	f.flags(flags)
+	var wrong []error
+	given.Visit(func(from *pflag.Flag) {
+		to := flags.Lookup(from.Name)
+		to.Changed = true
+		if list, ok := from.Value.(pflag.SliceValue); ok {
+			wrong = append(wrong, to.Value.(pflag.SliceValue).Replace(list.GetSlice()))
+			return
+		}
+		wrong = append(wrong, to.Value.Set(from.Value.String()))
+	})
+	err := errors.Join(append(wrong, settings.Project(root, flags, settingNames()))...)
+	return lsp.Project{CRDs: f.crds, Policy: f.policy(), Strict: f.strict}, err
 }

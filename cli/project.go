@@ -10,7 +10,7 @@ import (
 
 // inProject completes the flags of a command from reconcel.yaml and the environment.
 func inProject(cmd *cobra.Command, _ []string) error {
-	return settings.Project(cmd.Flags(), settingNames())
+	return settings.Project("", cmd.Flags(), settingNames())
 }
 
 // settingNames returns the names of all settings of run.
@@ -26,6 +26,6 @@ func testedProject() (p testfiles.Project, err error) {
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	flags.StringSliceVar(&p.Rules, "rules", nil, "")
 	flags.StringSliceVar(&p.CRDs, "crd", nil, "")
-	err = settings.Project(flags, settingNames())
+	err = settings.Project("", flags, settingNames())
 	return p, err
 }

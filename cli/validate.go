@@ -43,7 +43,7 @@ conditions that a CRD lacks. No cluster and no kubeconfig is read.
 A folder may have other files besides rules: validate passes over CRDs, samples and
 whatever else has no rules, and -v names them. Without --crd, the CRDs in the folders
 count. reconcel.yaml in the working directory may set rules, crd and strict, and what
-validate, test, render and diff share with run.
+other commands share with run.
 
 -w checks the rules again whenever a file changes, until Ctrl-C.
 

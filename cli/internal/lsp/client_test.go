@@ -41,11 +41,16 @@ type object = map[string]any
 // start starts a server that no editor has initialized.
 func start(t *testing.T) *client {
 	t.Helper()
+	return startWith(t, lsp.Options{})
+}
+
+func startWith(t *testing.T, options lsp.Options) *client {
+	t.Helper()
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	c := &client{t: t, to: to, from: bufio.NewReader(from), ended: make(chan error, 1)}
 	go func() {
-		err := lsp.Serve(in, out, lsp.Options{})
+		err := lsp.Serve(in, out, options)
 		_ = in.CloseWithError(io.ErrClosedPipe)
 		_ = out.Close()
 		c.ended <- err
@@ -59,8 +64,13 @@ func open(t *testing.T, folder, text string) *client {
 	t.Helper()
 	c := start(t)
 	c.initialize(object{"rootUri": "file://" + folder})
-	c.notify("textDocument/didOpen", object{"textDocument": object{"uri": c.uri(folder), "languageId": "yaml", "version": 0, "text": text}})
+	c.open(folder, text)
 	return c
+}
+
+func (c *client) open(folder, text string) {
+	c.t.Helper()
+	c.notify("textDocument/didOpen", object{"textDocument": object{"uri": c.uri(folder), "languageId": "yaml", "version": 0, "text": text}})
 }
 
 func (c *client) uri(folder string) string {

@@ -27,11 +27,14 @@ func (s *server) judge() {
 		}
 		s.running = true
 		j, text, isRules := judgement{uri: uri, version: d.version}, source.File{Name: d.path, Data: []byte(d.text)}, d.isRules()
-		policy := s.Policy
+		project := s.project
 		go func() {
 			j.kinds = s.kinds.read(text.Name)
 			if isRules {
-				v := judge.Of(rules.Compile([]source.File{text}), j.kinds.set, policy)
+				v := judge.Of(rules.Compile([]source.File{text}), j.kinds.set, project.Policy)
+				if project.Strict {
+					v.Warnings = v.Warnings.WithSeverity(source.SeverityError)
+				}
 				j.found = source.Collect([]source.File{text}, append(v.Errors, v.Warnings...))
 			}
 			s.judged <- j

@@ -9,23 +9,15 @@ import (
 	"net/url"
 	"path/filepath"
 	"time"
-
-	"reconcel/cli/internal/judge"
 )
 
-// Options are what the server judges files with.
+// Options are what the server needs to know of the command that it is part of.
 type Options struct {
-	Version string       // of reconcel
-	CRDs    []string     // files and folders; none: those beside each file
-	Policy  judge.Policy // of the installation that runs the rules
-}
+	Version string // of reconcel
 
-// settings are the Options that an editor may set, by the names of the flags.
-type settings struct {
-	CRDs         []string `json:"crd"`
-	AllowedKinds []string `json:"allow-kind"`
-	Namespaces   []string `json:"namespaced"`
-	IgnoreChecks []string `json:"ignore-check"`
+	// Project, if not nil, returns the settings of the workspace with this root folder,
+	// or of the working directory for "". The server asks again when files change.
+	Project func(root string) (Project, error)
 }
 
 // ErrNoShutdown says that the editor ended the session without the request shutdown.
@@ -43,6 +35,11 @@ type server struct {
 	documents   map[string]*document
 	initialized bool
 	stopping    bool
+	root        string   // the folder of the workspace, or ""
+	editor      settings // what the editor has set
+	read        Project  // what was read last
+	project     Project  // both of them
+	unset       string   // the last error about settings
 
 	due     map[string]bool // the files to judge
 	timer   *time.Timer
@@ -56,7 +53,7 @@ type server struct {
 // in the background, and answers everything else in order.
 func Serve(in io.Reader, out io.Writer, options Options) error {
 	s := &server{
-		Options: options, out: out, inbox: newInbox(), kinds: newWorkspace(options.CRDs),
+		Options: options, out: out, inbox: newInbox(), kinds: newWorkspace(),
 		documents: map[string]*document{}, wrong: map[string][]string{},
 		due: map[string]bool{}, timer: time.NewTimer(time.Hour), judged: make(chan judgement, 1),
 	}
@@ -185,18 +182,10 @@ func (s *server) initialize(params json.RawMessage) (any, *wireError) {
 	var p initializeParams
 	var set settings
 	if json.Unmarshal(params, &p) != nil || len(p.Settings) > 0 && json.Unmarshal(p.Settings, &set) != nil {
-		return nil, &wireError{invalidParams, "initializationOptions must be {crd: [...], allow-kind: [...], namespaced: [...], ignore-check: [...]}"}
+		return nil, &wireError{invalidParams, "initializationOptions must be {crd: [...], strict: true, allow-kind: [...], namespaced: [...], ignore-check: [...]}"}
 	}
-	root := pathOf(p.RootURI)
-	for _, path := range set.CRDs {
-		if !filepath.IsAbs(path) && p.RootURI != "" {
-			path = filepath.Join(root, path)
-		}
-		s.kinds.given = append(s.kinds.given, path)
-	}
-	s.Policy.AllowedKinds = append(s.Policy.AllowedKinds, set.AllowedKinds...)
-	s.Policy.Namespaces = append(s.Policy.Namespaces, set.Namespaces...)
-	s.Policy.IgnoreChecks = append(s.Policy.IgnoreChecks, set.IgnoreChecks...)
+	s.root, s.editor = pathOf(p.RootURI), set
+	s.configure()
 	s.initialized = true
 	return capabilities(s.Version), nil
 }
@@ -218,7 +207,8 @@ func (s *server) notified(m message) {
 			s.documents[p.Document.URI].change(p.Document.Version, p.Changes)
 			s.plan(p.Document.URI, debounce)
 		}
-	case "textDocument/didSave", "workspace/didChangeWatchedFiles": // A CRD may have changed.
+	case "textDocument/didSave", "workspace/didChangeWatchedFiles": // A CRD or a setting may have changed.
+		s.configure()
 		for uri := range s.documents {
 			s.plan(uri, debounce)
 		}

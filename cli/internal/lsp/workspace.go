@@ -20,8 +20,8 @@ import (
 // beside each file. It reads them again when they have changed. It is safe for
 // concurrent use.
 type workspace struct {
-	given   []string // set before it is used
 	mu      sync.Mutex
+	given   []string
 	folders map[string]*folder
 	defines map[string]stamp // the files that were searched for CRDs
 }
@@ -41,8 +41,15 @@ type stamp struct {
 	crd  bool
 }
 
-func newWorkspace(given []string) *workspace {
-	return &workspace{given: slices.Clone(given), folders: map[string]*folder{}, defines: map[string]stamp{}}
+func newWorkspace() *workspace {
+	return &workspace{folders: map[string]*folder{}, defines: map[string]stamp{}}
+}
+
+// give replaces the files and folders with CRDs. With none, those beside each file count.
+func (w *workspace) give(paths []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.given = paths
 }
 
 // last returns the kinds as they were read last.

@@ -31,18 +31,17 @@ func variable(name string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// ofProject are the settings of commands that judge rules, besides those of run. They are
-// keys of the settings file alone.
+// ofProject are the settings of commands that read rules, besides those of run.
 var ofProject = []string{"crd", "strict"}
 
-// shared are the settings of run that commands share which judge rules.
+// shared are the settings of run that other commands have too.
 var shared = []string{"rules", "recursive", "allow-kind", "namespaced", "ignore-check"}
 
 // Resolve completes the flags of run. A flag that is not set takes its value from
 // the environment, then from the settings file, then its default. The error names
 // all mistakes in the environment and the file.
 func Resolve(flags *pflag.FlagSet) error {
-	path, file, err := readSettings(flags)
+	path, file, err := readSettings(settingsFile, flags)
 	if err != nil {
 		return err
 	}
@@ -58,10 +57,10 @@ func Resolve(flags *pflag.FlagSet) error {
 	return complete(flags, path, file, names, slices.Concat(names, ofProject))
 }
 
-// Project completes those flags of a command that judges rules that are also settings of
-// the project, as Resolve does. known are the settings of run.
-func Project(flags *pflag.FlagSet, known []string) error {
-	path, file, err := readSettings(flags)
+// Project completes those flags of a command that are also settings of the project in a
+// folder, as Resolve does. "" is the working directory. known are the settings of run.
+func Project(folder string, flags *pflag.FlagSet, known []string) error {
+	path, file, err := readSettings(filepath.Join(folder, settingsFile), flags)
 	if err != nil || isRules(file) {
 		return err
 	}
@@ -109,16 +108,16 @@ func complete(flags *pflag.FlagSet, path string, file *viper.Viper, names, known
 	return nil
 }
 
-// readSettings reads the settings file. The file may be missing unless it is
-// configured.
-func readSettings(flags *pflag.FlagSet) (path string, file *viper.Viper, err error) {
+// readSettings reads the settings file that is configured, or else the usual one, which
+// may be missing.
+func readSettings(usual string, flags *pflag.FlagSet) (path string, file *viper.Viper, err error) {
 	path, _ = flags.GetString(ConfigFlag)
 	if path == "" {
 		path = os.Getenv(variable(ConfigFlag))
 	}
 	configured := path != ""
 	if !configured {
-		path = settingsFile
+		path = usual
 	}
 	file = viper.New()
 	file.SetConfigFile(path)

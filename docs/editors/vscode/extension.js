@@ -17,7 +17,7 @@ exports.activate = async function () {
     {
       documentSelector: [{ language: 'yaml' }],
       initializationOptions: options,
-      // The server reads CRDs again when they change.
+      // The server reads CRDs and reconcel.yaml again when they change.
       synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher('**/*.{yaml,yml}') },
     },
   );
