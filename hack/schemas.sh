@@ -42,5 +42,5 @@ for path in $paths; do
 	get "/openapi/v3/$path" >"$work/${path//\//_}.json"
 done
 rm "$work/cluster.json"
-go run ./internal/schemapack rules/schema/kubernetes.gz "$work"/*.json
-printf 'rules/schema/kubernetes.gz: %s bytes\n' "$(wc -c <rules/schema/kubernetes.gz)"
+go run ./internal/schemapack rules/schema/kubernetes.gz rules/schema/descriptions.gz "$work"/*.json
+wc -c rules/schema/*.gz

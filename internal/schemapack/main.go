@@ -1,10 +1,10 @@
-// Command schemapack writes the schemas of Kubernetes' own kinds into a small file that is
-// embedded in the program:
+// Command schemapack writes the schemas of Kubernetes' own kinds into two small files that
+// are embedded in the program:
 //
-//	schemapack OUT.gz DOCUMENT.json...
+//	schemapack SCHEMAS.gz DESCRIPTIONS.gz DOCUMENT.json...
 //
 // The documents are those of /openapi/v3. It keeps the kinds and the definitions that
-// they need, without descriptions.
+// they need. The descriptions have a file of their own, because only editors read them.
 package main
 
 import (
@@ -20,17 +20,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: schemapack OUT.gz DOCUMENT.json...")
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: schemapack SCHEMAS.gz DESCRIPTIONS.gz DOCUMENT.json...")
 		os.Exit(2) //nolint:forbidigo // a command of its own
 	}
-	if err := pack(os.Args[1], os.Args[2:]); err != nil {
+	if err := pack(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
 		fmt.Fprintln(os.Stderr, "schemapack:", err)
 		os.Exit(1) //nolint:forbidigo // a command of its own
 	}
 }
 
-func pack(out string, files []string) error {
+func pack(schemas, descriptions string, files []string) error {
 	all := schema.Document{Definitions: map[string]json.RawMessage{}}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -44,24 +44,24 @@ func pack(out string, files []string) error {
 		all.Kinds = append(all.Kinds, doc.Kinds...)
 		maps.Copy(all.Definitions, doc.Definitions)
 	}
-	needed, err := neededDefinitions(all)
+	needed, docs, err := neededDefinitions(all)
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(schema.Document{Kinds: all.Kinds, Definitions: needed})
-	if err != nil {
+	if err := writeCompressed(schemas, schema.Document{Kinds: all.Kinds, Definitions: needed}); err != nil {
 		return err
 	}
-	return writeCompressed(out, text)
+	return writeCompressed(descriptions, docs)
 }
 
-// neededDefinitions returns the definitions that the kinds need, directly or indirectly.
-func neededDefinitions(all schema.Document) (map[string]json.RawMessage, error) {
+// neededDefinitions returns the definitions that the kinds need, directly or indirectly,
+// and their descriptions.
+func neededDefinitions(all schema.Document) (map[string]json.RawMessage, schema.Descriptions, error) {
 	var todo []string
 	for _, k := range all.Kinds {
 		todo = append(todo, k.Definition)
 	}
-	needed := map[string]json.RawMessage{}
+	needed, docs := map[string]json.RawMessage{}, schema.Descriptions{}
 	for ; len(todo) > 0; todo = todo[1:] {
 		name := todo[0]
 		if needed[name] != nil {
@@ -71,18 +71,38 @@ func neededDefinitions(all schema.Document) (map[string]json.RawMessage, error) 
 		dec := json.NewDecoder(bytes.NewReader(all.Definitions[name]))
 		dec.UseNumber()
 		if err := dec.Decode(&v); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
+		docs[name] = describe(v)
 		text, err := json.Marshal(strip(v, &todo))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 		needed[name] = text
 	}
-	return needed, nil
+	return needed, docs, nil
 }
 
-// dropped are the keys of a schema that nothing in this program reads.
+// describe returns the descriptions of a definition, by field. Its own is that of "".
+func describe(definition any) map[string]string {
+	docs := map[string]string{}
+	m, _ := definition.(map[string]any)
+	properties, _ := m["properties"].(map[string]any)
+	for name, p := range properties {
+		add(docs, name, p)
+	}
+	add(docs, "", definition)
+	return docs
+}
+
+func add(docs map[string]string, field string, schema any) {
+	m, _ := schema.(map[string]any)
+	if text, _ := m["description"].(string); text != "" {
+		docs[field] = text
+	}
+}
+
+// dropped are the keys of a schema that checks do not read.
 var dropped = []string{"description", "example", "externalDocs", "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key", "x-kubernetes-unions"}
 
 // strip removes these keys from a schema, and collects its references.
@@ -116,7 +136,11 @@ func strip(v any, refs *[]string) any {
 	return m
 }
 
-func writeCompressed(file string, text []byte) error {
+func writeCompressed(file string, content any) error {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {

@@ -19,6 +19,8 @@ type Type struct {
 	schema *fieldSchema // or nil
 	path   string       // from the kind, which names types without a name
 	doc    string
+	of     string // the definition of Kubernetes' own that has the field, or ""
+	field  string // its name there
 }
 
 // A Field is a field of a type.
@@ -80,8 +82,18 @@ func (t Type) String() string {
 	return expr.TypeName(t.cel)
 }
 
-// Doc returns the description in the schema, or "".
-func (t Type) Doc() string { return strings.TrimSpace(t.doc) }
+// Doc returns the description in the schema, or "". Those of Kubernetes' own kinds are not
+// in their schemas.
+func (t Type) Doc() string {
+	doc := t.doc
+	if doc == "" && schema.Own(t.of) {
+		doc = schema.Description(t.of, t.field)
+	}
+	if doc == "" && t.schema != nil && schema.Own(t.schema.name) {
+		doc = schema.Description(t.schema.name, "")
+	}
+	return strings.TrimSpace(doc)
+}
 
 // Enum returns the texts that a field may hold, or none if it may hold any.
 func (t Type) Enum() (values []string) {
@@ -142,7 +154,9 @@ func (t Type) Field(name string) (Type, bool) {
 	if !known {
 		return Type{}, false
 	}
-	return t.all.described(&s, o.schema, t.path+"."+name), true
+	f := t.all.described(&s, o.schema, t.path+"."+name)
+	f.of, f.field = o.schema.name, name
+	return f, true
 }
 
 // Element returns the type of the elements of a list, or of the values of a map.

@@ -1,38 +1,34 @@
 package schema
 
 import (
-	"bytes"
 	"compress/gzip"
 	_ "embed" // for the packed schemas
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 )
 
 // packed is a Document in JSON, which the command pack makes.
 //
 //go:embed kubernetes.gz
-var packed []byte
+var packed string
 
 // builtin is the content of packed.
 var builtin = sync.OnceValue(func() *source {
-	s, err := unpackSchemas(packed)
-	if err != nil {
-		panic(fmt.Sprintf("schema: the embedded schemas cannot be read: %v", err)) // A test reads them.
-	}
+	s := newSource()
+	s.addDocument(unpack[*Document](packed))
 	return s
 })
 
-func unpackSchemas(data []byte) (*source, error) {
-	z, err := gzip.NewReader(bytes.NewReader(data))
+// unpack reads one of the embedded files.
+func unpack[T any](data string) (content T) {
+	z, err := gzip.NewReader(strings.NewReader(data))
+	if err == nil {
+		err = json.NewDecoder(z).Decode(&content)
+	}
 	if err != nil {
-		return nil, err
+		panic(fmt.Sprintf("schema: the embedded schemas cannot be read: %v", err)) // Tests read them.
 	}
-	doc := &Document{}
-	if err := json.NewDecoder(z).Decode(doc); err != nil {
-		return nil, err
-	}
-	s := newSource()
-	s.addDocument(doc)
-	return s, nil
+	return content
 }
