@@ -87,12 +87,6 @@ func (o *Object) WithoutBody() *Object {
 	return &Object{reader: &unstructured.Unstructured{Object: bare}, content: bare, fields: o.fields, patches: o.patches, orphaned: o.orphaned}
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, which client-go's stores use to
-// identify an object. It returns a copy.
-func (o *Object) GetObjectMeta() metav1.Object {
-	return &metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
-}
-
 // GetObjectKind implements runtime.Object. Its setter has no effect.
 func (o *Object) GetObjectKind() schema.ObjectKind { return (*readOnlyKind)(o) }
 

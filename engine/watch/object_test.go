@@ -46,8 +46,15 @@ func TestClientsDoNotChangeObjects(t *testing.T) {
 		t.Errorf("the metadata is %v", meta)
 	}
 	meta.SetName("two")
+	meta.SetLabels(map[string]string{"a": "b"})
 	bare := o.WithoutBody()
 	if o.GetName() != "one" || bare.GetName() != "one" {
 		t.Errorf("the object is called %s", o.GetName())
+	}
+	if len(o.GetLabels()) > 0 {
+		t.Errorf("the object has the labels %v", o.GetLabels())
+	}
+	if n := testing.AllocsPerRun(10, func() { o.GetObjectMeta() }); n > 0 {
+		t.Errorf("each event needs %v allocations for the metadata", n)
 	}
 }
