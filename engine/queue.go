@@ -41,8 +41,9 @@ const (
 )
 
 func newQueue(m queueMetrics) workqueue.TypedRateLimitingInterface[Request] {
+	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Request]{Name: "primaries", MetricsProvider: m})
 	return workqueue.NewTypedRateLimitingQueueWithConfig(NewLimiter(rand.Float64),
-		workqueue.TypedRateLimitingQueueConfig[Request]{Name: "primaries", MetricsProvider: m})
+		workqueue.TypedRateLimitingQueueConfig[Request]{DelayingQueue: newDelayingQueue(q)})
 }
 
 // NewLimiter returns the rate limiter for failed requests. random returns
