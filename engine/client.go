@@ -169,9 +169,15 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 
 // get reads the object that has a child's name.
 func (p *pass) get(ctx context.Context, k Kind, id rules.Identity) (*unstructured.Unstructured, error) {
+	return p.getSince(ctx, k, id, "")
+}
+
+// getSince reads the object that has a child's name, in a state that is not older than a
+// resourceVersion. The API server answers that from memory; without a version it asks etcd.
+func (p *pass) getSince(ctx context.Context, k Kind, id rules.Identity, version string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	u, err := p.engine.resource(k, id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	u, err := p.engine.resource(k, id.Namespace).Get(ctx, id.Name, metav1.GetOptions{ResourceVersion: version})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", id.String(), err)
 	}

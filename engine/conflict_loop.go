@@ -177,7 +177,7 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		if wait := w.damper.repair(now); wait > 0 {
 			return nil, w.damper.loop.wait(d, wait)
 		}
-		w.damper.loop.by = p.whoChanged(ctx, k, d, w)
+		w.damper.loop.by = p.whoChanged(ctx, k, d, w, live)
 		return func() { p.repaired(d, w.damper.loop.by) }, nil
 	}
 	if wait := w.damper.churn.change(now); wait > 0 {
@@ -230,11 +230,11 @@ func (c culprit) String() string {
 	return fmt.Sprintf("%s changed %s", who, strings.Join(c.fields, ", "))
 }
 
-// whoChanged finds out who made a repair necessary. It reads the object live,
-// because the cache keeps no field managers but ours. A failure to find out does
-// not stop the repair.
-func (p *pass) whoChanged(ctx context.Context, k Kind, d *rules.Desired, w *written) culprit {
-	u, err := p.get(ctx, k, d.Identity)
+// whoChanged finds out who made a repair of a cached state necessary. It reads the
+// object, because the cache keeps no field managers but ours. The repair waits for the
+// answer, so the read is a fast one. A failure to find out does not stop the repair.
+func (p *pass) whoChanged(ctx context.Context, k Kind, d *rules.Desired, w *written, cached *watch.Object) culprit {
+	u, err := p.getSince(ctx, k, d.Identity, cached.GetResourceVersion())
 	if err != nil {
 		return culprit{}
 	}

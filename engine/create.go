@@ -89,9 +89,12 @@ func (p *pass) mayCreateAgain(ctx context.Context, d *rules.Desired, w *written)
 
 // created handles the API server's answer to a creation.
 func (p *pass) created(ctx context.Context, c *creation) (step, error) {
-	if c.err != nil {
-		c.w.damper = c.damper // Nothing was created that another writer could delete.
+	if c.err == nil {
+		c.w.foreign = false
+		p.did(Created, c.d, c.why)
+		return step{action: Created}, p.contested(c.d, c.w)
 	}
+	c.w.damper = c.damper // Nothing was created that another writer could delete.
 	switch {
 	case apierrors.IsConflict(c.err) || apierrors.IsAlreadyExists(c.err):
 		existing, err := p.get(ctx, c.kind, c.d.Identity)
@@ -101,12 +104,8 @@ func (p *pass) created(ctx context.Context, c *creation) (step, error) {
 		return p.ensureExisting(ctx, c.kind, c.d, c.w, existing)
 	case namespaceEnds(c.err):
 		return skipFor(forNamespace), nil
-	case c.err != nil:
-		return step{}, p.noteRejection(&c.w.rejected, c.d.Hash, "", classifyAnswer(c.err))
 	}
-	c.w.foreign = false
-	p.did(Created, c.d, c.why)
-	return step{action: Created}, p.contested(c.d, c.w)
+	return step{}, p.noteRejection(&c.w.rejected, c.d.Hash, "", classifyAnswer(c.err))
 }
 
 // namespaceEnds reports whether the API server rejects new objects because the

@@ -71,7 +71,7 @@ func (p *pass) unchangeable(d *rules.Desired, err error) (step, error) {
 // often change unrelated fields, such as the status.
 func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) error {
 	err := p.writeOver(ctx, k, d, w, live)
-	if !apierrors.IsConflict(err) {
+	if err == nil || !apierrors.IsConflict(err) {
 		return err
 	}
 	existing, err := p.get(ctx, k, d.Identity)
