@@ -35,7 +35,7 @@ DRIVERS := ./cli ./examples $(CAMPAIGN) ./internal/devcluster ./internal/docs
 # For each example: the resources to render with its rules, and the observed
 # objects.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool service-per-pod \
-	job-gate config-propagation backup-on-delete chain
+	job-gate config-propagation backup-on-delete chain registry
 RESOURCES_foo := foo.yaml
 RESOURCES_podset := podset.yaml
 RESOURCES_replicaset-pod-count := replicaset.yaml
@@ -50,6 +50,7 @@ RESOURCES_config-propagation := configpropagation.yaml
 OBSERVED_config-propagation := cluster.yaml
 RESOURCES_backup-on-delete := database.yaml deleted.yaml
 RESOURCES_chain := tenant.yaml
+RESOURCES_registry := registry.yaml
 observed = $(OBSERVED_$(1)) $(notdir $(wildcard examples/$(1)/observed.yaml))
 render = $(RECONCEL) render --rules=examples/$(1)/rules.yaml --crd=crds \
 	$(foreach r,$(RESOURCES_$(1)),--resources=examples/$(1)/$(r)) $(foreach o,$(call observed,$(1)),--observed=examples/$(1)/$(o))

@@ -96,7 +96,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 	}
 	w := p.memory.child(d.Identity)
 	live := p.live(d.Identity)
-	next := decide(d, live, p.known(w, live))
+	next := decide(d, live, p.known(d, w, live))
 	w.seen = w.seen || next.action == Unchanged || next.action == Configured
 	if next.action != Adopted {
 		return p.do(ctx, k, d, w, live, next)
@@ -116,7 +116,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 // cached state until the cache catches up.
 func (p *pass) ensureExisting(ctx context.Context, k Kind, d *rules.Desired, w *written, existing *unstructured.Unstructured) (step, error) {
 	live := watch.NewUntrimmed(existing)
-	now := p.known(w, live)
+	now := p.known(d, w, live)
 	now.renew = true
 	next := decide(d, live, now)
 	if next.action != Adopted && next.action != Skipped {
@@ -127,11 +127,11 @@ func (p *pass) ensureExisting(ctx context.Context, k Kind, d *rules.Desired, w *
 }
 
 // known returns the facts that decide needs about an object.
-func (p *pass) known(w *written, live *watch.Object) known {
+func (p *pass) known(d *rules.Desired, w *written, live *watch.Object) known {
 	return known{
 		primary: p.req, since: p.self.GetCreationTimestamp(), ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
 		deleted: live != nil && p.memory.hasDeleted(live.GetUID()),
-		renew:   p.reapply || live != nil && p.verdict.inherits(live),
+		renew:   p.reapply || live != nil && p.verdict.inherits(live) || p.isDue(d, live),
 	}
 }
 
@@ -175,7 +175,8 @@ func (p *pass) became(rule *rules.Rule, d *rules.Desired, took step, err error) 
 	case took.action != Unchanged:
 		return at.says(progressing, reasonProgressing, "applied")
 	}
-	return readiness(at, d)
+	_, in := p.generated(d, p.live(d.Identity))
+	return readiness(at, d).after(in)
 }
 
 // skipped returns the outcome of a skipped object.

@@ -173,6 +173,11 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		return func() { p.did(Configured, d, whyPeriodic) }, nil
 	case p.verdict.inherits(live):
 		return func() { p.did(Configured, d, whyTakenOver) }, nil
+	case p.isDue(d, live) && !drifted(d, live, w):
+		if wait := w.damper.repair(now); wait > 0 {
+			return nil, w.damper.loop.wait(d, wait)
+		}
+		return func() { p.did(Configured, d, whyGenerated) }, nil
 	case w.uid == live.GetUID() && w.hash == d.Hash || carriesRendering(live, d):
 		if wait := w.damper.repair(now); wait > 0 {
 			return nil, w.damper.loop.wait(d, wait)

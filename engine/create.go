@@ -64,6 +64,11 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 	if err != nil {
 		return nil, step{}, err
 	}
+	made, err := p.generate(d, nil)
+	if err != nil {
+		return nil, step{}, err
+	}
+	fields = append(fields, made...)
 	body, err := d.Complete("", "1", fields)
 	if err != nil {
 		return nil, step{}, err

@@ -93,7 +93,11 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 
 // writeOver applies the rendering to an object at a resourceVersion.
 func (p *pass) writeOver(ctx context.Context, k Kind, d *rules.Desired, w *written, state *watch.Object) error {
-	body, err := d.Complete(string(state.GetUID()), state.GetResourceVersion(), ownedIgnored(d, state))
+	fields, err := p.completed(d, state)
+	if err != nil {
+		return err
+	}
+	body, err := d.Complete(string(state.GetUID()), state.GetResourceVersion(), fields)
 	if err != nil {
 		return err
 	}

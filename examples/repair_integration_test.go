@@ -57,7 +57,7 @@ func (w *world) edit(u unstructured.Unstructured, c child) string {
 	leaves := w.ownLeaves(&u)
 	var refused []string
 	for _, path := range leaves {
-		if path.under(c.IgnoreFields) {
+		if path.under(c.others()) {
 			continue
 		}
 		edited := unlabelled(&u)

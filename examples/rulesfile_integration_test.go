@@ -4,6 +4,7 @@ package examples
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,7 +26,17 @@ type child struct {
 	OnChange     string
 	OnDelete     string
 	IgnoreFields []string
+	Generate     map[string]any
 	Template     typeMeta
+}
+
+// others returns the fields that keep what other writers set.
+func (c child) others() []string {
+	fields := slices.Clone(c.IgnoreFields)
+	for key := range c.Generate {
+		fields = append(fields, "data."+key)
+	}
+	return fields
 }
 
 type typeMeta struct{ APIVersion, Kind string }

@@ -59,6 +59,9 @@ func (w *world) placeholders(all []unstructured.Unstructured) *strings.Replacer 
 	}
 	for _, u := range all {
 		pairs = append(pairs, pair{string(u.GetUID()), "UID"})
+		for key, value := range generatedIn(w.childOf(u.GetLabels()), u) {
+			pairs = append(pairs, pair{value, "GENERATED-" + key})
+		}
 		if c := w.childOf(u.GetLabels()); c.Replicas != nil {
 			base := u.GetName()[:strings.LastIndex(u.GetName(), "-")]
 			pairs = append(pairs, pair{u.GetName(), base + "-GENERATED"})
@@ -94,6 +97,9 @@ func (w *world) canonical(live unstructured.Unstructured, names *strings.Replace
 	u.SetAnnotations(annotations)
 	if !w.isPrimary(u.GroupVersionKind()) {
 		delete(u.Object, "status")
+	}
+	if u.GetKind() == "Secret" {
+		u.Object["data"] = decoded(u.Object["data"])
 	}
 	return mask{names, live.GetGeneration()}.of(u.Object).(map[string]any)
 }

@@ -179,4 +179,17 @@ var table = []example{
 		kept:  []string{"namespaces", "services", "deployments", "webapps"},
 		story: chainStory,
 	},
+	{
+		name:      "registry",
+		resources: []string{"registry.yaml"},
+		children: []children{
+			{kind: "Secret", count: 3, names: []string{"images-credentials", "images-tls", "images-pull"}},
+			{kind: "Deployment", count: 1, names: []string{"images"}},
+			{kind: "Service", count: 1, names: []string{"images"}},
+		},
+		updates: []update{
+			{"Registry", "images", `{"spec":{"image":"registry:2.8.4"}}`, nil},
+		},
+		kept: []string{"secrets", "deployments", "services"},
+	},
 }

@@ -72,8 +72,10 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	outerScope, outerPrefix := c.scope, c.prefix
 	c.scope = c.scopeWith(names)
 	conditions := c.ignoredWhen(s.IgnoreFields)
+	generated := c.generated(s.Generate)
 	c.prefix += "template."
 	ch.body = c.compileObject(ch, s.Template, s.IgnoreFields, conditions)
+	ch.ignored = append(ch.ignored, generated...)
 	c.checkLiteralNames(ch, fields["metadata"])
 	c.scope, c.prefix = outerScope, outerPrefix
 	c.checkIdentity(ch, s)

@@ -16,7 +16,9 @@ type ignoredField struct {
 	keys  []string
 	ops   []op          // write its value, or nothing
 	when  *expr.Program // or nil: always
-	entry string        // of ignoreFields, for messages
+	entry string        // of ignoreFields or generate, for messages
+
+	generated bool // ops write a generate.Spec instead of the value
 }
 
 // ignoring sets the fields that the rendering omits.

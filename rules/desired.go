@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -111,13 +112,18 @@ func (d *Desired) Complete(uid, resourceVersion string, fields []FieldValue) ([]
 }
 
 // Whole returns the object as it is created, with ignored fields and without
-// AnnotationApplied.
+// AnnotationApplied. Generated stands for each generated value.
 func (d *Desired) Whole() (map[string]any, error) {
 	object, err := d.Object()
 	if err != nil {
 		return nil, err
 	}
 	fields, err := d.Ignored()
+	for _, f := range d.Child.ignored {
+		if f.generated {
+			fields = append(fields, FieldValue{f.keys, base64.StdEncoding.EncodeToString([]byte(Generated))})
+		}
+	}
 	for _, f := range fields {
 		object = withField(object, f)
 	}
@@ -148,11 +154,11 @@ type FieldValue struct {
 }
 
 // Ignored returns the fields that belong to others once the object exists, with the
-// values for its creation. It omits fields without a value.
+// values for its creation. It omits fields without a value, and generated ones.
 func (d *Desired) Ignored() ([]FieldValue, error) {
 	var out []FieldValue
 	for i, f := range d.Child.ignored {
-		if len(d.ignored) <= i || len(d.ignored[i].json) == 0 {
+		if f.generated || len(d.ignored) <= i || len(d.ignored[i].json) == 0 {
 			continue
 		}
 		var v any

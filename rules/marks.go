@@ -17,8 +17,12 @@ const (
 	AnnotationInstallation = "reconcel.dev/installation"
 	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, if an owner reference is not possible; with /reference at its end, beside one
 	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary is deleted
-	AnnotationPaused       = "reconcel.dev/paused" // on a primary: see Paused
-	finalizerPrefix        = reserved
+	// AnnotationRotate on a Secret asks for new generated values whenever its value
+	// changes. AnnotationRotated is the value for which they were last made.
+	AnnotationRotate  = "reconcel.dev/rotate"
+	AnnotationRotated = "reconcel.dev/rotated"
+	AnnotationPaused  = "reconcel.dev/paused" // on a primary: see Paused
+	finalizerPrefix   = reserved
 )
 
 // reserved is the prefix of reconcel's own labels and annotations.
@@ -29,7 +33,7 @@ const reserved = "reconcel.dev/"
 func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // ownMarks are the keys that reconcel itself sets.
-var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan}
+var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationRotated}
 
 // Marks returns the part of an apply's body that identifies the owner of the
 // object, without its content. For an object that is adopted and then left

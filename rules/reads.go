@@ -177,6 +177,9 @@ func (t *ruleTracer) traceChild(i int, c *Child) {
 		t.keep(f.when)
 		t.ops(f.ops)
 		live.Below(f.keys...).Keep() // An update repeats the live value.
+		if f.generated {
+			live.Below("metadata", "annotations").KeepFields(AnnotationRotate, AnnotationRotated)
+		}
 	}
 	t.keep(c.readyWhen)
 	t.keep(c.failWhen)

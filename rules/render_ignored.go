@@ -71,16 +71,20 @@ func (r *run) writeIgnored(d *Desired) {
 		}
 		start := len(r.buf)
 		r.limitTo(start)
-		o, res := r.execute(d.Child.ignored[i].ops)
+		f := &d.Child.ignored[i]
+		o, res := r.execute(f.ops)
 		if !res.ok() {
 			r.noteFull()
 			r.buf = r.buf[:start]
-			if d.Live.Object == nil {
+			if d.Live.Object == nil || f.generated {
 				r.settle(d, o.where, res)
 			}
 		}
 		if end := len(r.buf); end > start {
 			r.buf = r.buf[:end-1] // The comma of the entry.
+		}
+		if res.ok() && f.generated {
+			r.settle(d, f.entry, r.checkGenerated(d, r.buf[start:]))
 		}
 		d.ignored = append(d.ignored, value{span: span{start, len(r.buf)}})
 	}

@@ -107,6 +107,9 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	for _, p := range ch.IgnoreFields {
 		g.decision(p.When, types.BoolKind, f, p.Entry+".when")
 	}
+	for _, made := range ch.Generate {
+		g.generated(made, f)
+	}
 	r.template(ch, k, g.sc)
 	r.replicas(ch)
 	g.template(ch.Template, f)
@@ -114,6 +117,23 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	g.sc = r.scope(names)
 	g.decision(ch.ReadyWhen, types.BoolKind, f, "readyWhen")
 	g.decision(ch.FailWhen, types.BoolKind, f, "failWhen")
+}
+
+// generated checks the description of a generated value, in which nothing may be absent.
+func (g *guard) generated(made *syntax.Generated, f facts) {
+	for _, field := range made.Node.Fields {
+		where := "generate." + made.Key.Value + "." + field.Key.Value
+		switch n := field.Value; {
+		case n.Kind == source.List:
+			for _, item := range n.Items {
+				g.message(item, f, where)
+			}
+		case n.Kind == source.Interp && field.Key.Value == "dnsNames":
+			g.decision(n.Parts[0].Expr, types.ListKind, f, where)
+		default:
+			g.message(n, f, where)
+		}
+	}
 }
 
 // template follows the guards in a template. The names in it must not be absent.

@@ -202,6 +202,9 @@ func (c *child) findKeys() (keys map[string]bool, known bool) {
 			keys[e.key.Value] = true
 		}
 	}
+	for _, g := range c.Generate {
+		keys[g.Key.Value] = true
+	}
 	return keys, true
 }
 

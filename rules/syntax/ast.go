@@ -97,6 +97,7 @@ type Child struct {
 
 	MaxUnavailable *source.Expr
 	IgnoreFields   []*FieldPath
+	Generate       []*Generated
 	Timeout        source.Duration // of an entry of finalize
 	Template       *source.Node    // a map whose apiVersion and kind are literal strings
 }
@@ -109,6 +110,12 @@ type Iterator struct {
 	Index    source.String // Value is "" if there is none
 	In       *source.Expr
 	Unusable bool // the name or index is invalid for a value
+}
+
+// Generated is one entry of generate.
+type Generated struct {
+	Key  source.String // of the Secret's data
+	Node *source.Node  // a map: its description
 }
 
 // A FieldPath is one entry of ignoreFields. It identifies a field of an object by

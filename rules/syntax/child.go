@@ -30,6 +30,7 @@ var (
 			{Name: "onDelete", Value: partings.Schema(), Default: "delete", Doc: "Whether reconcel deletes the object when it is no longer rendered."},
 			{Name: "ignoreFields", Value: &source.Schema{Type: source.Types{"array", "null"}, Items: &source.Schema{AnyOf: []*source.Schema{fieldPath, ignoredShape.Schema()}}, Unique: true},
 				Doc: "Fields of the template that are set on creation and then left to other writers, like `spec.replicas`; with `when`, only while that is true."},
+			{Name: "generate", Value: generated, Doc: "Keys of a Secret whose values reconcel makes once and then keeps, like `password: {length: 24}`."},
 			{Name: "template", Required: true, Value: templateShape.Schema(), Doc: "The object: a complete manifest in which `${...}` stands for values. " +
 				"An entry whose value is absent is omitted."},
 		},
@@ -98,6 +99,7 @@ var (
 			"maxUnavailable": onlyChildren,
 			"onDelete":       onlyChildren,
 			"ignoreFields":   onlyChildren,
+			"generate":       onlyChildren,
 		},
 	}
 	inTemplate   = source.WrongKey{Hint: "put the object under template", Means: "template"}
@@ -193,6 +195,8 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	if p, _ := t.Written("ignoreFields"); c.OnChange.Value == keep && len(c.IgnoreFields) > 0 {
 		v.ErrorAt(p, "ignoreFields has no effect together with onChange: keep, which ignores every field").Hint = "remove it"
 	}
+	c.Generate = readGenerated(t.Key("generate"))
+	checkGenerated(v, t, c)
 	for _, p := range c.IgnoreFields {
 		if c.OnChange.Value == replace && p.When != nil {
 			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: replace: each time it changes, the object would be deleted and created again",

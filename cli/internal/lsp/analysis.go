@@ -105,7 +105,7 @@ func childScope(s *check.Scope, r *syntax.Rule, entry *node, key string) *check.
 	id := entry.find("id").text()
 	all := slices.Concat(r.Children, r.Finalize)
 	i := slices.IndexFunc(all, func(c *syntax.Child) bool { return c.ID.Value == id && id != "" })
-	if i < 0 || !slices.Contains([]string{"template", "readyWhen", "failWhen", "ignoreFields", "forEach"}, key) {
+	if i < 0 || !slices.Contains([]string{"template", "readyWhen", "failWhen", "ignoreFields", "generate", "forEach"}, key) {
 		return s
 	}
 	for _, it := range all[i].ForEach {

@@ -2,9 +2,12 @@ package offline
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/cli/internal/files"
 	"reconcel/rules"
@@ -53,9 +56,23 @@ func withoutPlaceholderOwner(object map[string]any) {
 	}
 }
 
+// withoutGenerated removes generated values from a rendered Secret, and returns their
+// fields. A user who applies the output would make a placeholder the password.
+func withoutGenerated(object map[string]any, c *rules.Child) (fields []string) {
+	for _, key := range c.GeneratedKeys() {
+		unstructured.RemoveNestedField(object, "data", key)
+		fields = append(fields, "data."+key)
+	}
+	if data, _ := object["data"].(map[string]any); len(fields) > 0 && len(data) == 0 {
+		delete(object, "data")
+	}
+	return fields
+}
+
 func isPlaceholder(value any) bool {
 	text, _ := value.(string)
-	return strings.Contains(text, placeholderUID) || strings.Contains(text, placeholderTime)
+	plain, _ := base64.StdEncoding.DecodeString(text) // The data of a Secret.
+	return strings.Contains(text, placeholderUID) || strings.Contains(text, placeholderTime) || strings.Contains(string(plain), rules.Generated)
 }
 
 // placeholders returns the fields with placeholders, sorted.

@@ -131,6 +131,9 @@ func (r *rendering) child(d *rules.Desired) {
 		r.note("%s: not applied yet: waits for %s", subject, strings.Join(d.Waits, ", "))
 	}
 	withoutPlaceholderOwner(content)
+	if keys := withoutGenerated(content, d.Child); len(keys) > 0 {
+		r.note("%s: %s: left out: reconcel run generates the value", subject, strings.Join(keys, ", "))
+	}
 	r.items = append(r.items, item{comment: "# " + subject, object: content})
 	if fields := placeholders("", content); len(fields) > 0 {
 		r.note("%s: %s: %s", subject, strings.Join(fields, ", "), hasPlaceholder)

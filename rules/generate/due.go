@@ -1,0 +1,62 @@
+package generate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Specs are the specs of a Secret, by key of its data.
+type Specs map[string]Spec
+
+// Check returns an error if the value of a key is computed from one that does not fit.
+// Its source must be among the specs.
+func (all Specs) Check(key string) error {
+	s := all[key]
+	from := all[s.Source()]
+	switch {
+	case s.Source() == "":
+	case s.Certificate != "" && from.PrivateKey == "":
+		return fmt.Errorf("certificate: %q is not a privateKey", s.Source())
+	case s.Certificate == "" && (from.Charset == "" || from.Length > MaxPassword):
+		return fmt.Errorf("%q is not a random text of at most %d characters, which bcrypt needs", s.Source(), MaxPassword)
+	}
+	return nil
+}
+
+// A State is what is known of a Secret.
+type State struct {
+	Data map[string][]byte // decoded
+	// Mine reports whether no other writer has set a key. Certificates of others are not
+	// renewed.
+	Mine func(key string) bool
+	// Rotate: all values are to be made again.
+	Rotate bool
+}
+
+// Due returns the keys whose values have to be made, sorted, and when the next one
+// will be: the zero time if none has an end.
+func (all Specs) Due(have State, now time.Time) (keys []string, next time.Time) {
+	due := map[string]bool{}
+	for key, s := range all {
+		value, exists := have.Data[key]
+		switch {
+		case have.Rotate || !exists || len(value) == 0:
+			due[key] = true
+		case s.Certificate != "" && have.Mine(key):
+			at := renewal(s, value, have.Data[s.Certificate])
+			if !at.After(now) {
+				due[key] = true
+			} else if next.IsZero() || at.Before(next) {
+				next = at
+			}
+		}
+	}
+	for key, s := range all {
+		if due[s.Source()] && have.Mine(key) {
+			due[key] = true // It would not fit its new source.
+		}
+	}
+	return slices.Sorted(maps.Keys(due)), next
+}

@@ -1,0 +1,156 @@
+// Package generate describes the values of a Secret that are made once and then kept:
+// passwords, private keys, self-signed certificates, and hashes of passwords.
+//
+// A [Spec] describes the value of one key of the Secret's data. [Specs.Due] says which
+// values have to be made. It makes none: rules are pure.
+package generate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Limits and defaults of specs.
+const (
+	MinLength, MaxLength = 8, 1024 // characters of a text
+	DefaultLength        = 32
+	MaxUser              = 255 // characters of the user of htpasswd
+	MaxDNSNames          = 100
+	MinValidity          = time.Hour
+	DefaultValidity      = 365 * 24 * time.Hour
+	MaxPassword          = 72 // bytes that bcrypt can hash
+)
+
+// A Spec is the description of one value. Exactly one of Charset, PrivateKey,
+// Certificate, Bcrypt and Htpasswd is set; the last three name another key.
+type Spec struct {
+	Charset Charset // a random text
+	Length  int     // characters of the text
+
+	PrivateKey Algorithm // a private key in PEM, PKCS #8
+
+	Certificate string // a self-signed certificate in PEM, for that private key
+	DNSNames    []string
+	Validity    time.Duration
+	RenewBefore time.Duration // before the end of the validity
+
+	Bcrypt   string // the bcrypt hash of that text
+	Htpasswd string // a line of an htpasswd file with the bcrypt hash of that text
+	User     string
+}
+
+// written is a Spec as rules write it.
+type written struct {
+	Length      *int      `json:"length"`
+	Charset     Charset   `json:"charset"`
+	PrivateKey  Algorithm `json:"privateKey"`
+	Certificate string    `json:"certificate"`
+	DNSNames    []string  `json:"dnsNames"`
+	Validity    string    `json:"validity"`
+	RenewBefore string    `json:"renewBefore"`
+	Bcrypt      string    `json:"bcrypt"`
+	Htpasswd    string    `json:"htpasswd"`
+	User        string    `json:"user"`
+}
+
+// Parse returns the spec that a JSON object describes.
+func Parse(text []byte) (Spec, error) {
+	var w written
+	if err := json.Unmarshal(text, &w); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return Spec{}, fmt.Errorf("%s: must not be a %s", wrong.Field, wrong.Value)
+		}
+		return Spec{}, err
+	}
+	s := Spec{
+		Charset: w.Charset, Length: DefaultLength, PrivateKey: w.PrivateKey, Certificate: w.Certificate, DNSNames: w.DNSNames,
+		Validity: DefaultValidity, Bcrypt: w.Bcrypt, Htpasswd: w.Htpasswd, User: w.User,
+	}
+	if w.Length != nil {
+		s.Length = *w.Length
+	}
+	if s.Charset == "" && (w.Length != nil || s.Source() == "" && s.PrivateKey == "") {
+		s.Charset = Alphanumeric
+	}
+	for _, d := range []struct {
+		name string
+		text string
+		to   *time.Duration
+	}{{"validity", w.Validity, &s.Validity}, {"renewBefore", w.RenewBefore, &s.RenewBefore}} {
+		if d.text == "" {
+			continue
+		}
+		parsed, err := time.ParseDuration(d.text)
+		if err != nil {
+			return Spec{}, fmt.Errorf("%s: %q is not a duration, write it like 2160h", d.name, d.text)
+		}
+		*d.to = parsed
+	}
+	if s.Certificate != "" && w.RenewBefore == "" {
+		s.RenewBefore = s.Validity / 3
+	}
+	return s, s.check()
+}
+
+// Source returns the key of the value that this one is computed from, or "".
+func (s Spec) Source() string {
+	for _, key := range []string{s.Certificate, s.Bcrypt, s.Htpasswd} {
+		if key != "" {
+			return key
+		}
+	}
+	return ""
+}
+
+func (s Spec) check() error {
+	switch {
+	case s.PrivateKey != "":
+		return oneOf("privateKey", s.PrivateKey, Algorithms())
+	case s.Certificate != "":
+		return s.checkCertificate()
+	case s.Htpasswd != "":
+		if s.User == "" || len(s.User) > MaxUser || strings.ContainsAny(s.User, ":\r\n") {
+			return fmt.Errorf("user: must be 1 to %d characters without colons and line ends", MaxUser)
+		}
+	case s.Charset != "":
+		if s.Length < MinLength || s.Length > MaxLength {
+			return fmt.Errorf("length: must be at least %d and at most %d", MinLength, MaxLength)
+		}
+		return oneOf("charset", s.Charset, Charsets())
+	}
+	return nil
+}
+
+func (s Spec) checkCertificate() error {
+	switch {
+	case len(s.DNSNames) == 0 || len(s.DNSNames) > MaxDNSNames:
+		return fmt.Errorf("dnsNames: must be 1 to %d names", MaxDNSNames)
+	case s.Validity < MinValidity:
+		return fmt.Errorf("validity: must be at least %s", MinValidity)
+	case s.RenewBefore <= 0 || s.RenewBefore >= s.Validity:
+		return errors.New("renewBefore: must be shorter than validity")
+	}
+	for _, name := range s.DNSNames {
+		if wrong := validation.IsDNS1123Subdomain(strings.TrimPrefix(name, "*.")); len(wrong) > 0 {
+			return fmt.Errorf("dnsNames: %q is not a DNS name", name)
+		}
+	}
+	return nil
+}
+
+func oneOf[T ~string](name string, value T, all []T) error {
+	if slices.Contains(all, value) {
+		return nil
+	}
+	texts := make([]string, len(all))
+	for i, a := range all {
+		texts[i] = string(a)
+	}
+	return fmt.Errorf("%s: must be one of %s", name, strings.Join(texts, ", "))
+}

@@ -1,0 +1,57 @@
+package rules
+
+import (
+	"encoding/base64"
+	"slices"
+
+	"reconcel/rules/generate"
+)
+
+// checkGenerated returns an error for a description of a generated value that is wrong.
+func (r *run) checkGenerated(d *Desired, text []byte) result {
+	if _, err := generate.Parse(text); err != nil {
+		return failedAt(d.Child.Pos, err.Error())
+	}
+	return result{}
+}
+
+// Generated returns the descriptions of the generated values, or nil if the object has
+// none. The object must be Rendered.
+func (d *Desired) Generated() generate.Specs {
+	var specs generate.Specs
+	for i, f := range d.Child.ignored {
+		if !f.generated || i >= len(d.ignored) {
+			continue
+		}
+		spec, err := generate.Parse(d.ignored[i].json)
+		if err != nil {
+			continue // The rendering has failed.
+		}
+		if specs == nil {
+			specs = generate.Specs{}
+		}
+		specs[f.keys[1]] = spec
+	}
+	return specs
+}
+
+// GeneratedKeys returns the keys of the Secret's data that have generated values, sorted.
+func (c *Child) GeneratedKeys() []string {
+	var keys []string
+	for _, f := range c.ignored {
+		if f.generated {
+			keys = append(keys, f.keys[1])
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// GeneratedData returns generated values as fields of the Secret.
+func GeneratedData(values map[string][]byte) []FieldValue {
+	var out []FieldValue
+	for key, value := range values {
+		out = append(out, FieldValue{Path: []string{"data", key}, Value: base64.StdEncoding.EncodeToString(value)})
+	}
+	return out
+}
