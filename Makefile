@@ -35,7 +35,7 @@ DRIVERS := ./cli ./examples $(CAMPAIGN) ./internal/devcluster ./internal/docs
 # For each example: the resources to render with its rules, and the observed
 # objects.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool service-per-pod \
-	job-gate config-propagation backup-on-delete chain registry
+	job-gate pipeline config-propagation backup-on-delete chain registry
 RESOURCES_foo := foo.yaml
 RESOURCES_podset := podset.yaml
 RESOURCES_replicaset-pod-count := replicaset.yaml
@@ -46,6 +46,7 @@ RESOURCES_webapp := shop.yaml internal.yaml
 RESOURCES_workerpool := workerpool.yaml
 RESOURCES_service-per-pod := statefulset.yaml
 RESOURCES_job-gate := release.yaml
+RESOURCES_pipeline := pipeline.yaml
 RESOURCES_config-propagation := configpropagation.yaml
 OBSERVED_config-propagation := cluster.yaml
 RESOURCES_backup-on-delete := database.yaml deleted.yaml

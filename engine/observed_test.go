@@ -24,7 +24,11 @@ func TestOwnedObjects(t *testing.T) {
 		return rules.Identity{GVK: deployment, Namespace: "default", Name: name}
 	}
 	names := func(p *pass) (all, deleted []string) {
-		for _, live := range p.owned(rule, child) {
+		owned, err := p.owned(rule, child)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, live := range owned {
 			name := live.Object["metadata"].(map[string]any)["name"].(string)
 			all = append(all, name)
 			if live.Deleted {

@@ -31,19 +31,22 @@ func (p *pass) liveOf(o *watch.Object) rules.Live {
 	return rules.Live{Object: o.Content(), Applied: o.Applied(), Deleted: p.memory.hasDeleted(o.GetUID())}
 }
 
-// owned returns all live objects of a child to the renderer.
-func (p *pass) owned(r *rules.Rule, child *rules.Child) []rules.Live {
+// owned returns all live objects of a child to the renderer. While their kind is not
+// listed, there may be more. The primary is enqueued as soon as it is.
+func (p *pass) owned(r *rules.Rule, child *rules.Child) (out []rules.Live, err error) {
 	c := p.primary.cacheOf(child.GVK)
 	if c == nil {
-		return nil
+		return nil, rules.ErrUnwatched
 	}
-	var out []rules.Live
+	if c.UnlistedFor(r, p.req.Namespace) != nil {
+		err = rules.ErrUnwatched
+	}
 	for o := range p.objectsOf(c) {
 		if o.Rule() == r.Name && o.Child() == child.ID {
 			out = append(out, p.liveOf(o))
 		}
 	}
-	return out
+	return out, err
 }
 
 // objectsOf returns the primary's objects of one kind, including those that are

@@ -94,6 +94,20 @@ func jobGateStory(w *world) {
 	w.shows("apps/v1", "Deployment", "orders", "spec.replicas", "3")
 }
 
+// pipelineStory deletes Jobs that are done: their steps run again, and no others.
+func pipelineStory(w *world) {
+	check := w.exists("batch/v1", "Job", "nightly-check")
+	w.delete(w.exists("batch/v1", "Job", "nightly-extract"))
+	w.eventually("the first step to run again", w.converged)
+	w.agree()
+	w.same(check)
+	extract := w.exists("batch/v1", "Job", "nightly-extract")
+	w.whileDown(func() { w.delete(check) })
+	w.agree()
+	w.same(extract)
+	w.shows("platform.example.com/v1alpha1", "Pipeline", "nightly", "status.progress", "2/2")
+}
+
 // holdJobs blocks the creation of Pods in the test's namespace, and so of the Pods of
 // Jobs, until release is called.
 func (w *world) holdJobs() (release func()) {

@@ -135,6 +135,20 @@ var table = []example{
 		story: jobGateStory,
 	},
 	{
+		name:      "pipeline",
+		resources: []string{"pipeline.yaml"},
+		children: []children{
+			{kind: "ServiceAccount", count: 1, names: []string{"nightly"}},
+			{kind: "Job", count: 3, names: []string{"nightly-extract", "nightly-transform", "nightly-load"}},
+		},
+		updates: []update{
+			{"Pipeline", "nightly", `{"spec":{"steps":[{"name":"extract","command":["/etl","extract"]},{"name":"check","command":["/etl","check"]}]}}`,
+				counts(children{"Job", 2, []string{"nightly-extract", "nightly-check"}})},
+		},
+		kept:  []string{"serviceaccounts"},
+		story: pipelineStory,
+	},
+	{
 		name:      "config-propagation",
 		setup:     []string{"cluster.yaml"},
 		resources: []string{"configpropagation.yaml"},

@@ -30,6 +30,7 @@ const (
 	letVariable variableKind = iota
 	lookupVariable
 	childVariable
+	previousVariable // previous() of a child
 )
 
 // A compiler compiles one rule.
@@ -150,6 +151,9 @@ func (c *compiler) declareNames() bool {
 			c.many[s.ID.Value] = true
 		}
 		c.rule.vars[s.ID.Value] = variable{childVariable, i}
+		previous := expr.Previous.Variable(s.ID.Value)
+		c.shapes[previous] = expr.Items(previous)
+		c.rule.vars[previous] = variable{previousVariable, i}
 	}
 	c.declared = map[string]bool{self: true}
 	for _, name := range slices.Sorted(maps.Keys(c.rule.vars)) {
@@ -162,7 +166,7 @@ func (c *compiler) declareNames() bool {
 	for _, name := range c.src.Lost {
 		// A second error, that the name is not declared, would not help.
 		if name != child && syntax.IsName(name) && !expr.IsType(name) {
-			c.declared[name] = true
+			c.declared[name], c.declared[expr.Previous.Variable(name)] = true, true
 		}
 	}
 	scope, err := expr.NewScope(slices.Collect(maps.Keys(c.declared))...)

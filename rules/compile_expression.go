@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"reconcel/rules/expr"
@@ -25,7 +26,7 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 			continue // It may be the name of a value that could not be read.
 		}
 		if i.Undeclared != "" {
-			i.Hint = c.Suggest(i.Undeclared, scope.Names())
+			i.Hint = c.suggest(i.Undeclared, scope)
 		}
 		i.Hint = cmp.Or(c.hintElsewhere(i.Undeclared), hintHabit(i, src, where))
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
@@ -53,6 +54,14 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 	c.rule.expressions = append(c.rule.expressions, c.rule.expressionOf(p))
 	c.rule.loops = c.rule.loops || p.Loops()
 	return p
+}
+
+// suggest returns the hint for a name that is not declared.
+func (c *compiler) suggest(name string, scope *expr.Scope) string {
+	if id, ok := expr.PreviousOf(name); ok {
+		return c.Suggest(id, maps.Keys(c.indexes()))
+	}
+	return c.Suggest(name, scope.Names())
 }
 
 // scopeWith returns the rule's scope with additional names.

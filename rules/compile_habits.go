@@ -32,6 +32,8 @@ var otherTools = map[string]string{
 	"random":  "rules have no random numbers: the same objects must give the same result",
 	"env":     "rules cannot read the environment",
 	"not":     "write !",
+
+	"previous": "write previous(id) with the id of a child",
 }
 
 // shellVariable matches the name of an environment variable.

@@ -131,6 +131,7 @@ func (c *compiler) setGates(reads []childReads, order []int) {
 		sorted[at] = c.rule.Children[i]
 		position[i] = at
 		c.rule.vars[entries[i].ID.Value] = variable{childVariable, at}
+		c.rule.vars[expr.Previous.Variable(entries[i].ID.Value)] = variable{previousVariable, at}
 		for _, f := range []expr.IDFunction{expr.Existing, expr.ByKey, expr.Exists, expr.Included} {
 			c.rule.idCalls[f.Variable(entries[i].ID.Value)] = idCall{f, variable{childVariable, at}}
 		}

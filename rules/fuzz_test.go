@@ -141,8 +141,8 @@ func FuzzRender(f *testing.F) {
 		checkTwice(t, p, Input{
 			Self:     object{"metadata": object{"name": "p", "namespace": "ns", "uid": "u"}, "spec": s},
 			Observed: func(Identity) Live { return Live{Object: child} },
-			Owned: func(*Rule, *Child) []Live {
-				return []Live{podOf("a", "Running", "1"), podOf("b", "Failed", "2"), podOf("c", "", "3")}
+			Owned: func(*Rule, *Child) ([]Live, error) {
+				return []Live{podOf("a", "Running", "1"), podOf("b", "Failed", "2"), podOf("c", "", "3")}, nil
 			},
 			Lookup: func(*Lookup, Query) ([]map[string]any, error) { return []map[string]any{child}, nil },
 		})

@@ -12,12 +12,13 @@ import (
 
 // scene is a rule, a primary, and the part of a cluster that a rendering may read.
 type scene struct {
-	rule     string // the fields after for:
-	self     object // metadata and the like, over a primary ns/p
-	observed cluster
-	owned    []Live
-	lookup   map[string][]object // by kind: the existing objects
-	asked    []string
+	rule      string // the fields after for:
+	self      object // metadata and the like, over a primary ns/p
+	observed  cluster
+	owned     []Live
+	unwatched error               // of owned
+	lookup    map[string][]object // by kind: the existing objects
+	asked     []string
 }
 
 func (s *scene) render(t *testing.T) *RuleResult {
@@ -28,7 +29,7 @@ func (s *scene) render(t *testing.T) *RuleResult {
 	var out Rendering
 	p.Primaries()[0].Render(Input{
 		Self: self, Observed: s.observed.observed,
-		Owned: func(*Rule, *Child) []Live { return s.owned },
+		Owned: func(*Rule, *Child) ([]Live, error) { return s.owned, s.unwatched },
 		Lookup: func(l *Lookup, q Query) ([]map[string]any, error) {
 			s.asked = append(s.asked, fmt.Sprintf("%s ns=%s everywhere=%v name=%s selector=%v", l.GVK.Kind, q.Namespace, q.Everywhere, q.Name, q.Selector))
 			var found []map[string]any

@@ -203,7 +203,7 @@ func (t *ruleTracer) variable(name string) *expr.Origin {
 			return expr.ListOrigin(object)
 		}
 		object := expr.ObjectOrigin(t.children[v.index])
-		if t.rule.Children[v.index].IsCollection() {
+		if v.kind == previousVariable || t.rule.Children[v.index].IsCollection() {
 			return expr.ListOrigin(object)
 		}
 		return object

@@ -48,13 +48,13 @@ func projectInput(p *Program, primary *Primary, in Input, choose func(reads *pro
 		}
 	}
 	if in.Owned != nil {
-		out.Owned = func(r *Rule, c *Child) []Live {
-			var all []Live
-			for _, live := range in.Owned(r, c) {
+		out.Owned = func(r *Rule, c *Child) (all []Live, _ error) {
+			owned, err := in.Owned(r, c)
+			for _, live := range owned {
 				live.Object = part(p.Reads().Child(c.GVK), live.Object)
 				all = append(all, live)
 			}
-			return all
+			return all, err
 		}
 	}
 	if in.Lookup != nil {
@@ -194,13 +194,13 @@ func inventedInput(v inventor, p *Program) Input {
 		Observed: func(id Identity) Live {
 			return Live{Object: object(id.GVK.Kind, id.GVK.GroupVersion().String(), id.Name)}
 		},
-		Owned: func(_ *Rule, c *Child) (all []Live) {
+		Owned: func(_ *Rule, c *Child) (all []Live, _ error) {
 			for i := range 3 {
 				if o := object(c.GVK.Kind, c.GVK.GroupVersion().String(), fmt.Sprint("own-", i)); o != nil {
 					all = append(all, Live{Object: o})
 				}
 			}
-			return all
+			return all, nil
 		},
 		Lookup: func(l *Lookup, q Query) (found []map[string]any, _ error) {
 			if o := object(l.GVK.Kind, l.GVK.GroupVersion().String(), fmt.Sprint(q.Name, q.Selector)); o != nil {

@@ -57,12 +57,9 @@ func (r *run) existing(c *ChildResult) []any {
 		return c.existing
 	}
 	list := make([]any, 0, len(c.Objects))
-	if (c.State == Waiting || c.State == Failed) && !c.Child.HasReplicas() && r.in.Owned != nil {
-		for _, live := range r.in.Owned(r.rule, c.Child) {
-			if live.Object != nil {
-				list = append(list, live.Object)
-			}
-		}
+	if (c.State == Waiting || c.State == Failed) && !c.Child.HasReplicas() {
+		owned, _ := r.owned(c.Child)
+		list = appendObjects(list, owned)
 	} else {
 		for i := range c.Objects {
 			if o := c.Objects[i].Live.Object; o != nil {
@@ -70,14 +67,27 @@ func (r *run) existing(c *ChildResult) []any {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b any) int {
-		x, y := identityOf(a.(map[string]any)), identityOf(b.(map[string]any))
-		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.namespace, y.namespace))
-	})
+	sortByName(list)
 	if c.prepared {
 		c.existing = list
 	}
 	return list
+}
+
+func appendObjects(list []any, all []Live) []any {
+	for _, live := range all {
+		if live.Object != nil {
+			list = append(list, live.Object)
+		}
+	}
+	return list
+}
+
+func sortByName(list []any) {
+	slices.SortFunc(list, func(a, b any) int {
+		x, y := identityOf(a.(map[string]any)), identityOf(b.(map[string]any))
+		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.namespace, y.namespace))
+	})
 }
 
 // enterChild sets the child whose expressions are evaluated next, or nil. Collections

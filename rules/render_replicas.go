@@ -101,10 +101,8 @@ type replica struct {
 // whatever their labels are.
 func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, taken map[string]bool) {
 	taken = map[string]bool{}
-	if r.in.Owned == nil {
-		return nil, taken
-	}
-	for _, live := range r.in.Owned(r.rule, c.Child) {
+	owned, _ := r.owned(c.Child)
+	for _, live := range owned {
 		id := identityOf(live.Object)
 		if id.namespace != namespace {
 			continue

@@ -77,6 +77,8 @@ func (r *run) ResolveName(name string) (any, bool) {
 			return r.letValue(v.index), true
 		case lookupVariable:
 			return r.lookupValue(v.index), true
+		case previousVariable:
+			return r.previous(&r.result.Children[v.index]), true
 		}
 		return r.childValue(v.index), true
 	}

@@ -40,7 +40,7 @@ type Query struct {
 }
 
 // ErrUnwatched is the error of a query for a kind that is not watched yet. The
-// lookup is then unknown, even if it is a list.
+// lookup is then unknown, even if it is a list, and so is previous().
 var ErrUnwatched = errors.New("its kind is not watched yet")
 
 // Input is everything that a rendering may read.
@@ -53,9 +53,9 @@ type Input struct {
 	// the primary.
 	Observed func(Identity) Live
 	// Owned returns all live objects that belong to the primary and were created
-	// for a child of this rule, in any order. It is used for replicas, and for
-	// collections whose desired objects are not known.
-	Owned func(*Rule, *Child) []Live
+	// for a child of this rule, in any order. It is used for replicas, for previous(),
+	// and for collections whose desired objects are not known. The error is ErrUnwatched.
+	Owned func(*Rule, *Child) ([]Live, error)
 	// Lookup returns the objects that match a query, read-only, sorted by namespace
 	// and name. A query with a name returns at most one. An error is a mistake of
 	// the rule, unless it is ErrUnwatched.
@@ -161,6 +161,7 @@ type ChildResult struct {
 	included            bool           // its when is true
 	existing            []any          // the existing objects by name, once they were read
 	byKey               map[string]any // the existing objects by the keys of their elements, likewise
+	previous            []any          // the live objects by name, likewise
 }
 
 // ConditionStatus is True, False or Unknown, as in metav1.ConditionStatus.

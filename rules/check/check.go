@@ -138,6 +138,9 @@ func (r *rule) declareNames() {
 		r.objects[ch.ID.Value] = true
 		r.prefix = ch.Entry + ": "
 		t := r.all.kindType(r.childKind(ch))
+		if !ch.Unusable {
+			r.names.Declare(expr.Previous.Variable(ch.ID.Value), types.NewListType(t))
+		}
 		if ch.Replicas != nil || len(ch.ForEach) > 0 {
 			t = types.NewListType(t)
 		}

@@ -86,6 +86,7 @@ func TestExamplesOfTheFunctionsPage(t *testing.T) {
 	}
 	known := map[string]*Shape{"self": Self("self"), "deployment": Live("deployment"), "pods": Items("pods"), "copies": Items("copies")}
 	vars[Existing.Variable("pods")], vars["pods"] = vars["pods"], NewIncomplete("pods (1 of 2 exist)")
+	known[Previous.Variable("pods")], vars[Previous.Variable("pods")] = Items(Previous.Variable("pods")), vars[Existing.Variable("pods")]
 	vars[ByKey.Variable("copies")] = map[string]any{"a": map[string]any{"metadata": map[string]any{"name": "copy-a"}}}
 	vars[Exists.Variable("deployment")], vars[Included.Variable("deployment")] = true, true
 	position := regexp.MustCompile(`^error \S+ `)

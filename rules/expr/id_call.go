@@ -41,7 +41,7 @@ func (f IDFunction) Takes() string {
 	case Exists:
 		return "exists() takes the id of a lookup or child that is a single object"
 	}
-	return "included() takes the id of a child"
+	return string(f) + "() takes the id of a child"
 }
 
 // Hint says how to call the function.

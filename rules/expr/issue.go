@@ -81,6 +81,7 @@ var usages = map[string]string{
 	"transformMapEntry": "map.transformMapEntry(key, value, {newKey: result})",
 	"when":              "when(condition, value)",
 	"isTrue":            `isTrue(x, "Ready")`, "condition": `condition(x, "Ready")`, "label": `label(x, "key")`, "annotation": `annotation(x, "key")`,
+	string(Previous): "previous(id) for a child",
 }
 
 // misuse explains a call of a macro with other arguments.
@@ -109,6 +110,9 @@ func (b *environment) undeclared(i *Issue, name, text string) {
 	}
 	i.Undeclared = name
 	i.Message = fmt.Sprintf("undeclared name '%s'", name)
+	if _, ok := PreviousOf(name); ok {
+		i.Message = Previous.Takes()
+	}
 }
 
 // explainIssue rewrites the messages that CEL has words of its own for.

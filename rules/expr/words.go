@@ -23,6 +23,7 @@ func words() cel.EnvOption {
 		cel.GlobalMacro("condition", 2, condition),
 		cel.GlobalMacro("label", 2, mark("label", "labels")),
 		cel.GlobalMacro("annotation", 2, mark("annotation", "annotations")),
+		cel.GlobalMacro(string(Previous), 1, previous),
 	)
 }
 

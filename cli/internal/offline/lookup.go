@@ -41,7 +41,7 @@ func (r *rendering) foreignController(o *files.Object) (controller rules.Owner, 
 
 // owned returns the existing objects of a child: those with its labels that no
 // other object controls.
-func (r *rendering) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live) {
+func (r *rendering) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live, err error) {
 	for _, o := range r.round.exists.matching(func(o *files.Object) bool {
 		marks := o.GetLabels()
 		_, foreign := r.foreignController(o)
@@ -49,7 +49,7 @@ func (r *rendering) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live) {
 	}) {
 		all = append(all, rules.Live{Object: o.Object})
 	}
-	return all
+	return all, nil
 }
 
 // lookup answers a lookup from the existing objects.
