@@ -23,6 +23,7 @@ import (
 // evalFlags are the flags of eval.
 type evalFlags struct {
 	offlineRules
+	atTime
 	rule      string
 	resources []string
 	observed  []string
@@ -62,7 +63,8 @@ errors, or the value waits for something, 2 wrong usage, 3 a file cannot be read
 		},
 	}
 	flags := cmd.Flags()
-	f.flags(flags, asRun)
+	f.offlineRules.flags(flags, asRun)
+	f.atTime.flags(flags)
 	flags.StringVar(&f.rule, "rule", "", "`name` of the rule")
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` with the resource, or - for stdin")
 	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist in the cluster; may be repeated")
@@ -110,7 +112,11 @@ func (a *app) eval(text string, f *evalFlags) error {
 	if f.output.Value == "type" {
 		return a.print([]byte(t.String() + "\n"))
 	}
-	r, err := offline.New(offline.Options{Program: loaded.Program, Kinds: kinds, Observed: live, Say: a.say})
+	at, err := f.of([]*files.Object{self})
+	if err != nil {
+		return err
+	}
+	r, err := offline.New(offline.Options{Program: loaded.Program, Kinds: kinds, Observed: live, Time: at, Say: a.say})
 	if err != nil {
 		return exit.Wrong(err)
 	}

@@ -12,6 +12,7 @@ import (
 type renderFlags struct {
 	offlineRules
 	repeating
+	atTime
 	resources []string
 	observed  []string
 	only      bool // observed objects exist
@@ -36,9 +37,11 @@ reads a status waits, unless the object is in --observed. An object there counts
 it is; fields that it lacks are as rendered. With --observed-only, other children do
 not exist. You can use the output of render as --observed.
 
-The uid and creationTimestamp of objects that do not have any are placeholders:
-00000000-0000-0000-0000-, followed by 12 digits, and 1970-01-01T00:00:00Z. A note on
-stderr names the fields of the output that contain one.
+The uid of objects that do not have any is a placeholder: 00000000-0000-0000-0000-,
+followed by 12 digits. Objects without a creationTimestamp are created at the time of
+--time: without it, now, or at 1970-01-01T00:00:00Z if no resource has one. A note on
+stderr names the fields of the output that contain such a value, and another one says
+when a gate of time opens.
 
 -w renders again whenever a file changes, until Ctrl-C.
 
@@ -56,6 +59,7 @@ resource have errors, 2 wrong usage, 3 a file cannot be read.`,
 	flags := cmd.Flags()
 	f.offlineRules.flags(flags, asRun)
 	f.repeating.flags(flags)
+	f.atTime.flags(flags)
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin; may be repeated")
 	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist in the cluster; may be repeated")
 	flags.BoolVar(&f.only, "observed-only", false, "only the objects of --observed exist: what reads other children waits")
@@ -91,13 +95,17 @@ func (a *app) render(f *renderFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := offline.New(offline.Options{Program: j.Program, Kinds: j.kinds, Observed: live, Exists: f.exists(), Say: a.say})
-	if err != nil {
-		return exit.Wrong(err)
-	}
 	resources, err := j.kinds.Resources(from, f.resources, f.namespace)
 	if err != nil {
 		return err
+	}
+	at, err := f.of(resources)
+	if err != nil {
+		return err
+	}
+	r, err := offline.New(offline.Options{Program: j.Program, Kinds: j.kinds, Observed: live, Exists: f.exists(), Time: at, Say: a.say})
+	if err != nil {
+		return exit.Wrong(err)
 	}
 	r.Render(resources)
 	r.TellUnread()

@@ -73,7 +73,7 @@ func look(t *testing.T, e *Engine, req Request) {
 		engine: e, primary: primary, cache: cache, req: req, self: self,
 		memory: e.memories.get(req), rendering: &rules.Rendering{},
 	}
-	p.render()
+	p.render(p.engine.clock.Now())
 	if o := p.rules(t.Context()); o.state != ready || o.err != nil {
 		t.Fatalf("%+v", o)
 	}

@@ -28,7 +28,7 @@ var otherTools = map[string]string{
 	"Values":  "the values are fields of the resource: write self.spec", // Helm
 	"Release": "write self.metadata.name or self.metadata.namespace",    // Helm
 	"Chart":   "name a value with let, and write its name",              // Helm
-	"now":     "rules cannot read the clock: the same objects must give the same result",
+	"now":     "rules cannot read the clock: elapsed(time, duration) says whether a moment has come",
 	"random":  "rules have no random numbers: the same objects must give the same result",
 	"env":     "rules cannot read the environment",
 	"not":     "write !",

@@ -4,8 +4,8 @@
 //	program, err := rules.Load(files) // err holds all mistakes
 //	program.Primaries()[0].Render(input, &rendering)
 //
-// The package is pure. It has no clock, no network and no randomness: the same
-// input gives the same bytes. The engine depends on this, since it compares a hash
+// The package is pure. It has no network and no randomness, and the time is part of
+// its input: the same input gives the same bytes. The engine depends on this, since it compares a hash
 // of the bytes to know whether anything has changed. (The timeout, for machines
 // that are overloaded, gives an error and no other bytes.) Package expr defines
 // what expressions mean, and above all how they treat values that do not exist

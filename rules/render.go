@@ -26,6 +26,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 		res := &out.Rules[i]
 		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0]}
 		r.render(rule, res)
+		res.Next = r.clock.Next()
 	}
 	out.buf = r.buf
 	r.failDuplicates(out.Rules)
@@ -126,7 +127,7 @@ func (r *run) begin(rule *Rule, res *RuleResult) {
 	clear(r.lets)
 	r.lookups = resize(r.lookups, len(rule.Lookups))
 	clear(r.lookups)
-	r.absent, r.work = r.absent[:0], 0
+	r.absent, r.work, r.clock = r.absent[:0], 0, expr.ClockAt(r.in.Now)
 }
 
 // carriesFinalizer reports whether the primary has the rule's finalizer. It was

@@ -25,6 +25,7 @@ type run struct {
 	full    bool // the primary's objects have reached their common limit
 	objects int  // the number that the primary owns, over all rules
 	work    int  // of the rule's expressions, in values
+	clock   expr.Clock
 	absent  []absence
 	current *Desired // the object whose expressions are evaluated, or nil
 	child   any      // the live object, in readyWhen
@@ -89,6 +90,9 @@ func (r *run) ResolveName(name string) (any, bool) {
 	}
 	if name == child && r.child != nil {
 		return r.child, true
+	}
+	if name == expr.ClockVariable {
+		return &r.clock, true
 	}
 	if call, ok := r.rule.idCalls[name]; ok {
 		return r.idCallValue(call), true

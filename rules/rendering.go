@@ -46,6 +46,8 @@ var ErrUnwatched = errors.New("its kind is not watched yet")
 // Input is everything that a rendering may read.
 type Input struct {
 	Self map[string]any // the primary; read-only
+	// Now is the time of the rendering. Expressions only ask whether a moment has come.
+	Now time.Time
 	// Installation is the value of AnnotationInstallation in an apply; "" omits the
 	// annotation. It is not part of the rendering.
 	Installation string
@@ -99,6 +101,9 @@ type RuleResult struct {
 	StatusErrs  []Failure
 	StatusWaits []FieldWait
 	TimedOut    bool // Input.Timeout ended the rendering; a retry may succeed
+	// Next is when a rendering of the same objects may give another result: a moment
+	// that an expression asked for and that has not come. The zero time: never.
+	Next time.Time
 
 	patch, status span // of Patch and Status in Rendering.buf
 }

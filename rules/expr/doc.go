@@ -54,8 +54,9 @@
 //
 // # Determinism and limits
 //
-// No function reads a clock or a random number, and loops over maps run in the order
-// of the keys (order.go). Calls that may take long or make large values are measured
+// No function reads a random number, and loops over maps run in the order of the keys
+// (order.go). The functions of time ask a Clock whether a moment has come, and it
+// remembers when to ask again (clock.go). Calls that may take long or make large values are measured
 // before they run (limits.go). Expressions with loops share a budget. It counts work
 // and not time, and so ends at the same point on every machine. Error messages never
 // show values, which may be secrets.

@@ -40,7 +40,8 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		cel.Function("mergeBy", cel.Overload("mergeBy_3", []*cel.Type{cel.ListType(dyn), cel.ListType(dyn), str}, cel.ListType(dyn), cel.FunctionBinding(mergeLists))),
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
 	}
-	return append(append(opts, shortNameFunction()), idFunctions()...)
+	opts = append(append(opts, shortNameFunction()), timeFunctions()...)
+	return append(opts, idFunctions()...)
 }
 
 func unaryFunction(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -88,6 +89,8 @@ func TestExamplesOfTheFunctionsPage(t *testing.T) {
 	vars[Existing.Variable("pods")], vars["pods"] = vars["pods"], NewIncomplete("pods (1 of 2 exist)")
 	known[Previous.Variable("pods")], vars[Previous.Variable("pods")] = Items(Previous.Variable("pods")), vars[Existing.Variable("pods")]
 	vars[ByKey.Variable("copies")] = map[string]any{"a": map[string]any{"metadata": map[string]any{"name": "copy-a"}}}
+	clock := ClockAt(time.Date(2024, time.February, 3, 12, 0, 0, 0, time.UTC))
+	vars[ClockVariable] = &clock
 	vars[Exists.Variable("deployment")], vars[Included.Variable("deployment")] = true, true
 	position := regexp.MustCompile(`^error \S+ `)
 	for _, r := range rows {

@@ -22,6 +22,7 @@ type guardedCall struct {
 	args  []interpreter.InterpretableV2
 	limit limit
 	run   func(operands) ref.Val
+	timed func(*Clock, operands) ref.Val // instead of run, for functions of time
 }
 
 // guard wraps a call in the limit of its function.
@@ -30,9 +31,12 @@ func (e *environment) guard(call interpreter.InterpretableCall) (interpreter.Int
 	if !ok {
 		return call, nil
 	}
-	g := &guardedCall{InterpretableCall: call, args: call.Args(), limit: l, run: e.runner(call)}
-	if len(g.args) > len(operands{}) || g.run == nil {
+	g := &guardedCall{InterpretableCall: call, args: call.Args(), limit: l, run: e.runner(call), timed: timed[call.Function()]}
+	if len(g.args) > len(operands{}) || g.run == nil && g.timed == nil {
 		return call, nil
+	}
+	if g.timed != nil {
+		return g, g.checkConstants()
 	}
 	if takesPattern(call) {
 		if pattern, ok := g.args[1].(interpreter.InterpretableConst); ok {
@@ -107,6 +111,9 @@ func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 		if output := c.limit.output(a); output != "" {
 			return types.LabelErrNode(c.ID(), failf("%s would make %s", c.label(), output))
 		}
+	}
+	if c.timed != nil {
+		return types.LabelErrNode(c.ID(), c.timed(clockOf(frame), a))
 	}
 	return types.LabelErrNode(c.ID(), c.run(a))
 }

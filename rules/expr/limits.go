@@ -74,6 +74,8 @@ var limits = map[string]limit{
 	"yaml.marshal":      {work: func(a operands) int { return 32 * printWork(a[0], MaxWork+1) }},
 	"quantity":          {work: quantityWork},
 	"isQuantity":        {work: quantityWork},
+	elapsedFunction:     {},
+	cronFunction:        {work: func(a operands) int { return cronWork + len(textOf(a[0])) }},
 	"hash.sha256":       {work: hashWork},
 	"hash.md5":          {work: hashWork},
 	"hash.fnv64a":       {work: hashWork},

@@ -24,6 +24,9 @@ func tooMuchWork(name string) ref.Val {
 	return failf("%s has too much to process: the expressions of a rule may process %d values, reduce its input", name, MaxWork)
 }
 
+// cronWork is the work of searching a schedule that has no times.
+const cronWork = 500
+
 func sortWork(a operands) int { return 20 * sizeOf(a[0]) }
 
 func copyWork(a operands) int { return copiedElement * sizeOf(a[0]) }

@@ -40,6 +40,6 @@ func (r *Renderer) stored(o *files.Object) (*files.Object, error) {
 		return nil, fmt.Errorf("the API server would reject it: %w", err)
 	}
 	out := &files.Object{Unstructured: *u, File: o.File}
-	fillIdentity(out)
+	r.fillIdentity(out)
 	return out, nil
 }

@@ -30,7 +30,6 @@ func newCluster(observed []*files.Object) (*cluster, error) {
 			return nil, fmt.Errorf("%s: %s is given twice (%s)", o.File, o, other.File)
 		}
 		c.byID[id] = o
-		fillIdentity(o)
 	}
 	return c, nil
 }

@@ -20,5 +20,5 @@ func (r *Renderer) Input(self *files.Object) (rules.Input, error) {
 		return rules.Input{}, ErrNotPrepared
 	}
 	last := r.settle([]*resource{one})[0]
-	return rules.Input{Self: one.self.Object, Observed: last.live, Owned: last.owned, Lookup: last.lookup}, nil
+	return rules.Input{Self: one.self.Object, Now: r.time, Observed: last.live, Owned: last.owned, Lookup: last.lookup}, nil
 }

@@ -35,7 +35,7 @@ func (r *rendering) live(id rules.Identity) rules.Live {
 // reference to the resource has no UID, because it was written by hand.
 func (r *rendering) foreignController(o *files.Object) (controller rules.Owner, foreign bool) {
 	c, found := rules.ControllerOf(o.Object)
-	sameUID := c.UID == "" || isPlaceholder(string(r.self.GetUID())) || c.UID == r.self.GetUID()
+	sameUID := c.UID == "" || isPlaceholderUID(string(r.self.GetUID())) || c.UID == r.self.GetUID()
 	return c, found && (c.Kind != r.self.GroupVersionKind().GroupKind() || c.Name != r.self.GetName() || !sameUID)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -14,21 +15,20 @@ import (
 )
 
 // Every object of a cluster has a uid and a creationTimestamp. Offline, placeholders
-// stand for them. No cluster assigns such values.
-const (
-	placeholderUID  = "00000000-0000-0000-0000-" // and 12 digits
-	placeholderTime = "1970-01-01T00:00:00Z"
-)
+// stand for them: a uid that no cluster assigns, and the time of the rendering.
+const placeholderUID = "00000000-0000-0000-0000-" // and 12 digits
+
+func (r *Renderer) placeholderTime() string { return r.time.Format(time.RFC3339) }
 
 // fillIdentity sets placeholders for what the API server would assign to an object.
-func fillIdentity(o *files.Object) {
+func (r *Renderer) fillIdentity(o *files.Object) {
 	if o.GetUID() == "" {
 		id := identity(o)
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", id.GVK.GroupKind(), id.Namespace, id.Name))
 		setMetadata(o, "uid", fmt.Sprintf("%s%x", placeholderUID, sum[:6]))
 	}
 	if created := o.GetCreationTimestamp(); created.IsZero() {
-		setMetadata(o, "creationTimestamp", placeholderTime)
+		setMetadata(o, "creationTimestamp", r.placeholderTime())
 	}
 }
 
@@ -42,7 +42,7 @@ func setMetadata(o *files.Object, field, value string) {
 // from the output.
 func withoutPlaceholderOwner(object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
-	if annotations, _ := metadata["annotations"].(map[string]any); isPlaceholder(annotations[rules.AnnotationOwner]) {
+	if annotations, _ := metadata["annotations"].(map[string]any); isPlaceholderUID(annotations[rules.AnnotationOwner]) {
 		if delete(annotations, rules.AnnotationOwner); len(annotations) == 0 {
 			delete(metadata, "annotations")
 		}
@@ -50,7 +50,7 @@ func withoutPlaceholderOwner(object map[string]any) {
 	references, _ := metadata["ownerReferences"].([]any)
 	for _, r := range references {
 		reference, _ := r.(map[string]any)
-		if isPlaceholder(reference["uid"]) {
+		if isPlaceholderUID(reference["uid"]) {
 			delete(reference, "uid")
 		}
 	}
@@ -69,25 +69,30 @@ func withoutGenerated(object map[string]any, c *rules.Child) (fields []string) {
 	return fields
 }
 
-func isPlaceholder(value any) bool {
+func isPlaceholderUID(value any) bool {
+	text, _ := value.(string)
+	return strings.Contains(text, placeholderUID)
+}
+
+func (r *Renderer) isPlaceholder(value any) bool {
 	text, _ := value.(string)
 	plain, _ := base64.StdEncoding.DecodeString(text) // The data of a Secret.
-	return strings.Contains(text, placeholderUID) || strings.Contains(text, placeholderTime) || strings.Contains(string(plain), rules.Generated)
+	return isPlaceholderUID(text) || strings.Contains(text, r.placeholderTime()) || strings.Contains(string(plain), rules.Generated)
 }
 
 // placeholders returns the fields with placeholders, sorted.
-func placeholders(path string, value any) (found []string) {
+func (r *Renderer) placeholders(path string, value any) (found []string) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, v := range value {
-			found = append(found, placeholders(strings.TrimPrefix(path+"."+key, "."), v)...)
+			found = append(found, r.placeholders(strings.TrimPrefix(path+"."+key, "."), v)...)
 		}
 	case []any:
 		for i, v := range value {
-			found = append(found, placeholders(fmt.Sprintf("%s[%d]", path, i), v)...)
+			found = append(found, r.placeholders(fmt.Sprintf("%s[%d]", path, i), v)...)
 		}
 	default:
-		if isPlaceholder(value) {
+		if r.isPlaceholder(value) {
 			found = append(found, path)
 		}
 	}

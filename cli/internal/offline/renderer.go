@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"time"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,7 +17,10 @@ type Options struct {
 	Kinds    Kinds
 	Observed []*files.Object // objects of the cluster
 	Exists   Existence
-	Say      func(format string, args ...any) // prints a line for people
+	// Time is when the resources are rendered. Objects without a creationTimestamp are
+	// created then. The zero time stands for 1970-01-01T00:00:00Z.
+	Time time.Time
+	Say  func(format string, args ...any) // prints a line for people
 }
 
 // Existence decides which objects expressions can read.
@@ -38,6 +42,7 @@ type Renderer struct {
 	kinds    Kinds
 	server   *sim.Kinds // how an API server stores objects
 	exists   Existence
+	time     time.Time
 	say      func(format string, args ...any)
 	observed *cluster
 	items    []item
@@ -55,8 +60,16 @@ func New(o Options) (*Renderer, error) {
 	if err != nil {
 		return nil, err
 	}
-	observed, err := newCluster(o.Observed)
-	return &Renderer{program: o.Program, kinds: o.Kinds, server: server, exists: o.Exists, say: o.Say, observed: observed}, err
+	at := time.Unix(0, 0)
+	if !o.Time.IsZero() {
+		at = o.Time.Truncate(time.Second)
+	}
+	r := &Renderer{program: o.Program, kinds: o.Kinds, server: server, exists: o.Exists, time: at.UTC(), say: o.Say}
+	r.observed, err = newCluster(o.Observed)
+	for _, object := range o.Observed {
+		r.fillIdentity(object)
+	}
+	return r, err
 }
 
 // Render renders resources with all rules for their kinds.

@@ -25,12 +25,17 @@ type rendering struct {
 // render adds the children, and then what the rules write into the resource itself.
 func (r *rendering) render(primary *rules.Primary) {
 	var out rules.Rendering
-	primary.Render(rules.Input{Self: r.self.Object, Observed: r.live, Owned: r.owned, Lookup: r.lookup}, &out)
+	primary.Render(rules.Input{Self: r.self.Object, Now: r.time, Observed: r.live, Owned: r.owned, Lookup: r.lookup}, &out)
 	matched := false
 	for i := range out.Rules {
 		result := &out.Rules[i]
 		matched = matched || result.Matches || result.Teardown || result.Err != nil
 		r.rule(result)
+	}
+	for i := range out.Rules {
+		if next := out.Rules[i].Next; !next.IsZero() {
+			r.note("rule %q: the next gate opens in %s", out.Rules[i].Rule.Name, next.Sub(r.time))
+		}
 	}
 	if !matched {
 		r.note("no rule selects it: for.namespaces, for.selector or for.when does not match")
@@ -42,7 +47,7 @@ func (r *rendering) render(primary *rules.Primary) {
 	r.status(out.Rules)
 	if r.own != nil {
 		r.items = append(r.items, *r.own)
-		if fields := placeholders("", r.own.object); len(fields) > 0 {
+		if fields := r.placeholders("", r.own.object); len(fields) > 0 {
 			r.note("%s: %s", strings.Join(fields, ", "), hasPlaceholder)
 		}
 	}
@@ -135,7 +140,7 @@ func (r *rendering) child(d *rules.Desired) {
 		r.note("%s: %s: left out: reconcel run generates the value", subject, strings.Join(keys, ", "))
 	}
 	r.items = append(r.items, item{comment: "# " + subject, object: content})
-	if fields := placeholders("", content); len(fields) > 0 {
+	if fields := r.placeholders("", content); len(fields) > 0 {
 		r.note("%s: %s: %s", subject, strings.Join(fields, ", "), hasPlaceholder)
 	}
 }

@@ -1,0 +1,89 @@
+package cron
+
+import (
+	"testing"
+	"time"
+)
+
+func at(t *testing.T, s string) time.Time {
+	t.Helper()
+	parsed, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+func TestTimesOfSchedules(t *testing.T) {
+	for _, c := range []struct{ schedule, now, last, next string }{
+		{"0 3 * * *", "2026-03-10T02:59:59Z", "2026-03-09T03:00:00Z", "2026-03-10T03:00:00Z"},
+		{"0 3 * * *", "2026-03-10T03:00:00Z", "2026-03-10T03:00:00Z", "2026-03-11T03:00:00Z"},
+		{"0 3 * * *", "2026-03-10T03:00:59Z", "2026-03-10T03:00:00Z", "2026-03-11T03:00:00Z"},
+		{"*/15 * * * *", "2026-12-31T23:50:00Z", "2026-12-31T23:45:00Z", "2027-01-01T00:00:00Z"},
+		{"5/20 8-9 * * *", "2026-01-01T00:00:00Z", "2025-12-31T09:45:00Z", "2026-01-01T08:05:00Z"},
+		{"30 9 * * mon-fri", "2026-11-21T12:00:00Z", "2026-11-20T09:30:00Z", "2026-11-23T09:30:00Z"}, // A Saturday.
+		{"0 0 1,15 * FRI", "2026-11-12T00:00:00Z", "2026-11-06T00:00:00Z", "2026-11-13T00:00:00Z"},   // Either of the days.
+		{"0 0 */2 * fri", "2026-11-12T00:00:00Z", "2026-11-11T00:00:00Z", "2026-11-13T00:00:00Z"},    // Likewise.
+		{"0 0 13 * ?", "2026-11-12T00:00:00Z", "2026-10-13T00:00:00Z", "2026-11-13T00:00:00Z"},
+		{"0 0 29 2 *", "2097-01-01T00:00:00Z", "2096-02-29T00:00:00Z", "2104-02-29T00:00:00Z"},
+		{"@weekly", "2026-11-12T00:00:00Z", "2026-11-08T00:00:00Z", "2026-11-15T00:00:00Z"},
+		{"0 12 * jun *", "2026-11-12T00:00:00+14:00", "2026-06-30T12:00:00Z", "2027-06-01T12:00:00Z"},
+		{"0 0 30 2 *", "2026-11-12T00:00:00Z", "", ""},
+	} {
+		s, err := Parse(c.schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		show := func(at time.Time, ok bool) string {
+			if !ok {
+				return ""
+			}
+			return at.Format(time.RFC3339)
+		}
+		now := at(t, c.now)
+		if last, next := show(s.Last(now)), show(s.Next(now)); last != c.last || next != c.next {
+			t.Errorf("%s at %s\n got %s and %s\nwant %s and %s", c.schedule, c.now, last, next, c.last, c.next)
+		}
+	}
+}
+
+// Every time of a schedule follows from the one before it, in both directions.
+func TestNextAndLastAgree(t *testing.T) {
+	for _, schedule := range []string{"7 3 * * *", "*/7 */5 * * *", "0 0 31 * *", "0 12 1-7 * mon", "59 23 28 2 *"} {
+		s, err := Parse(schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := at(t, "2026-01-01T00:00:30Z")
+		for range 100 {
+			next, ok := s.Next(now)
+			if !ok || !next.After(now) {
+				t.Fatalf("%s: %s follows %s", schedule, next, now)
+			}
+			if last, _ := s.Last(next); !last.Equal(next) {
+				t.Fatalf("%s: the last time at %s is %s", schedule, next, last)
+			}
+			if last, _ := s.Last(next.Add(-time.Second)); last.After(now) {
+				t.Fatalf("%s: %s is between %s and %s", schedule, last, now, next)
+			}
+			now = next
+		}
+	}
+}
+
+func TestMistakesInSchedules(t *testing.T) {
+	for schedule, want := range map[string]string{
+		"0 3 * *":             `"0 3 * *" has 4 fields, a schedule has 5: minute, hour, day of month, month and day of week`,
+		"60 3 * * *":          `"60" is not a minute, from 0 to 59`,
+		"0 3 0 * *":           `"0" is not a day of month, from 1 to 31`,
+		"0 3 * * 5-1":         `"5-1" is not a day of week, from 0 to 6`,
+		"*/0 * * * *":         `"*/0" is not a minute, from 0 to 59`,
+		"@nightly":            `"@nightly" is not one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly`,
+		"CRON_TZ=UTC 0 * * *": "a time zone cannot be part of a schedule",
+		"":                    `"" has 0 fields, a schedule has 5: minute, hour, day of month, month and day of week`,
+	} {
+		if _, err := Parse(schedule); err == nil || err.Error() != want {
+			t.Errorf("%q: %v\nwant %s", schedule, err, want)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package world_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/internal/stories"
+	"reconcel/sim/world"
+)
+
+// gateWorld has a Foo, created at the beginning of 2030, and a rule with these fields.
+func gateWorld(t *testing.T, rule string) *world.World {
+	t.Helper()
+	w := load(t, `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: gate
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+`+rule)
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	return w
+}
+
+// available returns the status field that the rules of these tests compute.
+func available(w *world.World) string {
+	o := w.Cluster().Find(fooKind, "default", "example-foo")
+	status, _ := o.Object["status"].(map[string]any)
+	return fmt.Sprint(status["availableReplicas"])
+}
+
+func advance(t *testing.T, w *world.World, d time.Duration) {
+	t.Helper()
+	if err := w.Advance(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const dayRule = `  status: {availableReplicas: '${elapsed(self.metadata.creationTimestamp, "24h") ? 2 : 1}'}`
+
+func TestGateOpensAtItsMoment(t *testing.T) {
+	w := gateWorld(t, dayRule)
+	advance(t, w, 24*time.Hour-3*time.Second)
+	if got := available(w); got != "1" {
+		t.Errorf("before the moment the value is %s", got)
+	}
+	advance(t, w, 3*time.Second)
+	if got := available(w); got != "2" {
+		t.Errorf("at the moment the value is %s", got)
+	}
+	before := len(w.Writes())
+	advance(t, w, 100_000*time.Hour)
+	if more := w.Writes()[before:]; len(more) > 0 {
+		t.Errorf("written after the gate opened: %v", more)
+	}
+}
+
+// TestGateOpensWhileNothingRuns stops the controller before the moment.
+func TestGateOpensWhileNothingRuns(t *testing.T) {
+	w := gateWorld(t, dayRule)
+	w.Pass(25 * time.Hour)
+	if got := available(w); got != "1" {
+		t.Fatalf("nothing runs, and the value is %s", got)
+	}
+	if err := w.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := available(w); got != "2" {
+		t.Errorf("after the restart the value is %s", got)
+	}
+}
+
+// TestScheduleOpensEachTime counts one write for each night of a month.
+func TestScheduleOpensEachTime(t *testing.T) {
+	w := gateWorld(t, `  status: {availableReplicas: '${cron("0 3 * * *", self.metadata.creationTimestamp).optMap(last, last.getDate()).orValue(0)}'}`)
+	if got := available(w); got != "0" {
+		t.Errorf("before the first night the value is %s", got)
+	}
+	before := len(w.Writes())
+	advance(t, w, 31*24*time.Hour)
+	if got := available(w); got != "31" {
+		t.Errorf("after the last night the value is %s", got)
+	}
+	if n := len(w.Writes()) - before; n != 31 {
+		t.Errorf("%d writes in 31 nights", n)
+	}
+}
+
+// TestReconciliationsThatGatesAskFor counts how often a primary is reconciled: for a million
+// hours only a few times more than gates open. Settling fails after 100,000 times.
+func TestReconciliationsThatGatesAskFor(t *testing.T) {
+	w := gateWorld(t, `  status: {availableReplicas: '${elapsed(self.metadata.creationTimestamp, "900000h") ? 2 : 1}'}`)
+	advance(t, w, 1_000_000*time.Hour)
+	if got := available(w); got != "2" {
+		t.Errorf("the value is %s", got)
+	}
+}
+
+// TestGateOfTheSelection ends a resource's children when its time to live has elapsed, and
+// begins those of another rule.
+func TestGateOfTheSelection(t *testing.T) {
+	w := load(t, `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: young
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, when: '!elapsed(self.metadata.creationTimestamp, "24h")'}
+  children:
+  - id: c
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: young}}
+- name: old
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, when: 'elapsed(self.metadata.creationTimestamp, "48h")'}
+  children:
+  - id: c
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: old}}
+`)
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	names := func() (all []string) {
+		for _, o := range w.Objects() {
+			if o.GetKind() == "ConfigMap" {
+				all = append(all, o.GetName())
+			}
+		}
+		return all
+	}
+	for _, want := range []string{"[young]", "[]", "[old]"} {
+		if got := fmt.Sprint(names()); got != want {
+			t.Errorf("at %s there is %s, want %s", w.Now(), got, want)
+		}
+		advance(t, w, 24*time.Hour)
+	}
+}
+
+// TestGatesWhileTheControllerIsPaused opens a gate while the annotation pauses a resource.
+func TestGatesWhileTheControllerIsPaused(t *testing.T) {
+	w := gateWorld(t, dayRule)
+	annotate(t, w, `"true"`)
+	advance(t, w, 25*time.Hour)
+	if got := available(w); got != "1" {
+		t.Errorf("paused, the value is %s", got)
+	}
+	annotate(t, w, "null")
+	settle(t, w)
+	if got := available(w); got != "2" {
+		t.Errorf("resumed, the value is %s", got)
+	}
+}
+
+// annotate sets the annotation that pauses the Foo, as a user does.
+func annotate(t *testing.T, w *world.World, value string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"reconcel.dev/paused":%s}}}`, value)
+	foos := w.Cluster().Client("someone").Resource(fooKind.WithVersion("v1alpha1").GroupVersion().WithResource("foos")).Namespace("default")
+	if _, err := foos.Patch(t.Context(), "example-foo", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStoryOfGates(t *testing.T) {
+	w := load(t, strings.ReplaceAll(stories.GatesRules, "NAMESPACE", "default"))
+	stage := &stories.Stage{
+		TB: t, Context: t.Context(), Client: w.Cluster().Client("someone"), Namespace: "default",
+		Eventually: func(what string, check func() error) {
+			t.Helper()
+			settle(t, w)
+			if err := check(); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+		},
+	}
+	down := false
+	stories.TellGates(stage, stories.Clock{
+		Now: w.Now,
+		Pass: func(until time.Time) {
+			if d := until.Sub(w.Now()); down {
+				w.Pass(d)
+			} else {
+				advance(t, w, d)
+			}
+		},
+		Down: func(during func()) {
+			down = true
+			during()
+			down = false
+			if err := w.Restart(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}
