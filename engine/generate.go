@@ -23,7 +23,7 @@ func (p *pass) generated(d *rules.Desired, live *watch.Object) (due []string, in
 		return nil, 0
 	}
 	now := p.engine.clock.Now()
-	due, next := specs.Due(generatedState(specs, live), now)
+	due, next := specs.Due(generatedState(live), now)
 	if !next.IsZero() {
 		in = next.Sub(now)
 	}
@@ -36,7 +36,7 @@ func (p *pass) isDue(d *rules.Desired, live *watch.Object) bool {
 }
 
 // generatedState returns what a Secret has of its generated values.
-func generatedState(specs generate.Specs, live *watch.Object) generate.State {
+func generatedState(live *watch.Object) generate.State {
 	state := generate.State{Data: map[string][]byte{}, Rotate: rotates(live)}
 	owned := live.Fields().Set()
 	state.Mine = func(key string) bool { return owned.Has("data", key) }
@@ -66,7 +66,7 @@ func (p *pass) generate(d *rules.Desired, state *watch.Object) ([]rules.FieldVal
 	}
 	have, rotated := generate.State{Mine: func(string) bool { return true }}, ""
 	if state != nil {
-		have, rotated = generatedState(specs, state), state.GetAnnotations()[rules.AnnotationRotated]
+		have, rotated = generatedState(state), state.GetAnnotations()[rules.AnnotationRotated]
 	}
 	now := p.engine.clock.Now()
 	due, _ := specs.Due(have, now)

@@ -21,7 +21,10 @@ const (
 func Algorithms() []Algorithm { return []Algorithm{ECDSA, Ed25519, RSA} }
 
 // The types of PEM blocks.
-const KeyBlock, CertificateBlock = "PRIVATE KEY", "CERTIFICATE"
+const (
+	KeyBlock         = "PRIVATE KEY"
+	CertificateBlock = "CERTIFICATE"
+)
 
 // ParseKey reads a private key in PEM. Its errors do not quote the key.
 func ParseKey(text []byte) (crypto.Signer, error) {

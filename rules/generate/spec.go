@@ -18,13 +18,14 @@ import (
 
 // Limits and defaults of specs.
 const (
-	MinLength, MaxLength = 8, 1024 // characters of a text
-	DefaultLength        = 32
-	MaxUser              = 255 // characters of the user of htpasswd
-	MaxDNSNames          = 100
-	MinValidity          = time.Hour
-	DefaultValidity      = 365 * 24 * time.Hour
-	MaxPassword          = 72 // bytes that bcrypt can hash
+	MinLength       = 8 // characters of a text
+	MaxLength       = 1024
+	DefaultLength   = 32
+	MaxUser         = 255 // characters of the user of htpasswd
+	MaxDNSNames     = 100
+	MinValidity     = time.Hour
+	DefaultValidity = 365 * 24 * time.Hour
+	MaxPassword     = 72 // bytes that bcrypt can hash
 )
 
 // A Spec is the description of one value. Exactly one of Charset, PrivateKey,
