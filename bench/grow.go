@@ -26,7 +26,7 @@ func grow(ctx context.Context, o options, c competitor, folder string) error {
 				if err := writeRules(c.rules, firstImage, children); err != nil {
 					return err
 				}
-				return with(ctx, cluster, c, folder, n, func(ctx context.Context, m *measurement) error { return m.grow(ctx, &growth) })
+				return with(ctx, cluster, c, folder, names(n), func(ctx context.Context, m *measurement) error { return m.grow(ctx, &growth) })
 			})
 			if err != nil {
 				return fmt.Errorf("%d Foos with %d Deployments each: %w", n, children, err)

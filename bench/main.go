@@ -23,7 +23,8 @@ import (
 type options struct {
 	ns     []int
 	rounds int
-	growth []int // instead of a comparison
+	growth []int            // instead of a comparison
+	sizes  map[string][]int // of scenarios, by name; instead of a comparison
 	page   string
 }
 
@@ -41,7 +42,7 @@ func main() {
 }
 
 func parse(args []string) (options, error) {
-	o := options{ns: []int{1000, 10000}}
+	o := options{ns: []int{1000, 10000}, sizes: map[string][]int{}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	numbers := func(target *[]int) func(string) error {
 		return func(text string) (err error) {
@@ -51,6 +52,12 @@ func parse(args []string) (options, error) {
 	}
 	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", numbers(&o.ns))
 	flags.Func("growth", "compare nothing, and measure reconcel alone with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
+	for _, s := range scenarios {
+		flags.Func(s.name, fmt.Sprintf("compare nothing, and measure reconcel alone with these `numbers` of %s", s.what), func(text string) (err error) {
+			o.sizes[s.name], err = parseNumbers(text)
+			return err
+		})
+	}
 	flags.IntVar(&o.rounds, "rounds", 3, "`number` of times to measure each competitor")
 	flags.StringVar(&o.page, "page", "", "`file` to write the tables and plots to, between its markers (default: only print the tables)")
 	if err := flags.Parse(args); err != nil {

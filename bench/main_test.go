@@ -14,6 +14,10 @@ func TestParse(t *testing.T) {
 	if err != nil || !slices.Equal(o.ns, []int{100, 2000}) || o.rounds != 2 || o.page != "page.md" {
 		t.Errorf("got %v, %v", o, err)
 	}
+	o, err = parse([]string{"-rules", "1,10", "-lookups", "5"})
+	if err != nil || !slices.Equal(o.sizes["rules"], []int{1, 10}) || !slices.Equal(o.sizes["lookups"], []int{5}) || len(o.sizes["collections"]) > 0 {
+		t.Errorf("got %v, %v", o, err)
+	}
 	o, err = parse(nil)
 	if err != nil || !slices.Equal(o.ns, []int{1000, 10000}) || o.rounds != 3 || o.page != "" {
 		t.Errorf("got %v, %v without flags", o, err)
@@ -21,7 +25,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseRejectsWhatCannotBeMeasured(t *testing.T) {
-	for _, args := range [][]string{{"-n", "0"}, {"-n", "1000,x"}, {"-n", ""}, {"-rounds", "0"}, {"1000"}} {
+	for _, args := range [][]string{{"-n", "0"}, {"-n", "1000,x"}, {"-n", ""}, {"-rounds", "0"}, {"-rules", "0"}, {"-lookups", ""}, {"1000"}} {
 		if o, err := parse(args); err == nil {
 			t.Errorf("%q: got %v, want an error", args, o)
 		}
@@ -93,5 +97,62 @@ func TestRulesHaveTheDeployments(t *testing.T) {
 	}
 	if _, err := withDeployments("rules: []\n", 2); err == nil {
 		t.Error("rules without the child are no error")
+	}
+}
+
+func TestRulesOfScenarios(t *testing.T) {
+	text, err := os.ReadFile("../examples/foo/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]map[string]int{
+		"rules": {
+			"- name: foo-0\n": 1, "- name: foo-2\n": 1, "kind: Deployment\n": 3, "\n  status:\n": 0,
+			"\n    kind: Foo\n    when: self.metadata.name.endsWith(\"-r2\")\n": 1,
+		},
+		"lookups": {
+			"\n  lookups:\n  - id: settings\n": 1, "image: ${settings.data.image}\n": 1, firstImage: 0, "\n  status:\n": 1,
+		},
+		"collections": {
+			"  - id: deployment\n    forEach:\n      i: lists.range(3)\n": 1, "name: ${self.spec.deploymentName}-${i}\n": 1, "\n  status:\n": 0,
+		},
+	} {
+		s := scenarios[slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })]
+		made, err := s.rules(string(text), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, times := range want {
+			if got := strings.Count(made, part); got != times {
+				t.Errorf("%s: %q is there %d times, want %d, in\n%s", name, part, got, times, made)
+			}
+		}
+		if _, err := s.rules("rules: []\n", 3); err == nil {
+			t.Errorf("%s: other rules are no error", name)
+		}
+	}
+}
+
+func TestNamesOfScenarios(t *testing.T) {
+	foos := foosByRule(100)
+	if len(foos) != foosOfRules || foos[0] != "foo-00000-r0" || foos[199] != "foo-00199-r99" {
+		t.Errorf("the Foos of 100 rules are %v", foos)
+	}
+	if got := numbered("foo", 3); !slices.Equal(got, []string{"foo-0", "foo-1", "foo-2"}) {
+		t.Errorf("the Deployments of a collection are %v", got)
+	}
+}
+
+func TestOneRuleChanges(t *testing.T) {
+	text, err := os.ReadFile("../examples/foo/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := withRules(string(text), 3, secondImage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(changed, secondImage) != 1 || strings.Count(changed, firstImage) != 2 || strings.Index(changed, secondImage) > strings.Index(changed, firstImage) {
+		t.Errorf("want the new image in the first rule only:\n%s", changed)
 	}
 }

@@ -28,7 +28,7 @@ type measurement struct {
 
 // with starts a competitor and a driver on a control plane, and calls do. The context of do
 // ends when one of them fails.
-func with(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder string, n int, do func(context.Context, *measurement) error) error {
+func with(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder string, foos []string, do func(context.Context, *measurement) error) error {
 	kubeconfig, err := cluster.KubeconfigOf(user)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func with(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder
 	ctx, died := context.WithCancelCause(ctx)
 	defer died(nil)
 	m := &measurement{
-		cluster: cluster, died: died, names: names(n),
+		cluster: cluster, died: died, names: foos,
 		command: process.Command{
 			Binary: c.binary, Args: append(c.args[:len(c.args):len(c.args)], "--kubeconfig="+kubeconfig),
 			Log: filepath.Join(folder, c.name+".log"),
@@ -45,8 +45,8 @@ func with(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder
 	if m.process, err = m.command.Start(died); err != nil {
 		return err
 	}
-	// A restart replaces the process.
-	defer func() { m.process.Stop(context.WithoutCancel(ctx)) }()
+	stopping := context.WithoutCancel(ctx)
+	defer func() { m.process.Stop(stopping) }() // A restart replaces the process.
 	var orders io.Writer
 	if c.orders {
 		orders = m.process.Stdin

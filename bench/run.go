@@ -27,8 +27,12 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if len(o.growth) > 0 {
-		return grow(ctx, o, all[len(all)-1], folder)
+	reconcel := all[len(all)-1]
+	switch {
+	case len(o.sizes) > 0:
+		return scale(ctx, o, reconcel, folder)
+	case len(o.growth) > 0:
+		return grow(ctx, o, reconcel, folder)
 	}
 	return compare(ctx, o, all, folder)
 }
@@ -50,7 +54,7 @@ func compare(ctx context.Context, o options, all []competitor, folder string) er
 					if err := writeRules(c.rules, firstImage, 1); err != nil {
 						return err
 					}
-					return with(ctx, cluster, c, folder, n, func(ctx context.Context, m *measurement) error { return m.all(ctx, c, &result) })
+					return with(ctx, cluster, c, folder, names(n), func(ctx context.Context, m *measurement) error { return m.all(ctx, c, &result) })
 				})
 				if err != nil {
 					return fmt.Errorf("%s with %d Foos, round %d: %w", c.name, n, round+1, err)

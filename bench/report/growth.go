@@ -3,16 +3,11 @@ package report
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
 )
 
 // Growth is what reconcel needed to create the Deployments of N Foos.
@@ -80,13 +75,6 @@ func GrowthTable(grown []Growth) string {
 // GrowthPlot writes a plot of the memory into a folder, and returns Markdown that shows
 // it, with a link that is relative to the folder's parent.
 func GrowthPlot(folder string, grown []Growth) (markdown string, err error) {
-	const file, title = "growth.svg", "Peak RSS of reconcel"
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text, p.X.Min, p.Y.Min = title, "Foos", "MB", 0, 0
-	p.Legend.Top, p.Legend.Left = true, true
 	var lines []any
 	points := peaks(grown)
 	for _, children := range slices.Sorted(maps.Keys(points)) {
@@ -96,11 +84,5 @@ func GrowthPlot(folder string, grown []Growth) (markdown string, err error) {
 		}
 		lines = append(lines, fmt.Sprintf("Deployments for each: %d", children), line)
 	}
-	if err := plotutil.AddLinePoints(p, lines...); err != nil {
-		return "", fmt.Errorf("plot %q: %w", title, err)
-	}
-	if err := p.Save(16*vg.Centimeter, 8*vg.Centimeter, filepath.Join(folder, file)); err != nil {
-		return "", fmt.Errorf("plot %q: %w", title, err)
-	}
-	return fmt.Sprintf("![%s](%s/%s)\n", title, filepath.Base(folder), file), nil
+	return curves{file: "growth.svg", title: "Peak RSS of reconcel", x: "Foos", y: "MB", lines: lines}.draw(folder)
 }

@@ -181,3 +181,31 @@ func TestGrowthPlot(t *testing.T) {
 		t.Errorf("got %s", markdown)
 	}
 }
+
+func TestScalingTable(t *testing.T) {
+	table := ScalingTable("rules", "one rule changes", []Scaling{
+		{Size: 100, Time: 2 * time.Second, CPU: time.Second, Peak: 50e6, Change: 40 * time.Millisecond, ChangeCPU: 30 * time.Millisecond, ChangeWrites: 2},
+	})
+	for _, text := range []string{"The change: one rule changes.\n", "| rules | all Deployments (s) |", "| 100 | 2.0 | 1000 | 50 | 40 | 30 | 2 |\n"} {
+		if !strings.Contains(table, text) {
+			t.Errorf("the table lacks %q:\n%s", text, table)
+		}
+	}
+}
+
+func TestScalingPlots(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "performance")
+	markdown, err := ScalingPlots(folder, "lookups", "Foos", []Scaling{{Size: 1, Peak: 1e6}, {Size: 2, Peak: 2e6}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"lookups-memory.svg", "lookups-change.svg"} {
+		svg, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(markdown, "(performance/"+name+")") || !strings.Contains(string(svg), "Foos") {
+			t.Errorf("%s: got %s", name, markdown)
+		}
+	}
+}
