@@ -23,9 +23,10 @@ type Lookup struct {
 
 	namespace *text // nil: the primary's own
 	name      *text // or
+	names     *data // or
 	selector  *data // or fixed, if it is literal
 	fixed     labels.Selector
-	where     source.Pos // of name or selector
+	where     source.Pos // of name, names or selector
 	gone      *types.Unknown
 	src       *syntax.Lookup
 }
@@ -46,13 +47,12 @@ func (c *compiler) lookup(l *Lookup, from source.Pos) {
 			l.name = c.text(l.src.Name, "name")
 			c.literalPart(l.src.Name, namingOf(l.GVK.GroupKind()), "name", "", "name of a "+l.GVK.Kind)
 			l.where = l.src.Name.Pos
+		case l.src.Names != nil:
+			l.where = l.src.Names.Pos
+			l.names = c.data(l.src.Names, "names")
+			l.names.beStrict() // A list that lacks a name would be another list.
 		case l.src.Selector != nil:
 			c.lookupSelector(l)
-		}
-		for id := range c.reads {
-			if v := c.rule.vars[id]; v.kind == childVariable {
-				c.complain(l.where, "a lookup cannot read the child %q: lookups do not depend on children", id)
-			}
 		}
 	})
 }

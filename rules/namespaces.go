@@ -44,7 +44,7 @@ func (c *Child) LiteralName() string {
 }
 
 // LiteralName returns the name of the object to look up. It is "" if the name is
-// computed, or if there is a selector instead.
+// computed, or if there are names or a selector instead.
 func (l *Lookup) LiteralName() string {
 	name, _ := l.name.literal()
 	return name

@@ -110,6 +110,7 @@ func (t *ruleTracer) trace() {
 	for _, l := range r.Lookups {
 		t.text(l.namespace)
 		t.text(l.name)
+		t.data(l.names).Keep()
 		t.data(l.selector).Keep()
 	}
 	for i := range r.checks {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"fmt"
 	"k8s.io/apimachinery/pkg/util/json"
 	"slices"
 
@@ -41,6 +42,9 @@ func (r *run) findObjects(l *Lookup) (any, result) {
 		}
 		return []any{}, result{}
 	}
+	if l.names != nil {
+		return r.findNamed(l)
+	}
 	q, res := r.lookupQuery(l)
 	if !res.ok() {
 		return nil, res
@@ -64,17 +68,88 @@ func (r *run) findObjects(l *Lookup) (any, result) {
 	return found[0], result{}
 }
 
+// findNamed returns the objects of a list of names, in its order. Names that are
+// repeated or have no object are left out.
+func (r *run) findNamed(l *Lookup) (any, result) {
+	q, res := r.lookupNamespace(l)
+	if !res.ok() {
+		return nil, res
+	}
+	if q.Everywhere {
+		return nil, failedAt(l.where, "names: the namespace is empty, but names selects objects of one")
+	}
+	names, res := r.names(l)
+	if !res.ok() {
+		return nil, res
+	}
+	list := []any{}
+	for _, name := range names {
+		q.Name = name
+		found, err := r.in.Lookup(l, q)
+		switch {
+		case errors.Is(err, ErrUnwatched):
+			return nil, result{unknown: l.gone}
+		case err != nil:
+			return nil, failedAt(l.where, err.Error())
+		case len(found) > 0:
+			list = append(list, found[0])
+		}
+	}
+	return list, result{}
+}
+
+// names computes the names of a lookup, each once.
+func (r *run) names(l *Lookup) (names []string, res result) {
+	v := r.value(l.names)
+	switch w := v.(type) {
+	case *types.Unknown:
+		return nil, result{unknown: w}
+	case *types.Err:
+		return nil, result{err: asError(w, l.where)}
+	}
+	native, err := jsonValue(v)
+	if err != nil {
+		return nil, failedAt(l.where, "names: "+err.Error())
+	}
+	all, isList := native.([]any)
+	if !isList {
+		return nil, failedAt(l.where, "names: must be a list")
+	}
+	if len(all) > maxChildren {
+		return nil, failedAt(l.where, fmt.Sprintf("names: more than %d names", maxChildren))
+	}
+	for i, item := range all {
+		name, isText := item.(string)
+		if !isText || name == "" {
+			return nil, failedAt(l.where, fmt.Sprintf("names[%d]: must be a name", i))
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, result{}
+}
+
+// lookupNamespace computes the namespace of a lookup.
+func (r *run) lookupNamespace(l *Lookup) (q Query, res result) {
+	q.Namespace = r.primary.home
+	if l.namespace == nil {
+		return q, result{}
+	}
+	if q.Namespace, res = r.text(l.namespace); !res.ok() {
+		return q, res
+	}
+	q.Everywhere = q.Namespace == ""
+	if why := r.unreadable(q); why != "" {
+		return q, failedAt(l.namespace.pos, "namespace: "+why)
+	}
+	return q, result{}
+}
+
 // lookupQuery computes the query of a lookup.
 func (r *run) lookupQuery(l *Lookup) (q Query, res result) {
-	q.Namespace = r.primary.home
-	if l.namespace != nil {
-		if q.Namespace, res = r.text(l.namespace); !res.ok() {
-			return q, res
-		}
-		q.Everywhere = q.Namespace == ""
-		if why := r.unreadable(q); why != "" {
-			return q, failedAt(l.namespace.pos, "namespace: "+why)
-		}
+	if q, res = r.lookupNamespace(l); !res.ok() {
+		return q, res
 	}
 	if l.name != nil {
 		q.Name, res = r.text(l.name)

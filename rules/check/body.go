@@ -70,11 +70,25 @@ func (g *guard) lookup(l *syntax.Lookup, f facts) {
 	}
 	g.message(l.Namespace, f, "namespace")
 	g.message(l.Name, f, "name")
+	if l.Names != nil {
+		g.texts(l.Names, f, "names")
+	}
 	if l.Selector != nil {
 		w := walker{rule: g.rule, sc: g.sc}
 		s := &fieldSchema{Schema: g.rule.set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
 		w.value(l.Selector, s, "selector")
 		g.at("selector").node(l.Selector, f)
+	}
+}
+
+// texts checks a list of texts, in which nothing may be absent.
+func (g *guard) texts(n *source.Node, f facts, where string) {
+	if n.Kind == source.Interp {
+		g.decision(n.Parts[0].Expr, types.ListKind, f, where)
+		return
+	}
+	for _, item := range n.Items {
+		g.message(item, f, where)
 	}
 }
 
@@ -123,15 +137,10 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 func (g *guard) generated(made *syntax.Generated, f facts) {
 	for _, field := range made.Node.Fields {
 		where := "generate." + made.Key.Value + "." + field.Key.Value
-		switch n := field.Value; {
-		case n.Kind == source.List:
-			for _, item := range n.Items {
-				g.message(item, f, where)
-			}
-		case n.Kind == source.Interp && field.Key.Value == "dnsNames":
-			g.decision(n.Parts[0].Expr, types.ListKind, f, where)
-		default:
-			g.message(n, f, where)
+		if field.Key.Value == "dnsNames" {
+			g.texts(field.Value, f, where)
+		} else {
+			g.message(field.Value, f, where)
 		}
 	}
 }

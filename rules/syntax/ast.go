@@ -76,6 +76,7 @@ type Lookup struct {
 	Kind       source.String
 	Namespace  *source.Node // text that may contain ${...}; nil: the primary's own
 	Name       *source.Node // text that may contain ${...}, or nil
+	Names      *source.Node // data that gives a list of texts, or nil
 	Selector   *source.Node // data that gives a metav1.LabelSelector, or nil
 }
 

@@ -16,14 +16,16 @@ var lookupShape = source.Shape{
 		{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `ConfigMap`."},
 		{Name: "namespace", Value: namespaceData, Doc: "The namespace. By default that of the primary; another one, " +
 			"or `\"\"` for all, needs `allow.read`. May contain `${...}`."},
-		{Name: "name", Value: filledData, Doc: "Looks up one object. May contain `${...}`. Use this or `selector`."},
+		{Name: "name", Value: filledData, Doc: "Looks up one object. May contain `${...}`. Use this, `names` or `selector`."},
+		{Name: "names", Value: listData, Doc: "Looks up the objects of a list of names, in its order. Names without an object are left out. May contain `${...}`."},
 		{Name: "selector", Value: orComputed(computedSelector.Schema()), Doc: "Looks up a list, sorted by namespace and name: a label " +
-			"selector that may contain `${...}`, or one `${...}`. `{}` selects all. Use this or `name`."},
+			"selector that may contain `${...}`, or one `${...}`. `{}` selects all. Use this, `name` or `names`."},
 	},
 	More: source.Schema{
-		AnyOf: []*source.Schema{requiresKeys("name"), requiresKeys("selector")},
+		AnyOf: []*source.Schema{requiresKeys("name"), requiresKeys("names"), requiresKeys("selector")},
 		Dependencies: map[string]*source.Schema{
-			"name": {Properties: source.Properties{{Name: "selector"}, {Name: "namespace", Value: source.FilledText}}},
+			"name":  {Properties: source.Properties{{Name: "selector"}, {Name: "names"}, {Name: "namespace", Value: source.FilledText}}},
+			"names": {Properties: source.Properties{{Name: "selector"}, {Name: "namespace", Value: source.FilledText}}},
 		},
 	},
 	Wrong: map[string]source.WrongKey{
@@ -63,11 +65,14 @@ func readLookup(v source.Value, names *names) *Lookup {
 	} else {
 		l.Name = name
 	}
+	if list := t.Key("names"); !list.Missing() {
+		l.Names = readNameList(list)
+	}
 	if selector := t.Key("selector"); !selector.Missing() {
 		l.Selector = readDataSelector(selector)
 	}
-	checkNameOrSelector(v, t, l)
-	if (l.Name == nil) == (l.Selector == nil) && l.ID.Value != "" {
+	checkWhatIsRead(v, t, l)
+	if l.ways() != 1 && l.ID.Value != "" {
 		// It is not known whether the lookup is an object or a list.
 		l.Unusable = true
 		names.lost = append(names.lost, l.ID.Value)
@@ -75,15 +80,42 @@ func readLookup(v source.Value, names *names) *Lookup {
 	return l
 }
 
-// checkNameOrSelector requires that there is either a name or a selector.
-func checkNameOrSelector(v source.Value, t source.Table, l *Lookup) {
+// ways returns how many of name, names and selector could be read.
+func (l *Lookup) ways() (n int) {
+	for _, way := range []*source.Node{l.Name, l.Names, l.Selector} {
+		if way != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// readNameList reads the names of a lookup: a list, or one ${...}.
+func readNameList(v source.Value) *source.Node {
+	if !v.IsList() && !v.Alone() {
+		v.WrongShape("a list")
+		return nil
+	}
+	return v.Data()
+}
+
+// checkWhatIsRead requires that there is a name, a list of names or a selector.
+func checkWhatIsRead(v source.Value, t source.Table, l *Lookup) {
 	_, name := t.Written("name")
+	at, names := t.Written("names")
 	p, selector := t.Written("selector")
 	switch {
-	case !name && !selector:
-		v.Errorf("missing name or selector").Hint = "name looks up one object, selector a list: {} is all of them"
+	case !name && !names && !selector:
+		v.Errorf("missing name, names or selector").Hint = "name looks up one object, names and selector a list: selector: {} is all of them"
 	case name && selector:
 		v.ErrorAt(p, "selector cannot be used together with name").Hint = "name looks up one object, selector a list: choose one"
+	case names && selector:
+		v.ErrorAt(p, "selector cannot be used together with names").Hint = "choose one"
+	case name && names:
+		v.ErrorAt(at, "names cannot be used together with name").Hint = "name looks up one object, names a list: choose one"
+	case names && l.Namespace != nil && l.Namespace.Kind == source.Text && l.Namespace.Value == "":
+		t.Key("namespace").Errorf("\"\" means all namespaces, but names selects objects of one").Hint =
+			"name their namespace, or write a selector instead of names"
 	case name && l.Namespace != nil && l.Namespace.Kind == source.Text && l.Namespace.Value == "":
 		t.Key("namespace").Errorf("\"\" means all namespaces, but name selects one object").Hint =
 			"name its namespace, or write a selector instead of name"

@@ -9,16 +9,18 @@ import (
 	"reconcel/sim/world"
 )
 
-func TestCredentials(t *testing.T) {
+// stage returns a stage in memory, and the log of its controller.
+func stage(t *testing.T, text string) (*stories.Stage, *strings.Builder) {
+	t.Helper()
 	log := &strings.Builder{}
 	w, err := world.New(world.Options{
-		Program: parsed(t, strings.ReplaceAll(stories.CredentialsRules, "NAMESPACE", "default")), Kinds: exampleKinds(t),
+		Program: parsed(t, strings.ReplaceAll(text, "NAMESPACE", "default")), Kinds: exampleKinds(t),
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stage := &stories.Stage{
+	return &stories.Stage{
 		TB: t, Context: t.Context(), Client: w.Cluster().Client("someone"), Namespace: "default",
 		Eventually: func(what string, check func() error) {
 			t.Helper()
@@ -32,6 +34,16 @@ func TestCredentials(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-	}
-	stage.Hidden(log.String(), stories.TellCredentials(stage))
+	}, log
+}
+
+func TestCredentials(t *testing.T) {
+	s, log := stage(t, stories.CredentialsRules)
+	secret := stories.TellCredentials(s)
+	s.Hidden(log.String(), secret)
+}
+
+func TestLookups(t *testing.T) {
+	s, _ := stage(t, stories.LookupRules)
+	stories.TellLookups(s)
 }
