@@ -35,7 +35,7 @@ DRIVERS := ./cli ./examples $(CAMPAIGN) ./internal/devcluster ./internal/docs
 # For each example: the resources to render with its rules, and the observed
 # objects.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool service-per-pod \
-	job-gate pipeline config-propagation backup-on-delete chain registry
+	job-gate pipeline preview config-propagation backup-on-delete chain registry
 RESOURCES_foo := foo.yaml
 RESOURCES_podset := podset.yaml
 RESOURCES_replicaset-pod-count := replicaset.yaml
@@ -47,6 +47,7 @@ RESOURCES_workerpool := workerpool.yaml
 RESOURCES_service-per-pod := statefulset.yaml
 RESOURCES_job-gate := release.yaml
 RESOURCES_pipeline := pipeline.yaml
+RESOURCES_preview := preview.yaml
 RESOURCES_config-propagation := configpropagation.yaml
 OBSERVED_config-propagation := cluster.yaml
 RESOURCES_backup-on-delete := database.yaml deleted.yaml

@@ -5,6 +5,7 @@ package examples
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -106,6 +107,44 @@ func pipelineStory(w *world) {
 	w.agree()
 	w.same(extract)
 	w.shows("platform.example.com/v1alpha1", "Pipeline", "nightly", "status.progress", "2/2")
+}
+
+// previewStory lets a Preview expire while the process runs, and while it does not, and lets
+// another one sleep.
+func previewStory(w *world) {
+	const v1alpha1 = "platform.example.com/v1alpha1"
+	preview := w.primary("Preview", "branch")
+	// expires gives the Preview some more seconds to live, and waits until they are over.
+	expires := func(in time.Duration) {
+		w.Helper()
+		moment := time.Now().Add(in).Truncate(time.Second)
+		w.patch(preview, fmt.Sprintf(`{"spec":{"ttl":%q}}`, moment.Sub(preview.GetCreationTimestamp().Time)))
+		w.eventually("its time to be over", func() error {
+			if rest := time.Until(moment); rest > 0 {
+				return fmt.Errorf("%s are left", rest)
+			}
+			return nil
+		})
+	}
+	lives := func() {
+		w.Helper()
+		w.patch(preview, `{"spec":{"ttl":"72h"}}`)
+		w.exists("apps/v1", "Deployment", "branch")
+	}
+	expires(5 * time.Second)
+	w.gone("apps/v1", "Deployment", "branch")
+	lives()
+	w.whileDown(func() { expires(time.Second) })
+	w.gone("apps/v1", "Deployment", "branch")
+	lives()
+
+	minute := time.Now().UTC().Add(time.Minute)
+	w.patch(preview, fmt.Sprintf(`{"spec":{"hours":{"sleep":"%d %d * * *","wake":"0 0 29 2 *"}}}`, minute.Minute(), minute.Hour()))
+	w.shows(v1alpha1, "Preview", "branch", "status.phase", "Asleep")
+	w.shows("apps/v1", "Deployment", "branch", "spec.replicas", "0")
+	w.patch(preview, `{"spec":{"hours":null}}`)
+	w.shows("apps/v1", "Deployment", "branch", "spec.replicas", "2")
+	w.agree()
 }
 
 // holdJobs blocks the creation of Pods in the test's namespace, and so of the Pods of

@@ -149,6 +149,16 @@ var table = []example{
 		story: pipelineStory,
 	},
 	{
+		name:      "preview",
+		resources: []string{"preview.yaml"},
+		children:  []children{{kind: "Deployment", count: 1, names: []string{"branch"}}},
+		updates: []update{
+			{"Preview", "branch", `{"spec":{"ttl":"1s"}}`, counts(children{"Deployment", 0, nil})},
+			{"Preview", "branch", `{"spec":{"ttl":"72h"}}`, counts(children{"Deployment", 1, []string{"branch"}})},
+		},
+		story: previewStory,
+	},
+	{
 		name:      "config-propagation",
 		setup:     []string{"cluster.yaml"},
 		resources: []string{"configpropagation.yaml"},

@@ -21,7 +21,8 @@
 // Load parses the files (package syntax), then compiles each rule. It compiles the
 // names in scope first, then lets and lookups in the order in which they read each
 // other, then the children, and then the rest. A child depends on the children that
-// its expressions read, directly or through a let, and on those named in after.
+// its expressions read, directly or through a let, and on those named in after. What
+// previous() lists is not read in this sense: it does not depend on the rule.
 // Load sorts the children by these dependencies once. It collects all errors.
 //
 // The name of a child must contain every iterator of forEach, or two elements would
