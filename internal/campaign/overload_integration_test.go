@@ -24,16 +24,23 @@ type overload struct {
 	name   string
 	answer faultproxy.Answer
 	match  func(faultproxy.Request) bool
+	least  func(boxes int, lasts time.Duration) int // requests that must be rejected, or the test shows nothing
 }
 
 var overloads = []overload{
-	{"429 to writes", faultproxy.Answer{Code: 429, RetryAfter: 1}, faultproxy.Request.IsWrite},
-	{"500 to writes", faultproxy.Answer{Code: 500, Body: faultproxy.WithoutReason, Message: "etcdserver: request timed out"}, faultproxy.Request.IsWrite},
-	{"503 to writes", faultproxy.Answer{Code: 503, Body: faultproxy.PlainText}, faultproxy.Request.IsWrite},
-	{"429 to all but Leases", faultproxy.Answer{Code: 429, RetryAfter: 1}, isNotLease},
+	{"429 to writes", faultproxy.Answer{Code: 429, RetryAfter: 1}, faultproxy.Request.IsWrite, eachTenthBox},
+	{"500 to writes", faultproxy.Answer{Code: 500, Body: faultproxy.WithoutReason, Message: "etcdserver: request timed out"}, faultproxy.Request.IsWrite, eachTenthBox},
+	{"503 to writes", faultproxy.Answer{Code: 503, Body: faultproxy.PlainText}, faultproxy.Request.IsWrite, eachTenthBox},
+	{"429 to all but Leases", faultproxy.Answer{Code: 429, RetryAfter: 1}, isNotLease, eachSecond},
 }
 
 func isNotLease(r faultproxy.Request) bool { return r.Resource != "leases" }
+
+func eachTenthBox(boxes int, _ time.Duration) int { return boxes / 10 }
+
+// eachSecond is for outages that end the watches: there is nothing to write, and each
+// watch is requested again after a second.
+func eachSecond(_ int, lasts time.Duration) int { return int(lasts.Seconds()) }
 
 const (
 	// maxReturn is how much longer than without an outage it may take after one until all
@@ -94,7 +101,7 @@ func (f *fleet) survives(p *process, proxy *faultproxy.Proxy, o overload, lasts 
 	f.Logf("%s for %s: %d requests rejected, %d attempts to write %s, converged %s after it ended (without a fault %s), lists %v",
 		o.name, ended.Sub(began).Round(time.Second), hits, highest, object, took.Round(100*time.Millisecond), reference.Round(100*time.Millisecond), lists)
 
-	if minutes := max(1, ended.Sub(began).Minutes()); hits < f.size/10 || float64(highest) > maxAttempts*minutes {
+	if minutes := max(1, ended.Sub(began).Minutes()); hits < o.least(f.size, lasts) || float64(highest) > maxAttempts*minutes {
 		f.Errorf("%d requests were rejected, and %s was written %d times in %.1f minutes, want at most %d in a minute", hits, object, highest, minutes, maxAttempts)
 	}
 	if now := f.holder(); p.Ended() || now != lease {
