@@ -16,6 +16,10 @@ type competitor struct {
 	orders bool
 	// rules is the file that it reloads; empty if it has none.
 	rules string
+	// crds is the folder of the CRDs that exist before it starts.
+	crds string
+	// started is called after its start, and makes it ready for Foos. It may be nil.
+	started func(*devcluster.Cluster) error
 }
 
 // competitors builds the programs. rules is a file for reconcel.
@@ -36,6 +40,7 @@ func competitors(rules string) ([]competitor, error) {
 	}
 	for i := range all {
 		c := &all[i]
+		c.crds = "crds"
 		var err error
 		if c.binary, err = devcluster.Build("bench-"+c.name, folders[c.name]); err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ func grow(ctx context.Context, o options, c competitor, folder string) error {
 		for _, children := range childCounts {
 			growth := report.Growth{N: n, Children: children}
 			var err error
-			version, err = onCluster(ctx, func(cluster *devcluster.Cluster) error {
+			version, err = onCluster(ctx, c.crds, func(cluster *devcluster.Cluster) error {
 				if err := writeRules(c.rules, firstImage, children); err != nil {
 					return err
 				}

@@ -18,6 +18,10 @@ func TestParse(t *testing.T) {
 	if err != nil || !slices.Equal(o.sizes["rules"], []int{1, 10}) || !slices.Equal(o.sizes["lookups"], []int{5}) || len(o.sizes["collections"]) > 0 {
 		t.Errorf("got %v, %v", o, err)
 	}
+	o, err = parse([]string{"-kro", "-n", "5", "-rounds", "1"})
+	if err != nil || !o.kro || flagsOf(o) != "-n 5 -rounds 1 -kro" {
+		t.Errorf("got %v, %v, measured with %q", o, err, flagsOf(o))
+	}
 	o, err = parse(nil)
 	if err != nil || !slices.Equal(o.ns, []int{1000, 10000}) || o.rounds != 3 || o.page != "" {
 		t.Errorf("got %v, %v without flags", o, err)

@@ -47,6 +47,11 @@ func with(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder
 	}
 	stopping := context.WithoutCancel(ctx)
 	defer func() { m.process.Stop(stopping) }() // A restart replaces the process.
+	if c.started != nil {
+		if err := c.started(cluster); err != nil {
+			return fmt.Errorf("%w\n%s", err, process.Tail(m.command.Log))
+		}
+	}
 	var orders io.Writer
 	if c.orders {
 		orders = m.process.Stdin

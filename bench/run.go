@@ -34,6 +34,13 @@ func run(ctx context.Context, o options) error {
 	case len(o.growth) > 0:
 		return grow(ctx, o, reconcel, folder)
 	}
+	if o.kro {
+		third, err := kro(folder)
+		if err != nil {
+			return err
+		}
+		all = append(all, third)
+	}
 	return compare(ctx, o, all, folder)
 }
 
@@ -50,7 +57,7 @@ func compare(ctx context.Context, o options, all []competitor, folder string) er
 				started := time.Now()
 				result := report.Result{Competitor: c.name, N: n, Round: round + 1}
 				var err error
-				version, err = onCluster(ctx, func(cluster *devcluster.Cluster) error {
+				version, err = onCluster(ctx, c.crds, func(cluster *devcluster.Cluster) error {
 					if err := writeRules(c.rules, firstImage, 1); err != nil {
 						return err
 					}
@@ -66,8 +73,17 @@ func compare(ctx context.Context, o options, all []competitor, folder string) er
 			}
 		}
 	}
-	content := conditions(version, fmt.Sprintf("-n %s -rounds %d", list(o.ns), o.rounds)) + report.Tables(results)
+	content := conditions(version, flagsOf(o)) + report.Tables(results)
 	return publish(o.page, "bench", content, func(folder string) (string, error) { return report.Plots(folder, results) })
+}
+
+// flagsOf returns the flags of a comparison.
+func flagsOf(o options) string {
+	flags := fmt.Sprintf("-n %s -rounds %d", list(o.ns), o.rounds)
+	if o.kro {
+		flags += " -kro"
+	}
+	return flags
 }
 
 // publish prints tables, and writes them and the plots to a section of the page. The plots
@@ -84,11 +100,11 @@ func publish(page, section, tables string, plot func(folder string) (markdown st
 	return report.Fill(page, section, tables+plots)
 }
 
-// onCluster calls do with a control plane that has no controllers and no objects, and
-// returns the version of Kubernetes.
-func onCluster(ctx context.Context, do func(*devcluster.Cluster) error) (version string, err error) {
+// onCluster calls do with a control plane that has the CRDs of a folder, no controllers and
+// no other objects. It returns the version of Kubernetes.
+func onCluster(ctx context.Context, crds string, do func(*devcluster.Cluster) error) (version string, err error) {
 	cluster, err := devcluster.Run(devcluster.Options{
-		CRDs:    "crds",
+		CRDs:    crds,
 		Without: []string{devcluster.ControllerManager, devcluster.Scheduler, devcluster.Kwok},
 	})
 	if err != nil {

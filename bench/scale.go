@@ -114,7 +114,7 @@ func scale(ctx context.Context, o options, c competitor, folder string) error {
 		for _, size := range o.sizes[s.name] {
 			scaling := report.Scaling{Size: size}
 			var err error
-			version, err = onCluster(ctx, func(cluster *devcluster.Cluster) error {
+			version, err = onCluster(ctx, c.crds, func(cluster *devcluster.Cluster) error {
 				if err := writeMade(c.rules, func(foo string) (string, error) { return s.rules(foo, size) }); err != nil {
 					return err
 				}

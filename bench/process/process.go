@@ -60,7 +60,7 @@ func (c Command) Start(died func(error)) (*Process, error) {
 		}
 		_ = log.Close()
 		if !p.stopping.Load() {
-			died(fmt.Errorf("%s ended by itself: %w\n%s", filepath.Base(c.Binary), err, tail(c.Log)))
+			died(fmt.Errorf("%s ended by itself: %w\n%s", filepath.Base(c.Binary), err, Tail(c.Log)))
 		}
 		close(p.exited)
 	}()
@@ -88,8 +88,8 @@ func (p *Process) Stop(ctx context.Context) {
 	}
 }
 
-// tail returns the end of a log for a message.
-func tail(path string) string {
+// Tail returns the end of a log for a message.
+func Tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()

@@ -14,10 +14,11 @@ import (
 
 // chart is a plot of bars in groups, one bar for each competitor.
 type chart struct {
-	file   string
-	title  string
-	axis   string
-	groups []group
+	file    string
+	title   string
+	axis    string
+	columns []string // the competitors
+	groups  []group
 }
 
 // group is a figure of the results of one N.
@@ -30,16 +31,18 @@ type group struct {
 var colors = map[string]color.Color{
 	Floor:    color.RGBA{R: 0xbb, G: 0xbb, B: 0xbb, A: 0xff},
 	Baseline: color.RGBA{R: 0x66, G: 0x99, B: 0xcc, A: 0xff},
+	Kro:      color.RGBA{R: 0x77, G: 0xaa, B: 0x77, A: 0xff},
 	Reconcel: color.RGBA{R: 0xee, G: 0x77, B: 0x33, A: 0xff},
 }
 
 // charts returns times and CPU for each N, and the memory over all N.
 func charts(all []Result) (drawn []chart) {
 	ns, grouped := byN(all)
-	inMemory := chart{file: memory + ".svg", title: "Peak RSS", axis: "MB"}
+	columns := competitors(all)
+	inMemory := chart{file: memory + ".svg", title: "Peak RSS", axis: "MB", columns: columns}
 	for _, n := range ns {
-		inTime := chart{file: fmt.Sprintf("%s-%d.svg", times, n), title: fmt.Sprintf("Time with %d Foos", n), axis: "seconds"}
-		inCPU := chart{file: fmt.Sprintf("%s-%d.svg", cpu, n), title: fmt.Sprintf("CPU with %d Foos", n), axis: "milliseconds for each Foo"}
+		inTime := chart{file: fmt.Sprintf("%s-%d.svg", times, n), title: fmt.Sprintf("Time with %d Foos", n), axis: "seconds", columns: columns}
+		inCPU := chart{file: fmt.Sprintf("%s-%d.svg", cpu, n), title: fmt.Sprintf("CPU with %d Foos", n), axis: "milliseconds for each Foo", columns: columns}
 		for _, f := range figures {
 			switch f.chart {
 			case times:
@@ -80,7 +83,7 @@ func (c chart) draw(path string) error {
 	for _, g := range c.groups {
 		labels = append(labels, g.label)
 	}
-	for i, competitor := range competitors {
+	for i, competitor := range c.columns {
 		values := make(plotter.Values, 0, len(c.groups))
 		for _, g := range c.groups {
 			value, _ := g.rs.median(g.figure, competitor) // No bar is a bar of no height.
@@ -91,7 +94,7 @@ func (c chart) draw(path string) error {
 			return err
 		}
 		bars.Color, bars.LineStyle.Width = colors[competitor], 0
-		bars.Offset = barWidth * vg.Length(i-len(competitors)/2)
+		bars.Offset = barWidth * vg.Length(i-len(c.columns)/2)
 		p.Add(bars)
 		p.Legend.Add(competitor, bars)
 	}

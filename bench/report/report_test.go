@@ -83,6 +83,23 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestKroHasAColumn has a row for each competitor, also one that is measured only where asked.
+func TestKroHasAColumn(t *testing.T) {
+	all := round(1, 1)
+	if tables := Tables(all); strings.Contains(tables, Kro) {
+		t.Errorf("kro was not measured:\n%s", tables)
+	}
+	kro := all[1]
+	kro.Competitor = Kro
+	tables := Tables(append(all, kro))
+	if got := strings.Join(row(t, tables, "create, all statuses (s)")[:4], " "); got != "5.00 10.00 10.00 8.00" {
+		t.Errorf("got %s", got)
+	}
+	if got := len(row(t, tables, "`patch deployments.apps`")); got != 4 {
+		t.Errorf("the requests have %d columns", got)
+	}
+}
+
 func TestEachNHasATable(t *testing.T) {
 	small, large := round(1, 1), round(1, 1)
 	for i := range small {

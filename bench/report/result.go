@@ -6,6 +6,7 @@ import "time"
 const (
 	Floor    = "floor"
 	Baseline = "baseline"
+	Kro      = "kro"
 	Reconcel = "reconcel"
 )
 

@@ -7,8 +7,13 @@ import (
 	"strings"
 )
 
-// competitors are the columns of the tables.
-var competitors = []string{Floor, Baseline, Reconcel}
+// competitors returns the columns of the tables. kro is measured only where asked.
+func competitors(all []Result) []string {
+	if slices.ContainsFunc(all, func(r Result) bool { return r.Competitor == Kro }) {
+		return []string{Floor, Baseline, Kro, Reconcel}
+	}
+	return []string{Floor, Baseline, Reconcel}
+}
 
 // results are those of one N.
 type results []Result
@@ -67,9 +72,10 @@ func Tables(all []Result) string {
 	ns, grouped := byN(all)
 	for _, n := range ns {
 		rs := grouped[n]
+		columns := competitors(rs)
 		fmt.Fprintf(&b, "### %d Foos\n\n", n)
-		fmt.Fprintf(&b, "| | %s | reconcel ÷ %s | reconcel ÷ %s | must be | holds |\n", strings.Join(competitors, " | "), Baseline, Floor)
-		fmt.Fprintf(&b, "|---|%s---|---|---|---|\n", strings.Repeat("---|", len(competitors)))
+		fmt.Fprintf(&b, "| | %s | reconcel ÷ %s | reconcel ÷ %s | must be | holds |\n", strings.Join(columns, " | "), Baseline, Floor)
+		fmt.Fprintf(&b, "|---|%s---|---|---|---|\n", strings.Repeat("---|", len(columns)))
 		for _, f := range figures {
 			writeRow(&b, rs, f)
 		}
@@ -85,7 +91,7 @@ func writeRow(b *strings.Builder, rs results, f figure) {
 		name += " (" + f.unit + ")"
 	}
 	cells := []string{name}
-	for _, competitor := range competitors {
+	for _, competitor := range competitors(rs) {
 		value, ok := rs.median(f, competitor)
 		cells = append(cells, cell(value, ok, f.decimals))
 	}
@@ -135,10 +141,11 @@ func writeRequests(b *strings.Builder, rs results) {
 			}
 		}
 	}
-	fmt.Fprintf(b, "Requests, create / update, in the last round:\n\n| | %s |\n|---|%s\n", strings.Join(competitors, " | "), strings.Repeat("---|", len(competitors)))
+	columns := competitors(rs)
+	fmt.Fprintf(b, "Requests, create / update, in the last round:\n\n| | %s |\n|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 	for _, request := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(b, "| `%s` |", request)
-		for _, competitor := range competitors {
+		for _, competitor := range columns {
 			r := last[competitor]
 			fmt.Fprintf(b, " %d / %d |", r.Create.Requests[request], r.Update.Requests[request])
 		}
