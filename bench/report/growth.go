@@ -19,6 +19,9 @@ type Growth struct {
 	Peak     int64         // bytes that were resident at most
 }
 
+// perDeployment is how many KiB one more Deployment may cost.
+const perDeployment = 3
+
 // model is a straight line: bytes = fixed + perFoo × Foos.
 type model struct{ fixed, perFoo float64 }
 
@@ -67,7 +70,8 @@ func GrowthTable(grown []Growth) string {
 	}
 	if counts := slices.Sorted(maps.Keys(models)); len(counts) > 1 {
 		least, most := counts[0], counts[len(counts)-1]
-		fmt.Fprintf(&b, "- Each additional Deployment: %.1f KiB.\n", (models[most].perFoo-models[least].perFoo)/1024/float64(most-least))
+		each := (models[most].perFoo - models[least].perFoo) / 1024 / float64(most-least)
+		fmt.Fprintf(&b, "- Each additional Deployment: %.1f KiB. Must be ≤ %d: %s.\n", each, perDeployment, verdict(each <= perDeployment, true))
 	}
 	return b.String() + "\n"
 }

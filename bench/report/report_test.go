@@ -172,12 +172,18 @@ func TestGrowthModel(t *testing.T) {
 	for _, line := range []string{
 		"- With 1: 40 MB and 10.0 KiB for each Foo.\n",
 		"- With 3: 40 MB and 14.0 KiB for each Foo.\n",
-		"- Each additional Deployment: 2.0 KiB.\n",
+		"- Each additional Deployment: 2.0 KiB. Must be ≤ 3: yes.\n",
 		"| 1000 | 3 | 1.0 | 0.00 | 54 |\n",
 	} {
 		if !strings.Contains(table, line) {
 			t.Errorf("the table lacks %q:\n%s", line, table)
 		}
+	}
+	for i := range grown {
+		grown[i].Peak += int64(grown[i].N*2*(grown[i].Children-1)) << 10
+	}
+	if table := GrowthTable(grown); !strings.Contains(table, "- Each additional Deployment: 4.0 KiB. Must be ≤ 3: **no**.\n") {
+		t.Errorf("the limit does not show:\n%s", table)
 	}
 	if table := GrowthTable(grown[:2]); strings.Contains(table, "KiB") {
 		t.Errorf("one N gives a model:\n%s", table)
