@@ -22,6 +22,7 @@ const (
 	whyGone       = "object was deleted"
 	whyReplaced   = "object was replaced"
 	whyPeriodic   = "periodic apply"
+	whyGate       = "gate opened"
 	whyGenerated  = "generated values"
 	whyTakenOver  = "taken over from another installation"
 	whyUnrendered = "no longer rendered"

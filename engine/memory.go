@@ -43,6 +43,7 @@ type memory struct {
 	unsettled    time.Time         // when the status first differed from a state that still changes
 	settle       time.Duration     // how long the status is delayed since then
 	reapplyAt    time.Time         // when all children are applied again, changed or not
+	gateAt       time.Time         // when the next gate of its rules opens; zero: never
 	shares       []share           // of the meters of its rules, in the same order
 	reported     map[string]string // last message by reason, of Events that report no trouble
 }

@@ -114,6 +114,7 @@ type pass struct {
 func (p *pass) run(ctx context.Context) (Result, error) {
 	now := p.engine.clock.Now()
 	p.reapply = !p.memory.reapplyAt.IsZero() && !now.Before(p.memory.reapplyAt)
+	p.noteOpenGate(now)
 	p.render(now)
 	if p.self.Paused() {
 		return p.skipPaused(ctx, now)
@@ -128,14 +129,14 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 		total = total.after(unshownRetry)
 	}
 	p.reportPauseIgnored()
-	moment := p.nextMoment()
+	gate := p.awaitGate()
 	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.hasFinalizer(p.self) {
 		p.dismiss(total)
-		return total.after(moment).result() // No rule manages it any more. Its last status stays.
+		return total.after(gate).result() // No rule manages it any more. Its last status stays.
 	}
 	total = p.status(ctx, total, now)
 	total = total.after(p.report(total))
-	total = total.after(p.scheduleReapply(total, now)).after(moment)
+	total = total.after(p.scheduleReapply(total, now)).after(gate)
 	if p.engine.log.Enabled(ctx, slog.LevelDebug) { // Computing the arguments is expensive.
 		p.engine.log.Debug("reconciled", "object", p.req.String(), "state", total.state, "trigger", p.trigger, "message", total.message())
 	}
@@ -251,21 +252,6 @@ func (p *pass) render(now time.Time) {
 		Self: p.self.Content(), Now: now, Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
 		Coverage: p.engine.coverage,
 	}, p.rendering)
-}
-
-// nextMoment returns the delay until the first moment that an expression asked for, or 0. A
-// moment that came during the reconciliation counts as the next one.
-func (p *pass) nextMoment() time.Duration {
-	var first time.Time
-	for i := range p.rendering.Rules {
-		if next := p.rendering.Rules[i].Next; !next.IsZero() && (first.IsZero() || next.Before(first)) {
-			first = next
-		}
-	}
-	if first.IsZero() {
-		return 0
-	}
-	return max(first.Sub(p.engine.clock.Now()), time.Nanosecond)
 }
 
 // retryTimedOut returns the delay until rules that timed out are rendered again.

@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -13,16 +14,19 @@ import (
 	"reconcel/sim/world"
 )
 
-// gateWorld has a Foo, created at the beginning of 2030, and a rule with these fields.
-func gateWorld(t *testing.T, rule string) *world.World {
-	t.Helper()
-	w := load(t, `
+const gateRules = `
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
 - name: gate
   for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
-`+rule)
+  status: {availableReplicas: '${VALUE}'}
+`
+
+// gateWorld has a Foo, created at the beginning of 2030, and a rule with this value in its status.
+func gateWorld(t *testing.T, value string) *world.World {
+	t.Helper()
+	w := load(t, strings.ReplaceAll(gateRules, "VALUE", value))
 	put(t, w, "../../examples/foo/foo.yaml")
 	settle(t, w)
 	return w
@@ -42,10 +46,10 @@ func advance(t *testing.T, w *world.World, d time.Duration) {
 	}
 }
 
-const dayRule = `  status: {availableReplicas: '${elapsed(self.metadata.creationTimestamp, "24h") ? 2 : 1}'}`
+const dayGate = `elapsed(self.metadata.creationTimestamp, "24h") ? 2 : 1`
 
 func TestGateOpensAtItsMoment(t *testing.T) {
-	w := gateWorld(t, dayRule)
+	w := gateWorld(t, dayGate)
 	advance(t, w, 24*time.Hour-3*time.Second)
 	if got := available(w); got != "1" {
 		t.Errorf("before the moment the value is %s", got)
@@ -63,7 +67,7 @@ func TestGateOpensAtItsMoment(t *testing.T) {
 
 // TestGateOpensWhileNothingRuns stops the controller before the moment.
 func TestGateOpensWhileNothingRuns(t *testing.T) {
-	w := gateWorld(t, dayRule)
+	w := gateWorld(t, dayGate)
 	w.Pass(25 * time.Hour)
 	if got := available(w); got != "1" {
 		t.Fatalf("nothing runs, and the value is %s", got)
@@ -78,7 +82,7 @@ func TestGateOpensWhileNothingRuns(t *testing.T) {
 
 // TestScheduleOpensEachTime counts one write for each night of a month.
 func TestScheduleOpensEachTime(t *testing.T) {
-	w := gateWorld(t, `  status: {availableReplicas: '${cron("0 3 * * *", self.metadata.creationTimestamp).optMap(last, last.getDate()).orValue(0)}'}`)
+	w := gateWorld(t, `cron("0 3 * * *", self.metadata.creationTimestamp).optMap(last, last.getDate()).orValue(0)`)
 	if got := available(w); got != "0" {
 		t.Errorf("before the first night the value is %s", got)
 	}
@@ -92,13 +96,39 @@ func TestScheduleOpensEachTime(t *testing.T) {
 	}
 }
 
-// TestReconciliationsThatGatesAskFor counts how often a primary is reconciled: for a million
-// hours only a few times more than gates open. Settling fails after 100,000 times.
+// reconciliations counts those in a log.
+func reconciliations(log *strings.Builder) int { return strings.Count(log.String(), "msg=reconciled") }
+
+// TestReconciliationsThatGatesAskFor counts how often a primary is reconciled: when its gates
+// open, and once more for each write of its status.
 func TestReconciliationsThatGatesAskFor(t *testing.T) {
-	w := gateWorld(t, `  status: {availableReplicas: '${elapsed(self.metadata.creationTimestamp, "900000h") ? 2 : 1}'}`)
-	advance(t, w, 1_000_000*time.Hour)
-	if got := available(w); got != "2" {
-		t.Errorf("the value is %s", got)
+	for _, c := range []struct {
+		expression string
+		opens      int
+	}{
+		{`elapsed(self.metadata.creationTimestamp, "90000h") ? 2 : 1`, 1},
+		{`["20h", "10000h", "30h"].filter(d, elapsed(self.metadata.creationTimestamp, d)).size()`, 3},
+		{`cron("0 0 1 1 *", self.metadata.creationTimestamp).optMap(t, t.getFullYear()).orValue(1)`, 11},
+		{`self.spec.replicas > 9 && elapsed(self.metadata.creationTimestamp, "1h") ? 2 : 1`, 0},
+	} {
+		log := &strings.Builder{}
+		w, err := world.New(world.Options{
+			Program: parsed(t, strings.ReplaceAll(gateRules, "VALUE", c.expression)), Kinds: exampleKinds(t),
+			Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, w, "../../examples/foo/foo.yaml")
+		settle(t, w)
+		log.Reset()
+		advance(t, w, 100_000*time.Hour)
+		if n := reconciliations(log); n != 2*c.opens {
+			t.Errorf("%s: %d gates open, and there are %d reconciliations:\n%s", c.expression, c.opens, n, log)
+		}
+		if n := strings.Count(log.String(), `trigger="gate opened"`); n != c.opens {
+			t.Errorf("%s: %d gates open, and %d reconciliations say so", c.expression, c.opens, n)
+		}
 	}
 }
 
@@ -140,7 +170,7 @@ rules:
 
 // TestGatesWhileTheControllerIsPaused opens a gate while the annotation pauses a resource.
 func TestGatesWhileTheControllerIsPaused(t *testing.T) {
-	w := gateWorld(t, dayRule)
+	w := gateWorld(t, dayGate)
 	annotate(t, w, `"true"`)
 	advance(t, w, 25*time.Hour)
 	if got := available(w); got != "1" {
