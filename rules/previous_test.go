@@ -129,3 +129,31 @@ func TestMistakesInPrevious(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestPreviousCannotSelect(t *testing.T) {
+	got := report(t, rulesFile(`
+- name: r
+  for: {apiVersion: example.com/v1, kind: Primary, when: free}
+  let: {free: size(previous(pods)) == 0}
+  children:
+  - id: pods
+    onChange: keep
+    template: {apiVersion: v1, kind: Pod, metadata: {name: p}}
+`))
+	if want := `for.when: let "free" reads the child "previous(pods)": for.when may read only self, and lets that read nothing else`; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// A lookup may be named by the objects of a child that reads the lookup.
+func TestPreviousInLookups(t *testing.T) {
+	s := scene{rule: `
+  lookups:
+  - {id: settings, apiVersion: v1, kind: ConfigMap, name: "settings-${string(size(previous(pod)))}"}
+  children:
+  - id: pod
+    onChange: keep
+    template: {apiVersion: v1, kind: Pod, metadata: {name: "${settings.data.name}"}}
+`, owned: []Live{stepPod("a", "")}, lookup: map[string][]object{"ConfigMap": {{"metadata": object{"name": "settings-1"}, "data": object{"name": "a"}}}}}
+	s.check(t, "pod: a")
+}
