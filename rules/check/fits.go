@@ -216,7 +216,7 @@ func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	case (name == "orValue" || name == "or") && c.IsMemberFunction():
 		w.expression(t, c.Target(), p, where)
 		w.expression(t, args[0], p, where)
-	case name == "merge" || name == "deepMerge":
+	case name == "merge" || name == "deepMerge" || name == "mergePodTemplate":
 		if w.partial == wholeValue {
 			w.partial = partOfObject
 		}

@@ -39,7 +39,7 @@ type duplicateKey struct {
 // parts of them.
 var passOn = map[string]bool{
 	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.ofNonZeroValue": true,
-	"optional.unwrap": true, "unwrapOpt": true, "dyn": true, "merge": true, "deepMerge": true, "mergeBy": true,
+	"optional.unwrap": true, "unwrapOpt": true, "dyn": true, "merge": true, "deepMerge": true, "mergeBy": true, "mergePodTemplate": true,
 	operators.Add: true,
 }
 

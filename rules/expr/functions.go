@@ -37,6 +37,7 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		hashFunction("hash.fnv64a", func() hash.Hash { return fnv.New64a() }),
 		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, shallow) }),
 		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, deep) }),
+		binaryFunction("mergePodTemplate", []*cel.Type{anyMap, anyMap}, anyMap, mergePodTemplates),
 		cel.Function("mergeBy", cel.Overload("mergeBy_3", []*cel.Type{cel.ListType(dyn), cel.ListType(dyn), str}, cel.ListType(dyn), cel.FunctionBinding(mergeLists))),
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
 	}

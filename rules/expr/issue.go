@@ -223,7 +223,7 @@ func hintCall(name string, s signature) string {
 		if other == "integer" || other == "number" || other == "boolean" {
 			return "to join texts, write string(...) around the " + other
 		}
-	case (name == "merge" || name == "deepMerge") && s.target != "":
+	case (name == "merge" || name == "deepMerge" || name == "mergePodTemplate") && s.target != "":
 		return "write " + name + "(a, b)"
 	case name == "mergeBy":
 		return `write mergeBy(list, list, "field")`

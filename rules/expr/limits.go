@@ -58,6 +58,7 @@ var limits = map[string]limit{
 	"lastIndexOf":       {work: searchWork},
 	"merge":             {work: func(a operands) int { return copiedEntry * (sizeOf(a[0]) + sizeOf(a[1])) }},
 	"deepMerge":         {work: func(a operands) int { return copiedEntry * (countValues(a[0], MaxWork) + countValues(a[1], MaxWork)) }},
+	"mergePodTemplate":  {work: func(a operands) int { return copiedEntry * (countValues(a[0], MaxWork) + countValues(a[1], MaxWork)) }},
 	"mergeBy":           {work: func(a operands) int { return copiedEntry * (countValues(a[0], MaxWork) + countValues(a[1], MaxWork)) }},
 	"flatten":           {work: func(a operands) int { return countValues(a[0], MaxWork+1) }},
 	"sort":              {work: sortWork},
