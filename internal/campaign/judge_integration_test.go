@@ -35,7 +35,7 @@ func (c *contest) judge(load *load) {
 	handovers := map[blow][]time.Duration{}
 	// Late requests cannot be prevented. They must not set anything back, and must not
 	// create anything twice.
-	delayed := map[string]int{}
+	delayed, rejected := map[string]int{}, map[string]int{}
 	for i, lost := range c.terms {
 		heir := c.writes(c.heir(i))
 		if len(heir) == 0 {
@@ -52,6 +52,8 @@ func (c *contest) judge(load *load) {
 		for _, r := range c.writes(lost.user) {
 			switch {
 			case r.Completed.Before(began):
+			case r.Received.Before(began) && r.Code >= 400:
+				rejected[fmt.Sprintf("%s: %s %d %s", lost.by, r, r.Code, r.Message)]++ // Only half of it had arrived. Nothing is written.
 			case lost.by == stopped && r.Received.After(lost.back) && woken == 0:
 				woken++ // It was stopped between its check of the Lease and the write. That can happen to one worker, but not to all.
 				fallthrough
@@ -68,7 +70,7 @@ func (c *contest) judge(load *load) {
 		c.Logf("%s: %d times, another wrote after %s (least), %s (median), %s (most)", b, len(took),
 			took[0].Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 	}
-	c.Logf("writes that came when another led already: %v", delayed)
+	c.Logf("writes that came when another led already: %v; requests that had arrived in part: %v", delayed, rejected)
 	c.judgeStandbys()
 	c.judgeCreations()
 	load.judge(func(child string, from, till time.Time) []devcluster.Request {
