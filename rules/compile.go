@@ -90,7 +90,7 @@ func (c *compiler) compile() *Rule {
 	c.compileChildren()
 	for _, s := range src.Validate {
 		c.prefix = s.Entry + ": "
-		c.check(s)
+		c.compileCheck(s)
 	}
 	c.prefix = ""
 	reads := c.readsIn(c.patch)

@@ -107,6 +107,13 @@ func (d *data) shape() *expr.Shape {
 		}
 		return expr.Elements(items)
 	}
+	if m, ok := d.constant.(map[string]any); ok {
+		fields := make(map[string]*expr.Shape, len(m))
+		for key := range m {
+			fields[key] = nil
+		}
+		return expr.Fields(fields)
+	}
 	return nil
 }
 

@@ -17,6 +17,15 @@ func (c *compiler) expression(src *source.Expr, want expr.Type, where string) *e
 }
 
 func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Program {
+	if checked := c.check(scope, src, want, where); checked != nil {
+		return c.program(checked, src, where)
+	}
+	return nil
+}
+
+// check checks an expression, and compiles the lets and lookups that it reads. It returns
+// nil after an error.
+func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Checked {
 	if src == nil {
 		return nil // The parser has recorded an error.
 	}
@@ -46,6 +55,11 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 			c.reads.add(name, src.Pos)
 		}
 	}
+	return checked
+}
+
+// program compiles an expression that was checked.
+func (c *compiler) program(checked *expr.Checked, src *source.Expr, where string) *expr.Program {
 	p, err := checked.Program(c.shapes)
 	if err != nil {
 		c.complain(src.Pos, "%s: %v", where, err)

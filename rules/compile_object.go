@@ -43,6 +43,10 @@ func (c *compiler) compileObject(ch *Child, n *source.Node, ignore []*syntax.Fie
 
 // appendMetadata writes the fields of metadata: those of the author and reconcel's own.
 func (c *compiler) appendMetadata(b *builder, ch *Child, n *source.Node) {
+	if n != nil && n.Kind == source.Interp {
+		c.computedMetadata(b, ch, n)
+		return
+	}
 	own := map[string]*source.Node{}
 	var fields []source.Field
 	if n != nil {
@@ -54,22 +58,37 @@ func (c *compiler) appendMetadata(b *builder, ch *Child, n *source.Node) {
 	if f := own["finalizers"]; f != nil {
 		b.appendNode(keyedEntry("finalizers", "metadata.finalizers"), f)
 	}
-	b.marks("labels", own["labels"], []entryBytes{{LabelChild, ch.ID}, {LabelRule, c.rule.Name}})
+	b.marks("labels", own["labels"], c.ownLabels(ch))
 	ch.name = c.text(own["name"], "metadata.name")
 	if ch.HasReplicas() {
 		ch.name = c.text(own["generateName"], "metadata.generateName")
 	}
-	b.emit(op{kind: opName, lit: []byte(`"name":`)})
 	if own["namespace"] != nil && own["namespace"].Kind != source.Null {
 		ch.namespace = c.text(own["namespace"], "metadata.namespace")
 	}
+	c.appendIdentity(b, ch)
+	b.marks("annotations", own["annotations"], nil)
+	c.appendOwnAnnotations(b, ch)
+}
+
+// ownLabels returns reconcel's own labels.
+func (c *compiler) ownLabels(ch *Child) []entryBytes {
+	return []entryBytes{{LabelChild, ch.ID}, {LabelRule, c.rule.Name}}
+}
+
+// appendIdentity writes the name and namespace, and the owner reference.
+func (c *compiler) appendIdentity(b *builder, ch *Child) {
+	b.emit(op{kind: opName, lit: []byte(`"name":`)})
 	b.emit(op{kind: opNamespace, lit: []byte(`"namespace":`)})
 	if !ch.tracked {
 		lit := `"ownerReferences":[{"apiVersion":` + quoteJSON(c.rule.GVK.GroupVersion().String()) +
 			`,"blockOwnerDeletion":true,"controller":true,"kind":` + quoteJSON(c.rule.GVK.Kind) + `,"name":`
 		b.emit(op{kind: opOwner, lit: []byte(lit)})
 	}
-	b.marks("annotations", own["annotations"], nil)
+}
+
+// appendOwnAnnotations writes reconcel's own annotations that are known.
+func (c *compiler) appendOwnAnnotations(b *builder, ch *Child) {
 	if ch.OnDelete == Orphan {
 		b.run = append(append(expr.AppendString(b.run, AnnotationOrphan), `:"true"`...), ',')
 	}

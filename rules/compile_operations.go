@@ -29,14 +29,15 @@ const (
 	opOwner                     // lit, the owner reference
 	opOwnerUID                  // the annotation that replaces an owner reference
 	opMarks                     // labels or annotations that are an expression
+	opMetadata                  // evaluates metadata, for the operations without prog
 	opSecret                    // a Secret's data that contains expressions
 	opIgnorable                 // lit, ops, unless the field is ignored
 )
 
 type op struct {
 	kind   opKind
-	lit    []byte // precedes the value: a key and its colon, or nothing
-	prog   *expr.Program
+	lit    []byte        // precedes the value: a key and its colon, or nothing
+	prog   *expr.Program // nil of opValue and opMarks: the value is the field key of opMetadata
 	text   *text
 	ops    []op
 	key    string // of the entry

@@ -97,7 +97,7 @@ type check struct {
 	message *text // or nil
 }
 
-func (c *compiler) check(src *syntax.Check) {
+func (c *compiler) compileCheck(src *syntax.Check) {
 	k := check{prog: c.expression(src.Expression, expr.Bool, "expression")}
 	if src.Message != nil {
 		k.message = c.text(src.Message, "message")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 
 	"reconcel/rules/expr"
@@ -12,23 +13,24 @@ import (
 // A run is the rendering of one object: the values that expressions read, and the
 // buffer that they write to. Runs are pooled.
 type run struct {
-	in      Input
-	primary identity
-	rule    *Rule
-	result  *RuleResult
-	frame   *interpreter.ExecutionFrame
-	lets    []letValue
-	lookups []letValue
-	buf     []byte
-	marks   []int
-	limit   int  // on the length of buf, for the object being written
-	full    bool // the primary's objects have reached their common limit
-	objects int  // the number that the primary owns, over all rules
-	work    int  // of the rule's expressions, in values
-	clock   expr.Clock
-	absent  []absence
-	current *Desired // the object whose expressions are evaluated, or nil
-	child   any      // the live object, in readyWhen
+	in       Input
+	primary  identity
+	rule     *Rule
+	result   *RuleResult
+	frame    *interpreter.ExecutionFrame
+	lets     []letValue
+	lookups  []letValue
+	buf      []byte
+	marks    []int
+	limit    int  // on the length of buf, for the object being written
+	full     bool // the primary's objects have reached their common limit
+	objects  int  // the number that the primary owns, over all rules
+	work     int  // of the rule's expressions, in values
+	clock    expr.Clock
+	absent   []absence
+	metadata traits.Mapper // of the object being written, if it is an expression
+	current  *Desired      // the object whose expressions are evaluated, or nil
+	child    any           // the live object, in readyWhen
 	// ending reports that an entry of finalize is being rendered.
 	ending bool
 }

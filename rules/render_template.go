@@ -51,8 +51,10 @@ func (r *run) executeOp(o *op) result {
 	switch o.kind {
 	case opLiteral:
 		r.buf = append(r.buf, o.lit...)
+	case opMetadata:
+		return r.computeMetadata(o)
 	case opValue:
-		v, err := r.eval(o.prog)
+		v, err := r.valueOf(o)
 		if err != nil {
 			return result{err: err}
 		}
@@ -78,6 +80,17 @@ func (r *run) executeOp(o *op) result {
 		r.appendIdentity(o)
 	}
 	return result{}
+}
+
+// valueOf evaluates the expression of an operation, or selects its field of metadata.
+func (r *run) valueOf(o *op) (ref.Val, *expr.Error) {
+	if o.prog != nil {
+		return r.eval(o.prog)
+	}
+	if v, present := r.metadata.Find(types.String(o.key)); present {
+		return v, nil
+	}
+	return types.OptionalNone, nil
 }
 
 // appendEntry appends a value with its key, if any. It omits an absent value.
@@ -183,7 +196,7 @@ func (r *run) appendIdentity(o *op) {
 // appendMarks appends labels or annotations that are one expression, together with
 // reconcel's own.
 func (r *run) appendMarks(o *op) result {
-	v, err := r.eval(o.prog)
+	v, err := r.valueOf(o)
 	if err != nil {
 		return result{err: err}
 	}

@@ -10,6 +10,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/lint"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -126,17 +127,37 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	}
 	gk := k.GVK.GroupKind()
 	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.GroupKind == gk })
-	namespace := metadata.At("namespace")
+	namespace, given := r.namespaceIn(metadata)
 	switch {
-	case k.Namespaced && namespace == nil && metadata != nil && !metadata.Lacking && r.lacksNamespace():
+	case k.Namespaced && !given && metadata != nil && !metadata.Lacking && r.lacksNamespace():
 		r.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and the primary has no namespace of its own", gk.Kind)
 	case k.Namespaced:
-	case namespace != nil:
-		r.errorf(namespace.Pos, "metadata.namespace: %s is cluster-scoped, its objects have no namespace", gk.Kind).Hint = "remove it"
+	case given:
+		r.errorf(namespace, "metadata.namespace: %s is cluster-scoped, its objects have no namespace", gk.Kind).Hint = "remove it"
 	case !allowed:
 		r.errorf(ch.Template.At("kind").Pos, "kind: %s is cluster-scoped, and allow.clusterScoped does not include it", gk.Kind).Hint =
 			fmt.Sprintf(`add {group: %q, kind: %s}`, gk.Group, gk.Kind)
 	}
+}
+
+// namespaceIn returns the position of the namespace in metadata, and whether there is one.
+func (r *rule) namespaceIn(metadata *source.Node) (source.Pos, bool) {
+	if metadata != nil && len(metadata.Parts) == 1 {
+		t := r.checked(metadata.Parts[0].Expr)
+		if t == nil {
+			return source.Pos{}, true // Nothing is known of it.
+		}
+		e := expr.EntryOf(t.ast.Expr(), "namespace")
+		if e == nil {
+			return source.Pos{}, false
+		}
+		return t.pos(e), true
+	}
+	n := metadata.At("namespace")
+	if n == nil {
+		return source.Pos{}, false
+	}
+	return n.Pos, true
 }
 
 // lacksNamespace reports whether the primary is cluster-scoped and is not a Namespace.

@@ -1,6 +1,9 @@
 package expr
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/overloads"
@@ -52,6 +55,9 @@ func Reorders(method string) bool {
 	}
 	return false
 }
+
+// variables returns the variables that the expression mentions, sorted.
+func (a *analyzer) variables() []string { return slices.Sorted(maps.Keys(a.reads)) }
 
 func (a *analyzer) shape(e ast.Expr) *Shape {
 	switch e.Kind() {

@@ -125,10 +125,7 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 		return nil, []Issue{*issue}
 	}
 	a := c.analyze(nil)
-	for name := range a.reads {
-		c.reads = append(c.reads, name)
-	}
-	slices.Sort(c.reads)
+	c.reads = a.variables()
 	var out []Issue
 	for _, d := range a.twice {
 		out = append(out, Issue{Pos: Position(src, c.ast, d.id),

@@ -44,6 +44,14 @@ func Elements(items []*Shape) *Shape {
 	return s
 }
 
+// Keys returns the keys of a map that are known, sorted. It may have others.
+func (s *Shape) Keys() []string {
+	if s == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(s.fields))
+}
+
 // field returns the shape of s.name.
 func (s *Shape) field(name string) *Shape {
 	if s == nil {

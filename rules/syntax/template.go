@@ -21,7 +21,8 @@ var (
 		Keys: []source.Key{
 			{Name: "apiVersion", Required: true, Value: apiVersionName, Doc: "Group and version, like `apps/v1`, or `v1` for the core group. Literal."},
 			{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `Deployment`. Literal, because reconcel must know which kinds to watch."},
-			{Name: "metadata", Required: true, Value: metadataShape.Schema(), Doc: "The name of the object, its namespace and its labels."},
+			{Name: "metadata", Required: true, Value: orComputed(metadataShape.Schema()), Doc: "The name of the object, its namespace and its labels. May be one `${...}` in whose last map " +
+				"the name is written out, like `${merge(common, {\"name\": self.metadata.name})}`."},
 		},
 		Refused: []string{"status"},
 		Others:  anything,
@@ -58,6 +59,17 @@ var refusedMetadata = map[string]string{
 	"deletionTimestamp":          apiServerSets,
 	"deletionGracePeriodSeconds": apiServerSets,
 	"selfLink":                   apiServerSets,
+}
+
+// RefusedMetadata returns why a template cannot set a field of metadata, or "".
+func RefusedMetadata(key string) string {
+	if why := refusedMetadata[key]; why != "" {
+		return "cannot be set: " + why
+	}
+	if metadataShape.Find(key) == nil {
+		return "is unknown: " + source.HintKeys(key, metadataShape.Names())
+	}
+	return ""
 }
 
 // A naming is the way in which the objects of a template get their names.
@@ -119,6 +131,9 @@ func mustBeWritten(v source.Value, expected string) {
 }
 
 func checkMetadata(v source.Value, nm naming) {
+	if v.Alone() {
+		return // It is checked with the types of its parts.
+	}
 	if !v.IsMap() {
 		mustBeWritten(v, "a map with "+nm.nameKey())
 		return
