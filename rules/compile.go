@@ -45,6 +45,7 @@ type compiler struct {
 	keyed  map[string]bool        // the ids of children that byKey() reads
 	lets   map[string]*let
 	looks  map[string]*Lookup
+	within map[*source.Expr]*letEntry // of the expressions in lets that are maps
 	// compiling are the names of the lets and lookups on the current path of
 	// compilation, outermost first. A repeated name is a cycle.
 	compiling []string
@@ -63,7 +64,7 @@ type compiler struct {
 func (l *loader) compile(src *syntax.Rule) *Rule { return l.compiler(src).compile() }
 
 func (l *loader) compiler(src *syntax.Rule) *compiler {
-	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, keyed: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, reads: childReads{}}
+	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, keyed: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, within: map[*source.Expr]*letEntry{}, reads: childReads{}}
 	c.rule = &Rule{
 		Name: src.Name.Value, Pos: src.Pos, GVK: parseGVK(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{}, idCalls: map[string]idCall{},
@@ -118,11 +119,12 @@ func (c *compiler) compile() *Rule {
 func (c *compiler) declareNames() bool {
 	c.shapes[self] = expr.Self(self)
 	for i, s := range c.src.Let {
-		l := &let{src: s, index: i, size: nodeCount(s.Data)}
+		l := &let{src: s, variable: s.Name.Value, where: expr.Join("let", s.Name.Value), index: i, size: nodeCount(s.Data)}
 		c.rule.lets = append(c.rule.lets, l)
 		if s.Unusable {
 			continue
 		}
+		c.declareEntries(l)
 		c.lets[s.Name.Value] = l
 		c.rule.vars[s.Name.Value] = variable{letVariable, i}
 	}

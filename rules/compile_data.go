@@ -15,6 +15,7 @@ type data struct {
 	constant any           // the value, if it is literal
 	prog     *expr.Program // or an expression
 	text     *text         // or text with expressions in it
+	let      *let          // or what an entry of a let is, if others read it
 	entries  []dataEntry   // or a map or list
 	isMap    bool
 	// strict: an absent value, or null in a map, is an error. Otherwise its entry
@@ -75,6 +76,8 @@ func (d *data) programs() []*expr.Program {
 		return nil
 	case d.prog != nil:
 		return []*expr.Program{d.prog}
+	case d.let != nil:
+		return d.let.programs()
 	}
 	programs := d.text.programs()
 	for _, e := range d.entries {
@@ -94,6 +97,8 @@ func (d *data) shape() *expr.Shape {
 			parts = append(parts, p.Shape())
 		}
 		return expr.Computed(parts...)
+	case d.let != nil:
+		return d.let.data.shape()
 	case d.isMap:
 		fields := make(map[string]*expr.Shape, len(d.entries))
 		for _, e := range d.entries {

@@ -30,6 +30,11 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 		return nil // The parser has recorded an error.
 	}
 	checked, issues := scope.Check(src, want)
+	entry := c.within[src]
+	for more := entry.variables(issues); more != nil; more = entry.variables(issues) {
+		scope = scope.With(more...)
+		checked, issues = scope.Check(src, want)
+	}
 	for _, i := range issues {
 		if i.Undeclared != "" && c.src.Nameless {
 			continue // It may be the name of a value that could not be read.
@@ -43,7 +48,7 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 	if issues != nil {
 		return nil
 	}
-	if c.checkIDCalls(checked, where) {
+	if c.checkIDCalls(checked, where) || entry != nil && !c.readEntries(entry, checked, src, where) {
 		return nil
 	}
 	for _, name := range checked.Reads() {

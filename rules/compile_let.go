@@ -9,33 +9,41 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// A let is a named value of a rule.
+// A let is a named value of a rule, or an entry of one that is a map.
 type let struct {
 	dependency
-	src   *syntax.Let
-	index int
-	size  int           // the number of values in its data
-	prog  *expr.Program // or
-	data  *data
+	src      *syntax.Let
+	variable string // that expressions read
+	where    string // in messages: let.name, or let.name.key
+	index    int
+	size     int           // the number of values in its data
+	prog     *expr.Program // or
+	data     *data
+	entries  []*letEntry // of data that is a map with expressions
+	byKey    map[string]*letEntry
 }
+
+// id names the let in messages about cycles.
+func (l *let) id() string { return strings.TrimPrefix(l.where, "let.") }
 
 // let compiles a let after the lets that it reads.
 func (c *compiler) let(l *let, from source.Pos) {
-	name := l.src.Name.Value
-	where := expr.Join("let", name)
-	c.compileOnce(&l.dependency, name, c.prefix+where, from, func() {
+	c.compileOnce(&l.dependency, l.id(), c.prefix+l.where, from, func() {
 		var shape *expr.Shape
 		switch {
 		case l.src.Expr != nil:
-			if l.prog = c.expression(l.src.Expr, expr.Any, where); l.prog != nil {
+			if l.prog = c.expression(l.src.Expr, expr.Any, l.where); l.prog != nil {
 				shape = l.prog.Shape()
 			}
+		case l.entries != nil:
+			l.data = c.mapOfEntries(l)
+			shape = l.data.shape()
 		case l.src.Data != nil:
-			l.data = c.data(l.src.Data, where)
+			l.data = c.data(l.src.Data, l.where)
 			shape = l.data.shape()
 		}
 		if !l.src.Unusable {
-			c.shapes[name] = shape
+			c.shapes[l.variable] = shape
 		}
 	})
 }

@@ -45,7 +45,7 @@ func (c *compiler) checkSelection(when *expr.Program) {
 				case name == self || seen[name]:
 				case l != nil:
 					seen[name] = true
-					if visit(fmt.Sprintf("let %q ", name), l.programs()...) {
+					if visit(fmt.Sprintf("let %q ", l.id()), l.programs()...) {
 						return true
 					}
 				case look != nil:

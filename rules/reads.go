@@ -259,6 +259,8 @@ func (t *ruleTracer) data(d *data) *expr.Origin {
 	case d.text != nil:
 		t.text(d.text)
 		return nil
+	case d.let != nil:
+		return t.let(d.let.index)
 	case d.isMap:
 		fields := map[string]*expr.Origin{}
 		for _, e := range d.entries {

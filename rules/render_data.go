@@ -21,6 +21,8 @@ func (r *run) value(d *data) any {
 			return types.WrapErr(res.err)
 		}
 		return types.String(s)
+	case d.let != nil:
+		return r.letValue(d.let.index)
 	case d.entries != nil:
 		return r.containerValue(d)
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/traits"
@@ -120,7 +121,10 @@ func (r *run) letValue(i int) any {
 	}
 	if e, ok := v.value.(*types.Err); ok {
 		err := asError(e, l.src.Name.Pos)
-		v.value = types.WrapErr(&expr.Error{Pos: err.Pos, Message: expr.Join("let", l.src.Name.Value) + ": " + err.Message})
+		if !strings.HasPrefix(err.Message, l.where+".") { // An entry has named itself.
+			err = &expr.Error{Pos: err.Pos, Message: l.where + ": " + err.Message}
+		}
+		v.value = types.WrapErr(err)
 	}
 	v.done = true
 	return v.value

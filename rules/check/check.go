@@ -89,6 +89,7 @@ type rule struct {
 	// children.
 	declared, objects map[string]bool
 	lets              map[string]*let
+	entryOf           map[*source.Expr]*entry // of the expressions in lets that are maps
 	typed             map[*source.Expr]*typed
 	damage            damage
 	prefix            string // of complaints, as the compiler writes it
@@ -110,7 +111,7 @@ func (c *checker) rule(src *syntax.Rule) {
 
 // newRule returns a rule with its names declared.
 func (c *checker) newRule(src *syntax.Rule) *rule {
-	r := &rule{checker: c, src: src, names: c.empty.Nested(), declared: map[string]bool{}, objects: map[string]bool{}, lets: map[string]*let{}, typed: map[*source.Expr]*typed{}, damage: c.damages[src.Name.Value], intact: map[*source.Expr]bool{}, marked: map[*source.Node]bool{}}
+	r := &rule{checker: c, src: src, names: c.empty.Nested(), declared: map[string]bool{}, objects: map[string]bool{}, lets: map[string]*let{}, entryOf: map[*source.Expr]*entry{}, typed: map[*source.Expr]*typed{}, damage: c.damages[src.Name.Value], intact: map[*source.Expr]bool{}, marked: map[*source.Node]bool{}}
 	r.declareNames()
 	return r
 }

@@ -20,6 +20,8 @@ type let struct {
 	t      *types.Type // once it is known
 	wide   bool        // it reads lookups or children, directly or through other lets
 	walked bool        // its guards are being evaluated
+
+	entries map[string]*entry // of data that is a map, by key
 }
 
 // let infers the type of a let after the types of those that it mentions.
@@ -40,11 +42,12 @@ func (r *rule) let(name string) {
 			}))
 		}
 	}
-	where := "let." + name
+	at := site{"let." + name, "let/" + r.src.Name.Value + "/" + name}
 	if l.src.Expr != nil {
-		l.t = r.infer(l.src.Expr, r.names, where).t
+		l.t = r.infer(l.src.Expr, r.names, at.where).t
 	} else {
-		l.t = r.dataType(l.src.Data, r.names, site{where, "let/" + r.src.Name.Value + "/" + name})
+		r.entryTypes(l, at)
+		l.t = r.dataType(l.src.Data, r.names, at)
 	}
 	r.declare(name, l.t)
 }

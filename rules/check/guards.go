@@ -80,10 +80,24 @@ func (g *guard) ident(name string, f facts) outcome {
 	if name == "self" {
 		return outcome{value: &value{key: name, shown: name}}
 	}
+	if e := g.rule.entryOf[g.t.src]; e != nil && e.others[name] != nil && name != e.key {
+		return g.entry(e.others[name], f)
+	}
 	if l := g.rule.lets[name]; l != nil {
 		return g.let(l, f)
 	}
 	return outcome{}
+}
+
+// entry evaluates an entry of a let where another one reads it.
+func (g *guard) entry(e *entry, f facts) outcome {
+	if e.walked || len(e.node.Parts) != 1 { // Cycles do not load. This is a second line of defence.
+		return outcome{}
+	}
+	e.walked = true
+	defer func() { e.walked = false }()
+	inner := &guard{rule: g.rule, quiet: g.quiet, work: g.work, where: e.at.where}
+	return inner.expression(e.node.Parts[0].Expr, f)
 }
 
 // let evaluates a let where it is used: the facts there guard it.

@@ -46,6 +46,22 @@ func (s *Scope) Selection() *Scope {
 	return out
 }
 
+// Entry returns the scope of an entry of a let that is a map, which can read the others.
+func (s *Scope) Entry(let, key string) *Scope {
+	l := s.rule.lets[let]
+	if l == nil {
+		return s
+	}
+	out := &Scope{rule: s.rule, typed: s.typed.Nested(), names: maps.Clone(s.names)}
+	for name, e := range l.entries {
+		if name != key && !s.names[name] {
+			out.names[name] = true
+			out.typed.Declare(name, e.t)
+		}
+	}
+	return out
+}
+
 // Child returns the type of the object of a child.
 func (s *Scope) Child(src *syntax.Child) Type {
 	return s.rule.all.typed(s.rule.all.kindType(s.rule.childKind(src)))

@@ -16,7 +16,7 @@ var ruleShape = source.Shape{
 		{Name: "for", Required: true, Value: forShape.Schema(),
 			Doc: "The objects that the rule is for. Each of them is a primary, and `self` in expressions."},
 		{Name: "let", Value: letData, Doc: "Named values for the expressions of the rule: a string is an expression, a map or list " +
-			"is data with `${...}`. The order does not matter; cycles are not allowed."},
+			"is data with `${...}`. The entries of a map can read each other by their keys. The order does not matter; cycles are not allowed."},
 		{Name: "lookups", Value: listOf(lookupShape.Schema()), Doc: "Other objects that the rule reads and does not own. They are watched."},
 		{Name: "validate", Value: listOf(checkShape.Schema()),
 			Doc: "Checks of the primary. If one fails, the primary is `Stalled` and its children stay unchanged."},

@@ -93,6 +93,9 @@ func (d *document) scope(n *node, set *schema.Set) *check.Scope {
 	if len(path) > 3 && path[2] == "for" {
 		return s.Selection()
 	}
+	if len(path) > 4 && path[2] == "let" {
+		return s.Entry(path[3], path[4])
+	}
 	entry, _ := n.entry()
 	if entry == nil || len(path) < 5 {
 		return s

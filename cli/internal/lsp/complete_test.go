@@ -119,6 +119,8 @@ func TestCompletes(t *testing.T) {
 		{"names of children", child + "  status:\n    ready: ${dep‸}", []string{"deployment"}, nil},
 		{"self and its lets in for.when", strings.Replace(head, "kind: Web}", "kind: Web, when: s‸}", 1), []string{"self", "labels", "first"}, []string{"settings"}},
 		{"no let of a lookup in for.when", strings.Replace(strings.Replace(head, "kind: Web}", "kind: Web, when: f‸}", 1), "labels: {app", "tier: settings.data.tier\n    high: tier == \"1\"\n    labels: {app", 1), []string{"first"}, []string{"tier", "high"}},
+		{"entries of the same map", strings.Replace(head, "first: self.spec.ports[0]", "db:\n      host: x\n      address: ${‸}", 1), []string{"host", "self", "settings"}, []string{"address"}},
+		{"entries of another map", strings.Replace(head, "first: self.spec.ports[0]", "db: {host: x}\n    other:\n      url: ${‸}", 1), []string{"db"}, []string{"host"}},
 		{"fields of a child", child + "  status:\n    ready: ${deployment.status.‸}", []string{"readyReplicas"}, nil},
 		{"fields of a let", head + "  status:\n    ready: ${first.‸}", []string{"number"}, nil},
 		{"fields of an element", head + "  status:\n    ready: ${self.spec.ports[0].‸}", []string{"number"}, nil},

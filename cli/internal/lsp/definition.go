@@ -24,7 +24,13 @@ func (s *server) definition(d *document, at spot) []location {
 	}
 	entry, _ := n.entry()
 	found := []location{}
-	for _, def := range definitions(rule, entry, name) {
+	all := definitions(rule, entry, name)
+	if path := n.path(); len(path) > 4 && path[2] == "let" {
+		if def := rule.find("let", path[3], name); def != nil {
+			all = append(all, def)
+		}
+	}
+	for _, def := range all {
 		r := d.span(def.line, def.indent, def.end)
 		if def.key == "id" || def.key == "name" || def.key == "index" {
 			r = d.span(def.line, def.at, def.at+len([]rune(def.value)))

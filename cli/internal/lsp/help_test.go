@@ -48,6 +48,7 @@ func TestFindsDefinitions(t *testing.T) {
 		{"self", head + "  status:\n    ready: ${se‸lf.spec}", 4, 2},
 		{"a let", head + "  status:\n    ready: ${fir‸st.number}", 7, 4},
 		{"a let in braces", strings.Replace(head, "first: self.spec.ports[0]", "first: labels‸", 1), 6, 4},
+		{"an entry of the same map", strings.Replace(head, "first: self.spec.ports[0]", "db: {host: x, url: \"${ho‸st}\"}", 1), 7, 9},
 		{"a lookup", head + "  status:\n    ready: ${settings‸.data}", 9, 9},
 		{"a child", child + "  status:\n    ready: ${deployment‸}", 11, 8},
 		{"after", child + "  - id: other\n    after: [dep‸loyment]", 11, 8},
