@@ -6,8 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// privilegedGroups are the groups whose objects control permissions or the API
-// server. Whoever can write such objects can take over the whole cluster.
+// privilegedGroups are the groups whose objects grant permissions or control the API
+// server. With roles and their bindings, also those of one namespace, whoever can create
+// a primary would hand on permissions that reconcel holds.
 var privilegedGroups = []string{
 	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
 	"certificates.k8s.io", "flowcontrol.apiserver.k8s.io", "rbac.authorization.k8s.io",
@@ -19,10 +20,10 @@ var privilegedKinds = []schema.GroupKind{
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
 }
 
-// Privileged reports whether objects of a kind give power over the cluster: roles
-// and their bindings, admission webhooks and policies, CRDs, APIServices,
-// certificates, Nodes and similar kinds. The administrator of the cluster must
-// allow rules that create them.
+// Privileged reports whether objects of a kind grant permissions, or have effects on the
+// whole cluster: roles and their bindings, admission webhooks and policies, CRDs,
+// APIServices, certificates, Nodes and similar kinds. The administrator of the cluster
+// must allow rules that create them.
 func Privileged(gk schema.GroupKind) bool {
 	return slices.Contains(privilegedGroups, gk.Group) || slices.Contains(privilegedKinds, gk)
 }

@@ -36,7 +36,7 @@ func (r *rule) textParts(n *source.Node, sc *expr.TypedScope, where string) {
 		case types.NullTypeKind:
 			r.errorf(p.Expr.Pos, "%s: null cannot be part of text", where)
 		case types.ListKind, types.MapKind, types.StructKind, types.BytesKind, types.TypeKind, types.OpaqueKind:
-			r.errorf(p.Expr.Pos, "%s: a %s cannot be part of text", where, expr.TypeName(inner))
+			r.errorf(p.Expr.Pos, "%s: a %s cannot be part of text", where, expr.TypeName(inner)).Hint = asTextHint(inner)
 		}
 	}
 }
@@ -46,6 +46,9 @@ func asTextHint(t *types.Type) string {
 	switch t.Kind() {
 	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind:
 		return "write string(...)"
+	}
+	if expr.TypeName(t) == "quantity" {
+		return "write string(q.asInteger()), or string(q.asApproximateFloat()) if it may be a fraction"
 	}
 	return ""
 }

@@ -44,7 +44,7 @@ func TestFunctions(t *testing.T) {
 		`shortName("` + long + `", "x") == shortName("` + long + `-x")`:                                  `false`,
 		`shortName("` + long + `", "x").startsWith("aaa")`:                                               `true`,
 		`shortName("` + long + `x")`:                                                                     `"` + long + `x"`,
-		`shortName("a", self.spec.replicas)`:                                                             `error rules.yaml:1:10 no such overload: shortName() does not take values of these types`,
+		`shortName("a", self.spec.replicas)`:                                                             `error rules.yaml:1:10 shortName() does not take values of these types`,
 		// Kubernetes' and CEL's libraries are available.
 		`url("https://a.b/c").getHost()`:                   `"a.b"`,
 		`"a1b2".find("[0-9]+")`:                            `"1"`,

@@ -204,6 +204,8 @@ func explainCall(i *Issue, name string, s signature) {
 		return
 	case isOperator && symbol != "":
 		i.Message = fmt.Sprintf("'%s' does not take (%s)", symbol, args)
+	case s.target != "" && len(s.args) == 0:
+		i.Message = fmt.Sprintf("a %s has no %s()", s.target, name)
 	case s.target != "":
 		i.Message = fmt.Sprintf("%s() of %s does not take (%s)", name, s.target, args)
 	default:
@@ -212,9 +214,27 @@ func explainCall(i *Issue, name string, s signature) {
 	i.Hint = hintCall(name, s)
 }
 
+// ofQuantities are what to write instead of operators on quantities.
+var ofQuantities = map[string]string{
+	operators.Add: "write a.add(b)", operators.Subtract: "write a.sub(b)", operators.Less: "write a.isLessThan(b)", operators.Greater: "write a.isGreaterThan(b)",
+	operators.LessEquals: "write !a.isGreaterThan(b)", operators.GreaterEquals: "write !a.isLessThan(b)",
+}
+
 // hintCall says how to call a function that was called with other arguments, or "".
 func hintCall(name string, s signature) string {
 	switch {
+	case ofQuantities[name] != "" && slices.Equal(s.args, []string{"quantity", "quantity"}):
+		return ofQuantities[name]
+	case name == "string" && slices.Equal(s.args, []string{"quantity"}):
+		return "write string(q.asInteger()), or string(q.asApproximateFloat()) if it may be a fraction"
+	case name == "string" && len(s.args) == 1 && (strings.HasPrefix(s.args[0], "list") || strings.HasPrefix(s.args[0], "map")):
+		return "write json.marshal(...), or join(\",\") for a list of texts"
+	case name == "quantity" && slices.Equal(s.args, []string{"integer"}):
+		return "write quantity(string(...))"
+	case name == "sum" && s.target == "list of quantity":
+		return "write list.map(q, q.asInteger()).sum()"
+	case name == "sum" && s.target == "list of string":
+		return "write list.map(x, int(x)).sum() for numbers, list.join() for texts"
 	case name == operators.Add && len(s.args) == 2 && slices.Contains(s.args, "string"):
 		other := s.args[0]
 		if other == "string" {

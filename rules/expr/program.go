@@ -132,9 +132,9 @@ func describeFailure(err error, node ast.Expr) string {
 		return "the condition is neither true nor false"
 	case strings.HasPrefix(message, "no such overload"):
 		if name != "" && node.Kind() == ast.CallKind {
-			return "no such overload: " + name + " does not take values of these types"
+			return name + " does not take values of these types"
 		}
-		return "no such overload"
+		return "the expression does not take values of these types"
 	case name != "" && node.Kind() == ast.SelectKind:
 		return "the value has no fields, and so no " + name
 	case node != nil && isIndex(node):

@@ -98,6 +98,34 @@ func TestMistakesInWords(t *testing.T) {
 	}
 }
 
+// TestMistakesWithQuantities expects advice that CEL accepts.
+func TestMistakesWithQuantities(t *testing.T) {
+	for src, want := range map[string]string{
+		`string(quantity("1Gi"))`:                       `string() does not take (quantity) (write string(q.asInteger()), or string(q.asApproximateFloat()) if it may be a fraction)`,
+		`[quantity("1Gi"), quantity("1")].sum()`:        `a list of quantity has no sum() (write list.map(q, q.asInteger()).sum())`,
+		`quantity("1Gi") + quantity("1")`:               `'+' does not take (quantity, quantity) (write a.add(b))`,
+		`quantity("1Gi") - quantity("1")`:               `'-' does not take (quantity, quantity) (write a.sub(b))`,
+		`quantity("1Gi") < quantity("1")`:               `'<' does not take (quantity, quantity) (write a.isLessThan(b))`,
+		`quantity("1Gi") >= quantity("1")`:              `'>=' does not take (quantity, quantity) (write !a.isLessThan(b))`,
+		`quantity(1)`:                                   `quantity() does not take (integer) (write quantity(string(...)))`,
+		`["1", "2"].sum()`:                              `a list of string has no sum() (write list.map(x, int(x)).sum() for numbers, list.join() for texts)`,
+		`string([1])`:                                   `string() does not take (list of integer) (write json.marshal(...), or join(",") for a list of texts)`,
+		`string(quantity("1Gi").asInteger())`:           ``,
+		`string(quantity("1").asApproximateFloat())`:    ``,
+		`[quantity("1Gi")].map(q, q.asInteger()).sum()`: ``,
+		`quantity("1Gi").add(quantity("1"))`:            ``,
+		`quantity("1Gi").sub(quantity("1"))`:            ``,
+		`!quantity("1Gi").isLessThan(quantity("1")) && !quantity("1Gi").isGreaterThan(quantity("1"))`: ``,
+		`quantity(string(1))`:                 ``,
+		`["1", "2"].map(x, int(x)).sum()`:     ``,
+		`json.marshal([1]) + ["a"].join(",")`: ``,
+	} {
+		if got := issuesOf(t, src); got != want {
+			t.Errorf("%s\n got %s\nwant %s", src, got, want)
+		}
+	}
+}
+
 // issuesOf returns the issues of an expression over self.
 func issuesOf(t *testing.T, src string) string {
 	t.Helper()
