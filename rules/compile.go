@@ -54,6 +54,8 @@ type compiler struct {
 	// reads collects the ids of the children that expressions read, directly or
 	// through lets, since readsIn replaced it.
 	reads childReads
+	// entriesRead is the number of entries of lets that others read.
+	entriesRead int
 	// inlined is the number of values in the lets that are written into templates.
 	inlined int
 	// prefix begins the paths in errors, as the parser prints them.

@@ -10,6 +10,10 @@ import (
 // another one reads is a let of its own, in a variable that expressions cannot name. So
 // it is computed once, in any order, and a cycle is found as between other lets.
 
+// maxEntries is the maximum number of entries that others read, in one rule: the shape of
+// each one grows with those that it reads.
+const maxEntries = 500
+
 // A letEntry is an entry of a let that is a map.
 type letEntry struct {
 	let
@@ -86,6 +90,10 @@ func (c *compiler) readEntries(e *letEntry, checked *expr.Checked, src *source.E
 		}
 		names[name] = s.variable
 		if !s.read {
+			if c.entriesRead++; c.entriesRead > maxEntries {
+				c.complain(src.Pos, "%s: more than %d entries of lets that others read", where, maxEntries)
+				return false
+			}
 			s.read, s.index = true, len(c.rule.lets)
 			c.rule.lets = append(c.rule.lets, &s.let)
 			c.rule.vars[s.variable] = variable{letVariable, s.index}

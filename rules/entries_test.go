@@ -1,6 +1,10 @@
 package rules
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // TestEntriesReadEachOther computes the entries of a let from each other.
 func TestEntriesReadEachOther(t *testing.T) {
@@ -64,5 +68,19 @@ func TestEntriesReadEachOther(t *testing.T) {
 `, spec: object{"name": "shop"}, want: []string{"web rendered; progressing: not created yet", "all1 rendered; progressing: not created yet", `status {"seen":"shop-a"}`}},
 	} {
 		t.Run(s.name, s.run)
+	}
+}
+
+func TestEntriesThatAreReadAreLimited(t *testing.T) {
+	var b strings.Builder
+	for i := range maxEntries + 1 {
+		fmt.Fprintf(&b, ", a%d: '${a%d}'", i+1, i)
+	}
+	rule := "- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  let:\n    m: {a0: x" + b.String() + "}\n"
+	if got := report(t, rulesFile(rule)); !strings.Contains(got, "more than 500 entries of lets that others read") {
+		t.Errorf("got %s", got)
+	}
+	if got := report(t, rulesFile(strings.Replace(rule, ", a501: '${a500}'", "", 1))); got != "" {
+		t.Errorf("got %s", got)
 	}
 }

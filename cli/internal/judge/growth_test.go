@@ -60,6 +60,12 @@ var large = map[string]func(n int) string{
 	"let data": func(n int) string {
 		return rule + "  let:\n    labels: {app: x" + each(n, ", k%d: '${self.metadata.name}'") + "}\n  children:\n" + each(n, "  - {id: c%d, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'a%d', labels: '${labels}'}}}\n")
 	},
+	"entries of a let": func(n int) string {
+		return rule + "  let:\n    m: {a: x" + each(n, ", k%d: '${a}-${self.metadata.name}'") + "}\n  status: {m: '${m.a}'}\n"
+	},
+	"entries that read entries": func(n int) string {
+		return rule + "  let:\n    m: {a0: '${self.spec.a}'" + chained(min(n, 400), ", a%n: {x: '${a%d}', y: '${a%d}'}") + each(n, ", k%d: '${a0}'") + "}\n  status: {m: '${m}'}\n"
+	},
 	"joined lets": func(n int) string {
 		return rule + "  let:\n    l0: self.metadata.name\n" + joined(min(n, 400)) + "  children:\n" + each(n, "  - {id: c%d, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${l%d}'}}}\n")
 	},
