@@ -131,7 +131,7 @@ func (p *pass) known(d *rules.Desired, w *written, live *watch.Object) known {
 	return known{
 		primary: p.req, since: p.self.GetCreationTimestamp(), ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
 		deleted: live != nil && p.memory.hasDeleted(live.GetUID()),
-		renew:   p.reapply || live != nil && p.verdict.inherits(live) || p.isDue(d, live),
+		renew:   p.reapply || live != nil && p.verdict.inherits(live) || d.Child.Generates() && p.isDue(d, live),
 	}
 }
 
@@ -175,8 +175,12 @@ func (p *pass) became(rule *rules.Rule, d *rules.Desired, took step, err error) 
 	case took.action != Unchanged:
 		return at.says(progressing, reasonProgressing, "applied")
 	}
-	_, in := p.generated(d, p.live(d.Identity))
-	return readiness(at, d).after(in)
+	o := readiness(at, d)
+	if d.Child.Generates() {
+		_, next := p.generated(d, p.live(d.Identity))
+		o = o.after(next)
+	}
+	return o
 }
 
 // skipped returns the outcome of a skipped object.

@@ -64,11 +64,13 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 	if err != nil {
 		return nil, step{}, err
 	}
-	made, err := p.generate(d, nil)
-	if err != nil {
-		return nil, step{}, err
+	if d.Child.Generates() {
+		made, err := p.generate(d, nil)
+		if err != nil {
+			return nil, step{}, err
+		}
+		fields = append(fields, made...)
 	}
-	fields = append(fields, made...)
 	body, err := d.Complete("", "1", fields)
 	if err != nil {
 		return nil, step{}, err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/base64"
-	"slices"
 	"time"
 
 	"reconcel/engine/credential"
@@ -18,10 +17,10 @@ import (
 // generated returns the keys of a Secret whose values have to be made, and in how long
 // the next one will be; 0: none.
 func (p *pass) generated(d *rules.Desired, live *watch.Object) (due []string, in time.Duration) {
-	specs := d.Generated()
-	if specs == nil || live == nil {
+	if live == nil {
 		return nil, 0
 	}
+	specs := d.Generated()
 	now := p.engine.clock.Now()
 	due, next := specs.Due(generatedState(live), now)
 	if !next.IsZero() {
@@ -61,9 +60,6 @@ func rotates(live *watch.Object) bool {
 // them, and for which request of a rotation. state is nil if the Secret does not exist.
 func (p *pass) generate(d *rules.Desired, state *watch.Object) ([]rules.FieldValue, error) {
 	specs := d.Generated()
-	if specs == nil {
-		return nil, nil
-	}
 	have, rotated := generate.State{Mine: func(string) bool { return true }}, ""
 	if state != nil {
 		have, rotated = generatedState(state), state.GetAnnotations()[rules.AnnotationRotated]
@@ -82,11 +78,4 @@ func (p *pass) generate(d *rules.Desired, state *watch.Object) ([]rules.FieldVal
 		fields = append(fields, rules.FieldValue{Path: []string{"metadata", "annotations", rules.AnnotationRotated}, Value: rotated})
 	}
 	return fields, nil
-}
-
-// completed returns the values of an update for fields that the rendering does not
-// have: those of ignored fields that we own, and generated ones.
-func (p *pass) completed(d *rules.Desired, state *watch.Object) ([]rules.FieldValue, error) {
-	made, err := p.generate(d, state)
-	return slices.Concat(ownedIgnored(d, state), made), err
 }

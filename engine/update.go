@@ -93,9 +93,13 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 
 // writeOver applies the rendering to an object at a resourceVersion.
 func (p *pass) writeOver(ctx context.Context, k Kind, d *rules.Desired, w *written, state *watch.Object) error {
-	fields, err := p.completed(d, state)
-	if err != nil {
-		return err
+	fields := ownedIgnored(d, state)
+	if d.Child.Generates() {
+		made, err := p.generate(d, state)
+		if err != nil {
+			return err
+		}
+		fields = append(fields, made...)
 	}
 	body, err := d.Complete(string(state.GetUID()), state.GetResourceVersion(), fields)
 	if err != nil {

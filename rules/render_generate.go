@@ -35,6 +35,9 @@ func (d *Desired) Generated() generate.Specs {
 	return specs
 }
 
+// Generates reports whether the child is a Secret with generated values.
+func (c *Child) Generates() bool { return len(c.ignored) > 0 && c.ignored[len(c.ignored)-1].generated }
+
 // GeneratedKeys returns the keys of the Secret's data that have generated values, sorted.
 func (c *Child) GeneratedKeys() []string {
 	var keys []string
