@@ -10,9 +10,10 @@ import (
 	"reconcel/rules/generate"
 )
 
-// The generated values of a Secret belong to its data alone: no memory, annotation or
-// rendering has them. reconcel applies the values that it owns again with each change,
-// as it does with ignored fields, and makes those that the data lacks.
+// Generated values are in the data of their Secret, and in the cache that shows it:
+// nothing that is rendered, compared or remembered has them. reconcel applies the values
+// that it owns again with each change, as it does with ignored fields, and makes those
+// that the data lacks.
 
 // generated returns the keys of a Secret whose values have to be made, and in how long
 // the next one will be; 0: none.
