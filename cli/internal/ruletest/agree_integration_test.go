@@ -4,6 +4,7 @@ package ruletest_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -144,10 +145,13 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 	var objects []string
 	for _, u := range all {
 		known = append(known, string(u.GetUID()), "<uid of "+u.GetKind()+">")
-		if name := u.GetName(); generated(s.Program, u) {
-			known = append(known, name, name[:strings.LastIndex(name, "-")]+"-…")
-		}
 		out := ruletest.Ruled(u)
+		if c := childOf(s.Program, u); c != nil {
+			if name := u.GetName(); c.HasReplicas() {
+				known = append(known, name, name[:strings.LastIndex(name, "-")]+"-…")
+			}
+			known = append(known, hideGenerated(u, out, c)...)
+		}
 		unstructured.RemoveNestedField(out, "metadata", "annotations", rules.AnnotationApplied)
 		out["terminating"] = u.GetDeletionTimestamp() != nil
 		if primaries[u.GroupVersionKind().GroupKind()] {
@@ -176,18 +180,50 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 // instant matches a time in a message.
 var instant = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z`)
 
-// generated reports whether the rule generated the object's name.
-func generated(program *rules.Program, u *unstructured.Unstructured) bool {
+// hideGenerated replaces the generated values in the data of a Secret by placeholders. It
+// returns those that other Secrets may contain.
+func hideGenerated(u *unstructured.Unstructured, out map[string]any, c *rules.Child) (known []string) {
+	if u.GetKind() != "Secret" {
+		return nil
+	}
+	data := plain(out["data"])
+	out["data"] = data
+	for _, key := range c.GeneratedKeys() {
+		value, _ := plain(u.Object["data"])[key].(string)
+		if !strings.Contains(value, "\n") && value != "" {
+			known = append(known, value, "<generated>")
+		}
+		if data[key] != nil {
+			data[key] = "<generated>"
+		}
+	}
+	return known
+}
+
+// plain returns the data of a Secret as text.
+func plain(data any) map[string]any {
+	out := map[string]any{}
+	encoded, _ := data.(map[string]any)
+	for key, value := range encoded {
+		text, _ := value.(string)
+		decoded, _ := base64.StdEncoding.DecodeString(text) // The API server has accepted it.
+		out[key] = string(decoded)
+	}
+	return out
+}
+
+// childOf returns the child of the rules that made an object, or nil.
+func childOf(program *rules.Program, u *unstructured.Unstructured) *rules.Child {
 	for _, p := range program.Primaries() {
 		for _, r := range p.Rules {
 			for _, c := range r.Children {
-				if r.Name == u.GetLabels()[rules.LabelRule] && c.ID == u.GetLabels()[rules.LabelChild] && c.HasReplicas() {
-					return true
+				if r.Name == u.GetLabels()[rules.LabelRule] && c.ID == u.GetLabels()[rules.LabelChild] {
+					return c
 				}
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // serveExamples installs the CRDs of the examples and stories.
