@@ -31,3 +31,11 @@ func TestExamplesPass(t *testing.T) {
 		t.Errorf("some expressions never run:\n%s", &stdout)
 	}
 }
+
+func TestExamplesAreFormatted(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	a := &app{stdout: &stdout, stderr: &stderr}
+	if code := a.main([]string{"fmt", "-R", "-f", "../examples", "--check"}); code != exit.Yes {
+		t.Errorf("exit code %d: reconcel fmt -R -f examples formats these\n%s%s", code, &stdout, &stderr)
+	}
+}

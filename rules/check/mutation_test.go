@@ -128,7 +128,7 @@ var mutations = []mutation{
 	{"foo", `self.spec.?deploymentName.orValue("") != ""`, `self.spec.deploymentName != ""`, "self.spec.deploymentName may be absent"},
 	{"databasemanager", "has(self.spec.rootPasswordSecretRef) ? givenPassword : randomPassword", "givenPassword", "self.spec.rootPasswordSecretRef may be absent"},
 	{"databasemanager", "has(self.spec.rootPasswordSecretRef) ? givenPassword : randomPassword", "has(self.spec.rootPasswordSecretRef) ? randomPassword : givenPassword", "self.spec.rootPasswordSecretRef may be absent"},
-	{"backup-on-delete", "    when: has(self.spec.backup)\n", "", "self.spec.backup may be absent"},
+	{"backup-on-delete", "  - id: backup\n    when: has(self.spec.backup)\n", "  - id: backup\n", "self.spec.backup may be absent"},
 	{"backup-on-delete", `has(self.spec.backup) ? "on deletion, to " + self.spec.backup.url`, `!has(self.spec.backup) ? "on deletion, to " + self.spec.backup.url`, "self.spec.backup may be absent"},
 	{"chain", "${self.spec.?displayName}", "${self.spec.displayName}", "self.spec.displayName may be absent"},
 	{"chain", "${self.spec.?displayName}", "Tenant ${self.spec.?displayName}", "text needs a value"},

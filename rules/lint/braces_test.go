@@ -51,6 +51,18 @@ func TestZeroStatus(t *testing.T) {
 	})
 }
 
+func TestZeroStatusInStatus(t *testing.T) {
+	const right = "web.status.?availableReplicas.orValue(0) > 0\"}\n"
+	status := func(text string) string { return right + "  status: {ready: '" + text + "'}\n" }
+	finds(t, ZeroStatus, waiting, []mistake{
+		{"a copy", right, status("${ web.status.readyReplicas }"), ""},
+		{"in a text", right, status("${web.status.readyReplicas} of 3"), "status.ready: a Deployment has no status.readyReplicas while it is 0"},
+		{"computed", right, status("${3 - web.status.readyReplicas}"), "status.ready: a Deployment has no status.readyReplicas while it is 0"},
+		{"guarded", right, status("${has(web.status.readyReplicas) ? string(web.status.readyReplicas) : \"none\"}"), ""},
+		{"always there", right, status("generation ${web.status.observedGeneration}"), ""},
+	})
+}
+
 var waitingLets = inRule(`  let:
     up: web.status.?availableReplicas.orValue(0) > 0
     state: {ready: "${up}", more: "${web.status.readyReplicas}"}

@@ -62,7 +62,7 @@ var Checks = []Check{
 	{SameObject, true, "two children that are always the same object"},
 	{LiteralName, false, "a literal name, which the objects of all resources share"},
 	{StatusLoop, false, "a status field that grows or shrinks each time it is computed"},
-	{ZeroStatus, false, "a condition that reads a count which Kubernetes leaves out while it is 0"},
+	{ZeroStatus, false, "a condition or computed status that reads a count which Kubernetes leaves out while it is 0"},
 	{OptionalRequired, false, "a required field whose value may be absent"},
 	{ConstantError, true, "an operation on literals that always fails"},
 	{LookupNamespace, false, "a namespace in a lookup of a cluster-scoped kind"},

@@ -22,8 +22,9 @@ var omittedZeros = map[string][]string{
 
 var statusField = regexp.MustCompile(`\b([A-Za-z_]\w*)\.status\.([A-Za-z_]\w*)`)
 
-// zeros finds conditions and whens that read a count which Kubernetes leaves out while it
-// is 0: they are never false because of it.
+// zeros finds expressions that read a count which Kubernetes leaves out while it is 0:
+// conditions and whens are never false because of it, and fields of status disappear. A
+// field of status that is the count itself is left out as Kubernetes leaves it out.
 func (r *rule) zeros() {
 	z := zeroReader{rule: r, kinds: map[string]string{}, followed: map[*source.Expr]bool{}}
 	for _, c := range r.children {
@@ -37,9 +38,10 @@ func (r *rule) zeros() {
 	for _, c := range r.src.Conditions {
 		z.read(c.When, c.Entry+": when", "")
 	}
+	z.readStatus(r.src.Status, "status")
 }
 
-// A zeroReader finds what conditions and whens read, directly or through lets.
+// A zeroReader finds what expressions read, directly or through lets.
 type zeroReader struct {
 	*rule
 	kinds    map[string]string // of the children with such a status, by id
@@ -70,6 +72,27 @@ func (z *zeroReader) read(e *source.Expr, where, before string) {
 		}
 	}
 }
+
+// readStatus checks a field of status.
+func (z *zeroReader) readStatus(n *source.Node, where string) {
+	if n == nil {
+		return
+	}
+	for _, f := range n.Fields {
+		z.readStatus(f.Value, where+"."+f.Key.Value)
+	}
+	for _, item := range n.Items {
+		z.readStatus(item, where)
+	}
+	for _, p := range n.Parts {
+		if p.Expr != nil && (len(n.Parts) > 1 || !copied.MatchString(p.Expr.Text)) {
+			z.read(p.Expr, where, "")
+		}
+	}
+}
+
+// copied matches an expression that only reads something.
+var copied = regexp.MustCompile(`^\s*[\w.]+\s*$`)
 
 var (
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)

@@ -45,9 +45,9 @@ var (
 	whenShape = source.Shape{Doc: "An action: one of `apply`, `patch`, `delete`, `ready`, `advance`, `fail`, `restart` and `rules`.", Keys: []source.Key{
 		{Name: "apply", Value: manifests, Doc: "Objects to apply: files, or objects."},
 		{Name: "patch", Value: source.FilledText, Doc: "The object to patch, as `Kind/name` or `Kind/namespace/name`, with `merge` or `json`."},
+		{Name: "subresource", Value: source.OneOf("status", "scale"), Doc: "The subresource that is patched, instead of the object itself."},
 		{Name: "merge", Value: source.AnyMap, Doc: "A merge patch: `null` removes a field."},
 		{Name: "json", Value: source.AnyList, Doc: "A JSON patch: a list of operations."},
-		{Name: "subresource", Value: source.OneOf("status", "scale"), Doc: "The subresource that is patched, instead of the object itself."},
 		{Name: "delete", Value: references, Doc: "Objects to delete: `Kind/name`, `Kind/namespace/name`, or a kind for all its objects. A name may contain `*`."},
 		{Name: "ready", Value: references,
 			Doc: "Objects that become ready, with the status that their own controllers would set: a Deployment is available, a Job is complete, " +
@@ -74,14 +74,14 @@ var (
 	}}
 
 	thenShape = source.Shape{Doc: "The expectations.", Keys: []source.Key{
+		{Name: "count", Value: source.EntriesOf(source.WholeNumber(0)), Doc: "The number of objects of a kind, in all namespaces, without those being deleted and without the namespaces that every cluster has."},
+		{Name: "absent", Value: references, Doc: "Objects that do not exist: `Kind/name`, `Kind/namespace/name`, or a kind for all its objects. A name may contain `*`."},
 		{Name: "objects", Value: manifests,
 			Doc: "Objects that exist and have at least these fields. A list has exactly these items, in that order. " +
 				"`null` means that the field is absent. Without a name: any object of the kind."},
 		{Name: "exactly", Value: manifests,
 			Doc: "Objects in which the rules set exactly these fields. Fields that others set do not count, such as defaults, " +
 				"nor do labels and annotations of reconcel."},
-		{Name: "absent", Value: references, Doc: "Objects that do not exist: `Kind/name`, `Kind/namespace/name`, or a kind for all its objects. A name may contain `*`."},
-		{Name: "count", Value: source.EntriesOf(source.WholeNumber(0)), Doc: "The number of objects of a kind, in all namespaces, without those being deleted and without the namespaces that every cluster has."},
 		{Name: "status", Value: source.AnyMap, Doc: "Fields of the primary's status, compared as in `objects`."},
 		{Name: "conditions", Value: source.EntriesOf(conditionValue),
 			Doc: "Conditions of the primary by type: their status, or a map. `null`: the condition does not exist."},
