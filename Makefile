@@ -104,7 +104,7 @@ test: unit fuzz-sample integration examples ## Run all tests with the race detec
 unit: ## Run the tests that need no cluster
 	$(NO_RACE)
 	go test $(RACE) -p 2 -timeout 15m ./...
-	go test -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing
+	go test -p 1 -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing; they measure memory
 	cd devcluster && go test $(RACE) -timeout 10m .
 	cd bench && go test $(RACE) -timeout 10m ./...
 
