@@ -89,7 +89,7 @@ func TestSendersAreAlike(t *testing.T) {
 	}
 }
 
-// TestSendersReturnTheSameErrors compares what becomes of answers that are no objects.
+// TestSendersReturnTheSameErrors compares the errors for answers that are not objects.
 func TestSendersReturnTheSameErrors(t *testing.T) {
 	p := &patched{}
 	direct, indirect := senders(t, p)

@@ -41,7 +41,7 @@ type RestoredError struct {
 
 // Error implements error.
 func (e RestoredError) Error() string {
-	return fmt.Sprintf("the API server has gone back to an earlier state, as after a restore of its storage: %s was at resourceVersion %s, and is at %s: start reconcel again, so that it reads everything anew",
+	return fmt.Sprintf("the API server has gone back to an earlier state, as after a restore of etcd from a backup: the list of %s was at resourceVersion %s and is now at %s; start reconcel again",
 		e.Kind, e.Version, e.Earlier)
 }
 

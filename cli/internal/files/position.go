@@ -73,7 +73,7 @@ func (o *Object) in(n *yaml.Node) *yaml.Node {
 }
 
 // below returns the value of a step in a map or list, and what a message points at: the
-// key, or the value in a list. They are nil if there is none.
+// key, or the value in a list. Both are nil if the step leads nowhere.
 func below(n *yaml.Node, step []string) (key, value *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -180,7 +180,7 @@ func allocations(text string) uint64 {
 	return after.Mallocs - before.Mallocs
 }
 
-// judgeHere is the variable by which a test process knows that it is the one to measure.
+// judgeHere is the environment variable that tells a test process to run the measurement.
 const judgeHere = "RECONCEL_TEST_JUDGE"
 
 // peak matches the peak of the resident memory of a process. The usage that its parent gets

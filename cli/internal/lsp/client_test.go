@@ -21,7 +21,7 @@ type client struct {
 	from  *bufio.Reader
 	ended chan error
 	id    int
-	notes []reply // notifications that nobody has waited for
+	notes []reply // notifications that the test has not waited for yet
 }
 
 // A reply is a message of the server.

@@ -49,7 +49,7 @@ func (s *server) configure() {
 	s.kinds.give(p.CRDs)
 }
 
-// complain shows an error about settings once, until there is none or another one.
+// complain shows an error about settings. It repeats an error only after a different result.
 func (s *server) complain(err error) {
 	text := ""
 	if err != nil {

@@ -28,7 +28,7 @@ type operator struct {
 	// from matches where the mistake can be. If a group "at" or "at2" matches, only that
 	// part is replaced. ^ and $ match at lines.
 	from string
-	// to are the replacements, of which one is chosen; \1 is the first group of the
+	// to are the possible replacements; \1 is the first group of the
 	// match, and \0 all of it. If edit is set, it edits what is replaced instead.
 	to   []string
 	edit func(r *rand.Rand, s string) string
@@ -157,7 +157,7 @@ func prose(text string) map[int]bool {
 
 var blockText = regexp.MustCompile(`(: |- )[|>]-?$`)
 
-// mutate makes the mistake at a place. What decodes to the same data is none.
+// mutate makes the mistake at a place. A change that decodes to the same data does not count.
 func (op operator) mutate(r *rand.Rand, s site) (mutant, bool) {
 	start, end := s.at[0], s.at[1]
 	old := s.text[start:end]

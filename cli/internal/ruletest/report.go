@@ -50,7 +50,7 @@ func (r *Report) never() []rules.Expression {
 	return slices.DeleteFunc(slices.Clone(r.Expressions), func(e rules.Expression) bool { return r.Ran[e] })
 }
 
-// Percent returns how many of 100 expressions ran: 100 if there are none.
+// Percent returns the percentage of expressions that ran. Without expressions, it is 100.
 func (r *Report) Percent() float64 {
 	if len(r.Expressions) == 0 {
 		return 100
