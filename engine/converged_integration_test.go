@@ -50,10 +50,12 @@ func TestConvergedMeansConverged(t *testing.T) {
 	in.stop()
 }
 
+// settles waits until the engine has written nothing for longer than it delays a status
+// that still changes. While requests are slow, that is up to 5 seconds.
 func (w *world) settles() {
 	w.Helper()
 	w.Eventually("the engine to come to rest", func() error {
-		if found := w.Writes(time.Now().Add(-2 * time.Second)); len(found) > 0 {
+		if found := w.Writes(time.Now().Add(-6 * time.Second)); len(found) > 0 {
 			return fmt.Errorf("still at it: %v", devcluster.Tally(found))
 		}
 		return nil
