@@ -34,7 +34,7 @@ DRIVERS := ./cli ./examples $(CAMPAIGN) ./internal/devcluster ./internal/docs
 
 # For each example: the resources to render with its rules, and the observed
 # objects.
-EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool service-per-pod \
+EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool catset service-per-pod \
 	job-gate pipeline preview config-propagation backup-on-delete chain registry
 RESOURCES_foo := foo.yaml
 RESOURCES_podset := podset.yaml
@@ -44,6 +44,7 @@ RESOURCES_sample := sample.yaml
 RESOURCES_namespace-decorator := namespace.yaml
 RESOURCES_webapp := shop.yaml internal.yaml
 RESOURCES_workerpool := workerpool.yaml
+RESOURCES_catset := catset.yaml
 RESOURCES_service-per-pod := statefulset.yaml
 RESOURCES_job-gate := release.yaml
 RESOURCES_pipeline := pipeline.yaml

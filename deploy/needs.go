@@ -129,17 +129,12 @@ func (n *needs) written(p *rules.Primary, at Target, verbs []string, what string
 // needsFinalizer reports whether objects of a kind may have the finalizer of a rule. A
 // cluster-scoped primary can own all its children by owner references.
 func needsFinalizer(r *rules.Rule, k *schema.Kind) bool {
-	return r.MayNeedFinalizer() && (k.Namespaced || ordersTeardown(r))
+	return r.MayNeedFinalizer() && (k.Namespaced || r.OrdersTeardown())
 }
 
 // hasOwnerReferences reports whether children of a rule may have owner references.
 func hasOwnerReferences(r *rules.Rule) bool {
-	return !ordersTeardown(r) && slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.OnDelete == rules.Delete })
-}
-
-// ordersTeardown reports whether a rule determines the order of its teardown.
-func ordersTeardown(r *rules.Rule) bool {
-	return r.Ordered || slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.Timeout > 0 })
+	return slices.ContainsFunc(r.Children, (*rules.Child).MayHaveOwnerReference)
 }
 
 // status adds the permissions to write the status: the fields that rules write, and

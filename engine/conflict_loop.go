@@ -178,6 +178,7 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 			return nil, w.damper.loop.wait(d, wait)
 		}
 		return func() { p.did(Configured, d, whyGenerated) }, nil
+	case moved(d, live) && !drifted(d, live, w): // No other writer has changed it.
 	case w.uid == live.GetUID() && w.hash == d.Hash || carriesRendering(live, d):
 		if wait := w.damper.repair(now); wait > 0 {
 			return nil, w.damper.loop.wait(d, wait)

@@ -59,7 +59,7 @@ func decide(d *rules.Desired, live *watch.Object, k known) step {
 		return skipFor(forValues)
 	case needsReplacement(d, live, k.written):
 		return step{action: Replaced}
-	case k.renew || drifted(d, live, k.written):
+	case k.renew || drifted(d, live, k.written) || moved(d, live):
 		return step{action: Configured}
 	}
 	return step{action: Unchanged}

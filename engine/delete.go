@@ -13,7 +13,7 @@ import (
 
 // remove deletes one object of a rule that the primary no longer needs.
 func (p *pass) remove(ctx context.Context, rule *rules.Rule, k Kind, o *watch.Object) error {
-	deleted, err := p.removeConfirmed(ctx, rule, k, o, metav1.DeletePropagationBackground)
+	deleted, err := p.removeConfirmed(ctx, rule, k, o, propagation(rule, o))
 	if deleted {
 		p.pruned(k, o)
 	}

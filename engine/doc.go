@@ -50,6 +50,12 @@
 // batch run in parallel. Replacements respect maxUnavailable, and Pods that finish
 // soon after they started are replaced later and later.
 //
+// With order: sequential, each object of a collection waits until those before it are
+// ready, and is deleted when those after it are gone. Every object carries its index:
+// the objects to delete are often no longer rendered, and their order must
+// survive a restart. The garbage collector keeps no order, so the
+// primary carries a finalizer.
+//
 // # Writes that fail
 //
 // Transient errors are retried with growing delays, for each primary and without

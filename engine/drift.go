@@ -31,6 +31,10 @@ func drifted(d *rules.Desired, live *watch.Object, w *written) bool {
 	return live.Fields() != w.fields && !onlyIgnored(d, live, w) || secretDiffers(d, live, w)
 }
 
+// moved reports whether the index on an object of a sequence is not that of its rendering:
+// the list of its child has changed.
+func moved(d *rules.Desired, live *watch.Object) bool { return d.IndexMark() != live.IndexMark() }
+
 // recognise compares an object that this process has not written with the
 // rendering. If we own every field of the rendering, no writer has changed any, and
 // the entry is the result of our last write.

@@ -161,12 +161,26 @@ func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
 	}
 	for _, c := range p.remains(r.Rule) {
 		id := c.object.Identity(c.kind.GVK)
-		if p.wants(id) || c.object.Terminating() || p.memory.hasDeleted(c.object.GetUID()) {
+		if p.wants(id) || p.leaves(c.object) {
 			continue
 		}
-		found = append(found, Finding{Rule: r.Rule.Name, Child: c.object.Child(), Object: id, Action: Skipped, Message: "to be deleted in a later step"})
+		found = append(found, deletedLater(r.Rule, c))
 	}
 	return found
+}
+
+func deletedLater(rule *rules.Rule, c remaining) Finding {
+	return Finding{Rule: rule.Name, Child: c.object.Child(), Object: c.object.Identity(c.kind.GVK), Action: Skipped, Message: "to be deleted in a later step"}
+}
+
+// deletesLater records objects of sequences that are deleted after others.
+func (f *findings) deletesLater(rule *rules.Rule, later []remaining) {
+	if f == nil {
+		return
+	}
+	for _, c := range later {
+		f.kept = append(f.kept, deletedLater(rule, c))
+	}
 }
 
 // keeps records that an object is kept for now although no rule renders it.

@@ -20,24 +20,59 @@ import (
 // children that could not be written.
 func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.Child) outcome {
 	var kept []keptObject
-	var problem error
+	var all []remaining
 	for k, o := range p.madeBy(r.Rule) {
 		id := o.Identity(k.GVK)
-		if o.Terminating() || p.memory.hasDeleted(o.GetUID()) || p.wants(id) {
+		if p.wants(id) {
 			continue
 		}
-		if k := p.keeping(r, o, id, failed); k.why != "" {
-			kept = append(kept, k)
-			p.findings.keeps(k)
+		if !p.leaves(o) {
+			if k := p.keeping(r, o, id, failed); k.why != "" {
+				kept = append(kept, k)
+				p.findings.keeps(k)
+				continue
+			}
+		}
+		all = append(all, remaining{kind: k, object: o})
+	}
+	total := p.pruneDue(ctx, r.Rule, all)
+	total.kept = kept
+	return total
+}
+
+// leaves reports whether an object is being deleted.
+func (p *pass) leaves(o *watch.Object) bool {
+	return o.Terminating() || p.memory.hasDeleted(o.GetUID())
+}
+
+// pruneDue deletes those of the objects whose deletion waits for no other one.
+func (p *pass) pruneDue(ctx context.Context, rule *rules.Rule, all []remaining) outcome {
+	if len(all) == 0 {
+		return outcome{}
+	}
+	var problem error
+	now, later := due(all)
+	for _, c := range now {
+		if p.leaves(c.object) {
 			continue
 		}
-		if err := p.remove(ctx, r.Rule, k, o); err != nil {
-			problem = cmp.Or(problem, fmt.Errorf("rule %q: prune %s: %w", r.Rule.Name, id.String(), err))
+		if err := p.remove(ctx, rule, c.kind, c.object); err != nil {
+			problem = cmp.Or(problem, fmt.Errorf("rule %q: prune %s: %w", rule.Name, subjectOf(c.kind, c.object), err))
 		}
 	}
 	total := p.outcomeOf(problem)
-	total.kept = kept
-	return total
+	if len(later) == 0 {
+		return total
+	}
+	var names []string
+	for _, c := range now {
+		if indexOf(c.object) >= 0 {
+			names = append(names, subjectOf(c.kind, c.object))
+		}
+	}
+	p.findings.deletesLater(rule, later)
+	return worse(total, position{rule: rule.Name}.says(waiting, reasonWaiting,
+		"waits for the deletion of %s, and then deletes %d more, one after another", joinFirst(names), len(later)).after(terminatingWait))
 }
 
 // madeBy returns the primary's objects that a rule created, apart from those of other

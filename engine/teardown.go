@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/answer"
@@ -23,7 +22,8 @@ type remaining struct {
 }
 
 // tearDown deletes the rule's objects stage by stage. A stage starts when all
-// objects of the stage before it are gone.
+// objects of the stage before it are gone. Within a stage, sequences are deleted one
+// object after another.
 func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 	all, err := p.remains(r.Rule), error(nil)
 	if len(all) == 0 {
@@ -40,10 +40,8 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 	})
 	at, total := position{rule: r.Rule.Name}, outcome{}
 	var names []string
-	for _, c := range all {
-		if c.stage != all[0].stage {
-			break
-		}
+	now, _ := due(firstStage(all))
+	for _, c := range now {
 		subject := subjectOf(c.kind, c.object)
 		names = append(names, subject)
 		if err := p.deleteInStage(ctx, r.Rule, c); err != nil {
@@ -53,17 +51,20 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", joinFirst(names)), total).after(terminatingWait)
 }
 
-// deleteInStage requests the deletion of one object. For an ordered rule, the
-// deletion is in the foreground: the object is gone only after its dependents.
+// firstStage returns the objects of the first stage of those that are sorted by stage.
+func firstStage(all []remaining) []remaining {
+	if end := slices.IndexFunc(all, func(c remaining) bool { return c.stage != all[0].stage }); end > 0 {
+		return all[:end]
+	}
+	return all
+}
+
+// deleteInStage requests the deletion of one object.
 func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining) error {
-	if c.object.Terminating() || p.memory.hasDeleted(c.object.GetUID()) {
+	if p.leaves(c.object) {
 		return nil
 	}
-	policy := metav1.DeletePropagationBackground
-	if rule.Ordered {
-		policy = metav1.DeletePropagationForeground
-	}
-	deleted, err := p.removeConfirmed(ctx, rule, c.kind, c.object, policy)
+	deleted, err := p.removeConfirmed(ctx, rule, c.kind, c.object, propagation(rule, c.object))
 	if deleted {
 		p.memory.child(c.object.Identity(c.kind.GVK)).removed = true
 	}

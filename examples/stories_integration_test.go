@@ -343,6 +343,52 @@ func workerpoolStory(w *world) {
 	w.agree()
 }
 
+// catsetStory watches that Pods are created when the one before them is ready, and deleted when the
+// one after them is gone.
+func catsetStory(w *world) {
+	set := w.primary("CatSet", "felix")
+	number := func(u *unstructured.Unstructured) (n int) {
+		if _, err := fmt.Sscanf(u.GetName(), "felix-%d", &n); err != nil {
+			w.Fatal(err)
+		}
+		return n
+	}
+	moments := w.history("v1", "Pod", func() {
+		for _, replicas := range []int{5, 0, 3} {
+			w.patch(set, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas), "scale")
+			w.eventually("the Pods to be there", counted(w, replicas))
+			w.agree()
+		}
+	})
+	for _, m := range moments {
+		ready, going := map[int]bool{}, map[int]bool{}
+		for _, u := range m {
+			going[number(u)] = u.GetDeletionTimestamp() != nil
+			ready[number(u)] = working(moment{u.GetUID(): u}) > 0
+		}
+		for n := range going {
+			if before, exists := going[n-1]; n > 0 && (!exists || before) {
+				w.Errorf("there is a Pod %d, and none %d that stays: %v", n, n-1, going)
+			}
+			if n > 0 && ready[n] && !ready[n-1] {
+				w.Errorf("Pod %d ran before Pod %d: %v", n, n-1, ready)
+			}
+		}
+	}
+
+	// The order holds for another process, too.
+	first, last := w.exists("v1", "Pod", "felix-1"), w.exists("v1", "Pod", "felix-2")
+	w.patch(last, `{"metadata":{"finalizers":["example.com/held"]}}`)
+	w.whileDown(func() { w.patch(set, `{"spec":{"replicas":1}}`, "scale") })
+	w.reports("platform.example.com/v1alpha1", "CatSet", "felix", "Ready", "False", "Waiting")
+	w.whileDown(func() {})
+	w.reports("platform.example.com/v1alpha1", "CatSet", "felix", "Ready", "False", "Waiting")
+	w.same(first)
+	w.patch(last, `{"metadata":{"finalizers":null}}`)
+	w.eventually("one Pod to be left", counted(w, 1))
+	w.agree()
+}
+
 func counted(w *world, pods int) func() error {
 	return func() error { return w.counted([]children{{"Pod", pods, nil}}) }
 }

@@ -108,6 +108,21 @@ var table = []example{
 		story: workerpoolStory,
 	},
 	{
+		name:      "catset",
+		resources: []string{"catset.yaml"},
+		children: []children{
+			{kind: "Pod", count: 3, names: []string{"felix-0", "felix-1", "felix-2"}},
+			{kind: "Service", count: 1, names: []string{"felix"}},
+		},
+		updates: []update{
+			{"CatSet", "felix", `{"spec":{"replicas":4}}`, counts(children{"Pod", 4, nil})},
+			{"CatSet", "felix", `{"spec":{"image":"busybox:1.38"}}`, counts(children{"Pod", 4, nil})},
+			{"CatSet", "felix", `{"spec":{"replicas":1}}`, counts(children{"Pod", 1, nil})},
+			{"CatSet", "felix", `{"spec":{"replicas":3}}`, counts(children{"Pod", 3, nil})},
+		},
+		story: catsetStory,
+	},
+	{
 		name:      "service-per-pod",
 		setup:     []string{"service.yaml"},
 		resources: []string{"statefulset.yaml"},

@@ -96,7 +96,8 @@ func (c *compiler) setPolicies(ch *Child, s *syntax.Child) {
 		ch.OnChange = Keep
 	}
 	ch.Adopt = s.IfExists.Value == "adopt"
-	ch.tracked = ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered
+	ch.Sequential = s.Order.Value == "sequential"
+	ch.tracked = ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered || ch.Sequential
 }
 
 // An iterator is one entry of forEach.

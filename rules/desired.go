@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"k8s.io/apimachinery/pkg/util/json"
 	"maps"
+	"strconv"
 
 	"reconcel/rules/expr"
 	"reconcel/rules/kstatus"
@@ -60,6 +61,15 @@ func (d *Desired) Subject() string {
 // HashString returns the hash in the form of AnnotationApplied.
 func (d *Desired) HashString() string { return hex.EncodeToString(d.Hash[:]) }
 
+// IndexMark returns the value of AnnotationIndex, or "" for none. It is not part of the
+// rendering: an object that only moves in its list is not replaced.
+func (d *Desired) IndexMark() string {
+	if !d.Child.Sequential {
+		return ""
+	}
+	return strconv.Itoa(d.Index)
+}
+
 // carriesRendering reports whether the live child carries this rendering.
 func (d *Desired) carriesRendering() bool {
 	if d.Live.Applied == "" || d.Child.keeps() {
@@ -71,7 +81,7 @@ func (d *Desired) carriesRendering() bool {
 }
 
 // AppendApply appends the body of a server-side apply of the child: the rendering
-// with labels, owner reference, AnnotationApplied and AnnotationInstallation. uid
+// with labels, owner reference, AnnotationApplied, AnnotationIndex and AnnotationInstallation. uid
 // restricts the apply to one incarnation of the object. resourceVersion "1" makes
 // it create-only. Each of the two is omitted if it is empty.
 //
@@ -81,6 +91,9 @@ func (d *Desired) AppendApply(dst []byte, uid, resourceVersion string) []byte {
 	dst = append(dst, `"`+AnnotationApplied+`":"`...)
 	dst = hex.AppendEncode(dst, d.Hash[:])
 	dst = append(dst, '"')
+	if mark := d.IndexMark(); mark != "" {
+		dst = expr.AppendString(append(dst, `,"`+AnnotationIndex+`":`...), mark)
+	}
 	if d.installation != "" {
 		dst = expr.AppendString(append(dst, `,"`+AnnotationInstallation+`":`...), d.installation)
 	}

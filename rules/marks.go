@@ -17,6 +17,9 @@ const (
 	AnnotationInstallation = "reconcel.dev/installation"
 	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, if an owner reference is not possible; with /reference at its end, beside one
 	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary is deleted
+	// AnnotationIndex is the index of an object among those of a child with order:
+	// sequential. It says in which order they are deleted when no rule renders them.
+	AnnotationIndex = "reconcel.dev/index"
 	// AnnotationRotate on a Secret asks for new generated values whenever its value
 	// changes. AnnotationRotated is the value for which they were last made.
 	AnnotationRotate  = "reconcel.dev/rotate"
@@ -33,7 +36,7 @@ const reserved = "reconcel.dev/"
 func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // ownMarks are the keys that reconcel itself sets.
-var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationRotated}
+var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex, AnnotationRotated}
 
 // Marks returns the part of an apply's body that identifies the owner of the
 // object, without its content. For an object that is adopted and then left
@@ -50,7 +53,7 @@ func Marks(body []byte) ([]byte, error) {
 	out.SetResourceVersion(o.GetResourceVersion())
 	out.SetOwnerReferences(o.GetOwnerReferences())
 	out.SetLabels(selectKeys(o.GetLabels(), LabelRule, LabelChild))
-	out.SetAnnotations(selectKeys(o.GetAnnotations(), AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan))
+	out.SetAnnotations(selectKeys(o.GetAnnotations(), AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex))
 	return json.Marshal(out.Object)
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/cel-go/common/types"
@@ -68,7 +69,13 @@ type Rule struct {
 
 // MayNeedFinalizer reports whether some primary may need the rule's finalizer.
 func (r *Rule) MayNeedFinalizer() bool {
-	return r.finalizes || r.Ordered || len(r.allow.clusterScoped) > 0 || len(r.allow.namespaces) > 0
+	return r.OrdersTeardown() || len(r.allow.clusterScoped) > 0 || len(r.allow.namespaces) > 0
+}
+
+// OrdersTeardown reports whether a rule determines the order of its teardown, which the
+// garbage collector does not keep.
+func (r *Rule) OrdersTeardown() bool {
+	return r.finalizes || r.Ordered || slices.ContainsFunc(r.Children, func(c *Child) bool { return c.Sequential })
 }
 
 // WritesPrimary reports whether the rule may write more than the status of its
@@ -86,8 +93,11 @@ type Child struct {
 	GVK      schema.GroupVersionKind
 	OnDelete Policy
 	OnChange Change
-	Adopt    bool          // adopt an existing object without a controller
-	Timeout  time.Duration // of an entry of finalize, counted from the deletion of the primary; 0 for children
+	// Sequential: each object waits until those before it are ready, and the last one is
+	// deleted first.
+	Sequential bool
+	Adopt      bool          // adopt an existing object without a controller
+	Timeout    time.Duration // of an entry of finalize, counted from the deletion of the primary; 0 for children
 
 	when        *expr.Program // or nil
 	name        *text         // for replicas, the prefix of generated names
@@ -112,6 +122,9 @@ func (c *Child) IsCollection() bool { return c.replicas != nil || len(c.iterator
 
 // Allowed reports whether the kind of the child is in allow.clusterScoped.
 func (c *Child) Allowed() bool { return c.allowed }
+
+// MayHaveOwnerReference reports whether objects of the child may have an owner reference.
+func (c *Child) MayHaveOwnerReference() bool { return !c.tracked }
 
 // HasReplicas reports whether its objects are replicas: only their number
 // matters.

@@ -33,6 +33,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	r.forget()
 	for i := range out.Rules {
 		out.Rules[i].sliceBuffer(out.buf)
+		out.Rules[i].awaitPrevious()
 	}
 }
 

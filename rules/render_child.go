@@ -69,6 +69,14 @@ func (r *run) closedGates(d *Desired) {
 	}
 }
 
+// unready returns what those that wait for an object to be ready wait for.
+func (d *Desired) unready(name string) string {
+	if d.Identity.Name != "" {
+		name += " " + quoteJSON(d.Identity.Name)
+	}
+	return name + " to be ready: " + d.Reason
+}
+
 // unready returns which part of a child is not ready, or "".
 func (c *ChildResult) unready() string {
 	if c.State == Excluded {
@@ -82,11 +90,7 @@ func (c *ChildResult) unready() string {
 		if d.State == Excluded || d.Readiness == kstatus.Ready {
 			continue
 		}
-		name := d.Child.ID
-		if d.Identity.Name != "" {
-			name += " " + quoteJSON(d.Identity.Name)
-		}
-		return name + " to be ready: " + d.Reason
+		return d.unready(d.Child.ID)
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -64,6 +65,9 @@ func (r *run) expandChild(c *ChildResult) {
 		if c.MaxUnavailable, res = r.wholeNumber(p, 1); res.err != nil {
 			r.settleAll(c, "maxUnavailable", res)
 		}
+	}
+	if c.Child.Sequential {
+		c.MaxUnavailable = math.MaxInt // Those after the one that is replaced wait anyway, available or not.
 	}
 	switch {
 	case c.Child.replicas != nil:

@@ -147,6 +147,9 @@ func (o *Object) Child() string { return rules.LabelsOf(o.content).Get(rules.Lab
 // Orphan reports whether the object stays when its primary is deleted.
 func (o *Object) Orphan() bool { return o.annotation(rules.AnnotationOrphan) == "true" }
 
+// IndexMark returns the index of the object in a sequence as it is written on the object, or "".
+func (o *Object) IndexMark() string { return o.annotation(rules.AnnotationIndex) }
+
 // Installation returns the installation that applied the object last, as
 // namespace/name, or "". An annotation that another writer set, such as in a copy or a
 // restored backup, does not count.

@@ -95,6 +95,7 @@ type Child struct {
 	IfExists  source.String // "", "fail" or "adopt"
 	OnChange  source.String // "", "apply", "replace" or "keep"
 	OnDelete  source.String // "", "delete" or "orphan"
+	Order     source.String // "", "parallel" or "sequential"
 
 	MaxUnavailable *source.Expr
 	IgnoreFields   []*FieldPath

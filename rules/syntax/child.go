@@ -20,6 +20,7 @@ var (
 					"or a list with more keys."},
 			{Name: "replicas", Value: upTo(maxReplicas, intExpr(0)),
 				Doc: "The number of interchangeable objects, from 0 to 500. `metadata.generateName` is the prefix of their names."},
+			{Name: "order", Value: orders.Schema(), Default: "parallel", Doc: "Whether the objects of `forEach` are created, changed and deleted all at once or one after another."},
 			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is ready; `child` is the live object. The default depends on the kind."},
 			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed, so that the primary is `Stalled`; `child` is the live object. " +
 				"The default depends on the kind."},
@@ -37,6 +38,7 @@ var (
 		More: source.Schema{
 			Dependencies: map[string]*source.Schema{
 				"replicas": withKey("forEach", nil),
+				"order":    requiresKeys("forEach"),
 				"maxUnavailable": {
 					Required:   []string{"onChange"},
 					Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: replace}}},
@@ -46,6 +48,7 @@ var (
 			AllOf: []*source.Schema{
 				{If: requiresKeys("replicas"), Then: withName("generateName", "name"), Else: withName("name", "generateName")},
 				{If: aPod, Then: requiresKeys("onChange")},
+				{If: inSequence, Then: withKey("maxUnavailable", nil)},
 				{If: kept, Then: withKey("ignoreFields", &source.Schema{MaxItems: new(0)})},
 			},
 		},
@@ -97,6 +100,7 @@ var (
 			"ifExists":       onlyChildren,
 			"onChange":       onlyChildren,
 			"maxUnavailable": onlyChildren,
+			"order":          onlyChildren,
 			"onDelete":       onlyChildren,
 			"ignoreFields":   onlyChildren,
 			"generate":       onlyChildren,
@@ -125,7 +129,16 @@ var (
 	}
 )
 
-const replace, keep = "replace", "keep"
+// The ways to go through the objects of forEach.
+var orders = source.Choices{
+	{Text: "parallel", Doc: "All objects at once."},
+	{Text: sequential, Doc: "One after another: an object is created or changed when those before it are ready. They are deleted in reverse."},
+}
+
+const (
+	replace, keep = "replace", "keep"
+	sequential    = "sequential"
+)
 
 // Schemas of children that need a key, or must not have one.
 var (
@@ -133,7 +146,8 @@ var (
 		Required:   []string{"apiVersion", "kind"},
 		Properties: source.Properties{{Name: "apiVersion", Value: &source.Schema{Const: "v1"}}, {Name: "kind", Value: &source.Schema{Const: "Pod"}}},
 	}}}}
-	kept = &source.Schema{Required: []string{"onChange"}, Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: keep}}}}
+	inSequence = &source.Schema{Required: []string{"order"}, Properties: source.Properties{{Name: "order", Value: &source.Schema{Const: sequential}}}}
+	kept       = &source.Schema{Required: []string{"onChange"}, Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: keep}}}}
 )
 
 // A section is the list of children, or the list of finalize.
@@ -181,6 +195,7 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	c.IfExists = t.Key("ifExists").OneOf(takeovers)
 	c.OnChange = t.Key("onChange").OneOf(changes)
 	c.OnDelete = t.Key("onDelete").OneOf(partings)
+	c.Order = t.Key("order").OneOf(orders)
 	c.MaxUnavailable = readMaxUnavailable(t.Key("maxUnavailable"))
 	c.Timeout = t.Key("timeout").Duration(time.Nanosecond)
 	checkCollection(v, c, t)

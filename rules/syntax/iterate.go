@@ -232,6 +232,7 @@ func checkCollection(v source.Value, c *Child, t source.Table) {
 			"forEach creates an object for each element, replicas a number of objects: choose one"
 		c.Replicas = nil
 	}
+	checkOrder(v, c, t)
 	p, unavailable := t.Written("maxUnavailable")
 	if !unavailable {
 		return
@@ -247,6 +248,26 @@ func checkCollection(v source.Value, c *Child, t source.Table) {
 		v.ErrorAt(p, "maxUnavailable needs %s", strings.Join(needs, ", and ")).Hint =
 			"it limits how many objects are replaced at a time"
 		c.MaxUnavailable = nil
+	}
+}
+
+// checkOrder records an error for an order of objects that have none, and for a number of
+// objects to replace at a time next to it.
+func checkOrder(v source.Value, c *Child, t source.Table) {
+	p, order := t.Written("order")
+	_, forEach := t.Written("forEach")
+	switch {
+	case !order:
+	case !forEach:
+		hint := "remove it"
+		if _, replicas := t.Written("replicas"); replicas {
+			hint = "objects of replicas are interchangeable: write forEach: {index: lists.range(N)} instead, with ${index} in template.metadata.name"
+		}
+		v.ErrorAt(p, "order needs forEach").Hint = hint
+	case c.Order.Value == sequential:
+		if p, unavailable := t.Written("maxUnavailable"); unavailable {
+			v.ErrorAt(p, "maxUnavailable cannot be used together with order: sequential, which replaces one object at a time").Hint = "remove it"
+		}
 	}
 }
 

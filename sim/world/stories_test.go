@@ -47,3 +47,8 @@ func TestLookups(t *testing.T) {
 	s, _ := stage(t, stories.LookupRules)
 	stories.TellLookups(s)
 }
+
+func TestSequence(t *testing.T) {
+	s, _ := stage(t, stories.SequenceRules)
+	stories.TellSequence(s)
+}
