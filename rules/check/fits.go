@@ -49,7 +49,7 @@ func (w walker) objectFits(t *types.Type, p *fieldSchema, depth int) bool {
 	o := w.all.object(t)
 	switch {
 	case o == nil:
-		return true
+		return !expr.IsSpecial(t)
 	case p.is != fielded && p.is != mapping:
 		return false
 	case o.schema != nil && o.schema.Schema == p.Schema:

@@ -52,7 +52,7 @@ func (w walker) wants(pos source.Pos, p *fieldSchema, t *types.Type, where strin
 	switch {
 	case e == nil:
 		return true
-	case p.is == text:
+	case p.is == text || p.is == quantity && t.Kind() == types.StructKind:
 		e.Hint = asTextHint(t)
 	case p.is == integer && t.Kind() == types.DoubleKind:
 		e.Hint = "write int(...)"

@@ -21,6 +21,14 @@ var plainTypes = map[string]string{
 	"google.protobuf.Timestamp": "timestamp", "timestamp": "timestamp", "google.protobuf.Duration": "duration", "duration": "duration",
 }
 
+// IsSpecial reports whether no object can hold values of a type of a library, such as a
+// quantity or an address.
+func IsSpecial(t *types.Type) bool { return isSpecial(t.TypeName()) }
+
+func isSpecial(name string) bool {
+	return strings.HasPrefix(name, "kubernetes.") || strings.HasPrefix(name, "net.")
+}
+
 // A typeReader reads types as CEL prints them: list(map(string, dyn)).
 type typeReader struct{ rest string }
 
@@ -50,7 +58,7 @@ func (r *typeReader) next() string {
 		return plainTypes[name]
 	case strings.HasPrefix(name, "<") || strings.HasPrefix(name, "_var"):
 		return "any" // A parameter of a type.
-	case strings.HasPrefix(name, "kubernetes.") || strings.HasPrefix(name, "net."):
+	case isSpecial(name):
 		return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	}
 	return "map"
