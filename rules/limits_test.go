@@ -74,6 +74,12 @@ var attacks = map[string]struct{ rule, want string }{
 	"regexConst":    {limited(`self.spec.text.matches("(.*a){300}(.*a){300}b")`), `matches()` + tooMuchToSee},
 	"regexFind":     {limited(`self.spec.text.find(self.spec.pattern + "b")`), `find()` + tooMuchToSee},
 	"regexFindAll":  {limited(`self.spec.text.findAll(".").size()`), `findAll()` + tooMuchToSee},
+	"regexCompile":  {limited(`lists.range(500).map(i, lists.range(500).map(j, "".matches(r"[\pL\d][\PN\s][\pL\d][\PN\s]" + string(j)))).size()`), `matches()` + tooMuchToSee},
+	"regexFlags":    {limited(`lists.range(500).map(i, lists.range(500).map(j, "".matches(r"(?i)[\pL\d][\PN\s][\pL\d][\PN\s]" + string(j)))).size()`), `matches()` + tooMuchToSee},
+	"regexFold":     {limited(`lists.range(500).map(i, lists.range(500).map(j, "".matches(r"(?i)[B-\x{1E942}]" + string(j)))).size()`), `matches()` + tooMuchToSee},
+	"regexFoldMany": {limited(`"".matches("(?i)" + self.spec.comma.substring(0, 300).replace(",", r"[B-\x{1E942}]"))`), `matches()` + tooMuchToSee},
+	"regexAbsorbed": {limited(`lists.range(500).exists(i, lists.range(500).exists(j, "".matches(r"(?i)[B-\x{1E942}]" + string(j))) || true) || true`), ``},
+	"regexParsed":   {limited(`lists.range(500).map(i, lists.range(500).exists(j, "".matches(r"((a{30}){30}b)*" + string(j))) || true).size()`), ``},
 	"split":         {limited(`self.spec.comma.split(",").size()`), ``},
 	"splits":        {limited(`lists.range(500).map(i, self.spec.comma.split(",")).size()`), overBudget},
 	"deepJSON":      {limited(`json.unmarshal(self.spec.deep)`), `json.unmarshal(): the text is not JSON`},
@@ -132,7 +138,8 @@ func hostileInput() Input {
 }
 
 // TestAttacks renders rules that would take gigabytes or minutes, or never end. It
-// measures CPU time, which depends little on other programs.
+// measures CPU time, which depends little on other programs. The weights of functions in
+// package expr were chosen with what "go test -v -run TestAttacks ./rules" prints.
 func TestAttacks(t *testing.T) {
 	in := hostileInput()
 	for name, a := range attacks {

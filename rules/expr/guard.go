@@ -38,7 +38,7 @@ func (e *environment) guard(call interpreter.InterpretableCall) (interpreter.Int
 	if g.timed != nil {
 		return g, g.checkConstants()
 	}
-	if takesPattern(call) {
+	if l.pattern != nil && len(g.args) > 1 {
 		if pattern, ok := g.args[1].(interpreter.InterpretableConst); ok {
 			return g.withPattern(textOf(pattern.Value()))
 		}
@@ -103,6 +103,9 @@ func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	}
 	if unknown != nil {
 		return unknown
+	}
+	if c.limit.measure != nil && exceedsWork(frame, c.limit.measure(a)) {
+		return types.LabelErrNode(c.ID(), tooMuchWork(c.label()))
 	}
 	if c.limit.work != nil && exceedsWork(frame, c.limit.work(a)) {
 		return types.LabelErrNode(c.ID(), tooMuchWork(c.label()))

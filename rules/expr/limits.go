@@ -34,6 +34,10 @@ type limit struct {
 	// work is how many values the call looks at. All expressions of a rule share
 	// one sum.
 	work func(operands) int
+	// measure is the work of measuring itself. Its result is added first.
+	measure func(operands) int
+	// pattern is that of a function whose second argument is a pattern.
+	pattern patternWork
 	// output describes a result that would be too large, like "more than 256 KiB
 	// of text". It is "" otherwise.
 	output func(operands) string
@@ -67,9 +71,9 @@ var limits = map[string]limit{
 	"slice":             {work: copyWork},
 	"sum":               {work: func(a operands) int { return sizeOf(a[0]) }},
 	"split":             {work: splitWork},
-	overloads.Matches:   {work: matchWork},
-	"find":              {work: matchWork},
-	"findAll":           {work: findAllWork},
+	overloads.Matches:   patternLimit(matchWork),
+	"find":              patternLimit(matchWork),
+	"findAll":           patternLimit(findAllWork),
 	"json.unmarshal":    {work: func(a operands) int { return len(textOf(a[0])) / 2 }},
 	"json.marshal":      {work: func(a operands) int { return printWork(a[0], MaxWork+1) }},
 	"yaml.marshal":      {work: func(a operands) int { return 32 * printWork(a[0], MaxWork+1) }},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode"
 
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
@@ -18,17 +19,62 @@ import (
 // maxPattern bounds a computed pattern before it is compiled.
 const maxPattern = maxExpression
 
-// matchWork is the work of searching a text for a pattern.
-func matchWork(a operands) int {
-	pattern := textOf(a[1])
-	if len(pattern) > maxPattern {
-		return MaxWork + 1
+// A patternWork measures a call by the number of instructions of its pattern.
+type patternWork func(a operands, instructions int) int
+
+// patternLimit is the limit of a function whose second argument is a pattern. Measuring
+// compiles the pattern, and so is work itself.
+func patternLimit(work patternWork) limit {
+	return limit{
+		pattern: work,
+		measure: func(a operands) int {
+			pattern := textOf(a[1])
+			if len(pattern) > maxPattern {
+				return MaxWork + 1
+			}
+			return classWork(pattern) + perInstruction*len(pattern) + perRepetition*strings.Count(pattern, "{")
+		},
+		work: func(a operands) int {
+			n := instructions(textOf(a[1]))
+			return perInstruction*n + work(a, n)
+		},
 	}
-	return scanWork(textOf(a[0]), instructions(pattern))
+}
+
+func matchWork(a operands, instructions int) int { return scanWork(textOf(a[0]), instructions) }
+
+// The work of compiling a pattern. A class of Unicode is a long list of ranges, and a flag
+// such as (?i) visits each character of a range.
+const (
+	perInstruction = 4
+	perRepetition  = 500
+	perClass       = 300
+	perFoldedClass = 2_000
+	perFoldedRange = 60_000 // that may go beyond ASCII
+)
+
+// classWork is the work of the classes of a pattern. It is known before the pattern is
+// parsed, because parsing already does it.
+func classWork(pattern string) int {
+	classes := strings.Count(pattern, `\p`) + strings.Count(pattern, `\P`)
+	if !strings.Contains(pattern, "(?") {
+		return perClass * classes
+	}
+	work := perFoldedClass * classes
+	if strings.Contains(pattern, `\x`) || !isASCII(pattern) {
+		work += perFoldedRange * strings.Count(pattern, "-")
+	}
+	return work
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(c rune) bool { return c > unicode.MaxASCII }) < 0
 }
 
 // findAllWork includes the memory of the matches.
-func findAllWork(a operands) int { return matchWork(a) + 4*len(textOf(a[0])) }
+func findAllWork(a operands, instructions int) int {
+	return matchWork(a, instructions) + 4*len(textOf(a[0]))
+}
 
 // scanWork counts eight steps like looking at one value.
 func scanWork(text string, instructions int) int { return (len(text) + 8) * instructions / 8 }
@@ -56,23 +102,25 @@ var matchers = map[string]func(pattern *regexp.Regexp, text string) ref.Val{
 	"find":            func(pattern *regexp.Regexp, text string) ref.Val { return types.String(pattern.FindString(text)) },
 }
 
-func takesPattern(call interpreter.InterpretableCall) bool {
-	return len(call.Args()) > 1 && (matchers[call.Function()] != nil || call.Function() == "findAll")
-}
-
 // An opaque hides from CEL that an expression is a call. CEL replaces calls with a
 // constant pattern by unguarded ones.
 type opaque struct{ interpreter.InterpretableV2 }
 
 // withPattern returns a call whose pattern is constant.
 func (c *guardedCall) withPattern(pattern string) (interpreter.InterpretableV2, error) {
+	if classWork(pattern) > MaxWork {
+		return nil, fmt.Errorf("%s(): the pattern takes too long to compile: use fewer classes", c.Function())
+	}
 	compiled, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("%s(): %w", c.Function(), err)
 	}
+	size, work := instructions(pattern), c.limit.pattern
+	compiling := classWork(pattern) + perInstruction*size
+	c.limit.measure = nil
+	c.limit.work = func(a operands) int { return compiling + work(a, size) }
 	if match := matchers[c.Function()]; match != nil {
-		size := instructions(pattern)
-		c.limit.work = func(a operands) int { return scanWork(textOf(a[0]), size) }
+		c.limit.work = func(a operands) int { return work(a, size) }
 		c.run = func(a operands) ref.Val {
 			if text, ok := a[0].(types.String); ok {
 				return match(compiled, string(text))
