@@ -113,7 +113,7 @@ unit: ## Run the tests that need no cluster
 # Fuzz targets: package and function. A failing input is stored in testdata/fuzz of
 # the package. The time for minimizing inputs is limited, because by default
 # minimizing takes most of the time.
-FUZZ := syntax/FuzzParse FuzzRender FuzzGrown
+FUZZ := syntax/FuzzParse expr/FuzzUnmarshalYAML expr/FuzzRegex FuzzRender FuzzGrown
 SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 

@@ -46,9 +46,11 @@ func asTextHint(t *types.Type) string {
 	switch t.Kind() {
 	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind:
 		return "write string(...)"
-	}
-	if expr.TypeName(t) == "quantity" {
-		return "write string(q.asInteger()), or string(q.asApproximateFloat()) if it may be a fraction"
+	case types.StructKind, types.OpaqueKind:
+		switch expr.TypeName(t) {
+		case "quantity", "ip", "cidr":
+			return "write string(...)"
+		}
 	}
 	return ""
 }

@@ -46,11 +46,11 @@ var passOn = map[string]bool{
 	operators.Add: true,
 }
 
-// Reorders reports whether the result of a method is a list of some elements of its
-// target.
-func Reorders(method string) bool {
-	switch method {
-	case "sort", "reverse", "distinct", "slice", sortBy:
+// Reorders reports whether the result of a function is a list of some elements of its
+// target or first argument.
+func Reorders(function string) bool {
+	switch function {
+	case "sort", "reverse", "distinct", "slice", removeAtIndex, sortBy:
 		return true
 	}
 	return false
@@ -133,6 +133,8 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 		return args[0].Any()
 	case name == "flatten":
 		return joinShapes(args[0], args[0].Any())
+	case name == setAtIndex || name == insertAtIndex:
+		return (&Shape{elem: joinShapes(args[0].Any(), args[2])}).with(args[1].wholes())
 	case Reorders(name):
 		return (&Shape{elem: args[0].Any()}).with(Computed(args[1:]...).wholes())
 	case passOn[name]:

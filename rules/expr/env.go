@@ -46,7 +46,7 @@ func newEnvironment() (*environment, error) {
 		library.Quantity(), library.URLs(), library.Regex(), library.IP(), library.CIDR(),
 		library.SemverLib(library.SemverVersion(1)), library.Format(), library.Lists(),
 		ext.Strings(ext.StringsMaxPrecision(100)),
-		ext.Math(), ext.Sets(), ext.Encoders(ext.EncodersVersion(0)), ext.Bindings(), ext.TwoVarComprehensions(),
+		ext.Math(), ext.Sets(), ext.Regex(), ext.Encoders(ext.EncodersVersion(0)), ext.Bindings(), ext.TwoVarComprehensions(),
 		ext.Lists(ext.ListsMaxRangeSize(maxRange)),
 		cel.Lib(functionLibrary{}),
 		words(),

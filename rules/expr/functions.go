@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -32,6 +33,8 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		unaryFunction("json.marshal", dyn, str, marshalJSON),
 		unaryFunction("json.unmarshal", str, dyn, unmarshalJSON),
 		unaryFunction("yaml.marshal", dyn, str, marshalYAML),
+		unaryFunction("yaml.unmarshal", str, dyn, unmarshalYAML),
+		unaryFunction("url.escape", str, str, escapeURL),
 		hashFunction("hash.sha256", sha256.New),
 		hashFunction("hash.md5", md5.New),
 		hashFunction("hash.fnv64a", func() hash.Hash { return fnv.New64a() }),
@@ -41,8 +44,8 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		cel.Function("mergeBy", cel.Overload("mergeBy_3", []*cel.Type{cel.ListType(dyn), cel.ListType(dyn), str}, cel.ListType(dyn), cel.FunctionBinding(mergeLists))),
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
 	}
-	opts = append(append(opts, shortNameFunction()), timeFunctions()...)
-	return append(opts, idFunctions()...)
+	opts = append(opts, shortNameFunction())
+	return slices.Concat(opts, quantityFunctions(), indexFunctions(), seededFunctions(), timeFunctions(), idFunctions())
 }
 
 func unaryFunction(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {

@@ -52,9 +52,9 @@ func (e *environment) runner(call interpreter.InterpretableCall) func(operands) 
 	case operators.Add:
 		return addValues
 	case operators.Equals:
-		return func(a operands) ref.Val { return types.Equal(a[0], a[1]) }
+		return equalValues
 	case operators.NotEquals:
-		return func(a operands) ref.Val { return types.Bool(types.Equal(a[0], a[1]) != types.True) }
+		return func(a operands) ref.Val { return types.Bool(equalValues(a) != types.True) }
 	}
 	overload := e.overloads[call.OverloadID()]
 	if overload == nil {
@@ -64,7 +64,25 @@ func (e *environment) runner(call interpreter.InterpretableCall) func(operands) 
 		return nil
 	}
 	n := len(call.Args())
-	return func(a operands) ref.Val { return callOverload(overload, a, n) }
+	run := func(a operands) ref.Val { return callOverload(overload, a, n) }
+	switch call.Function() {
+	case "sum":
+		return sumValues(run)
+	case "quantity":
+		return readQuantity(run)
+	}
+	return run
+}
+
+// equalValues compares quantities itself. Kubernetes' library does not know pointers on the
+// right side, and returns them from add() and sub().
+func equalValues(a operands) ref.Val {
+	if q, ok := quantityOf(a[0]); ok {
+		if other, ok := quantityOf(a[1]); ok {
+			return types.Bool(q.Equal(*other))
+		}
+	}
+	return types.Equal(a[0], a[1])
 }
 
 func addValues(a operands) ref.Val {

@@ -225,14 +225,10 @@ func hintCall(name string, s signature) string {
 	switch {
 	case ofQuantities[name] != "" && slices.Equal(s.args, []string{"quantity", "quantity"}):
 		return ofQuantities[name]
-	case name == "string" && slices.Equal(s.args, []string{"quantity"}):
-		return "write string(q.asInteger()), or string(q.asApproximateFloat()) if it may be a fraction"
 	case name == "string" && len(s.args) == 1 && (strings.HasPrefix(s.args[0], "list") || strings.HasPrefix(s.args[0], "map")):
 		return "write json.marshal(...), or join(\",\") for a list of texts"
 	case name == "quantity" && slices.Equal(s.args, []string{"integer"}):
 		return "write quantity(string(...))"
-	case name == "sum" && s.target == "list of quantity":
-		return "write list.map(q, q.asInteger()).sum()"
 	case name == "sum" && s.target == "list of string":
 		return "write list.map(x, int(x)).sum() for numbers, list.join() for texts"
 	case name == operators.Add && len(s.args) == 2 && slices.Contains(s.args, "string"):

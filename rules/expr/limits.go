@@ -69,14 +69,22 @@ var limits = map[string]limit{
 	sortBy:              {work: sortWork},
 	"reverse":           {work: copyWork},
 	"slice":             {work: copyWork},
+	setAtIndex:          {work: copyWork},
+	insertAtIndex:       {work: copyWork},
+	removeAtIndex:       {work: copyWork},
 	"sum":               {work: func(a operands) int { return sizeOf(a[0]) }},
 	"split":             {work: splitWork},
 	overloads.Matches:   patternLimit(matchWork),
 	"find":              patternLimit(matchWork),
 	"findAll":           patternLimit(findAllWork),
+	regexExtract:        patternLimit(matchWork),
+	regexExtractAll:     patternLimit(findAllWork),
+	regexReplace:        patternLimit(regexReplaceWork).andOutput(regexReplaceOutput),
 	"json.unmarshal":    {work: func(a operands) int { return len(textOf(a[0])) / 2 }},
 	"json.marshal":      {work: func(a operands) int { return printWork(a[0], MaxWork+1) }},
 	"yaml.marshal":      {work: func(a operands) int { return 32 * printWork(a[0], MaxWork+1) }},
+	"yaml.unmarshal":    {work: readYAMLWork},
+	"url.escape":        {work: hashWork, output: func(a operands) string { return excessOutput(escapedLength(textOf(a[0])), "text") }},
 	"quantity":          {work: quantityWork},
 	"isQuantity":        {work: quantityWork},
 	elapsedFunction:     {},
@@ -84,6 +92,12 @@ var limits = map[string]limit{
 	"hash.sha256":       {work: hashWork},
 	"hash.md5":          {work: hashWork},
 	"hash.fnv64a":       {work: hashWork},
+}
+
+// andOutput returns the limit with another measure of results.
+func (l limit) andOutput(output func(operands) string) limit {
+	l.output = output
+	return l
 }
 
 // sortBy is the function that the macro sortBy() calls.

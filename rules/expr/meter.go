@@ -13,8 +13,20 @@ import (
 // known only at run time, and those of other libraries.
 type meter struct{ library library.CostEstimator }
 
+// quantityCost is the cost of a call for each argument that is a quantity.
+const quantityCost = 10
+
 // CallCost returns the cost of a call, or nil for CEL's own estimate.
 func (m *meter) CallCost(function, overloadID string, args []ref.Val, result ref.Val) *uint64 {
+	quantities := uint64(0)
+	for _, arg := range args {
+		if _, ok := quantityOf(arg); ok {
+			quantities += quantityCost
+		}
+	}
+	if quantities > 0 {
+		return &quantities
+	}
 	if cost := m.library.CallCost(function, overloadID, args, result); cost != nil {
 		return cost
 	}

@@ -71,9 +71,66 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(c rune) bool { return c > unicode.MaxASCII }) < 0
 }
 
+// The functions of CEL's library of regular expressions.
+const (
+	regexExtract    = "regex.extract"
+	regexExtractAll = "regex.extractAll"
+	regexReplace    = "regex.replace"
+)
+
 // findAllWork includes the memory of the matches.
 func findAllWork(a operands, instructions int) int {
 	return matchWork(a, instructions) + 4*len(textOf(a[0]))
+}
+
+// regexReplaceWork includes the memory of the matches with their groups, and a second
+// search that measures the output.
+func regexReplaceWork(a operands, instructions int) int {
+	groups := strings.Count(textOf(a[1]), "(")
+	return 2*matchWork(a, instructions)*(1+groups/4) + (4+groups)*len(textOf(a[0]))
+}
+
+func regexReplaceOutput(a operands) string { return excessOutput(replacedLength(a), "text") }
+
+// replacedLength returns a length that the result of regex.replace() does not exceed. It
+// looks for the matches only if the result could be too large.
+func replacedLength(a operands) int {
+	text := textOf(a[0])
+	literal, references := replacementParts(textOf(a[2]))
+	most := (len(text) + 1) * (1 + literal + references)
+	if most <= maxOutput {
+		return most
+	}
+	pattern, err := regexp.Compile(textOf(a[1]))
+	if err != nil {
+		return 0 // The call fails.
+	}
+	count := -1
+	if n, ok := a[3].(types.Int); ok && n >= 0 {
+		count = int(n)
+	}
+	length := len(text)
+	for _, match := range pattern.FindAllStringIndex(text, count) {
+		length += literal + (references-1)*(match[1]-match[0])
+	}
+	return length
+}
+
+// replacementParts returns the length of a replacement without its references to groups,
+// and how many it has.
+func replacementParts(with string) (literal, references int) {
+	with = string([]rune(with)) // regex.replace() replaces each invalid byte by three.
+	for i := 0; i < len(with); i++ {
+		if with[i] == '\\' && i+1 < len(with) {
+			i++
+			if with[i] != '\\' {
+				references++
+				continue
+			}
+		}
+		literal++
+	}
+	return literal, references
 }
 
 // scanWork counts eight steps like looking at one value.
@@ -115,6 +172,9 @@ func (c *guardedCall) withPattern(pattern string) (interpreter.InterpretableV2, 
 	if err != nil {
 		return nil, fmt.Errorf("%s(): %w", c.Function(), err)
 	}
+	if err := c.checkGroups(compiled); err != nil {
+		return nil, err
+	}
 	size, work := instructions(pattern), c.limit.pattern
 	compiling := classWork(pattern) + perInstruction*size
 	c.limit.measure = nil
@@ -129,4 +189,35 @@ func (c *guardedCall) withPattern(pattern string) (interpreter.InterpretableV2, 
 		}
 	}
 	return &opaque{c}, nil
+}
+
+// checkGroups returns what is wrong with the groups of a constant pattern.
+func (c *guardedCall) checkGroups(pattern *regexp.Regexp) error {
+	switch c.Function() {
+	case regexExtract, regexExtractAll:
+		if n := pattern.NumSubexp(); n > 1 {
+			return fmt.Errorf("%s(): the pattern has %d groups, and may have one: write (?:...) for the others", c.Function(), n)
+		}
+	case regexReplace:
+		if with, ok := c.args[2].(interpreter.InterpretableConst); ok {
+			return checkReferences(textOf(with.Value()), pattern.NumSubexp())
+		}
+	}
+	return nil
+}
+
+// checkReferences returns what is wrong with the \1 and \\ of a replacement.
+func checkReferences(with string, groups int) error {
+	for {
+		_, after, found := strings.Cut(with, `\`)
+		switch {
+		case !found:
+			return nil
+		case after == "" || after[0] != '\\' && (after[0] < '0' || after[0] > '9'):
+			return fmt.Errorf(`regex.replace(): in the replacement, a digit or \ must follow \`)
+		case after[0] != '\\' && int(after[0]-'0') > groups:
+			return fmt.Errorf(`regex.replace(): the replacement refers to group \%c, and the pattern has %d`, after[0], groups)
+		}
+		with = after[1:]
+	}
 }

@@ -99,7 +99,10 @@ func (t *tracer) call(e ast.Expr) *Origin {
 		return joinOrigins(args[0], &Origin{elem: args[2]})
 	case name == "first" || name == "last":
 		return args[0].Any()
-	case name == "reverse" || name == "slice" || name == sortBy:
+	case name == setAtIndex || name == insertAtIndex:
+		args[1].Keep()
+		return &Origin{elem: joinOrigins(args[0].Any(), args[2])}
+	case name == "reverse" || name == "slice" || name == removeAtIndex || name == sortBy:
 		keepAll(args[1:])
 		return &Origin{elem: args[0].Any()}
 	case handsOn[name]:

@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -15,6 +14,13 @@ import (
 const (
 	copiedEntry   = 8 // of a map
 	copiedElement = 4 // of a list
+)
+
+// The work of reading YAML: the parser allocates its buffers in each call, and some
+// hundred bytes for a value, which may have one character.
+const (
+	eachYAML = 1_000
+	perYAML  = 8 // byte
 )
 
 // perValue is how many bytes of text count as one value.
@@ -31,23 +37,19 @@ func sortWork(a operands) int { return 20 * sizeOf(a[0]) }
 
 func copyWork(a operands) int { return copiedElement * sizeOf(a[0]) }
 
+// readYAMLWork is the work of reading YAML.
+func readYAMLWork(a operands) int {
+	text := textOf(a[0])
+	work := eachYAML + perYAML*len(text)
+	if strings.Contains(text, mergeKey) {
+		work += copiedEntry * maxMerged
+	}
+	return work
+}
+
 func hashWork(a operands) int { return len(textOf(a[0])) / perValue }
 
 func splitWork(a operands) int { return hashWork(a) + strings.Count(textOf(a[0]), textOf(a[1])) }
-
-// quantityWork is the work of reading a number with all digits of its exponent: 1e9999
-// has ten thousand.
-func quantityWork(a operands) int {
-	s := textOf(a[0])
-	digits := len(s)
-	if i := strings.LastIndexAny(s, "eE"); i >= 0 {
-		if exponent, err := strconv.Atoi(s[i+1:]); err == nil {
-			digits += max(exponent, -exponent)
-		}
-	}
-	digits = min(digits, MaxWork)
-	return digits * digits / 64
-}
 
 // equalWork is the work of comparing two values.
 func equalWork(a operands) int {

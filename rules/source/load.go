@@ -97,6 +97,16 @@ func Invalid(file File) *Error {
 	return err
 }
 
+// Nodes returns the documents of a text as they are, or the error in the first that is
+// not valid YAML.
+func Nodes(file File) ([]*yaml.Node, *Error) {
+	docs, err := newText(file).load()
+	if err != nil {
+		return nil, err
+	}
+	return docs, nil
+}
+
 // load returns the documents of a text up to the first that is not valid YAML, and
 // the error in that one.
 func (t *text) load() ([]*yaml.Node, *Error) {

@@ -52,3 +52,8 @@ func TestSequence(t *testing.T) {
 	s, _ := stage(t, stories.SequenceRules)
 	stories.TellSequence(s)
 }
+
+func TestSettings(t *testing.T) {
+	s, _ := stage(t, stories.SettingsRules)
+	stories.TellSettings(s)
+}
