@@ -183,6 +183,12 @@ func (c *completion) expression(e expression) {
 		c.names(scope)
 		return
 	}
+	if own := inNamespace(scope, chain.operand); own != nil {
+		for _, f := range own {
+			c.function(f, itemFunction, strings.TrimPrefix(f.Name, chain.operand+"."))
+		}
+		return
+	}
 	t := scope.TypeOf(&source.Expr{Text: chain.operand})
 	for _, f := range t.Value().Fields() {
 		text := f.Name
@@ -192,7 +198,7 @@ func (c *completion) expression(e expression) {
 		c.add(completionItem{Label: f.Name, Kind: itemField, Detail: f.String(), Doc: f.Doc()}, text)
 	}
 	for _, f := range t.Methods() {
-		c.function(f, itemMethod)
+		c.function(f, itemMethod, f.Name)
 	}
 }
 
@@ -202,13 +208,28 @@ func (c *completion) names(scope *check.Scope) {
 		c.add(completionItem{Label: name, Kind: itemVariable, Detail: scope.TypeOf(&source.Expr{Text: name}).String()}, name)
 	}
 	for _, f := range expr.Functions() {
-		c.function(f, itemFunction)
+		c.function(f, itemFunction, f.Name)
 	}
 	for _, word := range []string{"true", "false", "null"} {
 		c.add(completionItem{Label: word, Kind: itemKeyword, Sort: "3"}, word)
 	}
 }
 
-func (c *completion) function(f expr.Function, kind int) {
-	c.add(completionItem{Label: f.Name, Kind: kind, Sort: "2", Detail: f.Usage[0], Doc: strings.Join(f.Usage, "\n")}, f.Name)
+// function suggests a function, of which text is what is not written yet.
+func (c *completion) function(f expr.Function, kind int, text string) {
+	c.add(completionItem{Label: text, Kind: kind, Sort: "2", Detail: f.Usage[0], Doc: strings.Join(f.Usage, "\n")}, text)
+}
+
+// inNamespace returns the functions whose names begin with a namespace and a dot, such as
+// lists.range, unless a variable has the name of the namespace.
+func inNamespace(scope *check.Scope, namespace string) (all []expr.Function) {
+	if slices.Contains(scope.Names(), namespace) {
+		return nil
+	}
+	for _, f := range expr.Functions() {
+		if strings.HasPrefix(f.Name, namespace+".") {
+			all = append(all, f)
+		}
+	}
+	return all
 }

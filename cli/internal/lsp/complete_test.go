@@ -130,6 +130,8 @@ func TestCompletes(t *testing.T) {
 		{"fields of what a child has now", child + "  status:\n    ready: ${previous(deployment)[0].status.‸}", []string{"readyReplicas"}, nil},
 		{"fields of a gate's time", head + "  status:\n    ready: ${cron(\"0 3 * * *\", self.metadata.creationTimestamp).‸}", []string{"orValue", "hasValue"}, []string{"split"}},
 		{"methods of a text", head + "  status:\n    ready: ${self.spec.image.‸}", []string{"split", "startsWith"}, []string{"spec"}},
+		{"functions of a namespace", head + "  status:\n    ready: ${regex.‸}", []string{"extract", "extractAll", "replace"}, []string{"split", "regex.extract"}},
+		{"a namespace", head + "  status:\n    ready: ${ya‸}", []string{"yaml.unmarshal"}, nil},
 		{"macros of a list", head + "  status:\n    ready: ${self.spec.ports.‸}", []string{"map", "filter", "all", "join"}, []string{"split"}},
 		{"the name of a macro", head + "  status:\n    ready: ${self.spec.ports.map(p, p.‸)}", []string{"number"}, nil},
 		{"the name of forEach", head + "  children:\n  - id: each1\n    forEach: [{name: port, in: self.spec.ports}]\n    template:\n      apiVersion: v1\n      kind: Service\n      metadata: {name: \"${port.‸}\"}\n", []string{"number"}, nil},

@@ -27,6 +27,8 @@ func TestHovers(t *testing.T) {
 		{"a lookup", child + "  status:\n    ready: ${sett‸ings}", "ConfigMap holds configuration data"},
 		{"a field of a CRD", head + "  patch:\n    spec:\n      ima‸ge: x", "image: string\n```\n\nThe image to run."},
 		{"a key of the language", child + "    onCha‸nge: keep", "What to do when the rendering changes"},
+		{"a function of a namespace", head + "  status:\n    ready: ${yaml.unm‸arshal(self.spec.image).a}", "yaml.unmarshal(string): any"},
+		{"another one", head + "  status:\n    ready: ${regex.replace‸(self.spec.image, 'a', 'b')}", "regex.replace(string, string, string): string"},
 		{"a method", head + "  status:\n    ready: ${self.spec.image.spl‸it(',')}", "string.split(string): list of string"},
 		{"a function", head + "  status:\n    ready: ${mer‸ge({}, {})}", "merge("},
 	} {

@@ -54,8 +54,10 @@ func (s *server) hover(d *document, at spot) *hover {
 
 // describe returns the type of a name, and its description.
 func describe(scope *check.Scope, c chain) (text, doc string) {
-	functions := expr.Functions()
-	if c.operand != "" {
+	functions, name := expr.Functions(), c.word
+	if own := inNamespace(scope, c.operand); own != nil {
+		functions, name = own, c.operand+"."+c.word
+	} else if c.operand != "" {
 		t := scope.TypeOf(&source.Expr{Text: c.operand})
 		if f, known := t.Value().Field(c.word); known {
 			return c.operand + "." + c.word + ": " + f.String(), f.Doc()
@@ -66,7 +68,7 @@ func describe(scope *check.Scope, c chain) (text, doc string) {
 		return c.word + ": " + t.String(), t.Doc()
 	}
 	for _, f := range functions {
-		if f.Name == c.word {
+		if f.Name == name {
 			return strings.Join(f.Usage, "\n"), ""
 		}
 	}
