@@ -63,22 +63,19 @@ func (s *statusDraft) conditionList(conditions []rules.Condition, owned managedf
 		ours[conditions[i].Type] = true
 		result = append(result, s.condition(&conditions[i], live[conditions[i].Type], now))
 	}
-	for _, kept := range s.keptConditions() {
-		if entry := live[kept]; entry != nil && !ours[kept] && (s.list == discover.AtomicConditions || ownsCondition(owned, kept)) {
-			ours[kept] = true
-			result = append(result, entry)
-		}
-	}
-	if s.list == discover.KeyedConditions {
-		return result
-	}
 	var others []any
 	status, _ := s.self.Content()["status"].(map[string]any)
 	all, _ := status["conditions"].([]any)
 	for _, c := range all {
 		entry, _ := c.(map[string]any)
 		kind, _ := entry["type"].(string)
-		if !ours[kind] && kind != conditionReconciling && kind != conditionStalled && kind != conditionKept {
+		switch {
+		case ours[kind]:
+		case s.list == discover.KeyedConditions:
+			if ownsCondition(owned, kind) && s.keepsCondition(kind) {
+				result = append(result, entry)
+			}
+		case kind != conditionReconciling && kind != conditionStalled && kind != conditionKept:
 			others = append(others, c)
 		}
 	}
@@ -89,15 +86,17 @@ func ownsCondition(owned managedfields.Set, kind string) bool {
 	return owned.Owns(fieldpath.MakePathOrDie("status", "conditions", fieldpath.KeyByFields("type", kind)))
 }
 
-// keptConditions returns the condition types of rules that could not be evaluated.
-func (s *statusDraft) keptConditions() []string {
-	var kept []string
+// keepsCondition reports whether a condition that we have set stays, although no rule
+// sets it now: a rule that could not be evaluated may set it, or a forEach whose elements
+// are not known.
+func (s *statusDraft) keepsCondition(kind string) bool {
 	for i := range s.rendering.Rules {
-		if r := &s.rendering.Rules[i]; s.keepsStatus(r) {
-			kept = append(kept, r.Rule.Conditions...)
+		r := &s.rendering.Rules[i]
+		if s.unevaluated(r) && r.Rule.MayRenderCondition(kind) || r.MayRenderCondition(kind) {
+			return true
 		}
 	}
-	return kept
+	return false
 }
 
 // condition completes one condition. It keeps the live lastTransitionTime unless

@@ -147,6 +147,9 @@ func (s *statusDraft) digest(conditions []rules.Condition) [16]byte {
 		if s.keepsStatus(r) {
 			b = append(b, 1)
 		}
+		for _, entry := range r.UndecidedConditions {
+			b = binary.AppendVarint(append(b, 2), int64(entry))
+		}
 	}
 	for i := range conditions {
 		c := &conditions[i]
@@ -174,7 +177,12 @@ func (p *pass) generation() int64 {
 // missing fields then keep their last values, because an error does not mean
 // that they are absent.
 func (s *statusDraft) keepsStatus(r *rules.RuleResult) bool {
-	if r.Err != nil || r.StatusErr != nil || s.silent(r) {
+	return r.StatusErr != nil || s.unevaluated(r)
+}
+
+// unevaluated reports whether nothing is known about the rule's status.
+func (s *statusDraft) unevaluated(r *rules.RuleResult) bool {
+	if r.Err != nil || s.silent(r) {
 		return true
 	}
 	if !r.Matches {

@@ -53,3 +53,8 @@ func TestSettings(t *testing.T) {
 	s, _ := stage(t, stories.SettingsRules)
 	stories.TellSettings(s)
 }
+
+func TestConditionsOfElements(t *testing.T) {
+	s, _ := stage(t, stories.ConditionRules)
+	stories.TellConditions(s)
+}

@@ -49,8 +49,8 @@ type compiler struct {
 	// compiling are the names of the lets and lookups on the current path of
 	// compilation, outermost first. A repeated name is a cycle.
 	compiling []string
-	declared  map[string]bool        // the names in names
-	iterated  func() map[string]bool // the names of all iterators, computed once
+	declared  map[string]bool          // the names in names
+	iterated  func() map[string]string // the names of all iterators and where they are available, computed once
 	// reads collects the ids of the children that expressions read, directly or
 	// through lets, since readsIn replaced it.
 	reads childReads

@@ -55,7 +55,9 @@ func (c *compiler) childHead(ch *Child, s *syntax.Child) []string {
 	if s.MaxUnavailable != nil {
 		ch.unavailable = c.expression(s.MaxUnavailable, expr.Int, "maxUnavailable")
 	}
-	return c.compileIterators(ch, s)
+	var iterators []string
+	ch.loop, iterators = c.compileLoop(s.ForEach)
+	return iterators
 }
 
 func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
@@ -98,40 +100,6 @@ func (c *compiler) setPolicies(ch *Child, s *syntax.Child) {
 	ch.Adopt = s.IfExists.Value == "adopt"
 	ch.Sequential = s.Order.Value == "sequential"
 	ch.tracked = ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered || ch.Sequential
-}
-
-// An iterator is one entry of forEach.
-type iterator struct {
-	in      *expr.Program
-	indexed bool // it has a name for the index
-}
-
-// compileIterators compiles forEach and returns the names that it puts into scope.
-// The list of each may be computed from the elements of those before it.
-func (c *compiler) compileIterators(ch *Child, s *syntax.Child) []string {
-	var names []string
-	ch.locals = map[string]int{}
-	declare := func(name string, shape *expr.Shape) {
-		ch.locals[name] = len(names)
-		names = append(names, name)
-		c.shapes[name] = shape
-	}
-	for _, it := range s.ForEach {
-		if it.Unusable {
-			continue
-		}
-		prog := c.compileIn(c.scopeWith(names), it.In, expr.List, "forEach")
-		var element *expr.Shape
-		if prog != nil {
-			element = prog.Shape().Any()
-		}
-		ch.iterators = append(ch.iterators, iterator{in: prog, indexed: it.Index.Value != ""})
-		declare(it.Name.Value, element)
-		if it.Index.Value != "" {
-			declare(it.Index.Value, nil)
-		}
-	}
-	return names
 }
 
 // compileReadiness compiles readyWhen and failWhen. In their scope, child is the live object.
@@ -179,17 +147,5 @@ func (c *compiler) checkIdentity(ch *Child, s *syntax.Child) {
 			}
 		}
 	}
-	c.checkIterated(s, mentioned)
-}
-
-// checkIterated records an error for iterators that neither the name nor the namespace of
-// a child reads: two elements would render the same object.
-func (c *compiler) checkIterated(s *syntax.Child, mentioned map[string]bool) {
-	for _, it := range s.ForEach {
-		if it.Unusable || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {
-			continue
-		}
-		c.complain(it.Name.Pos, "forEach: %q is not part of the name: all elements would render the same object", it.Name.Value).Hint =
-			"write ${" + it.Name.Value + "...} into template.metadata.name"
-	}
+	c.checkIterated(s.ForEach, mentioned, sameObject)
 }

@@ -100,19 +100,25 @@ func (c *compiler) hintElsewhere(name string) string {
 	case child:
 		return "child is available only in readyWhen and failWhen"
 	}
-	if c.iterated()[name] {
-		return fmt.Sprintf("%s is a name of forEach, available only in the template, readyWhen and failWhen of its child: to omit elements, filter the list", name)
+	if where := c.iterated()[name]; where != "" {
+		return fmt.Sprintf("%s is a name of forEach, available only in %s", name, where)
 	}
 	return ""
 }
 
-// iterators returns the names of the iterators of all children.
-func (c *compiler) iterators() map[string]bool {
-	names := map[string]bool{}
-	for _, s := range c.src.Children {
-		for _, it := range s.ForEach {
-			names[it.Name.Value], names[it.Index.Value] = true, true
+// iterators returns the names of all iterators, and where they are available.
+func (c *compiler) iterators() map[string]string {
+	names := map[string]string{}
+	add := func(forEach []*syntax.Iterator, where string) {
+		for _, it := range forEach {
+			names[it.Name.Value], names[it.Index.Value] = where, where
 		}
+	}
+	for _, s := range c.src.Conditions {
+		add(s.ForEach, "its condition")
+	}
+	for _, s := range c.src.Children {
+		add(s.ForEach, "the template, readyWhen and failWhen of its child: to omit elements, filter the list")
 	}
 	return names
 }

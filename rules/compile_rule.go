@@ -105,25 +105,6 @@ func (c *compiler) compileCheck(src *syntax.Check) {
 	c.rule.checks = append(c.rule.checks, k)
 }
 
-// A condition is one entry of conditions.
-type condition struct {
-	typ             string
-	when            *expr.Program
-	reason, message *text // or nil
-}
-
-func (c *compiler) compileCondition(src *syntax.Condition) {
-	k := condition{typ: src.Type.Value, when: c.expression(src.When, expr.Bool, "when")}
-	if src.Reason != nil {
-		k.reason = c.text(src.Reason, "reason")
-	}
-	if src.Message != nil {
-		k.message = c.text(src.Message, "message")
-	}
-	c.rule.conditions = append(c.rule.conditions, k)
-	c.rule.Conditions = append(c.rule.Conditions, k.typ)
-}
-
 // compileStatus compiles the rule's status.
 func (c *compiler) compileStatus() {
 	if c.src.Status == nil {

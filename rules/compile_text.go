@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"strings"
+
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
@@ -52,6 +54,36 @@ func (t *text) programs() (programs []*expr.Program) {
 		}
 	}
 	return programs
+}
+
+// String returns the text as it is written, apart from escapes.
+func (t *text) String() string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if b.WriteString(p.literal); p.prog != nil {
+			b.WriteString("${" + p.prog.Text() + "}")
+		}
+	}
+	return b.String()
+}
+
+// mayBe reports whether the text may have a value, whatever its expressions give.
+func (t *text) mayBe(value string) bool {
+	rest, open := value, false // open: an expression may give the beginning of the rest
+	for i, p := range t.parts {
+		at := strings.Index(rest, p.literal)
+		switch {
+		case p.prog != nil:
+			open = true
+			continue
+		case i == len(t.parts)-1 && open:
+			return strings.HasSuffix(rest, p.literal)
+		case at < 0 || at > 0 && !open:
+			return false
+		}
+		rest, open = rest[at+len(p.literal):], false
+	}
+	return open || rest == ""
 }
 
 // literal returns the text if it has no expressions.

@@ -55,6 +55,7 @@ func fuzzRule(expression string) string {
   status: {x: ` + data + `, l: [` + data + `], t: ` + text + `, d: "${d}"}
   conditions:
   - {type: Up, when: ` + quoteJSON("dyn("+expression+") == true") + `, reason: ` + data + `, message: ` + text + `}
+  - {forEach: [{name: z, index: i, in: ` + typeless + `}], type: "Z-${i}-${z}", when: has(self.spec), reason: ` + data + `, message: ` + text + `}
 `
 }
 

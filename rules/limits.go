@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"reconcel/rules/expr"
+	"reconcel/rules/syntax"
 )
 
 // Limits on the objects that the rules may create for one primary. Package expr has
@@ -16,11 +17,19 @@ const (
 	maxRendering   = 16 << 20  // bytes of all objects of one primary
 	maxAnnotations = 256 << 10 // bytes of annotations: what the API server takes
 	maxMessage     = 32768     // characters of a condition's message: what the API server takes
+	maxReason      = 1024      // characters of a condition's reason: likewise
+	maxConditions  = 100       // conditions of one primary that forEach gives
 )
 
 var (
 	tooLarge            = fmt.Sprintf("the object is larger than %d MiB: split it into several", maxObject>>20)
 	tooMuch             = fmt.Sprintf("the objects of one resource are together larger than %d MiB: make fewer or smaller ones", maxRendering>>20)
+	tooManyObjects      = fmt.Sprintf("more than %d objects for one resource", maxChildren)
+	tooManyConditions   = fmt.Sprintf("more than %d conditions for one resource: shorten the lists", maxConditions)
+	tooLargeConditions  = fmt.Sprintf("the conditions of one resource are together larger than %d MiB: write shorter messages", maxObject>>20)
+	wrongReason         = fmt.Sprintf("must be one word of at most %d letters, digits and _", maxReason)
+	longMessage         = fmt.Sprintf("is longer than %d characters", maxMessage)
+	longType            = fmt.Sprintf("is longer than %d characters", syntax.MaxConditionType)
 	tooManyCombinations = fmt.Sprintf("the lists have too many combinations: the expressions of a rule may process %d values, shorten the lists", expr.MaxWork)
 )
 

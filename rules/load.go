@@ -111,12 +111,14 @@ func (l *loader) checkShared(rule, other *Rule, src *syntax.Rule) {
 		}
 	}
 	clear(taken)
-	for _, t := range other.Conditions {
-		taken[t] = true
+	for i := range other.conditions {
+		if t, literal := other.conditions[i].typ.literal(); literal {
+			taken[t] = true
+		}
 	}
 	for _, c := range src.Conditions {
-		if taken[c.Type.Value] {
-			l.errorf(c.Type.Pos, rule.Name, "condition %q: rule %q already writes this condition", c.Type.Value, other.Name)
+		if t := c.Type.Literal(); taken[t.Value] {
+			l.errorf(t.Pos, rule.Name, "condition %q: rule %q already writes this condition", t.Value, other.Name)
 		}
 	}
 }

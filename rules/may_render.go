@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/syntax"
 )
 
 // MayRender reports which child may still render an existing object that no child
@@ -27,6 +29,23 @@ func (out *Rendering) MayRender(from *Rule, child string, id Identity) (why stri
 		}
 	}
 	return ""
+}
+
+// MayRenderCondition reports whether the rule may still set a condition of a type that it
+// does not set now, because the elements of a forEach are not known.
+func (res *RuleResult) MayRenderCondition(typ string) bool {
+	return slices.ContainsFunc(res.UndecidedConditions, func(i int) bool { return res.Rule.conditions[i].mayBe(typ) })
+}
+
+// MayRenderCondition reports whether the rule sets a condition of a type for some
+// resource, as far as this is known without rendering.
+func (r *Rule) MayRenderCondition(typ string) bool {
+	return slices.ContainsFunc(r.conditions, func(k condition) bool { return k.mayBe(typ) })
+}
+
+// mayBe reports whether the condition may have a type.
+func (k *condition) mayBe(typ string) bool {
+	return syntax.InvalidConditionType(typ) == "" && k.typ.mayBe(typ)
 }
 
 // mayRender is MayRender for one rule.

@@ -44,7 +44,6 @@ type Rule struct {
 	Children   []*Child        // in dependency order, with those of finalize
 	Lookups    []*Lookup
 	StatusKeys []string // top-level status fields that the rule writes, sorted
-	Conditions []string // types of conditions that the rule writes
 
 	Ordered         bool          // teardown: ordered
 	DeleteOnRemoval bool          // onRuleRemoval: delete
@@ -82,6 +81,9 @@ func (r *Rule) OrdersTeardown() bool {
 // primary: a finalizer or a patch.
 func (r *Rule) WritesPrimary() bool { return r.Patches() || r.MayNeedFinalizer() }
 
+// SetsConditions reports whether the rule has conditions of its own.
+func (r *Rule) SetsConditions() bool { return len(r.conditions) > 0 }
+
 // Patches reports whether the rule has a patch for its primary.
 func (r *Rule) Patches() bool { return r.patch != nil }
 
@@ -99,14 +101,13 @@ type Child struct {
 	Adopt      bool          // adopt an existing object without a controller
 	Timeout    time.Duration // of an entry of finalize, counted from the deletion of the primary; 0 for children
 
-	when        *expr.Program // or nil
-	name        *text         // for replicas, the prefix of generated names
-	namespace   *text         // or nil: the primary's own
-	iterators   []iterator
-	locals      map[string]int // names of the iterators: indexes of Desired.values
-	keyed       bool           // byKey() reads it
-	replicas    *expr.Program  // or nil
-	unavailable *expr.Program  // maxUnavailable, or nil
+	when      *expr.Program // or nil
+	name      *text         // for replicas, the prefix of generated names
+	namespace *text         // or nil: the primary's own
+	loop
+	keyed       bool          // byKey() reads it
+	replicas    *expr.Program // or nil
+	unavailable *expr.Program // maxUnavailable, or nil
 	ignored     []ignoredField
 	body        *template
 	readyWhen   *expr.Program // or nil

@@ -137,11 +137,13 @@ func (t *ruleTracer) traceStatus() {
 	status := t.self.Field("status")
 	status.KeepFields("conditions")
 	status.KeepFields(r.StatusKeys...) // The live value is compared with the status, or stays.
-	for i := range r.conditions {
-		k := &r.conditions[i]
+	for _, k := range r.conditions {
+		t.enter(&k.loop)
+		t.text(k.typ)
 		t.keep(k.when)
 		t.text(k.reason)
 		t.text(k.message)
+		t.locals = nil
 	}
 }
 
@@ -155,20 +157,11 @@ func (t *ruleTracer) traceChild(i int, c *Child) {
 	for _, p := range []*expr.Program{c.when, c.replicas, c.unavailable} {
 		t.keep(p)
 	}
-	t.child, t.locals = i, map[string]*expr.Origin{}
-	names := make([]string, len(c.locals))
-	for name, at := range c.locals {
-		names[at] = name
-	}
-	for _, it := range c.iterators {
-		elements := t.program(it.in).Any()
-		t.locals[names[0]] = elements
+	t.child = i
+	for _, elements := range t.enter(&c.loop) {
 		if c.keyed {
 			elements.KeepField("name")
 			elements.KeepField("metadata", "name")
-		}
-		if names = names[1:]; it.indexed {
-			names = names[1:]
 		}
 	}
 	t.text(c.name)
@@ -185,6 +178,23 @@ func (t *ruleTracer) traceChild(i int, c *Child) {
 	t.keep(c.readyWhen)
 	t.keep(c.failWhen)
 	t.locals = nil
+}
+
+// enter traces the lists of forEach, and declares their elements, which it returns.
+func (t *ruleTracer) enter(l *loop) (all []*expr.Origin) {
+	t.locals = map[string]*expr.Origin{}
+	names := make([]string, len(l.locals))
+	for name, at := range l.locals {
+		names[at] = name
+	}
+	for _, it := range l.iterators {
+		elements := t.program(it.in).Any()
+		all, t.locals[names[0]] = append(all, elements), elements
+		if names = names[1:]; it.indexed {
+			names = names[1:]
+		}
+	}
+	return all
 }
 
 // variable returns the origin of a variable, as run.ResolveName returns its value.

@@ -24,12 +24,13 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	r.primary = identityIn(in.Self, p.GVK)
 	for i, rule := range p.Rules {
 		res := &out.Rules[i]
-		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0]}
+		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0], UndecidedConditions: res.UndecidedConditions[:0]}
 		r.render(rule, res)
 		res.Next = r.clock.Next()
 	}
 	out.buf = r.buf
 	r.failDuplicates(out.Rules)
+	r.failSameTypes(out.Rules)
 	r.forget()
 	for i := range out.Rules {
 		out.Rules[i].sliceBuffer(out.buf)
@@ -123,7 +124,7 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 
 // begin prepares the run for the expressions of a rule.
 func (r *run) begin(rule *Rule, res *RuleResult) {
-	r.rule, r.result, r.child, r.current = rule, res, nil, nil
+	r.rule, r.result, r.child, r.current, r.element = rule, res, nil, nil, element{}
 	r.lets = resize(r.lets, len(rule.lets))
 	clear(r.lets)
 	r.lookups = resize(r.lookups, len(rule.Lookups))
@@ -147,7 +148,7 @@ func (r *run) abort(start int, err *expr.Error) {
 // stopRule ends the rendering of a rule with an error.
 func (r *run) stopRule(f *Failure) {
 	res := r.result
-	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0]}
+	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0], UndecidedConditions: res.UndecidedConditions[:0]}
 }
 
 // impersonates reports whether the rule's account can be impersonated.

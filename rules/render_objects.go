@@ -1,14 +1,8 @@
 package rules
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
-
-	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
 
@@ -98,12 +92,9 @@ func (r *run) hasRoom(c *ChildResult, more int, where string, pos source.Pos) bo
 	if r.objects+more <= maxChildren {
 		return true
 	}
-	r.settleAll(c, where, failedAt(pos, fmt.Sprintf("more than %d objects for one resource", maxChildren)))
+	r.settleAll(c, where, failedAt(pos, tooManyObjects))
 	return false
 }
-
-// perCombination is the cost of evaluating the list of an iterator, in values.
-const perCombination = 50
 
 // expandEach adds an object for each element, or for each combination of elements
 // from several lists.
@@ -113,7 +104,15 @@ func (r *run) expandEach(c *ChildResult) {
 	}
 	scratch := Desired{Child: c.Child}
 	r.current = &scratch
-	r.iterate(c, &scratch, 0)
+	last := c.Child.iterators[len(c.Child.iterators)-1].in.Pos()
+	r.settleAll(c, "forEach", r.eachElement(c.Child.iterators, &scratch.values, func() result {
+		if r.objects >= maxChildren {
+			return failedAt(last, tooManyObjects)
+		}
+		d := r.add(c)
+		d.values = append(d.values, scratch.values...)
+		return result{}
+	}))
 	if c.State != Rendered {
 		r.objects -= len(c.Objects)
 		c.Objects = c.Objects[:0]
@@ -122,56 +121,4 @@ func (r *run) expandEach(c *ChildResult) {
 	for i := range c.Objects {
 		r.identify(&c.Objects[i])
 	}
-}
-
-// iterate iterates over the lists from depth on.
-func (r *run) iterate(c *ChildResult, at *Desired, depth int) {
-	if depth == len(c.Child.iterators) {
-		d := r.add(c)
-		d.values = append(d.values, at.values...)
-		return
-	}
-	it := &c.Child.iterators[depth]
-	list := r.listElements(c, it.in)
-	if !r.Work(perCombination + len(list)) {
-		r.settleAll(c, "forEach", failedAt(it.in.Pos(), tooManyCombinations))
-		return
-	}
-	mark := len(at.values)
-	for i, element := range list {
-		if c.State != Rendered || !r.hasRoom(c, 1, "forEach", it.in.Pos()) {
-			return
-		}
-		at.values = append(at.values[:mark], element)
-		if it.indexed {
-			at.values = append(at.values, types.Int(i))
-		}
-		r.iterate(c, at, depth+1)
-	}
-	at.values = at.values[:mark]
-}
-
-// listElements evaluates the list of an iterator. It settles the child if the value is
-// not a list or not known yet.
-func (r *run) listElements(c *ChildResult, p *expr.Program) []ref.Val {
-	v, res := r.evalPresent(p, "must be a list, but the value is absent: give it a default with orValue([])")
-	list, ok := v.(traits.Lister)
-	if res.ok() && !ok {
-		res = failedAt(p.Pos(), "must be a list, got "+typeName(v))
-	}
-	var out []ref.Val
-	if res.ok() {
-		for it := list.Iterator(); it.HasNext() == types.True; {
-			out = append(out, it.Next())
-			if u, ok := out[len(out)-1].(*types.Unknown); ok {
-				res.unknown = u
-				break
-			}
-		}
-	}
-	if !res.ok() {
-		r.settleAll(c, "forEach", res)
-		return nil
-	}
-	return out
 }

@@ -14,24 +14,28 @@ import (
 // A run is the rendering of one object: the values that expressions read, and the
 // buffer that they write to. Runs are pooled.
 type run struct {
-	in       Input
-	primary  identity
-	rule     *Rule
-	result   *RuleResult
-	frame    *interpreter.ExecutionFrame
-	lets     []letValue
-	lookups  []letValue
-	buf      []byte
-	marks    []int
-	limit    int  // on the length of buf, for the object being written
-	full     bool // the primary's objects have reached their common limit
-	objects  int  // the number that the primary owns, over all rules
-	work     int  // of the rule's expressions, in values
-	clock    expr.Clock
-	absent   []absence
-	metadata traits.Mapper // of the object being written, if it is an expression
-	current  *Desired      // the object whose expressions are evaluated, or nil
-	child    any           // the live object, in readyWhen
+	in      Input
+	primary identity
+	rule    *Rule
+	result  *RuleResult
+	frame   *interpreter.ExecutionFrame
+	lets    []letValue
+	lookups []letValue
+	buf     []byte
+	marks   []int
+	limit   int  // on the length of buf, for the object being written
+	full    bool // the primary's objects have reached their common limit
+	objects int  // the number that the primary owns, over all rules
+	// conditions is the number that the primary gets from forEach, and conditionBytes the
+	// size of all its conditions, over all rules.
+	conditions, conditionBytes int
+	work                       int // of the rule's expressions, in values
+	clock                      expr.Clock
+	absent                     []absence
+	metadata                   traits.Mapper // of the object being written, if it is an expression
+	current                    *Desired      // the object whose expressions are evaluated, or nil
+	element                    element       // of the condition whose expressions are evaluated
+	child                      any           // the live object, in readyWhen
 	// ending reports that an entry of finalize is being rendered.
 	ending bool
 }
@@ -90,6 +94,9 @@ func (r *run) ResolveName(name string) (any, bool) {
 		if i, ok := r.current.Child.locals[name]; ok {
 			return r.current.values[i], true
 		}
+	}
+	if i, ok := r.element.locals[name]; ok {
+		return r.element.values[i], true
 	}
 	if name == child && r.child != nil {
 		return r.child, true

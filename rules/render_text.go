@@ -10,11 +10,30 @@ func (r *run) text(t *text) (string, result) {
 	if len(t.parts) == 1 {
 		return r.onlyPart(t)
 	}
+	return r.join(t, maxObject, tooLarge)
+}
+
+// shortText computes a text with a maximum number of bytes. long is what is wrong with a
+// longer one.
+func (r *run) shortText(t *text, most int, long string) (string, result) {
+	if len(t.parts) > 1 {
+		return r.join(t, most, long)
+	}
+	s, res := r.onlyPart(t)
+	if len(s) > most {
+		return "", failedAt(t.pos, long)
+	}
+	return s, res
+}
+
+// join computes a text of several parts.
+func (r *run) join(t *text, most int, long string) (string, result) {
 	var out []byte
 	res := r.eachPart(t, func(s string) (wrong string) {
-		if out = append(out, s...); len(out) > maxObject {
-			return tooLarge
+		if len(out)+len(s) > most {
+			return long
 		}
+		out = append(out, s...)
 		return ""
 	})
 	return string(out), res

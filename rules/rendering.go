@@ -96,6 +96,9 @@ type RuleResult struct {
 	Status     []byte   // a JSON object with sorted keys; empty: the rule writes no status
 	StatusErr  *Failure // all status fields and conditions that failed; the others are valid
 	Conditions []Condition
+	// UndecidedConditions are the indexes of the entries of conditions with forEach whose
+	// types are not all known. MayRenderCondition then says which ones may belong to them.
+	UndecidedConditions []int
 	// StatusErrs are the single failures of StatusErr, and StatusWaits the fields
 	// that have to wait.
 	StatusErrs  []Failure
@@ -185,6 +188,9 @@ type Condition struct {
 	Status  ConditionStatus
 	Reason  string // never empty, as metav1.Condition requires: without one in the rule, Type or "Not" + Type
 	Message string
+
+	from  *condition
+	index int // of the element of forEach
 }
 
 // A Failure is an expression that failed for one object. A retry cannot succeed

@@ -1,8 +1,6 @@
 package discover
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -25,9 +23,7 @@ func ConditionsOf(conditions *spec.Schema) ConditionList {
 	if conditions == nil {
 		return NoConditions
 	}
-	listType, _ := conditions.Extensions.GetString("x-kubernetes-list-type")
-	mapKeys, _ := conditions.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
-	if listType == "map" && slices.Equal(mapKeys, []string{"type"}) {
+	if kindschema.HasOwners(conditions) {
 		return KeyedConditions
 	}
 	return AtomicConditions

@@ -42,10 +42,7 @@ func (r *rule) body() {
 	r.status(g.sc)
 	g.at("status").node(r.src.Status, known)
 	for _, c := range r.src.Conditions {
-		r.prefix = c.Entry + ": "
-		g.decision(c.When, types.BoolKind, known, "when")
-		g.message(c.Reason, known, "reason")
-		g.message(c.Message, known, "message")
+		g.condition(c, known)
 	}
 	r.prefix = ""
 	r.conditions()
@@ -101,21 +98,7 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	f = f.and(g.decision(ch.When, types.BoolKind, f, "when").truly())
 	g.decision(ch.Replicas, types.IntKind, f, "replicas")
 	g.decision(ch.MaxUnavailable, types.IntKind, f, "maxUnavailable")
-	names := map[string]*types.Type{}
-	for _, it := range ch.ForEach {
-		g.sc = r.scope(names)
-		list := g.decision(it.In, types.ListKind, f, it.Entry)
-		item, known := g.bind(list.value, it.Name.Value)
-		g.vars = append(g.vars, named{it.Name.Value, item}, named{it.Index.Value, nil})
-		f = f.and(known)
-		names[it.Name.Value] = types.DynType
-		if t := r.typed[it.In]; t != nil && t.t.Kind() == types.ListKind {
-			names[it.Name.Value] = t.t.Parameters()[0]
-		}
-		if it.Index.Value != "" {
-			names[it.Index.Value] = types.IntType
-		}
-	}
+	names, f := g.forEach(ch.ForEach, f)
 	k := r.set.Kind(gvkOf(ch.Template))
 	g.sc = r.scope(names)
 	for _, p := range ch.IgnoreFields {
@@ -131,6 +114,38 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	g.sc = r.scope(names)
 	g.decision(ch.ReadyWhen, types.BoolKind, f, "readyWhen")
 	g.decision(ch.FailWhen, types.BoolKind, f, "failWhen")
+}
+
+// forEach checks the lists of forEach. It returns the types of their names, and what is
+// known in their scope.
+func (g *guard) forEach(iterators []*syntax.Iterator, f facts) (names map[string]*types.Type, known facts) {
+	names = map[string]*types.Type{}
+	for _, it := range iterators {
+		g.sc = g.rule.scope(names)
+		list := g.decision(it.In, types.ListKind, f, it.Entry)
+		item, known := g.bind(list.value, it.Name.Value)
+		g.vars = append(g.vars, named{it.Name.Value, item}, named{it.Index.Value, nil})
+		f = f.and(known)
+		names[it.Name.Value] = types.DynType
+		if t := g.rule.typed[it.In]; t != nil && t.t.Kind() == types.ListKind {
+			names[it.Name.Value] = t.t.Parameters()[0]
+		}
+		if it.Index.Value != "" {
+			names[it.Index.Value] = types.IntType
+		}
+	}
+	return names, f
+}
+
+func (g *guard) condition(c *syntax.Condition, f facts) {
+	g.rule.prefix = c.Entry + ": "
+	g = g.at("")
+	names, f := g.forEach(c.ForEach, f)
+	g.sc = g.rule.scope(names)
+	g.message(c.Type, f, "type")
+	g.decision(c.When, types.BoolKind, f, "when")
+	g.message(c.Reason, f, "reason")
+	g.message(c.Message, f, "message")
 }
 
 // generated checks the description of a generated value, in which nothing may be absent.
@@ -227,11 +242,18 @@ func (r *rule) conditions() {
 		return
 	}
 	item := r.all.items(r.all.field(status, "conditions"))
+	keyed := schema.HasOwners(r.set.Conditions(r.kind.GVK))
 	for _, c := range r.src.Conditions {
 		r.prefix = c.Entry + ": "
 		w := walker{rule: r}
-		if p := r.all.field(item, "type"); p != nil && c.Type.Value != "" { // Without one, the parser has complained.
-			w.text(c.Type.Value, c.Type.Pos, p, "type")
+		if len(c.ForEach) > 0 && !keyed {
+			r.errorf(c.ForEach[0].Pos, "forEach: the API server records no owner for each condition of %s, so that of a removed element would stay", r.kind.GVK.Kind).Hint =
+				"add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type] to status.conditions in the CRD"
+		}
+		if t := c.Type.Literal(); t.Value != "" { // Without one, the parser has complained.
+			if p := r.all.field(item, "type"); p != nil {
+				w.text(t.Value, t.Pos, p, "type")
+			}
 		}
 		if p := r.all.field(item, "reason"); p != nil && c.Reason != nil && c.Reason.Kind == source.Text {
 			w.text(c.Reason.Literal().Value, c.Reason.Pos, p, "reason")

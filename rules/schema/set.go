@@ -180,6 +180,17 @@ func (s *Set) Conditions(gvk runtimeschema.GroupVersionKind) *spec.Schema {
 	return at
 }
 
+// HasOwners reports whether the API server records an owner for each of an object's
+// conditions, by the schema of status.conditions.
+func HasOwners(conditions *spec.Schema) bool {
+	if conditions == nil {
+		return false
+	}
+	listType, _ := conditions.Extensions.GetString("x-kubernetes-list-type")
+	keys, _ := conditions.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
+	return listType == "map" && slices.Equal(keys, []string{"type"})
+}
+
 // Named returns a definition, or nil.
 func (s *Set) Named(name string) *spec.Schema {
 	for _, l := range s.layers {

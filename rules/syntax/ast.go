@@ -154,7 +154,8 @@ type GroupKind struct {
 type Condition struct {
 	Pos     source.Pos
 	Entry   string // conditions[0] "Available", as errors show it
-	Type    source.String
+	ForEach []*Iterator
+	Type    *source.Node // literal text, or with ForEach text that may contain ${...}; nil after an error
 	When    *source.Expr
 	Reason  *source.Node // text that may contain ${...}, or nil
 	Message *source.Node // text that may contain ${...}, or nil

@@ -22,8 +22,8 @@
 //
 // The names of let, lookups, children and finalize are names of values in
 // expressions. So they are CEL identifiers, and each is unique within a rule. The
-// names in forEach are visible only to their own child, so other children may use
-// the same names.
+// names in forEach are visible only to their own child or condition, so others may
+// use the same names.
 //
 // Durations are written as in Go, like 90s or 1h30m. The path of a field in
 // ignoreFields is written spec.replicas or metadata.annotations["example.com/x"].
@@ -31,5 +31,6 @@
 //
 // when, expression, readyWhen, failWhen, replicas, maxUnavailable, in and the
 // strings of let are bare CEL. template, patch, status, reason, message, the name,
-// namespace and selector of a lookup, and the maps and lists of let are data.
+// namespace and selector of a lookup, the type of a condition with forEach, and the
+// maps and lists of let are data.
 package syntax

@@ -14,10 +14,11 @@ import (
 const maxReplicas = 500
 
 var iteratorShape = source.Shape{
-	Doc: "A list. Each element gives an object.",
+	Doc: "A list. Each element gives an object, or a condition.",
 	Keys: []source.Key{
 		{Name: "name", Required: true, Value: identifierName,
-			Doc: "The name of the element in `template`, `readyWhen` and `failWhen` of this child. It or `index` must be part of the object's name."},
+			Doc: "The name of the element in `template`, `readyWhen` and `failWhen` of this child, or in this condition. It or `index` must be part of the object's name, " +
+				"or of the condition's type."},
 		{Name: "index", Value: identifierName, Doc: "The name of the element's index, from 0."},
 		{Name: "in", Required: true, Value: listExpr, Doc: "An expression for the list, like `self.spec.workers`. It may use the names before it."},
 	},
@@ -192,7 +193,7 @@ func (names *names) declareIterator(name source.String, v source.Value, it *Iter
 }
 
 // settleIterators records an error for names of iterators that the rule also uses elsewhere.
-// Two children may use the same names.
+// Children and conditions may use the same names.
 func (names *names) settleIterators() {
 	for _, n := range names.iterators {
 		if at, taken := names.taken[n.name.Value]; taken {

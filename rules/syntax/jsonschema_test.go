@@ -115,7 +115,8 @@ func TestJSONSchemaRefuses(t *testing.T) {
 		child + "ignoreFields: [data.x, {path: data.y, when: self.x}]",
 		many + "replicas: 3\n    onChange: replace\n    maxUnavailable: 2",
 		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, selector: {}}]", rule + "  patch: {spec: {a: 1}}",
-		rule + "  onRuleRemoval: delete",
+		rule + "  onRuleRemoval: delete", rule + "  conditions: [{forEach: {z: self.x}, type: 'Zone${z}', when: true}]",
+		rule + "  conditions: [{forEach: [{name: z, index: i, in: self.x}], type: 'Zone${i}', when: true}]",
 	}
 	wrong := []string{
 		"kind: Rules\nrules: []", "apiVersion: reconcel.dev/v1\nkind: Rules\nrules: []",
@@ -123,6 +124,8 @@ func TestJSONSchemaRefuses(t *testing.T) {
 		rule + "  chidren: []", rule + "  children: {}", rule + "  teardown: orderd", rule + "  requeueAfter: 10", rule + "  requeueAfter: 1d",
 		rule + "  onRuleRemoval: orphan", rule + "  let: {self: a}", rule + "  let: {a-b: a}", rule + "  let: {a: }", rule + "  let: {a: '${b}'}",
 		rule + "  validate: [{message: a}]", rule + "  conditions: [{type: Ready, when: true}]", rule + "  conditions: [{type: A, when: 3}]",
+		rule + "  conditions: [{type: 'A${z}', when: true}]", rule + "  conditions: [{forEach: {z: self.x}, type: A, when: true}]",
+		rule + "  conditions: [{forEach: {}, type: 'A${z}', when: true}]", rule + "  conditions: [{forEach: {z: self.x}, when: true}]",
 		rule + "  conditions: [{type: A, when: true, reason: two words}]", rule + "  status: {conditions: []}",
 		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod}]", rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, name: a, selector: {}}]",
 		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, selector: {app: a}}]",

@@ -232,6 +232,10 @@ func expressions(f *File) []*source.Expr {
 		data(r.Patch)
 		data(r.Status)
 		for _, c := range r.Conditions {
+			for _, it := range c.ForEach {
+				add(it.In)
+			}
+			data(c.Type)
 			add(c.When)
 			data(c.Reason)
 			data(c.Message)

@@ -111,6 +111,11 @@ var (
 		Expected: "Expected letters, digits, -, _ and ., with a letter or digit at both ends.",
 		Not:      &source.Schema{Enum: ownConditions},
 	}
+	renderedType = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  interp,
+		Expected: "Expected the names of forEach in it, like Zone-${zone}.",
+	}
 	accountName = &source.Schema{
 		Type:     source.Types{"string"},
 		Pattern:  `^(` + label + `/)?` + subdomain + `$`,

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,54 +33,126 @@ func readStatus(v source.Value) *source.Node {
 var conditionShape = source.Shape{
 	Doc: "A condition of the primary.",
 	Keys: []source.Key{
-		{Name: "type", Required: true, Value: conditionName, Doc: "Its type, like `Available`. `Ready`, `Reconciling` and `Stalled` are reserved for reconcel."},
+		{Name: "forEach", Value: iteratorsData, Doc: "Sets one condition for each element of a list, or for each combination of several lists. " +
+			"A map of names to expressions, like `zone: self.spec.zones`, or a list with more keys."},
+		{Name: "type", Required: true, Value: filledData, Doc: "Its type, like `Available`; with `forEach` also like `Zone-${zone}`. " +
+			"`Ready`, `Reconciling`, `Stalled` and `Kept` are reserved for reconcel."},
 		{Name: "when", Required: true, Value: boolExpr, Doc: "Whether it is `True` or `False`. It is `Unknown` while the value is not known."},
 		{Name: "reason", Value: reasonData, Doc: "The reason, one CamelCase word such as `Enough`. By default the type, or `Not` and the type."},
 		{Name: "message", Value: textData, Doc: "The message, with `${...}` for values. Empty by default."},
 	},
+	More: source.Schema{AllOf: []*source.Schema{
+		{If: requiresKeys("forEach"), Then: withKey("type", renderedType), Else: withKey("type", conditionName)},
+	}},
+	Wrong: map[string]source.WrongKey{
+		"in":       conditionForEach,
+		"for_each": conditionForEach,
+		"index":    conditionForEach,
+	},
 }
+
+var conditionForEach = source.WrongKey{Hint: "write forEach: {item: self.spec.items}", Means: "forEach"}
 
 // ownConditions are the types of conditions that reconcel sets itself.
 var ownConditions = []string{"Ready", "Reconciling", "Stalled", "Kept"}
 
-func readConditions(v source.Value) []*Condition {
+func readConditions(v source.Value, names *names) []*Condition {
 	var conditions []*Condition
 	types := make(map[string]source.Pos)
 	for _, item := range v.Items() {
 		item = item.Named(item.Peek("type").Scalar())
 		t := item.Table(&conditionShape)
 		if !t.IsMap() {
+			names.nameless = true
 			continue
 		}
-		conditions = append(conditions, &Condition{
-			Pos:     item.Pos(),
-			Entry:   item.Entry(),
-			Type:    readConditionType(item, t.Key("type"), types),
-			When:    t.Key("when").Expr(),
-			Reason:  readReason(t.Key("reason")),
-			Message: t.Key("message").Sentence(),
-		})
+		for _, value := range t.Unread() {
+			names.loseIterators(value)
+		}
+		c := &Condition{Pos: item.Pos(), Entry: item.Entry(), ForEach: readForEach(t.Key("forEach"), names)}
+		if len(c.ForEach) > 0 {
+			c.Type = readRenderedType(item, t.Key("type"))
+		} else {
+			c.Type = readConditionType(item, t.Key("type"), types)
+		}
+		c.When = t.Key("when").Expr()
+		c.Reason = readReason(t.Key("reason"))
+		c.Message = t.Key("message").Sentence()
+		conditions = append(conditions, c)
 	}
 	return conditions
 }
 
-func readConditionType(condition, v source.Value, types map[string]source.Pos) source.String {
+// readConditionType reads the type of a condition without forEach.
+func readConditionType(condition, v source.Value, types map[string]source.Pos) *source.Node {
+	if v.Computed() {
+		v.Errorf("must be a literal: ${...} is allowed only together with forEach").Hint =
+			"write forEach: {item: self.spec.items} for a condition for each element of a list"
+		return nil
+	}
 	s, ok := v.Literal()
 	if !ok {
-		return s
+		return nil
 	}
-	switch at, taken := types[s.Value]; {
-	case slices.Contains(ownConditions, s.Value):
-		condition.ErrorAt(s.Pos, "type %s is reserved for reconcel", s.Value).Hint = "choose another name"
-	case len(validation.IsQualifiedName(s.Value)) > 0:
-		condition.ErrorAt(s.Pos, "type must be letters, digits, -, _ and ., with a letter or digit at both ends")
-	case taken:
+	if why := InvalidConditionType(s.Value); why != "" {
+		e := condition.ErrorAt(s.Pos, "type %s", why)
+		if slices.Contains(ownConditions, s.Value) {
+			e.Hint = "choose another name"
+		}
+		return nil
+	}
+	if at, taken := types[s.Value]; taken {
 		condition.ErrorAt(s.Pos, "type is already used, at %s", at)
-	default:
-		types[s.Value] = s.Pos
-		return s
+		return nil
 	}
-	return source.String{}
+	types[s.Value] = s.Pos
+	return v.Sentence()
+}
+
+// readRenderedType reads the type of a condition with forEach, and checks the text around
+// expressions.
+func readRenderedType(condition, v source.Value) *source.Node {
+	d := v.Sentence()
+	if d == nil || d.Kind != source.Interp {
+		return d // That a literal type is the same for all elements is an error of forEach.
+	}
+	for i, p := range d.Parts {
+		around := "x" + p.Text + "x"
+		if i == 0 {
+			around = p.Text + "x"
+		}
+		if i == len(d.Parts)-1 {
+			around = "x" + p.Text
+		}
+		if p.Expr == nil && len(validation.IsQualifiedName(strings.ReplaceAll(around, "/", "."))) > 0 {
+			condition.ErrorAt(d.Pos, "type: %q cannot be part of it: it %s", p.Text, typeCharacters)
+			return nil
+		}
+	}
+	return d
+}
+
+// MaxConditionType is the maximum length of a condition's type, as in the API server.
+const MaxConditionType = 316
+
+const (
+	maxConditionName = 63 // after the slash
+	typeCharacters   = "must be letters, digits, -, _ and ., with a letter or digit at both ends"
+)
+
+// InvalidConditionType returns why a rule cannot set a condition of a type, or "".
+func InvalidConditionType(name string) string {
+	switch {
+	case slices.Contains(ownConditions, name):
+		return name + " is reserved for reconcel"
+	case len(name) > MaxConditionType:
+		return fmt.Sprintf("is longer than %d characters", MaxConditionType)
+	case len(name)-strings.LastIndex(name, "/")-1 > maxConditionName:
+		return fmt.Sprintf("is longer than %d characters", maxConditionName)
+	case len(validation.IsQualifiedName(name)) > 0:
+		return typeCharacters
+	}
+	return ""
 }
 
 // readReason reads the reason of a condition. The API server validates its form.

@@ -236,6 +236,9 @@ func TestTellsLostNames(t *testing.T) {
 		"  children: [{id: a, forEach: {a: self.x}, " + end:                                          "a",
 		"  children: [{id: a, forEach: {}, " + end:                                                   "",
 		"  children: [{id: a, forEach: [], " + end:                                                   "",
+		"  conditions: [{forEach: {b-c: self.x}, type: a, when: true}]\n":                            "b b-c c",
+		"  conditions: [{foreach: {b: self.x}, type: a, when: true}]\n":                              "b self.x",
+		"  conditions: [a]\n":                                                                        "?",
 		"  children: [{id: a, forEach: [{name: b, in: self.x}], timeout: [{name: b, in: c}], " + end: "b c in name",
 	} {
 		file, err := Parse([]source.File{{Name: "rules.yaml", Data: []byte(head + body)}})

@@ -57,3 +57,8 @@ func TestSettings(t *testing.T) {
 	s, _ := stage(t, stories.SettingsRules)
 	stories.TellSettings(s)
 }
+
+func TestConditionsOfElementsFollowTheirList(t *testing.T) {
+	s, _ := stage(t, stories.ConditionRules)
+	stories.TellConditions(s)
+}

@@ -118,7 +118,7 @@ func (p *primary) about(w *written) (Change, error) {
 func (p *primary) rulesWithStatus() string {
 	var names []string
 	for _, r := range p.rules.Rules {
-		if len(r.StatusKeys) > 0 || len(r.Conditions) > 0 {
+		if len(r.StatusKeys) > 0 || r.SetsConditions() {
 			names = append(names, r.Name)
 		}
 	}
