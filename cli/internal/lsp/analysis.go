@@ -96,11 +96,38 @@ func (d *document) scope(n *node, set *schema.Set) *check.Scope {
 	if len(path) > 4 && path[2] == "let" {
 		return s.Entry(path[3], path[4])
 	}
-	entry, _ := n.entry()
-	if entry == nil || len(path) < 5 {
+	entry, list := n.entry()
+	switch {
+	case entry == nil || len(path) < 5:
 		return s
+	case list == "conditions":
+		return conditionScope(s, r, entry)
 	}
 	return childScope(s, r, entry, path[4])
+}
+
+// conditionScope returns the scope of a condition.
+func conditionScope(s *check.Scope, r *syntax.Rule, entry *node) *check.Scope {
+	i := slices.Index(entry.parent.items(), entry)
+	if i < 0 || i >= len(r.Conditions) {
+		return s
+	}
+	return withElements(s, r.Conditions[i].ForEach)
+}
+
+// withElements returns the scope with the names of forEach.
+func withElements(s *check.Scope, iterators []*syntax.Iterator) *check.Scope {
+	for _, it := range iterators {
+		if it.In == nil || it.Unusable {
+			continue
+		}
+		list := s.TypeOf(it.In)
+		s = s.With(it.Name.Value, list.Element())
+		if it.Index.Value != "" {
+			s = s.With(it.Index.Value, list.Key())
+		}
+	}
+	return s
 }
 
 // childScope returns the scope of a key of a child.
@@ -111,16 +138,7 @@ func childScope(s *check.Scope, r *syntax.Rule, entry *node, key string) *check.
 	if i < 0 || !slices.Contains([]string{"template", "readyWhen", "failWhen", "ignoreFields", "generate", "forEach"}, key) {
 		return s
 	}
-	for _, it := range all[i].ForEach {
-		if it.In == nil || it.Unusable {
-			continue
-		}
-		list := s.TypeOf(it.In)
-		s = s.With(it.Name.Value, list.Element())
-		if it.Index.Value != "" {
-			s = s.With(it.Index.Value, list.Key())
-		}
-	}
+	s = withElements(s, all[i].ForEach)
 	if key == "readyWhen" || key == "failWhen" {
 		s = s.With("child", s.Child(all[i]))
 	}

@@ -56,6 +56,7 @@ func TestFindsDefinitions(t *testing.T) {
 		{"after", child + "  - id: other\n    after: [dep‸loyment]", 11, 8},
 		{"forEach", head + "  children:\n  - id: each1\n    forEach: [{name: port, in: self.spec.ports}]\n    template:\n      apiVersion: v1\n      kind: Service\n      metadata: {name: \"${po‸rt.name}\"}\n", 12, 21},
 		{"forEach as a map", head + "  children:\n  - id: each1\n    forEach: {port: self.spec.ports}\n    template:\n      apiVersion: v1\n      kind: Service\n      metadata: {name: \"${po‸rt.name}\"}\n", 12, 14},
+		{"forEach of a condition", head + "  conditions:\n  - forEach: {port: self.spec.ports}\n    type: Port-${po‸rt.number}\n    when: true\n", 11, 14},
 		{"a field", head + "  status:\n    ready: ${self.labels‸}", -1, 0},
 		{"text", head + "  status:\n    ready: labels‸", -1, 0},
 	} {
