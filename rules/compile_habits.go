@@ -72,7 +72,7 @@ func hintHabit(i expr.Issue, src *source.Expr, where string) string {
 	if name == src.Text && shellVariable.MatchString(name) && i.Hint == "" {
 		return "for the text ${" + name + "}, write $${" + name + "}"
 	}
-	if i.Undeclared != "" && i.Undeclared == src.Text && strings.HasPrefix(where, "let.") && i.Hint == "" {
+	if let, isLet := strings.CutPrefix(where, "let."); isLet && i.Undeclared != "" && i.Undeclared == src.Text && i.Hint == "" && !strings.ContainsAny(let, ".[") {
 		return "text needs quotes of its own: '\"" + src.Text + "\"'"
 	}
 	if strings.HasPrefix(i.Message, "syntax error: ") {

@@ -7,7 +7,7 @@ let client;
 exports.activate = async function () {
   const settings = vscode.workspace.getConfiguration('reconcel');
   const options = {};
-  for (const name of ['crd', 'allow-kind', 'namespaced', 'ignore-check']) {
+  for (const name of ['crd', 'strict', 'allow-kind', 'namespaced', 'ignore-check']) {
     options[name] = settings.get(name);
   }
   client = new LanguageClient(
