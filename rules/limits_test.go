@@ -36,6 +36,15 @@ func chain(n int, first, next string) (lets []string) {
 	return lets
 }
 
+// failing returns fields that read one that is missing.
+func failing(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "f%d: '${self.spec.nope}', ", i)
+	}
+	return b.String()
+}
+
 func childOf(body string) string {
 	return "- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  children:\n  - id: c\n" + body
 }
@@ -148,30 +157,32 @@ var attacks = map[string]struct{ rule, want string }{
 	"text":   {childOf("    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {x: '" + strings.Repeat("-${self.spec.text}", 300) + "'}}\n"), `child "c": data.x: the object is larger than 1 MiB`},
 	"product": {childOf("    forEach: [{name: a, in: self.spec.numbers}, {name: b, in: self.spec.numbers}, {name: d, in: '[]'}]\n" +
 		"    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}-${b}-${d}'}}\n"), `child "c": forEach: the lists have too many combinations`},
-	"elements":         {childOf("    forEach: [{name: a, in: self.spec.numbers}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}}\n"), `child "c": forEach: more than 500 objects`},
-	"patternLong":      {limited(`self.spec.json.matches(self.spec.text)`), `matches()` + tooMuchToSee},
-	"annotations":      {childOf("    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {a: '${self.spec.text.substring(0, 300000)}'}}}\n"), `child "c": template: the annotations are larger than 256 KiB`},
-	"status":           {limited(`self.spec.text + ""`), "'+' would make more than 256 KiB of text"},
-	"statusLarge":      {limited(`[self.spec.text, self.spec.text]`), `status.x: the object is larger than 1 MiB`},
-	"patch":            {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  patch: {metadata: {annotations: {a: '${self.spec.text}-${self.spec.text}'}}}\n", `patch.metadata.annotations.a: the object is larger than 1 MiB`},
-	"ignored":          {childOf("    forEach: [{name: a, in: lists.range(500)}]\n    ignoreFields: [data.x]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}, data: {x: '${self.spec.text}'}}\n"), `the objects of one resource are together larger than 16 MiB`},
-	"condition":        {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  conditions:\n  - {type: Up, when: '1 > 2', message: '${self.spec.text}'}\n", `condition "Up": message: is longer than 32768 characters`},
-	"conditions":       {conditionsOf("forEach: {n: self.spec.numbers}, type: 'N${n}'", "''"), `condition "N${n}": forEach: more than 100 conditions for one resource`},
-	"conditionProduct": {conditionsOf("forEach: {a: self.spec.numbers, b: self.spec.numbers, d: '[]'}, type: 'N${a}-${b}-${d}'", "''"), `condition "N${a}-${b}-${d}": forEach: the lists have too many combinations`},
-	"conditionTypes":   {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n}-${self.spec.text}'", "''"), `condition "N${n}-${self.spec.text}"[0]: type: `},
-	"conditionTexts":   {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n}'", strings.Repeat("-${self.spec.text}", 30)), `condition "N${n}"[0]: message: `},
-	"conditionSizes":   {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n}'", "${x}") + "  let: {x: 'self.spec.text.substring(0, 30000)'}\n", `the conditions of one resource are together larger than 1 MiB`},
-	"conditionParts":   {conditionsOf("forEach: {n: lists.range(100)}, type: '"+strings.Repeat("${n}", 9000)+"'", "''"), `type: is longer than 316 characters`},
-	"conditionSame":    {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n > 1000}'", "${x}") + "  let: {x: 'self.spec.text.substring(0, 3000)'}\n", `condition "N${n > 1000}"[0] of rule "r" has the same type`},
-	"conditionLoops":   {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n}'", "${string(lists.range(500).filter(j, self.spec.list.exists(i, i == n)).size())}"), overBudget},
-	"sortLoop":         {limited(`lists.range(500).map(i, self.spec.numbers.map(n, n).sort()).size()`), `a loop runs over at most 10000 elements`},
-	"escapes":          {childOf("    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {x: '" + strings.Repeat("${self.spec.text.substring(0, 200000)}", 300) + "'}}\n"), `child "c": data.x: the object is larger than 1 MiB`},
-	"formats":          {limited(`lists.range(500).map(i, lists.range(500).map(j, "%s %s".format([string(self.spec.text.substring(0, 30000)), j]))).size()`), overBudget},
-	"manyLets":         {limited(`size(l60)`, chain(60, `lists.range(500).map(i, i)`, `x.map(i, string(i) + "a")`)...), overBudget},
-	"whenLoops":        {childOf("    forEach: [{name: a, in: lists.range(500)}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}, data: {x: '${string(self.spec.list.filter(i, i == a).size())}'}}\n"), overBudget},
-	"replicas":         {childOf("    replicas: self.spec.n\n    onChange: replace\n    template: {apiVersion: v1, kind: Pod, metadata: {generateName: c-}}\n"), `child "c": replicas: must be at least 0 and at most 500`},
-	"large":            {childOf("    forEach: [{name: a, in: lists.range(500)}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}, data: {x: '${self.spec.text}'}}\n"), `the objects of one resource are together larger than 16 MiB`},
-	"message":          {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  validate:\n" + strings.Repeat("  - {expression: '1 > 2', message: '${self.spec.text}'}\n", 300), `…`},
+	"elements":          {childOf("    forEach: [{name: a, in: self.spec.numbers}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}}\n"), `child "c": forEach: more than 500 objects`},
+	"patternLong":       {limited(`self.spec.json.matches(self.spec.text)`), `matches()` + tooMuchToSee},
+	"annotations":       {childOf("    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {a: '${self.spec.text.substring(0, 300000)}'}}}\n"), `child "c": template: the annotations are larger than 256 KiB`},
+	"status":            {limited(`self.spec.text + ""`), "'+' would make more than 256 KiB of text"},
+	"statusLarge":       {limited(`[self.spec.text, self.spec.text]`), `status.x: the object is larger than 1 MiB`},
+	"patch":             {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  patch: {metadata: {annotations: {a: '${self.spec.text}-${self.spec.text}'}}}\n", `patch.metadata.annotations.a: the object is larger than 1 MiB`},
+	"ignored":           {childOf("    forEach: [{name: a, in: lists.range(500)}]\n    ignoreFields: [data.x]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}, data: {x: '${self.spec.text}'}}\n"), `the objects of one resource are together larger than 16 MiB`},
+	"condition":         {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  conditions:\n  - {type: Up, when: '1 > 2', message: '${self.spec.text}'}\n", `condition "Up": message: is longer than 32768 characters`},
+	"conditions":        {conditionsOf("forEach: {n: self.spec.numbers}, type: 'N${n}'", "''"), `condition "N${n}": forEach: more than 100 conditions for one resource`},
+	"conditionProduct":  {conditionsOf("forEach: {a: self.spec.numbers, b: self.spec.numbers, d: '[]'}, type: 'N${a}-${b}-${d}'", "''"), `condition "N${a}-${b}-${d}": forEach: the lists have too many combinations`},
+	"conditionTypes":    {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n}-${self.spec.text}'", "''"), `condition "N${n}-${self.spec.text}"[0]: type: `},
+	"conditionTexts":    {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n}'", strings.Repeat("-${self.spec.text}", 30)), `condition "N${n}"[0]: message: `},
+	"conditionSizes":    {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n}'", "${x}") + "  let: {x: 'self.spec.text.substring(0, 30000)'}\n", `the conditions of one resource are together larger than 1 MiB`},
+	"conditionParts":    {conditionsOf("forEach: {n: lists.range(100)}, type: '"+strings.Repeat("${n}", 9000)+"'", "''"), `type: is longer than 316 characters`},
+	"conditionSame":     {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n > 1000}'", "${x}") + "  let: {x: 'self.spec.text.substring(0, 3000)'}\n", `condition "N${n > 1000}"[0] of rule "r" has the same type`},
+	"conditionFailures": {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  conditions:\n" + strings.Repeat("  - {forEach: {n: self.spec.text}, type: 'N${n}', when: true}\n", 3000), `must be a list, got string`},
+	"statusFailures":    {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  status: {" + failing(9000) + "}\n", `no such key: nope`},
+	"conditionLoops":    {conditionsOf("forEach: {n: lists.range(100)}, type: 'N${n}'", "${string(lists.range(500).filter(j, self.spec.list.exists(i, i == n)).size())}"), overBudget},
+	"sortLoop":          {limited(`lists.range(500).map(i, self.spec.numbers.map(n, n).sort()).size()`), `a loop runs over at most 10000 elements`},
+	"escapes":           {childOf("    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {x: '" + strings.Repeat("${self.spec.text.substring(0, 200000)}", 300) + "'}}\n"), `child "c": data.x: the object is larger than 1 MiB`},
+	"formats":           {limited(`lists.range(500).map(i, lists.range(500).map(j, "%s %s".format([string(self.spec.text.substring(0, 30000)), j]))).size()`), overBudget},
+	"manyLets":          {limited(`size(l60)`, chain(60, `lists.range(500).map(i, i)`, `x.map(i, string(i) + "a")`)...), overBudget},
+	"whenLoops":         {childOf("    forEach: [{name: a, in: lists.range(500)}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}, data: {x: '${string(self.spec.list.filter(i, i == a).size())}'}}\n"), overBudget},
+	"replicas":          {childOf("    replicas: self.spec.n\n    onChange: replace\n    template: {apiVersion: v1, kind: Pod, metadata: {generateName: c-}}\n"), `child "c": replicas: must be at least 0 and at most 500`},
+	"large":             {childOf("    forEach: [{name: a, in: lists.range(500)}]\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'c-${a}'}, data: {x: '${self.spec.text}'}}\n"), `the objects of one resource are together larger than 16 MiB`},
+	"message":           {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  validate:\n" + strings.Repeat("  - {expression: '1 > 2', message: '${self.spec.text}'}\n", 300), `…`},
 	"lookups": {"- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  lookups: [{id: all, apiVersion: v1, kind: ConfigMap, selector: {}}]\n" +
 		"  status: {x: '${all.map(a, a.metadata.name).size()}', y: '${all.filter(a, all.exists(b, b.metadata.name == a.metadata.name + \"x\")).size()}'}\n", `the loop` + tooMuchToSee},
 }

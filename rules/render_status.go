@@ -32,5 +32,7 @@ func (r *run) statusFailure(f *Failure) {
 		r.result.StatusErr = f
 		return
 	}
-	r.result.StatusErr.Message += "; " + f.Message
+	if len(r.result.StatusErr.Message) <= maxMessage { // StatusErrs has the others.
+		r.result.StatusErr.Message += "; " + f.Message
+	}
 }

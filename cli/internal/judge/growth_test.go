@@ -69,6 +69,9 @@ var large = map[string]func(n int) string{
 	"joined lets": func(n int) string {
 		return rule + "  let:\n    l0: self.metadata.name\n" + joined(min(n, 400)) + "  children:\n" + each(n, "  - {id: c%d, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${l%d}'}}}\n")
 	},
+	"conditions of elements": func(n int) string {
+		return rule + "  conditions:\n" + each(n, "  - {forEach: {a: self.spec.a}, type: 'A%d-${a.b}', when: a.c}\n")
+	},
 	"ready": func(n int) string {
 		return rule + "  children:\n" + each(n, "  - {id: c%d, readyWhen: has(child.data), "+configMap+"}}\n")
 	},
