@@ -58,3 +58,8 @@ func TestConditionsOfElements(t *testing.T) {
 	s, _ := stage(t, stories.ConditionRules)
 	stories.TellConditions(s)
 }
+
+func TestLarge(t *testing.T) {
+	s, _ := stage(t, stories.LargeRules)
+	stories.TellLarge(s)
+}

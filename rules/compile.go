@@ -178,6 +178,9 @@ func (c *compiler) declareNames() bool {
 		c.complain(c.src.Pos, "the names of the rule cannot be used together: %v", err)
 		return false
 	}
+	for _, s := range c.src.Children {
+		scope = scope.ForObjects(int(s.MaxObjects))
+	}
 	c.names, c.scope = scope, scope
 	c.iterated = sync.OnceValue(c.iterators)
 	return true

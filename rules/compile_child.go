@@ -98,6 +98,7 @@ func (c *compiler) setPolicies(ch *Child, s *syntax.Child) {
 		ch.OnChange = Keep
 	}
 	ch.Adopt = s.IfExists.Value == "adopt"
+	ch.MaxObjects = int(s.MaxObjects)
 	ch.Sequential = s.Order.Value == "sequential"
 	ch.tracked = ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered || ch.Sequential
 }

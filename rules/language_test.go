@@ -187,7 +187,7 @@ func TestForEach(t *testing.T) {
 			many[i] = object{"name": fmt.Sprint(i)}
 		}
 		(&scene{rule: workers, self: object{"spec": object{"workers": many}}}).check(t,
-			`workers: failed rules.yaml:10:39: rule "r": child "workers": forEach: more than 500 objects for one resource`,
+			`workers: failed rules.yaml:10:39: rule "r": child "workers": forEach: more than 500 objects for one resource; maxObjects of the child allows up to 5000`,
 			"reader: reader waiting waits for workers (cannot be rendered)", `status {"workers":0}`)
 	})
 }
@@ -277,7 +277,7 @@ func TestReplicas(t *testing.T) {
 		want string
 	}{
 		{"cannot be negative", int64(-1), "must be at least 0 and at most 500"},
-		{"have an end", int64(501), "must be at least 0 and at most 500"},
+		{"have an end", int64(501), "must be at least 0 and at most 500; maxObjects of the child allows up to 5000"},
 		{"are a number", "3", "must be a whole number, got string"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

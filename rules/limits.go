@@ -12,19 +12,19 @@ import (
 // the limits of expressions. An author of a primary must not be able to stop the
 // controller, so each limit holds for all values.
 const (
-	maxChildren    = 500       // objects that one primary may own
-	maxObject      = 1 << 20   // bytes of one object: what the API server's storage takes
-	maxRendering   = 16 << 20  // bytes of all objects of one primary
-	maxAnnotations = 256 << 10 // bytes of annotations: what the API server takes
-	maxMessage     = 32768     // characters of a condition's message: what the API server takes
-	maxReason      = 1024      // characters of a condition's reason: likewise
-	maxConditions  = 100       // conditions of one primary that forEach gives
+	maxChildren    = 500                // objects that one primary may own, apart from those of children with maxObjects
+	mostChildren   = syntax.MostObjects // objects that one primary may own, with them
+	maxObject      = 1 << 20            // bytes of one object: what the API server's storage takes
+	maxRendering   = 16 << 20           // bytes of all objects of one primary
+	maxAnnotations = 256 << 10          // bytes of annotations: what the API server takes
+	maxMessage     = 32768              // characters of a condition's message: what the API server takes
+	maxReason      = 1024               // characters of a condition's reason: likewise
+	maxConditions  = 100                // conditions of one primary that forEach gives
 )
 
 var (
 	tooLarge            = fmt.Sprintf("the object is larger than %d MiB: split it into several", maxObject>>20)
 	tooMuch             = fmt.Sprintf("the objects of one resource are together larger than %d MiB: make fewer or smaller ones", maxRendering>>20)
-	tooManyObjects      = fmt.Sprintf("more than %d objects for one resource", maxChildren)
 	tooManyConditions   = fmt.Sprintf("more than %d conditions for one resource: shorten the lists", maxConditions)
 	tooLargeConditions  = fmt.Sprintf("the conditions of one resource are together larger than %d MiB: write shorter messages", maxObject>>20)
 	wrongReason         = fmt.Sprintf("must be one word of at most %d letters, digits and _", maxReason)

@@ -11,8 +11,9 @@ import (
 
 // These limit one rendering, whatever the values are.
 const (
-	mostCPU    = 300 * time.Millisecond
-	mostMemory = 100 << 20
+	mostCPU      = 300 * time.Millisecond
+	mostLargeCPU = 5 * mostCPU // with the highest limit on objects; less than the time that a rule gets
+	mostMemory   = 100 << 20
 )
 
 // limited puts an expression where no other limit applies, beside the lets that it needs.
@@ -66,14 +67,15 @@ func hostile() object {
 }
 
 const (
-	overBudget   = `the loops of the rule cost more than their budget of 400000 units`
-	tooMuchToSee = ` has too much to process: the expressions of a rule may process 2000000 values`
+	overLargeBudget = `the loops of the rule cost more than their budget of 1600000 units`
+	overBudget      = `the loops of the rule cost more than their budget of 400000 units`
+	tooMuchToSee    = ` has too much to process: the expressions of a rule may process 2000000 values`
 )
 
 var attacks = map[string]struct{ rule, want string }{
 	"nested":             {limited(`self.spec.list.all(a, self.spec.list.all(b, self.spec.list.all(c, self.spec.list.all(d, self.spec.list.all(e, self.spec.list.all(f, self.spec.list.all(g, self.spec.list.all(h, a == h))))))))`), overBudget},
 	"replace":            {limited(`self.spec.text.replace("a", self.spec.text)`), `replace() would make more than 256 KiB of text`},
-	"range":              {limited(`lists.range(self.spec.n)`), `lists.range() failed: it does not take this value`},
+	"range":              {limited(`lists.range(self.spec.n)`), `lists.range() would make more than 500 elements; the maxObjects of a child allows up to 5000`},
 	"filters":            {limited(`lists.range(500).filter(a, lists.range(500).filter(b, lists.range(500).exists(c, a + b == c && c > 1000)).size() > 0)`), overBudget},
 	"equalSmall":         {limited(`lists.range(500).map(a, lists.range(500).map(b, x == x)).size()`, `x: "lists.range(480).map(i, dyn(i))"`), `'=='` + tooMuchToSee},
 	"stringChain":        {limited(`l30`, chain(30, `self.spec.text`, `x + x`)...), `'+' would make more than 256 KiB of text`},
@@ -192,6 +194,36 @@ func conditionsOf(keys, message string) string {
 	return "- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  conditions:\n  - {" + keys + ", when: '1 > 2', message: \"" + message + "\"}\n"
 }
 
+// largeOf is a child with a higher limit on its objects.
+func largeOf(id string, body string) string {
+	return "  - id: " + id + "\n    maxObjects: 5000\n" + body
+}
+
+const largeRule = "- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n"
+
+// named is a template of objects with a name.
+func objectNamed(name, data string) string {
+	return "    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '" + name + "'}, data: {x: '" + data + "'}}\n"
+}
+
+// largeAttacks are those with the highest limit on objects. Their loops may cost four times as much, and their memory is the same.
+var largeAttacks = map[string]struct{ rule, want string }{
+	"several": {largeRule + "  children:\n" + largeOf("a", "    forEach: {n: lists.range(4000)}\n"+objectNamed("a-${n}", "x")) +
+		largeOf("b", "    forEach: {n: lists.range(4000)}\n"+objectNamed("b-${n}", "x")) + largeOf("c", "    replicas: 5000\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {generateName: c-}}\n"),
+		`child "b": forEach: more than 5000 objects for one resource`},
+	"elements": {largeRule + "  children:\n" + largeOf("a", "    forEach: {n: self.spec.numbers}\n"+objectNamed("a-${n}", "x")), `child "a": forEach: more than 5000 objects`},
+	"nested": {largeRule + "  children:\n" + largeOf("a", "    forEach: {n: lists.range(5000), m: 'lists.range(n == 4999 ? 5000 : 0)', k: lists.range(m + 1)}\n"+objectNamed("a-${n}-${m}-${k}", "x")),
+		`child "a": forEach: more than 5000 objects`},
+	"combinations": {largeRule + "  children:\n" + largeOf("a", "    forEach: {n: lists.range(5000), m: lists.range(5000), k: '[]'}\n"+objectNamed("a-${n}-${m}-${k}", "x")),
+		`child "a": forEach: the lists have too many combinations`},
+	"loops":  {largeRule + "  children:\n" + largeOf("a", "    forEach: {n: lists.range(5000)}\n"+objectNamed("a-${n}", "${string(self.spec.list.filter(i, i == n).size())}")), `the loop` + tooMuchToSee},
+	"ranges": {largeRule + "  children:\n" + largeOf("a", "    forEach: {n: 'lists.range(5000).map(i, lists.range(5000).size())'}\n"+objectNamed("a-${n}", "x")), overLargeBudget},
+	"chain": {largeRule + "  let:\n    " + strings.Join(chain(60, `lists.range(5000).map(i, i)`, `x.map(i, string(i) + "a")`), "\n    ") + "\n  children:\n" +
+		largeOf("a", "    forEach: {n: l60}\n"+objectNamed("a-${n}", "x")), `the loop` + tooMuchToSee},
+	"bytes":  {largeRule + "  children:\n" + largeOf("a", "    forEach: {n: lists.range(5000)}\n"+objectNamed("a-${n}", "${self.spec.text}")), `the objects of one resource are together larger than 16 MiB`},
+	"merges": {largeRule + "  children:\n" + largeOf("a", "    forEach: {n: lists.range(5000)}\n"+objectNamed("a-${n}", `${string(merge(self.spec.wide, {"a": n}).size())}`)), `merge()` + tooMuchToSee},
+}
+
 // hostileInput is a hostile primary in a large namespace.
 func hostileInput() Input {
 	all := make([]map[string]any, 10_000)
@@ -207,23 +239,35 @@ func hostileInput() Input {
 func TestAttacks(t *testing.T) {
 	in := hostileInput()
 	for name, a := range attacks {
-		t.Run(name, func(t *testing.T) {
-			p := mustLoad(t, a.rule)
-			var out *Rendering
-			cpu, memory := measure(func() {
-				out = new(Rendering)
-				p.Primaries()[0].Render(in, out)
-			})
-			got := complaint(out)
-			if !strings.Contains(got, a.want) || a.want != "" && !strings.Contains(got, `rule "r": `) && !strings.Contains(got, "…") {
-				t.Errorf("got %.500s\nwant %s", got, a.want)
-			}
-			if !raceDetector && (cpu > mostCPU || memory > mostMemory) {
-				t.Errorf("took %v and %d MiB", cpu, memory>>20)
-			}
-			t.Logf("%v, %d MiB: %.300s", cpu.Round(time.Millisecond), memory>>20, got)
-		})
+		t.Run(name, func(t *testing.T) { attack(t, in, a.rule, a.want, mostCPU) })
 	}
+}
+
+// TestLargeAttacks is TestAttacks for rules with the highest limit on objects.
+func TestLargeAttacks(t *testing.T) {
+	in := hostileInput()
+	for name, a := range largeAttacks {
+		t.Run(name, func(t *testing.T) { attack(t, in, a.rule, a.want, mostLargeCPU) })
+	}
+}
+
+// attack renders a hostile rule.
+func attack(t *testing.T, in Input, rule, want string, most time.Duration) {
+	t.Helper()
+	p := mustLoad(t, rule)
+	var out *Rendering
+	cpu, memory := measure(func() {
+		out = new(Rendering)
+		p.Primaries()[0].Render(in, out)
+	})
+	got := complaint(out)
+	if !strings.Contains(got, want) || want != "" && !strings.Contains(got, `rule "r": `) && !strings.Contains(got, "…") {
+		t.Errorf("got %.500s\nwant %s", got, want)
+	}
+	if !raceDetector && (cpu > most || memory > mostMemory) {
+		t.Errorf("took %v and %d MiB", cpu, memory>>20)
+	}
+	t.Logf("%v, %d MiB: %.300s", cpu.Round(time.Millisecond), memory>>20, got)
 }
 
 // measure returns the lowest CPU time and memory use of f in a few runs.

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -98,6 +100,7 @@ type Child struct {
 	// Sequential: each object waits until those before it are ready, and the last one is
 	// deleted first.
 	Sequential bool
+	MaxObjects int           // how many objects it may have; 0: it shares the default with others
 	Adopt      bool          // adopt an existing object without a controller
 	Timeout    time.Duration // of an entry of finalize, counted from the deletion of the primary; 0 for children
 
@@ -123,6 +126,17 @@ func (c *Child) IsCollection() bool { return c.replicas != nil || len(c.iterator
 
 // Allowed reports whether the kind of the child is in allow.clusterScoped.
 func (c *Child) Allowed() bool { return c.allowed }
+
+// mostObjects returns how many objects the child may have.
+func (c *Child) mostObjects() int { return cmp.Or(c.MaxObjects, maxChildren) }
+
+// howToRaise ends the message of a limit that maxObjects can raise.
+func (c *Child) howToRaise() string {
+	if c.MaxObjects > 0 || !c.IsCollection() {
+		return ""
+	}
+	return fmt.Sprintf("; maxObjects of the child allows up to %d", mostChildren)
+}
 
 // MayHaveOwnerReference reports whether objects of the child may have an owner reference.
 func (c *Child) MayHaveOwnerReference() bool { return !c.tracked }

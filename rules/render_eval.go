@@ -47,9 +47,9 @@ func (r *run) evalBool(p *expr.Program) (bool, result) {
 	return bool(yes), res
 }
 
-// wholeNumber evaluates an expression to a whole number with the minimum least, and
-// returns least for any other value.
-func (r *run) wholeNumber(p *expr.Program, least int) (int, result) {
+// wholeNumber evaluates an expression to a whole number from least to the number of objects that a child
+// may have. It returns least for any other value.
+func (r *run) wholeNumber(p *expr.Program, least int, of *Child) (int, result) {
 	v, res := r.evalPresent(p, "must be a whole number, but the value is absent")
 	if !res.ok() {
 		return least, res
@@ -57,8 +57,12 @@ func (r *run) wholeNumber(p *expr.Program, least int) (int, result) {
 	switch n, ok := v.(types.Int); {
 	case !ok:
 		return least, failedAt(p.Pos(), "must be a whole number, got "+typeName(v))
-	case n < types.Int(least) || n > maxChildren:
-		return least, failedAt(p.Pos(), fmt.Sprintf("must be at least %d and at most %d", least, maxChildren))
+	case n < types.Int(least) || n > types.Int(of.mostObjects()):
+		why := fmt.Sprintf("must be at least %d and at most %d", least, of.mostObjects())
+		if n > 0 {
+			why += of.howToRaise()
+		}
+		return least, failedAt(p.Pos(), why)
 	default:
 		return int(n), res
 	}

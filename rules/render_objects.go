@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"math"
 
 	"reconcel/rules/source"
@@ -56,7 +57,7 @@ func (r *run) expandChild(c *ChildResult) {
 	c.included = c.State == Rendered
 	if p := c.Child.unavailable; p != nil {
 		var res result // While it is not known, it is 1, and the child does not wait for it.
-		if c.MaxUnavailable, res = r.wholeNumber(p, 1); res.err != nil {
+		if c.MaxUnavailable, res = r.wholeNumber(p, 1, c.Child); res.err != nil {
 			r.settleAll(c, "maxUnavailable", res)
 		}
 	}
@@ -82,18 +83,39 @@ func (r *run) add(c *ChildResult) *Desired {
 	d := &c.Objects[at]
 	*d = Desired{Child: c.Child, installation: r.in.Installation, Index: at, Waits: d.Waits[:0],
 		ignored: d.ignored[:0], ignoring: d.ignoring[:0], values: d.values[:0]}
-	r.objects++
+	r.count(c, 1)
 	return d
+}
+
+// count adds objects of a child to those that the primary owns.
+func (r *run) count(c *ChildResult, n int) {
+	r.objects += n
+	if c.Child.MaxObjects == 0 {
+		r.sharing += n
+	}
 }
 
 // hasRoom reports whether the primary may own more objects. It fails the child
 // otherwise.
 func (r *run) hasRoom(c *ChildResult, more int, where string, pos source.Pos) bool {
-	if r.objects+more <= maxChildren {
-		return true
+	why := r.whyFull(c, more)
+	if why != "" {
+		r.settleAll(c, where, failedAt(pos, why))
 	}
-	r.settleAll(c, where, failedAt(pos, tooManyObjects))
-	return false
+	return why == ""
+}
+
+// whyFull returns the limit that more objects of a child would exceed, or "".
+func (r *run) whyFull(c *ChildResult, more int) string {
+	switch most := c.Child.MaxObjects; {
+	case r.objects+more > mostChildren:
+		return fmt.Sprintf("more than %d objects for one resource: make several resources", mostChildren)
+	case most > 0 && len(c.Objects)+more > most:
+		return fmt.Sprintf("more than %d objects: maxObjects can be up to %d", most, mostChildren)
+	case most == 0 && r.sharing+more > maxChildren:
+		return fmt.Sprintf("more than %d objects for one resource", maxChildren) + c.Child.howToRaise()
+	}
+	return ""
 }
 
 // expandEach adds an object for each element, or for each combination of elements
@@ -106,15 +128,15 @@ func (r *run) expandEach(c *ChildResult) {
 	r.current = &scratch
 	last := c.Child.iterators[len(c.Child.iterators)-1].in.Pos()
 	r.settleAll(c, "forEach", r.eachElement(c.Child.iterators, &scratch.values, func() result {
-		if r.objects >= maxChildren {
-			return failedAt(last, tooManyObjects)
+		if why := r.whyFull(c, 1); why != "" {
+			return failedAt(last, why)
 		}
 		d := r.add(c)
 		d.values = append(d.values, scratch.values...)
 		return result{}
 	}))
 	if c.State != Rendered {
-		r.objects -= len(c.Objects)
+		r.count(c, -len(c.Objects))
 		c.Objects = c.Objects[:0]
 		return
 	}

@@ -28,7 +28,7 @@ func (r *run) expandReplicas(c *ChildResult) {
 		ns = r.primary.home
 	}
 	active, taken := r.sortReplicas(c, ns)
-	want, res := r.wholeNumber(c.Child.replicas, 0)
+	want, res := r.wholeNumber(c.Child.replicas, 0, c.Child)
 	if r.settleAll(c, "replicas", res); c.State == Excluded {
 		return
 	}

@@ -26,6 +26,7 @@ type run struct {
 	limit   int  // on the length of buf, for the object being written
 	full    bool // the primary's objects have reached their common limit
 	objects int  // the number that the primary owns, over all rules
+	sharing int  // of them, those of children without maxObjects
 	// conditions is the number that the primary gets from forEach, and conditionBytes the
 	// size of all its conditions, over all rules.
 	conditions, conditionBytes int

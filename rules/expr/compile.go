@@ -41,6 +41,7 @@ type Scope struct {
 	typed *TypedScope
 	names map[string]bool
 	outer *Scope // or nil
+	most  int    // elements that lists.range may make
 }
 
 // NewScope returns the scope of these variables.
@@ -52,11 +53,27 @@ func NewScope(names ...string) (*Scope, error) {
 	return newScope(typed, nil, names), nil
 }
 
+// ForObjects raises limits for a rule that may make so many objects of one child: lists.range makes as
+// many elements, and the budget of loops grows in proportion, up to four times.
+func (s *Scope) ForObjects(most int) *Scope {
+	raised := *s
+	raised.most = min(max(s.most, most), mostRange)
+	return &raised
+}
+
+// budget returns what the loops of a rule may cost.
+func (s *Scope) budget() uint64 {
+	return min(budget*uint64(s.most)/maxRange, mostBudget)
+}
+
 // With returns a scope of these variables and those of s.
 func (s *Scope) With(names ...string) *Scope { return newScope(s.typed.Nested(), s, names) }
 
 func newScope(typed *TypedScope, outer *Scope, names []string) *Scope {
-	s := &Scope{typed: typed, names: make(map[string]bool, len(names)), outer: outer}
+	s := &Scope{typed: typed, names: make(map[string]bool, len(names)), outer: outer, most: maxRange}
+	if outer != nil {
+		s.most = outer.most
+	}
 	for _, name := range names {
 		s.names[name] = true
 		typed.Declare(name, types.DynType)
@@ -175,11 +192,11 @@ func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 	b := c.scope.typed.base
 	opts := []cel.ProgramOption{cel.CustomDecoratorV2(decorate(a, b)), cel.EvalOptions(cel.OptOptimize)}
 	if len(a.ranges) > 0 {
-		opts = append(opts, metered()...)
+		opts = append(opts, metered(c.scope.budget())...)
 	}
 	prog, err := b.env.PlanProgram(c.ast, opts...)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{src: c.src, ast: c.ast, prog: prog, shape: a.result, reads: c.reads, loops: len(a.ranges) > 0}, nil
+	return &Program{src: c.src, ast: c.ast, prog: prog, shape: a.result, reads: c.reads, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
 }

@@ -16,8 +16,9 @@ import (
 const (
 	// Expressions longer than this are a mistake, or an attack on the parser.
 	maxExpression = 4096
-	// One call of lists.range allocates its result before the budget counts it.
-	maxRange = 500
+	// One call of lists.range allocates its result before the budget counts it. mostRange is the
+	// limit for rules with large collections.
+	maxRange, mostRange = 500, 5000
 )
 
 // An environment is what all expressions share: the functions of the language,
@@ -47,7 +48,7 @@ func newEnvironment() (*environment, error) {
 		library.SemverLib(library.SemverVersion(1)), library.Format(), library.Lists(),
 		ext.Strings(ext.StringsMaxPrecision(100)),
 		ext.Math(), ext.Sets(), ext.Regex(), ext.Encoders(ext.EncodersVersion(0)), ext.Bindings(), ext.TwoVarComprehensions(),
-		ext.Lists(ext.ListsMaxRangeSize(maxRange)),
+		ext.Lists(ext.ListsMaxRangeSize(mostRange)),
 		cel.Lib(functionLibrary{}),
 		words(),
 	)

@@ -273,7 +273,7 @@ func TestMistakes(t *testing.T) {
 		`deployment.status.conditions["x"].y`:            `error rules.yaml:1:29 the value cannot be indexed like this`,
 		`self.spec.nope + deployment.status.a`:           `error rules.yaml:1:10 no such key: nope`,
 		`[self.spec.nope, deployment.status.a]`:          `error rules.yaml:1:11 no such key: nope`,
-		`lists.range(self.spec.replicas * 1000)`:         `error rules.yaml:1:12 lists.range() failed: it does not take this value`,
+		`lists.range(self.spec.replicas * 1000)`:         `error rules.yaml:1:12 lists.range() would make more than 500 elements; the maxObjects of a child allows up to 5000`,
 		`self.spec.image.matches(self.spec.image + "(")`: `error rules.yaml:1:24 matches() failed: it does not take this value`,
 	} {
 		if got := eval(t, compile(t, src, shapes()), world()); got != want {

@@ -26,10 +26,13 @@ type guardedCall struct {
 }
 
 // guard wraps a call in the limit of its function.
-func (e *environment) guard(call interpreter.InterpretableCall) (interpreter.InterpretableV2, error) {
+func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope) (interpreter.InterpretableV2, error) {
 	l, ok := limits[call.Function()]
 	if !ok {
 		return call, nil
+	}
+	if call.Function() == rangeFunction {
+		l.output = scope.rangeOutput
 	}
 	g := &guardedCall{InterpretableCall: call, args: call.Args(), limit: l, run: e.runner(call), timed: timed[call.Function()]}
 	if len(g.args) > len(operands{}) || g.run == nil && g.timed == nil {

@@ -10,6 +10,9 @@ const (
 	// budget is the cost of one rule's loops for one object, in CEL's units. It takes
 	// about a fifth of a second.
 	budget = 400_000
+	// mostBudget is the budget of rules with large collections, see Scope.ForObjects. It takes less
+	// than a second.
+	mostBudget = 4 * budget
 	// MaxWork is how many values all expressions of one rule may look at for one
 	// object. It takes about a fifth of a second.
 	MaxWork = 2_000_000
@@ -74,6 +77,7 @@ var limits = map[string]limit{
 	removeAtIndex:       {work: copyWork},
 	"sum":               {work: func(a operands) int { return sizeOf(a[0]) }},
 	"split":             {work: splitWork},
+	rangeFunction:       {work: rangeWork},
 	overloads.Matches:   patternLimit(matchWork),
 	"find":              patternLimit(matchWork),
 	"findAll":           patternLimit(findAllWork),
@@ -99,6 +103,8 @@ func (l limit) andOutput(output func(operands) string) limit {
 	l.output = output
 	return l
 }
+
+const rangeFunction = "lists.range"
 
 // sortBy is the function that the macro sortBy() calls.
 const sortBy = "@sortByAssociatedKeys"

@@ -24,6 +24,8 @@ type Program struct {
 	shape *Shape
 	reads []string
 	loops bool
+
+	budget uint64 // of the loops of its rule
 }
 
 // Loops reports whether the program has loops. They end when the context of the frame
@@ -61,7 +63,7 @@ func (p *Program) Eval(frame *interpreter.ExecutionFrame) (ref.Val, *Error) {
 // metered returns the options of programs with loops: their cost is counted, and they
 // stop when the context of the frame ends. A program without loops takes no more steps
 // than its text has words.
-func metered() []cel.ProgramOption {
+func metered(budget uint64) []cel.ProgramOption {
 	return []cel.ProgramOption{
 		cel.CostTracking(&meter{}),
 		cel.CostLimit(budget),
@@ -90,7 +92,7 @@ func (p *Program) failed(err error) *Error {
 	var celErr *types.Err
 	switch {
 	case errors.As(err, &cancelled):
-		out.Message = fmt.Sprintf("the loops of the rule cost more than their budget of %d units: loop over less, or compute what repeats once, in let", budget)
+		out.Message = fmt.Sprintf("the loops of the rule cost more than their budget of %d units: loop over less, or compute what repeats once, in let", p.budget)
 	case errors.Is(err, interpreter.InterruptError{}):
 		out.Message = "the loops of the rule ran out of time: loop over less, or compute what repeats once, in let"
 	case errors.As(err, &celErr):

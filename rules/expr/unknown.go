@@ -97,7 +97,7 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 			if call, ok := a.idCalls[n.ID()]; ok {
 				return &idCallValue{n, call.function, call.function.Variable(call.id)}, nil
 			}
-			guarded, err := env.guard(n)
+			guarded, err := env.guard(n, a.scope)
 			if err != nil {
 				return nil, err
 			}

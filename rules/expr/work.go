@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -34,6 +35,26 @@ func tooMuchWork(name string) ref.Val {
 const cronWork = 500
 
 func sortWork(a operands) int { return 20 * sizeOf(a[0]) }
+
+// rangeWork counts the elements that only rules with large collections may make.
+func rangeWork(a operands) int {
+	if n, ok := a[0].(types.Int); ok && n > maxRange {
+		return int(min(n, mostRange))
+	}
+	return 0
+}
+
+// rangeOutput describes a list that is longer than lists.range may make in this scope.
+func (s *Scope) rangeOutput(a operands) string {
+	if n, ok := a[0].(types.Int); ok && n > types.Int(s.most) {
+		output := fmt.Sprintf("more than %d elements", s.most)
+		if s.most < mostRange {
+			output += fmt.Sprintf("; the maxObjects of a child allows up to %d", mostRange)
+		}
+		return output
+	}
+	return ""
+}
 
 func copyWork(a operands) int { return copiedElement * sizeOf(a[0]) }
 

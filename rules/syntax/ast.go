@@ -98,6 +98,7 @@ type Child struct {
 	Order     source.String // "", "parallel" or "sequential"
 
 	MaxUnavailable *source.Expr
+	MaxObjects     int64 // 0: the default
 	IgnoreFields   []*FieldPath
 	Generate       []*Generated
 	Timeout        source.Duration // of an entry of finalize

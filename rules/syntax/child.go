@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -18,8 +19,10 @@ var (
 			{Name: "forEach", Value: iteratorsData,
 				Doc: "Creates one object for each element of a list, or for each combination of several lists. A map of names to expressions, like `worker: self.spec.workers`, " +
 					"or a list with more keys."},
-			{Name: "replicas", Value: upTo(maxReplicas, intExpr(0)),
-				Doc: "The number of interchangeable objects, from 0 to 500. `metadata.generateName` is the prefix of their names."},
+			{Name: "replicas", Value: upTo(MostObjects, intExpr(0)),
+				Doc: "The number of interchangeable objects, from 0 to 500, or to `maxObjects`. `metadata.generateName` is the prefix of their names."},
+			{Name: "maxObjects", Value: &source.Schema{Type: source.Types{"integer"}, Minimum: new(1), Maximum: new(MostObjects)},
+				Doc: "The number of objects that the child may have, up to 5000. By default, all children of a resource together may have 500."},
 			{Name: "order", Value: orders.Schema(), Default: "parallel", Doc: "Whether the objects of `forEach` are created, changed and deleted all at once or one after another."},
 			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is ready; `child` is the live object. The default depends on the kind."},
 			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed, so that the primary is `Stalled`; `child` is the live object. " +
@@ -37,8 +40,9 @@ var (
 		},
 		More: source.Schema{
 			Dependencies: map[string]*source.Schema{
-				"replicas": withKey("forEach", nil),
-				"order":    requiresKeys("forEach"),
+				"replicas":   withKey("forEach", nil),
+				"order":      requiresKeys("forEach"),
+				"maxObjects": {AnyOf: []*source.Schema{requiresKeys("forEach"), requiresKeys("replicas")}},
 				"maxUnavailable": {
 					Required:   []string{"onChange"},
 					Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: replace}}},
@@ -47,6 +51,7 @@ var (
 			},
 			AllOf: []*source.Schema{
 				{If: requiresKeys("replicas"), Then: withName("generateName", "name"), Else: withName("name", "generateName")},
+				{If: requiresKeys("maxObjects"), Else: withKey("replicas", upTo(usualObjects, &source.Schema{}))},
 				{If: aPod, Then: requiresKeys("onChange")},
 				{If: inSequence, Then: withKey("maxUnavailable", nil)},
 				{If: kept, Then: withKey("ignoreFields", &source.Schema{MaxItems: new(0)})},
@@ -101,6 +106,7 @@ var (
 			"onChange":       onlyChildren,
 			"maxUnavailable": onlyChildren,
 			"order":          onlyChildren,
+			"maxObjects":     onlyChildren,
 			"onDelete":       onlyChildren,
 			"ignoreFields":   onlyChildren,
 			"generate":       onlyChildren,
@@ -189,7 +195,8 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	c.ID, c.Unusable = names.readID(t.Key("id"))
 	c.When = t.Key("when").Expr()
 	c.ForEach = readForEach(t.Key("forEach"), names)
-	c.Replicas = readReplicas(t.Key("replicas"))
+	c.MaxObjects = readMaxObjects(t.Key("maxObjects"))
+	c.Replicas = readReplicas(t.Key("replicas"), cmp.Or(c.MaxObjects, usualObjects))
 	c.ReadyWhen = t.Key("readyWhen").Expr()
 	c.FailWhen = t.Key("failWhen").Expr()
 	c.IfExists = t.Key("ifExists").OneOf(takeovers)

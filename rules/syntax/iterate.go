@@ -10,8 +10,11 @@ import (
 	"reconcel/rules/source"
 )
 
-// maxReplicas is the maximum number of replicas of a child.
-const maxReplicas = 500
+// A child may have usualObjects objects, or as many as its maxObjects says, up to MostObjects.
+const (
+	usualObjects = 500
+	MostObjects  = 5000
+)
 
 var iteratorShape = source.Shape{
 	Doc: "A list. Each element gives an object, or a condition.",
@@ -234,6 +237,9 @@ func checkCollection(v source.Value, c *Child, t source.Table) {
 		c.Replicas = nil
 	}
 	checkOrder(v, c, t)
+	if p, written := t.Written("maxObjects"); written && !forEach && !replicas {
+		v.ErrorAt(p, "maxObjects needs forEach or replicas").Hint = "a child without them has one object"
+	}
 	p, unavailable := t.Written("maxUnavailable")
 	if !unavailable {
 		return
@@ -275,8 +281,30 @@ func checkOrder(v source.Value, c *Child, t source.Table) {
 var percentage = regexp.MustCompile(`^[0-9.]+ *%$`)
 
 // readReplicas reads the number of replicas.
-func readReplicas(v source.Value) *source.Expr {
-	return readWholeNumber(v, 0, maxReplicas, fmt.Sprintf("from 0 to %d", maxReplicas))
+func readReplicas(v source.Value, most int64) *source.Expr {
+	span := fmt.Sprintf("from 0 to %d", most)
+	if most == usualObjects {
+		span += fmt.Sprintf(", or with maxObjects to %d", MostObjects)
+	}
+	return readWholeNumber(v, 0, most, span)
+}
+
+// readMaxObjects reads the number of objects that a child may have. It is literal: the rules choose
+// the limit, and whoever can create a resource does not.
+func readMaxObjects(v source.Value) int64 {
+	if v.Missing() {
+		return 0
+	}
+	n, err := strconv.ParseInt(v.Scalar(), 10, 64)
+	switch {
+	case err != nil:
+		v.Errorf("must be a literal number from 1 to %d, got %s", MostObjects, v.Describe()).Hint = "the rules choose the limit, not the resource"
+		return 0
+	case n < 1 || n > MostObjects:
+		v.Errorf("must be from 1 to %d, got %d", MostObjects, n)
+		return 0
+	}
+	return n
 }
 
 // readMaxUnavailable reads the number of objects that may be replaced at the same

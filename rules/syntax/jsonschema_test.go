@@ -111,7 +111,7 @@ func TestJSONSchemaRefuses(t *testing.T) {
 		many  = rule + "  children:\n  - id: a\n    template: {apiVersion: v1, kind: Secret, metadata: {generateName: x}}\n    "
 	)
 	right := []string{
-		rule, child, child + "when: true", child + "forEach: [{name: w, in: self.x}]", child + "forEach: {w: self.x, z: w.y}", child + "forEach: {w: self.x}\n    order: sequential", child + "forEach: {w: self.x}\n    order: parallel", many + "replicas: 3",
+		rule, child, child + "when: true", child + "forEach: [{name: w, in: self.x}]", child + "forEach: {w: self.x, z: w.y}", child + "forEach: {w: self.x}\n    order: sequential", child + "forEach: {w: self.x}\n    order: parallel", many + "replicas: 3", many + "replicas: 5000\n    maxObjects: 5000", child + "forEach: {w: self.x}\n    maxObjects: 600",
 		child + "ignoreFields: [data.x, {path: data.y, when: self.x}]",
 		many + "replicas: 3\n    onChange: replace\n    maxUnavailable: 2",
 		rule + "  lookups: [{id: a, apiVersion: v1, kind: Pod, selector: {}}]", rule + "  patch: {spec: {a: 1}}",
@@ -137,7 +137,7 @@ func TestJSONSchemaRefuses(t *testing.T) {
 		child + "forEach: []", child + "forEach: {}", child + "forEach: {w-x: self.x}", child + "forEach: {w: [self.x]}", child + "forEach: {w: '${self.x}'}", child + "forEach: {name: w, in: self.x}", child + "forEach: [{name: w}]", child + "forEach: [{name: w, in: self.x}]\n    replicas: 3",
 		child + "replicas: 3", child + "maxUnavailable: 1", child + "order: sequential", many + "replicas: 3\n    order: sequential", child + "forEach: {w: self.x}\n    order: serial",
 		child + "forEach: {w: self.x}\n    order: sequential\n    onChange: replace\n    maxUnavailable: 2", child + "ignoreFields: ['a[0]']", child + "ignoreFields: [{path: data.y}]",
-		child + "onChange: keep\n    ignoreFields: [data]", many, many + "replicas: 501", many + "replicas: -1",
+		child + "onChange: keep\n    ignoreFields: [data]", many, many + "replicas: 501", many + "replicas: 3\n    maxObjects: 5001", child + "maxObjects: 600", child + "forEach: {w: self.x}\n    maxObjects: 0", many + "replicas: -1",
 		many + "replicas: 3\n    onChange: keep\n    maxUnavailable: 2",
 		rule + "  children: [{id: a, template: {kind: Secret, metadata: {name: x}}}]",
 		rule + "  children: [{id: a, template: {apiVersion: v1, kind: Secret}}]",

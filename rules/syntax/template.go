@@ -90,7 +90,7 @@ func (nm naming) nameKey() string {
 }
 
 // besideTemplate are keys of children that are not fields of an object.
-var besideTemplate = []string{"forEach", "order", "readyWhen", "failWhen", "ifExists", "onChange", "maxUnavailable", "onDelete", "ignoreFields", "generate"}
+var besideTemplate = []string{"forEach", "order", "readyWhen", "failWhen", "ifExists", "onChange", "maxUnavailable", "maxObjects", "onDelete", "ignoreFields", "generate"}
 
 // readTemplate reads the template of a child.
 func readTemplate(v source.Value, nm naming) *source.Node {

@@ -62,3 +62,8 @@ func TestConditionsOfElementsFollowTheirList(t *testing.T) {
 	s, _ := stage(t, stories.ConditionRules)
 	stories.TellConditions(s)
 }
+
+func TestLarge(t *testing.T) {
+	s, _ := stage(t, stories.LargeRules)
+	stories.TellLarge(s)
+}
