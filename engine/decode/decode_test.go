@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -23,9 +24,11 @@ func reference(data []byte) (any, error) {
 	return v, err
 }
 
-// decoded decodes exactly one value.
+// decoded decodes exactly one value with a decoder that has read others before.
 func decoded(r io.Reader, p *projection.Projection) (any, error) {
-	d := New(r)
+	d := used.Get().(*Decoder)
+	defer used.Put(d)
+	d.Reset(r)
 	v, err := d.Value(p)
 	if err != nil {
 		return nil, err
@@ -36,6 +39,8 @@ func decoded(r io.Reader, p *projection.Projection) (any, error) {
 	}
 	return v, err
 }
+
+var used = sync.Pool{New: func() any { return New(nil) }}
 
 // compare checks the decoding of data against apimachinery's, whole and projected.
 func compare(t *testing.T, data []byte, p *projection.Projection) {
@@ -82,7 +87,8 @@ func sample() *projection.Projection {
 var samples = []string{
 	`{}`, `[]`, ` {"a" : [ 1 , 2.5 ] } `, `null`, `true`, `false`, `"x"`, `0`, `-0`, `-1`, `1e3`, `1E-2`, `1.0`, `9223372036854775807`, `9223372036854775808`, `1e999`,
 	`{"a":[{"b":1,"c":2},{"b":{"d":null}}],"b":{"a":{"z":1},"b":2},"c":{"d":[1]},"d":{"x":1,"y":2},"e":"f"}`,
-	`{"a":1,"a":{"b":2}}`, `{"c":1,"c":null}`, `"\u0041\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`, `"\udc00"`, "\"\xff\"", "\"a\xc3\"", "\"\xe2\x80\xa8\"",
+	`{"a":1,"a":{"b":2}}`, `{"c":{"x":1,"y":2},"c":{"y":2,"x":1}}`, `{"c":[1,1.0,true,false,null,"null",[],{},[[]],[{}]]}`, `{"c":[[],{},[null],{"":null},{"":[]},{"":{}}]}`,
+	`{"c":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}}`, `{"c":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"a":10}}`, `{"c":[1,2,3,4,5,6,7,8,9]}`, `{"c":1,"c":null}`, `"\u0041\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`, `"\udc00"`, "\"\xff\"", "\"a\xc3\"", "\"\xe2\x80\xa8\"",
 	"\"\x01\"", "\"\n\"", `"\x"`, `"\u12"`, `"\u12g4"`, `"`, `"\`, `{`, `[`, `[1,]`, `{"a":}`, `{"a"}`, `{"a":1,}`, `{a:1}`, `01`, `1.`, `.5`, `-`, `+1`, `1e`, `1e+`, `nul`, `tru`, `nulll`, `1 2`, `{} {}`, ``, ` `,
 	`{"a":[{"b":"` + strings.Repeat("long", 9000) + `"}],"c":"` + strings.Repeat("é\\n", 9000) + `"}`,
 	strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth), strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1),
@@ -170,20 +176,54 @@ func TestSkippedValuesAreNotAllocated(t *testing.T) {
 
 // TestSharedStrings checks that equal strings share memory and others replace each other.
 func TestSharedStrings(t *testing.T) {
-	var s Strings
+	var s shared
 	for i := range 3 * valueSlots {
 		text := []byte(strings.Repeat("x", i%(2*longestShared)) + string(rune('a'+i%26)))
-		if got := s.value(text); got != string(text) {
+		if got, _ := s.value(text); got != string(text) {
 			t.Fatalf("got %q for %q", got, text)
 		}
 		if got := s.key(text); got != string(text) {
 			t.Fatalf("got %q for %q", got, text)
 		}
 	}
-	if s.value([]byte("")) != "" {
+	if got, _ := s.value([]byte("")); got != "" {
 		t.Error("the empty string is lost")
 	}
 	if n := testing.AllocsPerRun(100, func() { s.value([]byte("namespace")) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestSharedValues checks which values share memory.
+func TestSharedValues(t *testing.T) {
+	long := strings.Repeat("x", longestShared+1)
+	for _, test := range []struct {
+		first, second string
+		want          bool
+	}{
+		{`{"a":1}`, `{"a":1}`, true},
+		{`{"a":[{"b":"x"},true,null,{}],"c":[]}`, ` {"a" : [{"b":"\u0078"},true,null,{ }],"c":[ ]}`, true},
+		{`[{"type":"Ready","status":"True"}]`, `[{"type":"Ready","status":"True"}]`, true},
+		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}`, `{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}`, true},
+		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9}`, `{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9}`, false},
+		{`[1,2,3,4,5,6,7,8,9]`, `[1,2,3,4,5,6,7,8,9]`, false},
+		{`["` + long + `"]`, `["` + long + `"]`, false},
+		{`{"a":1}`, `{"a":1.0}`, false},
+		{`{"a":1}`, `{"b":1}`, false},
+		{`{"a":null}`, `{"b":null}`, false},
+		{`{"a":1,"a":1}`, `{"a":1,"a":1}`, false},
+	} {
+		d := New(strings.NewReader(test.first + "\n" + test.second))
+		first, err := d.Value(projection.Whole())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := d.Value(projection.Whole())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := identical(first, second); got != test.want {
+			t.Errorf("%s and %s share memory: %t, want %t", test.first, test.second, got, test.want)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"reconcel/rules/projection"
 )
@@ -21,21 +22,23 @@ type Decoder struct {
 	mark    int   // of the first byte in buf that must stay, or -1
 	offset  int64 // of buf in the stream
 	depth   int
-	stack   []any  // elements of the lists being read
-	scratch []byte // of a string with escapes
-	strings *Strings
+	keys    []string // of the maps being read
+	stack   []any    // values of the maps and lists being read
+	scratch []byte   // of a string with escapes
+	shared  *shared
 }
 
 // New returns a decoder of a stream.
 func New(r io.Reader) *Decoder {
-	return &Decoder{reader: r, buf: make([]byte, 0, bufferSize), mark: -1, strings: &Strings{}}
+	return &Decoder{reader: r, buf: make([]byte, 0, bufferSize), mark: -1, shared: &shared{}}
 }
 
 // Reset makes the decoder read another stream. It keeps the memory of the decoder, and the
-// strings that it shares.
+// values that it shares.
 func (d *Decoder) Reset(r io.Reader) {
 	clear(d.stack[:cap(d.stack)])
-	*d = Decoder{reader: r, buf: d.buf[:0], mark: -1, stack: d.stack[:0], scratch: d.scratch[:0], strings: d.strings}
+	clear(d.keys[:cap(d.keys)])
+	*d = Decoder{reader: r, buf: d.buf[:0], mark: -1, keys: d.keys[:0], stack: d.stack[:0], scratch: d.scratch[:0], shared: d.shared}
 }
 
 // Next reports whether another value follows. It waits for the stream.
@@ -50,67 +53,108 @@ func (d *Decoder) Next() (bool, error) {
 	}
 }
 
-// Value returns what a projection keeps of the next value.
+// Value returns what a projection keeps of the next value. Equal small maps and lists share
+// memory: they must not be changed.
 func (d *Decoder) Value(p *projection.Projection) (any, error) {
+	v, _, err := d.value(p)
+	return v, err
+}
+
+// value also returns the hash of a value that may be shared, or else 0.
+func (d *Decoder) value(p *projection.Projection) (v any, hash uint64, err error) {
 	if p == nil {
-		return nil, d.Skip()
+		return nil, 0, d.Skip()
 	}
 	c, err := d.token()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	switch c {
 	case '{':
-		m := map[string]any{}
-		err := d.Object(func(key string) error {
-			f := p.Field(key)
-			if f == nil {
-				delete(m, key)
-				return d.Skip()
-			}
-			v, err := d.Value(f)
-			m[key] = v
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		return m, nil
+		return d.object(p)
 	case '[':
 		return d.list(p.Elements())
 	case '"':
 		text, err := d.text()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		return d.strings.value(text), nil
+		v, hash := d.shared.value(text)
+		return v, hash, nil
 	case 't':
-		return true, d.literal("true")
+		return true, hashOfTrue, d.literal("true")
 	case 'f':
-		return false, d.literal("false")
+		return false, hashOfFalse, d.literal("false")
 	case 'n':
-		return nil, d.literal("null")
+		return nil, hashOfNull, d.literal("null")
 	}
-	return d.number()
+	v, err = d.number()
+	return v, hashOfNumber(v), err
 }
 
-func (d *Decoder) list(each *projection.Projection) (any, error) {
+// object collects the entries of a map, and creates it when they are known: perhaps there is
+// an equal one. A map with many entries, or with a key twice, is created at once.
+func (d *Decoder) object(p *projection.Projection) (any, uint64, error) {
+	all := composite{isMap: true, hash: hashOfMap}
+	bottomKey, bottom := len(d.keys), len(d.stack)
+	var m map[string]any
+	err := d.Object(func(key string) error {
+		f := p.Field(key)
+		if f == nil {
+			return d.Skip()
+		}
+		v, hash, err := d.value(f)
+		keys := d.keys[bottomKey:]
+		if m == nil && (len(keys) == mostShared || slices.Contains(keys, key)) {
+			m = mapOf(keys, d.stack[bottom:])
+		}
+		if m != nil {
+			m[key] = v
+			return err
+		}
+		d.keys, d.stack = append(d.keys, key), append(d.stack, v)
+		all.addHash(hashOfKey(key), hash)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	var v any = m
+	hash := uint64(0)
+	if m == nil {
+		all.keys, all.values = d.keys[bottomKey:], d.stack[bottom:]
+		v, hash = d.shared.composite(all)
+	}
+	d.keys = d.keys[:bottomKey]
+	d.pop(bottom)
+	return v, hash, nil
+}
+
+// list collects the elements of a list.
+func (d *Decoder) list(each *projection.Projection) (any, uint64, error) {
+	all := composite{hash: hashOfList}
 	bottom := len(d.stack)
 	err := d.Array(func() error {
-		v, err := d.Value(each)
+		v, hash, err := d.value(each)
 		if each != nil {
 			d.stack = append(d.stack, v)
+			all.addHash(hash)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	out := make([]any, len(d.stack)-bottom)
-	copy(out, d.stack[bottom:])
+	all.values = d.stack[bottom:]
+	v, hash := d.shared.composite(all)
+	d.pop(bottom)
+	return v, hash, nil
+}
+
+// pop removes the values above bottom from the stack.
+func (d *Decoder) pop(bottom int) {
 	clear(d.stack[bottom:])
 	d.stack = d.stack[:bottom]
-	return out, nil
 }
 
 // Object reads a map. It calls value for each key; value must read exactly one value. A key
@@ -127,7 +171,7 @@ func (d *Decoder) Object(value func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		key := d.strings.key(text)
+		key := d.shared.key(text)
 		if err := d.expect(':'); err != nil {
 			return err
 		}
@@ -182,7 +226,8 @@ func (d *Decoder) String() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return d.strings.value(text).(string), nil
+	v, _ := d.shared.value(text)
+	return v.(string), nil
 }
 
 // Null reads a null, if that is the next value, and reports whether it was.
