@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -68,6 +70,17 @@ func converged(tb testing.TB) (*Engine, Request) {
 		show(tb, w, Kind{GVK: w.GVK, Namespaced: true, Status: true}, map[watch.Role]*unstructured.Unstructured{watch.Primary: foo, watch.Child: deployment}[w.Role])
 	}
 	return e, Request{Kind: primary.GVK.GroupKind(), Namespace: "default", Name: "example", UID: "u1"}
+}
+
+// stored returns an object of a cache as the API server has it: a cache keeps the controller
+// apart.
+func stored(o *watch.Object) *unstructured.Unstructured {
+	u := o.DeepCopy()
+	if owner, controlled := o.Controller(); controlled {
+		version := schema.GroupVersion{Group: owner.Kind.Group, Version: "v1"}.String()
+		u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: version, Kind: owner.Kind.Kind, Name: owner.Name, UID: owner.UID, Controller: new(true)}})
+	}
+	return u
 }
 
 // TestConvergedSendsNothing would panic on any request: the engine has no client.

@@ -199,7 +199,7 @@ func BenchmarkCensusOfManyObjects(b *testing.B) {
 		var many []*unstructured.Unstructured
 		for o := range c.All() {
 			for i := range 100_000 {
-				u := o.DeepCopy()
+				u := stored(o)
 				u.SetName(fmt.Sprint(i))
 				many = append(many, u)
 			}

@@ -40,7 +40,7 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 		})
 	})
 	do(func() { e.recheck(ctx, pl) })
-	do(func() { e.removeOrphanedFinalizers(ctx, pl.orphaned.Finalizers) })
+	do(func() { e.removeOrphanedMarks(ctx, pl) })
 	e.logKept(pl.orphaned.Kept)
 	e.retainAnnounced(pl.orphaned.Removed)
 	e.metrics.removing.Set(float64(len(pl.orphaned.Removed)))

@@ -25,22 +25,13 @@ func (s *statusDraft) conditions() []rules.Condition {
 	if s.list == discover.NoConditions {
 		return nil
 	}
-	all := make([]rules.Condition, 0, 4)
-	status, total := rules.False, s.total
-	switch total.state {
-	case paused:
-		status = rules.Unknown
-	case ready:
-		status = rules.True
-		total = outcome{reason: reasonReconciled, text: "all children are up to date and ready"}
-	}
-	message := total.brief()
-	all = append(all, rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: message})
-	switch total.state {
+	ready := s.ready()
+	all := append(make([]rules.Condition, 0, 4), ready)
+	switch s.total.state {
 	case progressing, waiting, retrying:
-		all = append(all, rules.Condition{Type: conditionReconciling, Status: rules.True, Reason: total.reason, Message: message})
+		all = append(all, rules.Condition{Type: conditionReconciling, Status: rules.True, Reason: ready.Reason, Message: ready.Message})
 	case stalled:
-		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: total.reason, Message: message})
+		all = append(all, rules.Condition{Type: conditionStalled, Status: rules.True, Reason: ready.Reason, Message: ready.Message})
 	}
 	if kept, ok := keptCondition(s.total.kept); ok {
 		all = append(all, kept)
@@ -51,6 +42,19 @@ func (s *statusDraft) conditions() []rules.Condition {
 		}
 	}
 	return all
+}
+
+// ready returns the condition that says what came of the reconciliation.
+func (s *statusDraft) ready() rules.Condition {
+	status, total := rules.False, s.total
+	switch total.state {
+	case paused:
+		status = rules.Unknown
+	case ready:
+		status = rules.True
+		total = outcome{reason: reasonReconciled, text: "all children are up to date and ready"}
+	}
+	return rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: total.brief()}
 }
 
 // conditionList returns the list of conditions to apply. If the list is atomic for

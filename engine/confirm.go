@@ -10,6 +10,7 @@ import (
 
 	"reconcel/engine/answer"
 	"reconcel/engine/managedfields"
+	"reconcel/rules"
 )
 
 // errStale means that the cache is behind. It is not a failure: the event that
@@ -80,6 +81,7 @@ func intent(object map[string]any) map[string]any {
 		for k, v := range value {
 			section[k] = v
 		}
+		delete(section, rules.AnnotationStatus) // No rule sees it.
 		rest["metadata."+key] = section
 	}
 	return rest

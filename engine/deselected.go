@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -27,7 +26,7 @@ func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) er
 		return err // Also if the kind is not served: it may be later.
 	}
 	return e.eachOf(ctx, c.Kind(), func(o *watch.Object) error {
-		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.hasFinalizer(o) || primary.patched(o)) {
+		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.hasFinalizer(o) || primary.patched(o) || e.annotator().hasPatched(o)) {
 			e.enqueuePrimary(o)
 		}
 		return nil
@@ -36,5 +35,5 @@ func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) er
 
 // patched reports whether a rule owns fields of a primary besides its status.
 func (pk *primaryKind) patched(o *watch.Object) bool {
-	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return o.PatchFields(r.Name) != (managedfields.Entry{}) })
+	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return patcherOf(r).hasPatched(o) })
 }

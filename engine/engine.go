@@ -146,7 +146,7 @@ func (e *Engine) run(ctx context.Context) {
 	if e.leading && !e.insist(ctx, func(ctx context.Context) error { return e.settle(ctx, pl, nil) }) {
 		return
 	}
-	e.follow(pl)
+	e.follow(nil, pl)
 	if e.candidate != nil {
 		resign = e.candidate.Stand(ctx)
 		if !e.standBy(ctx) {

@@ -45,13 +45,13 @@ func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
 	if o.state != ready {
 		return o
 	}
-	return worse(o, p.outcomeOf(p.unpatch(ctx, r.Rule)))
+	return worse(o, p.outcomeOf(p.revert(ctx, r.Rule)))
 }
 
 // releasePrimary is the last step: it removes all traces of the rule from the primary.
 func (p *pass) releasePrimary(ctx context.Context, r *rules.RuleResult) outcome {
 	if !p.self.Terminating() {
-		if err := p.unpatch(ctx, r.Rule); err != nil {
+		if err := p.revert(ctx, r.Rule); err != nil {
 			return p.outcomeOf(err)
 		}
 	}

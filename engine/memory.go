@@ -26,7 +26,7 @@ type memory struct {
 	status       writtenStatus
 	reads        watch.Reads
 	self         *watch.Object            // the response to our last write of the primary, until the cache catches up
-	patches      map[string]*writtenPatch // by rule
+	patches      map[string]*writtenPatch // by manager
 	deselectedAt map[string]time.Time     // when a rule was first seen to deselect the primary, by rule name
 
 	seen       sight
@@ -41,6 +41,7 @@ type memory struct {
 	waitingSince time.Time         // zero: not waiting
 	syncedAt     int64             // the last generation that was ready
 	unsettled    time.Time         // when the status first differed from a state that still changes
+	unreported   time.Time         // the same of the annotation that reports the status
 	settle       time.Duration     // how long the status is delayed since then
 	reapplyAt    time.Time         // when all children are applied again, changed or not
 	gateAt       time.Time         // when the next gate of its rules opens; zero: never
@@ -218,8 +219,8 @@ func (m *memory) leftAt(rule string, now time.Time) time.Time {
 // A sight is the state of a primary in one reconciliation. The next
 // reconciliation compares its own with it.
 type sight struct {
-	program    *rules.Program // nil: there was no reconciliation yet
-	version    string         // resourceVersion of the primary
+	rules      uint64 // which rules its kind had
+	version    string // resourceVersion of the primary; "": there was no reconciliation yet
 	generation int64
 	marks      uint64 // a hash of its labels and annotations
 }
@@ -228,9 +229,9 @@ var markSeed = maphash.MakeSeed()
 
 // see compares the state with that of the last reconciliation and returns what
 // changed. It hashes labels and annotations only if the primary has changed.
-func (s *sight) see(program *rules.Program, self *watch.Object, started time.Time) (why string) {
-	first, reloaded := s.program == nil, s.program != program
-	s.program = program
+func (s *sight) see(rules uint64, self *watch.Object, started time.Time) (why string) {
+	first, reloaded := s.version == "", s.rules != rules
+	s.rules = rules
 	changed := false
 	if version := self.GetResourceVersion(); version != s.version {
 		generation, marks := self.GetGeneration(), marksOf(self)
@@ -242,10 +243,10 @@ func (s *sight) see(program *rules.Program, self *watch.Object, started time.Tim
 		return whyStarted
 	case first:
 		return whyCreated
-	case reloaded:
-		return whyRules
 	case changed:
 		return whyResource
+	case reloaded:
+		return whyRules
 	}
 	return whyDependency
 }

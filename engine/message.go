@@ -46,12 +46,16 @@ func (o outcome) brief() string {
 }
 
 // patterns matches the example and the regular expression that the API server
-// appends to the name of a format.
-var patterns = regexp.MustCompile(`\s*\((?:e\.g\. .*?, (?:or .*?, )?)?regex used for validation is '[^']*'\)`)
+// appends to the name of a format. They contain patternsText.
+var patterns = regexp.MustCompile(`\s*\((?:e\.g\. .*?, (?:or .*?, )?)?` + patternsText + ` '[^']*'\)`)
+
+const patternsText = "regex used for validation is"
 
 // shortenForCondition limits a message to a length that is readable in a list.
 func shortenForCondition(s string) string {
-	s = patterns.ReplaceAllString(s, "")
+	if strings.Contains(s, patternsText) {
+		s = patterns.ReplaceAllString(s, "")
+	}
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) <= mostBrief {
 		return s

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"hash/maphash"
 	"slices"
 	"sync/atomic"
 
@@ -40,6 +41,8 @@ type primaryKind struct {
 	meters   []*meter                                 // one for each of Rules, in the same order
 	lookups  map[*rules.Lookup]*watch.Watch           // read-only
 
+	digest uint64 // of its rules
+
 	orphanedObjects orphanedObjects // of removed rules
 
 	plan *plan
@@ -73,6 +76,7 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 			children: map[schema.GroupVersionKind]*watch.Watch{},
 			byRule:   map[*rules.Rule][]*watch.Watch{},
 			lookups:  map[*rules.Lookup]*watch.Watch{},
+			digest:   digestOf(p.Rules),
 			plan:     pl,
 		}
 		for _, r := range p.Rules {
@@ -89,6 +93,16 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 		pl.primaries[p.GVK.GroupKind()] = pk
 	}
 	return pl
+}
+
+// digestOf returns a digest of a list of rules.
+func digestOf(list []*rules.Rule) uint64 {
+	var h maphash.Hash
+	h.SetSeed(markSeed)
+	for _, r := range list {
+		_, _ = h.Write(r.Digest[:])
+	}
+	return h.Sum64()
 }
 
 func (pl *plan) rules() (n int) {

@@ -133,6 +133,7 @@ func (v *Preview) reconcileOnce(ctx context.Context, req Request) (Report, error
 	p.findings = &findings{}
 	// A status that still changes is normally delayed; here the delay is over.
 	p.memory.unsettled = e.clock.Now().Add(-longestSettle)
+	p.memory.unreported = p.memory.unsettled
 	_, err = p.run(ctx)
 	return p.previewed(), err
 }

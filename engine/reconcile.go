@@ -60,7 +60,7 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 	}
 	return &pass{
 		engine: e, primary: primary, cache: cache, cached: cached != nil && cached.GetUID() == req.UID, req: req, self: self,
-		memory: memory, verdict: verdict, trigger: memory.seen.see(pl.program, self, e.started), rendering: renderings.Get().(*rules.Rendering),
+		memory: memory, verdict: verdict, trigger: memory.seen.see(primary.digest, self, e.started), rendering: renderings.Get().(*rules.Rendering),
 	}, nil
 }
 
@@ -131,6 +131,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	p.reportPauseIgnored()
 	gate := p.awaitGate()
 	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.hasFinalizer(p.self) {
+		total = p.withdrawAnnotation(ctx, total)
 		p.dismiss(total)
 		return total.after(gate).result() // No rule manages it any more. Its last status stays.
 	}
@@ -204,11 +205,16 @@ func (p *pass) rule(ctx context.Context, r *rules.RuleResult) outcome {
 // unknown because of an error counts.
 func (p *pass) matches() bool {
 	for i := range p.rendering.Rules {
-		if r := &p.rendering.Rules[i]; r.Matches || r.Err != nil || r.Teardown && p.self.Terminating() {
+		if p.manages(&p.rendering.Rules[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+// manages reports whether a rule manages the primary.
+func (p *pass) manages(r *rules.RuleResult) bool {
+	return r.Matches || r.Err != nil || r.Teardown && p.self.Terminating()
 }
 
 // dismiss forgets a primary that needs no more work and is not in the watch's

@@ -20,9 +20,9 @@ type reload struct {
 }
 
 // Reload replaces the active rules while Run continues. It first lists the kinds
-// that only the new rules need. Then it reconciles every primary with the new
-// rules and stops the watches that only the old rules needed. A running
-// reconciliation finishes with the rules that it started with.
+// that only the new rules need. Then it reconciles the primaries of changed rules and
+// stops the watches that only the old rules needed. A running reconciliation finishes
+// with the rules that it started with.
 //
 // The objects of a removed rule stay, or are deleted if the rule says so. Its
 // finalizers are removed. A changed rule prunes the objects that it no longer
@@ -104,7 +104,7 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 		}
 	}
 	old.stop()
-	e.follow(next)
+	e.follow(old, next)
 	if !e.retire(ctx, old) {
 		return ctx.Err()
 	}
@@ -123,12 +123,6 @@ func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch.Watch) error {
 		e.log.Log(ctx, missingLevel(fresh), "rules reloaded, some kinds are unavailable", "missing", missing)
 	}
 	return nil
-}
-
-// follow makes a plan the active one and enqueues all primaries.
-func (e *Engine) follow(pl *plan) {
-	e.plan.Store(pl)
-	enqueueShown(pl.watches)
 }
 
 // retire stops the watches that only a replaced plan needs, as soon as its last

@@ -14,7 +14,6 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
-	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -114,7 +113,7 @@ func (s *removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
 		if o.Paused() {
 			s.paused[o.GetUID()] = true
 		}
-		if o.PatchFields(s.rule.Name) == (managedfields.Entry{}) {
+		if !patcherOf(s.writes()).hasPatched(o) {
 			return nil
 		}
 		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}

@@ -87,8 +87,8 @@ func TestRepairUpToTheWrite(t *testing.T) {
 				t.Fatal(err)
 			}
 			child, _ := cache.Get("default", "web")
-			before := child.DeepCopy()
-			changed := owning(t, child.DeepCopy(), watch.Child, `{"f:spec":{"f:template":{}}}`)
+			before := stored(child)
+			changed := owning(t, stored(child), watch.Child, `{"f:spec":{"f:template":{}}}`)
 			changed.SetResourceVersion("12")
 			feed := show(t, children, cache.Kind(), before)
 			client := fake.NewSimpleDynamicClient(kruntime.NewScheme())

@@ -1,10 +1,15 @@
 package engine
 
 import (
+	"encoding/json"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/engine/managedfields"
+	"reconcel/rules"
 )
 
 // waitingReasons are the reasons of the state waiting.
@@ -34,4 +39,29 @@ func ReportedState(conditions []metav1.Condition) (string, *metav1.Condition) {
 		return ready.String(), total
 	}
 	return "", total
+}
+
+// ReportedAnnotation returns the state that rules.AnnotationStatus of a primary reports, as
+// in the metrics. ok is false without an annotation that reconcel has written: another
+// controller may have copied it from another object.
+func ReportedAnnotation(u *unstructured.Unstructured) (state string, report StatusAnnotation, ok bool) {
+	for manager, fields := range managedfields.ManagersOf(u.Object).Patches() {
+		ok = ok || managedfields.IsAnnotationManager(manager) && fields.Names(rules.AnnotationStatus)
+	}
+	if !ok || json.Unmarshal([]byte(u.GetAnnotations()[rules.AnnotationStatus]), &report) != nil {
+		return "", report, false
+	}
+	switch {
+	case report.Ready == rules.True:
+		return ready.String(), report, true
+	case report.Reason == reasonPaused:
+		return paused.String(), report, true
+	case report.Reason == reasonRetrying:
+		return retrying.String(), report, true
+	case report.Reason == reasonProgressing:
+		return progressing.String(), report, true
+	case slices.Contains(waitingReasons, report.Reason):
+		return waiting.String(), report, true
+	}
+	return stalled.String(), report, true
 }

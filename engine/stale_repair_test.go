@@ -30,8 +30,8 @@ func TestStaleRepairsDoNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	child, _ := cache.Get("default", "web")
-	before := child.DeepCopy()
-	changed := owning(t, child.DeepCopy(), watch.Child, `{"f:spec":{"f:template":{}}}`)
+	before := stored(child)
+	changed := owning(t, stored(child), watch.Child, `{"f:spec":{"f:template":{}}}`)
 	changed.SetResourceVersion("12")
 	client := fake.NewSimpleDynamicClient(kruntime.NewScheme())
 	client.PrependReactor("get", "*", func(clienttesting.Action) (bool, kruntime.Object, error) { return true, changed.DeepCopy(), nil })

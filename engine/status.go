@@ -30,7 +30,8 @@ const (
 )
 
 // status writes the primary's status if it differs from the rendered fields and
-// conditions. It returns the outcome merged with the result of the write.
+// conditions, and the annotation that reports it for kinds without conditions. It returns
+// the outcome merged with the results of the writes.
 func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome {
 	if p.verdict.refusesAny(p.primary) {
 		return total // The write would remove the status fields of the other installation.
@@ -39,22 +40,32 @@ func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome
 	if !known {
 		return total // The kind's schema is not known yet. The primary is enqueued when it is.
 	}
-	draft := statusDraft{pass: p, list: list, total: total}
-	wait, err := draft.write(ctx, now)
-	total = total.after(wait)
+	draft := &statusDraft{pass: p, list: list, total: total}
+	draft.total = draft.ensure(ctx, now)
+	return draft.annotate(ctx)
+}
+
+func (s *statusDraft) ensure(ctx context.Context, now time.Time) outcome {
+	wait, err := s.write(ctx, now)
+	total := s.total.after(wait)
+	if errors.Is(err, errStale) {
+		return worse(total, s.outcomeOf(err).quietly())
+	}
+	s.total = s.withWrite(total, err)
+	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRejected && s.list != discover.NoConditions {
+		s.silence(terminal)
+		wait, err = s.write(ctx, now)
+		return worse(s.total, s.outcomeOf(err).quietly()).after(wait)
+	}
+	return s.total
+}
+
+// withWrite adds the error of a write of the report to an outcome.
+func (p *pass) withWrite(total outcome, err error) outcome {
 	if contested, ok := errors.AsType[*conflictLoopError](err); ok && total.state == stalled {
 		return total.after(contested.wait) // The existing problem is more specific and more stable.
 	}
-	if errors.Is(err, errStale) {
-		return worse(total, p.outcomeOf(err).quietly())
-	}
-	draft.total = worseOfBoth(total, p.outcomeOf(err))
-	if terminal, ok := errors.AsType[*terminalError](err); ok && terminal.reason == reasonRejected && list != discover.NoConditions {
-		draft.silence(terminal)
-		wait, err = draft.write(ctx, now)
-		draft.total = worse(draft.total, p.outcomeOf(err).quietly()).after(wait)
-	}
-	return draft.total
+	return worseOfBoth(total, p.outcomeOf(err))
 }
 
 // A statusDraft is the status that a reconciliation writes.
@@ -97,7 +108,7 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 		return 0, nil
 	}
 	if s.total.state.moving() {
-		if wait := s.unsettled(); wait > 0 {
+		if wait := s.unsettled(&s.memory.unsettled); wait > 0 {
 			return wait, nil
 		}
 	}
@@ -120,15 +131,15 @@ func (p *pass) statusStands() bool {
 	return p.self.Fields() == last.fields || p.self.OlderThan(last.version)
 }
 
-// unsettled returns the remaining delay of the status of a primary whose state
-// still changes.
-func (p *pass) unsettled() time.Duration {
+// unsettled returns the remaining delay of the report of a primary whose state still
+// changes. since is when the report first differed; it is set if it is zero.
+func (p *pass) unsettled(since *time.Time) time.Duration {
 	m, now := p.memory, p.engine.clock.Now()
-	if m.unsettled.IsZero() {
-		m.unsettled, m.settle = now, settle
+	if since.IsZero() {
+		*since, m.settle = now, settle
 	}
 	m.settle = min(max(m.settle, writesToSettle*m.slowestWrite()), longestSettle)
-	return m.settle - now.Sub(m.unsettled)
+	return m.settle - now.Sub(*since)
 }
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}

@@ -58,7 +58,7 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 	if err := e.settle(ctx, pl, nil); err != nil {
 		return err
 	}
-	e.follow(pl)
+	e.follow(e.plan.Load(), pl)
 	s.feeds = slices.DeleteFunc(s.feeds, func(f *watch.Feed) bool { return !slices.Contains(pl.watches, f.Watch) })
 	e.forgetOthers(pl)
 	return s.startCleanup(ctx, pl)
@@ -69,7 +69,7 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	e := s.engine
 	for _, orphaned := range pl.orphaned.Finalizers {
-		if err := e.removeOrphanedFinalizer(ctx, orphaned); err != nil && !discover.IsNoKind(err) {
+		if err := e.removeMarks(ctx, pl, orphaned); err != nil && !discover.IsNoKind(err) {
 			return err
 		}
 	}

@@ -28,6 +28,10 @@ func stage(t *testing.T, rules string) (*stories.Stage, func() []*e2e.Log) {
 			in = w.run(rules)
 			logs = append(logs, in.log)
 		},
+		Reload: func(text string) {
+			t.Helper()
+			w.reload(in, text)
+		},
 	}, func() []*e2e.Log { return logs }
 }
 
@@ -39,27 +43,11 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestLookups(t *testing.T) {
-	s, _ := stage(t, stories.LookupRules)
-	stories.TellLookups(s)
-}
-
-func TestSequence(t *testing.T) {
-	s, _ := stage(t, stories.SequenceRules)
-	stories.TellSequence(s)
-}
-
-func TestSettings(t *testing.T) {
-	s, _ := stage(t, stories.SettingsRules)
-	stories.TellSettings(s)
-}
-
-func TestConditionsOfElements(t *testing.T) {
-	s, _ := stage(t, stories.ConditionRules)
-	stories.TellConditions(s)
-}
-
-func TestLarge(t *testing.T) {
-	s, _ := stage(t, stories.LargeRules)
-	stories.TellLarge(s)
+func TestStories(t *testing.T) {
+	for _, story := range stories.All {
+		t.Run(story.Name, func(t *testing.T) {
+			s, _ := stage(t, story.Rules)
+			story.Tell(s)
+		})
+	}
 }

@@ -18,7 +18,6 @@ import (
 	"reconcel/engine/answer"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
-	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -133,7 +132,9 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
 	for _, gk := range append([]schema.GroupKind{r.Primary()}, r.FormerPrimaries()...) {
-		errs = append(errs, u.engine.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error { return u.release(ctx, r.Name, k, o) }))
+		errs = append(errs, u.engine.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error {
+			return errors.Join(u.release(ctx, r.Name, k, o), u.removeAnnotation(ctx, k, o))
+		}))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rule %q: %w", r.Name, err)
@@ -159,8 +160,18 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch
 	})
 }
 
+func (u *uninstaller) removeAnnotation(ctx context.Context, k Kind, o *watch.Object) error {
+	if !u.engine.annotator().hasPatched(o) {
+		return nil
+	}
+	subject := subjectOf(k, o)
+	return u.act("remove the annotation of", subject, "annotation "+rules.AnnotationStatus+" removed", func() error {
+		return u.engine.removeAnnotation(ctx, k, o)
+	})
+}
+
 func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch.Object) error {
-	if o.PatchFields(rule) == (managedfields.Entry{}) {
+	if !patcherOf(&rules.Rule{Name: rule}).hasPatched(o) {
 		return nil
 	}
 	subject := subjectOf(k, o)

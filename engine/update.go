@@ -13,7 +13,7 @@ import (
 // update applies the rendering to one of our objects. The apply is forced,
 // because each field that another writer has changed is a conflict.
 func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object) (step, error) {
-	if live.OwnerUID() == "" {
+	if live.OwnerUID() == "" || live.LostReference() {
 		// Another writer removed the owner reference. It may be the garbage
 		// collector, which orphans the children of a deleted primary. Those children
 		// must stay unchanged.
@@ -82,7 +82,7 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		return err
 	}
 	now := watch.NewObject(existing, watch.Child)
-	if now.GetUID() != live.GetUID() || now.Terminating() || now.OwnerUID() != live.OwnerUID() {
+	if now.GetUID() != live.GetUID() || now.Terminating() || now.OwnerUID() != live.OwnerUID() || now.LostReference() != live.LostReference() {
 		return errStale // The next reconciliation must decide again.
 	}
 	if err := p.writeOver(ctx, k, d, w, now); !apierrors.IsConflict(err) {

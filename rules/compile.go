@@ -30,22 +30,25 @@ const (
 	letVariable variableKind = iota
 	lookupVariable
 	childVariable
-	previousVariable // previous() of a child
+	previousVariable   // previous() of a child
+	definitionVariable // a value of define
 )
 
 // A compiler compiles one rule.
 type compiler struct {
 	*loader
-	src    *syntax.Rule
-	rule   *Rule
-	names  *expr.Scope            // self, lets, lookups and children
-	scope  *expr.Scope            // names, and the iterators of the child in question
-	shapes map[string]*expr.Shape // of the values in scope
-	many   map[string]bool        // the ids of children with forEach or replicas
-	keyed  map[string]bool        // the ids of children that byKey() reads
-	lets   map[string]*let
-	looks  map[string]*Lookup
-	within map[*source.Expr]*letEntry // of the expressions in lets that are maps
+	src     *syntax.Rule
+	rule    *Rule
+	defined *expr.Definitions // those beside the rule, or nil
+	uses    map[*expr.Definition]bool
+	names   *expr.Scope            // self, lets, lookups and children
+	scope   *expr.Scope            // names, and the iterators of the child in question
+	shapes  map[string]*expr.Shape // of the values in scope
+	many    map[string]bool        // the ids of children with forEach or replicas
+	keyed   map[string]bool        // the ids of children that byKey() reads
+	lets    map[string]*let
+	looks   map[string]*Lookup
+	within  map[*source.Expr]*letEntry // of the expressions in lets that are maps
 	// compiling are the names of the lets and lookups on the current path of
 	// compilation, outermost first. A repeated name is a cycle.
 	compiling []string
@@ -66,12 +69,12 @@ type compiler struct {
 func (l *loader) compile(src *syntax.Rule) *Rule { return l.compiler(src).compile() }
 
 func (l *loader) compiler(src *syntax.Rule) *compiler {
-	c := &compiler{loader: l, src: src, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, keyed: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, within: map[*source.Expr]*letEntry{}, reads: childReads{}}
+	c := &compiler{loader: l, src: src, defined: l.definitions(src.Definitions), uses: map[*expr.Definition]bool{}, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, keyed: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, within: map[*source.Expr]*letEntry{}, reads: childReads{}}
 	c.rule = &Rule{
 		Name: src.Name.Value, Pos: src.Pos, GVK: parseGVK(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{}, idCalls: map[string]idCall{},
 		Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
-		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete",
+		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete", Annotates: src.Report.Value == syntax.ReportAnnotation,
 	}
 	return c
 }
@@ -114,6 +117,7 @@ func (c *compiler) compile() *Rule {
 		return nil
 	}
 	c.rule.expressions = inOrder(c.rule.expressions)
+	c.rule.Digest = src.Digest.And(expr.DigestsOf(slices.Collect(maps.Keys(c.uses)))...)
 	return c.rule
 }
 
@@ -173,7 +177,7 @@ func (c *compiler) declareNames() bool {
 			c.declared[name], c.declared[expr.Previous.Variable(name)] = true, true
 		}
 	}
-	scope, err := expr.NewScope(slices.Collect(maps.Keys(c.declared))...)
+	scope, err := c.newScope(slices.Collect(maps.Keys(c.declared)))
 	if err != nil {
 		c.complain(c.src.Pos, "the names of the rule cannot be used together: %v", err)
 		return false

@@ -36,11 +36,11 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 		checked, issues = scope.Check(src, want)
 	}
 	for _, i := range issues {
-		if i.Undeclared != "" && c.src.Nameless {
+		if i.Undeclared != "" && c.src.Nameless || cmp.Or(i.Undeclared, i.Function) != "" && c.lacksDefinitions() {
 			continue // It may be the name of a value that could not be read.
 		}
 		if i.Undeclared != "" {
-			i.Hint = c.suggest(i.Undeclared, scope)
+			i.Hint = cmp.Or(i.Hint, c.suggest(i.Undeclared, scope))
 		}
 		i.Hint = cmp.Or(c.hintElsewhere(i.Undeclared), hintHabit(i, src, where))
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
@@ -51,16 +51,24 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 	if c.checkIDCalls(checked, where) || entry != nil && !c.readEntries(entry, checked, src, where) {
 		return nil
 	}
+	for _, used := range checked.Uses() {
+		c.uses[used] = true
+	}
 	for _, name := range checked.Reads() {
 		if l := c.lets[name]; l != nil {
 			c.let(l, src.Pos)
 		} else if l := c.looks[name]; l != nil {
 			c.lookup(l, src.Pos)
-		} else if name != self && name != child {
+		} else if name != self && name != child && !c.readDefinition(name) {
 			c.reads.add(name, src.Pos)
 		}
 	}
 	return checked
+}
+
+// lacksDefinitions reports whether names in define could not be read.
+func (c *compiler) lacksDefinitions() bool {
+	return c.src.Definitions != nil && c.src.Definitions.Nameless
 }
 
 // program compiles an expression that was checked.

@@ -42,7 +42,7 @@ func (c *compiler) checkSelection(when *expr.Program) {
 			for _, name := range p.Reads() {
 				l, look := c.lets[name], c.looks[name]
 				switch {
-				case name == self || seen[name]:
+				case name == self || seen[name] || c.defined.FindVariable(name) != nil:
 				case l != nil:
 					seen[name] = true
 					if visit(fmt.Sprintf("let %q ", l.id()), l.programs()...) {

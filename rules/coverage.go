@@ -41,13 +41,16 @@ func (c *Coverage) Ran(e Expression) bool {
 	return c.ran[e]
 }
 
-func (c *Coverage) noteRun(e Expression) {
+// noteRun reports whether the expression runs for the first time.
+func (c *Coverage) noteRun(e Expression) (isNew bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.ran == nil {
 		c.ran = map[Expression]bool{}
 	}
+	isNew = !c.ran[e]
 	c.ran[e] = true
+	return isNew
 }
 
 // expressionOf returns the Expression of a compiled program.

@@ -18,7 +18,8 @@
 //
 // # Loading
 //
-// Load parses the files (package syntax), then compiles each rule. It compiles the
+// Load parses the files (package syntax), compiles the definitions that rules
+// share (package define), then compiles each rule. It compiles the
 // names in scope first, then lets and lookups in the order in which they read each
 // other, then the children, and then the rest. A child depends on the children that
 // its expressions read, directly or through a let, and on those named in after. What

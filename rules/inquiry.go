@@ -48,7 +48,7 @@ func (q *Inquiry) Evaluate(in Input) (a Answer, wrong *source.Error) {
 			a, wrong = Answer{}, failed(&expr.Error{Pos: q.prog.Pos(), Message: fmt.Sprintf("internal error while evaluating (%T)", v)})
 		}
 	}()
-	r := &run{in: in, primary: identityIn(in.Self, q.rule.GVK)}
+	r := &run{in: in.visible(), primary: identityIn(in.Self, q.rule.GVK)}
 	r.begin(q.rule, &RuleResult{Rule: q.rule})
 	frame, err := interpreter.NewExecutionFrame(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func (q *Inquiry) Evaluate(in Input) (a Answer, wrong *source.Error) {
 	if e != nil {
 		return Answer{}, failed(e)
 	}
-	v, present := unwrap(v)
+	v, present := expr.Unwrap(v)
 	if !present {
 		return Answer{Gone: true}, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -37,10 +38,20 @@ func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 		l.broken[e.Rule] = true
 		l.said[e.Pos] = true
 	}
+	for _, d := range file.Definitions {
+		l.definitions(d)
+	}
 	p := &Program{}
+	covered := map[*expr.Definition]bool{}
 	for _, r := range file.Rules {
 		if rule := l.compile(r); rule != nil {
 			l.add(p, rule, r)
+			for _, def := range l.definitions(r.Definitions).All() {
+				if !covered[def] {
+					covered[def] = true
+					p.expressions = append(p.expressions, expressionsOf(def)...)
+				}
+			}
 			p.expressions = append(p.expressions, rule.expressions...)
 		}
 	}
@@ -58,6 +69,9 @@ type loader struct {
 	errs   []*source.Error
 	broken map[string]bool // rules in which the parser found errors
 	said   map[source.Pos]bool
+
+	defined map[*syntax.Definitions]*expr.Definitions
+	budget  expr.Budget // of all definitions
 }
 
 func (l *loader) errorf(pos source.Pos, rule, format string, args ...any) *source.Error {

@@ -25,7 +25,10 @@ const (
 	AnnotationRotate  = "reconcel.dev/rotate"
 	AnnotationRotated = "reconcel.dev/rotated"
 	AnnotationPaused  = "reconcel.dev/paused" // on a primary: see Paused
-	finalizerPrefix   = reserved
+	// AnnotationStatus on a primary whose kind has no conditions is the status, reason and
+	// message of Ready as JSON, if a rule asks for it.
+	AnnotationStatus = "reconcel.dev/status"
+	finalizerPrefix  = reserved
 )
 
 // reserved is the prefix of reconcel's own labels and annotations.
@@ -36,7 +39,7 @@ const reserved = "reconcel.dev/"
 func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // ownMarks are the keys that reconcel itself sets.
-var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex, AnnotationRotated}
+var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus}
 
 // Marks returns the part of an apply's body that identifies the owner of the
 // object, without its content. For an object that is adopted and then left

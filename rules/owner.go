@@ -26,7 +26,13 @@ func (o Owner) String() string {
 // reference has no namespace, so the controller is assumed to be in the object's.
 func ControllerOf(object map[string]any) (Owner, bool) {
 	metadata := mapAt(object, "metadata")
-	refs, _ := metadata["ownerReferences"].([]any)
+	namespace, _ := metadata["namespace"].(string)
+	return ControllerIn(metadata["ownerReferences"], namespace)
+}
+
+// ControllerIn returns the controller in the owner references of an object in a namespace.
+func ControllerIn(references any, namespace string) (Owner, bool) {
+	refs, _ := references.([]any)
 	for _, r := range refs {
 		ref, _ := r.(map[string]any)
 		if is, _ := ref["controller"].(bool); !is {
@@ -36,7 +42,6 @@ func ControllerOf(object map[string]any) (Owner, bool) {
 		kind, _ := ref["kind"].(string)
 		name, _ := ref["name"].(string)
 		uid, _ := ref["uid"].(string)
-		namespace, _ := metadata["namespace"].(string)
 		group, _, found := strings.Cut(apiVersion, "/")
 		if !found {
 			group = ""
@@ -47,12 +52,17 @@ func ControllerOf(object map[string]any) (Owner, bool) {
 }
 
 // OwnerOf returns the primary that owns an object: its controller, or else the
-// owner in AnnotationOwner. The annotation may be a copy from another object: it
-// counts only if managedFields show that reconcel wrote it.
+// owner in AnnotationOwner.
 func OwnerOf(object map[string]any) (Owner, bool) {
 	if owner, ok := ControllerOf(object); ok {
 		return owner, true
 	}
+	return AnnotatedOwner(object)
+}
+
+// AnnotatedOwner returns the owner in AnnotationOwner. The annotation may be a copy from
+// another object: it counts only if managedFields show that reconcel wrote it.
+func AnnotatedOwner(object map[string]any) (Owner, bool) {
 	owner, _, ok := annotatedOwner(object)
 	return owner, ok
 }
@@ -74,13 +84,12 @@ func annotatedOwner(object map[string]any) (owner Owner, referenced, ok bool) {
 	return Owner{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, referenced, true
 }
 
-// LostReference reports whether an object of replicas no longer has the owner reference
-// with which it was created. Another writer removed it, or the garbage collector, because
-// the primary was deleted with --cascade=orphan.
-func LostReference(object map[string]any) bool {
-	_, controlled := ControllerOf(object)
+// HadReference reports whether an object of replicas was created with an owner reference,
+// which another writer may have removed since, or the garbage collector, because the primary
+// was deleted with --cascade=orphan.
+func HadReference(object map[string]any) bool {
 	_, referenced, _ := annotatedOwner(object)
-	return referenced && !controlled
+	return referenced
 }
 
 // HolderOf describes who owns an object: its controller, or else the managers of

@@ -40,6 +40,7 @@ type Primary struct {
 type Rule struct {
 	Name       string
 	Pos        source.Pos
+	Digest     source.Digest // of all that it is compiled from
 	GVK        schema.GroupVersionKind
 	Namespaces []string        // names or globs; empty means all
 	Selector   labels.Selector // never nil
@@ -49,6 +50,7 @@ type Rule struct {
 
 	Ordered         bool          // teardown: ordered
 	DeleteOnRemoval bool          // onRuleRemoval: delete
+	Annotates       bool          // report: annotation
 	RequeueAfter    time.Duration // 0: reconcile only when something changes
 	Account         *Account      // the account to impersonate; nil: reconcel's own
 
@@ -57,6 +59,7 @@ type Rule struct {
 	vars        map[string]variable
 	idCalls     map[string]idCall // by the variables that they read
 	lets        []*let
+	defined     []*expr.Definition // the values of define that the rule reads
 	checks      []check
 	patch       *template // or nil
 	patched     []patchedField
@@ -80,8 +83,12 @@ func (r *Rule) OrdersTeardown() bool {
 }
 
 // WritesPrimary reports whether the rule may write more than the status of its
-// primary: a finalizer or a patch.
-func (r *Rule) WritesPrimary() bool { return r.Patches() || r.MayNeedFinalizer() }
+// primary: a patch or marks.
+func (r *Rule) WritesPrimary() bool { return r.Patches() || r.MarksPrimary() }
+
+// MarksPrimary reports whether some primary may carry marks that must not stay when the
+// rule is removed: its finalizer, or the annotation that reports the status.
+func (r *Rule) MarksPrimary() bool { return r.Annotates || r.MayNeedFinalizer() }
 
 // SetsConditions reports whether the rule has conditions of its own.
 func (r *Rule) SetsConditions() bool { return len(r.conditions) > 0 }

@@ -14,31 +14,29 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // Reads are the fields that a program and the engine read of the objects of each kind.
 // They never include metadata.managedFields and kubectl's copy of the object, which rules
 // do not see.
-type Reads struct {
-	primary, child, lookup map[schema.GroupVersionKind]*projection.Projection
+type Reads struct{ primary, child, lookup roleReads }
+
+// roleReads are the fields that are read of objects in a role.
+type roleReads struct {
+	kinds  map[schema.GroupVersionKind]*projection.Projection
+	others *projection.Projection // of kinds that are not in the rules
 }
 
 // Primary returns what is read of the primaries of a kind.
-func (r Reads) Primary(gvk schema.GroupVersionKind) *projection.Projection {
-	return readsOf(r.primary, gvk)
-}
+func (r Reads) Primary(gvk schema.GroupVersionKind) *projection.Projection { return r.primary.of(gvk) }
 
 // Child returns what is read of the children of a kind, also of one that the rules no
 // longer render.
-func (r Reads) Child(gvk schema.GroupVersionKind) *projection.Projection {
-	return readsOf(r.child, gvk)
-}
+func (r Reads) Child(gvk schema.GroupVersionKind) *projection.Projection { return r.child.of(gvk) }
 
 // Lookup returns what is read of the objects of a kind in lookups.
-func (r Reads) Lookup(gvk schema.GroupVersionKind) *projection.Projection {
-	return readsOf(r.lookup, gvk)
-}
+func (r Reads) Lookup(gvk schema.GroupVersionKind) *projection.Projection { return r.lookup.of(gvk) }
 
-func readsOf(kinds map[schema.GroupVersionKind]*projection.Projection, gvk schema.GroupVersionKind) *projection.Projection {
-	if p := kinds[gvk]; p != nil {
+func (r roleReads) of(gvk schema.GroupVersionKind) *projection.Projection {
+	if p := r.kinds[gvk]; p != nil {
 		return p
 	}
-	return hide(newObjectReads().Projection())
+	return r.others
 }
 
 // VisibleToRules keeps everything but the fields that rules never see.
@@ -48,36 +46,59 @@ func hide(p *projection.Projection) *projection.Projection {
 	return p.Without("metadata", "managedFields").Without("metadata", "annotations", lastApplied)
 }
 
-// newObjectReads keeps what identifies any object, and what says to whom it belongs.
+// newObjectReads keeps what identifies any object.
 func newObjectReads() *projection.Builder {
 	b := &projection.Builder{}
 	b.KeepFields("apiVersion", "kind")
 	b.Field("metadata").KeepFields("name", "namespace", "generateName", "uid", "resourceVersion", "generation", "creationTimestamp",
-		"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences", "labels", "annotations")
+		"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers")
 	return b
 }
 
-// builders collect the reads of each kind.
-type builders map[schema.GroupVersionKind]*projection.Builder
-
-func (bs builders) of(gvk schema.GroupVersionKind) *projection.Builder {
-	if bs[gvk] == nil {
-		bs[gvk] = newObjectReads()
-	}
-	return bs[gvk]
+// newWholeMetadataReads also keeps what selectors of rules and lookups read.
+func newWholeMetadataReads() *projection.Builder {
+	b := newObjectReads()
+	b.Field("metadata").KeepFields("ownerReferences", "labels", "annotations")
+	return b
 }
 
-func (bs builders) projections() map[schema.GroupVersionKind]*projection.Projection {
-	out := make(map[schema.GroupVersionKind]*projection.Projection, len(bs))
-	for gvk, b := range bs {
-		out[gvk] = hide(b.Projection())
+// newChildReads also keeps what says to whom a child belongs. Its controller is not part of it,
+// because a cache keeps that in another form.
+func newChildReads() *projection.Builder {
+	b := newObjectReads()
+	b.Below("metadata", "labels").KeepFields(LabelRule, LabelChild)
+	b.Below("metadata", "annotations").KeepFields(AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex,
+		AnnotationRotate, AnnotationRotated)
+	return b
+}
+
+// builders collect the reads of each kind in a role.
+type builders struct {
+	kinds map[schema.GroupVersionKind]*projection.Builder
+	empty func() *projection.Builder // what is always read
+}
+
+func (bs builders) of(gvk schema.GroupVersionKind) *projection.Builder {
+	if bs.kinds[gvk] == nil {
+		bs.kinds[gvk] = bs.empty()
+	}
+	return bs.kinds[gvk]
+}
+
+func (bs builders) projections() roleReads {
+	out := roleReads{kinds: make(map[schema.GroupVersionKind]*projection.Projection, len(bs.kinds)), others: hide(bs.empty().Projection())}
+	for gvk, b := range bs.kinds {
+		out.kinds[gvk] = hide(b.Projection())
 	}
 	return out
 }
 
 // computeReads traces all rules.
 func (p *Program) computeReads() Reads {
-	primaries, children, lookups := builders{}, builders{}, builders{}
+	collect := func(empty func() *projection.Builder) builders {
+		return builders{map[schema.GroupVersionKind]*projection.Builder{}, empty}
+	}
+	primaries, children, lookups := collect(newWholeMetadataReads), collect(newChildReads), collect(newWholeMetadataReads)
 	for _, primary := range p.primaries {
 		for _, r := range primary.Rules {
 			t := &ruleTracer{rule: r, self: primaries.of(r.GVK), lets: map[int]*expr.Origin{}}
@@ -171,9 +192,6 @@ func (t *ruleTracer) traceChild(i int, c *Child) {
 		t.keep(f.when)
 		t.ops(f.ops)
 		live.Below(f.keys...).Keep() // An update repeats the live value.
-		if f.generated {
-			live.Below("metadata", "annotations").KeepFields(AnnotationRotate, AnnotationRotated)
-		}
 	}
 	t.keep(c.readyWhen)
 	t.keep(c.failWhen)
@@ -204,6 +222,8 @@ func (t *ruleTracer) variable(name string) *expr.Origin {
 	}
 	if v, ok := t.rule.vars[name]; ok {
 		switch v.kind {
+		case definitionVariable:
+			return nil // It is a constant.
 		case letVariable:
 			return t.let(v.index)
 		case lookupVariable:

@@ -20,7 +20,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	out.Rules = resize(out.Rules, len(p.Rules))
 	r := runs.Get().(*run)
 	defer runs.Put(r)
-	r.in, r.buf = in, out.buf[:0]
+	r.in, r.buf = in.visible(), out.buf[:0]
 	r.primary = identityIn(in.Self, p.GVK)
 	for i, rule := range p.Rules {
 		res := &out.Rules[i]
@@ -73,8 +73,12 @@ func (r *run) forget() {
 	*r = run{lets: r.lets[:0], lookups: r.lookups[:0], marks: r.marks[:0]}
 }
 
-// render renders one rule. Its errors do not affect other rules.
-func (r *run) render(rule *Rule, res *RuleResult) {
+// render renders one rule.
+func (r *run) render(rule *Rule, res *RuleResult) { r.evaluate(rule, res, (*run).renderSelected) }
+
+// evaluate does one step with the expressions of a rule. Its errors do not affect other
+// rules.
+func (r *run) evaluate(rule *Rule, res *RuleResult, step func(*run)) {
 	start := len(r.buf)
 	defer func() {
 		if v := recover(); v != nil {
@@ -99,16 +103,15 @@ func (r *run) render(rule *Rule, res *RuleResult) {
 		}
 		defer func() { res.TimedOut = ctx.Err() != nil }()
 	}
-	matches := r.matches()
-	if res.Err != nil {
-		return
-	}
-	res.Matches = matches
-	res.Teardown = isBeingDeleted(r.in.Self) || !res.Matches && r.carriesFinalizer()
-	if !res.Matches && !res.Teardown {
-		return
-	}
-	if !r.impersonates() {
+	step(r)
+}
+
+// renderSelected renders the rule if it selects the object or has to delete its own
+// objects.
+func (r *run) renderSelected() {
+	r.decideSelection()
+	res := r.result
+	if res.Err != nil || !res.Matches && !res.Teardown || !r.impersonates() {
 		return
 	}
 	r.listChildren()
@@ -161,6 +164,27 @@ func (r *run) impersonates() bool {
 		return false
 	}
 	return true
+}
+
+// decideSelection sets whether the rule selects the object, or why that is not known.
+func (r *run) decideSelection() {
+	matches := r.matches()
+	if r.result.Err == nil {
+		r.result.Matches = matches
+		r.result.Teardown = isBeingDeleted(r.in.Self) || !matches && r.carriesFinalizer()
+	}
+}
+
+// MaySelect reports whether the rule selects a primary or has to delete its objects
+// there, as a rendering of the same input would. If for.when fails, it may.
+func (r *Rule) MaySelect(in Input) bool {
+	res := RuleResult{Rule: r}
+	one := runs.Get().(*run)
+	defer runs.Put(one)
+	one.in, one.primary = in.visible(), identityIn(in.Self, r.GVK)
+	one.evaluate(r, &res, (*run).decideSelection)
+	one.forget()
+	return res.Err != nil || res.Matches || res.Teardown
 }
 
 // matches reports whether the rule selects the object. If the answer is not known,

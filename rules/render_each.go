@@ -48,7 +48,7 @@ func (r *run) listElements(p *expr.Program) ([]ref.Val, result) {
 	}
 	list, ok := v.(traits.Lister)
 	if !ok {
-		return nil, failedAt(p.Pos(), "must be a list, got "+typeName(v))
+		return nil, failedAt(p.Pos(), "must be a list, got "+expr.TypeOfValue(v))
 	}
 	var out []ref.Val
 	for it := list.Iterator(); it.HasNext() == types.True; {

@@ -15,7 +15,9 @@ import (
 func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
 	v, err := p.Eval(r.frame)
 	if r.in.Coverage != nil && (err != nil || !types.IsUnknown(v)) {
-		r.in.Coverage.noteRun(r.rule.expressionOf(p))
+		if r.in.Coverage.noteRun(r.rule.expressionOf(p)) {
+			r.in.Coverage.noteDefinitions(p.Uses())
+		}
 	}
 	return v, err
 }
@@ -27,7 +29,7 @@ func (r *run) evalPresent(p *expr.Program, absent string) (ref.Val, result) {
 	if err != nil {
 		return nil, result{err: err}
 	}
-	v, ok := unwrap(v)
+	v, ok := expr.Unwrap(v)
 	if !ok {
 		return nil, failedAt(p.Pos(), absent)
 	}
@@ -42,7 +44,7 @@ func (r *run) evalBool(p *expr.Program) (bool, result) {
 	v, res := r.evalPresent(p, "must be true or false, but the value is absent")
 	yes, ok := v.(types.Bool)
 	if res.ok() && !ok {
-		res = failedAt(p.Pos(), "must be true or false, got "+typeName(v))
+		res = failedAt(p.Pos(), "must be true or false, got "+expr.TypeOfValue(v))
 	}
 	return bool(yes), res
 }
@@ -56,7 +58,7 @@ func (r *run) wholeNumber(p *expr.Program, least int, of *Child) (int, result) {
 	}
 	switch n, ok := v.(types.Int); {
 	case !ok:
-		return least, failedAt(p.Pos(), "must be a whole number, got "+typeName(v))
+		return least, failedAt(p.Pos(), "must be a whole number, got "+expr.TypeOfValue(v))
 	case n < types.Int(least) || n > types.Int(of.mostObjects()):
 		why := fmt.Sprintf("must be at least %d and at most %d", least, of.mostObjects())
 		if n > 0 {
@@ -79,50 +81,6 @@ func (res result) ok() bool { return res.unknown == nil && res.err == nil }
 
 func failedAt(pos source.Pos, message string) result {
 	return result{err: &expr.Error{Pos: pos, Message: message}}
-}
-
-// unwrap returns the value of an optional, or nil and false if it is empty.
-func unwrap(v ref.Val) (ref.Val, bool) {
-	for {
-		o, ok := v.(*types.Optional)
-		if !ok {
-			return v, true
-		}
-		if !o.HasValue() {
-			return nil, false
-		}
-		v = o.GetValue()
-	}
-}
-
-// printedText returns the string form of a value inside text, or the reason why it has
-// none.
-func printedText(v ref.Val) (s, why string) {
-	v, ok := unwrap(v)
-	if !ok {
-		return "", "an absent value cannot be part of text: give it a default with orValue()"
-	}
-	switch v := v.(type) {
-	case types.String:
-		return string(v), ""
-	case types.Bool, types.Int, types.Uint, types.Double, types.Timestamp, types.Duration:
-		if text, ok := v.ConvertToType(types.StringType).(types.String); ok {
-			return string(text), ""
-		}
-	}
-	return "", typeName(v) + " cannot be part of text"
-}
-
-// typeName returns the name of a value's type in messages.
-func typeName(v ref.Val) string {
-	switch name := v.Type().TypeName(); name {
-	case "null_type":
-		return "null"
-	case "map", "list":
-		return "a " + name
-	default:
-		return name
-	}
 }
 
 // asError converts the error in a value.

@@ -4,6 +4,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"reconcel/rules/expr"
 )
 
 // computeMetadata evaluates metadata that is one expression, for the operations that write
@@ -15,7 +17,7 @@ func (r *run) computeMetadata(o *op) result {
 	}
 	m, ok := v.(traits.Mapper)
 	if !ok {
-		return o.wrongValue("must be a map, got " + typeName(v))
+		return o.wrongValue("must be a map, got " + expr.TypeOfValue(v))
 	}
 	wrong := eachEntry(m, func(key string, value ref.Val) string {
 		if value == nil || value == types.NullValue {

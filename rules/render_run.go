@@ -88,6 +88,8 @@ func (r *run) ResolveName(name string) (any, bool) {
 			return r.lookupValue(v.index), true
 		case previousVariable:
 			return r.previous(&r.result.Children[v.index]), true
+		case definitionVariable:
+			return r.rule.defined[v.index].Value(), true
 		}
 		return r.childValue(v.index), true
 	}

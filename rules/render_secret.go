@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"reconcel/rules/expr"
 )
 
 // secret computes the data of a Secret. As in the API server, a key in stringData
@@ -60,7 +62,7 @@ func (r *run) entries(o *op, d *data) (map[string]any, result) {
 	case map[string]any:
 		return v, result{}
 	case ref.Val:
-		inner, ok := unwrap(v)
+		inner, ok := expr.Unwrap(v)
 		if !ok {
 			return nil, result{}
 		}

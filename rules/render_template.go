@@ -98,13 +98,13 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 	if u, ok := v.(*types.Unknown); ok {
 		return result{unknown: u}
 	}
-	v, ok := unwrap(v)
+	v, ok := expr.Unwrap(v)
 	if !ok || v == types.NullValue && len(o.lit) > 0 {
 		return result{}
 	}
 	if o.isText {
 		if _, ok := v.(types.String); !ok {
-			return o.wrongValue("must be text, got " + typeName(v))
+			return o.wrongValue("must be text, got " + expr.TypeOfValue(v))
 		}
 	}
 	mark := len(r.buf)
@@ -204,10 +204,10 @@ func (r *run) appendMarks(o *op) result {
 		return result{unknown: u}
 	}
 	entries := slices.Clone(o.ours)
-	if v, ok := unwrap(v); ok && v != types.NullValue {
+	if v, ok := expr.Unwrap(v); ok && v != types.NullValue {
 		m, ok := v.(traits.Mapper)
 		if !ok {
-			return o.wrongValue("must be a map, got " + typeName(v))
+			return o.wrongValue("must be a map, got " + expr.TypeOfValue(v))
 		}
 		wrong := eachEntry(m, func(name string, value ref.Val) string {
 			text, ok := value.(types.String)
@@ -216,7 +216,7 @@ func (r *run) appendMarks(o *op) result {
 				return quoteJSON(name) + " cannot be set: " + reserved + " is reserved for reconcel"
 			case value == nil || value == types.NullValue:
 			case !ok:
-				return "the value of " + quoteJSON(name) + " must be text, got " + typeName(value)
+				return "the value of " + quoteJSON(name) + " must be text, got " + expr.TypeOfValue(value)
 			default:
 				entries = append(entries, entryBytes{name, string(text)})
 			}
@@ -246,7 +246,7 @@ func eachEntry(m traits.Mapper, add func(name string, value ref.Val) (wrong stri
 		if !ok {
 			return "the keys of a map must be text"
 		}
-		value, _ := unwrap(m.Get(key))
+		value, _ := expr.Unwrap(m.Get(key))
 		wrong = add(string(name), value)
 	}
 	return wrong

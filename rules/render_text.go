@@ -2,6 +2,8 @@ package rules
 
 import (
 	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
 )
 
 // text computes a text. A single expression must return text. Among other parts,
@@ -54,7 +56,7 @@ func (r *run) eachPart(t *text, add func(string) (wrong string)) (res result) {
 				continue
 			}
 			var why string
-			if s, why = printedText(v); why != "" {
+			if s, why = expr.PrintedText(v); why != "" {
 				return failedAt(p.prog.Pos(), why)
 			}
 		}
@@ -73,7 +75,7 @@ func (r *run) onlyPart(t *text) (string, result) {
 	v, res := r.evalPresent(p.prog, "must be text, but the value is absent")
 	s, ok := v.(types.String)
 	if res.ok() && !ok {
-		res = failedAt(p.prog.Pos(), "must be text, got "+typeName(v))
+		res = failedAt(p.prog.Pos(), "must be text, got "+expr.TypeOfValue(v))
 	}
 	return string(s), res
 }

@@ -15,7 +15,8 @@ type Entry struct {
 	// Source is that of the process that had the rule last (Options.Source).
 	Source   string   `json:"source,omitempty"`
 	Children []string `json:"children"` // version/Kind or group/version/Kind, sorted
-	// Finalizer says that primaries may carry the rule's finalizer. Former lists
+	// Finalizer says that primaries may carry the rule's finalizer or, if it asks for it,
+	// the annotation that reports their status. Former lists
 	// other kinds whose primaries may, from earlier rules of this name.
 	Finalizer bool     `json:"finalizer,omitempty"`
 	Former    []string `json:"former,omitempty"`
@@ -98,14 +99,14 @@ func merged(old Entry, r *rules.Rule) (entry Entry, orphaned []schema.GroupVersi
 	return entry, orphaned
 }
 
-// mergeFinalizers takes over the kinds whose primaries may carry the finalizer.
+// mergeFinalizers takes over the kinds whose primaries may carry marks of the rule.
 func (entry *Entry) mergeFinalizers(old Entry, r *rules.Rule) {
 	kinds := slices.Clone(old.Former)
 	if old.Finalizer && !slices.Contains(kinds, old.For) {
 		kinds = append(kinds, old.For)
 	}
 	isOwn := func(kind string) bool { return kind == entry.For }
-	entry.Finalizer = r.MayNeedFinalizer() || slices.ContainsFunc(kinds, isOwn)
+	entry.Finalizer = r.MarksPrimary() || slices.ContainsFunc(kinds, isOwn)
 	if kinds = slices.DeleteFunc(kinds, isOwn); len(kinds) > 0 {
 		entry.Former = kinds
 	}

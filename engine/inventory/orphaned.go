@@ -23,7 +23,8 @@ type Orphaned struct {
 	TakenOver map[string][]string
 }
 
-// A Finalizer is that of a rule that is not loaded, or is for another kind now.
+// A Finalizer is that of a rule that is not loaded, or is for another kind now. It stands
+// for all marks that the rule may have left on its primaries.
 type Finalizer struct {
 	Rule string
 	Kind string // Kind.group of the primaries

@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
@@ -32,6 +33,20 @@ func PatchManager(rule string) string {
 	}
 	return manager
 }
+
+// annotationManager begins the managers of AnnotationManager. No rule has a dot in its name.
+const annotationManager = StatusManager + "."
+
+// AnnotationManager returns the manager of the annotation in which an installation reports
+// the status of a primary. Each installation has its own, because one whose rules do not ask
+// for the annotation must not remove that of another one.
+func AnnotationManager(installation string) string {
+	sum := sha256.Sum256([]byte(installation))
+	return annotationManager + hex.EncodeToString(sum[:4])
+}
+
+// IsAnnotationManager reports whether a manager is that of an installation's annotation.
+func IsAnnotationManager(manager string) bool { return strings.HasPrefix(manager, annotationManager) }
 
 // An Entry is the interned fieldsV1 of one manager. The zero Entry means that
 // the manager owns nothing.

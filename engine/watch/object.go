@@ -18,13 +18,15 @@ import (
 // change it. In a cache it has only the fields that the rules read.
 //
 // It keeps only the managedFields entries of reconcel's managers. They are interned,
-// because most objects of a kind have the same ones.
+// because most objects of a kind have the same ones. It keeps its controller apart from the
+// other fields, because few rules read owner references.
 type Object struct {
 	reader
-	content  map[string]any
-	fields   managedfields.Entry
-	patches  map[string]managedfields.Entry // for a primary: fields that our patches own, by manager
-	orphaned bool                           // for a child: fields belong to a manager that no longer exists
+	content    map[string]any
+	controller *rules.Owner // nil: none
+	fields     managedfields.Entry
+	patches    map[string]managedfields.Entry // for a primary: fields that our patches own, by manager
+	orphaned   bool                           // for a child: fields belong to a manager that no longer exists
 }
 
 // A reader has the methods of an unstructured object that do not change it.
@@ -51,6 +53,7 @@ var _ runtime.Object = (*Object)(nil) // for client-go
 // over u, and removes managedFields and kubectl's last-applied annotation from it.
 func NewObject(u *unstructured.Unstructured, role Role) *Object {
 	o := &Object{reader: u, content: u.Object}
+	o.keepController(rules.ControllerOf(u.Object))
 	o.keepManagers(managedfields.ManagersOf(u.Object), role)
 	metadata := o.metadata()
 	delete(metadata, "managedFields")
@@ -58,6 +61,12 @@ func NewObject(u *unstructured.Unstructured, role Role) *Object {
 		delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	}
 	return o
+}
+
+func (o *Object) keepController(controller rules.Owner, exists bool) {
+	if exists {
+		o.controller = &controller
+	}
 }
 
 // keepManagers keeps the entries of our managers.
@@ -74,7 +83,9 @@ func (o *Object) keepManagers(all managedfields.Managers, role Role) {
 // NewUntrimmed returns the Object of a child that keeps the entries of all
 // managers.
 func NewUntrimmed(u *unstructured.Unstructured) *Object {
-	return &Object{reader: u, content: u.Object, fields: managedfields.ChildEntry(u.Object)}
+	o := &Object{reader: u, content: u.Object, fields: managedfields.ChildEntry(u.Object)}
+	o.keepController(rules.ControllerOf(u.Object))
+	return o
 }
 
 // Content returns the fields of the object. They are shared with the cache and must
@@ -84,7 +95,9 @@ func (o *Object) Content() map[string]any { return o.content }
 // WithoutBody returns the object with only its metadata.
 func (o *Object) WithoutBody() *Object {
 	bare := map[string]any{"apiVersion": o.content["apiVersion"], "kind": o.content["kind"], "metadata": o.content["metadata"]}
-	return &Object{reader: &unstructured.Unstructured{Object: bare}, content: bare, fields: o.fields, patches: o.patches, orphaned: o.orphaned}
+	withoutBody := *o
+	withoutBody.reader, withoutBody.content = &unstructured.Unstructured{Object: bare}, bare
+	return &withoutBody
 }
 
 // GetObjectKind implements runtime.Object. Its setter has no effect.
@@ -119,12 +132,12 @@ func (o *Object) HasOrphanedFields() bool { return o.orphaned }
 // OwnFields is Fields also for a child with orphaned fields.
 func (o *Object) OwnFields() managedfields.Entry { return o.fields }
 
-// PatchFields returns the managedFields entry of a rule's patch of the primary.
-func (o *Object) PatchFields(rule string) managedfields.Entry {
+// PatchFields returns the managedFields entry of the manager of a patch of the primary.
+func (o *Object) PatchFields(manager string) managedfields.Entry {
 	if len(o.patches) == 0 {
 		return managedfields.Entry{}
 	}
-	return o.patches[managedfields.PatchManager(rule)]
+	return o.patches[manager]
 }
 
 // NoHash is the result of Applied for an object without a hash.
@@ -181,14 +194,26 @@ func (o *Object) Terminating() bool {
 }
 
 // Controller returns the controller in the object's owner references.
-func (o *Object) Controller() (rules.Owner, bool) { return rules.ControllerOf(o.content) }
+func (o *Object) Controller() (rules.Owner, bool) {
+	if o.controller == nil {
+		return rules.Owner{}, false
+	}
+	return *o.controller, true
+}
 
 // Owner returns the primary that the object names as its owner.
-func (o *Object) Owner() (rules.Owner, bool) { return rules.OwnerOf(o.content) }
+func (o *Object) Owner() (rules.Owner, bool) {
+	if o.controller != nil {
+		return *o.controller, true
+	}
+	return rules.AnnotatedOwner(o.content)
+}
 
 // LostReference reports whether the object no longer has the owner reference with which
-// it was created, see rules.LostReference.
-func (o *Object) LostReference() bool { return rules.LostReference(o.content) }
+// it was created, see rules.HadReference.
+func (o *Object) LostReference() bool {
+	return o.controller == nil && rules.HadReference(o.content)
+}
 
 // OwnerUID returns the UID of the owner, or "".
 func (o *Object) OwnerUID() types.UID {

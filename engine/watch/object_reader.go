@@ -8,6 +8,7 @@ import (
 
 	"reconcel/engine/decode"
 	"reconcel/engine/managedfields"
+	"reconcel/rules"
 	"reconcel/rules/projection"
 )
 
@@ -54,17 +55,29 @@ func (r *objectReader) read() (*Object, error) {
 func (r *objectReader) metadata(o *Object, reads *projection.Projection) error {
 	metadata := map[string]any{}
 	o.content["metadata"] = metadata
-	o.fields, o.patches, o.orphaned = managedfields.Entry{}, nil, false
-	return r.decoder.Object(func(key string) error {
-		if key != "managedFields" {
-			return r.field(metadata, key, reads.Field(key))
+	o.controller, o.fields, o.patches, o.orphaned = nil, managedfields.Entry{}, nil, false
+	var references any
+	err := r.decoder.Object(func(key string) error {
+		switch key {
+		case "managedFields":
+			managers, err := r.managers.Read(r.decoder)
+			if err == nil {
+				o.keepManagers(managers, r.watch.Role)
+			}
+			return err
+		case "ownerReferences":
+			v, err := r.decoder.Value(projection.Whole())
+			if f := reads.Field(key); f != nil {
+				metadata[key] = f.Of(v)
+			}
+			references = v
+			return err
 		}
-		managers, err := r.managers.Read(r.decoder)
-		if err == nil {
-			o.keepManagers(managers, r.watch.Role)
-		}
-		return err
+		return r.field(metadata, key, reads.Field(key))
 	})
+	namespace, _ := metadata["namespace"].(string)
+	o.keepController(rules.ControllerIn(references, namespace))
+	return err
 }
 
 func (r *objectReader) field(m map[string]any, key string, reads *projection.Projection) error {

@@ -66,6 +66,57 @@ func TestStreamGivesTheSameObjects(t *testing.T) {
 		if got.Fields() != want.Fields() || !reflect.DeepEqual(got.patches, want.patches) || got.Applied() != want.Applied() {
 			t.Errorf("%s: its fields are %v, want %v", role, got.Fields(), want.Fields())
 		}
+		owner, controlled := want.Controller()
+		for name, o := range map[string]*Object{"stream": got, "answer": w.objectOf(decoded(t, string(text)))} {
+			if c, is := o.Controller(); !controlled || !is || c != owner {
+				t.Errorf("%s: %s: its controller is %v, want %v", role, name, c, owner)
+			}
+		}
+	}
+}
+
+// TestChildrenKeepOnlyWhatIsRead checks what a cache has of the metadata of children.
+func TestChildrenKeepOnlyWhatIsRead(t *testing.T) {
+	const text = `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Service","name":"other","uid":"2"},
+		{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","name":"a","uid":"1","controller":true}],
+		"name":"web","namespace":"default","labels":{"app":"web","reconcel.dev/rule":"r","reconcel.dev/child":"c"},
+		"annotations":{"reconcel.dev/applied":"abc","note":"long"}}}`
+	rule := func(use string) *rules.Program {
+		p, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(`
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: r
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  children:
+  - id: c
+    template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
+  status: {app: "${` + use + `}"}
+`)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	kept := `"name":"web","namespace":"default"`
+	for _, test := range []struct{ use, want string }{
+		{"c.status.replicas", `{"annotations":{"reconcel.dev/applied":"abc"},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},` + kept + `}`},
+		{"c.metadata.labels.app", `{"annotations":{"reconcel.dev/applied":"abc"},"labels":{"app":"web","reconcel.dev/child":"c","reconcel.dev/rule":"r"},` + kept + `}`},
+		{"size(c.metadata.annotations)", `{"annotations":{"note":"long","reconcel.dev/applied":"abc"},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},` + kept + `}`},
+		{"c.metadata.ownerReferences[0].name", `{"annotations":{"reconcel.dev/applied":"abc"},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},` + kept +
+			`,"ownerReferences":[{"name":"other"},{"name":"a"}]}`},
+	} {
+		w := New(Key{GVK: deployments, Role: Child}, rule(test.use).Reads().Child(deployments))
+		o, err := newObjectReader(w, deployments, strings.NewReader(text)).read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(o.metadata()); err != nil || string(got) != test.want {
+			t.Errorf("%s: got %s, want %s (%v)", test.use, got, test.want, err)
+		}
+		if owner, ok := o.Controller(); !ok || owner.String() != "Foo.samplecontroller.k8s.io/default/a" && owner.String() != "Foo/default/a" {
+			t.Errorf("%s: its controller is %v", test.use, owner)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
+	"reconcel/rules"
 )
 
 // A Sender sends patches. Of the answer it keeps what the watch of the object keeps, so an
@@ -139,6 +140,7 @@ func readAnswer(w *Watch, gvk schema.GroupVersionKind, from io.Reader) (*Object,
 func (w *Watch) objectOf(u *unstructured.Unstructured) *Object {
 	o := &Object{content: w.Cached(u.Object)}
 	o.reader = &unstructured.Unstructured{Object: o.content}
+	o.keepController(rules.ControllerOf(u.Object))
 	o.keepManagers(managedfields.ManagersOf(u.Object), w.Role)
 	return o
 }

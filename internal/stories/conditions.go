@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ConditionRules give each Foo a condition for each zone that a ConfigMap names. Another
+// conditionRules give each Foo a condition for each zone that a ConfigMap names. Another
 // rule does the same for zones of another ConfigMap. NAMESPACE stands for the namespace of the story.
-const ConditionRules = `apiVersion: reconcel.dev/v1alpha1
+const conditionRules = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
 - name: zones-NAMESPACE
@@ -39,9 +39,9 @@ rules:
     when: true
 `
 
-// TellConditions tells how conditions follow the elements of a list: only a list that is
+// tellConditions tells how conditions follow the elements of a list: only a list that is
 // known removes them.
-func TellConditions(s *Stage) {
+func tellConditions(s *Stage) {
 	s.Helper()
 	foos, configs := s.resource("samplecontroller.k8s.io", "v1alpha1", "foos"), s.resource("", "v1", "configmaps")
 	create := func(name string, data map[string]any) {
@@ -115,7 +115,7 @@ func TellConditions(s *Stage) {
 	becomes("no zones while they are unknown", "Ready True", "Known False NotKnown one")
 	claims(`{"type":"Zone-theirs","status":"True","reason":"Theirs","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}`)
 	create("zones", map[string]any{"zones": "a=1,b=0,c=x"})
-	becomes("three zones, one of which fails", "Ready False", "Stalled True", "Known True Known one", theirs,
+	becomes("three zones, and one fails", "Ready False", "Stalled True", "Known True Known one", theirs,
 		aIsUp, "Zone-b False NotZone_b weight 0", "Zone-c Unknown RuleError")
 	set("zones", map[string]any{"zones": "a=1,c=2,d=1"})
 	becomes("one zone to go and one to come", "Ready True", "Known True Known one", theirs, aIsUp, cIsUp, dIsUp)

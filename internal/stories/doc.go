@@ -21,6 +21,26 @@ type Stage struct {
 	Eventually func(what string, check func() error)
 	// Restart replaces the controller by one without any memory.
 	Restart func()
+	// Reload gives the controller other rules, in which NAMESPACE stands for the namespace.
+	Reload func(rules string)
+}
+
+// A Story is told on a Stage on which its rules run.
+type Story struct {
+	Name  string
+	Rules string // NAMESPACE stands for the namespace
+	Tell  func(*Stage)
+}
+
+// All has the stories that need nothing but a Stage.
+var All = []Story{
+	{"lookups", lookupRules, tellLookups},
+	{"sequence", SequenceRules, tellSequence},
+	{"settings", settingsRules, tellSettings},
+	{"annotations", annotationRules, tellAnnotations},
+	{"conditions of elements", conditionRules, tellConditions},
+	{"many objects", largeRules, tellLarge},
+	{"definitions", DefinitionsRules, tellDefinitions},
 }
 
 func (s *Stage) resource(group, version, name string) dynamic.ResourceInterface {

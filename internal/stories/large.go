@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// LargeRules give each Foo more ConfigMaps than its children may have together by default.
+// largeRules give each Foo more ConfigMaps than its children may have together by default.
 // NAMESPACE stands for the namespace of the story.
-const LargeRules = `apiVersion: reconcel.dev/v1alpha1
+const largeRules = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
 - name: large-NAMESPACE
@@ -35,9 +35,9 @@ rules:
     availableReplicas: ${size(existing(many))}
 `
 
-// TellLarge tells that a child has as many objects as its rule allows, and a child without
+// tellLarge tells that a child has as many objects as its rule allows, and a child without
 // such a limit as many as before.
-func TellLarge(s *Stage) {
+func tellLarge(s *Stage) {
 	s.Helper()
 	foos, configMaps := s.resource("samplecontroller.k8s.io", "v1alpha1", "foos"), s.resource("", "v1", "configmaps")
 	foo := &unstructured.Unstructured{Object: map[string]any{

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// LookupRules read a Secret that a child names, and ConfigMaps of a list of names.
+// lookupRules read a Secret that a child names, and ConfigMaps of a list of names.
 // NAMESPACE stands for the namespace of the story.
-const LookupRules = `apiVersion: reconcel.dev/v1alpha1
+const lookupRules = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
 - name: lookups-NAMESPACE
@@ -38,8 +38,8 @@ rules:
       data: {secret: "${self.spec.deploymentName}", parts: none}
 `
 
-// TellLookups tells how lookups follow what a child says.
-func TellLookups(s *Stage) {
+// tellLookups tells how lookups follow what a child says.
+func tellLookups(s *Stage) {
 	s.Helper()
 	maps, secrets := s.resource("", "v1", "configmaps"), s.resource("", "v1", "secrets")
 	create := func(kind, name string, data map[string]any) {

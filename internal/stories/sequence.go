@@ -42,9 +42,9 @@ const held = "example.com/held"
 // sequence is the ConfigMaps of the story.
 type sequence struct{ *Stage }
 
-// TellSequence tells how the objects of a child with order: sequential come, change and go one
+// tellSequence tells how the objects of a child with order: sequential come, change and go one
 // after another, whenever the controller restarts.
-func TellSequence(stage *Stage) {
+func tellSequence(stage *Stage) {
 	s := sequence{stage}
 	s.Helper()
 	foos := s.resource("samplecontroller.k8s.io", "v1alpha1", "foos")

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// SettingsRules read YAML in a ConfigMap, and write a sum of memory and a URL with a
+// settingsRules read YAML in a ConfigMap, and write a sum of memory and a URL with a
 // password. NAMESPACE stands for the namespace of the story.
-const SettingsRules = `apiVersion: reconcel.dev/v1alpha1
+const settingsRules = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
 - name: settings-NAMESPACE
@@ -36,9 +36,9 @@ rules:
         url: postgres://app:${url.escape(config.password)}@${regex.extract(config.host, "^[a-z]+").orValue("db")}/app
 `
 
-// TellSettings tells how children follow settings in YAML, and stay while these are not
+// tellSettings tells how children follow settings in YAML, and stay while these are not
 // YAML.
-func TellSettings(s *Stage) {
+func tellSettings(s *Stage) {
 	s.Helper()
 	maps, foos := s.resource("", "v1", "configmaps"), s.resource("samplecontroller.k8s.io", "v1alpha1", "foos")
 	settings := func(config string) *unstructured.Unstructured {

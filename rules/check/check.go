@@ -33,6 +33,11 @@ func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
 		return Found{} // Loading the rules has failed, too.
 	}
 	for _, r := range file.Rules {
+		if r.Report.Value == syntax.ReportAnnotation {
+			c.annotated[kindOf(r)] = true
+		}
+	}
+	for _, r := range file.Rules {
 		c.rule(r)
 	}
 	return c.found
@@ -42,7 +47,9 @@ func newChecker(set *schema.Set, complaints source.Errors) (*checker, error) {
 	c := &checker{
 		set: set, all: newUniverse(set),
 		noted: map[runtimeschema.GroupVersionKind]bool{}, speclessKinds: map[runtimeschema.GroupVersionKind]bool{},
-		said: map[finding]bool{}, broken: map[source.Pos]bool{}, damages: map[string]damage{},
+		annotated: map[runtimeschema.GroupVersionKind]bool{},
+		said:      map[finding]bool{}, broken: map[source.Pos]bool{}, damages: map[string]damage{},
+		defined: map[*syntax.Definitions]*definitions{},
 	}
 	for _, e := range complaints {
 		c.broken[e.Pos] = true
@@ -66,10 +73,14 @@ type checker struct {
 	said   map[finding]bool
 	copied int // the number of values in lets that were compared
 
+	annotated     map[runtimeschema.GroupVersionKind]bool // of which a rule asks for the annotation
 	speclessKinds map[runtimeschema.GroupVersionKind]bool // that were warned about
 
 	broken  map[source.Pos]bool // where loading the rules found errors
 	damages map[string]damage   // the same by rule
+
+	defined map[*syntax.Definitions]*definitions
+	budget  expr.Budget // of all definitions
 }
 
 // A finding identifies what was found.
@@ -81,10 +92,11 @@ type finding struct {
 // A rule is the state of checking one rule.
 type rule struct {
 	*checker
-	src     *syntax.Rule
-	kind    *schema.Kind     // of the primary, or nil
-	primary *fieldSchema     // likewise
-	names   *expr.TypedScope // the variables
+	src         *syntax.Rule
+	kind        *schema.Kind     // of the primary, or nil
+	primary     *fieldSchema     // likewise
+	names       *expr.TypedScope // the variables
+	definitions *definitions     // those beside the rule
 	// declared are the names of the variables, and objects those of lookups and
 	// children.
 	declared, objects map[string]bool
@@ -111,7 +123,13 @@ func (c *checker) rule(src *syntax.Rule) {
 
 // newRule returns a rule with its names declared.
 func (c *checker) newRule(src *syntax.Rule) *rule {
-	r := &rule{checker: c, src: src, names: c.empty.Nested(), declared: map[string]bool{}, objects: map[string]bool{}, lets: map[string]*let{}, entryOf: map[*source.Expr]*entry{}, typed: map[*source.Expr]*typed{}, damage: c.damages[src.Name.Value], intact: map[*source.Expr]bool{}, marked: map[*source.Node]bool{}}
+	r := &rule{checker: c, src: src, definitions: c.definitions(src.Definitions), declared: map[string]bool{}, objects: map[string]bool{}, lets: map[string]*let{}, entryOf: map[*source.Expr]*entry{}, typed: map[*source.Expr]*typed{}, damage: c.damages[src.Name.Value], intact: map[*source.Expr]bool{}, marked: map[*source.Node]bool{}}
+	r.names = r.definitions.scope.Nested()
+	for _, def := range r.definitions.all {
+		if !def.IsFunction() {
+			r.declared[def.Name] = true
+		}
+	}
 	r.declareNames()
 	return r
 }

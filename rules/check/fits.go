@@ -210,7 +210,7 @@ func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	case name == operators.Conditional:
 		w.expression(t, args[1], p, where)
 		w.expression(t, args[2], p, where)
-	case (name == "dyn" || name == entriesFunction || name == "optional.of") && len(args) == 1:
+	case (name == "dyn" || name == entriesFunction || name == expr.Present || name == "optional.of") && len(args) == 1:
 		w.expression(t, args[0], p, where)
 	case name == "optional.none":
 	case (name == "orValue" || name == "or") && c.IsMemberFunction():

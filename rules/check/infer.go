@@ -65,12 +65,14 @@ func (r *rule) infer(src *source.Expr, sc *expr.TypedScope, where string) *typed
 	if parsed == nil {
 		return out
 	}
-	checked, issues := sc.Check(src, parsed)
-	known := checked.TypeMap()
-	for level := literals; level <= everything && slices.ContainsFunc(issues, mayBeLoose); level++ {
-		again := expr.Parse(src)
-		loosened := loosen(again, known, r.all, level)
-		checked, issues = r.withEntries(sc, loosened).Check(src, again)
+	checked, issues := r.checkLoosely(src, sc, parsed, func() *ast.AST { return expr.Parse(src) })
+	if len(issues) == 0 {
+		if in := sc.Inline(src, checked); in != nil && in.Issue == nil {
+			checked, issues = r.checkLoosely(src, sc, in.AST(), in.AST)
+			issues = in.Explain(issues)
+		} else if in != nil {
+			return out // Loading the rules has found it, too.
+		}
 	}
 	if slices.ContainsFunc(issues, func(i expr.Issue) bool { return i.Undeclared != "" }) {
 		return out // The name may belong to something that did not load.
@@ -85,6 +87,19 @@ func (r *rule) infer(src *source.Expr, sc *expr.TypedScope, where string) *typed
 		r.constants(out, where)
 	}
 	return out
+}
+
+// checkLoosely checks a parsed expression. If objects or literals do not fit, it checks what
+// parse returns, which is the same expression, with fewer of their types.
+func (r *rule) checkLoosely(src *source.Expr, sc *expr.TypedScope, parsed *ast.AST, parse func() *ast.AST) (*ast.AST, []expr.Issue) {
+	checked, issues := sc.Check(src, parsed)
+	known := checked.TypeMap()
+	for level := literals; level <= everything && slices.ContainsFunc(issues, mayBeLoose); level++ {
+		again := parse()
+		loosened := loosen(again, known, r.all, level)
+		checked, issues = r.withEntries(sc, loosened).Check(src, again)
+	}
+	return checked, issues
 }
 
 // checked returns an expression that CEL accepts, or nil.
@@ -113,7 +128,7 @@ func (r *rule) issue(i expr.Issue, checked *ast.AST, where string) {
 			}
 		}
 	}
-	r.errorf(i.Pos, "%s: undefined field '%s'", where, i.Field).Hint = hint
+	r.errorf(i.Pos, "%s: %sundefined field '%s'", where, i.Within, i.Field).Hint = hint
 }
 
 // ofMetadata are fields that people look for one level too high.

@@ -35,7 +35,12 @@ func (s *Scope) Names() []string { return slices.Sorted(maps.Keys(s.names)) }
 // else.
 func (s *Scope) Selection() *Scope {
 	r := s.rule
-	out := &Scope{rule: r, typed: r.empty.Nested(), names: map[string]bool{"self": true}}
+	out := &Scope{rule: r, typed: r.definitions.scope.Nested(), names: map[string]bool{"self": true}}
+	for _, def := range r.definitions.all {
+		if !def.IsFunction() {
+			out.names[def.Name] = true
+		}
+	}
 	out.typed.Declare("self", r.all.kindType(r.kind))
 	for name, l := range r.lets {
 		if l.t != nil && !l.wide {

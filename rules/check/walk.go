@@ -124,12 +124,13 @@ func (w walker) misplaced(n *source.Node, p *fieldSchema) bool {
 	})
 }
 
-// copiedData returns the data of the let that an expression names, or nil.
+// copiedData returns the data of the let or definition that an expression names, or nil.
 func (r *rule) copiedData(src *source.Expr) *source.Node {
-	if l := r.lets[strings.TrimSpace(src.Text)]; l != nil {
+	name := strings.TrimSpace(src.Text)
+	if l := r.lets[name]; l != nil {
 		return l.src.Data
 	}
-	return nil
+	return r.definitions.data[name]
 }
 
 // below returns the schema of a field and complains if it is unknown.

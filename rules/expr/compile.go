@@ -86,12 +86,12 @@ func (s *Scope) has(name string) bool {
 	return s != nil && (s.names[name] || s.outer.has(name))
 }
 
-// Names iterates over the variables in scope, in no order.
+// Names iterates over the variables in scope, in no order, but those of Definition.Variable.
 func (s *Scope) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for at := s; at != nil; at = at.outer {
 			for name := range at.names {
-				if !yield(name) {
+				if !isHidden(name) && !yield(name) {
 					return
 				}
 			}
@@ -116,6 +116,10 @@ type Checked struct {
 	scope *Scope
 	ast   *ast.AST
 	reads []string
+	// inlined are the functions of define that it calls, or nil.
+	inlined *Inlined
+	// uses are the definitions that it names, and the values that their functions read.
+	uses []*Definition
 	// idCalls are the calls of functions of ids, in order.
 	idCalls []idCall
 }
@@ -126,23 +130,25 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	if issues != nil {
 		return nil, issues[:1] // One mistake causes several syntax errors.
 	}
-	checked, issues := s.typed.Check(src, parsed)
+	checked, issues := s.checkLoosely(src, parsed, func() *ast.AST { return Parse(src) })
 	if issues != nil {
-		again := Parse(src)
-		if looseLists(again, checked.TypeMap()) {
-			checked, issues = s.typed.Check(src, again)
-		}
+		return nil, issues
+	}
+	inlined := s.typed.Inline(src, checked)
+	if inlined != nil {
+		checked, issues = s.checkInlined(src, inlined)
 	}
 	if issues != nil {
 		return nil, issues
 	}
-	c := &Checked{src: src, scope: s, ast: checked}
+	c := &Checked{src: src, scope: s, ast: checked, inlined: inlined}
 	if issue := wrongType(checked.GetType(checked.Expr().ID()), want); issue != nil {
 		issue.Pos = src.At(1, 0)
 		return nil, []Issue{*issue}
 	}
 	a := c.analyze(nil)
 	c.reads = a.variables()
+	c.uses = c.findUses()
 	var out []Issue
 	for _, d := range a.twice {
 		out = append(out, Issue{Pos: Position(src, c.ast, d.id),
@@ -158,6 +164,29 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 		return nil, out
 	}
 	return c, nil
+}
+
+// checkLoosely checks a parsed expression. If it has sums of lists of several types, it
+// checks what parse returns, which is the same expression.
+func (s *Scope) checkLoosely(src *source.Expr, parsed *ast.AST, parse func() *ast.AST) (*ast.AST, []Issue) {
+	checked, issues := s.typed.Check(src, parsed)
+	if issues == nil {
+		return checked, nil
+	}
+	again := parse()
+	if looseLists(again, checked.TypeMap()) {
+		checked, issues = s.typed.Check(src, again)
+	}
+	return checked, issues
+}
+
+// checkInlined checks an expression in which the functions of define are written out.
+func (s *Scope) checkInlined(src *source.Expr, in *Inlined) (*ast.AST, []Issue) {
+	if in.Issue != nil {
+		return nil, []Issue{*in.Issue}
+	}
+	checked, issues := s.checkLoosely(src, in.AST(), in.AST)
+	return checked, in.Explain(issues)
 }
 
 // wrongType complains about an expression that always gives another type. The type of
@@ -176,6 +205,22 @@ func wrongType(t *cel.Type, want Type) *Issue {
 
 // Reads returns the variables that the expression mentions, sorted.
 func (c *Checked) Reads() []string { return c.reads }
+
+// Uses returns the definitions that the expression names, and the values that their
+// functions read.
+func (c *Checked) Uses() []*Definition { return c.uses }
+
+func (c *Checked) findUses() (uses []*Definition) {
+	if c.inlined != nil {
+		uses = slices.Clip(c.inlined.uses)
+	}
+	for _, name := range c.reads {
+		if def := c.scope.typed.defined.FindVariable(name); def != nil && !slices.Contains(uses, def) {
+			uses = append(uses, def)
+		}
+	}
+	return uses
+}
 
 func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
 	a := &analyzer{scope: c.scope, shapes: shapes, steps: map[int64]*step{}, ranges: map[int64]bool{}, reads: map[string]bool{}, idCalls: map[int64]idCall{}}
@@ -198,5 +243,7 @@ func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{src: c.src, ast: c.ast, prog: prog, shape: a.result, reads: c.reads, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
+	// The types and references of its nodes were for the plan.
+	untyped := ast.NewAST(c.ast.Expr(), c.ast.SourceInfo())
+	return &Program{src: c.src, ast: untyped, prog: prog, shape: a.result, reads: c.reads, uses: c.uses, inlined: c.inlined, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
 }

@@ -52,6 +52,14 @@
 // resourceVersion, not even through a let and a hash. Testing whether a value exists
 // and counting its elements do not read all of it.
 //
+// # Definitions
+//
+// A call of a function of define stands for the text of the function (inline.go): its body
+// with the arguments in place of the parameters. The expression is checked twice, as it is
+// written and with the bodies. So the first check compares arguments with parameters, and
+// all walks see only what runs. A variable that holds an argument would not do: CEL
+// changes an empty list or map in such a variable.
+//
 // # Determinism and limits
 //
 // No function reads a random number, and loops over maps run in the order of the keys

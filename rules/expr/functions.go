@@ -45,7 +45,7 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
 	}
 	opts = append(opts, shortNameFunction())
-	return slices.Concat(opts, quantityFunctions(), indexFunctions(), seededFunctions(), timeFunctions(), idFunctions())
+	return slices.Concat(opts, quantityFunctions(), indexFunctions(), seededFunctions(), timeFunctions(), dataFunctions(), idFunctions())
 }
 
 func unaryFunction(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {

@@ -19,7 +19,13 @@ type Issue struct {
 	Hint       string
 	Undeclared string // the undeclared name, if that is the issue
 	Field      string // the name of a field that does not exist, or ""
+	Function   string // the name of a function that does not exist, or ""
 	Node       int64  // the id of the node that it is about
+	// Within begins the message of an issue in a function of define: "f() at rules.yaml:3:5: ".
+	Within string
+
+	called    string // the name of a function that takes other arguments, or ""
+	arguments []string
 }
 
 // maxIssues is the maximum number of issues of one expression.
@@ -102,6 +108,7 @@ func (b *environment) undeclared(i *Issue, name, text string) {
 			i.misuse(name)
 			return
 		}
+		i.Function = name
 		i.Message = fmt.Sprintf("undeclared function '%s'", name)
 		if len(name) >= briefName || strings.Contains(name, ".") {
 			i.Hint = source.Suggest(name, b.functions)
@@ -191,6 +198,9 @@ func plainType(text string) string {
 // explainCall explains arguments that a function or operator does not take.
 func explainCall(i *Issue, name string, s signature) {
 	args := strings.Join(s.args, ", ")
+	if s.target == "" {
+		i.called, i.arguments = name, s.args
+	}
 	symbol, isOperator := operators.FindReverse(name)
 	switch {
 	case name == operators.Conditional:

@@ -91,6 +91,7 @@ var limits = map[string]limit{
 	"url.escape":        {work: hashWork, output: func(a operands) string { return excessOutput(escapedLength(textOf(a[0])), "text") }},
 	"quantity":          {work: quantityWork},
 	"isQuantity":        {work: quantityWork},
+	Present:             {work: func(a operands) int { return copiedEntry * sizeOf(a[0]) }},
 	elapsedFunction:     {},
 	cronFunction:        {work: func(a operands) int { return cronWork + len(textOf(a[0])) }},
 	"hash.sha256":       {work: hashWork},

@@ -24,6 +24,9 @@ type Program struct {
 	shape *Shape
 	reads []string
 	loops bool
+	uses  []*Definition
+	// inlined are the functions of define that it calls, or nil.
+	inlined *Inlined
 
 	budget uint64 // of the loops of its rule
 }
@@ -40,6 +43,10 @@ func (p *Program) Pos() source.Pos { return p.src.At(1, 0) }
 
 // Text returns the expression as it was written.
 func (p *Program) Text() string { return p.src.Text }
+
+// Uses returns the definitions that the program names, and the values that their functions
+// read.
+func (p *Program) Uses() []*Definition { return p.uses }
 
 // An Error is a failed evaluation. Its message names fields and functions but never
 // shows a value, which may be a secret.
@@ -98,11 +105,21 @@ func (p *Program) failed(err error) *Error {
 	case errors.As(err, &celErr):
 		node := NodeOf(p.ast, celErr.NodeID())
 		if node != nil {
-			out.Pos = Position(p.src, p.ast, node.ID())
+			out.Pos = p.position(node.ID())
 		}
-		out.Message = describeFailure(celErr.Unwrap(), node)
+		out.Message = p.inlined.within(celErr.NodeID()) + describeFailure(celErr.Unwrap(), node)
 	}
 	return out
+}
+
+// position returns the position of a node: for one of a function, that of the call.
+func (p *Program) position(node int64) source.Pos {
+	if p.inlined != nil {
+		if at := p.inlined.at[node]; at.of != nil && !at.of.IsFunction() {
+			return at.pos // It is the value that is being computed.
+		}
+	}
+	return Position(p.src, p.ast, node)
 }
 
 // describeFailure explains an error at a node. It does not use CEL's messages, which quote

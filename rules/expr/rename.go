@@ -9,7 +9,8 @@ import (
 // Rename lets the expression read other variables: from names as written to the names of
 // variables. Names that the expression declares itself keep their meaning.
 func (c *Checked) Rename(names map[string]string) {
-	r := renamer{ast: c.ast, make: ast.NewExprFactory(), names: names}
+	r := newRenamer(c.ast)
+	r.names = names
 	r.visit(c.ast.Expr())
 	c.reads = c.analyze(nil).variables()
 }
@@ -19,7 +20,13 @@ type renamer struct {
 	ast    *ast.AST
 	make   ast.ExprFactory
 	names  map[string]string
+	loop   func(name string) string // the new name of a variable of a loop
+	free   func(name string)        // it is called for names that the expression does not declare
 	locals []string
+}
+
+func newRenamer(a *ast.AST) *renamer {
+	return &renamer{ast: a, make: ast.NewExprFactory(), loop: func(name string) string { return name }, free: func(string) {}}
 }
 
 func (r *renamer) visit(e ast.Expr) {
@@ -31,6 +38,8 @@ func (r *renamer) visit(e ast.Expr) {
 	case ast.CallKind:
 		if e.AsCall().IsMemberFunction() {
 			r.visit(e.AsCall().Target())
+		} else {
+			r.free(e.AsCall().FunctionName())
 		}
 		for _, arg := range e.AsCall().Args() {
 			r.visit(arg)
@@ -49,20 +58,26 @@ func (r *renamer) visit(e ast.Expr) {
 			r.visit(f.AsStructField().Value())
 		}
 	case ast.ComprehensionKind:
-		r.comprehension(e.AsComprehension())
+		r.comprehension(e)
 	}
 }
 
 func (r *renamer) ident(e ast.Expr) {
 	name, found := r.names[e.AsIdent()]
-	if !found || slices.Contains(r.locals, e.AsIdent()) {
+	if slices.Contains(r.locals, e.AsIdent()) {
+		name, found = r.loop(e.AsIdent()), true
+	} else {
+		r.free(e.AsIdent())
+	}
+	if !found || name == e.AsIdent() {
 		return
 	}
 	e.SetKindCase(r.make.NewIdent(e.ID(), name))
 	r.ast.SetReference(e.ID(), ast.NewIdentReference(name, nil))
 }
 
-func (r *renamer) comprehension(c ast.ComprehensionExpr) {
+func (r *renamer) comprehension(e ast.Expr) {
+	c := e.AsComprehension()
 	r.visit(c.IterRange())
 	r.visit(c.AccuInit())
 	outer := len(r.locals)
@@ -72,4 +87,11 @@ func (r *renamer) comprehension(c ast.ComprehensionExpr) {
 	r.locals = append(r.locals[:outer], c.AccuVar())
 	r.visit(c.Result())
 	r.locals = r.locals[:outer]
+	iter, iter2, accu := r.loop(c.IterVar()), c.IterVar2(), r.loop(c.AccuVar())
+	if c.HasIterVar2() {
+		iter2 = r.loop(iter2)
+	}
+	if iter != c.IterVar() || iter2 != c.IterVar2() || accu != c.AccuVar() {
+		e.SetKindCase(r.make.NewComprehensionTwoVar(e.ID(), c.IterRange(), iter, iter2, accu, c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()))
+	}
 }

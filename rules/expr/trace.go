@@ -74,7 +74,7 @@ func (t *tracer) variable(name string) *Origin {
 // of them, whatever the value of the arguments is.
 var handsOn = map[string]bool{
 	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.unwrap": true, "unwrapOpt": true, "dyn": true,
-	operators.Add: true, string(Existing): true, string(ByKey): true,
+	operators.Add: true, Present: true, string(Existing): true, string(ByKey): true,
 }
 
 func (t *tracer) call(e ast.Expr) *Origin {

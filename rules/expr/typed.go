@@ -18,6 +18,7 @@ type TypedScope struct {
 	base     *environment
 	provider types.Provider
 	check    *checker.Env
+	defined  *Definitions // or nil
 }
 
 // declarations are the functions of the language for the type checker.
@@ -66,7 +67,7 @@ func (s *TypedScope) Nested() *TypedScope {
 	if err != nil {
 		panic(err) // No option of these fails.
 	}
-	return &TypedScope{base: s.base, provider: s.provider, check: env}
+	return &TypedScope{base: s.base, provider: s.provider, check: env, defined: s.defined}
 }
 
 // Declare adds a variable. A second declaration of the same name has no effect.
@@ -104,5 +105,5 @@ func (b *environment) parse(src *source.Expr) (*ast.AST, []Issue) {
 // there are issues. It changes the parsed expression.
 func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []Issue) {
 	checked, found := checker.Check(parsed, common.NewTextSource(src.Text), s.check)
-	return checked, s.base.issues(src, found.GetErrors())
+	return checked, s.defined.explain(s.base.issues(src, found.GetErrors()))
 }

@@ -43,6 +43,7 @@ const (
 	UnknownKind      = "unknown-kind"
 	NoConditions     = "no-conditions"
 	UnwatchedRule    = "unwatched-rule"
+	UnusedDefinition = "unused-definition"
 	UnknownCheck     = "unknown-check"
 )
 
@@ -78,6 +79,7 @@ var Checks = []Check{
 	{UnknownKind, false, "a version or group of a kind that no schema has"},
 	{NoConditions, false, "a custom resource without `status.conditions`, where reconcel reports"},
 	{UnwatchedRule, false, "a rule for namespaces that reconcel does not watch"},
+	{UnusedDefinition, false, "a value or function in `define` that no rule beside it uses"},
 	{UnknownCheck, false, "a comment that names a check that does not exist"},
 }
 

@@ -25,6 +25,9 @@ func Lint(file *syntax.File, set *schema.Set, complaints source.Errors) []*sourc
 	for _, r := range l.rules {
 		r.lint()
 	}
+	for _, defined := range file.Definitions {
+		l.unusedDefinitions(defined, complaints)
+	}
 	return l.found
 }
 

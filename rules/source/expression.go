@@ -65,11 +65,11 @@ func (v Value) checkLimits(e *Expr) bool {
 	case len(e.Text) > maxExpression:
 		v.ErrorAt(e.Pos, "expression has %d bytes, at most %d are allowed", len(e.Text), maxExpression).Hint = "split it with let"
 	default:
-		v.expressions++
-		if v.expressions == maxExpressions+1 {
+		v.expressions = append(v.expressions, e)
+		if len(v.expressions) == maxExpressions+1 {
 			v.ErrorAt(e.Pos, "more than %d expressions in all files together", maxExpressions)
 		}
-		return v.expressions <= maxExpressions
+		return len(v.expressions) <= maxExpressions
 	}
 	return false
 }

@@ -21,7 +21,7 @@ type Reader struct {
 
 	Suggester
 	errs        []*Error
-	expressions int // the number of expressions read
+	expressions []*Expr // those that were read
 }
 
 // Add records an error.
@@ -32,6 +32,9 @@ func (r *Reader) Count() int { return len(r.errs) }
 
 // Since returns the errors recorded after the first n.
 func (r *Reader) Since(n int) []*Error { return r.errs[n:] }
+
+// Expressions returns the expressions that were read, in order.
+func (r *Reader) Expressions() []*Expr { return r.expressions }
 
 // Err returns the recorded errors as an Errors, or nil.
 func (r *Reader) Err(files ...File) error { return Collect(files, r.errs).Err() }

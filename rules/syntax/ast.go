@@ -10,13 +10,15 @@ import (
 // formed (known keys, correct shapes, ids that are identifiers), but its
 // expressions are not compiled. After an error, parts may be missing.
 type File struct {
-	Rules      []*Rule
-	PassedOver []*source.Error // notes about documents of other APIs
+	Rules       []*Rule
+	Definitions []*Definitions  // of each document that has any
+	PassedOver  []*source.Error // notes about documents of other APIs
 }
 
 // A Rule selects primary objects and describes the objects that they own.
 type Rule struct {
 	Pos        source.Pos // of the rule's first key
+	Digest     source.Digest
 	Name       source.String
 	For        For
 	Let        []*Let
@@ -32,8 +34,12 @@ type Rule struct {
 	RequeueAfter source.Duration // 0: never
 	// OnRuleRemoval is "", "keep" or "delete".
 	OnRuleRemoval source.String
-	Allow         Allow
-	Account       Account
+	// Report is "", "conditions" or ReportAnnotation.
+	Report  source.String
+	Allow   Allow
+	Account Account
+	// Definitions are those beside the rule, or nil.
+	Definitions *Definitions
 	// Lost are names of values that could not be read.
 	Lost []string
 	// Nameless reports that there are more lost names, which are unknown.

@@ -5,6 +5,14 @@
 // shapes, names, and where expressions begin and end. Package rules compiles the
 // expressions.
 //
+// # Definitions
+//
+// define, beside rules, names values and functions that all rules of the document share. The
+// key of a function has its parameters: labels(app string, tier string). So its value is
+// written like any other: a string is CEL, a map or list is data. Definitions belong to
+// their document: editors and people find there what a name means, and files that are put
+// together mean the same.
+//
 // # Parts of a rule
 //
 // A rule has a name, and selects its primary objects with for. Its expressions read
@@ -30,7 +38,7 @@
 // It leads through maps that the template contains literally, never into lists.
 //
 // when, expression, readyWhen, failWhen, replicas, maxUnavailable, in and the
-// strings of let are bare CEL. template, patch, status, reason, message, the name,
+// strings of let and define are bare CEL. template, patch, status, reason, message, the name,
 // namespace and selector of a lookup, the type of a condition with forEach, and the
-// maps and lists of let are data.
+// maps and lists of let and define are data.
 package syntax

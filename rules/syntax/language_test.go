@@ -12,7 +12,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// outline prints every non-empty field of v with its position.
+// outline prints every non-empty field of v with its position, and no digests.
 func outline(b *strings.Builder, indent, name string, v reflect.Value) {
 	line := func(format string, args ...any) {
 		fmt.Fprintf(b, "%s%s: %s\n", indent, name, fmt.Sprintf(format, args...))
@@ -22,6 +22,8 @@ func outline(b *strings.Builder, indent, name string, v reflect.Value) {
 		return
 	}
 	switch x := v.Interface().(type) {
+	case source.Digest:
+		return
 	case source.Pos:
 		line("%s", at(x))
 		return

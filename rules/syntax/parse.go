@@ -15,15 +15,20 @@ const (
 )
 
 // maxRules is the maximum number of rules in all files together.
-const maxRules = 256
+const maxRules = 1024
 
 var documentShape = source.Shape{
 	Doc: "Rules of reconcel: which objects a resource owns, and what its status is.",
 	Keys: []source.Key{
 		{Name: "apiVersion", Doc: "The version of the language.", Value: constantText(APIVersion), Required: true},
 		{Name: "kind", Doc: "Identifies a rules file.", Value: constantText(Kind), Required: true},
+		{Name: "define", Value: defineData, Doc: "Named values and functions that all rules beside it can use: a string is an expression, a map or list is data with " +
+			"`${...}`. `name(parameter type, ...)` is a function. Values are computed when the rules load."},
 		{Name: "rules", Doc: "The rules. All files of one reconcel form one set.", Required: true,
 			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(maxRules)}},
+	},
+	Wrong: map[string]source.WrongKey{
+		"definitions": {Means: "define"}, "functions": {Means: "define"}, "constants": {Means: "define"}, "vars": {Means: "define"}, "let": {Hint: "write let into a rule, or define for all rules of the file", Means: "define"},
 	},
 	More: source.Schema{Type: source.Types{"null"}}, // There may be nothing after the last ---.
 }
@@ -31,8 +36,9 @@ var documentShape = source.Shape{
 // A parser collects the rules of all files.
 type parser struct {
 	source.Reader
-	file  *File
-	names map[string]source.Pos // of rules
+	file    *File
+	names   map[string]source.Pos // of rules
+	defined *Definitions          // of the document being read, or nil
 }
 
 // Parse reads rules files. Its error is a source.Errors with every error in every
@@ -68,6 +74,16 @@ func JSONSchema() []byte { return documentShape.JSONSchema("reconcel schema") }
 // Schema returns the schema of rules files, for their documentation.
 func Schema() *source.Schema { return documentShape.Schema() }
 
+// readDefinitions reads the definitions of a document.
+func (p *parser) readDefinitions(define source.Value) {
+	p.defined = nil
+	if !define.Missing() {
+		p.defined = &Definitions{at: map[string]source.Pos{}}
+		p.file.Definitions = append(p.file.Definitions, p.defined)
+		p.defined.read(define)
+	}
+}
+
 func (p *parser) readDocument(v source.Value) {
 	if v.Broken() {
 		return
@@ -79,7 +95,15 @@ func (p *parser) readDocument(v source.Value) {
 	if !isRules(v) {
 		return
 	}
-	rules := v.Table(&documentShape).Key("rules")
+	t := v.Table(&documentShape)
+	p.readDefinitions(t.Key("define"))
+	begin := len(p.Expressions())
+	defer func() {
+		if p.defined != nil {
+			p.defined.Expressions = p.Expressions()[begin:]
+		}
+	}()
+	rules := t.Key("rules")
 	if !rules.Missing() && rules.IsNull() {
 		// A file may be unfinished, or a template may have rendered nothing.
 		// Require an explicit empty list, because it has consequences: some rules

@@ -32,6 +32,7 @@ var ruleShape = source.Shape{
 		{Name: "requeueAfter", Value: source.DurationText, Doc: "How often to reconcile every primary although nothing has changed, " +
 			"at least `1s`. Never by default: reconcel watches everything that a rule reads."},
 		{Name: "onRuleRemoval", Value: removals.Schema(), Default: "keep", Doc: "What to do with the objects of the rule when the rule is removed."},
+		{Name: "report", Value: reports.Schema(), Default: "conditions", Doc: "Where reconcel reports whether the primary is ready."},
 		{Name: "allow", Value: allowShape.Schema(), Doc: "What the rule may do outside the namespace of its primary. Nothing by default."},
 		{Name: "serviceAccountName", Value: accountName, Doc: "The ServiceAccount that reconcel impersonates when it writes: `namespace/name`, or `name` for an account " +
 			"in the namespace of the primary. Literal. By default reconcel writes as itself."},
@@ -44,6 +45,7 @@ var ruleShape = source.Shape{
 
 		"schema":         {Hint: "the kind of the resource comes from a CRD: write for", Means: "for"},
 		"locals":         {Means: "let"},
+		"define":         {Hint: "write it beside rules"},
 		"data":           {Hint: "write lookups for objects that the rule reads, let for values"},
 		"externalRefs":   {Means: "lookups"},
 		"match":          {Means: "for"},
@@ -56,6 +58,16 @@ var ruleShape = source.Shape{
 var teardowns = source.Choices{
 	{Text: "background", Doc: "All at once, by the garbage collector if there is no `finalize`."},
 	{Text: "ordered", Doc: "In reverse order of their dependencies. A child is deleted when those that depend on it are gone."},
+}
+
+// ReportAnnotation is the value of report that asks for the annotation.
+const ReportAnnotation = "annotation"
+
+// reports are where the state of a primary is reported.
+var reports = source.Choices{
+	{Text: "conditions", Doc: "In `status.conditions`, if the schema of a custom resource has them."},
+	{Text: ReportAnnotation, Doc: "In the annotation `reconcel.dev/status`: the status, reason and message of `Ready` as JSON. " +
+		"Only for kinds in which reconcel cannot write conditions, such as Kubernetes' own."},
 }
 
 // removals are what happens to the children of a removed rule.
@@ -75,13 +87,13 @@ func (p *parser) readRule(v source.Value) {
 	if name := v.Peek("name"); name.IsText() && name.Scalar() != "" {
 		v = v.Rule(name.Scalar())
 	}
-	r := &Rule{Pos: v.Pos()}
+	r := &Rule{Pos: v.Pos(), Digest: v.Digest(), Definitions: p.defined}
 	t := v.Table(&ruleShape)
 	r.Name = p.readName(v, t.Key("name"))
 	if selection := t.Key("for"); !selection.Missing() {
 		r.For = readFor(selection)
 	}
-	names := &names{taken: make(map[string]source.Pos)}
+	names := &names{taken: p.defined.positions()}
 	for _, value := range t.Unread() {
 		names.loseNames(value)
 	}
@@ -100,6 +112,7 @@ func (p *parser) readRule(v source.Value) {
 	r.Teardown = t.Key("teardown").OneOf(teardowns)
 	r.RequeueAfter = t.Key("requeueAfter").Duration(time.Second)
 	r.OnRuleRemoval = t.Key("onRuleRemoval").OneOf(removals)
+	r.Report = t.Key("report").OneOf(reports)
 	r.Allow = readAllow(t.Key("allow"))
 	r.Account = readAccount(t.Key("serviceAccountName"))
 	r.Lost, r.Nameless = names.lost, names.nameless

@@ -16,6 +16,7 @@ const (
 	subdomain = `[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*`
 	qualified = `[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?`
 	interp    = `\$\{`
+	param     = `[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?[ \t]+(string|int|double|bool|list|map|dyn)`
 	whole     = `^\$\{(.|\n)*\}$`
 )
 
@@ -70,6 +71,7 @@ var (
 		Names:  identifierName,
 		Others: &source.Schema{Type: source.Types{"string", "boolean", "number", "object", "array"}, Pattern: bareCEL, Expected: expectedCEL},
 	}
+	defineData = &source.Schema{Type: source.Types{"object", "null"}, Names: definitionName, Others: letData.Others.(*source.Schema)}
 	statusData = &source.Schema{
 		Type:       source.Types{"object", "null"},
 		Properties: source.Properties{{Name: "conditions"}},
@@ -89,6 +91,12 @@ var (
 		Expected:  "Expected letters, digits and _, with a letter first and no _ last.",
 		MaxLength: maxName,
 		Not:       &source.Schema{Enum: slices.Sorted(maps.Keys(reserved))},
+	}
+	definitionName = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?[ \t]*(\([ \t]*` + param + `([ \t]*,[ \t]*` + param + `)*[ \t]*\)[ \t]*)?$`,
+		Expected: "Expected a name, or a function like labels(app string, tier string).",
+		Not:      &source.Schema{Enum: slices.Sorted(maps.Keys(reserved))},
 	}
 	apiVersionName = &source.Schema{
 		Type:     source.Types{"string"},

@@ -34,7 +34,7 @@ func deletions(w *world.World, after int) string {
 }
 
 // TestSequenceGoesInReverse takes objects away in every way that leaves the primary, after
-// their list was sorted anew.
+// the order of their list changed.
 func TestSequenceGoesInReverse(t *testing.T) {
 	const before, after = "['a','b','c','d']", "['c','a','d','b']"
 	other := "  - id: other\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}\n"

@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,12 @@ func stage(t *testing.T, text string) (*stories.Stage, *strings.Builder) {
 				t.Fatal(err)
 			}
 		},
+		Reload: func(text string) {
+			t.Helper()
+			if err := w.Reload(t.Context(), parsed(t, strings.ReplaceAll(text, "NAMESPACE", "default"))); err != nil {
+				t.Fatal(err)
+			}
+		},
 	}, log
 }
 
@@ -43,27 +50,41 @@ func TestCredentials(t *testing.T) {
 	s.Hidden(log.String(), secret)
 }
 
-func TestLookups(t *testing.T) {
-	s, _ := stage(t, stories.LookupRules)
-	stories.TellLookups(s)
+func TestStories(t *testing.T) {
+	for _, story := range stories.All {
+		t.Run(story.Name, func(t *testing.T) {
+			s, _ := stage(t, story.Rules)
+			story.Tell(s)
+		})
+	}
 }
 
-func TestSequence(t *testing.T) {
-	s, _ := stage(t, stories.SequenceRules)
-	stories.TellSequence(s)
-}
-
-func TestSettings(t *testing.T) {
-	s, _ := stage(t, stories.SettingsRules)
-	stories.TellSettings(s)
-}
-
-func TestConditionsOfElementsFollowTheirList(t *testing.T) {
-	s, _ := stage(t, stories.ConditionRules)
-	stories.TellConditions(s)
-}
-
-func TestLarge(t *testing.T) {
-	s, _ := stage(t, stories.LargeRules)
-	stories.TellLarge(s)
+// TestReloadOfADefinition changes a definition. Only the objects of rules that use it are
+// written.
+func TestReloadOfADefinition(t *testing.T) {
+	text := strings.ReplaceAll(stories.DefinitionsRules, "NAMESPACE", "default")
+	w := load(t, text)
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	for _, change := range []struct{ old, new, want string }{
+		{"'one'", "'uno'", "apply example-foo-one"},
+		{"'large' : 'small'", "'large' : 'tiny'", "apply example-foo-one"},
+		{"'large'", "'big'", "apply example-foo-two"},
+		{"'registry.example.com'", "'example.com'", "apply example-foo-one, apply example-foo-two"},
+	} {
+		text = strings.ReplaceAll(text, change.old, change.new)
+		before := len(w.Writes())
+		if err := w.Reload(t.Context(), parsed(t, text)); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, w)
+		var got []string
+		for _, write := range w.Writes()[before:] {
+			got = append(got, write.Verb+" "+write.Name)
+		}
+		slices.Sort(got)
+		if strings.Join(got, ", ") != change.want {
+			t.Errorf("%s: the reload writes %q, want %q", change.new, got, change.want)
+		}
+	}
 }

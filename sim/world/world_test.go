@@ -150,11 +150,17 @@ func TestGarbageIsCollected(t *testing.T) {
 // load returns a world with these rules.
 func load(t *testing.T, text string) *world.World {
 	t.Helper()
+	return loadWith(t, text, world.Options{})
+}
+
+func loadWith(t *testing.T, text string, options world.Options) *world.World {
+	t.Helper()
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := world.New(world.Options{Program: program, Kinds: exampleKinds(t)})
+	options.Program, options.Kinds = program, exampleKinds(t)
+	w, err := world.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}

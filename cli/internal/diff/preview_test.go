@@ -52,6 +52,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 	}{
 		{name: "a child that is created", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}"),
 			want: []string{"created ConfigMap/default/c"}},
+		{name: "a report", rule: "  report: annotation\n", want: []string{"configured ConfigMap/default/p"}},
 		{name: "a name that is held", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: held}"),
 			want: []string{`rule "r", child "c" (ConfigMap/default/held): rejected: ConfigMap/default/held already exists`}},
 		{name: "an expression that fails", rule: "  children:\n" + child("c", "kind: ConfigMap, metadata: {name: c}, data: {a: '${self.data.none}'}"),

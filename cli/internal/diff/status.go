@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
 )
 
 // builtInConditions follow from the result of the reconciliation, and are not
@@ -17,10 +19,22 @@ var builtInConditions = []string{"Ready", "Reconciling", "Stalled"}
 // differs.
 func (c *Change) showStatus(before, after *unstructured.Unstructured) error {
 	c.Before, c.After = comparedStatus(before), comparedStatus(after)
+	compareAnnotation(c.Before, before, after)
+	compareAnnotation(c.After, after, before)
 	if reflect.DeepEqual(c.Before, c.After) {
 		return nil
 	}
 	return c.compareText()
+}
+
+// compareAnnotation adds the annotation that reports the status to the compared fields of
+// one of two objects, if the other one does not have it. Its value follows from the result
+// of the reconciliation, like the built-in conditions.
+func compareAnnotation(compared map[string]any, of, other *unstructured.Unstructured) {
+	value, found := of.GetAnnotations()[rules.AnnotationStatus]
+	if _, both := other.GetAnnotations()[rules.AnnotationStatus]; found && !both {
+		_ = unstructured.SetNestedField(compared, value, "metadata", "annotations", rules.AnnotationStatus) // metadata is a map.
+	}
 }
 
 // comparedStatus returns the compared fields of an object's status.

@@ -102,7 +102,7 @@ func (p *primary) about(w *written) (Change, error) {
 		marks := u.GetLabels()
 		return Change{Primary: objectOf(p.self), Rule: marks[rules.LabelRule], Child: marks[rules.LabelChild], Object: ref}, nil
 	}
-	if last.Subresource != "" || last.Manager == managedfields.StatusManager {
+	if last.Subresource != "" || last.Manager == managedfields.StatusManager || managedfields.IsAnnotationManager(last.Manager) {
 		return p.ofSelf(p.rulesWithStatus(), statusPart), nil
 	}
 	for _, r := range p.rules.Rules {
@@ -118,7 +118,7 @@ func (p *primary) about(w *written) (Change, error) {
 func (p *primary) rulesWithStatus() string {
 	var names []string
 	for _, r := range p.rules.Rules {
-		if len(r.StatusKeys) > 0 || r.SetsConditions() {
+		if len(r.StatusKeys) > 0 || r.SetsConditions() || r.Annotates {
 			names = append(names, r.Name)
 		}
 	}

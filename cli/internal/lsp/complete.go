@@ -207,6 +207,11 @@ func (c *completion) names(scope *check.Scope) {
 	for _, name := range scope.Names() {
 		c.add(completionItem{Label: name, Kind: itemVariable, Detail: scope.TypeOf(&source.Expr{Text: name}).String()}, name)
 	}
+	for _, def := range scope.Definitions() {
+		if def.IsFunction {
+			c.add(completionItem{Label: def.Name, Kind: itemFunction, Detail: def.Signature + ": " + def.Result.String()}, def.Name)
+		}
+	}
 	for _, f := range expr.Functions() {
 		c.function(f, itemFunction, f.Name)
 	}
@@ -215,7 +220,7 @@ func (c *completion) names(scope *check.Scope) {
 	}
 }
 
-// function suggests a function, of which text is what is not written yet.
+// function suggests a function. text is the part of its name that is still missing.
 func (c *completion) function(f expr.Function, kind int, text string) {
 	c.add(completionItem{Label: text, Kind: kind, Sort: "2", Detail: f.Usage[0], Doc: strings.Join(f.Usage, "\n")}, text)
 }

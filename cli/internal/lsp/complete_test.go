@@ -79,6 +79,9 @@ rules:
   - {id: settings, apiVersion: v1, kind: ConfigMap, name: settings}
 `
 
+// defined is a rule with definitions.
+var defined = strings.Replace(head, "rules:", "define:\n  registry: \"'example.com'\"\n  named(app string):\n    app: ${app}\nrules:", 1)
+
 // child is a rule with a Deployment, which other lines follow.
 const child = head + `  children:
   - id: deployment
@@ -116,6 +119,8 @@ func TestCompletes(t *testing.T) {
 		{"in quotes", child + "      spec:\n        replicas: \"${self.spec.‸}\"", []string{"replicas"}, nil},
 		{"after an optional", head + "  status:\n    ready: ${self.?spec.‸}", []string{"replicas"}, nil},
 		{"names", head + "  status:\n    ready: ${‸}", []string{"self", "labels", "first", "settings", "size", "has", "merge"}, []string{"child", "spec"}},
+		{"definitions", defined + "  status:\n    ready: ${‸}", []string{"registry", "named"}, nil},
+		{"definitions in for.when", strings.Replace(defined, "kind: Web}", "kind: Web, when: r‸}", 1), []string{"registry", "named"}, nil},
 		{"names of children", child + "  status:\n    ready: ${dep‸}", []string{"deployment"}, nil},
 		{"self and its lets in for.when", strings.Replace(head, "kind: Web}", "kind: Web, when: s‸}", 1), []string{"self", "labels", "first"}, []string{"settings"}},
 		{"no let of a lookup in for.when", strings.Replace(strings.Replace(head, "kind: Web}", "kind: Web, when: f‸}", 1), "labels: {app", "tier: settings.data.tier\n    high: tier == \"1\"\n    labels: {app", 1), []string{"first"}, []string{"tier", "high"}},

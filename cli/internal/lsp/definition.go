@@ -1,9 +1,12 @@
 package lsp
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
-// definition returns where the name at a spot is defined: an id, let, lookup or a name
-// of forEach, or for, which defines self. The list is empty for anything else.
+// definition returns where the name at a spot is defined: an entry of define, an id, let,
+// lookup or a name of forEach, or for, which defines self. The list is empty for anything else.
 func (s *server) definition(d *document, at spot) []location {
 	p := d.place(at)
 	n := p.node
@@ -18,12 +21,18 @@ func (s *server) definition(d *document, at spot) []location {
 	} else if n.item && n.parent.key == "after" || n.key == "after" {
 		name = string(d.word(at))
 	}
+	found := []location{}
+	if name == "" {
+		return found
+	}
+	if def := n.defined(name); def != nil {
+		return append(found, location{d.uri, d.span(def.line, def.indent, def.end)})
+	}
 	rule := n.rule()
-	if name == "" || rule == nil {
-		return []location{}
+	if rule == nil {
+		return found
 	}
 	entry, _ := n.entry()
-	found := []location{}
 	all := definitions(rule, entry, name)
 	if path := n.path(); len(path) > 4 && path[2] == "let" {
 		if def := rule.find("let", path[3], name); def != nil {
@@ -38,6 +47,40 @@ func (s *server) definition(d *document, at spot) []location {
 		found = append(found, location{d.uri, r})
 	}
 	return found
+}
+
+// defined returns the entry of define with a name in the document of a node, or nil.
+func (n *node) defined(name string) *node {
+	top := n
+	for top.parent != nil && top.parent.parent != nil {
+		top = top.parent
+	}
+	define := top.find("define")
+	if define == nil {
+		return nil
+	}
+	i := slices.IndexFunc(define.children, func(def *node) bool {
+		key, _, _ := strings.Cut(def.key, "(")
+		return strings.TrimSpace(key) == name
+	})
+	if i < 0 {
+		return nil
+	}
+	return define.children[i]
+}
+
+// textOf returns the lines of a key with its value.
+func (d *document) textOf(n *node) string {
+	var text strings.Builder
+	text.WriteString(string(d.line(n.line)[n.indent:]))
+	for line := n.line + 1; ; line++ {
+		next := d.line(line)
+		if indent := indentOf(next); indent == len(next) || indent <= n.indent {
+			break
+		}
+		text.WriteString("\n" + string(next[n.indent:]))
+	}
+	return text.String()
 }
 
 // definitions returns the nodes that define a name in a rule.

@@ -31,6 +31,8 @@ func TestHovers(t *testing.T) {
 		{"another one", head + "  status:\n    ready: ${regex.replace‸(self.spec.image, 'a', 'b')}", "regex.replace(string, string, string): string"},
 		{"a method", head + "  status:\n    ready: ${self.spec.image.spl‸it(',')}", "string.split(string): list of string"},
 		{"a function", head + "  status:\n    ready: ${mer‸ge({}, {})}", "merge("},
+		{"a value of define", defined + "  status:\n    ready: ${regis‸try}", "registry: string\n```\n\n```yaml\nregistry: \"'example.com'\"\n```"},
+		{"a function of define", defined + "  status:\n    ready: ${named‸('a')}", "named(app string): map\n```\n\n```yaml\nnamed(app string):\n  app: ${app}\n```"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := at[struct{ Contents struct{ Value string } }](t, "textDocument/hover", folder, c.text).Contents.Value
@@ -52,6 +54,9 @@ func TestFindsDefinitions(t *testing.T) {
 		{"a let in braces", strings.Replace(head, "first: self.spec.ports[0]", "first: labels‸", 1), 6, 4},
 		{"an entry of the same map", strings.Replace(head, "first: self.spec.ports[0]", "db: {host: x, url: \"${ho‸st}\"}", 1), 7, 9},
 		{"a lookup", head + "  status:\n    ready: ${settings‸.data}", 9, 9},
+		{"a value of define", defined + "  status:\n    ready: ${regis‸try}", 3, 2},
+		{"a function of define", defined + "  status:\n    ready: ${named‸('a')}", 4, 2},
+		{"a value in a function of define", strings.Replace(defined, "${app}", "${registry‸}", 1), 3, 2},
 		{"a child", child + "  status:\n    ready: ${deployment‸}", 11, 8},
 		{"after", child + "  - id: other\n    after: [dep‸loyment]", 11, 8},
 		{"forEach", head + "  children:\n  - id: each1\n    forEach: [{name: port, in: self.spec.ports}]\n    template:\n      apiVersion: v1\n      kind: Service\n      metadata: {name: \"${po‸rt.name}\"}\n", 12, 21},

@@ -45,6 +45,9 @@ func (s *server) hover(d *document, at spot) *hover {
 		return nil
 	}
 	text, doc := describe(e.locals(scope), c)
+	if def := n.defined(c.word); def != nil && c.operand == "" {
+		doc = "```yaml\n" + d.textOf(def) + "\n```"
+	}
 	if text == "" {
 		return nil
 	}
@@ -54,6 +57,11 @@ func (s *server) hover(d *document, at spot) *hover {
 
 // describe returns the type of a name, and its description.
 func describe(scope *check.Scope, c chain) (text, doc string) {
+	for _, def := range scope.Definitions() {
+		if c.operand == "" && def.Name == c.word {
+			return def.Signature + ": " + def.Result.String(), ""
+		}
+	}
 	functions, name := expr.Functions(), c.word
 	if own := inNamespace(scope, c.operand); own != nil {
 		functions, name = own, c.operand+"."+c.word

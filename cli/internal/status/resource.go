@@ -49,6 +49,8 @@ func (k *kind) resource(u *unstructured.Unstructured) Resource {
 	}
 	if k.hasConditions {
 		r.readConditions(u)
+	} else if state, report, ok := engine.ReportedAnnotation(u); ok {
+		r.become(State(state), report.Reason, report.Message, nil)
 	} else {
 		r.readEvent(k.events[r.UID])
 	}

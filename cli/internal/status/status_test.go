@@ -79,8 +79,14 @@ func TestStatesOfResources(t *testing.T) {
 		"held":                                   {deleted + list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "4"), false, "waiting Deleting 30m held by the finalizer reconcel.dev/website"},
 		"held, and it says why": {deleted + list + notReady + conditionEntry("Reconciling", "True", "Finalizing", "the backup", 9, "4"), false,
 			"waiting Finalizing 30m the backup"},
-		"held, by a trouble":           {deleted + list + notReady + conditionEntry("Stalled", "True", "Forbidden", "no right", 9, "4"), false, "stalled Forbidden 9m no right"},
-		"without conditions":           {"", true, "unreported NoConditions - the kind has no status.conditions: see its Events"},
+		"held, by a trouble":         {deleted + list + notReady + conditionEntry("Stalled", "True", "Forbidden", "no right", 9, "4"), false, "stalled Forbidden 9m no right"},
+		"without conditions":         {"", true, "unreported NoConditions - the kind has no status.conditions: see its Events"},
+		"reported in its annotation": {reported(`{"ready":"False","reason":"Waiting","message":"for it"}`, "reconcel/status.01234567"), true, "waiting Waiting - for it"},
+		"reported as ready":          {reported(`{"ready":"True","reason":"Reconciled","message":"fine"}`, "reconcel/status.01234567"), true, "ready Reconciled - fine"},
+		"a copy of an annotation": {reported(`{"ready":"True","reason":"Reconciled","message":"fine"}`, "kube-controller-manager"), true,
+			"unreported NoConditions - the kind has no status.conditions: see its Events"},
+		"an annotation that is not reconcel's": {reported("fine", "reconcel/status.01234567"), true,
+			"unreported NoConditions - the kind has no status.conditions: see its Events"},
 		"paused and without any":       {"metadata: {annotations: {reconcel.dev/paused: \"1\"}}\n", true, "paused Paused - paused by the annotation reconcel.dev/paused"},
 		"held and without any":         {deleted, true, "waiting Deleting 30m held by the finalizer reconcel.dev/website"},
 		"conditions that are no list":  {"status: {conditions: x}\n", false, "unknown NotObserved 60m reconcel has not written conditions yet"},
@@ -94,6 +100,12 @@ func TestStatesOfResources(t *testing.T) {
 			}
 		})
 	}
+}
+
+// reported is the metadata of a resource with the annotation of report, which a manager owns.
+func reported(value, manager string) string {
+	return "metadata:\n  annotations: {reconcel.dev/status: '" + value + "'}\n  managedFields:\n  - {manager: " + manager +
+		", operation: Apply, fieldsType: FieldsV1, fieldsV1: {f:metadata: {f:annotations: {f:reconcel.dev/status: {}}}}}\n"
 }
 
 // resource is a resource that entered a state some minutes ago.
