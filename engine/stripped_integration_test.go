@@ -9,7 +9,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
+	"reconcel/engine"
+	"reconcel/internal/faultproxy"
 	"reconcel/rules"
 )
 
@@ -120,21 +123,49 @@ func TestOrphanedCopiesStay(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	in := w.run(widgetRules("", copiesChild))
-	w.Create(widget("one", "value: first, replicas: 2"))
-	w.says(widgets, "one", "Ready", "True", "")
-	w.deleteWith(widgets, "one", metav1.DeletePropagationOrphan)
-	w.gone(widgets, "one")
-	w.Quiet(2 * time.Second)
+	w.orphanCopies(func() {})
 	in.stop()
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.Quiet(2 * time.Second)
+	w.hasOrphanedCopies()
+}
+
+// TestOrphanedCopiesStayBehindALaggingWatch shows the engine the objects without their owner
+// before it shows the deletion of the owner.
+func TestOrphanedCopiesStayBehindALaggingWatch(t *testing.T) {
+	w := newWorld(t)
+	w.CRD(widgetCRD)
+	proxy := faultproxy.Start(t, w.Cluster.Config())
+	w.runWith(engine.Options{Config: &rest.Config{Host: proxy.URL()}}, widgetRules("", copiesChild))
+	lift := func() {}
+	w.orphanCopies(func() {
+		lift = proxy.DelayWatch(func(r faultproxy.Request) bool { return r.Resource == "widgets" }, time.Hour)
+	})
+	lift()
+	w.Quiet(2 * time.Second)
+	w.hasOrphanedCopies()
+}
+
+// orphanCopies creates a primary with two objects, and deletes it without them.
+func (w *world) orphanCopies(beforeDeletion func()) {
+	w.Helper()
+	w.Create(widget("one", "value: first, replicas: 2"))
+	w.says(widgets, "one", "Ready", "True", "")
+	beforeDeletion()
+	w.deleteWith(widgets, "one", metav1.DeletePropagationOrphan)
+	w.gone(widgets, "one")
+	w.Quiet(2 * time.Second)
+}
+
+func (w *world) hasOrphanedCopies() {
+	w.Helper()
 	all := w.all(configs)
 	if len(all) != 2 {
-		t.Fatalf("of 2 orphaned objects, %d are left", len(all))
+		w.Fatalf("of 2 orphaned objects, %d are left", len(all))
 	}
 	for _, u := range all {
 		if _, controlled := rules.ControllerOf(u.Object); controlled {
-			t.Errorf("%s has an owner again", u.GetName())
+			w.Errorf("%s has an owner again", u.GetName())
 		}
 	}
 }
