@@ -115,6 +115,9 @@ func (p *pass) missingPatch(by patcher, fields []byte) (desired map[string]any, 
 
 // revert removes the fields of a rule's patch from the primary.
 func (p *pass) revert(ctx context.Context, rule *rules.Rule) error {
+	if !p.self.Patched() {
+		return nil // Names of managers need not be composed for most primaries.
+	}
 	if err := p.unpatch(ctx, patcherOf(rule)); err != nil {
 		return fmt.Errorf("rule %q: revert the patch: %w", rule.Name, err)
 	}

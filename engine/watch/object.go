@@ -132,13 +132,11 @@ func (o *Object) HasOrphanedFields() bool { return o.orphaned }
 // OwnFields is Fields also for a child with orphaned fields.
 func (o *Object) OwnFields() managedfields.Entry { return o.fields }
 
+// Patched reports whether the primary has fields of any patch of ours.
+func (o *Object) Patched() bool { return len(o.patches) > 0 }
+
 // PatchFields returns the managedFields entry of the manager of a patch of the primary.
-func (o *Object) PatchFields(manager string) managedfields.Entry {
-	if len(o.patches) == 0 {
-		return managedfields.Entry{}
-	}
-	return o.patches[manager]
-}
+func (o *Object) PatchFields(manager string) managedfields.Entry { return o.patches[manager] }
 
 // NoHash is the result of Applied for an object without a hash.
 const NoHash = "none"
