@@ -35,7 +35,7 @@ DRIVERS := ./cli ./examples $(CAMPAIGN) ./internal/devcluster ./internal/docs
 # For each example: the resources to render with its rules, and the observed
 # objects.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool catset service-per-pod \
-	job-gate pipeline preview config-propagation backup-on-delete chain registry
+	job-gate pipeline indexedjob bluegreen canary preview reloader config-propagation backup-on-delete chain registry database searchcluster fan-in runner
 RESOURCES_foo := foo.yaml
 RESOURCES_podset := podset.yaml
 RESOURCES_replicaset-pod-count := replicaset.yaml
@@ -48,12 +48,20 @@ RESOURCES_catset := catset.yaml
 RESOURCES_service-per-pod := statefulset.yaml
 RESOURCES_job-gate := release.yaml
 RESOURCES_pipeline := pipeline.yaml
+RESOURCES_indexedjob := indexedjob.yaml
+RESOURCES_bluegreen := bluegreen.yaml
+RESOURCES_canary := canary.yaml
 RESOURCES_preview := preview.yaml
+RESOURCES_reloader := workloads.yaml
 RESOURCES_config-propagation := configpropagation.yaml
 OBSERVED_config-propagation := cluster.yaml
 RESOURCES_backup-on-delete := database.yaml deleted.yaml
 RESOURCES_chain := tenant.yaml
 RESOURCES_registry := registry.yaml
+RESOURCES_database := server.yaml user.yaml
+RESOURCES_searchcluster := searchcluster.yaml
+OBSERVED_fan-in := services.yaml
+RESOURCES_runner := runners.yaml
 observed = $(OBSERVED_$(1)) $(notdir $(wildcard examples/$(1)/observed.yaml))
 render = $(RECONCEL) render --rules=examples/$(1)/rules.yaml --crd=crds \
 	$(foreach r,$(RESOURCES_$(1)),--resources=examples/$(1)/$(r)) $(foreach o,$(call observed,$(1)),--observed=examples/$(1)/$(o))
@@ -94,7 +102,7 @@ image-files:
 
 .PHONY: image-check
 image-check: ## Check that builds in two folders give the same binary
-	@hack/reproducible.sh
+	@hack/reproducible.sh image-files bin/image
 
 ##@ Check
 
@@ -235,4 +243,4 @@ verify: format-check tidy-check lint test ## Run all checks that must pass
 
 .PHONY: clean
 clean: ## Remove build outputs
-	rm -rf bin
+	rm -rf bin dist

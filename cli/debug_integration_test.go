@@ -150,6 +150,7 @@ func TestDebugOfProcess(t *testing.T) {
 	if !strings.Contains(string(text), `reconcel_rule_primaries{rule="secretive",state="stalled"} 3`) {
 		t.Errorf("metrics: %s", text)
 	}
+	checkMetrics(t, text)
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

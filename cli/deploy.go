@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 	"reconcel/deploy"
@@ -26,12 +27,14 @@ type deployFlags struct {
 	events    *settings.Value[string]
 	admission bool
 	kustomize string
+	chart     string
 }
 
 func (f *deployFlags) flags(flags *pflag.FlagSet) {
 	f.offlineRules.flags(flags, "watch only these namespaces, with a Role in each and nothing that is cluster-scoped; may be repeated (default: all)")
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "reconcel-system", "namespace of the installation")
 	flags.StringVar(&f.options.Name, "name", "reconcel", "name of the installation; two in one cluster need two names")
+	flags.BoolVar(&f.options.Shadow, "shadow", false, "for run --shadow beside the installation of this name: permissions to read, and objects named NAME-shadow")
 	flags.BoolVar(&f.enforced, "enforced-owner-references", false, "add the permissions for the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables")
 }
 
@@ -85,13 +88,15 @@ FlowSchema. Policies (--admission) are cluster-scoped nevertheless, but do not a
 to other namespaces.
 
 With --kustomize, manifests writes a kustomize base into a folder, with the rules as
-separate files. It overwrites files of the same names.
+separate files. With --chart, it writes a Helm chart, with the rules and permissions
+in values.yaml and without the Namespace. Both overwrite files of the same names.
 
 Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usage,
 3 a file cannot be read, or the folder cannot be written.`,
 		Example: `  reconcel manifests -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -
   reconcel manifests -f rules/ --crd crds/ --namespaced team-a,team-b -n team-a | kubectl apply -f -
-  reconcel manifests -f rules/ --crd crds/ --kustomize deploy/base`,
+  reconcel manifests -f rules/ --crd crds/ --kustomize deploy/base
+  reconcel manifests -f rules/ --crd crds/ --chart deploy/chart`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
 		RunE:    func(*cobra.Command, []string) error { return a.manifests(f) },
@@ -103,6 +108,8 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 	flags.Var(f.events, "events", eventsUsage)
 	flags.BoolVar(&f.admission, "admission", false, "add policies: whoever writes a resource must be allowed to do what the rules do for it")
 	flags.StringVar(&f.kustomize, "kustomize", "", "write a kustomize base into this `folder` instead of printing the objects")
+	flags.StringVar(&f.chart, "chart", "", "write a Helm chart into this `folder` instead of printing the objects")
+	cmd.MarkFlagsMutuallyExclusive("kustomize", "chart")
 	return cmd
 }
 
@@ -119,6 +126,9 @@ func (a *app) manifests(f *deployFlags) error {
 		return exit.Misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
 	f.options.Replicas = f.replicas.Value
+	if f.options.Shadow {
+		f.options.Replicas = 1 // Each one would count everything.
+	}
 	if events := f.events.Value; events != string(engine.EventsChanges) { // The default needs no argument.
 		f.options.Events = events
 	}
@@ -131,16 +141,28 @@ func (a *app) manifests(f *deployFlags) error {
 		return exit.Wrong(err)
 	}
 	f.options.AllowedKinds, f.options.IgnoredChecks = f.allowed, f.ignored
-	all := f.options.Manifests(permissions, files)
 	if missing := f.options.Missing(); missing != "" {
 		a.say("omitted with --namespaced: %s", missing)
 	}
+	var policies []deploy.Manifest
 	if f.admission {
-		// Create the admission policy first, so that it guards everything after it.
-		all = append(f.options.Policies(j.Program, j.kinds.Set), all...)
+		policies = f.options.Policies(j.Program, j.Kinds.Set)
 	}
+	if f.chart != "" {
+		chart, err := f.options.Chart(append(policies, f.options.Roles(permissions)...), files)
+		if err != nil {
+			return exit.Failure(err)
+		}
+		return a.writeFolder(f.chart, chart, "install it with: helm install -n "+f.options.Namespace+" --create-namespace "+f.options.Name)
+	}
+	// Create the admission policies first, so that they guard everything after them.
+	all := append(policies, f.options.Manifests(permissions, files)...)
 	if f.kustomize != "" {
-		return a.writeBase(f, all, files)
+		base, err := f.options.Base(all, files)
+		if err != nil {
+			return exit.Failure(err)
+		}
+		return a.writeFolder(f.kustomize, base, "apply it with: kubectl apply -k")
 	}
 	return a.printManifests(all)
 }
@@ -155,7 +177,7 @@ func (a *app) printManifests(all []deploy.Manifest) error {
 }
 
 // needs loads the rules and derives the permissions that they need.
-func (a *app) needs(f *deployFlags) (j judged, _ *deploy.Permissions, err error) {
+func (a *app) needs(f *deployFlags) (j offline.Judged, _ *deploy.Permissions, err error) {
 	f.options.Namespaced = f.only
 	if err := f.options.Validate(); err != nil {
 		return j, nil, exit.Misused("%w", err)
@@ -166,36 +188,32 @@ func (a *app) needs(f *deployFlags) (j judged, _ *deploy.Permissions, err error)
 	if j, err = a.judge(&f.offlineRules); err != nil {
 		return j, nil, err
 	}
-	if err := rejected(j.Loaded, j.verdict); err != nil {
+	if err := rejected(j.Loaded, j.Verdict); err != nil {
 		return j, nil, err
 	}
 	admission := deploy.Usual
 	if f.enforced {
 		admission = deploy.EnforcedOwners
 	}
-	needed, complaints := deploy.Needs(j.Program, j.kinds.Set, admission)
+	needed, complaints := deploy.Needs(j.Program, j.Kinds.Set, admission)
 	if len(complaints) > 0 {
 		return j, nil, exit.Wrong(source.Collect(j.Sources, complaints))
 	}
-	if err := j.verdict.Warnings.Report(a.stderr); err != nil {
+	if err := j.Verdict.Warnings.Report(a.stderr); err != nil {
 		return j, nil, exit.Failure(err)
 	}
 	return j, needed, nil
 }
 
-// writeBase writes a kustomize base and prints how to use it.
-func (a *app) writeBase(f *deployFlags, all []deploy.Manifest, rules []deploy.RulesFile) error {
-	files, err := f.options.Base(all, rules)
-	if err != nil {
-		return exit.Failure(err)
-	}
+// writeFolder writes files by path, and prints how to use the folder.
+func (a *app) writeFolder(folder string, files map[string][]byte, use string) error {
 	for name, text := range files {
-		path := filepath.Join(f.kustomize, filepath.FromSlash(name))
+		path := filepath.Join(folder, filepath.FromSlash(name))
 		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644))
 		if err != nil {
-			return exit.Failure(fmt.Errorf("write the base: %w", err))
+			return exit.Failure(fmt.Errorf("write the files: %w", err))
 		}
 	}
-	a.say("%s written; apply it with: kubectl apply -k %s", output.Plural(len(files), "file"), f.kustomize)
+	a.say("%s written; %s %s", output.Plural(len(files), "file"), use, folder)
 	return nil
 }

@@ -59,7 +59,7 @@ or the cluster cannot be read, 4 a write is rejected or something fails, whether
 not there are differences.`,
 		Example: `  reconcel diff -f examples/foo/rules.yaml
   reconcel diff -f examples/foo/rules.yaml -n team-a foo/example-foo`,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: a.completeKinds,
 		PreRunE:           inProject,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.diff(f, args) },
 	}

@@ -8,9 +8,9 @@
 //   - 1: no, such as invalid rules, or a resource that cannot be rendered
 //   - 2: the command line is wrong
 //   - 3: reconcel failed, such as on an unreadable file or without a cluster
-//   - 4: diff found a write that is rejected, or something that fails
+//   - 4: diff or plan found a write that is rejected, or something that fails
 //
-// For diff, 1 means that there are differences, and invalid rules are 3, as with
+// For diff and plan, 1 means that there are differences, and invalid rules are 3, as with
 // kubectl diff.
 //
 // A rules file that cannot be read counts as invalid rules, because a controller

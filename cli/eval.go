@@ -112,9 +112,12 @@ func (a *app) eval(text string, f *evalFlags) error {
 	if f.output.Value == "type" {
 		return a.print([]byte(t.String() + "\n"))
 	}
-	at, err := f.of([]*files.Object{self})
+	at, err := f.parse()
 	if err != nil {
 		return err
+	}
+	if at.IsZero() {
+		at = offline.TimeOf([]*files.Object{self})
 	}
 	r, err := offline.New(offline.Options{Program: loaded.Program, Kinds: kinds, Observed: live, Time: at, Say: a.say})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
-	"reconcel/rules/source"
 )
 
 // conclude prints an error and returns the exit code. An error without a code comes
@@ -40,11 +39,5 @@ func interrupted(ctx context.Context, err error) error {
 	return exit.Failure(err)
 }
 
-// complain prints an error, or all errors of a report about rules.
-func (a *app) complain(err error) {
-	if report, ok := errors.AsType[source.Errors](err); ok {
-		_ = report.Report(a.stderr)
-		return
-	}
-	a.say("error: %v", err)
-}
+// complain prints an error.
+func (a *app) complain(err error) { exit.Tell(a.stderr, err) }

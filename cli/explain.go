@@ -2,17 +2,25 @@ package cli
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/explain"
 	"reconcel/cli/internal/ruletest"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
 func (a *app) explainCommand() *cobra.Command {
 	var tests bool
+	root := func() *source.Schema {
+		if tests {
+			return ruletest.Schema()
+		}
+		return syntax.Schema()
+	}
 	cmd := &cobra.Command{
 		Use:   "explain [PATH]",
 		Short: "Print the documentation of a key of rules files",
@@ -25,16 +33,15 @@ rules.children.onChange. Without PATH, explain prints the keys at the top.
   reconcel explain rules.children.onChange
   reconcel explain --tests cases.steps`,
 		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, path string) ([]string, cobra.ShellCompDirective) {
+			return completePath(root(), args, path)
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			root := syntax.Schema()
-			if tests {
-				root = ruletest.Schema()
-			}
 			path := ""
 			if len(args) > 0 {
 				path = args[0]
 			}
-			text, err := explain.Describe(root, path)
+			text, err := explain.Describe(root(), path)
 			if _, unknown := errors.AsType[*explain.UnknownError](err); unknown {
 				return exit.Wrong(err)
 			}
@@ -43,4 +50,18 @@ rules.children.onChange. Without PATH, explain prints the keys at the top.
 	}
 	cmd.Flags().BoolVar(&tests, "tests", false, "explain test files")
 	return cmd
+}
+
+// completePath completes the last key of a path.
+func completePath(root *source.Schema, args []string, path string) (paths []string, _ cobra.ShellCompDirective) {
+	parent := path[:strings.LastIndex(path, ".")+1]
+	_, err := explain.Describe(root, strings.TrimSuffix(parent, ".")+".")
+	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok && len(args) == 0 {
+		for _, key := range unknown.Keys {
+			if strings.HasPrefix(parent+key, path) {
+				paths = append(paths, parent+key)
+			}
+		}
+	}
+	return paths, cobra.ShellCompDirectiveNoFileComp
 }

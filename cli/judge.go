@@ -7,7 +7,6 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/offline"
 	"reconcel/rules"
-	"reconcel/rules/source"
 )
 
 // policyFlags are the flags of a policy.
@@ -61,26 +60,10 @@ func (f *offlineRules) flags(flags *pflag.FlagSet, namespaced string) {
 	f.policyFlags.flags(flags, namespaced)
 }
 
-// A judged is a set of rules with its verdict and the kinds behind it.
-type judged struct {
-	*rules.Loaded
-	kinds   offline.Kinds
-	verdict judge.Verdict
-	passed  source.Errors // notes about files and documents without rules
-}
-
 // judge loads and judges rules. Rejected rules are not an error: see the verdict.
-func (a *app) judge(f *offlineRules) (j judged, err error) {
-	if j.Loaded, j.passed, err = a.loadAll(f.ruleFiles); err != nil {
-		return j, err
+func (a *app) judge(f *offlineRules) (offline.Judged, error) {
+	if err := f.given(); err != nil {
+		return offline.Judged{}, err
 	}
-	from, crds := a.reader(f.ruleFiles), f.crds
-	if len(crds) == 0 {
-		crds = from.Definitions(f.paths)
-	}
-	if j.kinds, err = offline.ReadKinds(from, crds); err != nil {
-		return j, err
-	}
-	j.verdict = judge.Of(j.Loaded, j.kinds.Set, f.policy())
-	return j, nil
+	return offline.Judge(a.reader(f.ruleFiles), f.paths, f.crds, f.policy())
 }

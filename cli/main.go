@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
@@ -23,12 +24,13 @@ import (
 // Main runs the command that the process was started with and returns its exit
 // code.
 func Main() int {
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	a := &app{program: os.Args[0], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	return a.main(os.Args[1:])
 }
 
 // An app is one run of the command with its input and output.
 type app struct {
+	program        string // the file that runs, or ""
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	seen           func(path string) // called for what commands read; may be nil
@@ -63,6 +65,15 @@ func (a *app) printJSON(result any) error {
 	return a.print(text)
 }
 
+// printYAML writes a result to stdout as YAML.
+func (a *app) printYAML(result any) error {
+	text, err := yaml.Marshal(result)
+	if err != nil {
+		return exit.Failure(err)
+	}
+	return a.print(text)
+}
+
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reconcel",
@@ -82,6 +93,8 @@ status is.`,
 	root.SetFlagErrorFunc(explainFlag)
 	root.AddCommand(a.runCommand(), a.renderCommand(), a.validateCommand(), a.testCommand(), a.fmtCommand(), a.diffCommand(), a.statusCommand(),
 		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.explainCommand(), a.evalCommand(), a.lspCommand(), a.uninstallCommand(), a.versionCommand())
+	nameAs(a.program, root)
+	a.addCompletions(root)
 	return root
 }
 

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/settings"
+	"reconcel/rules"
 )
 
 // renderFlags are the flags of render.
@@ -23,11 +26,12 @@ type renderFlags struct {
 func (a *app) renderCommand() *cobra.Command {
 	f := &renderFlags{output: settings.Choice("yaml", "json")}
 	cmd := &cobra.Command{
-		Use:   "render -f RULES... -r RESOURCES...",
+		Use:   "render -f RULES... [-r RESOURCES...]",
 		Short: "Show what rules render for resources, without a cluster",
 		Long: `Print the objects that the rules render for each resource, in the order in which
 they are applied, and then the status of the resource. What waits, what is excluded
-and what fails is printed on stderr.
+and what fails is printed on stderr. Rules with for: cluster need no resource, and
+come first.
 
 With its CRD, a resource is rendered as the API server would store it: without
 unknown fields and with defaults. Values are not validated against the CRD.
@@ -68,18 +72,20 @@ resource have errors, 2 wrong usage, 3 a file cannot be read.`,
 	return cmd
 }
 
-// exists says which objects expressions can read.
-func (f *renderFlags) exists() offline.Existence {
-	if f.only {
+// existence says which objects expressions can read.
+func existence(only bool) offline.Existence {
+	if only {
 		return offline.ObservedOnly
 	}
 	return offline.AsRendered
 }
 
+// hasBundles reports whether some rules are for the cluster.
+func hasBundles(program *rules.Program) bool {
+	return slices.ContainsFunc(program.Primaries(), (*rules.Primary).ForCluster)
+}
+
 func (a *app) render(f *renderFlags) error {
-	if len(f.resources) == 0 {
-		return exit.Misused("no resources: give a file or folder with -r")
-	}
 	if err := once(f.paths, f.resources, f.crds, f.observed); err != nil {
 		return err
 	}
@@ -87,25 +93,21 @@ func (a *app) render(f *renderFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := rejected(j.Loaded, j.verdict); err != nil {
+	if err := rejected(j.Loaded, j.Verdict); err != nil {
 		return err
 	}
-	from := a.reader(f.ruleFiles)
-	live, err := j.kinds.Resources(from, f.observed, f.namespace)
+	if len(f.resources) == 0 && !hasBundles(j.Program) {
+		return exit.Misused("no resources: give a file or folder with -r")
+	}
+	at, err := f.parse()
 	if err != nil {
 		return err
 	}
-	resources, err := j.kinds.Resources(from, f.resources, f.namespace)
+	r, resources, err := j.Prepare(a.reader(f.ruleFiles), offline.Request{
+		Resources: f.resources, Observed: f.observed, Namespace: f.namespace, Exists: existence(f.only), Time: at, Say: a.say,
+	})
 	if err != nil {
 		return err
-	}
-	at, err := f.of(resources)
-	if err != nil {
-		return err
-	}
-	r, err := offline.New(offline.Options{Program: j.Program, Kinds: j.kinds, Observed: live, Exists: f.exists(), Time: at, Say: a.say})
-	if err != nil {
-		return exit.Wrong(err)
 	}
 	r.Render(resources)
 	r.TellUnread()

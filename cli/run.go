@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,10 @@ kinds that the cluster does not serve yet wait for them.
 
 With --namespaced, run watches only some namespaces and needs only Roles in them.
 The rules can then have no cluster-scoped kinds.
+
+With --shadow, run writes nothing, and needs only permissions to read. It takes no
+Lease and sends no Events. It counts what it would have written, compares that with
+what the process that writes does, and prints a report at the end.
 
 The cluster is found as by kubectl: --kubeconfig, KUBECONFIG, ~/.kube/config, and
 inside a Pod its ServiceAccount.
@@ -88,6 +93,7 @@ func (a *app) run(s *runFlags) error {
 	}
 	namespace = cmp.Or(s.namespace, namespace)
 	s.limitRate(config)
+	beside := shadowOf(s, config)
 	server, err := listen("--listen", s.listen.Value)
 	if err != nil {
 		return err
@@ -100,13 +106,21 @@ func (a *app) run(s *runFlags) error {
 	defer stop()
 	metrics := newMetrics()
 	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
-	if err := validator.Check(ctx, rules); err != nil {
-		return exit.Wrong(err)
-	}
+	beside.learn(validator)
+	var watch *rulewatch.Watch
+	watching := &sync.WaitGroup{}
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
-		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), Events: engine.EventFilter(s.events.Value), Metrics: metrics,
+		Approve: func(ctx context.Context) error {
+			if err := validator.Check(ctx, rules); err != nil {
+				return exit.Wrong(err)
+			}
+			watching = watch.Start(ctx)
+			return nil
+		},
+		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), MaxDeletions: &s.deletions.Value, Events: engine.EventFilter(s.events.Value), Metrics: metrics,
+		Shadow: beside.options(),
 	}, rules.Program)
 	if err != nil {
 		return exit.Failure(err)
@@ -115,7 +129,7 @@ func (a *app) run(s *runFlags) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	logged := make(chan struct{})
-	context.AfterFunc(ctx, func() {
+	unlogged := context.AfterFunc(ctx, func() {
 		defer close(logged)
 		stop() // From now on, a signal has its default effect: it ends the process.
 		log.Info("stopping", "reason", context.Cause(ctx))
@@ -123,21 +137,24 @@ func (a *app) run(s *runFlags) error {
 	server.start(endpoints(machine.Ready, metrics), cancel)
 	defer server.stop()
 	validator.Report = machine.ReportRulesInvalidForCluster
-	watch := rulewatch.New(rulewatch.Options{
+	watch = rulewatch.New(rulewatch.Options{
 		Read: func() ([]source.File, source.Errors) { return a.reader(s.rules).Rules(s.rules.paths) }, Paths: files.Reloadable(s.rules.paths),
 		Policy: s.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),
 		Reload: machine.Reload, Reject: machine.ReportInvalidRules, Log: log, Metrics: validator.Metrics,
 	}, rules)
-	watching := watch.Start(ctx)
-	debug.start(s.debugHandler(machine.Inspect, watch.State), cancel)
+	debug.start(s.debugHandler(machine.Inspect, watch.State, beside), cancel)
 	defer debug.stop()
 	defer func() {
 		cancel(nil) // If the engine fails, only this ends the watch.
 		watching.Wait()
 	}()
 	log.Info("starting", "version", builtFrom().Version, "files", len(rules.Sources), "cluster", config.Host,
-		"namespace", namespace, "listen", server.address())
+		"namespace", namespace, "listen", server.address(), "debugListen", debug.address())
 	if err := machine.Run(ctx); err != nil {
+		unlogged()
+		if invalid, ok := errors.AsType[*exit.Error](err); ok {
+			return invalid
+		}
 		return exit.Failure(err)
 	}
 	cancel(nil) // The goroutine that closes logged waits for ctx, even if the engine returned for another reason.
@@ -146,5 +163,5 @@ func (a *app) run(s *runFlags) error {
 	if broken, ok := errors.AsType[*exit.Error](context.Cause(ctx)); ok {
 		return broken
 	}
-	return nil // A signal ended the process.
+	return a.tellShadow(beside) // A signal ended the process.
 }

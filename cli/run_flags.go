@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/settings"
@@ -22,12 +23,14 @@ type runFlags struct {
 	namespace string
 	name      string
 	lead      bool
+	shadow    bool
 	confirmed []string
 	takeOver  []string
 	workers   *settings.Value[int]
 	qps       *settings.Value[float32]
 	burst     *settings.Value[int]
 	reapply   *settings.Value[settings.Span]
+	deletions *settings.Value[intstr.IntOrString]
 	events    *settings.Value[string]
 	listen    *settings.Value[string]
 	debug     *settings.Value[string]
@@ -41,6 +44,7 @@ type runFlags struct {
 func (s *runFlags) flags(flags *pflag.FlagSet) {
 	s.workers, s.qps, s.burst = settings.Count(16, 1), settings.Rate(), settings.Count(0, 0)
 	s.reapply = settings.Duration(12 * time.Hour)
+	s.deletions = settings.Amount("50%")
 	s.events = eventFilter()
 	s.listen, s.debug = settings.Address(defaultListen()), settings.Loopback()
 	s.logLevel, s.logFormat = settings.LogLevel(), settings.Choice("text", "json")
@@ -51,15 +55,17 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
 	flags.StringVar(&s.name, "name", "reconcel", "name of reconcel's own objects; two installations need two names")
 	flags.BoolVar(&s.lead, "leader-elect", true, "reconcile only while holding the Lease of this name and namespace, and stand by otherwise")
+	flags.BoolVar(&s.shadow, "shadow", false, "write nothing: count what this process would write beside the one that does, and print a report at the end")
 	flags.StringSliceVar(&s.confirmed, "confirm-removal", nil, "delete the objects of this removed `rule`, even if this process never had it in its files; may be repeated")
 	flags.StringSliceVar(&s.takeOver, "take-over", nil, "take over the objects of this stopped `installation` (namespace/name); may be repeated")
 	flags.Var(s.workers, "workers", "number of resources that are reconciled at the same time")
 	flags.Var(s.qps, "qps", "requests per second to the API server; 0: no limit besides API Priority and Fairness")
 	flags.Var(s.burst, "burst", "size of bursts above qps; 0: twice qps")
 	flags.Var(s.reapply, "reapply-every", "how often to apply an unchanged child again; 0: never")
+	flags.Var(s.deletions, "max-deletions", "most objects that a changed rule may delete or replace at once: a number, or a percentage of its objects (at least 10)")
 	flags.Var(s.events, "events", eventsUsage)
 	flags.Var(s.listen, "listen", "address of /metrics, /healthz and /readyz; off: none")
-	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches; off: none")
+	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches, and of /debug/shadow; off: none")
 	flags.BoolVar(&s.pprof, "pprof", false, "serve profiles at /debug/pprof/ on the address of --debug-listen")
 	flags.Var(s.logLevel, "log-level", "lowest level to log")
 	flags.Var(s.logFormat, "log-format", "format of the log")

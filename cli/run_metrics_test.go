@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
@@ -15,6 +16,7 @@ import (
 
 	"reconcel/cli/internal/rulewatch"
 	"reconcel/engine"
+	"reconcel/engine/shadow"
 	"reconcel/rules"
 )
 
@@ -23,6 +25,7 @@ func metricLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := newMetrics()
 	rulewatch.NewMetrics(registry)
+	registry.MustRegister(shadow.NewLedger(time.Time{}))
 	options := engine.Options{Config: &rest.Config{Host: "https://127.0.0.1"}, Log: slog.New(slog.DiscardHandler), Metrics: registry}
 	if _, err := engine.New(options, &rules.Program{}); err != nil {
 		t.Fatal(err)
@@ -79,7 +82,7 @@ func TestMetricsAreNamedRight(t *testing.T) {
 
 // TestMetricsHaveFewLabels rejects labels that may contain an object's name.
 func TestMetricsHaveFewLabels(t *testing.T) {
-	bounded := []string{"rule", "state", "kind", "role", "reason", "result", "verb", "hash", "code", "method"}
+	bounded := []string{"rule", "state", "kind", "role", "reason", "result", "verb", "action", "hash", "code", "method"}
 	for name, labels := range metricLabels(t) {
 		for _, label := range labels {
 			if !slices.Contains(bounded, label) {

@@ -23,8 +23,10 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(Main()) }})
+	testscript.Main(m, map[string]func(){"reconcel": run, plugin: run})
 }
+
+func run() { os.Exit(Main()) }
 
 // TestScripts runs the built command in scripts.
 func TestScripts(t *testing.T) {
@@ -33,6 +35,11 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			root, err := filepath.Abs("..")
+			e.Setenv("ROOT", root)
+			return err
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"freeport": freePort,

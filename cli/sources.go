@@ -5,8 +5,8 @@ import (
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/offline"
 	"reconcel/rules"
-	"reconcel/rules/source"
 )
 
 // ruleFiles are the flags that select rules files.
@@ -30,19 +30,17 @@ func (a *app) reader(of ruleFiles) files.Reader {
 }
 
 func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
-	loaded, _, err := a.loadAll(r)
-	return loaded, err
+	if err := r.given(); err != nil {
+		return nil, err
+	}
+	loaded, _ := offline.Load(a.reader(r), r.paths)
+	return loaded, nil
 }
 
-// loadAll loads rules, and returns notes about what it passed over.
-func (a *app) loadAll(r ruleFiles) (loaded *rules.Loaded, notes source.Errors, err error) {
+// given returns an error unless rules are given.
+func (r *ruleFiles) given() error {
 	if len(r.paths) == 0 {
-		return nil, nil, exit.Misused("no rules: give a file or folder with -f")
+		return exit.Misused("no rules: give a file or folder with -f")
 	}
-	sources, passed, unread := a.reader(r).Select(r.paths)
-	for _, name := range passed {
-		notes = append(notes, source.NewError(source.Pos{File: name}, "", "has no rules, passed over", ""))
-	}
-	loaded = rules.Compile(sources, unread...)
-	return loaded, append(notes, loaded.File.PassedOver...).WithSeverity(source.SeverityNote), nil
+	return nil
 }

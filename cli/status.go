@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
@@ -64,7 +63,7 @@ func (a *app) statusCommand() *cobra.Command {
   reconcel status -n team-a --state stalled,waiting
   reconcel status -w foo
   reconcel status -f examples/foo/rules.yaml -o json foo/example-foo`,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: a.completeKinds,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.status(f, args) },
 	}
 	flags := cmd.Flags()
@@ -180,11 +179,7 @@ func (a *app) printReport(report *status.Report, table *status.Table, format str
 	case "json":
 		return a.printJSON(report)
 	case "yaml":
-		text, err := yaml.Marshal(report)
-		if err != nil {
-			return exit.Failure(err)
-		}
-		return a.print(text)
+		return a.printYAML(report)
 	}
 	footer := report.Footer()
 	if len(report.Resources) > 0 {

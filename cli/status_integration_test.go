@@ -24,7 +24,12 @@ type operator struct{ *reviewer }
 
 func (o *operator) status(args ...string) verdict {
 	o.Helper()
-	cmd := exec.Command(o.binary, append([]string{"status", "--kubeconfig", o.kubeconfig}, args...)...)
+	return o.command(append([]string{"status"}, args...)...)
+}
+
+func (o *operator) command(args ...string) verdict {
+	o.Helper()
+	cmd := exec.Command(o.binary, append(args, "--kubeconfig", o.kubeconfig)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError
@@ -34,19 +39,24 @@ func (o *operator) status(args ...string) verdict {
 	return verdict{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// becomes retries until the exit code is right and lines match the patterns in their
-// order.
+// becomes retries status until the exit code is right and lines match the patterns in
+// their order.
 func (o *operator) becomes(code int, patterns []string, args ...string) verdict {
+	o.Helper()
+	return o.eventually(code, patterns, append([]string{"status"}, args...)...)
+}
+
+func (o *operator) eventually(code int, patterns []string, args ...string) verdict {
 	o.Helper()
 	var v verdict
 	missing := ""
 	for began := time.Now(); time.Since(began) < time.Minute; e2e.Rest(o.T, 200*time.Millisecond) {
-		v = o.status(args...)
+		v = o.command(args...)
 		if missing = unmatched(v.stdout, patterns); missing == "" && v.code == code {
 			return v
 		}
 	}
-	o.Fatalf("status %s: exit code %d, expected %d; no line in its place matches %q in\n%s%s", strings.Join(args, " "), v.code, code, missing, v.stdout, v.stderr)
+	o.Fatalf("%s: exit code %d, expected %d; no line in its place matches %q in\n%s%s", strings.Join(args, " "), v.code, code, missing, v.stdout, v.stderr)
 	return v
 }
 
@@ -240,7 +250,22 @@ func (o *operator) readsOnly(rules string) {
 
 // follows prints changes until it is interrupted.
 func (o *operator) follows() {
-	cmd := exec.Command(o.binary, "status", "--kubeconfig", o.kubeconfig, "-w", "foo")
+	says, end := o.following("status", "-w", "foo")
+	says(`^default +foo/empty +stalled`)
+	says(`of 4 resources of 1 kind$`)
+	e2e.Kubectl(o.T, o.cluster, "patch", "foo", "empty", "--type=merge", "-p", `{"spec":{"deploymentName":"full"}}`)
+	says(`^default +foo/empty +ready`)
+	e2e.Kubectl(o.T, o.cluster, "patch", "foo", "good", "--type=merge", "-p", `{"spec":{"deploymentName":""}}`)
+	says(`^default +foo/good +stalled +InvalidSpec`)
+	e2e.Kubectl(o.T, o.cluster, "delete", "foo", "asleep", "--wait=false")
+	says(`^default +foo/asleep +deleted`)
+	end(1)
+}
+
+// following starts a command with -w. says waits for a line, and end stops the command.
+func (o *operator) following(args ...string) (says func(pattern string), end func(code int)) {
+	o.Helper()
+	cmd := exec.Command(o.binary, append(args, "--kubeconfig", o.kubeconfig)...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		o.Fatal(err)
@@ -256,7 +281,7 @@ func (o *operator) follows() {
 			lines <- scanner.Text()
 		}
 	}()
-	says := func(pattern string) {
+	says = func(pattern string) {
 		o.Helper()
 		match, late := regexp.MustCompile(pattern), time.After(30*time.Second)
 		for {
@@ -273,22 +298,17 @@ func (o *operator) follows() {
 			}
 		}
 	}
-	says(`^default +foo/empty +stalled`)
-	says(`of 4 resources of 1 kind$`)
-	e2e.Kubectl(o.T, o.cluster, "patch", "foo", "empty", "--type=merge", "-p", `{"spec":{"deploymentName":"full"}}`)
-	says(`^default +foo/empty +ready`)
-	e2e.Kubectl(o.T, o.cluster, "patch", "foo", "good", "--type=merge", "-p", `{"spec":{"deploymentName":""}}`)
-	says(`^default +foo/good +stalled +InvalidSpec`)
-	e2e.Kubectl(o.T, o.cluster, "delete", "foo", "asleep", "--wait=false")
-	says(`^default +foo/asleep +deleted`)
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		o.Fatal(err)
-	}
-	for range lines { // Read until the process ends.
-	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		o.Errorf("something is stalled, and it ended with %v", err)
+	return says, func(code int) {
+		o.Helper()
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			o.Fatal(err)
+		}
+		for range lines { // Read until the process ends.
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); err != nil && !errors.As(err, &exit) || cmd.ProcessState.ExitCode() != code {
+			o.Errorf("it ended with %v, expected the exit code %d", err, code)
+		}
 	}
 }
 

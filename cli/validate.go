@@ -1,18 +1,15 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/findings"
-	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/settings"
-	"reconcel/rules"
 	"reconcel/rules/source"
 )
 
@@ -84,13 +81,13 @@ func (a *app) validate(f *validateFlags) error {
 	if err != nil {
 		return err
 	}
-	v := j.verdict
+	v := j.Verdict
 	if f.strict {
 		v.Warnings = v.Warnings.WithSeverity(source.SeverityError)
 	}
 	found := slices.Concat(v.Errors, v.Warnings)
 	if f.verbose {
-		found = slices.Concat(found, v.Notes, j.passed)
+		found = slices.Concat(found, v.Notes, j.Passed)
 	}
 	found = source.Collect(j.Sources, found)
 	if err := a.tellFindings(f, j, found); err != nil {
@@ -99,24 +96,21 @@ func (a *app) validate(f *validateFlags) error {
 	if f.verbose {
 		a.tellConditionsBlock(v.Unreported)
 	}
-	if slices.ContainsFunc(found, isError) {
+	if findings.Invalid(found) {
 		return exit.Silent(rejectedCode(j.Loaded)) // Each one is already printed.
 	}
 	return nil
 }
 
-func isError(e *source.Error) bool { return e.Severity == source.SeverityError }
-
 // tellFindings prints what was found in rules.
-func (a *app) tellFindings(f *validateFlags, j judged, found source.Errors) error {
-	valid := !slices.ContainsFunc(found, isError)
+func (a *app) tellFindings(f *validateFlags, j offline.Judged, found source.Errors) error {
 	names := make([]string, len(j.Sources))
 	for i, file := range j.Sources {
 		names[i] = file.Name
 	}
 	switch f.output.Value {
 	case findings.JSON:
-		return a.printJSON(validated{valid, names, findings.List(found)})
+		return a.printJSON(validated{!findings.Invalid(found), names, findings.List(found)})
 	case findings.SARIF:
 		return a.printJSON(findings.Log(builtFrom().Version, found))
 	case findings.GitHub:
@@ -128,15 +122,7 @@ func (a *app) tellFindings(f *validateFlags, j judged, found source.Errors) erro
 		}
 		return a.print(text)
 	}
-	var b bytes.Buffer
-	_ = found.Report(&b) // A buffer takes everything.
-	if valid {
-		count := countRules(j.Program)
-		for _, name := range names {
-			fmt.Fprintf(&b, "%s: %s ok\n", name, output.Plural(count[name], "rule"))
-		}
-	}
-	return a.print(b.Bytes())
+	return a.print(findings.Text(found, names, j.Program))
 }
 
 // validated is the result in JSON.
@@ -144,15 +130,4 @@ type validated struct {
 	Valid    bool               `json:"valid"`
 	Files    []string           `json:"files"`
 	Findings []findings.Finding `json:"findings"`
-}
-
-// countRules returns the number of rules in each file.
-func countRules(p *rules.Program) map[string]int {
-	count := map[string]int{}
-	for _, primary := range p.Primaries() {
-		for _, rule := range primary.Rules {
-			count[rule.Pos.File]++
-		}
-	}
-	return count
 }

@@ -9,6 +9,7 @@ import (
 
 	"reconcel/cli/internal/judge"
 	"reconcel/rules"
+	"reconcel/rules/crd"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
@@ -27,12 +28,12 @@ spec:
   - name: v1
     served: true
     storage: true
-` + conditionsBlock
-	var crd map[string]any
-	if err := yaml.UnmarshalStrict([]byte(text), &crd); err != nil {
+` + crd.Conditions
+	var defined map[string]any
+	if err := yaml.UnmarshalStrict([]byte(text), &defined); err != nil {
 		t.Fatal(err)
 	}
-	set, err := schema.New(schema.Sources{CRDs: []map[string]any{crd}})
+	set, err := schema.New(schema.Sources{CRDs: []map[string]any{defined}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ spec:
 		t.Errorf("errors %v, warnings %v", found.Errors, found.Warnings)
 	}
 	doc, err := os.ReadFile("../docs/how-to/crd.md")
-	if err != nil || !strings.Contains(string(doc), conditionsBlock) {
+	if err != nil || !strings.Contains(string(doc), crd.Conditions) {
 		t.Errorf("docs/how-to/crd.md does not have the block: %v", err)
 	}
 }

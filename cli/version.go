@@ -14,6 +14,7 @@ import (
 type version struct {
 	Version    string `json:"version"`
 	Commit     string `json:"commit,omitempty"`
+	Date       string `json:"date,omitempty"`     // of the commit, in RFC 3339
 	Modified   bool   `json:"modified,omitempty"` // built from modified sources
 	Go         string `json:"go"`
 	Platform   string `json:"platform"`
@@ -34,6 +35,8 @@ func builtFrom() version {
 		switch s.Key {
 		case "vcs.revision":
 			v.Commit = s.Value
+		case "vcs.time":
+			v.Date = s.Value
 		case "vcs.modified":
 			v.Modified = s.Value == "true"
 		}
@@ -50,6 +53,9 @@ func (v version) String() string {
 	s := "reconcel " + v.Version + "\n"
 	if v.Commit != "" {
 		s += "commit " + v.Commit
+		if v.Date != "" {
+			s += " of " + v.Date
+		}
 		if v.Modified {
 			s += " (modified)"
 		}
@@ -59,7 +65,7 @@ func (v version) String() string {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	format := settings.Choice("text", "json")
+	format := settings.Choice("text", "json", "yaml")
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the versions of reconcel, Go and the Kubernetes client library",
@@ -67,10 +73,13 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
 			v := builtFrom()
-			if format.Value == "text" {
-				return a.print([]byte(v.String()))
+			switch format.Value {
+			case "json":
+				return a.printJSON(v)
+			case "yaml":
+				return a.printYAML(v)
 			}
-			return a.printJSON(v)
+			return a.print([]byte(v.String()))
 		},
 	}
 	outputFlag(cmd.Flags(), format)

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -24,7 +25,16 @@ const mostChecks = 24
 // any. All kinds of the rules must be known: Needs reports unknown kinds.
 func (o Options) Policies(program *rules.Program, kinds *schema.Set) []Manifest {
 	all := Manifest{Name: "admission.yaml"}
+	kindsOf := map[string]int{} // of each rule
 	for _, p := range program.Primaries() {
+		for _, r := range p.Rules {
+			kindsOf[r.Name]++
+		}
+	}
+	for _, p := range program.Primaries() {
+		if p.ForCluster() {
+			continue // Nobody creates a bundle but the author of the rules.
+		}
 		k := kinds.Kind(p.GVK)
 		fields := authored(k, kinds)
 		for _, r := range p.Rules {
@@ -32,6 +42,9 @@ func (o Options) Policies(program *rules.Program, kinds *schema.Set) []Manifest 
 			d.of(r, homeOf(k))
 			for _, g := range o.guards(r, k) {
 				g.fields = fields
+				if kindsOf[r.Name] > 1 {
+					g.name += "." + k.Resource + "." + cmp.Or(k.GVK.Group, "core")
+				}
 				all.docs = append(all.docs, o.policies(g, d.all)...)
 			}
 		}

@@ -46,6 +46,8 @@ func TestDemands(t *testing.T) {
 		{"children are made at first, later changed and deleted", pod + own, kept(at)},
 		{"one that is adopted is changed at once", pod + part(`{name: "${self.metadata.name}-child"}`, "ifExists: adopt, "),
 			[]string{"create configmaps" + at, "patch configmaps" + at, "delete configmaps" + at + " later"}},
+		{"one that is shared may exist already", pod + part("{name: x}", "ifExists: share, "),
+			[]string{"create configmaps" + at, "patch configmaps" + at, "delete configmaps" + at + " later"}},
 		{"a computed namespace is the primary's where no other is allowed", pod + part(`{name: x, namespace: "${self.spec.nodeName}"}`, ""), kept(at)},
 		{"and else any", pod + part(`{name: x, namespace: "${self.spec.nodeName}"}`, "") + "  allow: {namespaces: [\"a-*\"]}\n", kept("@*")},
 		{"a literal one is that one", pod + part(`{name: x, namespace: there}`, "") + "  allow: {namespaces: [there]}\n", kept("@'there'")},
@@ -172,6 +174,17 @@ func TestManyDemandsMakeManyPolicies(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %d", u.GetName(), len(demandsOf(u))))
 	}
 	if diff := cmpdiff.Diff([]string{"reconcel.a 24", "reconcel.a.2 6"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestPoliciesOfSeveralKinds gives each kind of a rule policies of its own.
+func TestPoliciesOfSeveralKinds(t *testing.T) {
+	var names []string
+	for _, u := range policies(t, "- name: a\n  for: [{apiVersion: apps/v1, kind: DaemonSet}, {apiVersion: v1, kind: Pod}]\n  children:"+configMapChild) {
+		names = append(names, u.GetName())
+	}
+	if diff := cmpdiff.Diff([]string{"reconcel.a.daemonsets.apps", "reconcel.a.pods.core"}, names); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -74,7 +74,7 @@ func (d *demands) children(r *rules.Rule, home space) {
 		}
 		d.need(need("create", "makes"))
 		change, remove := need("patch", "changes"), need("delete", "deletes")
-		change.later, remove.later = !c.Adopt, true
+		change.later, remove.later = !c.Adopt && !c.Shared, true // A new primary may adopt or share what exists.
 		d.need(change)
 		d.need(remove)
 		d.grandchildren(c, k, at)

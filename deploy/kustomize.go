@@ -42,7 +42,7 @@ func (o Options) kustomization(resources, rules []string) *yaml.Node {
 		textNode("namespace"), textNode(o.Namespace),
 		textNode("files"), blockList(rules),
 		textNode("options"), mapNode(
-			textNode("disableNameSuffixHash"), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"},
+			textNode("disableNameSuffixHash"), boolNode(true),
 			textNode("labels"), o.values(nil)["labels"].(*yaml.Node),
 		),
 	)

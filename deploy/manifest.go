@@ -128,6 +128,10 @@ func Print(list []Manifest) ([]byte, error) {
 	return bytes.Join(parts, []byte("---\n")), nil
 }
 
+func boolNode(b bool) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(b)}
+}
+
 func textNode(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
 
 // flowList returns a list in one line.

@@ -77,6 +77,12 @@ func (t Target) sub(subresource string) Target {
 
 // primary adds the permissions for the primaries of rules.
 func (n *needs) primary(p *rules.Primary) {
+	if p.ForCluster() {
+		for _, r := range p.Rules {
+			n.permissions.bundles = append(n.permissions.bundles, r.Name)
+		}
+		return // The ConfigMaps of bundles are the installation's own objects.
+	}
 	k := n.kind(p.GVK, p.Rules[0].Pos, p.Rules[0].Name)
 	if k == nil {
 		return
@@ -132,7 +138,7 @@ func (n *needs) written(p *rules.Primary, at Target, verbs []string, what string
 // needsFinalizer reports whether objects of a kind may have the finalizer of a rule. A
 // cluster-scoped primary can own all its children by owner references.
 func needsFinalizer(r *rules.Rule, k *schema.Kind) bool {
-	return r.MayNeedFinalizer() && (k.Namespaced || r.OrdersTeardown())
+	return r.MayNeedFinalizer() && (k.Namespaced || r.OrdersTeardown() || r.Shares())
 }
 
 // hasOwnerReferences reports whether children of a rule may have owner references.

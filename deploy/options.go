@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/engine/inventory"
+	"reconcel/rules"
 )
 
 // Options are the settings of an installation. All fields are required unless
@@ -23,6 +24,10 @@ type Options struct {
 	AllowedKinds  []string // optional: privileged kinds that rules may create
 	IgnoredChecks []string // optional: named checks that are turned off
 	Events        string   // optional: the flag --events of run; default: that of run
+
+	// Shadow makes an installation that writes nothing beside the one of this name. Its own
+	// objects have another name.
+	Shadow bool
 
 	// Namespaced are the watched namespaces; empty means all. If it is set, no
 	// cluster-scoped objects are generated.
@@ -42,33 +47,50 @@ func (o Options) Validate() error {
 	return nil
 }
 
-func (o Options) metricsName() string { return o.Name + "-metrics" }
+func (o Options) metricsName() string { return o.objectName() + "-metrics" }
+
+// objectName is the name of the objects.
+func (o Options) objectName() string {
+	if o.Shadow {
+		return o.Name + "-shadow"
+	}
+	return o.Name
+}
 
 // Roles returns the role with the permissions and the role for the engine's own
 // objects, both bound to the ServiceAccount. The roles of the rules'
 // ServiceAccounts come last.
 func (o Options) Roles(p *Permissions) []Manifest {
-	own := fillTemplate("role.yaml", o.values(values{"rules": roleRules(o.own())}))
-	rules := fillTemplate("clusterrole.yaml", o.values(values{"rules": roleRules(p)}))
+	needed := o.own(p.bundles)
+	if o.Shadow {
+		p, needed = p.reading(), needed.reading()
+	}
+	own := fillTemplate("role.yaml", o.values(values{"rules": roleRules(needed)}))
+	granted := fillTemplate("clusterrole.yaml", o.values(values{"rules": roleRules(p)}))
 	if len(o.Namespaced) > 0 {
-		rules = Manifest{Name: "namespacedroles.yaml"}
+		granted = Manifest{Name: "namespacedroles.yaml"}
 	}
 	for _, namespace := range o.Namespaced {
-		there := fillTemplate(rules.Name, o.values(values{"followed": namespace, "rules": roleRules(p)}))
-		rules.docs = append(rules.docs, there.docs...)
+		there := fillTemplate(granted.Name, o.values(values{"followed": namespace, "rules": roleRules(p)}))
+		granted.docs = append(granted.docs, there.docs...)
 	}
-	return append([]Manifest{rules, own}, o.accountRoles(p)...)
+	return append([]Manifest{granted, own}, o.accountRoles(p)...)
 }
 
-// own returns the permissions for the engine's own objects, in its namespace. RBAC
-// cannot restrict create to one object name.
-func (o Options) own() *Permissions {
+// own returns the permissions for the engine's own objects, in its namespace, with the
+// ConfigMaps of rules for the cluster. RBAC cannot restrict create to one object name.
+func (o Options) own(bundles []string) *Permissions {
 	p := newPermissions()
 	configMaps := Target{Resource: "configmaps"}
 	const why = "ConfigMap: the inventory of the objects of rules"
 	p.need(configMaps, []string{"create"}, why)
 	configMaps.Name = inventory.Name(o.Name)
 	p.need(configMaps, []string{"get", "update"}, why)
+	for _, rule := range bundles {
+		why := fmt.Sprintf("ConfigMap: the state of rule %q", rule)
+		p.need(Target{Resource: "configmaps"}, toFollow, why)
+		p.need(Target{Resource: "configmaps", Name: rules.BundleName(o.Name, rule)}, []string{"get", "patch", "delete"}, why)
+	}
 	leases := Target{Group: "coordination.k8s.io", Resource: "leases"}
 	const which = "Lease: which of the replicas leads"
 	p.need(leases, []string{"create"}, which)
@@ -82,29 +104,35 @@ func (o Options) own() *Permissions {
 
 // Manifests returns all objects that run reconcel in a cluster: the roles, the
 // rules and the workload.
-func (o Options) Manifests(p *Permissions, rules []RulesFile) []Manifest {
+func (o Options) Manifests(p *Permissions, files []RulesFile) []Manifest {
 	v := o.values(nil)
 	all := append([]Manifest{fillTemplate("serviceaccount.yaml", v)}, o.Roles(p)...)
-	whole := len(o.Namespaced) == 0 // Cluster-scoped objects are allowed.
-	if whole {
+	if len(o.Namespaced) == 0 {
 		all = append([]Manifest{fillTemplate("namespace.yaml", v)}, all...)
 	}
-	all = append(all, fillTemplate(rulesManifest, o.values(values{"data": configMapData(rules)})), fillTemplate("deployment.yaml", v))
+	all = append(all, fillTemplate(rulesManifest, o.values(values{"data": configMapData(files)})), fillTemplate("deployment.yaml", v))
 	if o.Replicas > 1 {
 		all = append(all, fillTemplate("poddisruptionbudget.yaml", v)) // With a single replica, it would block every drain.
 	}
 	all = append(all, fillTemplate("service.yaml", v), fillTemplate("networkpolicy.yaml", v))
-	if whole {
+	if o.hasFlowSchema() {
 		all = append(all, fillTemplate("flowschema.yaml", v))
 	}
 	return all
 }
 
+// hasFlowSchema reports whether there is a FlowSchema, which is cluster-scoped. A shadow
+// renews no Lease.
+func (o Options) hasFlowSchema() bool { return len(o.Namespaced) == 0 && !o.Shadow }
+
 // Missing names the cluster-scoped objects that Manifests omits with
 // Options.Namespaced, or returns "".
 func (o Options) Missing() string {
-	if len(o.Namespaced) == 0 {
+	switch {
+	case len(o.Namespaced) == 0:
 		return ""
+	case o.Shadow:
+		return "Namespace " + o.Namespace + ", which must exist"
 	}
 	return "Namespace " + o.Namespace + ", which must exist, and FlowSchema " + o.Name + "-lease, which is optional"
 }
@@ -112,12 +140,20 @@ func (o Options) Missing() string {
 // values returns the values for all manifests, with the additional ones in more.
 func (o Options) values(more values) values {
 	v := values{
-		"name": o.Name, "namespace": o.Namespace, "image": o.Image, "replicas": o.Replicas, "args": o.arguments(),
-		"labels": mapNode(textNode("app.kubernetes.io/name"), textNode("reconcel"), textNode("app.kubernetes.io/instance"), textNode(o.Name)),
+		"name": o.objectName(), "namespace": o.Namespace, "image": o.Image, "replicas": o.Replicas, "args": o.arguments(),
+		"labels": commonLabels(o.objectName()), "resources": resources(),
 	}
 	maps.Copy(v, more)
 	return v
 }
+
+// commonLabels select the objects of one installation.
+func commonLabels(instance string) *yaml.Node {
+	return mapNode(textNode("app.kubernetes.io/name"), textNode("reconcel"), textNode("app.kubernetes.io/instance"), textNode(instance))
+}
+
+// resources are the requests and limits of the container.
+func resources() *yaml.Node { return fillTemplate("resources.yaml", nil).docs[0].Content[0] }
 
 // arguments returns the arguments of the process. They omit the namespace, which
 // the process takes from its Pod.
@@ -131,6 +167,9 @@ func (o Options) arguments() *yaml.Node {
 	}
 	if o.Events != "" {
 		args = append(args, "--events="+o.Events)
+	}
+	if o.Shadow {
+		args = append(args, "--shadow")
 	}
 	if len(o.Namespaced) > 0 {
 		args = append(args, "--namespaced="+strings.Join(o.Namespaced, ","))

@@ -61,6 +61,7 @@ type Access struct {
 type Permissions struct {
 	accesses map[Target]*Access
 	accounts map[rules.Account]*accountNeed // ServiceAccounts that rules write as
+	bundles  []string                       // the rules for the cluster
 }
 
 func newPermissions() *Permissions {
@@ -90,6 +91,19 @@ func (p *Permissions) sorted() (all []Access) {
 		all = append(all, a)
 	}
 	return all
+}
+
+// reading returns the permissions of a shadow: to read what the rules write, too.
+func (p *Permissions) reading() *Permissions {
+	out := newPermissions()
+	for t, a := range p.accesses {
+		verbs := slices.DeleteFunc(slices.Clone(a.Verbs), func(verb string) bool { return verb != "get" && verb != "list" && verb != "watch" })
+		if len(verbs) > 0 {
+			out.need(t, append(verbs, toRead...), "")
+			out.accesses[t].Why = a.Why
+		}
+	}
+	return out
 }
 
 // Accesses returns the permissions one by one, sorted by group and resource. The

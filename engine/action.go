@@ -11,6 +11,8 @@ const (
 	Replaced   Action = "replaced" // deleted, then created again
 	Deleted    Action = "deleted"
 	Adopted    Action = "adopted"
+	Shared     Action = "shared"  // the primary became one of its owners, or says that it renders it differently
+	Left       Action = "left"    // the primary is no longer one of its owners
 	Skipped    Action = "skipped" // waiting for something
 
 	// The API server rejects the write, or another owner holds the name.

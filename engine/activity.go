@@ -27,6 +27,7 @@ const (
 	whyTakenOver  = "taken over from another installation"
 	whyUnrendered = "no longer rendered"
 	whyEnded      = "resource deleted"
+	whyShared     = "others share it"
 	whyDeselected = "resource no longer matches"
 )
 

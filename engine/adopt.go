@@ -19,14 +19,20 @@ func (p *pass) adopt(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	if err := w.rejected.stands(p, d.Hash, version); err != nil {
 		return step{}, err
 	}
-	body := d.AppendApply(nil, string(existing.GetUID()), version)
+	var shares []rules.FieldValue
+	if d.Child.Shared {
+		shares = p.sharesToApply(d, existing)
+	}
+	body, err := d.Complete(string(existing.GetUID()), version, shares)
+	if err != nil {
+		return step{}, err
+	}
 	if keepsExisting(d.Child) {
-		var err error
 		if body, err = rules.Marks(body); err != nil {
 			return step{}, err
 		}
 	}
-	err := p.apply(ctx, k, d, w, body)
+	err = p.apply(ctx, k, d, w, body)
 	switch {
 	case apierrors.IsConflict(err), answer.IsAbsent(err):
 		return step{}, errStale // It changed between the read and the apply.

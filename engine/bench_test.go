@@ -47,7 +47,7 @@ func converged(tb testing.TB) (*Engine, Request) {
 		queue: newQueue(newQueueMetrics(prometheus.NewRegistry())), memories: memories{of: map[Request]*memory{}},
 	}
 	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
-	e.plan.Store(e.route(newPlan(program, inventory.Orphaned{}, nil)))
+	e.plan.Store(e.route(newPlan("", settledIn(program), inventory.Orphaned{}, nil)))
 	foo := owning(tb, decode(tb, []byte(convergedFoo)), watch.Primary, ownedOfFoo)
 
 	var r rules.Rendering

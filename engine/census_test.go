@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
@@ -61,7 +62,7 @@ func swap(t *testing.T, e *Engine, change func(string) string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.plan.Store(e.route(newPlan(program, inventory.Orphaned{}, e.plan.Load().watches)))
+	e.plan.Store(e.route(newPlan("", settledIn(program), inventory.Orphaned{}, e.plan.Load().watches)))
 }
 
 // look reconciles a primary except for its status.
@@ -127,6 +128,32 @@ func TestRemovedRulesAreNotCounted(t *testing.T) {
 	})
 	swap(t, e, other)
 	expectCounted(t, e, "under another name", map[string]float64{})
+}
+
+// TestKindsOfARuleAreCountedTogether adds a kind to a rule, whose counters stay when its
+// first kind leaves it.
+func TestKindsOfARuleAreCountedTogether(t *testing.T) {
+	e, req := converged(t)
+	kinds := func(list string) func(string) string {
+		return func(s string) string {
+			return strings.Replace(s, "  for:\n    apiVersion: samplecontroller.k8s.io/v1alpha1\n    kind: Foo\n", "  for: "+list+"\n", 1)
+		}
+	}
+	swap(t, e, kinds("[{apiVersion: v1, kind: Pod}, {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}]"))
+	look(t, e, req)
+	pod := e.plan.Load().primaries[schema.GroupKind{Kind: "Pod"}]
+	(&share{}).set(share{pod.meters[0], stalled, 2})
+	expectCounted(t, e, "with two kinds", map[string]float64{
+		"rule_reconciles_total foo ready": 1, "rule_primaries foo ready": 1, "rule_primaries foo stalled": 1, "rule_children foo": 3,
+	})
+	e.say("")
+	if i := e.Inspect(); len(i.Rules) != 2 || i.Rules[0].Children != 1 || i.Rules[1].Children != 2 || e.plan.Load().rules() != 1 {
+		t.Errorf("the rule is shown as %+v", i.Rules)
+	}
+	swap(t, e, kinds("[{apiVersion: v1, kind: Pod}]"))
+	if got := counted(t, e)["rule_reconciles_total foo ready"]; got != 1 {
+		t.Errorf("after its first kind has left, the rule has %v reconciliations", got)
+	}
 }
 
 // TestRemovedRulesOfPausedPrimariesAreNotCounted removes the first of two rules. No count

@@ -131,13 +131,23 @@ func (p *pass) known(d *rules.Desired, w *written, live *watch.Object) known {
 	return known{
 		primary: p.req, since: p.self.GetCreationTimestamp(), ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
 		deleted: live != nil && p.memory.hasDeleted(live.GetUID()),
-		renew:   p.reapply || live != nil && p.verdict.inherits(live) || d.Child.Generates() && p.isDue(d, live),
+		renew:   p.reapply && p.reapplies(d, live) || live != nil && p.verdict.inherits(live) || d.Child.Generates() && p.isDue(d, live),
 	}
 }
 
 // do takes a step, and returns the result.
 func (p *pass) do(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object, next step) (step, error) {
+	took, err := p.take(ctx, k, d, w, live, next)
+	if err == nil && d.Child.Shared {
+		err = p.settled(ctx, k, d, w)
+	}
+	return took, err
+}
+
+func (p *pass) take(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object, next step) (step, error) {
 	switch {
+	case next.action == Shared:
+		return p.share(ctx, k, d, w, live)
 	case next.action == Created:
 		return p.create(ctx, k, d, w)
 	case next.action == Configured:
@@ -157,7 +167,7 @@ func (p *pass) foreign(d *rules.Desired, o *watch.Object, w *written) (step, err
 	w.foreign = true
 	now := known{primary: p.req}
 	return step{}, &conflictError{
-		object: d.Identity.String(), holder: o.Holder(), adoptable: !d.Child.Adopt && now.adoptable(o),
+		object: d.Identity.String(), holder: o.Holder(), adoptable: !d.Child.Adopt && !d.Child.Shared && now.adoptable(o),
 	}
 }
 

@@ -31,6 +31,21 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 		tasks.Add(1)
 		e.background.Go(func() { defer tasks.Done(); f() })
 	}
+	for _, primary := range pl.primaries {
+		if primary.mayHaveDeselected() {
+			do(func() { e.findDeselected(ctx, primary) })
+		}
+	}
+	do(func() { e.recheck(ctx, pl) })
+	if pl.pending() {
+		do(func() { e.watchPending(ctx, pl) })
+	}
+	e.logKept(pl.orphaned.Kept)
+	e.reportHolds(pl)
+	if e.shadow != nil {
+		do(func() { e.foreseeCleanup(ctx, pl) })
+		return
+	}
 	do(func() {
 		// Wait for one interval first: the caches may not show yet what the last
 		// reconciliation with the previous rules created.
@@ -39,18 +54,11 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 			return false, nil
 		})
 	})
-	do(func() { e.recheck(ctx, pl) })
 	do(func() { e.removeOrphanedMarks(ctx, pl) })
-	e.logKept(pl.orphaned.Kept)
 	e.retainAnnounced(pl.orphaned.Removed)
 	e.metrics.removing.Set(float64(len(pl.orphaned.Removed)))
 	for _, r := range pl.orphaned.Removed {
 		do(func() { e.deleteRemovedRule(ctx, pl, r) })
-	}
-	for _, primary := range pl.primaries {
-		if primary.mayHaveDeselected() {
-			do(func() { e.findDeselected(ctx, primary) })
-		}
 	}
 }
 
@@ -66,21 +74,22 @@ func (e *Engine) removeUnusedKinds(ctx context.Context, pl *plan) {
 	}
 }
 
-func (e *Engine) pruneKind(ctx context.Context, orphaned map[string][]schema.GroupVersionKind, r *rules.Rule, w *watch.Watch) {
+func (e *Engine) pruneKind(ctx context.Context, orphaned map[inventory.Key][]schema.GroupVersionKind, r *rules.Rule, w *watch.Watch) {
 	cache, err := w.Cache()
 	if err != nil || cache.Unlisted() != nil {
 		return
 	}
-	for i, gvk := range orphaned[r.Name] {
+	key := inventory.KeyOf(r)
+	for i, gvk := range orphaned[key] {
 		if gvk != w.GVK || hasObjectsOf(cache, r) {
 			continue
 		}
-		if err := e.inventory.RemoveKind(ctx, r.Name, gvk); err != nil {
+		if err := e.inventory.RemoveKind(ctx, key, gvk); err != nil {
 			e.log.Warn("inventory update failed, will retry", "rule", r.Name, "kind", gvk.Kind, "error", err)
 			return
 		}
 		e.log.Info("orphaned objects of a kind deleted", "rule", r.Name, "kind", gvk.Kind)
-		orphaned[r.Name] = append(orphaned[r.Name][:i:i], orphaned[r.Name][i+1:]...)
+		orphaned[key] = append(orphaned[key][:i:i], orphaned[key][i+1:]...)
 		return
 	}
 }

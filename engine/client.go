@@ -81,6 +81,24 @@ func (w writer) apply(ctx context.Context, as *watch.Watch, verb, name string, b
 	return o, w.explain(account, err)
 }
 
+// annotate changes annotations of an object by a merge patch. It returns the answer as the
+// watch caches it, and nil without a watch.
+func (w writer) annotate(ctx context.Context, as *watch.Watch, name string, body []byte) (*watch.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	ctx, account, err := w.as(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o, err := w.sender.Send(ctx, as, watch.Patch{
+		Kind: w.kind, Namespace: w.namespace, Name: name, Type: types.MergePatchType, Body: body, Manager: managedfields.Manager,
+	})
+	if err == nil {
+		w.metrics.wrote("patch", w.kind)
+	}
+	return o, w.explain(account, err)
+}
+
 func (w writer) edit(ctx context.Context, name string, patch []byte, manager string) (*unstructured.Unstructured, error) {
 	u, err := w.patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
 	if err == nil {
@@ -163,7 +181,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 			return err
 		}
 	}
-	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), took: took, object: o, damper: w.damper}
+	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), took: took, object: o, damper: w.damper, dispute: w.dispute}
 	return nil
 }
 

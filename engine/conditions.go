@@ -17,6 +17,7 @@ const (
 	conditionReconciling = "Reconciling"
 	conditionStalled     = "Stalled"
 	conditionKept        = "Kept" // objects that no rule renders are not deleted
+	conditionHeld        = "Held" // a changed rule does not take effect
 )
 
 // conditions returns all our conditions of the primary: the built-in ones, then
@@ -35,6 +36,9 @@ func (s *statusDraft) conditions() []rules.Condition {
 	}
 	if kept, ok := keptCondition(s.total.kept); ok {
 		all = append(all, kept)
+	}
+	if len(s.primary.plan.holds) > 0 {
+		all = append(all, s.holdConditions()...)
 	}
 	for i := range s.rendering.Rules {
 		if r := &s.rendering.Rules[i]; !s.silent(r) {
@@ -79,7 +83,7 @@ func (s *statusDraft) conditionList(conditions []rules.Condition, owned managedf
 			if ownsCondition(owned, kind) && s.keepsCondition(kind) {
 				result = append(result, entry)
 			}
-		case kind != conditionReconciling && kind != conditionStalled && kind != conditionKept:
+		case kind != conditionReconciling && kind != conditionStalled && kind != conditionKept && kind != conditionHeld:
 			others = append(others, c)
 		}
 	}

@@ -27,6 +27,9 @@ func (p *pass) confirm(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case live == nil && p.primary.ForCluster():
+		p.confirmed = true // A bundle ends with its rule, not with its ConfigMap.
+		return nil
 	case live == nil, (live.GetDeletionTimestamp() != nil) != p.self.Terminating():
 		return errStale
 	case live.GetResourceVersion() != p.self.GetResourceVersion() && !p.sameIntent(live.Object, p.self.Content()):
@@ -52,7 +55,7 @@ func (p *pass) readPrimary(ctx context.Context) (*unstructured.Unstructured, err
 	defer cancel()
 	live, err := p.engine.resource(p.cache.Kind(), p.req.Namespace).Get(ctx, p.req.Name, metav1.GetOptions{})
 	switch {
-	case answer.IsAbsent(err), err == nil && live.GetUID() != p.req.UID:
+	case answer.IsAbsent(err), err == nil && rules.UIDOf(p.req.Kind, live) != p.req.UID:
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", p.req, err)

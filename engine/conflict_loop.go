@@ -120,7 +120,18 @@ func (c *churn) change(now time.Time) (wait time.Duration) {
 // A damper counts the writes of one object, in order to delay those that repeat.
 type damper struct {
 	loop  *conflictLoop // with another writer; nil: never restored
-	churn churn         // of the rendering
+	churn *churn        // of the rendering; nil: it never changed
+}
+
+// change counts one change of the rendering, and returns how long to delay it. Like repair,
+// it keeps the count of a copy.
+func (d *damper) change(now time.Time) (wait time.Duration) {
+	c := &churn{}
+	if d.churn != nil {
+		*c = *d.churn
+	}
+	d.churn = c
+	return c.change(now)
 }
 
 // repair counts one repair, and returns how long to delay it. It replaces the
@@ -179,14 +190,14 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		}
 		return func() { p.did(Configured, d, whyGenerated) }, nil
 	case moved(d, live) && !drifted(d, live, w): // No other writer has changed it.
-	case w.uid == live.GetUID() && w.hash == d.Hash || carriesRendering(live, d):
+	case w.uid == live.GetUID() && w.hash == d.Hash && !d.Child.Shared || carriesRendering(live, d):
 		if wait := w.damper.repair(now); wait > 0 {
 			return nil, w.damper.loop.wait(d, wait)
 		}
 		w.damper.loop.by = p.whoChanged(ctx, k, d, w, live)
 		return func() { p.repaired(d, w.damper.loop.by) }, nil
 	}
-	if wait := w.damper.churn.change(now); wait > 0 {
+	if wait := w.damper.change(now); wait > 0 {
 		return nil, &conflictLoopError{object: d.Identity.String(), wait: wait}
 	}
 	return func() { p.did(Configured, d, p.trigger) }, nil

@@ -71,6 +71,9 @@ func (p *pass) prepareCreation(ctx context.Context, k Kind, d *rules.Desired, w 
 		}
 		fields = append(fields, made...)
 	}
+	if d.Child.Shared {
+		fields = append(fields, p.sharesToApply(d, nil)...)
+	}
 	body, err := d.Complete("", "1", fields)
 	if err != nil {
 		return nil, step{}, err

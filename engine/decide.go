@@ -51,6 +51,8 @@ func decide(d *rules.Desired, live *watch.Object, k known) step {
 		return step{action: Created}
 	case live.Terminating() || k.deleted:
 		return skipFor(forDeletion) // No matter who owns it: the name becomes free.
+	case d.Child.Shared:
+		return decideShared(d, live, k)
 	case !k.owns(d, live):
 		return k.decideForeign(d, live)
 	case keepsExisting(d.Child):
@@ -70,7 +72,7 @@ func decide(d *rules.Desired, live *watch.Object, k known) step {
 // soon.
 func (k *known) decideForeign(d *rules.Desired, live *watch.Object) step {
 	former, controlled := live.Controller()
-	switch adoptable := d.Child.Adopt && k.adoptable(live) || k.takesBack(d, live); {
+	switch adoptable := d.Child.Adopt && k.adoptable(live) || k.takesBack(d, live) || k.inheritsFromBundle(d, live); {
 	case adoptable && len(d.Waits) > 0:
 		return skipFor(forValues)
 	case adoptable && !k.ending:
@@ -93,8 +95,17 @@ func (k *known) owns(d *rules.Desired, o *watch.Object) bool {
 	if by != "" && by != k.primary.UID {
 		return false
 	}
-	return k.written.uid != "" && k.written.uid == o.GetUID() || carriesRendering(o, d) || by == "" && keepsExisting(d.Child) && isAbandoned(k.rules, o) ||
+	return k.written.uid != "" && k.written.uid == o.GetUID() || k.carries(d, o) || by == "" && keepsExisting(d.Child) && isAbandoned(k.rules, o) ||
 		by == "" && k.labelled(d, o)
+}
+
+// carries reports whether the object has the primary's rendering. That of a shared object is
+// the same for all owners, so that it also has to name the primary.
+func (k *known) carries(d *rules.Desired, o *watch.Object) bool {
+	if _, named := rules.ShareOf(o.Content(), k.primary.UID); d.Child.Shared && !named {
+		return false
+	}
+	return carriesRendering(o, d)
 }
 
 // labelled reports whether our own write has labelled an object as this child since the
@@ -117,6 +128,9 @@ func (k *known) adoptable(o *watch.Object) bool {
 	}
 	if o.LostReference() {
 		return true
+	}
+	if len(o.Shares()) > 0 {
+		return false
 	}
 	former, tracked := o.Owner()
 	if !tracked {

@@ -61,20 +61,27 @@ func inCluster(config *rest.Config, client rest.Interface, options Options) (Dep
 
 // newEngine returns an engine that runs nothing yet.
 func newEngine(s Dependencies, options Options, program *rules.Program) *Engine {
+	pretending := s.pretend(options.Shadow)
 	e := &Engine{
+		shadow:  pretending,
 		options: options, program: program, log: options.Log,
 		client: s.Client, direct: s.Direct, kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
-		activity: newActivity(options.Log), started: s.Clock.Now(),
+		activity: newActivity(activityLog(options)), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,
 		memories:     memories{of: map[Request]*memory{}},
 		judgeMissing: judgeByTime(s.Clock),
 		inventory: inventory.New(s.Client, inventory.Options{
 			Namespace: options.Namespace, Installation: options.Name, FieldManager: managedfields.Manager,
-			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval,
+			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval, Shadow: options.Shadow != nil,
 		}),
 	}
 	e.metrics = newMetrics(options.Metrics, e.queue.Len)
+	if pretending == nil {
+		options.Metrics.MustRegister(e.metrics.writes, e.metrics.idle)
+	} else {
+		options.Metrics.MustRegister(pretending.ledger)
+	}
 	options.Metrics.MustRegister(census{e.plan.Load})
 	e.say("starting")
 	return e

@@ -17,7 +17,7 @@ func (e *Engine) findDeselected(ctx context.Context, primary *primaryKind) {
 // mayHaveDeselected reports whether the rules write into objects of the kind, and
 // the watch does not show all of these objects.
 func (pk *primaryKind) mayHaveDeselected() bool {
-	return pk.watch.Selector != "" && slices.ContainsFunc(pk.Rules, (*rules.Rule).WritesPrimary)
+	return !pk.ForCluster() && pk.watch.Selector != "" && slices.ContainsFunc(pk.Rules, (*rules.Rule).WritesPrimary)
 }
 
 func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) error {
@@ -27,7 +27,7 @@ func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) er
 	}
 	return e.eachOf(ctx, c.Kind(), func(o *watch.Object) error {
 		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.hasFinalizer(o) || primary.patched(o) || e.annotator().hasPatched(o)) {
-			e.enqueuePrimary(o)
+			e.queue.Add(requestFor(primary.GVK.GroupKind(), o))
 		}
 		return nil
 	})

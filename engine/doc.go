@@ -93,6 +93,14 @@
 // because only that can tell whether another rule renders them now. A process
 // removes a rule only if its own files had the rule before.
 //
+// # Bundles
+//
+// A rule for the cluster has no primary. One bundle stands for it (rules.BundleOwner): a
+// ConfigMap in the namespace of the installation, with an identity that depends on the
+// names of the installation and the rule, and not on the UID of the ConfigMap. So the
+// ConfigMap can be lost, repaired and restored, and no object changes its owner. The
+// bundle ends with its rule.
+//
 // # Accounts
 //
 // A rule with a serviceAccountName writes its children and its patch as that

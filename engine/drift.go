@@ -28,7 +28,10 @@ func drifted(d *rules.Desired, live *watch.Object, w *written) bool {
 	if w.uid != live.GetUID() && !recognise(d, live, w) {
 		return true
 	}
-	return live.Fields() != w.fields && !onlyIgnored(d, live, w) || secretDiffers(d, live, w)
+	if live.Fields() != w.fields && !onlyIgnored(d, live, w) && !(d.Child.Shared && recognise(d, live, w)) {
+		return true // Of a shared object, another owner may have applied the same.
+	}
+	return secretDiffers(d, live, w)
 }
 
 // moved reports whether the index on an object of a sequence is not that of its rendering:

@@ -37,6 +37,7 @@ type Engine struct {
 	random   func() float64
 	inFlight int
 	coverage *rules.Coverage
+	shadow   *shadowing // nil: this engine writes
 
 	judgeMissing missingJudge
 
@@ -53,7 +54,8 @@ type Engine struct {
 	announced sync.Map
 
 	settling        sync.Mutex           // held while a verdict is computed
-	reportedRefused map[string]string    // reported refused rules: name to key
+	reportedRefused map[ruleOf]string    // reported refused rules, with their key
+	reportedHolds   map[ruleOf]string    // reported rules that are held, with the hash of the change
 	reportedKept    []inventory.KeptRule // reported kept rules; written by whoever makes a plan
 
 	candidate  *leader.Candidate // nil if this is the only process
@@ -77,7 +79,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	options = options.withDefaults()
 	var candidate *leader.Candidate
 	config := options.Config
-	if options.Leadership != nil {
+	if options.Leadership != nil && options.Shadow == nil {
 		var err error
 		if candidate, err = leader.NewCandidate(config, types.NamespacedName{Namespace: options.Namespace, Name: options.Name}, options.Log, *options.Leadership); err != nil {
 			return nil, fmt.Errorf("leader election: %w", err)
@@ -102,22 +104,35 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 }
 
 // Run reconciles until ctx ends, and returns when every worker and watch has
-// stopped. It retries while the API server does not answer or denies a permission.
+// stopped. It returns the error of Options.Approve. It retries while the API server does not answer or denies a permission.
 // With Options.Leadership it stands by until it leads, and releases the Lease after
 // its last write.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e.watcher.Restored = func(err watch.RestoredError) { cancel(err) }
-	e.run(ctx)
+	var rejected error
+	decided := make(chan struct{})
+	go func() {
+		defer close(decided)
+		if rejected = e.options.Approve(ctx); rejected != nil {
+			cancel(rejected)
+		}
+	}()
+	e.run(ctx, decided)
+	cancel(nil)
+	if <-decided; rejected != nil {
+		return rejected
+	}
 	if restored, ok := errors.AsType[watch.RestoredError](context.Cause(ctx)); ok {
 		return restored
 	}
 	return nil
 }
 
-// run is Run without its error.
-func (e *Engine) run(ctx context.Context) {
+// run is Run without its errors. decided is closed when the program is approved, or else
+// after ctx has ended.
+func (e *Engine) run(ctx context.Context, decided <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(e.ended)
 	resign := func() {}
@@ -134,16 +149,23 @@ func (e *Engine) run(ctx context.Context) {
 	if !read {
 		return // ctx ended during startup.
 	}
-	pl := e.route(newPlan(e.program, orphaned, nil))
+	pl := e.route(newPlan(e.options.Namespace, settledIn(e.program), orphaned, nil))
 	for _, w := range pl.watches {
 		e.watcher.Start(ctx, w)
 	}
 	e.background.Go(func() { e.followSchemas(ctx) })
 	e.background.Go(func() { e.activity.run(ctx) })
-	if !e.awaitCaches(ctx, pl.watches) {
+	if <-decided; ctx.Err() != nil || !e.awaitCaches(ctx, pl.watches) {
 		return
 	}
-	if e.leading && !e.insist(ctx, func(ctx context.Context) error { return e.settle(ctx, pl, nil) }) {
+	if e.leading && !e.insist(ctx, func(ctx context.Context) error {
+		admitted, err := e.admit(ctx, pl, nil, e.startFresh)
+		if err == nil {
+			pl.stopOthers(admitted)
+			pl = admitted
+		}
+		return err
+	}) {
 		return
 	}
 	e.follow(nil, pl)
@@ -155,7 +177,9 @@ func (e *Engine) run(ctx context.Context) {
 	}
 	e.startCleanup(ctx, e.plan.Load())
 	e.background.Go(func() { e.reloadWhenAsked(ctx) })
-	e.metrics.leader.Set(1)
+	if e.shadow == nil {
+		e.metrics.leader.Set(1)
+	}
 	e.working.Store(true)
 	e.say("")
 	e.log.Info("running", "rules", e.plan.Load().rules(), "workers", e.options.Workers)
@@ -182,7 +206,7 @@ func (e *Engine) standBy(ctx context.Context) bool {
 // previous leader may have changed it.
 func (e *Engine) lead(ctx context.Context) bool {
 	e.leading = true
-	program := e.plan.Load().program
+	program := e.plan.Load().loaded
 	return e.insist(ctx, func(ctx context.Context) error { return e.replace(ctx, program) })
 }
 

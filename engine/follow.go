@@ -15,6 +15,9 @@ func (e *Engine) follow(old, next *plan) {
 	e.plan.Store(next)
 	if old == nil {
 		enqueueShown(next.watches)
+		for _, pk := range next.primaries {
+			e.enqueueBundles(pk, pk.Rules)
+		}
 		return
 	}
 	changed := changes{all: map[schema.GroupKind]bool{}, rules: map[ruleOf]bool{}}
@@ -23,6 +26,7 @@ func (e *Engine) follow(old, next *plan) {
 		if before == nil || before.watch != pk.watch || !sameOrder(before.Rules, pk.Rules) {
 			changed.all[kind] = true
 			pk.watch.Replay()
+			e.enqueueBundles(pk, pk.Rules)
 			continue
 		}
 		versions := changedRules(before, pk)
@@ -30,10 +34,12 @@ func (e *Engine) follow(old, next *plan) {
 			changed.rules[ruleOf{r.Name, kind}] = true
 		}
 		e.enqueueSelected(pk, versions)
+		e.enqueueReached(before, pk)
+		e.enqueueBundles(pk, versions)
 	}
 	for _, w := range next.watches {
 		if w.Role == watch.Child {
-			e.enqueueOwners(w, changed)
+			e.enqueueChildren(w, changed)
 		}
 	}
 }
@@ -53,21 +59,23 @@ func (e *Engine) enqueueSelected(pk *primaryKind, of []*rules.Rule) {
 	for o := range cache.All() {
 		in := rules.Input{Self: o.Content(), Now: e.clock.Now(), Timeout: renderTimeout}
 		if slices.ContainsFunc(of, func(r *rules.Rule) bool { return r.MaySelect(in) }) {
-			e.enqueueChanged(o)
+			e.enqueueChanged(pk.GVK.GroupKind(), o)
 		}
 	}
 }
 
-// enqueueOwners enqueues the primaries that have objects of changed rules.
-func (e *Engine) enqueueOwners(w *watch.Watch, changed changes) {
+// enqueueChildren enqueues the primaries that have objects of changed rules.
+func (e *Engine) enqueueChildren(w *watch.Watch, changed changes) {
 	cache, err := w.Cache()
 	if err != nil {
 		return
 	}
 	for o := range cache.All() {
-		owner, ok := o.Owner()
-		if ok && (changed.all[owner.Kind] || changed.rules[ruleOf{o.Rule(), owner.Kind}]) {
-			e.enqueueOwner(o)
+		affected := func(owner Request) bool {
+			return changed.all[owner.Kind] || changed.rules[ruleOf{o.Rule(), owner.Kind}]
+		}
+		if slices.ContainsFunc(o.Owners(), affected) {
+			e.enqueueOwners(o)
 		}
 	}
 }
@@ -124,6 +132,10 @@ func sameRule(before *primaryKind, old *rules.Rule, now *primaryKind, r *rules.R
 		if before.lookups[old.Lookups[i]] != now.lookups[l] {
 			return false
 		}
+	}
+	of := ruleOf{r.Name, r.GVK.GroupKind()}
+	if before.plan.holds[of] != now.plan.holds[of] {
+		return false // Its primaries report it.
 	}
 	was, is := before.plan.verdict.Load(), now.plan.verdict.Load()
 	return was.why(old) == is.why(r) && slices.Equal(was.ownersOf(r.Name), is.ownersOf(r.Name))

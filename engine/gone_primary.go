@@ -36,15 +36,15 @@ func (e *Engine) pruneAfter(ctx context.Context, primary *primaryKind, req Reque
 }
 
 func (e *Engine) pruneOneAfter(ctx context.Context, k Kind, rule *rules.Rule, o *watch.Object, gone Request) error {
-	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.LostReference() || o.Terminating() || outlivesPrimary(rule, o) {
+	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.LostReference() || o.Terminating() && len(o.Shares()) < 2 || staysAfter(rule, o) {
 		return nil
 	}
 	id := o.Identity(k.GVK)
-	deleted, err := e.deleteOwned(ctx, rule, k, o, gone, metav1.DeletePropagationBackground)
+	was, err := e.deleteOwned(ctx, rule, k, o, gone, metav1.DeletePropagationBackground)
 	if err != nil {
 		return fmt.Errorf("%s is gone: delete %s: %w", gone, id, err)
 	}
-	if deleted != nil {
+	if was.deleted != nil {
 		e.logAction(Deleted, gone, id, rule.Name, whyEnded)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // An Inspection is the state of an engine, for debugging. It quotes no object. Its
 // JSON is documented.
 type Inspection struct {
-	State   string            `json:"state"` // leader, standby, or what the engine waits for
+	State   string            `json:"state"` // leader, standby, shadow, or what the engine waits for
 	Queue   QueueInspection   `json:"queue"`
 	Rules   []RuleInspection  `json:"rules"`
 	Watches []WatchInspection `json:"watches"`
@@ -51,6 +51,8 @@ func (e *Engine) Inspect() Inspection {
 	}
 	switch {
 	case i.State != "":
+	case e.shadow != nil:
+		i.State = "shadow"
 	case e.working.Load():
 		i.State = "leader"
 	default:
@@ -72,7 +74,9 @@ func (e *Engine) Inspect() Inspection {
 			i.Watches = append(i.Watches, WatchInspection{Kind: formatKind(w.GVK), Role: w.Role.String(), Selector: w.Selector, State: state})
 		}
 	}
-	slices.SortFunc(i.Rules, func(a, b RuleInspection) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(i.Rules, func(a, b RuleInspection) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Primary, b.Primary))
+	})
 	slices.SortFunc(i.Watches, func(a, b WatchInspection) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Selector, b.Selector),
 			cmp.Compare(a.Namespace, b.Namespace))

@@ -29,7 +29,7 @@ func (e *Engine) settle(ctx context.Context, pl, old *plan) (err error) {
 
 func (e *Engine) renewVerdict(ctx context.Context, pl *plan, before *verdict) (*verdict, error) {
 	v := e.judge(ctx, pl, before)
-	if err := e.inventory.Extend(ctx, pl.program, v.check()); err != nil {
+	if err := e.inventory.Extend(ctx, pl.program, pl.check(v)); err != nil {
 		return nil, err
 	}
 	e.logVerdict(v)
@@ -86,11 +86,11 @@ func (e *Engine) foreign(pl *plan, checked map[*watch.Watch]extent) map[ruleOf]m
 			if !e.ofOtherInstallation(o, nil) {
 				continue
 			}
-			owner, ok := o.Owner()
-			if !ok || o.Orphan() && !pl.showsOwner(owner) {
+			owners := o.Owners()
+			if len(owners) == 0 || o.Orphan() && !slices.ContainsFunc(owners, pl.showsOwner) {
 				continue // It is never deleted.
 			}
-			key := ruleOf{o.Rule(), owner.Kind}
+			key := ruleOf{o.Rule(), owners[0].Kind}
 			if found[key] == nil {
 				found[key] = map[string]int{}
 			}
@@ -114,7 +114,7 @@ func (pl *plan) showsOwner(owner Request) bool {
 		owner.Namespace = ""
 	}
 	self, _ := c.Get(owner.Namespace, owner.Name)
-	return self != nil && self.GetUID() == owner.UID
+	return self != nil && rules.UIDOf(owner.Kind, self) == owner.UID
 }
 
 // mayTake reports whether the objects of another installation belong to this one
@@ -162,18 +162,19 @@ func objectsBelong(objects int) string {
 // logVerdict reports newly refused rules and those that are active again. It repeats
 // nothing while nothing changes.
 func (e *Engine) logVerdict(v *verdict) {
-	now := map[string]string{}
+	now := map[ruleOf]string{}
 	for r, refused := range v.refused {
-		now[r.Name] = refused.key
-		if e.reportedRefused[r.Name] == refused.key {
+		of := ruleOf{r.Name, r.GVK.GroupKind()}
+		now[of] = refused.key
+		if e.reportedRefused[of] == refused.key {
 			continue
 		}
-		e.log.Warn("installation conflict, rule is inactive", "rule", r.Name, "message", refused.message)
+		e.log.Warn("installation conflict, rule is inactive", "rule", r.Name, "kind", r.GVK.GroupKind().String(), "message", refused.message)
 		e.reportRules(reasonInstallationConflict, "Check", refused.message)
 	}
-	for rule := range e.reportedRefused {
-		if _, still := now[rule]; !still {
-			e.log.Info("installation conflict resolved", "rule", rule)
+	for of := range e.reportedRefused {
+		if _, still := now[of]; !still {
+			e.log.Info("installation conflict resolved", "rule", of.name, "kind", of.kind.String())
 		}
 	}
 	e.reportedRefused = now

@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 
-	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -90,11 +89,6 @@ func (v *verdict) refusesAll(pk *primaryKind) bool {
 
 func (v *verdict) refusesAny(pk *primaryKind) bool {
 	return v != nil && len(v.refused) > 0 && slices.ContainsFunc(pk.Rules, v.refuses)
-}
-
-// check returns the part of a verdict that the inventory needs.
-func (v *verdict) check() inventory.Check {
-	return inventory.Check{Refuses: v.refuses, TakenOver: v.takenOver}
 }
 
 // unjudged reports whether a rule has to wait until its objects are checked, and the

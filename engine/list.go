@@ -13,6 +13,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/watch"
+	"reconcel/rules"
 )
 
 // eachOf visits all objects of a kind in the watched namespaces.
@@ -45,6 +46,9 @@ func (e *Engine) eachListed(ctx context.Context, k Kind, options metav1.ListOpti
 // eachPrimary visits all objects of a kind in any version. A kind that is gone has no
 // objects.
 func (e *Engine) eachPrimary(ctx context.Context, gk schema.GroupKind, visit func(Kind, *watch.Object) error) error {
+	if gk == rules.BundleKind.GroupKind() {
+		return e.eachBundle(ctx, visit)
+	}
 	k, err := discover.AnyVersion(ctx, e.kinds, gk)
 	if gone, err := e.judgeMissing(ctx, gk, err); gone || err != nil {
 		return err

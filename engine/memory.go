@@ -61,13 +61,14 @@ type written struct {
 	took        time.Duration  // how long the request took, until the status accounts for it
 	object      *watch.Object  // the response, until the cache catches up
 	checked     string         // resourceVersion at which a Secret's data was last compared
-	foreign     bool           // another owner held the name when it was last checked
 	rejected    *rejectedWrite // the last write; nil: it was accepted
 	replacement *rejectedWrite // rejected write of the object that replaces it
 	damper      damper
-	seen        bool // an object of ours was seen under the name
-	replaced    bool // deleted in order to be created again
-	removed     bool // deleted in a teardown
+	dispute     *dispute // with other owners of a shared object; nil: they agree
+	foreign     bool     // another owner held the name when it was last checked
+	seen        bool     // an object of ours was seen under the name
+	replaced    bool     // deleted in order to be created again
+	removed     bool     // deleted in a teardown, or left to other owners
 }
 
 // existed reports whether the object existed before, and reconcel did not delete it

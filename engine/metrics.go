@@ -20,7 +20,7 @@ type metrics struct {
 	leader     prometheus.Gauge
 	removing   prometheus.Gauge
 
-	meters map[string]*meter // of the rules of the last plan, by rule name
+	meters map[ruleOf]*meter // of the rules of the last plan
 	inWork atomic.Int64      // requests in progress
 }
 
@@ -52,7 +52,7 @@ func newMetrics(r prometheus.Registerer, queueLength func() int) *metrics {
 	length := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reconcel_queue_length", Help: "Primary objects that wait for reconciliation.",
 	}, func() float64 { return float64(queueLength()) })
-	r.MustRegister(m.reconciles, m.duration, m.writes, m.idle, m.errors, m.panics, m.leader, m.removing, length)
+	r.MustRegister(m.reconciles, m.duration, m.errors, m.panics, m.leader, m.removing, length)
 	return m
 }
 

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine/leader"
@@ -44,6 +46,17 @@ type Options struct {
 	// objects will be deleted and their deletion; default 30 s.
 	RemovalGrace time.Duration
 
+	// MaxDeletions is how many objects a changed rule without a limit of its own may delete or
+	// replace at once: a number, or a percentage of its objects, of which 10 are always
+	// allowed. Default: 50%.
+	MaxDeletions *intstr.IntOrString
+
+	// Approve decides whether the program may run. The engine changes nothing before, but
+	// reads meanwhile what it will need. An error ends Run, which returns it. nil approves.
+	Approve func(context.Context) error
+
+	Shadow *Shadow // nil: this process writes when it leads
+
 	Workers      int           // primaries reconciled at the same time; default 16
 	ReapplyEvery time.Duration // how often a converged child is applied again; 0: never
 
@@ -65,11 +78,17 @@ func (o Options) withDefaults() Options {
 	if o.RemovalGrace <= 0 {
 		o.RemovalGrace = 30 * time.Second
 	}
+	if o.MaxDeletions == nil {
+		o.MaxDeletions = new(intstr.FromString("50%"))
+	}
 	if o.Workers <= 0 {
 		o.Workers = 16
 	}
 	if o.Events == "" {
 		o.Events = EventsChanges
+	}
+	if o.Approve == nil {
+		o.Approve = func(context.Context) error { return nil }
 	}
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()

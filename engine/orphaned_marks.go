@@ -29,6 +29,9 @@ func (e *Engine) removeOrphanedMarks(ctx context.Context, pl *plan) {
 }
 
 func (e *Engine) removeMarks(ctx context.Context, pl *plan, f inventory.Finalizer) error {
+	if f.Primary() == rules.BundleKind.GroupKind() {
+		return e.removeBundle(ctx, pl, f)
+	}
 	err := e.eachPrimary(ctx, f.Primary(), func(k Kind, o *watch.Object) error {
 		if slices.Contains(o.GetFinalizers(), rules.Finalizer(f.Rule)) {
 			// First, because it holds for the state that was read.
@@ -52,7 +55,7 @@ func (e *Engine) removeOrphanedAnnotation(ctx context.Context, primary *primaryK
 	case !e.annotator().hasPatched(o):
 		return nil
 	case primary != nil && slices.ContainsFunc(primary.Rules, func(r *rules.Rule) bool { return r.Annotates }):
-		e.enqueuePrimary(o)
+		e.queue.Add(requestFor(primary.GVK.GroupKind(), o))
 		return nil
 	}
 	return e.removeAnnotation(ctx, k, o)

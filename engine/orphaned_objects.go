@@ -87,8 +87,13 @@ func (ls *orphanedObjects) has(req Request) bool {
 // pruneOrphaned deletes the primary's orphaned objects that certainly no rule
 // renders or keeps.
 func (p *pass) pruneOrphaned(ctx context.Context) (total outcome) {
-	for _, l := range p.primary.orphanedObjects.list(p.req) {
-		why, err := p.pruneOrphanedObject(ctx, &l)
+	all := p.primary.orphanedObjects.list(p.req)
+	if len(all) == 0 {
+		return total
+	}
+	mayNeed := append(p.heirs(), p)
+	for _, l := range all {
+		why, err := p.pruneOrphanedObject(ctx, &l, mayNeed)
 		switch {
 		case errors.Is(err, errStale) && !p.confirmed:
 			total = total.after(staleRetry) // The primary changed since this reconciliation read it.
@@ -103,20 +108,32 @@ func (p *pass) pruneOrphaned(ctx context.Context) (total outcome) {
 	return total
 }
 
-func (p *pass) pruneOrphanedObject(ctx context.Context, l *orphanedObject) (why string, err error) {
+// pruneOrphanedObject deletes an orphaned object unless one of the reconciliations may
+// need it. It returns why the object stays.
+func (p *pass) pruneOrphanedObject(ctx context.Context, l *orphanedObject, mayNeed []*pass) (why string, err error) {
 	if l.object == nil {
 		return p.pruneOrphanedPatch(ctx, l.rule)
 	}
 	id := l.object.Identity(l.kind.GVK)
-	switch kept, wanted := p.keptOrWanted(id); {
-	case kept:
-		return keptByAnother, nil
-	case wanted:
-		return "another rule renders it", nil
-	case p.rendering.MayRender(l.rule, l.object.Child(), id) != "", p.incomplete(l.object.Child(), id.GVK.GroupKind()):
-		return "another rule may render it, which is not known yet", nil
+	for _, other := range mayNeed {
+		if why := other.mayNeed(l, id); why != "" {
+			return why, nil
+		}
 	}
 	return "", p.remove(ctx, l.rule, l.kind, l.object)
+}
+
+// mayNeed returns why an orphaned object stays, or "".
+func (p *pass) mayNeed(l *orphanedObject, id rules.Identity) (why string) {
+	switch kept, wanted := p.keptOrWanted(id); {
+	case kept:
+		return keptByAnother
+	case wanted:
+		return "another rule renders it"
+	case p.rendering.MayRender(l.rule, l.object.Child(), id) != "", p.incomplete(l.object.Child(), id.GVK.GroupKind()):
+		return "another rule may render it, which is not known yet"
+	}
+	return ""
 }
 
 // keptByAnother is why an object stays, with its label: another rule leaves it

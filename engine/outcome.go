@@ -165,6 +165,7 @@ func (p *pass) classified(err error, at position, text string) outcome {
 	var conflict *conflictError
 	var terminal *terminalError
 	var contested *conflictLoopError
+	var sharing *sharingError
 	switch {
 	case errors.Is(err, errStale):
 		p.engine.metrics.countError("Stale")
@@ -172,6 +173,11 @@ func (p *pass) classified(err error, at position, text string) outcome {
 	case errors.As(err, &conflict):
 		p.engine.metrics.countError(reasonResourceExists)
 		return became(stalled, reasonResourceExists, text).after(conflictRetry)
+	case errors.As(err, &sharing) && sharing.patient > 0:
+		return became(waiting, reasonWaiting, text).after(sharing.patient)
+	case errors.As(err, &sharing):
+		p.engine.metrics.countError(reasonSharedDifferently)
+		return became(stalled, reasonSharedDifferently, text).after(jitter(refusedRetry, p.engine.random))
 	case errors.As(err, &contested):
 		p.engine.metrics.countError(reasonContested)
 		return became(stalled, reasonContested, text).after(contested.wait)

@@ -79,7 +79,7 @@ func (p *pass) ensurePatch(ctx context.Context, by patcher, fields []byte) (Acti
 	if w.hash == hash {
 		wait, culprit = w.damper.repair(now), "another writer changed the fields that reconcel patches"
 	} else {
-		wait = w.damper.churn.change(now)
+		wait = w.damper.change(now)
 	}
 	if wait > 0 {
 		return Unchanged, &conflictLoopError{object: p.req.String(), by: culprit, wait: wait}

@@ -65,4 +65,6 @@ func (p *pass) saysPaused() bool {
 }
 
 // frozen reports whether the rule must not write to the primary now.
-func (p *pass) frozen(r *rules.RuleResult) bool { return r.Teardown || p.self.Paused() }
+func (p *pass) frozen(r *rules.RuleResult) bool {
+	return r.Teardown || p.self.Paused() || p.suspended(r.Rule)
+}

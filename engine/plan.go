@@ -20,7 +20,7 @@ const childSelector = rules.LabelRule
 // A plan has the watches that a program needs. It does not change; another
 // program gets another plan.
 type plan struct {
-	program   *rules.Program
+	succession
 	orphaned  inventory.Orphaned // objects that its rules or removed rules no longer render
 	primaries map[schema.GroupKind]*primaryKind
 	watches   []*watch.Watch
@@ -41,7 +41,9 @@ type primaryKind struct {
 	meters   []*meter                                 // one for each of Rules, in the same order
 	lookups  map[*rules.Lookup]*watch.Watch           // read-only
 
-	digest uint64 // of its rules
+	digest  uint64       // of its rules
+	rollout *rollout     // nil: all primaries have the same versions
+	next    *primaryKind // the versions of the primaries that the rollout has reached
 
 	orphanedObjects orphanedObjects // of removed rules
 
@@ -50,9 +52,9 @@ type primaryKind struct {
 
 // newPlan returns a plan with the watches of a program. It reuses running
 // watches that cache all fields that the program reads, and creates the others. orphaned has the kinds that the rules no
-// longer render.
-func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*watch.Watch) *plan {
-	pl := &plan{program: program, orphaned: orphaned, primaries: map[schema.GroupKind]*primaryKind{}, unchecked: make(chan struct{}, 1), stop: func() {}}
+// longer render. The ConfigMaps of bundles are in home.
+func newPlan(home string, s succession, orphaned inventory.Orphaned, running []*watch.Watch) *plan {
+	pl := &plan{succession: s, orphaned: orphaned, primaries: map[schema.GroupKind]*primaryKind{}, unchecked: make(chan struct{}, 1), stop: func() {}}
 	there, byKey := map[watch.Key]*watch.Watch{}, map[watch.Key]*watch.Watch{}
 	for _, w := range running {
 		there[w.Key] = w
@@ -68,31 +70,45 @@ func newPlan(program *rules.Program, orphaned inventory.Orphaned, running []*wat
 		}
 		return w
 	}
-	reads := program.Reads()
-	for _, p := range program.Primaries() {
+	next := s.next()
+	reads := rules.ReadsOf(s.program, next)
+	build := func(p, other *rules.Primary) *primaryKind {
 		pk := &primaryKind{
 			Primary:  p,
-			watch:    share(watch.Key{GVK: p.GVK, Selector: commonSelector(p), Role: watch.Primary}, reads.Primary(p.GVK)),
+			watch:    share(primaryKey(home, p, other), reads.Primary(p.GVK)),
 			children: map[schema.GroupVersionKind]*watch.Watch{},
 			byRule:   map[*rules.Rule][]*watch.Watch{},
 			lookups:  map[*rules.Lookup]*watch.Watch{},
 			digest:   digestOf(p.Rules),
+			rollout:  s.rollouts[p.GVK.GroupKind()],
 			plan:     pl,
 		}
-		for _, r := range p.Rules {
-			for _, c := range r.Children {
-				pk.addChild(r, share(watch.Key{GVK: c.GVK, Selector: childSelector, Role: watch.Child}, reads.Child(c.GVK)))
-			}
-			for _, gvk := range orphaned.Kinds[r.Name] {
+		for i, r := range p.Rules {
+			for _, gvk := range slices.Concat(r.ChildKinds(), other.Rules[i].ChildKinds(), orphaned.Kinds[inventory.KeyOf(r)]) {
 				pk.addChild(r, share(watch.Key{GVK: gvk, Selector: childSelector, Role: watch.Child}, reads.Child(gvk)))
 			}
 			for _, l := range r.Lookups {
 				pk.lookups[l] = share(watch.Key{GVK: l.GVK, Role: watch.Lookup}, reads.Lookup(l.GVK))
 			}
 		}
-		pl.primaries[p.GVK.GroupKind()] = pk
+		return pk
+	}
+	for i, p := range s.program.Primaries() {
+		kind, other := p.GVK.GroupKind(), next.Primaries()[i]
+		pl.primaries[kind] = build(p, other)
+		if s.rollouts[kind] != nil {
+			pl.primaries[kind].next = build(other, p)
+		}
 	}
 	return pl
+}
+
+// primaryKey identifies the watch of primaries, for two versions of their rules.
+func primaryKey(home string, p, other *rules.Primary) watch.Key {
+	if p.ForCluster() {
+		return watch.Key{GVK: rules.BundleObject, Selector: rules.LabelBundle, Role: watch.Primary, Namespace: home}
+	}
+	return watch.Key{GVK: p.GVK, Selector: commonSelector(slices.Concat(p.Rules, other.Rules)), Role: watch.Primary}
 }
 
 // digestOf returns a digest of a list of rules.
@@ -105,11 +121,15 @@ func digestOf(list []*rules.Rule) uint64 {
 	return h.Sum64()
 }
 
-func (pl *plan) rules() (n int) {
+// rules returns the number of rules. One for several kinds counts once.
+func (pl *plan) rules() int {
+	names := map[string]bool{}
 	for _, p := range pl.primaries {
-		n += len(p.Rules)
+		for _, r := range p.Rules {
+			names[r.Name] = true
+		}
 	}
-	return n
+	return len(names)
 }
 
 func (pk *primaryKind) addChild(r *rules.Rule, w *watch.Watch) {
@@ -121,9 +141,9 @@ func (pk *primaryKind) addChild(r *rules.Rule, w *watch.Watch) {
 
 // commonSelector returns the selector that all rules for a kind share. If they
 // differ, it is "": the whole kind is watched, and each rule selects its objects.
-func commonSelector(p *rules.Primary) string {
-	selector := p.Rules[0].Selector.String()
-	for _, r := range p.Rules[1:] {
+func commonSelector(list []*rules.Rule) string {
+	selector := list[0].Selector.String()
+	for _, r := range list[1:] {
 		if r.Selector.String() != selector {
 			return ""
 		}
@@ -162,7 +182,7 @@ func (pk *primaryKind) uses(w *watch.Watch) bool {
 			return true
 		}
 	}
-	return false
+	return pk.next != nil && pk.next.uses(w)
 }
 
 // enter returns the plan for one reconciliation. The plan keeps its watches

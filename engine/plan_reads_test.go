@@ -40,7 +40,7 @@ func loadRules(t *testing.T, text string) *rules.Program {
 // cache everything that the new rules read.
 func TestReloadListsAgainWhatItReadsMoreOf(t *testing.T) {
 	small := readsRules("web.spec.replicas", "a")
-	before := newPlan(loadRules(t, small), inventory.Orphaned{}, nil)
+	before := newPlan("", settledIn(loadRules(t, small)), inventory.Orphaned{}, nil)
 	for name, c := range map[string]struct {
 		rules string
 		again []watch.Role
@@ -53,7 +53,7 @@ func TestReloadListsAgainWhatItReadsMoreOf(t *testing.T) {
 		"more of the child and a lookup": {readsRules("web.spec", "b"), []watch.Role{watch.Child, watch.Lookup}},
 	} {
 		var again []watch.Role
-		for _, w := range newPlan(loadRules(t, c.rules), inventory.Orphaned{}, before.watches).watches {
+		for _, w := range newPlan("", settledIn(loadRules(t, c.rules)), inventory.Orphaned{}, before.watches).watches {
 			if !slices.Contains(before.watches, w) {
 				again = append(again, w.Role)
 			}

@@ -42,7 +42,7 @@ func TestPlanOfLookups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl := newPlan(program, inventory.Orphaned{}, nil)
+	pl := newPlan("", settledIn(program), inventory.Orphaned{}, nil)
 	widgets := pl.primaries[schema.GroupKind{Group: "test.reconcel.dev", Kind: "Widget"}]
 	namespaces := pl.primaries[schema.GroupKind{Kind: "Namespace"}]
 	reads, writes := widgets.Rules[0], widgets.Rules[1]

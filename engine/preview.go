@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -8,12 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
-	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -24,17 +23,21 @@ import (
 // than every listed one, and accept that resourceVersion in later requests.
 type Preview struct {
 	stepper *Stepper
+	list    Lister
+	queue   *requests
+	toEnd   bool
+	before  *plan // of the rules that a reload has replaced, or nil
 	missing []string
 }
 
-// A Lister lists objects of a cluster.
+// A Lister visits objects of a cluster. The Preview keeps none of them.
 type Lister interface {
-	// Primaries returns the primaries of a kind to reconcile.
-	Primaries(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
-	// Children returns the objects of a kind with the label rules.LabelRule.
-	Children(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
-	// Lookups returns the objects of a kind that lookups may read.
-	Lookups(ctx context.Context, k Kind) ([]*unstructured.Unstructured, error)
+	// Primaries visits the primaries of a kind to reconcile.
+	Primaries(ctx context.Context, k Kind, visit func(*unstructured.Unstructured) error) error
+	// Children visits the objects of a kind with the label rules.LabelRule.
+	Children(ctx context.Context, k Kind, visit func(*unstructured.Unstructured) error) error
+	// Lookups visits the objects of a kind that lookups may read.
+	Lookups(ctx context.Context, k Kind, visit func(*unstructured.Unstructured) error) error
 }
 
 // PreviewOf has the dependencies and options of a Preview.
@@ -50,40 +53,53 @@ type PreviewOf struct {
 	// Inventories are all inventories in the cluster. They name the objects to
 	// prune that a rule no longer renders.
 	Inventories []inventory.Stored
+	// Orphaned is what an inventory has besides the program. It replaces Inventories.
+	Orphaned *inventory.Orphaned
+	// Clock is the time of the preview; nil: now.
+	Clock clock.PassiveClock
+	// ToTheEnd reconciles a primary until nothing follows from its own writes, and not
+	// only until no child waits for another one.
+	ToTheEnd bool
 }
 
 // NewPreview lists all objects that the rules read. It does not change the
 // objects of the Lister.
 func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	const inFlight = 16
-	s := NewStepper(Dependencies{
-		Client: of.Client, Kinds: of.Kinds, Events: untold{}, Clock: clock.RealClock{}, Queue: unqueued{},
+	v := &Preview{list: of.List, queue: &requests{}, toEnd: of.ToTheEnd}
+	v.stepper = NewStepper(Dependencies{
+		Client: of.Client, Kinds: of.Kinds, Events: untold{}, Clock: cmp.Or[clock.PassiveClock](of.Clock, clock.RealClock{}), Queue: v.queue,
 		Random: func() float64 { return 0.5 }, InFlight: inFlight,
 	}, Options{Log: slog.New(slog.DiscardHandler), Namespace: of.Namespace, Name: of.Name, Namespaces: of.Namespaces})
-	orphaned, err := inventory.Recall(of.Inventories, of.Program)
-	if err != nil {
-		return nil, err
-	}
-	pl := s.engine.route(newPlan(of.Program, orphaned, nil))
-	for _, w := range pl.watches {
-		list := map[watch.Role]func(context.Context, Kind) ([]*unstructured.Unstructured, error){
-			watch.Primary: of.List.Primaries, watch.Child: of.List.Children, watch.Lookup: of.List.Lookups,
-		}[w.Role]
-		err := s.feed(ctx, w, func(ctx context.Context, k Kind) (Snapshot, error) {
-			objects, err := list(ctx, k)
-			return Snapshot{Objects: objects}, err
-		})
+	v.stepper.engine.inventory = inventory.Unrecorded()
+	orphaned := of.Orphaned
+	if orphaned == nil {
+		found, err := inventory.Recall(of.Inventories, of.Program)
 		if err != nil {
 			return nil, err
 		}
+		orphaned = &found
 	}
-	s.engine.plan.Store(pl) // Unlike a reload, this enqueues no request.
-	v := &Preview{stepper: s}
+	if err := v.follow(ctx, of.Program, *orphaned); err != nil {
+		return nil, err
+	}
+	loaded := map[string]bool{}
+	for _, p := range of.Program.Primaries() {
+		for _, r := range p.Rules {
+			loaded[r.Name] = true
+		}
+	}
+	miss := func(rule, kind string) {
+		if loaded[rule] {
+			rule += " for " + kind // It is for other kinds now.
+		}
+		v.missing = append(v.missing, rule)
+	}
 	for _, r := range orphaned.Removed {
-		v.missing = append(v.missing, r.Name)
+		miss(r.Name, r.For)
 	}
 	for _, r := range orphaned.Kept {
-		v.missing = append(v.missing, r.Name)
+		miss(r.Name, r.Kind)
 	}
 	return v, nil
 }
@@ -101,17 +117,21 @@ const maxRounds = 32
 // children for another one: such a child reads the client's answer to an earlier write.
 // Several goroutines may call it, for different primaries.
 func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
+	return v.reconcile(ctx, v.stepper.engine.plan.Load(), req)
+}
+
+func (v *Preview) reconcile(ctx context.Context, pl *plan, req Request) (Report, error) {
 	defer v.stepper.engine.memories.forget(req)
-	report, err := v.reconcileOnce(ctx, req)
+	report, err := v.reconcileOnce(ctx, pl, req)
 	adopted := report.Adopted
 	for range maxRounds {
-		if err != nil || !report.waits() {
+		if err != nil || !report.waits() && (!v.toEnd || report.written == 0) {
 			break
 		}
 		var next Report
-		next, err = v.reconcileOnce(ctx, req)
+		next, err = v.reconcileOnce(ctx, pl, req)
 		adopted = append(adopted, next.Adopted...)
-		settled := slices.Equal(next.Findings, report.Findings)
+		settled := slices.Equal(next.Findings, report.Findings) && (!v.toEnd || next.written == report.written)
 		if report = next; settled {
 			break
 		}
@@ -120,11 +140,9 @@ func (v *Preview) Reconcile(ctx context.Context, req Request) (Report, error) {
 	return report, err
 }
 
-func (v *Preview) reconcileOnce(ctx context.Context, req Request) (Report, error) {
+func (v *Preview) reconcileOnce(ctx context.Context, pl *plan, req Request) (Report, error) {
 	e := v.stepper.engine
 	e.memories.get(req).self = nil // The client answers each write of the primary from its live state.
-	pl := e.enter()
-	defer pl.leave()
 	p, err := e.begin(ctx, pl, req)
 	if p == nil || err != nil {
 		return Report{}, err
@@ -143,15 +161,3 @@ type untold struct{}
 
 // Record implements EventRecorder.
 func (untold) Record(corev1.ObjectReference, string, string, string, string) {}
-
-// unqueued is the queue of a Preview. It discards requests, because the caller
-// of Reconcile chooses the primaries.
-type unqueued struct {
-	workqueue.TypedRateLimitingInterface[Request]
-}
-
-// Add implements workqueue.TypedInterface.
-func (unqueued) Add(Request) {}
-
-// Len implements workqueue.TypedInterface.
-func (unqueued) Len() int { return 0 }

@@ -15,8 +15,21 @@ type Report struct {
 	Adopted []rules.Identity
 	// Deselected names the rules that no longer match the primary.
 	Deselected []string
+	// Orphans are objects that no rule renders and that stay, by onDelete: orphan.
+	Orphans []Orphan
 	// Paused means that the primary is paused: only its status was reconciled.
 	Paused bool
+	// Terminating means that the primary is being deleted.
+	Terminating bool
+
+	written int // children that the caches do not show as they are now
+}
+
+// An Orphan is an object that stays although no rule maintains it.
+type Orphan struct {
+	Rule, Child string
+	Primary     Request
+	Object      rules.Identity
 }
 
 // A Finding is the reason why an object was not written.
@@ -28,6 +41,9 @@ type Finding struct {
 	// answer or changed in the meantime.
 	Action  Action
 	Message string
+	// Later is what a later step does to a skipped object: Deleted, Replaced, or "" if that is
+	// not certain.
+	Later Action
 }
 
 // waits reports whether something was not written because it waits.
@@ -53,6 +69,9 @@ func (f *findings) decided(d *rules.Desired, took step, err error) {
 		found.Action, found.Message = actionOf(err), err.Error()
 	} else {
 		found.Message = took.waits.text(d)
+		if took.waits == forReplacement {
+			found.Later = Replaced
+		}
 	}
 	f.all = append(f.all, found)
 }
@@ -68,9 +87,10 @@ func (f *findings) adopts(d *rules.Desired) {
 func actionOf(err error) Action {
 	var conflict *conflictError
 	var contested *conflictLoopError
+	var sharing *sharingError
 	terminal, isTerminal := errors.AsType[*terminalError](err)
 	switch {
-	case errors.As(err, &conflict):
+	case errors.As(err, &conflict), errors.As(err, &sharing):
 		return Rejected
 	case errors.As(err, &contested):
 		return Skipped
@@ -84,7 +104,12 @@ func actionOf(err error) Action {
 
 // previewed returns the report of a finished reconciliation.
 func (p *pass) previewed() Report {
-	report := Report{Adopted: p.findings.adopted, Paused: p.self.Paused()}
+	report := Report{Adopted: p.findings.adopted, Paused: p.self.Paused(), Terminating: p.self.Terminating()}
+	for _, w := range p.memory.children {
+		if w.object != nil {
+			report.written++
+		}
+	}
 	if report.Paused {
 		return report
 	}
@@ -98,6 +123,7 @@ func (p *pass) previewed() Report {
 	report.Findings = append(report.Findings, p.findings.all...)
 	for i := range p.rendering.Rules {
 		report.Findings = append(report.Findings, p.undeleted(&p.rendering.Rules[i])...)
+		report.Orphans = append(report.Orphans, p.orphans(&p.rendering.Rules[i])...)
 	}
 	report.Findings = append(report.Findings, p.findings.kept...)
 	return report
@@ -169,8 +195,22 @@ func (p *pass) undeleted(r *rules.RuleResult) (found []Finding) {
 	return found
 }
 
+// orphans returns the objects of a rule that no rule renders and that stay.
+func (p *pass) orphans(r *rules.RuleResult) (found []Orphan) {
+	if r.Err != nil {
+		return nil
+	}
+	for k, o := range p.madeBy(r.Rule) {
+		id := o.Identity(k.GVK)
+		if outlivesPrimary(r.Rule, o) && !p.wants(id) && !p.leaves(o) && p.rendering.MayRender(r.Rule, o.Child(), id) == "" {
+			found = append(found, Orphan{Rule: r.Rule.Name, Child: o.Child(), Primary: p.req, Object: id})
+		}
+	}
+	return found
+}
+
 func deletedLater(rule *rules.Rule, c remaining) Finding {
-	return Finding{Rule: rule.Name, Child: c.object.Child(), Object: c.object.Identity(c.kind.GVK), Action: Skipped, Message: "to be deleted in a later step"}
+	return Finding{Rule: rule.Name, Child: c.object.Child(), Object: c.object.Identity(c.kind.GVK), Action: Skipped, Message: "to be deleted in a later step", Later: Deleted}
 }
 
 // deletesLater records objects of sequences that are deleted after others.

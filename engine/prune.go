@@ -106,7 +106,7 @@ type keptObject struct {
 // Objects that may still be rendered or have no successor yet are kept for now.
 func (p *pass) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity, failed []*rules.Child) keptObject {
 	k := keptObject{rule: r.Rule.Name, child: o.Child(), id: id}
-	if outlivesPrimary(r.Rule, o) {
+	if staysAfter(r.Rule, o) {
 		k.why, k.orphan = "onDelete: orphan", true
 		return k
 	}

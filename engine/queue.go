@@ -65,49 +65,57 @@ func (e *Engine) route(pl *plan) *plan {
 	e.metrics.meter(pl)
 	for _, w := range pl.watches {
 		onChange := map[watch.Role]func(*watch.Object){
-			watch.Primary: e.enqueueChanged, watch.Child: e.enqueueOwner,
+			watch.Primary: func(o *watch.Object) { e.enqueueChanged(primaryKindOf(w.Key), o) }, watch.Child: e.enqueueOwners,
 			watch.Lookup: func(o *watch.Object) { w.EachReader(o, e.queue.Add) },
 		}
 		w.Notify(onChange[w.Role], func() { e.enqueueAll(w) })
+		if e.shadow != nil {
+			w.Witness(func(old, now *watch.Object) { e.witness(w, old, now) })
+		}
 	}
 	return pl
 }
 
 // enqueueChanged enqueues a primary that was added, changed or deleted, unless it is in
 // a namespace that no rule selects, and no rule ever wrote for it.
-func (e *Engine) enqueueChanged(o *watch.Object) {
+func (e *Engine) enqueueChanged(kind schema.GroupKind, o *watch.Object) {
+	req := requestFor(kind, o)
 	if pl := e.plan.Load(); pl != nil {
-		req := requestFor(o)
 		pk := pl.primaries[req.Kind]
 		if pk != nil && !pk.follows(req.Namespace) && !pk.hasFinalizer(o) && !pk.patched(o) && !e.memories.has(req) {
 			return
 		}
 	}
-	e.enqueuePrimary(o)
+	e.queue.Add(req)
 }
 
-// enqueuePrimary enqueues a primary.
-func (e *Engine) enqueuePrimary(o *watch.Object) { e.queue.Add(requestFor(o)) }
-
-func requestFor(o *watch.Object) Request {
-	return Request{
-		Kind:      schema.GroupKind{Group: o.GroupVersionKind().Group, Kind: o.GetKind()},
-		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+// primaryKindOf returns the kind of the primaries that a watch shows.
+func primaryKindOf(k watch.Key) schema.GroupKind {
+	if k.Namespace != "" {
+		return rules.BundleKind.GroupKind() // Only bundles have a watch of one namespace.
 	}
+	return k.GVK.GroupKind()
 }
 
-// enqueueOwner enqueues the primary of a child that was added, changed or
+// requestFor returns the request for a primary of a kind.
+func requestFor(kind schema.GroupKind, o *watch.Object) Request {
+	return Request{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: rules.UIDOf(kind, o)}
+}
+
+// enqueueOwners enqueues the primaries of a child that was added, changed or
 // deleted. If another primary has the same name now, it enqueues that one too. A primary
 // of other rules, in a namespace that no rule selects, is left out.
-func (e *Engine) enqueueOwner(o *watch.Object) {
-	owner, ok := o.Owner()
-	if !ok {
-		return
-	}
+func (e *Engine) enqueueOwners(o *watch.Object) {
 	pl := e.plan.Load()
 	if pl == nil {
 		return // All primaries are enqueued when there is a plan.
 	}
+	for _, owner := range o.Owners() {
+		e.enqueueOwner(pl, o, owner)
+	}
+}
+
+func (e *Engine) enqueueOwner(pl *plan, o *watch.Object, owner Request) {
 	primary := pl.primaries[owner.Kind]
 	if primary == nil {
 		return
@@ -123,14 +131,14 @@ func (e *Engine) enqueueOwner(o *watch.Object) {
 		return
 	}
 	e.queue.Add(owner)
-	if current, _ := cache.Get(owner.Namespace, owner.Name); current != nil && current.GetUID() != owner.UID {
-		e.enqueuePrimary(current)
+	if current, _ := cache.Get(owner.Namespace, owner.Name); current != nil && rules.UIDOf(owner.Kind, current) != owner.UID {
+		e.queue.Add(requestFor(owner.Kind, current))
 	}
 }
 
 // follows reports whether any rule selects primaries in a namespace.
 func (pk *primaryKind) follows(namespace string) bool {
-	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return r.Follows(namespace) })
+	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return r.Follows(namespace) }) || pk.next != nil && pk.next.follows(namespace)
 }
 
 // made reports whether a child has the label of one of the rules.
@@ -156,6 +164,7 @@ func (e *Engine) enqueueAll(ready *watch.Watch) {
 // that still have children.
 func (e *Engine) enqueueKind(primary *primaryKind) {
 	enqueueShown(slices.AppendSeq([]*watch.Watch{primary.watch}, maps.Values(primary.children)))
+	e.enqueueBundles(primary, primary.Rules)
 }
 
 // enqueueShown enqueues all primaries in the caches of watches, and the owners of
@@ -211,6 +220,9 @@ func (e *Engine) serveNext(ctx context.Context) bool {
 // object cannot stop the reconciliation of the others.
 func (e *Engine) serve(ctx context.Context, req Request) (result Result, err error) {
 	defer e.recoverPanic(req, &err)
+	if e.shadow != nil {
+		return e.reconcileShadow(ctx, req)
+	}
 	return e.reconcile(ctx, req)
 }
 

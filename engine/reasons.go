@@ -7,6 +7,7 @@ const (
 	reasonWaiting                = "Waiting"
 	reasonRetrying               = "Retrying"
 	reasonResourceExists         = "ErrResourceExists"
+	reasonSharedDifferently      = "SharedDifferently" // owners of a shared object render it differently
 	reasonForbidden              = "Forbidden"
 	reasonRejected               = "Rejected"
 	reasonContested              = "Contested"
@@ -23,6 +24,8 @@ const (
 	// The objects of a rule belong to another installation.
 	reasonInstallationConflict = "InstallationConflict"
 	reasonRuleRemoved          = "RuleRemoved"
+	reasonHeld                 = "TooManyDeletions"
+	reasonRolloutStopped       = "RolloutStopped"
 	reasonReplaced             = "Replaced"
 	reasonAdopted              = "Adopted"
 

@@ -34,6 +34,9 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 	if primary == nil {
 		return nil, nil // No rule has this kind.
 	}
+	if primary.next != nil && primary.rollout.reaches(req.UID) {
+		primary = primary.next
+	}
 	cache, err := primary.watch.Cache()
 	if err != nil {
 		e.memories.forget(req) // The object may be gone together with its kind.
@@ -70,6 +73,9 @@ var renderings = sync.Pool{New: func() any { return new(rules.Rendering) }}
 // but is not in the cache was deleted or no longer matches the watch's selector,
 // or the cache lags behind. Only a live read can tell.
 func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Cache, cached *watch.Object, req Request) (*watch.Object, error) {
+	if primary.ForCluster() {
+		return e.findBundle(ctx, primary, cache, cached, req)
+	}
 	if cached != nil && cached.GetUID() == req.UID {
 		return cached, nil
 	}
@@ -133,9 +139,15 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	if !p.matches() || p.gone || p.self.Terminating() && !p.primary.hasFinalizer(p.self) {
 		total = p.withdrawAnnotation(ctx, total)
 		p.dismiss(total)
+		if p.primary.rollout != nil {
+			p.noteRollout(total.state)
+		}
 		return total.after(gate).result() // No rule manages it any more. Its last status stays.
 	}
 	total = p.status(ctx, total, now)
+	if p.primary.rollout != nil {
+		p.noteRollout(total.state)
+	}
 	total = total.after(p.report(total))
 	total = total.after(p.scheduleReapply(total, now)).after(gate)
 	if p.engine.log.Enabled(ctx, slog.LevelDebug) { // Computing the arguments is expensive.
@@ -147,7 +159,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 func (p *pass) rules(ctx context.Context) outcome {
 	total, started := outcome{}, time.Now()
 	for i := range p.rendering.Rules {
-		if p.verdict.refuses(p.rendering.Rules[i].Rule) {
+		if r := p.rendering.Rules[i].Rule; p.verdict.refuses(r) || p.suspended(r) {
 			p.memory.share(i).set(share{})
 			continue
 		}
@@ -158,6 +170,11 @@ func (p *pass) rules(ctx context.Context) outcome {
 	}
 	p.memory.withdraw(len(p.rendering.Rules))
 	return total
+}
+
+// suspended reports whether nothing of a rule is written, because it is held.
+func (p *pass) suspended(r *rules.Rule) bool {
+	return len(p.primary.plan.holds) > 0 && p.primary.plan.suspends(r)
 }
 
 // rule reconciles one rule. Its failure does not stop the other rules.

@@ -84,24 +84,17 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 		return err
 	}
 	old := e.plan.Load()
-	next := e.route(newPlan(program, orphaned, old.watches))
-	var fresh []*watch.Watch
-	for _, w := range next.watches {
-		if !slices.Contains(old.watches, w) {
-			fresh = append(fresh, w)
-			e.watcher.Start(ctx, w)
-		}
-	}
-	if err := e.awaitFresh(ctx, fresh); err != nil {
+	next := newPlan(e.options.Namespace, settledIn(program), orphaned, old.watches)
+	if err := e.startFresh(ctx, next, old.watches); err != nil {
 		return err
 	}
 	if e.leading {
-		if err := e.settle(ctx, next, old); err != nil {
-			for _, w := range fresh {
-				w.Stop()
-			}
+		admitted, err := e.admit(ctx, next, old, e.startFresh)
+		next.stopOthers(admitted, old)
+		if err != nil {
 			return err
 		}
+		next = admitted
 	}
 	old.stop()
 	e.follow(old, next)

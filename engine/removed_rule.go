@@ -77,6 +77,9 @@ func (e *Engine) tryDeleteRemovedRule(ctx context.Context, pl *plan, r inventory
 		// removed rule.
 		return true, nil
 	}
+	if err := e.deleteBundle(ctx, gk, r.Name); err != nil {
+		return false, []string{err.Error()}
+	}
 	if err := e.inventory.RemoveRule(ctx, r); err != nil {
 		return false, []string{err.Error()}
 	}
@@ -110,13 +113,13 @@ func (s *removal) problem(text string) {
 func (s *removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
 	return s.engine.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error {
 		s.global = !k.Namespaced
+		req := requestFor(gk, o)
 		if o.Paused() {
-			s.paused[o.GetUID()] = true
+			s.paused[req.UID] = true
 		}
 		if !patcherOf(s.writes()).hasPatched(o) {
 			return nil
 		}
-		req := Request{Kind: gk, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
 		s.clear(req, orphanedObject{rule: s.writes(), kind: k}, func() error {
 			return s.engine.revertPatch(ctx, k, o, s.writes())
 		})
@@ -136,8 +139,18 @@ func (s *removal) pruneKind(ctx context.Context, gvk schema.GroupVersionKind) er
 	})
 }
 
-// eachChild calls visit for each object of one kind that the rule has created.
+// eachChild calls visit for each object of one kind that the rule has created and does
+// not orphan.
 func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, visit func(Kind, *watch.Object, Request)) error {
+	return s.eachMade(ctx, gvk, func(k Kind, o *watch.Object, owner Request) {
+		if !o.Orphan() && !o.LostReference() && !slices.Contains(s.rule.Orphans, o.Child()) {
+			visit(k, o, owner)
+		}
+	})
+}
+
+// eachMade calls visit for each object of one kind that the rule has created.
+func (s *removal) eachMade(ctx context.Context, gvk schema.GroupVersionKind, visit func(Kind, *watch.Object, Request)) error {
 	k, err := s.engine.kinds.Find(ctx, gvk)
 	if discover.IsNoKind(err) {
 		k, err = discover.AnyVersion(ctx, s.engine.kinds, gvk.GroupKind())
@@ -147,30 +160,29 @@ func (s *removal) eachChild(ctx context.Context, gvk schema.GroupVersionKind, vi
 	}
 	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.rule.Name})
 	return s.engine.eachListed(ctx, k, metav1.ListOptions{LabelSelector: selector.String()}, watch.Child, func(o *watch.Object) error {
-		if owner, ok := s.owner(o); ok {
+		for _, owner := range s.owners(o) {
 			visit(k, o, owner)
 		}
 		return nil
 	})
 }
 
-// owner returns the primary of an object if the rule created the object and does
-// not orphan it. The label alone is no proof, because any user can set it.
-func (s *removal) owner(o *watch.Object) (Request, bool) {
-	owner, ok := o.Owner()
-	if !ok || o.Rule() != s.rule.Name || owner.Kind.String() != s.rule.For || !o.BelongsTo(owner) || !o.HasOwnLabel() {
-		return Request{}, false
+// owners returns the primaries of an object if the rule created the object. The label
+// alone is no proof, because any user can set it.
+func (s *removal) owners(o *watch.Object) (all []Request) {
+	if o.Rule() != s.rule.Name || !o.HasOwnLabel() || s.engine.ofOtherInstallation(o, s.rule.TakenOver) {
+		return nil
 	}
-	if s.engine.ofOtherInstallation(o, s.rule.TakenOver) {
-		return Request{}, false
+	for _, owner := range o.Owners() {
+		if owner.Kind.String() != s.rule.For || !o.BelongsTo(owner) {
+			continue
+		}
+		if s.global {
+			owner.Namespace = ""
+		}
+		all = append(all, owner)
 	}
-	if o.Orphan() || o.LostReference() || slices.Contains(s.rule.Orphans, o.Child()) {
-		return Request{}, false
-	}
-	if s.global {
-		owner.Namespace = ""
-	}
-	return owner, true
+	return all
 }
 
 // clear deletes one orphaned object at once if its primary has no rules.
@@ -203,8 +215,8 @@ func (s *removal) clear(req Request, l orphanedObject, atOnce func() error) {
 }
 
 func (s *removal) delete(ctx context.Context, k Kind, o *watch.Object, owner Request) error {
-	deleted, err := s.engine.deleteOwned(ctx, s.writes(), k, o, owner, metav1.DeletePropagationBackground)
-	if deleted != nil {
+	was, err := s.engine.deleteOwned(ctx, s.writes(), k, o, owner, metav1.DeletePropagationBackground)
+	if was.deleted != nil {
 		s.engine.log.Info("deleted the child of a removed rule", "object", owner.String(), "child", subjectOf(k, o), "rule", s.rule.Name)
 	}
 	return err

@@ -33,7 +33,7 @@ func (p *pass) report(total outcome) (wait time.Duration) {
 	switch total.state {
 	case ready:
 		p.reportRecovered()
-		if !p.verdict.refusesAny(p.primary) {
+		if !p.refused() {
 			p.reportSynced()
 		}
 		m.reported, m.waitingSince = nil, time.Time{}
@@ -49,7 +49,7 @@ func (p *pass) report(total outcome) (wait time.Duration) {
 // inherited returns the trouble in the status, which an earlier process has
 // already reported in an Event.
 func (p *pass) inherited() trouble {
-	if p.verdict.refusesAny(p.primary) {
+	if p.refused() {
 		return trouble{} // Another installation writes the status.
 	}
 	live := liveConditions(p.self.Content())

@@ -39,7 +39,7 @@ func TestReportedStates(t *testing.T) {
 	}
 	for s := range states {
 		for _, reason := range reasons[s] {
-			draft := &statusDraft{pass: &pass{rendering: &rules.Rendering{}}, list: discover.KeyedConditions, total: outcome{state: s, reason: reason}}
+			draft := &statusDraft{pass: &pass{primary: &primaryKind{plan: &plan{}}, rendering: &rules.Rendering{}}, list: discover.KeyedConditions, total: outcome{state: s, reason: reason}}
 			var conditions []metav1.Condition
 			for _, c := range draft.conditions() {
 				conditions = append(conditions, metav1.Condition{Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason})

@@ -7,13 +7,19 @@ import (
 	"reconcel/rules"
 )
 
-// A meter has the metrics of one rule. It survives reloads as long as each plan
-// has a rule with the same name.
+// A meter has the metrics of one rule for one kind. It survives reloads as long as each
+// plan has a rule with the same name for the kind.
 type meter struct {
+	*tally
+	primaries [states]atomic.Int64 // by state after the last reconciliation
+	children  atomic.Int64         // objects that the rule rendered
+}
+
+// A tally has the counters of all rules of one name. They never decrease: it survives a
+// kind that leaves the rule.
+type tally struct {
 	reconciles [states]atomic.Int64 // reconciliations, by resulting state
 	took       atomic.Int64         // nanoseconds, in all reconciliations
-	primaries  [states]atomic.Int64 // by state after the last reconciliation
-	children   atomic.Int64         // objects that the rule rendered
 }
 
 // A share is the contribution of one primary to the meter of one rule. The zero
@@ -44,15 +50,25 @@ func (s *share) add(sign int64) {
 // meter gives each rule of a plan its meter, and reuses the meter of the last
 // plan's rule with the same name.
 func (m *metrics) meter(pl *plan) {
-	before := m.meters
-	m.meters = map[string]*meter{}
-	for _, pk := range pl.primaries {
+	before, tallies := m.meters, map[string]*tally{}
+	for of, old := range before {
+		tallies[of.name] = old.tally
+	}
+	m.meters = map[ruleOf]*meter{}
+	for kind, pk := range pl.primaries {
 		pk.meters = make([]*meter, len(pk.Rules))
 		for i, r := range pk.Rules {
-			if m.meters[r.Name] = before[r.Name]; m.meters[r.Name] == nil {
-				m.meters[r.Name] = &meter{}
+			of := ruleOf{r.Name, kind}
+			if tallies[r.Name] == nil {
+				tallies[r.Name] = &tally{}
 			}
-			pk.meters[i] = m.meters[r.Name]
+			if m.meters[of] = before[of]; m.meters[of] == nil {
+				m.meters[of] = &meter{tally: tallies[r.Name]}
+			}
+			pk.meters[i] = m.meters[of]
+		}
+		if pk.next != nil {
+			pk.next.meters = pk.meters
 		}
 	}
 }

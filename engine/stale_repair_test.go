@@ -80,7 +80,7 @@ func TestUncount(t *testing.T) {
 			at := now.Add(waited)
 			counted := d
 			counted.repair(at)
-			counted.churn.change(at)
+			counted.change(at)
 			after := counted
 			after.uncount(d, c.err)
 			if (after == d) != c.taken || (after == counted) == c.taken {

@@ -33,7 +33,7 @@ const (
 // conditions, and the annotation that reports it for kinds without conditions. It returns
 // the outcome merged with the results of the writes.
 func (p *pass) status(ctx context.Context, total outcome, now time.Time) outcome {
-	if p.verdict.refusesAny(p.primary) {
+	if p.refused() {
 		return total // The write would remove the status fields of the other installation.
 	}
 	list, known := p.cache.Conditions()

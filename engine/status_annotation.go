@@ -85,7 +85,7 @@ func annotationPatch(ready rules.Condition) ([]byte, error) {
 
 // withdrawAnnotation removes the annotation, unless it may be that of another installation.
 func (p *pass) withdrawAnnotation(ctx context.Context, total outcome) outcome {
-	if p.gone || !p.self.Patched() || p.verdict.refusesAny(p.primary) {
+	if p.gone || !p.self.Patched() || p.refused() {
 		return total
 	}
 	if err := p.unpatch(ctx, p.engine.annotator()); err != nil {

@@ -47,27 +47,45 @@ func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapsh
 	for _, f := range s.feeds {
 		running = append(running, f.Watch)
 	}
-	pl := e.route(newPlan(program, orphaned, running))
+	pl := newPlan(e.options.Namespace, settledIn(program), orphaned, running)
+	start := func(ctx context.Context, pl *plan, running []*watch.Watch) error {
+		return s.start(ctx, pl, running, now.list)
+	}
+	if err := start(ctx, pl, running); err != nil {
+		return err
+	}
+	old := e.plan.Load()
+	if pl, err = e.admit(ctx, pl, old, start); err != nil {
+		return err
+	}
+	e.follow(old, pl)
+	s.feeds = slices.DeleteFunc(s.feeds, func(f *watch.Feed) bool { return !slices.Contains(pl.watches, f.Watch) })
+	e.forgetOthers(pl)
+	return s.startCleanup(ctx, pl)
+}
+
+// start feeds the watches of a plan that are not fed yet.
+func (s *Stepper) start(ctx context.Context, pl *plan, running []*watch.Watch, list func(context.Context, discover.Kind) watch.List) error {
+	s.engine.route(pl)
 	for _, w := range pl.watches {
 		if !slices.Contains(running, w) {
-			if err := s.feed(ctx, w, now.list); err != nil {
+			if err := s.feed(ctx, w, list); err != nil {
 				return err
 			}
 		}
 	}
-	if err := e.settle(ctx, pl, nil); err != nil {
-		return err
-	}
-	e.follow(e.plan.Load(), pl)
-	s.feeds = slices.DeleteFunc(s.feeds, func(f *watch.Feed) bool { return !slices.Contains(pl.watches, f.Watch) })
-	e.forgetOthers(pl)
-	return s.startCleanup(ctx, pl)
+	return nil
 }
 
 // startCleanup makes one attempt at the cleanup that a process retries until it
 // succeeds.
 func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	e := s.engine
+	e.reportHolds(pl)
+	if e.shadow != nil {
+		e.tryForesee(ctx, pl)
+		return nil
+	}
 	for _, orphaned := range pl.orphaned.Finalizers {
 		if err := e.removeMarks(ctx, pl, orphaned); err != nil && !discover.IsNoKind(err) {
 			return err
@@ -85,12 +103,22 @@ func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	return nil
 }
 
-// list returns the whole snapshot. The feed filters it with its watch's selector.
-func (now Snapshot) list(context.Context, discover.Kind) (Snapshot, error) { return now, nil }
+// list lists the whole snapshot. The feed filters it with its watch's selector.
+func (now Snapshot) list(context.Context, discover.Kind) watch.List { return now.each }
+
+// each is a watch.List.
+func (now Snapshot) each(visit func(*unstructured.Unstructured) error) (version string, err error) {
+	for _, u := range now.Objects {
+		if err := visit(u); err != nil {
+			return "", err
+		}
+	}
+	return now.Version, nil
+}
 
 // feed fills the cache of a watch, unless its kind does not exist.
-func (s *Stepper) feed(ctx context.Context, w *watch.Watch, list func(context.Context, discover.Kind) (Snapshot, error)) error {
-	scope := s.engine.scope()
+func (s *Stepper) feed(ctx context.Context, w *watch.Watch, list func(context.Context, discover.Kind) watch.List) error {
+	scope := w.ScopeIn(s.engine.scope())
 	k, err := s.engine.kinds.Find(ctx, w.GVK)
 	if err == nil {
 		err = k.CheckScope(scope)
@@ -108,11 +136,7 @@ func (s *Stepper) feed(ctx context.Context, w *watch.Watch, list func(context.Co
 			return fmt.Errorf("conditions of %s: %w", k.GVK.Kind, err)
 		}
 	}
-	now, err := list(ctx, k)
-	if err != nil {
-		return err
-	}
-	f, err := watch.NewFeed(w, k, conditions, scope, now.Objects, now.Version)
+	f, err := watch.NewFeed(w, k, conditions, scope, list(ctx, k))
 	if err == nil {
 		s.feeds = append(s.feeds, f)
 	}
@@ -137,10 +161,20 @@ func (s *Stepper) Serve(ctx context.Context) bool {
 	return s.engine.queue.Len() > 0 && s.engine.serveNext(ctx)
 }
 
-// CleanUp runs the periodic cleanup of a process once.
-func (s *Stepper) CleanUp(ctx context.Context) {
-	s.engine.removeUnusedKinds(ctx, s.engine.plan.Load())
-	s.tryDeleteRemovedRule(ctx)
+// CleanUp runs the periodic cleanup of a process once, and continues what waits for approval
+// or for primaries. It returns the rules if they must be followed again.
+func (s *Stepper) CleanUp(ctx context.Context) (*rules.Program, error) {
+	pl := s.engine.plan.Load()
+	if s.engine.shadow != nil {
+		s.engine.tryForesee(ctx, pl)
+	} else {
+		s.engine.removeUnusedKinds(ctx, pl)
+		s.tryDeleteRemovedRule(ctx)
+	}
+	if again, err := s.engine.decidePending(ctx, pl); err != nil || !again {
+		return nil, err
+	}
+	return pl.loaded, nil
 }
 
 // tryDeleteRemovedRule makes one attempt to delete the objects of removed rules.

@@ -43,10 +43,15 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 	now, _ := due(firstStage(all))
 	for _, c := range now {
 		subject := subjectOf(c.kind, c.object)
-		names = append(names, subject)
 		if err := p.deleteInStage(ctx, r.Rule, c); err != nil {
 			total = worse(total, p.outcomeOf(at.wrap(fmt.Errorf("delete %s: %w", subject, err))))
 		}
+		if !p.hasLeft(c) {
+			names = append(names, subject)
+		}
+	}
+	if len(names) == 0 {
+		return p.tearDown(ctx, r) // Others share the objects: nothing to wait for.
 	}
 	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", joinFirst(names)), total).after(terminatingWait)
 }
@@ -76,6 +81,12 @@ func (p *pass) deleteInStage(ctx context.Context, rule *rules.Rule, c remaining)
 		p.pruned(c.kind, c.object)
 	}
 	return err
+}
+
+// hasLeft reports whether the primary no longer has a part in an object that others share.
+func (p *pass) hasLeft(c remaining) bool {
+	o := p.live(c.object.Identity(c.kind.GVK))
+	return o != nil && o.GetUID() == c.object.GetUID() && !o.BelongsTo(p.req)
 }
 
 // remains lists the rule's objects that must be deleted with the primary. Two

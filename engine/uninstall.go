@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -61,10 +60,8 @@ func Uninstall(ctx context.Context, options Options, what Uninstallation) error 
 	if !found {
 		return fmt.Errorf("there is no inventory ConfigMap/%s/%s: check --namespace and --name; the installation may already be gone", options.Namespace, own)
 	}
-	for _, rule := range slices.Sorted(maps.Keys(entries)) {
-		for _, made := range append(slices.Clone(entries[rule].Earlier), entries[rule]) {
-			u.note(u.uninstallRule(ctx, inventory.RemovedRule{Name: rule, Entry: made}))
-		}
+	for _, key := range inventory.SortedKeys(entries) {
+		u.note(u.uninstallRule(ctx, inventory.RemovedRule{Name: key.Rule, Entry: entries[key]}))
 	}
 	if len(u.problems) > 0 {
 		return errors.Join(u.problems...)
@@ -121,7 +118,7 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	paused := map[types.UID]bool{}
 	if u.DeleteChildren {
 		errs = append(errs, u.engine.eachPrimary(ctx, r.Primary(), func(k Kind, o *watch.Object) error {
-			paused[o.GetUID()] = o.Paused()
+			paused[rules.UIDOf(r.Primary(), o)] = o.Paused()
 			return u.unpatch(ctx, r.Name, k, o)
 		}))
 		for _, gvk := range r.Kinds() {
@@ -131,15 +128,22 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
-	for _, gk := range append([]schema.GroupKind{r.Primary()}, r.FormerPrimaries()...) {
-		errs = append(errs, u.engine.eachPrimary(ctx, gk, func(k Kind, o *watch.Object) error {
-			return errors.Join(u.release(ctx, r.Name, k, o), u.removeAnnotation(ctx, k, o))
-		}))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := u.uninstallPrimaries(ctx, r); err != nil {
 		return fmt.Errorf("rule %q: %w", r.Name, err)
 	}
 	return nil
+}
+
+// uninstallPrimaries removes what the rule has on its primaries, or the ConfigMap that
+// stands for them.
+func (u *uninstaller) uninstallPrimaries(ctx context.Context, r inventory.RemovedRule) error {
+	if r.Primary() == rules.BundleKind.GroupKind() {
+		maps := u.engine.client.Resource(inventory.Resource).Namespace(u.engine.options.Namespace)
+		return u.deleteOwn(ctx, "ConfigMap", maps, u.engine.bundleOf(r.Name).Name)
+	}
+	return u.engine.eachPrimary(ctx, r.Primary(), func(k Kind, o *watch.Object) error {
+		return errors.Join(u.release(ctx, r.Name, k, o), u.removeAnnotation(ctx, k, o))
+	})
 }
 
 func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch.Object) error {
@@ -202,7 +206,11 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 			u.Tell(subject, "kept: "+owner.String()+" is paused")
 			return
 		}
-		errs = append(errs, u.act("delete", subject, "deleted", func() error {
+		done := "deleted"
+		if shares := o.Shares(); len(shares) > 0 && owner.UID != shares[len(shares)-1].Owner.UID {
+			done = "no longer shared by " + owner.String()
+		}
+		errs = append(errs, u.act("delete", subject, done, func() error {
 			_, err := u.engine.deleteOwned(ctx, &rules.Rule{Name: r.Name}, k, o, owner, metav1.DeletePropagationBackground)
 			return err
 		}))

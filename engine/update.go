@@ -74,6 +74,9 @@ func (p *pass) write(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	if err == nil || !apierrors.IsConflict(err) {
 		return err
 	}
+	if d.Child.Shared {
+		return errStale // Another owner may have joined, left or written the same.
+	}
 	existing, err := p.get(ctx, k, d.Identity)
 	if answer.IsAbsent(err) {
 		return errStale
@@ -100,6 +103,9 @@ func (p *pass) writeOver(ctx context.Context, k Kind, d *rules.Desired, w *writt
 			return err
 		}
 		fields = append(fields, made...)
+	}
+	if d.Child.Shared {
+		fields = append(fields, p.sharesToApply(d, state)...)
 	}
 	body, err := d.Complete(string(state.GetUID()), state.GetResourceVersion(), fields)
 	if err != nil {

@@ -20,7 +20,7 @@ type objectKey struct {
 // render it without an error or a wait. It ignores the version of the kind,
 // because all versions show the same objects.
 func (p *pass) wants(id rules.Identity) bool {
-	if p.wanted == nil && len(p.memory.children) > few {
+	if p.wanted == nil && p.rendersMany() {
 		p.wanted = map[objectKey]bool{}
 		for i := range p.rendering.Rules {
 			for j := range p.rendering.Rules[i].Children {
@@ -34,6 +34,17 @@ func (p *pass) wants(id rules.Identity) bool {
 		return p.wanted[keyOf(id)]
 	}
 	return slices.ContainsFunc(p.rendering.Rules, func(r rules.RuleResult) bool { return rendersObject(&r, id) })
+}
+
+// rendersMany reports whether the rules render more objects than a linear search suits.
+func (p *pass) rendersMany() bool {
+	count := 0
+	for i := range p.rendering.Rules {
+		for j := range p.rendering.Rules[i].Children {
+			count += len(p.rendering.Rules[i].Children[j].Objects)
+		}
+	}
+	return count > few
 }
 
 func keyOf(id rules.Identity) objectKey {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/internal/e2e"
 	"reconcel/rules"
@@ -61,7 +62,7 @@ func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 	w := watch.New(watch.Key{GVK: k.GVK, Role: watch.Primary}, rules.VisibleToRules())
 	told := make(chan struct{}, 1)
 	w.Notify(func(o *watch.Object) {
-		e.enqueuePrimary(o)
+		e.queue.Add(requestFor(o.GroupVersionKind().GroupKind(), o))
 		if gone.Load() {
 			told <- struct{}{}
 		}
@@ -105,9 +106,10 @@ func TestNothingIsForgottenUnread(t *testing.T) {
 	defer watcher.Wait()
 	defer cancel()
 	<-listed
-	kinds := map[string][]schema.GroupVersionKind{"r": {gvk}}
-	new(Engine).pruneKind(t.Context(), kinds, &rules.Rule{Name: "r"}, w)
-	if len(kinds["r"]) != 1 {
+	rule := &rules.Rule{Name: "r"}
+	kinds := map[inventory.Key][]schema.GroupVersionKind{inventory.KeyOf(rule): {gvk}}
+	new(Engine).pruneKind(t.Context(), kinds, rule, w)
+	if len(kinds[inventory.KeyOf(rule)]) != 1 {
 		t.Error("the kind is forgotten, and something of it may be left")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // account is the ServiceAccount that the process runs as, with the roles that reconcel
@@ -72,7 +73,9 @@ func (w *world) roles() []*unstructured.Unstructured {
 	for _, file := range w.files {
 		args = append(args, "--rules", file)
 	}
-	out, err := exec.Command(w.binary, args...).Output()
+	cmd := exec.Command(w.binary, args...)
+	cmd.Env = e2e.Environment()
+	out, err := cmd.Output()
 	if err != nil {
 		w.Fatalf("reconcel %v: %v", args, err)
 	}
@@ -165,6 +168,9 @@ func (w *world) allowed(a *account, need access) bool {
 	switch need.resource { // Some permissions cover only objects of one name.
 	case "configmaps":
 		attributes["name"] = w.Namespace + "-inventory"
+		if need.verb == "patch" || need.verb == "delete" {
+			attributes["name"] = w.Namespace + "-bundle-fan-in"
+		}
 	case "leases":
 		attributes["name"] = w.Namespace
 	case "serviceaccounts":

@@ -3,6 +3,7 @@
 package examples
 
 import (
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // of the code under test.
 type rule struct {
 	Name     string
-	For      typeMeta
+	For      selections
 	Children []child
 	Finalize []child
 }
@@ -25,14 +26,19 @@ type child struct {
 	Replicas     any
 	OnChange     string
 	OnDelete     string
-	IgnoreFields []string
+	IgnoreFields []any // a path, or a map with a condition
 	Generate     map[string]any
 	Template     typeMeta
 }
 
 // others returns the fields that keep what other writers set.
 func (c child) others() []string {
-	fields := slices.Clone(c.IgnoreFields)
+	var fields []string
+	for _, entry := range c.IgnoreFields {
+		if path, ok := entry.(string); ok {
+			fields = append(fields, path)
+		}
+	}
 	for key := range c.Generate {
 		fields = append(fields, "data."+key)
 	}
@@ -40,6 +46,21 @@ func (c child) others() []string {
 }
 
 type typeMeta struct{ APIVersion, Kind string }
+
+// selections are the kinds that a rule is for: none, one, or a list.
+type selections []typeMeta
+
+// UnmarshalJSON reads a map, a list, or the text cluster.
+func (s *selections) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case '"':
+		return nil
+	case '[':
+		return json.Unmarshal(data, (*[]typeMeta)(s))
+	}
+	*s = make(selections, 1)
+	return json.Unmarshal(data, &(*s)[0])
+}
 
 func (m typeMeta) gvk() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(m.APIVersion, m.Kind)
@@ -96,7 +117,7 @@ func (w *world) childKinds() (kinds []schema.GroupVersionKind) {
 // isPrimary reports whether a rule selects a kind.
 func (w *world) isPrimary(kind schema.GroupVersionKind) bool {
 	for _, r := range w.read {
-		if r.For.gvk().GroupKind() == kind.GroupKind() { // In any version.
+		if slices.ContainsFunc(r.For, func(m typeMeta) bool { return m.gvk().GroupKind() == kind.GroupKind() }) { // In any version.
 			return true
 		}
 	}

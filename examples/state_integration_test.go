@@ -3,6 +3,7 @@
 package examples
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/internal/devcluster"
+	"reconcel/rules"
 )
 
 // state is the primaries with their status and the children of an example, by kind,
@@ -60,7 +62,7 @@ func (w *world) placeholders(all []unstructured.Unstructured) *strings.Replacer 
 	for _, u := range all {
 		pairs = append(pairs, pair{string(u.GetUID()), "UID"})
 		for key, value := range generatedIn(w.childOf(u.GetLabels()), u) {
-			pairs = append(pairs, pair{value, "GENERATED-" + key})
+			pairs = append(pairs, pair{value, "GENERATED-" + key}, pair{fmt.Sprintf("%x", sha256.Sum256([]byte(value))), "HASH-" + key})
 		}
 		if c := w.childOf(u.GetLabels()); c.Replicas != nil {
 			base := u.GetName()[:strings.LastIndex(u.GetName(), "-")]
@@ -81,6 +83,9 @@ var (
 	tokenMount = regexp.MustCompile(`\bkube-api-access-[a-z0-9]{5}\b`)
 	// chosen are fields whose values other components choose.
 	chosen = []string{"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", "nodeName", "volumeName"}
+	// copied are labels that the API server copies from the Pod template of a Job without
+	// labels.
+	copied = []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"}
 	// annotated are annotations with counts or hashes that differ between runs.
 	annotated = []string{"reconcel.dev/applied", "deployment.kubernetes.io/revision", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"}
 )
@@ -94,7 +99,10 @@ func (w *world) canonical(live unstructured.Unstructured, names *strings.Replace
 	}
 	annotations := u.GetAnnotations()
 	maps.DeleteFunc(annotations, func(name, _ string) bool { return slices.Contains(annotated, name) })
-	u.SetAnnotations(annotations)
+	u.SetAnnotations(withoutUIDs(annotations))
+	for _, name := range copied {
+		unstructured.RemoveNestedField(u.Object, "metadata", "labels", name)
+	}
 	if !w.isPrimary(u.GroupVersionKind()) {
 		delete(u.Object, "status")
 	}
@@ -102,6 +110,22 @@ func (w *world) canonical(live unstructured.Unstructured, names *strings.Replace
 		u.Object["data"] = decoded(u.Object["data"])
 	}
 	return mask{names, live.GetGeneration()}.of(u.Object).(map[string]any)
+}
+
+// withoutUIDs replaces the annotations of the owners of a shared object, whose keys are UIDs, by
+// one with their names.
+func withoutUIDs(annotations map[string]string) map[string]string {
+	var owners []string
+	for key, value := range annotations {
+		if strings.HasPrefix(key, rules.SharePrefix) {
+			owners = append(owners, value[:strings.LastIndex(value, "/")]) // The hash depends on the namespace.
+			delete(annotations, key)
+		}
+	}
+	if slices.Sort(owners); len(owners) > 0 {
+		annotations[rules.SharePrefix+"owners"] = strings.Join(owners, ",")
+	}
+	return annotations
 }
 
 // mask replaces values that differ between runs.

@@ -164,6 +164,44 @@ var table = []example{
 		story: pipelineStory,
 	},
 	{
+		name:      "indexedjob",
+		resources: []string{"indexedjob.yaml"},
+		children:  []children{{kind: "Job", count: 5, names: []string{"resize-0", "resize-1", "resize-2", "resize-3", "resize-4"}}},
+		updates: []update{
+			{"IndexedJob", "resize", `{"spec":{"completions":6,"parallelism":1}}`, counts(children{"Job", 6, nil})},
+			{"IndexedJob", "resize", `{"spec":{"completions":3}}`, counts(children{"Job", 3, nil})},
+		},
+		soakKills: true,
+	},
+	{
+		name:      "bluegreen",
+		resources: []string{"bluegreen.yaml"},
+		children: []children{
+			{kind: "Service", count: 1, names: []string{"shop"}},
+			{kind: "ReplicaSet", count: 1, names: []string{"shop-7dac1f3cc2187936"}},
+		},
+		updates: []update{
+			{"BlueGreenDeployment", "shop", `{"spec":{"template":{"metadata":{"labels":{"team":"web"}}}}}`, counts(children{"ReplicaSet", 1, nil})},
+		},
+		kept:      []string{"services"},
+		story:     bluegreenStory,
+		soakKills: true,
+	},
+	{
+		name:      "canary",
+		resources: []string{"canary.yaml"},
+		children: []children{
+			{kind: "Service", count: 1, names: []string{"shop"}},
+			{kind: "Deployment", count: 1, names: []string{"shop"}},
+		},
+		updates: []update{
+			{"CanaryDeployment", "shop", `{"spec":{"image":"nginxinc/nginx-unprivileged:1.28-alpine","steps":[{"replicas":1,"pause":"1s"},{"replicas":1,"pause":"1s"}]}}`,
+				counts(children{"Deployment", 1, []string{"shop"}})},
+		},
+		kept:      []string{"services"},
+		soakKills: true,
+	},
+	{
 		name:      "preview",
 		resources: []string{"preview.yaml"},
 		children:  []children{{kind: "Deployment", count: 1, names: []string{"branch"}}},
@@ -172,6 +210,16 @@ var table = []example{
 			{"Preview", "branch", `{"spec":{"ttl":"72h"}}`, counts(children{"Deployment", 1, []string{"branch"}})},
 		},
 		story: previewStory,
+	},
+	{
+		name:      "reloader",
+		setup:     []string{"observed.yaml"},
+		resources: []string{"workloads.yaml"},
+		ready:     hashed,
+		updates:   []update{{"Deployment", "shop", `{"spec":{"replicas":3}}`, hashed}},
+		// A DaemonSet and a Deployment count the changes of their template in an annotation.
+		disturbances: []update{{"StatefulSet", "shop", `{"spec":{"template":{"metadata":{"annotations":{"platform.example.com/config-hash":"mine"}}}}}`, nil}},
+		story:        reloaderStory,
 	},
 	{
 		name:      "config-propagation",
@@ -230,5 +278,46 @@ var table = []example{
 			{"Registry", "images", `{"spec":{"image":"registry:2.8.4"}}`, nil},
 		},
 		kept: []string{"secrets", "deployments", "services"},
+	},
+	{
+		name:      "database",
+		resources: []string{"server.yaml", "user.yaml"},
+		global:    []string{"databases"},
+		children: []children{
+			{kind: "Secret", count: 3},
+			{kind: "Service", count: 1, names: []string{"main"}},
+			{kind: "StatefulSet", count: 1, names: []string{"main"}},
+			{kind: "Job", count: 1},
+		},
+		kept:      []string{"services", "statefulsets"},
+		story:     databaseStory,
+		soakKills: true,
+	},
+	{
+		name:      "searchcluster",
+		resources: []string{"searchcluster.yaml"},
+		children: []children{
+			{kind: "Service", count: 2, names: []string{"logs", "logs-nodes"}},
+			{kind: "ConfigMap", count: 2, names: []string{"logs-masters", "logs-hot"}},
+			{kind: "StatefulSet", count: 2, names: []string{"logs-masters", "logs-hot"}},
+		},
+		updates: []update{
+			{"SearchCluster", "logs", `{"spec":{"nodeGroups":[{"name":"masters","count":1,"roles":["master"]}]}}`, counts(children{"StatefulSet", 1, []string{"logs-masters"}})},
+		},
+		kept:      []string{"services"},
+		soakKills: true,
+	},
+	{
+		name:      "runner",
+		resources: []string{"runners.yaml"},
+		children: []children{
+			{kind: "ServiceAccount", count: 1, names: []string{"ci"}},
+			{kind: "Deployment", count: 2, names: []string{"build", "release"}},
+		},
+		updates: []update{
+			{"Runner", "release", `{"spec":{"account":"release"}}`, counts(children{"ServiceAccount", 2, []string{"ci", "release"}})},
+			{"Runner", "release", `{"spec":{"account":"ci"}}`, counts(children{"ServiceAccount", 1, []string{"ci"}})},
+		},
+		soakKills: true,
 	},
 }

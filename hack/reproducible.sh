@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 #
-# Builds the binary of the image twice, from clones of the last commit in folders
-# with different names, and compares the results.
+# reproducible.sh TARGET FOLDER: runs make TARGET twice, in clones of the last commit in
+# folders with different names, and compares all files of FOLDER.
 
 set -euo pipefail
+target=$1 made=$2
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for folder in one another/and/deeper; do
 	git clone --quiet . "$work/$folder"
-	make --quiet -C "$work/$folder" image-files >/dev/null
+	make --quiet -C "$work/$folder" "$target" >/dev/null
 done
-cmp "$work/one/bin/image/reconcel" "$work/another/and/deeper/bin/image/reconcel"
-[[ $("$work/one/bin/image/reconcel" version) == "$("$work/another/and/deeper/bin/image/reconcel" version)" ]]
-echo "the same twice: $(sha256sum <"$work/one/bin/image/reconcel")"
+diff -r "$work/one/$made" "$work/another/and/deeper/$made"
+echo 'the same twice:'
+(cd "$work/one/$made" && sha256sum -- *)

@@ -201,6 +201,12 @@ func TestGates(t *testing.T) {
   - id: web
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {host: "${db.metadata.name}"}}
 `
+	const dump = `
+  children:
+  - id: dump
+    readyWhen: child.status.?succeeded.orValue(0) > 0
+    template: {apiVersion: batch/v1, kind: Job, metadata: {name: dump}, spec: {}}
+`
 	for _, s := range []story{
 		{
 			name: "after waits for readiness", rule: migrateAndWeb, spec: object{"version": "1"},
@@ -255,6 +261,17 @@ func TestGates(t *testing.T) {
 			cluster: cluster{"Database db": exists(object{"metadata": object{"name": "db"}, "status": object{"ready": true}})},
 			want: []string{`db rendered; stalled: rules.yaml:10:47: rule "r": child "db": readyWhen: no such key: on`,
 				`web rendered waits for db "db" to be ready: rules.yaml:10:47: rule "r": child "db": readyWhen: no such key: on; progressing: not created yet`},
+		},
+		{
+			name: "a failed Job with a readyWhen is stalled, too", rule: dump,
+			cluster: cluster{"Job dump": job(object{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"})},
+			want:    []string{"dump rendered; stalled: BackoffLimitExceeded"},
+		},
+		{
+			name: "unless readyWhen is true", rule: dump,
+			cluster: cluster{"Job dump": exists(object{"metadata": object{"name": "dump"}, "status": object{
+				"succeeded": 1, "conditions": []any{object{"type": "Failed", "status": "True"}}}})},
+			want: []string{"dump rendered; ready"},
 		},
 		{
 			name: "an object that carries another rendering is not ready", rule: readers, spec: object{"on": true},

@@ -73,8 +73,9 @@ func (l *loader) compiler(src *syntax.Rule) *compiler {
 	c.rule = &Rule{
 		Name: src.Name.Value, Pos: src.Pos, GVK: parseGVK(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{}, idCalls: map[string]idCall{},
-		Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
-		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete", Annotates: src.Report.Value == syntax.ReportAnnotation,
+		Selection: src.For.Entry, Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
+		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete", Annotates: src.For.Cluster || src.Report.Value == syntax.ReportAnnotation,
+		Rollout: rolloutOf(src.Rollout),
 	}
 	return c
 }
@@ -163,7 +164,7 @@ func (c *compiler) declareNames() bool {
 		c.shapes[previous] = expr.Items(previous)
 		c.rule.vars[previous] = variable{previousVariable, i}
 	}
-	c.declared = map[string]bool{self: true}
+	c.declared = map[string]bool{self: !c.src.For.Cluster}
 	for _, name := range slices.Sorted(maps.Keys(c.rule.vars)) {
 		if expr.IsType(name) {
 			c.complain(c.src.Pos, "%q is the name of a CEL type", name)
@@ -177,6 +178,7 @@ func (c *compiler) declareNames() bool {
 			c.declared[name], c.declared[expr.Previous.Variable(name)] = true, true
 		}
 	}
+	maps.DeleteFunc(c.declared, func(_ string, declared bool) bool { return !declared })
 	scope, err := c.newScope(slices.Collect(maps.Keys(c.declared)))
 	if err != nil {
 		c.complain(c.src.Pos, "the names of the rule cannot be used together: %v", err)

@@ -100,7 +100,8 @@ func (c *compiler) setPolicies(ch *Child, s *syntax.Child) {
 	ch.Adopt = s.IfExists.Value == "adopt"
 	ch.MaxObjects = int(s.MaxObjects)
 	ch.Sequential = s.Order.Value == "sequential"
-	ch.tracked = ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered || ch.Sequential
+	ch.Shared = s.IfExists.Value == "share"
+	ch.tracked = c.rule.ForCluster() || ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered || ch.Sequential || ch.Shared
 }
 
 // compileReadiness compiles readyWhen and failWhen. In their scope, child is the live object.

@@ -105,6 +105,10 @@ func (c *compiler) hintElsewhere(name string) string {
 	switch name {
 	case "":
 		return ""
+	case self:
+		if c.src.For.Cluster {
+			return "a rule with for: cluster has no primary: read objects with lookups"
+		}
 	case child:
 		return "child is available only in readyWhen and failWhen"
 	}

@@ -92,6 +92,10 @@ func (c *compiler) appendOwnAnnotations(b *builder, ch *Child) {
 	if ch.OnDelete == Orphan {
 		b.run = append(append(expr.AppendString(b.run, AnnotationOrphan), `:"true"`...), ',')
 	}
+	if ch.Shared { // The rendering names no owner: it is the same for all of them.
+		b.run = append(append(expr.AppendString(b.run, AnnotationShared), `:"true"`...), ',')
+		return
+	}
 	b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'), key: c.rule.GVK.GroupKind().String()})
 }
 

@@ -18,14 +18,14 @@ func (c *compiler) compileFor() {
 	if f.Selector != nil {
 		selector, err := selectorOf(f.Selector.Plain())
 		if err != nil {
-			c.complain(f.Selector.Pos, "for.selector: %v", err)
+			c.complain(f.Selector.Pos, "%s.selector: %v", f.Entry, err)
 		}
 		c.rule.Selector = selector
 	}
 	if f.When == nil {
 		return
 	}
-	if c.rule.when = c.expression(f.When, expr.Bool, "for.when"); c.rule.when != nil {
+	if c.rule.when = c.expression(f.When, expr.Bool, f.Entry+".when"); c.rule.when != nil {
 		c.checkSelection(c.rule.when)
 	}
 }
@@ -35,6 +35,7 @@ func (c *compiler) compileFor() {
 // the rule's own ones exist only after the selection.
 func (c *compiler) checkSelection(when *expr.Program) {
 	const only = "for.when may read only self, and lets that read nothing else"
+	where := c.src.For.Entry + ".when"
 	seen := map[string]bool{}
 	var visit func(reader string, programs ...*expr.Program) bool
 	visit = func(reader string, programs ...*expr.Program) bool {
@@ -49,10 +50,10 @@ func (c *compiler) checkSelection(when *expr.Program) {
 						return true
 					}
 				case look != nil:
-					c.complain(when.Pos(), "for.when: %sreads the lookup %q: %s", reader, name, only)
+					c.complain(when.Pos(), "%s: %sreads the lookup %q: %s", where, reader, name, only)
 					return true
 				default:
-					c.complain(when.Pos(), "for.when: %sreads the child %q: %s", reader, name, only)
+					c.complain(when.Pos(), "%s: %sreads the child %q: %s", where, reader, name, only)
 					return true
 				}
 			}

@@ -27,7 +27,7 @@ type Answer struct {
 
 // Inquire compiles an expression with the names of a rule, which must be valid.
 func Inquire(src *syntax.Rule, e *source.Expr) (*Inquiry, []*source.Error) {
-	l := &loader{broken: map[string]bool{}, said: map[source.Pos]bool{}}
+	l := &loader{broken: map[string]bool{}, said: map[source.Pos]bool{}, told: map[mistake]bool{}}
 	c := l.compiler(src)
 	rule := c.compile()
 	if rule == nil {

@@ -19,6 +19,8 @@ type Loaded struct {
 	Program *Program      // nil if there are errors
 	Errors  source.Errors // every error in every file, in their order
 	Unread  bool          // a file could not be read
+
+	reused map[*syntax.Rule]bool // that Recompile did not compile again
 }
 
 // Load parses and compiles rules. Its error is a source.Errors.
@@ -30,10 +32,15 @@ func Load(sources []source.File) (*Program, error) {
 // Compile parses and compiles rules, and keeps everything that it could parse.
 // Errors about unreadable files come before errors about the sources.
 func Compile(sources []source.File, unread ...*source.Error) *Loaded {
+	return compile(nil, sources, unread)
+}
+
+// compile compiles all rules but those that earlier has.
+func compile(earlier *earlierRules, sources []source.File, unread []*source.Error) *Loaded {
 	file, err := syntax.Parse(sources)
 	var found source.Errors
 	_ = errors.As(err, &found) // Parse returns no other error.
-	l := loader{errs: found, broken: map[string]bool{}, said: map[source.Pos]bool{}}
+	l := loader{errs: found, broken: map[string]bool{}, said: map[source.Pos]bool{}, told: map[mistake]bool{}, described: map[describedPart]string{}}
 	for _, e := range found {
 		l.broken[e.Rule] = true
 		l.said[e.Pos] = true
@@ -41,21 +48,34 @@ func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 	for _, d := range file.Definitions {
 		l.definitions(d)
 	}
-	p := &Program{}
+	p := &Program{sources: sources}
+	reused := map[*syntax.Rule]bool{}
+	known := earlier.finder(file, sources)
 	covered := map[*expr.Definition]bool{}
-	for _, r := range file.Rules {
-		if rule := l.compile(r); rule != nil {
-			l.add(p, rule, r)
-			for _, def := range l.definitions(r.Definitions).All() {
-				if !covered[def] {
-					covered[def] = true
-					p.expressions = append(p.expressions, expressionsOf(def)...)
-				}
+	for written := range file.Written() {
+		var expressions []Expression // The kinds of a rule share most of them.
+		again := known(written)
+		for i, r := range written {
+			var rule *Rule
+			if again != nil {
+				rule, reused[r] = again[i], true
+			} else {
+				rule = l.compile(r)
 			}
-			p.expressions = append(p.expressions, rule.expressions...)
+			if rule != nil {
+				l.add(p, rule, r)
+				expressions = append(expressions, rule.expressions...)
+			}
 		}
+		for _, def := range l.definitions(written[0].Definitions).All() {
+			if !covered[def] && len(expressions) > 0 {
+				covered[def] = true
+				p.expressions = append(p.expressions, expressionsOf(def)...)
+			}
+		}
+		p.expressions = append(p.expressions, inOrder(expressions)...)
 	}
-	loaded := &Loaded{Sources: sources, File: file, Unread: len(unread) > 0, Errors: source.Collect(sources, slices.Concat(unread, l.errs))}
+	loaded := &Loaded{Sources: sources, File: file, Unread: len(unread) > 0, Errors: source.Collect(sources, slices.Concat(unread, l.errs)), reused: reused}
 	if len(loaded.Errors) == 0 {
 		p.reads = p.computeReads()
 		loaded.Program = p
@@ -69,14 +89,25 @@ type loader struct {
 	errs   []*source.Error
 	broken map[string]bool // rules in which the parser found errors
 	said   map[source.Pos]bool
+	told   map[mistake]bool
 
 	defined map[*syntax.Definitions]*expr.Definitions
-	budget  expr.Budget // of all definitions
+	// described are the rules that have a schema of a kind, by the kind and the part of the schema.
+	described map[describedPart]string
+	budget    expr.Budget // of all definitions
+}
+
+// A mistake identifies an error. Each kind of a rule finds it again.
+type mistake struct {
+	pos           source.Pos
+	rule, message string
 }
 
 func (l *loader) errorf(pos source.Pos, rule, format string, args ...any) *source.Error {
 	e := source.NewError(pos, rule, fmt.Sprintf(format, args...), "")
-	if !l.said[pos] { // An error at the position of a parser error is only a consequence.
+	again := mistake{pos, rule, e.Message}
+	if !l.said[pos] && !l.told[again] { // An error at the position of a parser error is only a consequence.
+		l.told[again] = true
 		l.errs = append(l.errs, e)
 	}
 	return e
@@ -84,13 +115,14 @@ func (l *loader) errorf(pos source.Pos, rule, format string, args ...any) *sourc
 
 // add adds a rule to the others of its kind, unless they conflict.
 func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
+	l.checkDescribed(rule, src)
 	var same *Primary
 	for _, other := range p.primaries {
 		if other.GVK == rule.GVK {
 			same = other
 		} else if other.GVK.GroupKind() == rule.GVK.GroupKind() {
-			l.errorf(src.For.APIVersion.Pos, rule.Name, "for.apiVersion: %s is version %s in rule %q: a kind can be watched in only one version",
-				rule.GVK.Kind, other.GVK.Version, other.Rules[0].Name)
+			l.errorf(src.For.APIVersion.Pos, rule.Name, "%s.apiVersion: %s is version %s in rule %q: a kind can be watched in only one version",
+				src.For.Entry, rule.GVK.Kind, other.GVK.Version, other.Rules[0].Name)
 			return
 		}
 	}
@@ -133,6 +165,25 @@ func (l *loader) checkShared(rule, other *Rule, src *syntax.Rule) {
 	for _, c := range src.Conditions {
 		if t := c.Type.Literal(); taken[t.Value] {
 			l.errorf(t.Pos, rule.Name, "condition %q: rule %q already writes this condition", t.Value, other.Name)
+		}
+	}
+}
+
+// A describedPart is a part of the schema of a kind.
+type describedPart struct {
+	kind schema.GroupKind
+	part string
+}
+
+// checkDescribed records an error for a part of a schema that another rule for the kind has:
+// neither could take precedence.
+func (l *loader) checkDescribed(rule *Rule, src *syntax.Rule) {
+	for _, part := range src.Schema.Parts() {
+		key := describedPart{rule.GVK.GroupKind(), part}
+		if other := l.described[key]; other != "" {
+			l.errorf(src.Schema.Pos, rule.Name, "schema.%s: rule %q already has this part of the schema of %s", part, other, rule.GVK.Kind)
+		} else {
+			l.described[key] = rule.Name
 		}
 	}
 }

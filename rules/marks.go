@@ -2,6 +2,7 @@ package rules
 
 import (
 	"encoding/json"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -28,6 +29,9 @@ const (
 	// AnnotationStatus on a primary whose kind has no conditions is the status, reason and
 	// message of Ready as JSON, if a rule asks for it.
 	AnnotationStatus = "reconcel.dev/status"
+	// AnnotationShared is "true" on an object that several primaries may share. Each of them
+	// has an annotation there of its own, see Share.
+	AnnotationShared = "reconcel.dev/shared"
 	finalizerPrefix  = reserved
 )
 
@@ -38,8 +42,11 @@ const reserved = "reconcel.dev/"
 // primary is deleted.
 func Finalizer(rule string) string { return finalizerPrefix + rule }
 
+// IsFinalizer reports whether a finalizer is that of a rule.
+func IsFinalizer(finalizer string) bool { return strings.HasPrefix(finalizer, finalizerPrefix) }
+
 // ownMarks are the keys that reconcel itself sets.
-var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus}
+var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus, AnnotationShared}
 
 // Marks returns the part of an apply's body that identifies the owner of the
 // object, without its content. For an object that is adopted and then left

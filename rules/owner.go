@@ -19,7 +19,7 @@ type Owner struct {
 
 // String returns Kind/namespace/name, as messages show it.
 func (o Owner) String() string {
-	return Identity{GVK: o.Kind.WithVersion(""), Namespace: o.Namespace, Name: o.Name}.String()
+	return Identity{GVK: shownKind(o.Kind).WithVersion(""), Namespace: o.Namespace, Name: o.Name}.String()
 }
 
 // ControllerOf returns the controller of an object by its owner reference. A
@@ -109,7 +109,14 @@ func HolderOf(object map[string]any, managedFields []any) string {
 		}
 	}
 	if owner, ok := OwnerOf(object); ok {
-		return fmt.Sprintf("owned by %s %s", owner.Kind.Kind, strings.TrimPrefix(owner.Namespace+"/"+owner.Name, "/"))
+		return fmt.Sprintf("owned by %s %s", shownKind(owner.Kind).Kind, strings.TrimPrefix(owner.Namespace+"/"+owner.Name, "/"))
+	}
+	if shares := SharesOf(object); len(shares) > 0 {
+		who := shares[0].Owner.String()
+		if more := len(shares) - 1; more > 0 {
+			who = fmt.Sprintf("%s and %d more", who, more)
+		}
+		return "shared by " + who
 	}
 	if len(managers) == 0 {
 		return "not created for this resource"

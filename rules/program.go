@@ -17,10 +17,14 @@ import (
 // A Program is a compiled set of rules. It is immutable and safe for concurrent
 // use.
 type Program struct {
+	sources     []source.File
 	primaries   []*Primary
 	expressions []Expression
 	reads       Reads
 }
+
+// Sources returns the files that the program was compiled from.
+func (p *Program) Sources() []source.File { return p.sources }
 
 // Reads returns what is read of the objects of each kind.
 func (p *Program) Reads() Reads { return p.reads }
@@ -40,17 +44,19 @@ type Primary struct {
 type Rule struct {
 	Name       string
 	Pos        source.Pos
-	Digest     source.Digest // of all that it is compiled from
-	GVK        schema.GroupVersionKind
-	Namespaces []string        // names or globs; empty means all
-	Selector   labels.Selector // never nil
-	Children   []*Child        // in dependency order, with those of finalize
+	Digest     source.Digest           // of all that it is compiled from
+	GVK        schema.GroupVersionKind // of a rule for the cluster: BundleKind
+	Selection  string                  // for or for[0], as errors show it
+	Namespaces []string                // names or globs; empty means all
+	Selector   labels.Selector         // never nil
+	Children   []*Child                // in dependency order, with those of finalize
 	Lookups    []*Lookup
 	StatusKeys []string // top-level status fields that the rule writes, sorted
 
-	Ordered         bool          // teardown: ordered
-	DeleteOnRemoval bool          // onRuleRemoval: delete
-	Annotates       bool          // report: annotation
+	Ordered         bool // teardown: ordered
+	DeleteOnRemoval bool // onRuleRemoval: delete
+	Annotates       bool // report: annotation
+	Rollout         Rollout
 	RequeueAfter    time.Duration // 0: reconcile only when something changes
 	Account         *Account      // the account to impersonate; nil: reconcel's own
 
@@ -73,13 +79,29 @@ type Rule struct {
 
 // MayNeedFinalizer reports whether some primary may need the rule's finalizer.
 func (r *Rule) MayNeedFinalizer() bool {
-	return r.OrdersTeardown() || len(r.allow.clusterScoped) > 0 || len(r.allow.namespaces) > 0
+	if r.ForCluster() {
+		return false // Its objects stay when the ConfigMap of the bundle is deleted.
+	}
+	return r.OrdersTeardown() || r.Shares() || len(r.allow.clusterScoped) > 0 || len(r.allow.namespaces) > 0
+}
+
+// ChildKinds returns the kinds of the rule's children.
+func (r *Rule) ChildKinds() (kinds []schema.GroupVersionKind) {
+	for _, c := range r.Children {
+		kinds = append(kinds, c.GVK)
+	}
+	return kinds
 }
 
 // OrdersTeardown reports whether a rule determines the order of its teardown, which the
 // garbage collector does not keep.
 func (r *Rule) OrdersTeardown() bool {
-	return r.finalizes || r.Ordered || slices.ContainsFunc(r.Children, func(c *Child) bool { return c.Sequential })
+	return !r.ForCluster() && (r.finalizes || r.Ordered || slices.ContainsFunc(r.Children, func(c *Child) bool { return c.Sequential }))
+}
+
+// Shares reports whether several primaries may share an object of the rule.
+func (r *Rule) Shares() bool {
+	return slices.ContainsFunc(r.Children, func(c *Child) bool { return c.Shared })
 }
 
 // WritesPrimary reports whether the rule may write more than the status of its
@@ -109,6 +131,7 @@ type Child struct {
 	Sequential bool
 	MaxObjects int           // how many objects it may have; 0: it shares the default with others
 	Adopt      bool          // adopt an existing object without a controller
+	Shared     bool          // several primaries of the rule may have the same object
 	Timeout    time.Duration // of an entry of finalize, counted from the deletion of the primary; 0 for children
 
 	when      *expr.Program // or nil

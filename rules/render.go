@@ -41,6 +41,9 @@ func (p *Primary) Render(in Input, out *Rendering) {
 // identityIn returns the identity of a primary. The children of a Namespace are in it.
 func identityIn(object map[string]any, gvk schema.GroupVersionKind) identity {
 	id := identityOf(object)
+	if gvk == BundleKind {
+		id.home, id.uid = "", string(BundleUID(id.namespace, id.name))
+	}
 	if gvk.Group == "" && gvk.Kind == "Namespace" {
 		id.home = id.name
 	}
@@ -192,6 +195,9 @@ func (r *Rule) MaySelect(in Input) bool {
 // match.
 func (r *run) matches() bool {
 	rule := r.rule
+	if rule.ForCluster() {
+		return BundleRule(r.in.Self) == rule.Name
+	}
 	if !rule.Follows(r.primary.namespace) {
 		return false
 	}
@@ -206,7 +212,7 @@ func (r *run) matches() bool {
 		res.err = &expr.Error{Pos: rule.when.Pos(), Message: expr.Trails(res.unknown)[0] + " is not there yet: read it with .? or has()"}
 	}
 	if res.err != nil {
-		r.stopRule(r.failure("", "for.when", res.err))
+		r.stopRule(r.failure("", rule.Selection+".when", res.err))
 		return false
 	}
 	return yes

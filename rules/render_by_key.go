@@ -52,7 +52,7 @@ func (d *Desired) key() (string, bool) {
 	var keys []string
 	at := 0
 	for _, it := range d.Child.iterators {
-		key, ok := keyOf(d.values[at])
+		key, ok := keyOf(plainElement(d.values[at]))
 		if !ok {
 			return "", false
 		}

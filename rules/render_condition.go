@@ -119,6 +119,7 @@ func (r *run) conditionText(c *Condition, where, s string, res result) string {
 type element struct {
 	locals map[string]int // of the loop
 	values []any
+	index  int
 }
 
 // renderEachCondition computes the conditions of the elements of forEach. While these are
@@ -145,7 +146,7 @@ func (r *run) renderEachCondition(k *condition, entry int) {
 			decided = r.settleCondition(k.subject, "forEach", failedAt(last, tooLargeConditions))
 			break
 		}
-		r.element.values = values
+		r.element.values, r.element.index = values, i
 		decided = r.renderElement(Condition{Status: False, from: k, index: i}) && decided
 	}
 	if !decided {

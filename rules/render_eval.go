@@ -13,7 +13,14 @@ import (
 
 // eval evaluates an expression of the rule. All expressions go through it.
 func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
+	var outer *evaluation
+	if r.in.Trace != nil {
+		outer = r.in.Trace.begin(r.evaluated(p))
+	}
 	v, err := p.Eval(r.frame)
+	if r.in.Trace != nil {
+		r.in.Trace.end(outer, v, err)
+	}
 	if r.in.Coverage != nil && (err != nil || !types.IsUnknown(v)) {
 		if r.in.Coverage.noteRun(r.rule.expressionOf(p)) {
 			r.in.Coverage.noteDefinitions(p.Uses())

@@ -19,10 +19,10 @@ func (r *run) lookupValue(i int) any {
 		return v.value
 	}
 	l := r.rule.Lookups[i]
-	outer := r.current
-	r.current = nil
+	outer, loop := r.current, r.element
+	r.current, r.element = nil, element{}
 	value, res := r.findObjects(l)
-	r.current = outer
+	r.current, r.element = outer, loop
 	switch {
 	case res.err != nil:
 		v.value = types.WrapErr(&expr.Error{Pos: res.err.Pos, Message: expr.Join("lookups", l.ID) + ": " + res.err.Message})
@@ -197,6 +197,8 @@ func (r *run) unreadable(q Query) string {
 		}
 	case len(validation.IsDNS1123Label(q.Namespace)) > 0:
 		return "it is not the name of a namespace"
+	case r.rule.ForCluster() && !matchesAny(allowed, q.Namespace):
+		return "allow.read.namespaces does not include it"
 	case q.Namespace != r.primary.home && !matchesAny(allowed, q.Namespace):
 		return "it is not the primary's namespace, and allow.read.namespaces does not include it"
 	}

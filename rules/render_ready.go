@@ -44,10 +44,15 @@ func (r *run) judgeLive(d *Desired) (kstatus.Readiness, string) {
 	if is, why := r.askFailed(d); is == kstatus.Stalled {
 		return is, why
 	}
-	if d.Child.readyWhen != nil {
-		return r.askReady(d)
+	usual, cause := kstatus.Judge(d.Child.GVK.GroupKind(), d.Live.Object)
+	if d.Child.readyWhen == nil {
+		return usual, cause
 	}
-	return kstatus.Judge(d.Child.GVK.GroupKind(), d.Live.Object)
+	is, why := r.askReady(d)
+	if is == kstatus.Progressing && d.Child.failWhen == nil && usual == kstatus.Stalled {
+		return usual, cause // A readyWhen says nothing about failure.
+	}
+	return is, why
 }
 
 func waitsFor(what []string) string { return "waits for " + strings.Join(what, ", ") }

@@ -77,6 +77,14 @@ func (r *run) Parent() interpreter.Activation { return nil }
 // ResolveName returns the variables of expressions. It computes lets, lookups and
 // the objects of children when an expression first reads them.
 func (r *run) ResolveName(name string) (any, bool) {
+	v, ok := r.variable(name)
+	if ok && r.in.Trace != nil {
+		v = r.in.Trace.follow(r, name, v)
+	}
+	return v, ok
+}
+
+func (r *run) variable(name string) (any, bool) {
 	if name == self {
 		return r.in.Self, true
 	}
@@ -120,6 +128,8 @@ func (r *run) letValue(i int) any {
 		return v.value
 	}
 	l := r.rule.lets[i]
+	outer, loop := r.current, r.element
+	r.current, r.element = nil, element{}
 	if l.prog != nil {
 		out, err := r.eval(l.prog)
 		v.value = out
@@ -129,6 +139,7 @@ func (r *run) letValue(i int) any {
 	} else {
 		v.value = r.value(l.data)
 	}
+	r.current, r.element = outer, loop
 	if e, ok := v.value.(*types.Err); ok {
 		err := asError(e, l.src.Name.Pos)
 		if !strings.HasPrefix(err.Message, l.where+".") { // An entry has named itself.

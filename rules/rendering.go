@@ -69,6 +69,8 @@ type Input struct {
 	// Coverage, if not nil, records which expressions ran. It is not part of a
 	// Rendering, because renderings are pooled.
 	Coverage *Coverage
+	// Trace, if not nil, records what expressions read, for Explain.
+	Trace *Trace
 }
 
 // A Rendering is the desired state of one primary by all rules.
@@ -122,6 +124,9 @@ type FieldWait struct {
 func (r *RuleResult) NeedsFinalizer() bool {
 	if r.Rule.finalizes || r.Rule.Ordered {
 		return true
+	}
+	if r.Rule.ForCluster() {
+		return false
 	}
 	for i := range r.Children {
 		for j := range r.Children[i].Objects {
@@ -192,6 +197,9 @@ type Condition struct {
 	from  *condition
 	index int // of the element of forEach
 }
+
+// Written returns the type as the rules write it, which is the ID of its part in a Graph.
+func (c *Condition) Written() string { return c.from.typ.String() }
 
 // A Failure is an expression that failed for one object. A retry cannot succeed
 // until the rule or the object changes.

@@ -85,6 +85,8 @@ func IsInitial(namespace string) bool { return slices.Contains(initial, namespac
 type Change struct {
 	Old, New *unstructured.Unstructured // Old is nil for a creation, New for a deletion; do not change them
 	Version  string                     // the resourceVersion at which it happened
+	At       time.Time
+	By       string // the client; "" for Put
 }
 
 // Changes returns the changes after the first n, in order.
@@ -125,14 +127,14 @@ func (c *Cluster) store(u *unstructured.Unstructured) {
 	if c.objects[gk] == nil {
 		c.objects[gk] = map[types.NamespacedName]*unstructured.Unstructured{}
 	}
-	c.changes = append(c.changes, Change{Old: c.objects[gk][name], New: u, Version: c.versionLocked()})
+	c.changes = append(c.changes, Change{Old: c.objects[gk][name], New: u, Version: c.versionLocked(), At: c.clock.Now()})
 	c.objects[gk][name] = u
 }
 
 func (c *Cluster) erase(u *unstructured.Unstructured) {
 	c.version++
 	gk, name := u.GroupVersionKind().GroupKind(), nameOf(u)
-	c.changes = append(c.changes, Change{Old: c.objects[gk][name], Version: c.versionLocked()})
+	c.changes = append(c.changes, Change{Old: c.objects[gk][name], Version: c.versionLocked(), At: c.clock.Now()})
 	delete(c.objects[gk], name)
 }
 

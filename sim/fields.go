@@ -91,6 +91,20 @@ func (ks *Kinds) Merge(live, applied *unstructured.Unstructured, subresource, ma
 	return merged.(*unstructured.Unstructured), nil
 }
 
+// Track updates the managedFields of an object after a write other than an apply. It does not
+// change its arguments.
+func (ks *Kinds) Track(before, after *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+	k := ks.Kind(after.GroupVersionKind())
+	if k == nil {
+		return nil, fmt.Errorf("there is no kind %s", after.GroupVersionKind())
+	}
+	fm, err := ks.manager(k, "")
+	if err != nil {
+		return nil, err
+	}
+	return trackUpdate(fm, before, after.DeepCopy(), manager), nil
+}
+
 // trackUpdate updates managedFields after a write other than an apply. They stay as they are
 // if the object does not match its schema: the write will be rejected for a better reason.
 func trackUpdate(fm *fieldManager, old, u *unstructured.Unstructured, manager string) *unstructured.Unstructured {

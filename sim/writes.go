@@ -17,6 +17,7 @@ type Write struct {
 	Namespace, Name string
 	Subresource     string
 	Changed         bool  // the request changed something
+	Created         bool  // the object did not exist before
 	Err             error // the response; the write may have happened in spite of an error, see Failure.Lost
 }
 
@@ -110,11 +111,16 @@ func (c *Cluster) failure(r *request, verb string) *Failure {
 // logged serves a write and records it.
 func (r *request) logged(verb string, serve func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	c, before := r.cluster, r.cluster.version
+	changed := len(c.changes)
+	existed := c.load(r.kind.GVK.GroupKind(), r.namespace, r.name) != nil
 	f := c.failure(r, verb)
 	var out *unstructured.Unstructured
 	var err error
 	if f == nil || f.Lost {
 		out, err = serve()
+	}
+	for i := range c.changes[changed:] {
+		c.changes[changed+i].By = r.by
 	}
 	err = asStatus(err)
 	if f != nil {
@@ -122,7 +128,7 @@ func (r *request) logged(verb string, serve func() (*unstructured.Unstructured, 
 	}
 	if !r.dryRun {
 		c.writes = append(c.writes, Write{By: r.by, Verb: verb, Kind: r.kind.GVK, Namespace: r.namespace, Name: r.name,
-			Subresource: r.subresource, Changed: c.version != before, Err: err})
+			Subresource: r.subresource, Changed: c.version != before, Created: !existed, Err: err})
 	}
 	return out, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"hash/maphash"
 	"io"
 	"math/rand/v2"
 	"reflect"
@@ -191,6 +192,29 @@ func TestSharedStrings(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { s.value([]byte("namespace")) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestObjectSharesAllOfAnother checks that the values of one object do not replace each
+// other before an equal object is read, however the seed distributes them.
+func TestObjectSharesAllOfAnother(t *testing.T) {
+	defer func(old maphash.Seed) { seed = old }(seed)
+	const object = `{"metadata":{"labels":{"app":"a"},"annotations":{"note":"b"},"generation":1},"spec":{"replicas":1,"selector":{"matchLabels":{"app":"c"}}},
+"status":{"replicas":1,"conditions":[{"type":"Available","status":"True"},{"type":"Progressing","status":"True"},{"type":"Failed","status":"False"}]}}`
+	for range 300 {
+		seed = maphash.MakeSeed()
+		d := New(strings.NewReader(object + object))
+		first, err := d.Value(projection.Whole())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := d.Value(projection.Whole())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !identical(first, second) {
+			t.Fatal("two equal objects do not share their content")
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"reconcel/rules/projection"
 )
@@ -92,42 +91,9 @@ func (d *Decoder) value(p *projection.Projection) (v any, hash uint64, err error
 	return v, hashOfNumber(v), err
 }
 
-// object collects the entries of a map, and creates it when they are known: perhaps there is
-// an equal one. A map with many entries, or with a key twice, is created at once.
 func (d *Decoder) object(p *projection.Projection) (any, uint64, error) {
-	all := composite{isMap: true, hash: hashOfMap}
-	bottomKey, bottom := len(d.keys), len(d.stack)
-	var m map[string]any
-	err := d.Object(func(key string) error {
-		f := p.Field(key)
-		if f == nil {
-			return d.Skip()
-		}
-		v, hash, err := d.value(f)
-		keys := d.keys[bottomKey:]
-		if m == nil && (len(keys) == mostShared || slices.Contains(keys, key)) {
-			m = mapOf(keys, d.stack[bottom:])
-		}
-		if m != nil {
-			m[key] = v
-			return err
-		}
-		d.keys, d.stack = append(d.keys, key), append(d.stack, v)
-		all.addHash(hashOfKey(key), hash)
-		return err
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	var v any = m
-	hash := uint64(0)
-	if m == nil {
-		all.keys, all.values = d.keys[bottomKey:], d.stack[bottom:]
-		v, hash = d.shared.composite(all)
-	}
-	d.keys = d.keys[:bottomKey]
-	d.pop(bottom)
-	return v, hash, nil
+	part, err := d.Map(nil, func(key string) (Part, error) { return d.Part(p.Field(key)) })
+	return part.Value, part.hash, err
 }
 
 // list collects the elements of a list.

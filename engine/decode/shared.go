@@ -7,9 +7,12 @@ import (
 )
 
 const (
-	keySlots       = 512
-	valueSlots     = 2048
-	compositeSlots = 512
+	keySlots      = 512
+	valueSlots    = 2048
+	compositeSets = 128
+	// compositeWays is how many values of a set are kept. An object consists of a dozen
+	// small maps and lists, all of which have to be kept until the next object comes.
+	compositeWays = 4
 	// longestShared is the length in bytes up to which strings are shared. Longer ones
 	// are rarely equal.
 	longestShared = 64
@@ -21,14 +24,17 @@ const (
 // shared are values that others may be equal to: strings, and small maps and lists of shared
 // values. Objects of one kind have many of them in common, such as labels, a spec of two
 // numbers, or the conditions that were written within a second. Its size is fixed: a new
-// value takes the slot of an old one. It is not safe for concurrent use.
+// string takes the slot of an old one, and a new map or list the slot of the one in its set
+// that was not used for the longest time. It is not safe for concurrent use.
 type shared struct {
 	keys       [keySlots]string
-	values     [valueSlots]any // strings, so that the interface is shared too
-	composites [compositeSlots]struct {
-		hash  uint64
-		value any // a map or a list
-	}
+	values     [valueSlots]any                    // strings, so that the interface is shared too
+	composites [compositeSets][compositeWays]kept // in each set, the last used one is first
+}
+
+type kept struct {
+	hash  uint64
+	value any // a map or a list
 }
 
 var seed = maphash.MakeSeed()
@@ -69,6 +75,14 @@ const (
 
 func hashOfKey(key string) uint64 { return maphash.String(seed, key) | 1 }
 
+// hashOfText returns the hash that value returns for a text.
+func hashOfText(text string) uint64 {
+	if len(text) > longestShared {
+		return 0
+	}
+	return maphash.String(seed, text) | 1
+}
+
 func hashOfNumber(v any) uint64 { return maphash.Comparable(seed, v) | 1 }
 
 // A composite is what a map or list consists of.
@@ -97,11 +111,21 @@ func (s *shared) composite(c composite) (any, uint64) {
 	if c.hash == 0 || len(c.values) > mostShared {
 		return c.create(), 0
 	}
-	slot := &s.composites[c.hash%compositeSlots]
-	if slot.hash != c.hash || !c.equals(slot.value) {
-		slot.hash, slot.value = c.hash, c.create()
+	// The lowest bit of a hash is always 1.
+	set := &s.composites[c.hash>>1%compositeSets]
+	for i, old := range set {
+		if old.hash == c.hash && c.equals(old.value) {
+			if i > 0 {
+				copy(set[1:], set[:i])
+				set[0] = old
+			}
+			return old.value, c.hash
+		}
 	}
-	return slot.value, c.hash
+	value := c.create()
+	copy(set[1:], set[:])
+	set[0] = kept{c.hash, value}
+	return value, c.hash
 }
 
 func (c composite) create() any {

@@ -3,6 +3,7 @@ package discover
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,6 +14,11 @@ import (
 // Schemas is the state of a cluster's schemas: the URL of the OpenAPI document
 // of each group and version. The URL contains a hash of the document.
 type Schemas map[schema.GroupVersion]string
+
+// Agree reports whether both have the same document of each of some versions.
+func (s Schemas) Agree(other Schemas, versions []schema.GroupVersion) bool {
+	return !slices.ContainsFunc(versions, func(gv schema.GroupVersion) bool { return s[gv] != other[gv] })
+}
 
 // SchemasIn returns the state of the schemas by an index of OpenAPI documents.
 func SchemasIn(index map[string]openapi.GroupVersionWithContext) Schemas {

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,17 +10,36 @@ import (
 	"reconcel/rules"
 )
 
-// An Entry is what the inventory remembers of one rule.
+// A Key identifies an entry: a rule, and the kind of its primaries.
+type Key struct {
+	Rule string
+	Kind string // Kind.group
+}
+
+// KeyOf returns the key of a rule.
+func KeyOf(r *rules.Rule) Key { return Key{r.Name, r.GVK.GroupKind().String()} }
+
+// CompareKeys orders entries by rule and kind.
+func CompareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Kind, b.Kind))
+}
+
+// An Entry is what the inventory remembers of one rule for one kind of primary.
 type Entry struct {
 	For string `json:"for"` // Kind.group of the primary
+	// Moved: rules of this name are for other kinds now.
+	Moved bool `json:"moved,omitempty"`
 	// Source is that of the process that had the rule last (Options.Source).
-	Source   string   `json:"source,omitempty"`
+	Source string `json:"source,omitempty"`
+	// Digest identifies the content of the rule, as long as it is loaded. plan finds out
+	// with it what runs.
+	Digest string `json:"digest,omitempty"`
+	// Revision names the text from which a rule with this digest can be compiled.
+	Revision string   `json:"revision,omitempty"`
 	Children []string `json:"children"` // version/Kind or group/version/Kind, sorted
 	// Finalizer says that primaries may carry the rule's finalizer or, if it asks for it,
-	// the annotation that reports their status. Former lists
-	// other kinds whose primaries may, from earlier rules of this name.
-	Finalizer bool     `json:"finalizer,omitempty"`
-	Former    []string `json:"former,omitempty"`
+	// the annotation that reports their status.
+	Finalizer bool `json:"finalizer,omitempty"`
 	// Delete is the rule's last onRuleRemoval: delete. Children with the IDs in
 	// Orphans are not deleted.
 	Delete  bool     `json:"delete,omitempty"`
@@ -29,21 +49,10 @@ type Entry struct {
 	Account string `json:"account,omitempty"`
 	// TakenOver lists the installations whose objects of the rule were taken over.
 	TakenOver []string `json:"takenOver,omitempty"`
-	// Earlier is what rules of this name have made for other kinds: For, Source,
-	// Children, Delete, Orphans and Account of each.
-	Earlier []Entry `json:"earlier,omitempty"`
 }
 
 // Primary returns the kind of the rule's primaries.
 func (entry Entry) Primary() schema.GroupKind { return schema.ParseGroupKind(entry.For) }
-
-// FormerPrimaries returns the kinds of Former.
-func (entry Entry) FormerPrimaries() (all []schema.GroupKind) {
-	for _, kind := range entry.Former {
-		all = append(all, schema.ParseGroupKind(kind))
-	}
-	return all
-}
 
 // Kinds returns the kinds of the children.
 func (entry Entry) Kinds() (all []schema.GroupVersionKind) {
@@ -66,14 +75,14 @@ func (entry Entry) Rule(name string) *rules.Rule {
 // isEmpty reports whether nothing is left to remember of a rule that is not
 // loaded.
 func (entry *Entry) isEmpty() bool {
-	return len(entry.Children) == 0 && !entry.Delete && !entry.Finalizer && len(entry.Former) == 0 && len(entry.Earlier) == 0
+	return len(entry.Children) == 0 && !entry.Delete && !entry.Finalizer
 }
 
 // merged adds what a rule renders to its entry, and returns the kinds that only
-// the old entry has. The old entry may be that of another rule of the same name,
-// for another kind.
+// the old entry has.
 func merged(old Entry, r *rules.Rule) (entry Entry, orphaned []schema.GroupVersionKind) {
-	entry = Entry{For: r.GVK.GroupKind().String(), Children: []string{}, Delete: r.DeleteOnRemoval, TakenOver: old.TakenOver}
+	entry = Entry{For: KeyOf(r).Kind, Children: []string{}, Delete: r.DeleteOnRemoval, TakenOver: old.TakenOver}
+	entry.Finalizer = r.MarksPrimary() || old.Finalizer
 	if r.DeleteOnRemoval && r.Account != nil {
 		entry.Account = r.Account.String()
 	}
@@ -87,9 +96,7 @@ func merged(old Entry, r *rules.Rule) (entry Entry, orphaned []schema.GroupVersi
 			entry.Orphans = append(entry.Orphans, c.ID)
 		}
 	}
-	entry.mergeFinalizers(old, r)
-	before := entry.mergeEarlier(old)
-	for _, text := range before.Children {
+	for _, text := range old.Children {
 		if gvk := parseKind(text); !rendered[gvk.GroupKind()] {
 			orphaned = append(orphaned, gvk)
 			entry.Children = append(entry.Children, text)
@@ -99,32 +106,16 @@ func merged(old Entry, r *rules.Rule) (entry Entry, orphaned []schema.GroupVersi
 	return entry, orphaned
 }
 
-// mergeFinalizers takes over the kinds whose primaries may carry marks of the rule.
-func (entry *Entry) mergeFinalizers(old Entry, r *rules.Rule) {
-	kinds := slices.Clone(old.Former)
-	if old.Finalizer && !slices.Contains(kinds, old.For) {
-		kinds = append(kinds, old.For)
-	}
-	isOwn := func(kind string) bool { return kind == entry.For }
-	entry.Finalizer = r.MarksPrimary() || slices.ContainsFunc(kinds, isOwn)
-	if kinds = slices.DeleteFunc(kinds, isOwn); len(kinds) > 0 {
-		entry.Former = kinds
-	}
-}
-
-// mergeEarlier takes over what was made for other primary kinds, and returns
-// what was made for this one.
-func (entry *Entry) mergeEarlier(old Entry) (before Entry) {
-	last := Entry{For: old.For, Source: old.Source, Children: old.Children, Delete: old.Delete, Orphans: old.Orphans, Account: old.Account}
-	for _, e := range append(slices.Clone(old.Earlier), last) {
-		switch {
-		case e.For == entry.For:
-			before = e
-		case len(e.Children) > 0 || e.Delete:
-			entry.Earlier = append(entry.Earlier, e)
+// with returns the entry with what another version of its rule renders.
+func (entry Entry) with(r *rules.Rule) Entry {
+	for _, c := range r.Children {
+		if text := formatKind(c.GVK); !slices.Contains(entry.Children, text) {
+			entry.Children = append(slices.Clone(entry.Children), text)
 		}
 	}
-	return before
+	slices.Sort(entry.Children)
+	entry.Finalizer = entry.Finalizer || r.MarksPrimary()
+	return entry
 }
 
 func formatKind(gvk schema.GroupVersionKind) string {

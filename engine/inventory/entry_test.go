@@ -5,26 +5,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
+	"reconcel/rules/source"
 )
 
 func TestInventoryRemembersWhatGoes(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Widget"}
 	config, secret := &rules.Child{ID: "c", GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}},
 		&rules.Child{ID: "s", GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, OnDelete: rules.Orphan}
-	rule := func(deletes bool, children ...*rules.Child) *rules.Rule {
-		return &rules.Rule{Name: "r", GVK: widget, DeleteOnRemoval: deletes, Children: children}
+	rule := func(deletes, ordered bool, children ...*rules.Child) *rules.Rule {
+		return &rules.Rule{Name: "r", GVK: widget, DeleteOnRemoval: deletes, Ordered: ordered, Children: children}
 	}
 	both := []string{"v1/ConfigMap", "v1/Secret"}
-	other := Entry{For: "Other.g", Children: []string{"v1/Pod"}, Delete: true}
-	third := Entry{For: "Third.g", Children: []string{"v1/Pod"}}
-	with := func(e Entry, earlier ...Entry) Entry {
-		e.Earlier = earlier
-		return e
-	}
 	config1 := Entry{For: "Widget.g", Children: []string{"v1/ConfigMap"}}
+	none := []string{}
 	for _, c := range []struct {
 		name string
 		old  Entry
@@ -32,16 +29,16 @@ func TestInventoryRemembersWhatGoes(t *testing.T) {
 		want Entry
 		gone int
 	}{
-		{"a rule that deletes, but for an orphan", Entry{}, rule(true, config, secret),
+		{"a rule that deletes, but for an orphan", Entry{}, rule(true, false, config, secret),
 			Entry{For: "Widget.g", Children: both, Delete: true, Orphans: []string{"s"}}, 0},
-		{"one that keeps", Entry{}, rule(false, config, secret), Entry{For: "Widget.g", Children: both}, 0},
-		{"one that keeps from now on", Entry{For: "Widget.g", Children: both, Delete: true, Orphans: []string{"s"}}, rule(false, config),
+		{"one that keeps", Entry{}, rule(false, false, config, secret), Entry{For: "Widget.g", Children: both}, 0},
+		{"one that keeps from now on", Entry{For: "Widget.g", Children: both, Delete: true, Orphans: []string{"s"}}, rule(false, false, config),
 			Entry{For: "Widget.g", Children: both}, 1},
-		{"one that was for another kind", other, rule(false, config), with(config1, other), 0},
-		{"one that was for two others", with(other, third), rule(false, config), with(config1, third, other), 0},
-		{"one that is for its old kind again", with(other, Entry{For: "Widget.g", Children: both, Delete: true}), rule(false, config),
-			with(Entry{For: "Widget.g", Children: both}, other), 1},
-		{"one that made nothing for its old kind", Entry{For: "Other.g", Children: []string{}}, rule(false, config), config1, 0},
+		{"one that is for its old kind again", Entry{For: "Widget.g", Moved: true, Children: both, Delete: true}, rule(false, false, config),
+			Entry{For: "Widget.g", Children: both}, 1},
+		{"one that made nothing before", Entry{For: "Widget.g", Children: none}, rule(false, false, config), config1, 0},
+		{"one that needs a finalizer", Entry{}, rule(false, true), Entry{For: "Widget.g", Children: none, Finalizer: true}, 0},
+		{"one that needs it no more", Entry{For: "Widget.g", Finalizer: true}, rule(false, false), Entry{For: "Widget.g", Children: none, Finalizer: true}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, gone := merged(c.old, c.rule)
@@ -55,63 +52,63 @@ func TestInventoryRemembersWhatGoes(t *testing.T) {
 	}
 }
 
-func TestRemovedRules(t *testing.T) {
-	entries := map[string]Entry{
-		"loaded":  {For: "Widget.g", Delete: true},
-		"removed": {For: "Widget.g", Delete: true, Earlier: []Entry{{For: "Other.g", Delete: true}, {For: "Kept.g"}}},
-		"moved":   {For: "Widget.g", Delete: true, Earlier: []Entry{{For: "Other.g", Delete: true}}},
-		"kept":    {For: "Widget.g"},
+// TestInventoryOfKinds merges a rule for the kinds A and B with what rules of its name have
+// made for others.
+func TestInventoryOfKinds(t *testing.T) {
+	entries := map[Key]Entry{
+		{"r", "A.g"}:     {For: "A.g", Children: []string{"v1/Secret"}, Delete: true},
+		{"r", "C.g"}:     {For: "C.g", Children: []string{"v1/Pod"}, Delete: true, Finalizer: true},
+		{"r", "D.g"}:     {For: "D.g", Children: []string{"v1/Pod"}},
+		{"r", "E.g"}:     {For: "E.g", Children: []string{}},
+		{"other", "A.g"}: {For: "A.g", Delete: true, Finalizer: true},
+		{"kept", "A.g"}:  {For: "A.g", Children: []string{"v1/Pod"}},
 	}
-	var got []string
-	for _, r := range removedRules(entries, map[string]bool{"loaded": true, "moved": true}) {
-		got = append(got, r.Name+" "+r.For)
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(`apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: r
+  for: [{apiVersion: g/v1, kind: A}, {apiVersion: g/v1, kind: B}]
+  onRuleRemoval: delete
+  children:
+  - id: c
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}
+`)}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"moved Other.g", "removed Widget.g", "removed Other.g"}, got); diff != "" {
+	found := (&Inventory{}).merge(entries, program, Check{})
+	config := []string{"v1/ConfigMap"}
+	want := map[Key]Entry{
+		{"r", "A.g"}:     {For: "A.g", Children: []string{"v1/ConfigMap", "v1/Secret"}, Delete: true},
+		{"r", "B.g"}:     {For: "B.g", Children: config, Delete: true},
+		{"r", "C.g"}:     {For: "C.g", Moved: true, Children: []string{"v1/Pod"}, Delete: true, Finalizer: true},
+		{"r", "D.g"}:     {For: "D.g", Moved: true, Children: []string{"v1/Pod"}},
+		{"other", "A.g"}: {For: "A.g", Delete: true, Finalizer: true},
+		{"kept", "A.g"}:  {For: "A.g", Children: []string{"v1/Pod"}},
+	}
+	if diff := cmp.Diff(want, entries, cmpopts.IgnoreFields(Entry{}, "Digest", "Revision")); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func TestInventoryRemembersFinalizers(t *testing.T) {
-	widget := schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Widget"}
-	rule := func(ordered bool) *rules.Rule { return &rules.Rule{Name: "r", GVK: widget, Ordered: ordered} }
-	none := []string{}
-	for _, c := range []struct {
-		name string
-		old  Entry
-		rule *rules.Rule
-		want Entry
-	}{
-		{"a rule that needs none", Entry{}, rule(false), Entry{For: "Widget.g", Children: none}},
-		{"one that does", Entry{}, rule(true), Entry{For: "Widget.g", Children: none, Finalizer: true}},
-		{"one that does no more", Entry{For: "Widget.g", Finalizer: true}, rule(false), Entry{For: "Widget.g", Children: none, Finalizer: true}},
-		{"one that was for another kind", Entry{For: "Other.g", Finalizer: true}, rule(false),
-			Entry{For: "Widget.g", Children: none, Former: []string{"Other.g"}}},
-		{"one that is for its old kind again", Entry{For: "Other.g", Former: []string{"Widget.g"}}, rule(false),
-			Entry{For: "Widget.g", Children: none, Finalizer: true}},
-		{"one that needs none any more and was for another kind, twice",
-			Entry{For: "Other.g", Former: []string{"Third.g"}}, rule(false),
-			Entry{For: "Widget.g", Children: none, Former: []string{"Third.g"}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, _ := merged(c.old, c.rule)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestOrphanedFinalizers(t *testing.T) {
-	entries := map[string]Entry{
-		"loaded":  {For: "Widget.g", Finalizer: true},
-		"removed": {For: "Widget.g", Finalizer: true, Former: []string{"Other.g"}},
-		"moved":   {For: "Widget.g", Former: []string{"Other.g"}},
-		"clean":   {For: "Widget.g"},
-	}
-	got := orphanedFinalizers(entries, map[string]bool{"loaded": true, "moved": true})
-	want := []Finalizer{{"moved", "Other.g"}, {"removed", "Widget.g"}, {"removed", "Other.g"}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(map[Key][]schema.GroupVersionKind{{"r", "A.g"}: {{Version: "v1", Kind: "Secret"}}}, found.Kinds); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Finalizer{{"other", "A.g"}, {"r", "C.g"}}, found.Finalizers); diff != "" {
+		t.Error(diff)
+	}
+	var removed []string
+	for _, r := range found.Removed {
+		removed = append(removed, r.Name+" "+r.For)
+	}
+	if diff := cmp.Diff([]string{"other A.g", "r C.g"}, removed); diff != "" {
+		t.Error(diff)
+	}
+	data, err := encode(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Stored{Data: data}.Entries()
+	if diff := cmp.Diff(entries, again, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Error(diff, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,8 @@ type Options struct {
 	Source string
 	// ConfirmRemoval names rules that are removed whatever source had them.
 	ConfirmRemoval []string
+	// Shadow: changes have no effect.
+	Shadow bool
 }
 
 // An Inventory reads and writes the ConfigMap of one installation.
@@ -52,98 +55,160 @@ type Check struct {
 	Refuses func(*rules.Rule) bool
 	// TakenOver lists the installations whose objects are taken over, by rule.
 	TakenOver map[string][]string
+	// Next are other versions of rules, which some primaries have or are about to get.
+	Next []*rules.Rule
+	// Used are approvals of changes that now take effect.
+	Used []string
+	// Held are rules that stay as they are, although they may not be loaded any more.
+	Held map[Key]HeldChange
+	// Rollouts are all that go on, by the kind of their primaries.
+	Rollouts map[string]Rollout
 }
 
 // Extend adds what the program renders. Nothing is added for refused rules.
 func (inv *Inventory) Extend(ctx context.Context, program *rules.Program, check Check) error {
-	return inv.change(ctx, func(entries map[string]Entry) {
+	return inv.change(ctx, func(c *content) error {
 		inv.program = program
-		inv.merge(entries, program, check)
+		inv.merge(c.entries, program, check)
+		for _, r := range check.Next {
+			c.entries[KeyOf(r)] = c.entries[KeyOf(r)].with(r)
+		}
+		c.approved = slices.DeleteFunc(c.approved, func(hash string) bool { return slices.Contains(check.Used, hash) })
+		c.held = nil
+		for _, key := range slices.SortedFunc(maps.Keys(check.Held), CompareKeys) {
+			c.held = append(c.held, check.Held[key])
+		}
+		maps.DeleteFunc(c.rollouts, func(kind string, r Rollout) bool { return check.Rollouts[kind].To != r.To })
+		for kind, r := range check.Rollouts {
+			if _, known := c.rollouts[kind]; !known {
+				c.rollouts[kind] = r
+			}
+		}
+		return c.keepRevisions(program)
 	})
 }
 
 // Compare returns what is in the inventory and not in the program. It writes
 // nothing.
 func (inv *Inventory) Compare(ctx context.Context, program *rules.Program) (Orphaned, error) {
-	entries, _, err := inv.read(ctx)
+	c, _, err := inv.read(ctx)
 	if err != nil {
 		return Orphaned{}, inv.describe(err)
 	}
-	return inv.merge(entries, program, Check{}), nil
+	return inv.merge(c.entries, program, Check{}), nil
 }
 
-// Entries returns the entries by rule. found is false if there is no inventory.
-func (inv *Inventory) Entries(ctx context.Context) (entries map[string]Entry, found bool, err error) {
-	entries, stored, err := inv.read(ctx)
-	return entries, stored != nil, inv.describe(err)
+// Recorded returns what the inventory has of the rules that ran last.
+func (inv *Inventory) Recorded(ctx context.Context) (*Recorded, error) {
+	c, _, err := inv.read(ctx)
+	if err != nil {
+		return nil, inv.describe(err)
+	}
+	return c.recorded(), nil
+}
+
+// Entries returns all entries. found is false if there is no inventory.
+func (inv *Inventory) Entries(ctx context.Context) (entries map[Key]Entry, found bool, err error) {
+	c, stored, err := inv.read(ctx)
+	return c.entries, stored != nil, inv.describe(err)
 }
 
 // RemoveKind removes a kind from a rule's entry, unless the rule of the last
 // Extend renders it: the caller may follow an older program.
-func (inv *Inventory) RemoveKind(ctx context.Context, rule string, gvk schema.GroupVersionKind) error {
-	return inv.change(ctx, func(entries map[string]Entry) {
-		entry, ok := entries[rule]
-		if !ok || inv.renders(rule, gvk) {
-			return
+func (inv *Inventory) RemoveKind(ctx context.Context, of Key, gvk schema.GroupVersionKind) error {
+	return inv.change(ctx, func(c *content) error {
+		entry, ok := c.entries[of]
+		if ok && !inv.renders(of, gvk) {
+			entry.Children = slices.DeleteFunc(slices.Clone(entry.Children), func(s string) bool { return s == formatKind(gvk) })
+			c.entries[of] = entry
 		}
-		entry.Children = slices.DeleteFunc(slices.Clone(entry.Children), func(s string) bool { return s == formatKind(gvk) })
-		entries[rule] = entry
+		return nil
 	})
 }
 
 // RemoveRule removes the entry of a removed rule of which nothing is left, unless
 // the rule has come back.
 func (inv *Inventory) RemoveRule(ctx context.Context, r RemovedRule) error {
-	return inv.change(ctx, func(entries map[string]Entry) {
-		entry, ok := entries[r.Name]
-		switch {
-		case !ok:
-			return
-		case entry.For != r.For:
-			entry.Earlier = slices.DeleteFunc(slices.Clone(entry.Earlier), func(e Entry) bool { return e.For == r.For })
-		case inv.rule(r.Name) == nil:
+	return inv.change(ctx, func(c *content) error {
+		entry, ok := c.entries[r.key()]
+		if ok && inv.rule(r.key()) == nil {
 			entry.Children, entry.Orphans, entry.Delete = []string{}, nil, false
+			put(c.entries, r.key(), entry)
 		}
-		inv.put(entries, r.Name, entry)
+		return nil
 	})
 }
 
 // RemoveFinalizer notes that no primary of the kind carries the finalizer any
 // more, unless the rule has come back and sets it again.
 func (inv *Inventory) RemoveFinalizer(ctx context.Context, f Finalizer) error {
-	return inv.change(ctx, func(entries map[string]Entry) {
-		entry, ok := entries[f.Rule]
-		if r := inv.rule(f.Rule); !ok || r != nil && r.GVK.GroupKind().String() == f.Kind {
-			return
-		}
-		if entry.For == f.Kind {
+	return inv.change(ctx, func(c *content) error {
+		entry, ok := c.entries[f.key()]
+		if ok && inv.rule(f.key()) == nil {
 			entry.Finalizer = false
+			put(c.entries, f.key(), entry)
 		}
-		entry.Former = slices.DeleteFunc(slices.Clone(entry.Former), func(k string) bool { return k == f.Kind })
-		inv.put(entries, f.Rule, entry)
+		return nil
 	})
 }
 
-// put changes an entry, or removes it when nothing is left in it.
-func (inv *Inventory) put(entries map[string]Entry, rule string, entry Entry) {
-	if entries[rule] = entry; entry.isEmpty() && inv.rule(rule) == nil {
-		delete(entries, rule)
+// ErrNotHeld says that no change has a hash.
+var ErrNotHeld = errors.New("no such change is held")
+
+// Approve records that a user approves a change that is held.
+func (inv *Inventory) Approve(ctx context.Context, hash string) error {
+	return inv.change(ctx, func(c *content) error {
+		if !slices.ContainsFunc(c.held, func(h HeldChange) bool { return h.Hash == hash }) {
+			return ErrNotHeld
+		}
+		if !slices.Contains(c.approved, hash) {
+			c.approved = append(c.approved, hash)
+		}
+		return nil
+	})
+}
+
+// SetRollout changes the state of a rollout as a user asks for.
+func (inv *Inventory) SetRollout(ctx context.Context, kind string, state RolloutState) error {
+	return inv.EditRollouts(ctx, func(all map[string]Rollout) error {
+		r, known := all[kind]
+		if !known {
+			return fmt.Errorf("no rollout of %s is in progress", kind)
+		}
+		if r.State, r.Message = state, ""; state == Undone {
+			r.Reached, r.Updated = 0, 0
+		}
+		all[kind] = r
+		return nil
+	})
+}
+
+// EditRollouts changes the rollouts by the kind of their primaries. edit may be called again.
+func (inv *Inventory) EditRollouts(ctx context.Context, edit func(map[string]Rollout) error) error {
+	return inv.change(ctx, func(c *content) error { return edit(c.rollouts) })
+}
+
+// put changes the entry of a rule that is not loaded, or removes it when nothing is left
+// in it.
+func put(entries map[Key]Entry, of Key, entry Entry) {
+	if entries[of] = entry; entry.isEmpty() {
+		delete(entries, of)
 	}
 }
 
-func (inv *Inventory) renders(rule string, gvk schema.GroupVersionKind) bool {
-	r := inv.rule(rule)
+func (inv *Inventory) renders(of Key, gvk schema.GroupVersionKind) bool {
+	r := inv.rule(of)
 	return r != nil && slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.GVK == gvk })
 }
 
 // rule returns a rule of the last Extend, or nil.
-func (inv *Inventory) rule(name string) *rules.Rule {
+func (inv *Inventory) rule(of Key) *rules.Rule {
 	if inv.program == nil {
 		return nil
 	}
 	for _, p := range inv.program.Primaries() {
 		for _, r := range p.Rules {
-			if r.Name == name {
+			if KeyOf(r) == of {
 				return r
 			}
 		}
@@ -151,9 +216,15 @@ func (inv *Inventory) rule(name string) *rules.Rule {
 	return nil
 }
 
+// Unrecorded returns the inventory of a preview, which remembers nothing.
+func Unrecorded() *Inventory { return &Inventory{} }
+
 // change edits the entries, and starts again when another writer has changed the
 // ConfigMap in between.
-func (inv *Inventory) change(ctx context.Context, edit func(map[string]Entry)) error {
+func (inv *Inventory) change(ctx context.Context, edit func(*content) error) error {
+	if inv.client == nil {
+		return nil
+	}
 	inv.mu.Lock()
 	defer inv.mu.Unlock()
 	const mostTries = 5
@@ -167,16 +238,14 @@ func (inv *Inventory) change(ctx context.Context, edit func(map[string]Entry)) e
 }
 
 // tryChange writes nothing if the edit changes nothing.
-func (inv *Inventory) tryChange(ctx context.Context, edit func(map[string]Entry)) error {
+func (inv *Inventory) tryChange(ctx context.Context, edit func(*content) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	entries, stored, err := inv.read(ctx)
+	c, stored, err := inv.read(ctx)
 	if err != nil {
 		return err
 	}
-	edit(entries)
-	data, err := encode(entries)
-	if err != nil {
+	if err := edit(&c); err != nil || inv.options.Shadow {
 		return err
 	}
 	configMap := stored
@@ -187,10 +256,7 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(map[string]Entry)
 				"labels": map[string]any{managedByLabel: managedBy}},
 		}}
 	}
-	if before, _ := Of(configMap); maps.Equal(before.Data, data) {
-		return nil
-	}
-	if err := unstructured.SetNestedStringMap(configMap.Object, data, "data"); err != nil {
+	if changed, err := c.fill(configMap); err != nil || !changed {
 		return err
 	}
 	if stored == nil {
@@ -201,21 +267,21 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(map[string]Entry)
 	return err
 }
 
-// read returns the entries and the ConfigMap, which is nil if there is none. A
+// read returns the content and the ConfigMap, which is nil if there is none. A
 // damaged entry is an error, and not an empty inventory.
-func (inv *Inventory) read(ctx context.Context) (map[string]Entry, *unstructured.Unstructured, error) {
+func (inv *Inventory) read(ctx context.Context) (content, *unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	configMap, err := inv.client.Get(ctx, Name(inv.options.Installation), metav1.GetOptions{})
 	if answer.IsAbsent(err) {
-		return map[string]Entry{}, nil, nil
+		return content{entries: map[Key]Entry{}, revisions: map[string][]byte{}, rollouts: map[string]Rollout{}}, nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return content{}, nil, err
 	}
 	stored, _ := Of(configMap)
-	entries, err := stored.Entries()
-	return entries, configMap, err
+	c, err := stored.content()
+	return c, configMap, err
 }
 
 func (inv *Inventory) describe(err error) error {

@@ -15,6 +15,9 @@ import (
 	"reconcel/rules/source"
 )
 
+// widgets is the key of the rule of programOf.
+var widgets = Key{"r", "Widget.g"}
+
 // programOf compiles one rule named r, with children of these kinds.
 func programOf(t *testing.T, more string, kinds ...string) *rules.Program {
 	t.Helper()
@@ -54,7 +57,7 @@ func TestInventoryKeepsWhatIsComing(t *testing.T) {
 	inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
 	stored := func() (entry Entry) {
 		t.Helper()
-		err := inv.change(ctx, func(entries map[string]Entry) { entry = entries["r"] })
+		err := inv.change(ctx, func(c *content) error { entry = c.entries[widgets]; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,13 +72,13 @@ func TestInventoryKeepsWhatIsComing(t *testing.T) {
 	}
 	drop := func() {
 		t.Helper()
-		if err := inv.RemoveKind(ctx, "r", secret); err != nil {
+		if err := inv.RemoveKind(ctx, widgets, secret); err != nil {
 			t.Fatal(err)
 		}
 	}
 	both := programOf(t, "  teardown: ordered\n", "ConfigMap", "Secret")
 	extend(t, inv, both)
-	if orphaned := extend(t, inv, programOf(t, "", "ConfigMap")); !slices.Contains(orphaned.Kinds["r"], secret) {
+	if orphaned := extend(t, inv, programOf(t, "", "ConfigMap")); !slices.Contains(orphaned.Kinds[widgets], secret) {
 		t.Fatalf("the former kinds are %v", orphaned.Kinds)
 	}
 	extend(t, inv, both)
@@ -109,7 +112,7 @@ func TestInventoryOfARemovedRule(t *testing.T) {
 		if err := inv.RemoveRule(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		if err := inv.change(ctx, func(entries map[string]Entry) { entry, ok = entries["r"] }); err != nil {
+		if err := inv.change(ctx, func(c *content) error { entry, ok = c.entries[widgets]; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return entry, ok

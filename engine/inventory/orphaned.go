@@ -14,13 +14,15 @@ import (
 
 // Orphaned is what is in an inventory and not in the loaded rules.
 type Orphaned struct {
-	// Kinds are kinds that a loaded rule, by name, has rendered and renders no more.
-	Kinds      map[string][]schema.GroupVersionKind
+	// Kinds are kinds that a loaded rule has rendered and renders no more.
+	Kinds      map[Key][]schema.GroupVersionKind
 	Finalizers []Finalizer
 	Removed    []RemovedRule
 	Kept       []KeptRule
 	// TakenOver lists the installations whose objects were taken over, by rule.
 	TakenOver map[string][]string
+	// Ended are rules that run now and are not in the program. Only Succeed sets it.
+	Ended []RemovedRule
 }
 
 // A Finalizer is that of a rule that is not loaded, or is for another kind now. It stands
@@ -33,12 +35,16 @@ type Finalizer struct {
 // Primary returns the kind of the primaries.
 func (f Finalizer) Primary() schema.GroupKind { return schema.ParseGroupKind(f.Kind) }
 
+func (f Finalizer) key() Key { return Key(f) }
+
 // A RemovedRule is not loaded, or is for another kind now, and had
 // onRuleRemoval: delete. Its objects are deleted.
 type RemovedRule struct {
 	Name string
 	Entry
 }
+
+func (r RemovedRule) key() Key { return Key{r.Name, r.For} }
 
 // A KeptRule is not loaded, and another source had it last. It cannot have been
 // removed from the source of this process, so that its objects and finalizers stay.
@@ -50,27 +56,42 @@ type KeptRule struct {
 
 // merge adds what a program renders to the entries, and returns what only they
 // have.
-func (inv *Inventory) merge(entries map[string]Entry, program *rules.Program, check Check) Orphaned {
-	found := Orphaned{Kinds: map[string][]schema.GroupVersionKind{}, TakenOver: map[string][]string{}}
-	loaded := map[string]bool{}
+func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check Check) Orphaned {
+	found := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}, TakenOver: map[string][]string{}}
+	loaded, names := map[Key]bool{}, map[string]bool{}
 	for _, p := range program.Primaries() {
 		for _, r := range p.Rules {
-			loaded[r.Name] = true
+			key := KeyOf(r)
+			loaded[key], names[r.Name] = true, true
 			if check.Refuses != nil && check.Refuses(r) {
 				continue
 			}
-			entry, kinds := merged(entries[r.Name], r)
-			entry.Source = inv.options.Source
+			old := entries[key]
+			entry, kinds := merged(old, r)
+			entry.Source, entry.Digest, entry.Revision = inv.options.Source, digestOf(r), old.Revision
+			if entry.Digest != old.Digest || entry.Revision == "" {
+				entry.Revision = revisionOf(program)
+			}
 			if others := check.TakenOver[r.Name]; len(others) > 0 {
 				entry.TakenOver = others
 			}
 			if len(entry.TakenOver) > 0 {
-				found.TakenOver[r.Name] = entry.TakenOver
+				found.TakenOver[r.Name] = union(found.TakenOver[r.Name], entry.TakenOver)
 			}
-			entries[r.Name] = entry
+			entries[key] = entry
 			if len(kinds) > 0 {
-				found.Kinds[r.Name] = kinds
+				found.Kinds[key] = kinds
 			}
+		}
+	}
+	for key, entry := range entries {
+		if _, held := check.Held[key]; held || loaded[key] {
+			continue
+		}
+		entry.Digest, entry.Revision = "", ""
+		entries[key] = entry
+		if entry.Moved = names[key.Rule]; entry.Moved {
+			put(entries, key, entry)
 		}
 	}
 	found.Finalizers = orphanedFinalizers(entries, loaded)
@@ -79,39 +100,44 @@ func (inv *Inventory) merge(entries map[string]Entry, program *rules.Program, ch
 	return found
 }
 
-// orphanedFinalizers returns the finalizers of rules that are not loaded or are for
-// another kind now.
-func orphanedFinalizers(entries map[string]Entry, loaded map[string]bool) (all []Finalizer) {
-	for _, rule := range slices.Sorted(maps.Keys(entries)) {
-		entry := entries[rule]
-		if entry.Finalizer && !loaded[rule] {
-			all = append(all, Finalizer{rule, entry.For})
+// union returns a list with what another one has besides.
+func union(list, more []string) []string {
+	for _, item := range more {
+		if !slices.Contains(list, item) {
+			list = append(list[:len(list):len(list)], item)
 		}
-		for _, kind := range entry.Former {
-			all = append(all, Finalizer{rule, kind})
+	}
+	return list
+}
+
+// orphanedFinalizers returns the finalizers of rules that are not loaded or are for
+// other kinds now.
+func orphanedFinalizers(entries map[Key]Entry, loaded map[Key]bool) (all []Finalizer) {
+	for _, key := range SortedKeys(entries) {
+		if entries[key].Finalizer && !loaded[key] {
+			all = append(all, Finalizer(key))
 		}
 	}
 	return all
 }
 
-func removedRules(entries map[string]Entry, loaded map[string]bool) (removed []RemovedRule) {
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		entry := entries[name]
-		if entry.Delete && !loaded[name] {
-			removed = append(removed, RemovedRule{name, entry})
-		}
-		for _, e := range entry.Earlier {
-			if e.Delete {
-				removed = append(removed, RemovedRule{name, e})
-			}
+func removedRules(entries map[Key]Entry, loaded map[Key]bool) (removed []RemovedRule) {
+	for _, key := range SortedKeys(entries) {
+		if entry := entries[key]; entry.Delete && !loaded[key] {
+			removed = append(removed, RemovedRule{key.Rule, entry})
 		}
 	}
 	return removed
 }
 
+// SortedKeys returns the keys of entries by rule and kind.
+func SortedKeys(entries map[Key]Entry) []Key {
+	return slices.SortedFunc(maps.Keys(entries), CompareKeys)
+}
+
 // keepUnconfirmed moves rules of another source to Kept unless their removal is
 // confirmed.
-func (inv *Inventory) keepUnconfirmed(found *Orphaned, entries map[string]Entry) {
+func (inv *Inventory) keepUnconfirmed(found *Orphaned, entries map[Key]Entry) {
 	keep := func(rule, kind, source string) bool {
 		if source == inv.options.Source || slices.Contains(inv.options.ConfirmRemoval, rule) {
 			return false
@@ -122,22 +148,13 @@ func (inv *Inventory) keepUnconfirmed(found *Orphaned, entries map[string]Entry)
 		return true
 	}
 	found.Removed = slices.DeleteFunc(found.Removed, func(r RemovedRule) bool { return keep(r.Name, r.For, r.Source) })
-	found.Finalizers = slices.DeleteFunc(found.Finalizers, func(f Finalizer) bool {
-		entry := entries[f.Rule]
-		source := entry.Source
-		for _, e := range entry.Earlier {
-			if e.For == f.Kind {
-				source = e.Source
-			}
-		}
-		return keep(f.Rule, f.Kind, source)
-	})
+	found.Finalizers = slices.DeleteFunc(found.Finalizers, func(f Finalizer) bool { return keep(f.Rule, f.Kind, entries[f.key()].Source) })
 	slices.SortFunc(found.Kept, func(a, b KeptRule) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind)) })
 }
 
 // Recall returns what is in any of several inventories and not in a program.
 func Recall(inventories []Stored, program *rules.Program) (Orphaned, error) {
-	all := Orphaned{Kinds: map[string][]schema.GroupVersionKind{}}
+	all := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}}
 	var damaged []error
 	for _, stored := range inventories {
 		entries, err := stored.Entries()
@@ -146,8 +163,8 @@ func Recall(inventories []Stored, program *rules.Program) (Orphaned, error) {
 			continue
 		}
 		found := (&Inventory{}).merge(entries, program, Check{})
-		for rule, kinds := range found.Kinds {
-			all.Kinds[rule] = append(all.Kinds[rule], kinds...)
+		for key, kinds := range found.Kinds {
+			all.Kinds[key] = append(all.Kinds[key], kinds...)
 		}
 		all.Removed, all.Kept = append(all.Removed, found.Removed...), append(all.Kept, found.Kept...)
 	}

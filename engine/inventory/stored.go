@@ -32,35 +32,79 @@ func Name(installation string) string { return installation + nameSuffix }
 type Stored struct {
 	Namespace, Installation string
 	Data                    map[string]string
+	Revisions               map[string]string // in base64
+	Annotations             map[string]string
 }
 
 // Of returns the inventory in a ConfigMap, and false if it is another ConfigMap.
 func Of(configMap *unstructured.Unstructured) (Stored, bool) {
 	installation, ok := strings.CutSuffix(configMap.GetName(), nameSuffix)
 	data, _, _ := unstructured.NestedStringMap(configMap.Object, "data")
-	return Stored{configMap.GetNamespace(), installation, data}, ok
+	revisions, _, _ := unstructured.NestedStringMap(configMap.Object, "binaryData")
+	return Stored{configMap.GetNamespace(), installation, data, revisions, configMap.GetAnnotations()}, ok
 }
 
-// Entries returns the entries by rule. Damaged entries are in the error, and the
-// others are returned all the same.
-func (s Stored) Entries() (map[string]Entry, error) {
-	entries := map[string]Entry{}
+// A record is what the ConfigMap has of one rule: the entry for one kind, and those for
+// the others.
+type record struct {
+	Entry
+	Others []Entry `json:"others,omitempty"`
+	// Earlier and Former were written by older versions: entries of moved rules, and kinds
+	// whose primaries may carry the finalizer.
+	Earlier []Entry  `json:"earlier,omitempty"`
+	Former  []string `json:"former,omitempty"`
+}
+
+// Entries returns all entries. Damaged records are in the error, and the others are
+// returned all the same.
+func (s Stored) Entries() (map[Key]Entry, error) {
+	entries := map[Key]Entry{}
 	var damaged []error
 	for _, rule := range slices.Sorted(maps.Keys(s.Data)) {
-		var entry Entry
-		if err := json.Unmarshal([]byte(s.Data[rule]), &entry); err != nil {
+		var r record
+		if err := json.Unmarshal([]byte(s.Data[rule]), &r); err != nil {
 			damaged = append(damaged, fmt.Errorf("entry %q is damaged: %w", rule, err))
 			continue
 		}
-		entries[rule] = entry
+		for _, entry := range r.entries() {
+			entries[Key{rule, entry.For}] = entry
+		}
 	}
 	return entries, errors.Join(damaged...)
 }
 
-func encode(entries map[string]Entry) (map[string]string, error) {
+func (r *record) entries() []Entry {
+	all := append(slices.Clone(r.Others), r.Entry)
+	for _, entry := range r.Earlier {
+		entry.Moved = true
+		all = append(all, entry)
+	}
+	for _, kind := range r.Former {
+		i := slices.IndexFunc(all, func(entry Entry) bool { return entry.For == kind })
+		if i < 0 {
+			i, all = len(all), append(all, Entry{For: kind, Moved: true, Source: r.Source, Children: []string{}})
+		}
+		all[i].Finalizer = true
+	}
+	return all
+}
+
+func encode(entries map[Key]Entry) (map[string]string, error) {
+	records := map[string]record{}
+	for _, key := range SortedKeys(entries) {
+		r, known := records[key.Rule]
+		if entry := entries[key]; !known {
+			r.Entry = entry
+		} else if r.Moved && !entry.Moved {
+			r.Entry, r.Others = entry, append(r.Others, r.Entry)
+		} else {
+			r.Others = append(r.Others, entry)
+		}
+		records[key.Rule] = r
+	}
 	data := map[string]string{}
-	for rule, entry := range entries {
-		text, err := json.Marshal(entry)
+	for rule, r := range records {
+		text, err := json.Marshal(r)
 		if err != nil {
 			return nil, err
 		}

@@ -34,6 +34,15 @@ func PatchManager(rule string) string {
 	return manager
 }
 
+// RuleOfPatch returns the rule whose patches of primaries a manager writes.
+func RuleOfPatch(manager string) (rule string, patches bool) {
+	if manager == StatusManager || IsAnnotationManager(manager) {
+		return "", false
+	}
+	rule, patches = strings.CutPrefix(manager, Manager+"/")
+	return strings.TrimSuffix(rule, "/patch"), patches
+}
+
 // annotationManager begins the managers of AnnotationManager. No rule has a dot in its name.
 const annotationManager = StatusManager + "."
 
@@ -84,6 +93,10 @@ func ChildEntry(object map[string]any) Entry { return ManagersOf(object).Child()
 
 // Child returns the fields of a child that our applies own.
 func (ms Managers) Child() Entry { return ms.lastApplied(manager.ownsChild) }
+
+// Shares returns the fields of a child that our other writes own: the annotations of its
+// owners, see rules.Share.
+func (ms Managers) Shares() Entry { return ms.lastApplied(manager.ownsShares) }
 
 // Status returns the fields of a primary's status that our applies own. A kind that
 // gained or lost the status subresource has two entries; the later one counts.
@@ -175,6 +188,8 @@ type manager struct {
 
 func (m manager) ownsChild() bool { return m.applied && m.name == Manager && m.subresource == "" }
 
+func (m manager) ownsShares() bool { return !m.applied && m.name == Manager && m.subresource == "" }
+
 func (m manager) ownsStatus() bool {
 	return m.applied && (m.name == StatusManager || m.name == Manager && m.subresource == "status")
 }
@@ -237,7 +252,7 @@ func TakenBy(object map[string]any, before Entry) (manager string, fields []stri
 
 // otherManagers returns the managers of a child apart from us, the latest first.
 func otherManagers(object map[string]any) Managers {
-	all := slices.DeleteFunc(ManagersOf(object), manager.ownsChild)
+	all := slices.DeleteFunc(ManagersOf(object), func(m manager) bool { return m.ownsChild() || m.ownsShares() })
 	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b manager) int { return strings.Compare(b.time, a.time) })
 	return all

@@ -58,7 +58,7 @@ func (r *Reader) readManager(d *decode.Decoder) (m manager, err error) {
 		}
 		return err
 	})
-	if len(r.fields) > 0 && m.applied && (m.name == Manager || strings.HasPrefix(m.name, Manager+"/")) {
+	if len(r.fields) > 0 && (m.applied && (m.name == Manager || strings.HasPrefix(m.name, Manager+"/")) || m.ownsShares()) {
 		m.read = r.entryOf(r.fields)
 	}
 	return m, err

@@ -1,8 +1,12 @@
 package watch
 
 import (
+	"net/http"
+
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"reconcel/engine/wire"
 )
 
 // NewClient returns the client of a Watcher. It negotiates and limits requests as the dynamic
@@ -10,9 +14,26 @@ import (
 func NewClient(config *rest.Config) (rest.Interface, error) {
 	config = dynamic.ConfigFor(config)
 	config.APIPath = "/" // Each request has an absolute path.
-	transport, err := rest.HTTPClientFor(config)
+	client, err := httpClient(config)
 	if err != nil {
 		return nil, err
 	}
-	return rest.UnversionedRESTClientForConfigAndClient(config, transport)
+	return rest.UnversionedRESTClientForConfigAndClient(config, client)
+}
+
+// httpClient returns a client with connections of package wire, if the configuration
+// allows it.
+func httpClient(config *rest.Config) (*http.Client, error) {
+	connections, err := wire.New(config)
+	if err != nil {
+		return nil, err
+	}
+	if connections == nil {
+		return rest.HTTPClientFor(config)
+	}
+	wrapped, err := rest.HTTPWrappersForConfig(config, connections)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: wrapped, Timeout: config.Timeout}, nil
 }

@@ -18,9 +18,13 @@ type Feed struct {
 	selector labels.Selector
 }
 
-// NewFeed gives a watch a cache with those of the objects that the watch selects.
-// version is the resourceVersion of the list. The objects are copied.
-func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope Scope, objects []*unstructured.Unstructured, version string) (*Feed, error) {
+// A List calls visit for each object of a cluster, and returns the resourceVersion of
+// the cluster.
+type List func(visit func(*unstructured.Unstructured) error) (version string, err error)
+
+// NewFeed gives a watch a cache with those of the listed objects that the watch selects.
+// The objects are copied.
+func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope Scope, list List) (*Feed, error) {
 	selector, err := labels.Parse(w.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("selector of %s: %w", k.GVK.Kind, err)
@@ -32,12 +36,14 @@ func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope
 		f.cache.namespaces = append(f.cache.namespaces, n)
 	}
 	f.cache.conditions.Store(&conditions)
-	for _, u := range objects {
+	version, err := list(func(u *unstructured.Unstructured) error {
 		if o := f.shown(u); o != nil {
-			if err := f.store(o).Add(o); err != nil {
-				return nil, err
-			}
+			return f.store(o).Add(o)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	f.bookmark(version)
 	w.cache.Store(f.cache)
@@ -68,13 +74,13 @@ func (f *Feed) observe(old, now *Object) error {
 		if known {
 			f.Watch.updated(before.(*Object), now)
 		} else {
-			f.Watch.onChange(now)
+			f.Watch.added(now, false)
 		}
 	case old != nil:
 		if err := f.store(old).Delete(old); err != nil {
 			return err
 		}
-		f.Watch.onChange(old)
+		f.Watch.deleted(old)
 	}
 	return nil
 }

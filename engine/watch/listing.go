@@ -30,7 +30,7 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 	var running sync.WaitGroup
 	l := &listing{Watcher: ws, watch: w, cache: &Cache{kind: k, end: end}}
 	l.learn = sync.OnceFunc(func() { running.Go(func() { ws.learnConditions(served, w, l.cache) }) })
-	for _, namespace := range ws.Scope.Namespaces() {
+	for _, namespace := range w.ScopeIn(ws.Scope).Namespaces() {
 		l.cache.namespaces = append(l.cache.namespaces, newNamespaced(namespace, w.indexers()))
 	}
 	if !w.GetsConditions() {
@@ -143,14 +143,14 @@ func (l *listing) configure(informer cache.SharedIndexInformer, n *namespaced, d
 	if err != nil {
 		return err
 	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    w.changed,
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    w.added,
 		UpdateFunc: func(old, now any) { w.updated(old.(*Object), now.(*Object)) },
 		DeleteFunc: func(item any) {
 			if last, ok := item.(cache.DeletedFinalStateUnknown); ok {
 				item = last.Obj
 			}
-			w.changed(item)
+			w.deleted(item)
 		},
 	})
 	return err

@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,33 +20,22 @@ import (
 // change it. In a cache it has only the fields that the rules read.
 //
 // It keeps only the managedFields entries of reconcel's managers. They are interned,
-// because most objects of a kind have the same ones. It keeps its controller apart from the
-// other fields, because few rules read owner references.
+// because most objects of a kind have the same ones. It keeps apart what no two objects have
+// in common, such as the name and the controller: without that, the content of many
+// children is equal, and shared. Few rules read those fields of children.
 type Object struct {
-	reader
+	marks
 	content    map[string]any
 	controller *rules.Owner // nil: none
 	fields     managedfields.Entry
-	patches    map[string]managedfields.Entry // for a primary: fields that our patches own, by manager
-	orphaned   bool                           // for a child: fields belong to a manager that no longer exists
+	rare       *rare // nil: it has nothing of that
 }
 
-// A reader has the methods of an unstructured object that do not change it.
-type reader interface {
-	GroupVersionKind() schema.GroupVersionKind
-	GetAPIVersion() string
-	GetKind() string
-	GetNamespace() string
-	GetName() string
-	GetUID() types.UID
-	GetResourceVersion() string
-	GetGeneration() int64
-	GetCreationTimestamp() metav1.Time
-	GetDeletionTimestamp() *metav1.Time
-	GetLabels() map[string]string
-	GetAnnotations() map[string]string
-	GetFinalizers() []string
-	DeepCopy() *unstructured.Unstructured
+// rare is what few objects have.
+type rare struct {
+	patches  map[string]managedfields.Entry // for a primary: fields that our patches own, by manager
+	shares   managedfields.Entry            // for a child: fields that our other writes own
+	orphaned bool                           // for a child: fields belong to a manager that no longer exists
 }
 
 var _ runtime.Object = (*Object)(nil) // for client-go
@@ -52,7 +43,7 @@ var _ runtime.Object = (*Object)(nil) // for client-go
 // NewObject returns the Object of an API server's response, for a role. It takes
 // over u, and removes managedFields and kubectl's last-applied annotation from it.
 func NewObject(u *unstructured.Unstructured, role Role) *Object {
-	o := &Object{reader: u, content: u.Object}
+	o := &Object{marks: marksOf(u), content: u.Object}
 	o.keepController(rules.ControllerOf(u.Object))
 	o.keepManagers(managedfields.ManagersOf(u.Object), role)
 	metadata := o.metadata()
@@ -73,53 +64,96 @@ func (o *Object) keepController(controller rules.Owner, exists bool) {
 func (o *Object) keepManagers(all managedfields.Managers, role Role) {
 	switch role {
 	case Primary:
-		o.fields, o.patches = all.Status(), all.Patches()
+		o.fields = all.Status()
+		if patches := all.Patches(); len(patches) > 0 {
+			o.rare = &rare{patches: patches}
+		}
 	case Child:
-		o.fields, o.orphaned = all.Child(), all.HasOrphanedFields()
+		o.fields = all.Child()
+		o.keepRare(all)
 	case Lookup:
+	}
+}
+
+func (o *Object) keepRare(all managedfields.Managers) {
+	if r := (rare{shares: all.Shares(), orphaned: all.HasOrphanedFields()}); r.orphaned || r.shares != (managedfields.Entry{}) {
+		o.rare = &r
 	}
 }
 
 // NewUntrimmed returns the Object of a child that keeps the entries of all
 // managers.
 func NewUntrimmed(u *unstructured.Unstructured) *Object {
-	o := &Object{reader: u, content: u.Object, fields: managedfields.ChildEntry(u.Object)}
+	all := managedfields.ManagersOf(u.Object)
+	o := &Object{marks: marksOf(u), content: u.Object, fields: all.Child()}
+	if shares := all.Shares(); shares != (managedfields.Entry{}) {
+		o.rare = &rare{shares: shares}
+	}
 	o.keepController(rules.ControllerOf(u.Object))
 	return o
 }
 
-// Content returns the fields of the object. They are shared with the cache and must
-// not be changed; DeepCopy returns a copy.
+// Content returns the fields of the object that the rules read. They are shared with the
+// cache and must not be changed; DeepCopy returns a copy.
 func (o *Object) Content() map[string]any { return o.content }
 
-// WithoutBody returns the object with only its metadata.
-func (o *Object) WithoutBody() *Object {
-	bare := map[string]any{"apiVersion": o.content["apiVersion"], "kind": o.content["kind"], "metadata": o.content["metadata"]}
-	withoutBody := *o
-	withoutBody.reader, withoutBody.content = &unstructured.Unstructured{Object: bare}, bare
-	return &withoutBody
+// GetNamespace returns the namespace, or "".
+func (m *marks) GetNamespace() string { return m.namespace }
+
+// GetName returns the name.
+func (m *marks) GetName() string { return m.name }
+
+// GetUID returns the UID.
+func (m *marks) GetUID() types.UID { return m.uid }
+
+// GetResourceVersion returns the resourceVersion.
+func (m *marks) GetResourceVersion() string { return m.version }
+
+// GetCreationTimestamp returns when the object was created.
+func (m *marks) GetCreationTimestamp() (at metav1.Time) {
+	_ = at.UnmarshalQueryParameter(m.created) // Otherwise it is zero, as for an unstructured object.
+	return at
 }
 
-// GetObjectKind implements runtime.Object. Its setter has no effect.
-func (o *Object) GetObjectKind() schema.ObjectKind { return (*readOnlyKind)(o) }
+// GetAPIVersion returns the apiVersion.
+func (o *Object) GetAPIVersion() string {
+	version, _ := o.content["apiVersion"].(string)
+	return version
+}
 
-// DeepCopyObject implements runtime.Object. It returns the object itself, which is
-// immutable.
-func (o *Object) DeepCopyObject() runtime.Object { return o }
+// GetKind returns the kind.
+func (o *Object) GetKind() string { kind, _ := o.content["kind"].(string); return kind }
 
-type readOnlyKind Object
+// GroupVersionKind returns the group, version and kind.
+func (o *Object) GroupVersionKind() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(o.GetAPIVersion(), o.GetKind())
+}
 
-// GroupVersionKind implements schema.ObjectKind.
-func (k *readOnlyKind) GroupVersionKind() schema.GroupVersionKind { return k.reader.GroupVersionKind() }
+// GetGeneration returns the generation.
+func (o *Object) GetGeneration() int64 { return o.unstructured().GetGeneration() }
 
-// SetGroupVersionKind implements schema.ObjectKind.
-func (k *readOnlyKind) SetGroupVersionKind(schema.GroupVersionKind) {}
+// GetDeletionTimestamp returns when the deletion began, or nil.
+func (o *Object) GetDeletionTimestamp() *metav1.Time { return o.unstructured().GetDeletionTimestamp() }
+
+// GetLabels returns a copy of the labels.
+func (o *Object) GetLabels() map[string]string { return o.unstructured().GetLabels() }
+
+// GetAnnotations returns a copy of the annotations.
+func (o *Object) GetAnnotations() map[string]string { return o.unstructured().GetAnnotations() }
+
+// GetFinalizers returns a copy of the finalizers.
+func (o *Object) GetFinalizers() []string { return o.unstructured().GetFinalizers() }
+
+// unstructured returns the content as another type. It is read-only.
+func (o *Object) unstructured() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: o.content}
+}
 
 // Fields returns the managedFields entry of our last apply: of the whole object for a
 // child, of the status for a primary. It is zero for a child with orphaned fields, which
 // then counts as drifted, so that they are released.
 func (o *Object) Fields() managedfields.Entry {
-	if o.orphaned {
+	if o.HasOrphanedFields() {
 		return managedfields.Entry{}
 	}
 	return o.fields
@@ -127,24 +161,37 @@ func (o *Object) Fields() managedfields.Entry {
 
 // HasOrphanedFields reports whether fields of a child belong to a manager that no longer
 // exists, see managedfields.ReleaseOrphanedFields.
-func (o *Object) HasOrphanedFields() bool { return o.orphaned }
+func (o *Object) HasOrphanedFields() bool { return o.rare != nil && o.rare.orphaned }
 
 // OwnFields is Fields also for a child with orphaned fields.
 func (o *Object) OwnFields() managedfields.Entry { return o.fields }
 
 // Patched reports whether the primary has fields of any patch of ours.
-func (o *Object) Patched() bool { return len(o.patches) > 0 }
+func (o *Object) Patched() bool { return o.rare != nil && len(o.rare.patches) > 0 }
 
 // PatchFields returns the managedFields entry of the manager of a patch of the primary.
-func (o *Object) PatchFields(manager string) managedfields.Entry { return o.patches[manager] }
+func (o *Object) PatchFields(manager string) managedfields.Entry {
+	if o.rare == nil {
+		return managedfields.Entry{}
+	}
+	return o.rare.patches[manager]
+}
+
+// PatchManagers returns the managers of our patches of the primary.
+func (o *Object) PatchManagers() iter.Seq[string] {
+	if o.rare == nil {
+		return maps.Keys(map[string]managedfields.Entry(nil))
+	}
+	return maps.Keys(o.rare.patches)
+}
 
 // NoHash is the result of Applied for an object without a hash.
 const NoHash = "none"
 
 // Applied returns the hash of the last applied rendering, never "".
 func (o *Object) Applied() string {
-	if hash := o.annotation(rules.AnnotationApplied); hash != "" {
-		return hash
+	if o.applied != "" {
+		return o.applied
 	}
 	return NoHash
 }
@@ -220,9 +267,18 @@ func (o *Object) OwnerUID() types.UID {
 }
 
 // BelongsTo reports whether the object belongs to a primary: the primary is its
-// controller, or our own write named it as the owner. An annotation that another
-// writer set, in a copy, a restored backup or on purpose, does not count.
+// controller, or our own write named it as the owner or as one of several. An annotation
+// that another writer set, in a copy, a restored backup or on purpose, does not count.
 func (o *Object) BelongsTo(primary rules.Owner) bool {
+	if o.ownedBy(primary) {
+		return true
+	}
+	_, shares := o.Share(primary)
+	return shares
+}
+
+// ownedBy reports whether the primary is the only owner of the object.
+func (o *Object) ownedBy(primary rules.Owner) bool {
 	owner, ok := o.Owner()
 	if !ok || owner.UID != primary.UID || owner.Kind != primary.Kind || owner.Name != primary.Name {
 		return false
@@ -230,19 +286,8 @@ func (o *Object) BelongsTo(primary rules.Owner) bool {
 	if primary.Namespace != "" && owner.Namespace != primary.Namespace {
 		return false
 	}
-	_, controlled := o.Controller()
-	return controlled || o.Fields().Names(rules.AnnotationOwner)
+	return o.controller != nil || o.Fields().Names(rules.AnnotationOwner)
 }
-
-// Holder describes the owner of the object for a message. Only an untrimmed object has
-// all managers.
-func (o *Object) Holder() string {
-	managed, _ := o.metadata()["managedFields"].([]any)
-	return rules.HolderOf(o.content, managed)
-}
-
-// HasOwnLabel reports whether our own write set the rule's label on the object.
-func (o *Object) HasOwnLabel() bool { return o.Fields().Names(rules.LabelRule) }
 
 // OlderThan reports whether the object is known to precede a resourceVersion.
 func (o *Object) OlderThan(version string) bool { return olderVersion(o.GetResourceVersion(), version) }

@@ -3,7 +3,6 @@ package watch
 import (
 	"io"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/decode"
@@ -18,9 +17,10 @@ type objectReader struct {
 	watch    *Watch
 	decoder  *decode.Decoder
 	managers managedfields.Reader
-	// apiVersion and kind are those of objects without any: the API server omits them in
+	owners   owners
+	// typed are the apiVersion and kind of objects without any: the API server omits them in
 	// lists of its own kinds.
-	apiVersion, kind any
+	typed [2]decode.Entry
 }
 
 func newObjectReader(w *Watch, gvk schema.GroupVersionKind, from io.Reader) *objectReader {
@@ -31,60 +31,75 @@ func newObjectReader(w *Watch, gvk schema.GroupVersionKind, from io.Reader) *obj
 
 // reset prepares the reader for another stream.
 func (r *objectReader) reset(w *Watch, gvk schema.GroupVersionKind, from io.Reader) {
-	r.watch, r.apiVersion, r.kind = w, gvk.GroupVersion().String(), gvk.Kind
+	r.watch = w
+	r.typed = [2]decode.Entry{{Key: "apiVersion", Part: decode.TextPart(gvk.GroupVersion().String())}, {Key: "kind", Part: decode.TextPart(gvk.Kind)}}
 	r.decoder.Reset(from)
 }
 
 // read reads the next object.
 func (r *objectReader) read() (*Object, error) {
-	o := &Object{content: map[string]any{"apiVersion": r.apiVersion, "kind": r.kind}}
-	err := r.decoder.Object(func(key string) error {
+	o := &Object{}
+	content, err := r.decoder.Map(r.typed[:], func(key string) (decode.Part, error) {
 		f := r.watch.reads.Field(key)
 		if key == "metadata" {
 			return r.metadata(o, f)
 		}
-		return r.field(o.content, key, f)
+		return r.decoder.Part(f)
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.reader = &unstructured.Unstructured{Object: o.content}
+	o.content = content.Value.(map[string]any)
 	return o, nil
 }
 
-func (r *objectReader) metadata(o *Object, reads *projection.Projection) error {
-	metadata := map[string]any{}
-	o.content["metadata"] = metadata
-	o.controller, o.fields, o.patches, o.orphaned = nil, managedfields.Entry{}, nil, false
+// metadata reads what the rules read of the metadata, and what an Object keeps apart.
+func (r *objectReader) metadata(o *Object, reads *projection.Projection) (decode.Part, error) {
+	*o = Object{}
 	var references any
-	err := r.decoder.Object(func(key string) error {
-		switch key {
-		case "managedFields":
+	part, err := r.decoder.Map(nil, func(key string) (decode.Part, error) {
+		f := reads.Field(key)
+		switch {
+		case key == "managedFields":
 			managers, err := r.managers.Read(r.decoder)
 			if err == nil {
 				o.keepManagers(managers, r.watch.Role)
 			}
-			return err
-		case "ownerReferences":
-			v, err := r.decoder.Value(projection.Whole())
-			if f := reads.Field(key); f != nil {
-				metadata[key] = f.Of(v)
-			}
-			references = v
-			return err
+			return decode.Part{}, err
+		case key == "annotations":
+			return r.annotations(o, f)
+		case key == "ownerReferences":
+			v, err := r.decoder.Part(projection.Whole())
+			references = v.Value
+			return v.Of(f), err
+		case isMark(key):
+			v, err := r.decoder.Part(projection.Whole())
+			o.set(key, v.Value)
+			return v.Of(f).Alone(), err
 		}
-		return r.field(metadata, key, reads.Field(key))
+		return r.decoder.Part(f)
 	})
-	namespace, _ := metadata["namespace"].(string)
-	o.keepController(rules.ControllerIn(references, namespace))
-	return err
+	if controller, exists := rules.ControllerIn(references, o.namespace); exists {
+		o.controller = r.owners.shared(controller)
+	}
+	return part, err
 }
 
-func (r *objectReader) field(m map[string]any, key string, reads *projection.Projection) error {
-	if reads == nil {
-		return r.decoder.Skip()
+func (r *objectReader) annotations(o *Object, reads *projection.Projection) (decode.Part, error) {
+	if absent, err := r.decoder.Null(); absent || err != nil {
+		return decode.Part{}, err
 	}
-	v, err := r.decoder.Value(reads)
-	m[key] = v
-	return err
+	part, err := r.decoder.Map(nil, func(key string) (decode.Part, error) {
+		f := reads.Field(key)
+		if key != rules.AnnotationApplied {
+			return r.decoder.Part(f)
+		}
+		v, err := r.decoder.Part(projection.Whole())
+		o.applied, _ = v.Value.(string)
+		return v.Of(f), err
+	})
+	if reads == nil {
+		return decode.Part{}, err
+	}
+	return part, err
 }

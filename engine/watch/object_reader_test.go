@@ -11,6 +11,7 @@ import (
 	goruntime "runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,7 +64,7 @@ func TestStreamGivesTheSameObjects(t *testing.T) {
 		if !reflect.DeepEqual(got.Content(), w.Cached(want.Content())) {
 			t.Errorf("%s: got %v", role, got.Content())
 		}
-		if got.Fields() != want.Fields() || !reflect.DeepEqual(got.patches, want.patches) || got.Applied() != want.Applied() {
+		if got.Fields() != want.Fields() || !reflect.DeepEqual(got.rare, want.rare) || got.marks != want.marks || got.applied == "" {
 			t.Errorf("%s: its fields are %v, want %v", role, got.Fields(), want.Fields())
 		}
 		owner, controlled := want.Controller()
@@ -98,13 +99,12 @@ rules:
 		}
 		return p
 	}
-	kept := `"name":"web","namespace":"default"`
 	for _, test := range []struct{ use, want string }{
-		{"c.status.replicas", `{"annotations":{"reconcel.dev/applied":"abc"},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},` + kept + `}`},
-		{"c.metadata.labels.app", `{"annotations":{"reconcel.dev/applied":"abc"},"labels":{"app":"web","reconcel.dev/child":"c","reconcel.dev/rule":"r"},` + kept + `}`},
-		{"size(c.metadata.annotations)", `{"annotations":{"note":"long","reconcel.dev/applied":"abc"},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},` + kept + `}`},
-		{"c.metadata.ownerReferences[0].name", `{"annotations":{"reconcel.dev/applied":"abc"},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},` + kept +
-			`,"ownerReferences":[{"name":"other"},{"name":"a"}]}`},
+		{"c.status.replicas", `{"annotations":{},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"}}`},
+		{"c.metadata.labels.app", `{"annotations":{},"labels":{"app":"web","reconcel.dev/child":"c","reconcel.dev/rule":"r"}}`},
+		{"size(c.metadata.annotations)", `{"annotations":{"note":"long","reconcel.dev/applied":"abc"},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"}}`},
+		{"c.metadata.ownerReferences[0].name", `{"annotations":{},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},"ownerReferences":[{"name":"other"},{"name":"a"}]}`},
+		{"c.metadata.name", `{"annotations":{},"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},"name":"web"}`},
 	} {
 		w := New(Key{GVK: deployments, Role: Child}, rule(test.use).Reads().Child(deployments))
 		o, err := newObjectReader(w, deployments, strings.NewReader(text)).read()
@@ -113,6 +113,9 @@ rules:
 		}
 		if got, err := json.Marshal(o.metadata()); err != nil || string(got) != test.want {
 			t.Errorf("%s: got %s, want %s (%v)", test.use, got, test.want, err)
+		}
+		if o.GetName() != "web" || o.GetNamespace() != "default" || o.Applied() != "abc" {
+			t.Errorf("%s: kept apart is %+v", test.use, o.marks)
 		}
 		if owner, ok := o.Controller(); !ok || owner.String() != "Foo.samplecontroller.k8s.io/default/a" && owner.String() != "Foo/default/a" {
 			t.Errorf("%s: its controller is %v", test.use, owner)
@@ -199,6 +202,36 @@ func TestFramesThatAreNone(t *testing.T) {
 func eventFrame(text []byte, n int) []byte {
 	own := strings.NewReplacer("-0001", fmt.Sprintf("-%04d", n), "0a7b11", fmt.Sprintf("%06d", n), "f7a001", fmt.Sprintf("%06d", n), "123456", fmt.Sprintf("%06d", n))
 	return []byte(`{"type":"MODIFIED","object":` + own.Replace(string(text)) + "}\n")
+}
+
+// TestChildrenShareWhatIsEqual reads children of one primary, and one of another primary.
+func TestChildrenShareWhatIsEqual(t *testing.T) {
+	const longMessage = `ReplicaSet \"example-foo-0001-5d7c9b6f\" has successfully progressed.`
+	text := strings.Replace(string(readTestdata(t, "deployment.json")), longMessage, "done", 1)
+	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
+	other := strings.NewReplacer("-0001", "-0002", "0a7b11", "0a7b12")
+	stranger := strings.NewReplacer("-0001", "-0003", "f7a001", "f7a002", `"replicas":1`, `"replicas":2`)
+	r := newObjectReader(w, deployments, strings.NewReader(text+other.Replace(text)+stranger.Replace(text)))
+	var all [3]*Object
+	for i := range all {
+		o, err := r.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = o
+	}
+	identity := func(o *Object) unsafe.Pointer { return reflect.ValueOf(o.content).UnsafePointer() }
+	if a, b := all[0], all[1]; identity(a) != identity(b) || a.GetName() == b.GetName() || a.GetUID() == b.GetUID() {
+		t.Errorf("two children with equal content do not share it: %v and %v", a.content, b.content)
+	}
+	if identity(all[0]) == identity(all[2]) || all[0].controller == all[2].controller {
+		t.Error("different children share their content or controller")
+	}
+	want := decoded(t, text)
+	if got := all[0].DeepCopy(); got.GetName() != want.GetName() || got.GetUID() != want.GetUID() || got.GetCreationTimestamp() != want.GetCreationTimestamp() ||
+		got.GetAnnotations()[rules.AnnotationApplied] != all[0].Applied() {
+		t.Errorf("a copy is %v", got)
+	}
 }
 
 // BenchmarkObjectSize measures how many bytes a cached object keeps.

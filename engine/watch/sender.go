@@ -138,8 +138,7 @@ func readAnswer(w *Watch, gvk schema.GroupVersionKind, from io.Reader) (*Object,
 
 // objectOf returns an object as the watch caches it, as a copy.
 func (w *Watch) objectOf(u *unstructured.Unstructured) *Object {
-	o := &Object{content: w.Cached(u.Object)}
-	o.reader = &unstructured.Unstructured{Object: o.content}
+	o := &Object{marks: marksOf(u), content: w.Cached(u.Object)}
 	o.keepController(rules.ControllerOf(u.Object))
 	o.keepManagers(managedfields.ManagersOf(u.Object), w.Role)
 	return o

@@ -36,6 +36,16 @@ type Key struct {
 	GVK      schema.GroupVersionKind
 	Selector string // label selector; empty: all objects
 	Role     Role
+	// Namespace is the only watched one; empty: those of the scope.
+	Namespace string
+}
+
+// ScopeIn returns the namespaces of the watch.
+func (k Key) ScopeIn(all Scope) Scope {
+	if k.Namespace != "" {
+		return Scope{k.Namespace}
+	}
+	return all
 }
 
 // A Watch is the cache of one kind in one role.
@@ -45,6 +55,7 @@ type Watch struct {
 
 	onChange func(*Object)
 	onListed func()
+	witness  func(old, now *Object) // may be nil
 
 	cache   atomic.Pointer[Cache]
 	listing atomic.Pointer[Cache] // the same cache, set before its first list
@@ -70,6 +81,21 @@ func (w *Watch) Cached(object map[string]any) map[string]any { return w.reads.Of
 func (w *Watch) Notify(onChange func(*Object), onListed func()) {
 	if w.onChange == nil {
 		w.onChange, w.onListed = onChange, onListed
+	}
+}
+
+// Witness sets a handler that is also told the old state: it is nil for an object that was added,
+// and now is nil for one that was deleted. It is not told of those of the first list. Like those of
+// Notify, it must be set before the watch runs.
+func (w *Watch) Witness(saw func(old, now *Object)) {
+	if w.witness == nil {
+		w.witness = saw
+	}
+}
+
+func (w *Watch) saw(old, now *Object) {
+	if w.witness != nil {
+		w.witness(old, now)
 	}
 }
 
@@ -125,12 +151,7 @@ func (w *Watch) indexers() cache.Indexers {
 	if w.Role == Lookup {
 		return cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	}
-	return cache.Indexers{byOwner: func(item any) ([]string, error) {
-		if uid := item.(*Object).OwnerUID(); uid != "" {
-			return []string{string(uid)}, nil
-		}
-		return nil, nil
-	}}
+	return cache.Indexers{byOwner: func(item any) ([]string, error) { return item.(*Object).ownerUIDs(), nil }}
 }
 
 // tweakList restricts requests to the selector. It also prevents client-go's fallback
@@ -146,8 +167,18 @@ func (w *Watch) tweakList(o *metav1.ListOptions) {
 	}
 }
 
-func (w *Watch) changed(item any) {
+func (w *Watch) added(item any, isInInitialList bool) {
 	if o, ok := item.(*Object); ok {
+		if !isInInitialList {
+			w.saw(nil, o)
+		}
+		w.onChange(o)
+	}
+}
+
+func (w *Watch) deleted(item any) {
+	if o, ok := item.(*Object); ok {
+		w.saw(o, nil)
 		w.onChange(o)
 	}
 }
@@ -155,6 +186,7 @@ func (w *Watch) changed(item any) {
 // updated also reports the old state if it may concern primaries that the new state
 // does not concern.
 func (w *Watch) updated(old, now *Object) {
+	w.saw(old, now)
 	if w.Role == Lookup {
 		if old.GetResourceVersion() == now.GetResourceVersion() {
 			return // A repeated list returned the same state.
@@ -162,7 +194,7 @@ func (w *Watch) updated(old, now *Object) {
 		if !maps.Equal(rules.LabelsOf(old.content), rules.LabelsOf(now.content)) {
 			w.onChange(old)
 		}
-	} else if old.OwnerUID() != now.OwnerUID() {
+	} else if old.namesOthersThan(now) {
 		w.onChange(old)
 	}
 	w.onChange(now)

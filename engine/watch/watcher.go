@@ -52,7 +52,7 @@ func (ws *Watcher) awaitKind(ctx context.Context, w *Watch) (discover.Kind, bool
 		mark := ws.Waiter.Mark()
 		k, err := ws.Kinds.Find(ctx, w.GVK)
 		if err == nil {
-			err = k.CheckScope(ws.Scope)
+			err = k.CheckScope(w.ScopeIn(ws.Scope))
 		}
 		if err == nil {
 			w.problem.Store(nil) // The kind is known now, and not listed yet.

@@ -68,9 +68,10 @@ type controller struct {
 	name  string // of the installation
 	rules string // the file
 
-	process  *e2e.Process
-	standby  *e2e.Process // nil without one
-	election string       // the setting of leader election
+	process   *e2e.Process
+	standby   *e2e.Process   // nil without one
+	processes []*e2e.Process // all of them
+	election  string         // the setting of leader election
 
 	mu      sync.Mutex
 	written []faultproxy.Write
@@ -101,9 +102,12 @@ func (s *stage) newControllerAs(t *testing.T, user, name, rules string, way rest
 }
 
 func (c *controller) start(name string) *e2e.Process {
-	return e2e.Command{Binary: c.stage.binary, Name: name, Env: []string{"RECONCEL_LEADER_ELECT=" + c.election}, Args: []string{
-		"-f", c.rules, "--kubeconfig", c.proxy.Kubeconfig(c), "--namespace", "default", "--name", c.name, "--listen", "off", "--log-level", "debug",
+	p := e2e.Command{Binary: c.stage.binary, Name: name, Env: []string{"RECONCEL_LEADER_ELECT=" + c.election}, Args: []string{
+		"-f", c.rules, "--kubeconfig", c.proxy.Kubeconfig(c), "--namespace", "default", "--name", c.name, "--log-level", "debug",
+		"--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0",
 	}}.Start(c.T)
+	c.processes = append(c.processes, p)
+	return p
 }
 
 // place replaces the rules file.

@@ -61,7 +61,7 @@ func (s *stage) newFaultRun(t *testing.T, w workload, p plan, mode alone) *fault
 	if rule == r.namespace {
 		names = oracle.NewNames(w.Generated, "reconcel.dev/"+rule, "reconcel.dev/RULE", `"`+rule, `"RULE`, r.namespace, "NAMESPACE")
 	}
-	r.seen = s.history.Select(names, func(k oracle.Key) bool {
+	r.seen = s.history.Select(names.WithValues(w.Values), func(k oracle.Key) bool {
 		return strings.Contains(k.Namespace+"/"+k.Name, r.namespace) && k.Name != "kube-root-ca.crt" && k.Namespace != "default"
 	})
 	for _, object := range w.Setup {

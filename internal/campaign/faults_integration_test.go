@@ -137,15 +137,18 @@ func (s *stage) attempt(t *testing.T, p plan) (struck bool, found []string, err 
 	r := s.newFaultRun(t, w, p, p.mode())
 	foreign := r.foreignVersions()
 	r.arm()
+	shown := showings{}
 	for i, step := range w.Steps {
 		if p.Absence != nil && p.Absence.Step == i {
 			r.hide()
 		}
 		r.do(step)
 		if err := r.converges(i, *ref); err != nil {
-			return true, oracle.Untouched(foreign, r.foreignVersions()), err
+			found = oracle.Untouched(foreign, r.foreignVersions())
+			return true, append(found, r.leaks(shown, []string{err.Error()})...), err
 		}
 		r.ends = append(r.ends, r.version())
+		r.show(shown, i)
 	}
 	written := len(r.control.writes(r.namespace))
 	e2e.Rest(t, restFor)
@@ -162,6 +165,7 @@ func (s *stage) attempt(t *testing.T, p plan) (struck bool, found []string, err 
 	if strings.Contains(r.control.process.Log(), "panic") {
 		found = append(found, "the process panicked")
 	}
+	found = append(found, r.leaks(shown, found)...)
 	return p.Lag != nil || !r.lastFault().IsZero(), found, nil
 }
 

@@ -21,16 +21,26 @@ type sample struct {
 	hash   string             // of the active rules
 }
 
-var listens = regexp.MustCompile(`listen=(127\.0\.0\.1:\d+)`)
+// What the log says about the addresses of a process.
+var (
+	listens      = regexp.MustCompile(`\blisten=(127\.0\.0\.1:\d+)`)
+	debugListens = regexp.MustCompile(`\bdebugListen=(127\.0\.0\.1:\d+)`)
+)
 
 // get sends a request to the process.
 func (p *process) get(t *testing.T, path string) (int, string) {
 	t.Helper()
-	address := listens.FindStringSubmatch(p.Log())
-	if address == nil {
+	return p.getFrom(t, listens, path)
+}
+
+// getFrom sends a request to one of the addresses of the process.
+func (p *process) getFrom(t *testing.T, address *regexp.Regexp, path string) (int, string) {
+	t.Helper()
+	at := address.FindStringSubmatch(p.Log())
+	if at == nil {
 		t.Fatalf("%s does not say where it listens", p.Name)
 	}
-	response, err := http.Get("http://" + address[1] + path)
+	response, err := http.Get("http://" + at[1] + path)
 	if err != nil {
 		t.Fatal(err)
 	}

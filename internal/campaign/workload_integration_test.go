@@ -26,6 +26,7 @@ type workload struct {
 	Setup     []map[string]any `json:"setup"`     // objects that exist before
 	Foreign   []map[string]any `json:"foreign"`   // objects that must never change
 	Generated []string         `json:"generated"` // prefixes of generated names
+	Values    []string         `json:"values"`    // keys of Secrets with generated values
 	Order     []oracle.Order   `json:"order"`     // of deletions
 	Steps     []step           `json:"steps"`
 

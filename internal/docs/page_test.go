@@ -35,7 +35,7 @@ func pages(t *testing.T) (all []page) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && slices.Contains([]string{"bin", "testdata", ".git"}, d.Name()):
+		case d.IsDir() && slices.Contains([]string{"bin", "testdata", ".git", "node_modules"}, d.Name()):
 			return filepath.SkipDir
 		case filepath.Ext(path) != ".md":
 			return nil

@@ -64,7 +64,7 @@ func Done(requests []devcluster.Request) (all []Change) {
 			r.Resource == "leases", r.Resource == "events", strings.HasSuffix(r.Name, "-inventory"):
 		case r.Verb == "delete":
 			actions[object] = "deleted"
-		case r.Code == 201 && before == "deleted":
+		case r.Code == 201 && (before == "deleted" || before == "replaced"): // kwok may delete the next Pod of a name, too.
 			actions[object] = "replaced"
 		case r.Code == 201:
 			actions[object] = "created"

@@ -39,6 +39,12 @@ func Build(t *testing.T) string {
 	return binary
 }
 
+// Environment returns the environment of the test without the settings of tests, which the
+// program would reject.
+func Environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECONCEL_") })
+}
+
 // Process is a running `reconcel run`.
 type Process struct {
 	*exec.Cmd
@@ -69,7 +75,7 @@ func (c Command) Start(t *testing.T) *Process {
 	}
 	p.Cmd = exec.Command(c.Binary, slices.Concat([]string{"run"}, c.Args)...)
 	p.Stderr = log
-	p.Env = append(slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECONCEL_") }), c.Env...)
+	p.Env = append(Environment(), c.Env...)
 	if err := p.Cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

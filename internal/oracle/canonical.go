@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	uid       = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	uid       = regexp.MustCompile(`\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|bundle-[0-9a-f]{24})\b`)
 	timestamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b`)
 	temporary = regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/[^\s:"]*`)
 
@@ -28,6 +28,7 @@ var (
 type Names struct {
 	replacer  *strings.Replacer
 	generated []*regexp.Regexp
+	values    []string // keys of Secrets
 }
 
 // NewNames returns Names with pairs of an old and a new text, and with the prefixes of
@@ -52,14 +53,16 @@ func (n Names) mask(text string) string {
 
 // canonical returns an object as text, without the parts that differ between runs. The
 // status of an object that has a controller is left out, because others write it.
-func (n Names) canonical(live *unstructured.Unstructured) string {
+func (n Names) canonical(of version) string {
+	live := of.object
 	u := live.DeepCopy()
+	n.numberValues(u, of.values)
 	for _, field := range incarnation {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
 	annotations := u.GetAnnotations()
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return slices.Contains(hashes, key) })
-	u.SetAnnotations(annotations)
+	u.SetAnnotations(withoutUIDs(annotations))
 	if isChild(live) {
 		delete(u.Object, "status")
 	}
@@ -68,6 +71,25 @@ func (n Names) canonical(live *unstructured.Unstructured) string {
 		panic(err) // An object from the API server can be encoded.
 	}
 	return string(text)
+}
+
+// shares begins the keys of the annotations of the owners of a shared object. The UID of the
+// owner follows. The value has its name, and a hash that differs between runs.
+const shares = "share.reconcel.dev/"
+
+// withoutUIDs replaces the annotations of the owners of a shared object by one with their names.
+func withoutUIDs(annotations map[string]string) map[string]string {
+	var owners []string
+	for key, value := range annotations {
+		if strings.HasPrefix(key, shares) {
+			owners = append(owners, value[:strings.LastIndex(value, "/")+1])
+			delete(annotations, key)
+		}
+	}
+	if slices.Sort(owners); len(owners) > 0 {
+		annotations[shares] = strings.Join(owners, " ")
+	}
+	return annotations
 }
 
 // isChild reports whether a rule made the object, or another controller.

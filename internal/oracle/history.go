@@ -27,18 +27,22 @@ type version struct {
 	object  *unstructured.Unstructured
 	deleted bool
 	at      time.Time
-	order   int // among all versions of the history
+	order   int            // among all versions of the history
+	values  map[string]int // of a Secret: the numbers of its values, by key
 }
 
 // History has every version of every object.
 type History struct {
 	mu       sync.Mutex
 	versions map[Key][]version
+	values   map[Key]map[string][]string // of Secrets: all values that a key has had
 	order    int
 }
 
 // NewHistory returns an empty history.
-func NewHistory() *History { return &History{versions: map[Key][]version{}} }
+func NewHistory() *History {
+	return &History{versions: map[Key][]version{}, values: map[Key]map[string][]string{}}
+}
 
 // Record adds an event of a watch.
 func (h *History) Record(event watch.EventType, object *unstructured.Unstructured) {
@@ -46,7 +50,7 @@ func (h *History) Record(event watch.EventType, object *unstructured.Unstructure
 	defer h.mu.Unlock()
 	key := Key{object.GetKind(), object.GetNamespace(), object.GetName()}
 	h.order++
-	h.versions[key] = append(h.versions[key], version{object, event == watch.Deleted, time.Now(), h.order})
+	h.versions[key] = append(h.versions[key], version{object, event == watch.Deleted, time.Now(), h.order, h.number(key, object)})
 }
 
 // Selection is a part of a history.
@@ -85,7 +89,7 @@ func (s *Selection) Last() int {
 func (s *Selection) canonical(v version) string {
 	text, ok := s.cache[v.order]
 	if !ok {
-		text = s.names.canonical(v.object)
+		text = s.names.canonical(v)
 		s.cache[v.order] = text
 	}
 	return text

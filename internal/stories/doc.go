@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	"reconcel/engine/inventory"
 )
 
 // A Stage is where a story takes place: a cluster with a controller that runs the rules of
@@ -17,9 +20,11 @@ type Stage struct {
 	Context   context.Context
 	Client    dynamic.Interface
 	Namespace string
+	// Installation is the namespace and name of the controller's own objects.
+	Installation types.NamespacedName
 	// Eventually waits until check returns nil, or fails the test.
 	Eventually func(what string, check func() error)
-	// Restart replaces the controller by one without any memory.
+	// Restart replaces the controller by one without any memory, with the same rules.
 	Restart func()
 	// Reload gives the controller other rules, in which NAMESPACE stands for the namespace.
 	Reload func(rules string)
@@ -41,8 +46,18 @@ var All = []Story{
 	{"conditions of elements", conditionRules, tellConditions},
 	{"many objects", largeRules, tellLarge},
 	{"definitions", DefinitionsRules, tellDefinitions},
+	{"several kinds", kindsRules, tellKinds},
+	{"bundle", BundleRules, tellBundle},
+	{"shared objects", SharedRules, tellShared},
+	{"held", heldWith(10, "one"), tellHeld},
+	{"rollout", rolloutTo("one", "pause"), tellRollout},
 }
 
 func (s *Stage) resource(group, version, name string) dynamic.ResourceInterface {
 	return s.Client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: name}).Namespace(s.Namespace)
+}
+
+// installation returns the inventory, as commands of users change it.
+func (s *Stage) installation() *inventory.Inventory {
+	return inventory.New(s.Client, inventory.Options{Namespace: s.Installation.Namespace, Installation: s.Installation.Name, FieldManager: "someone"})
 }

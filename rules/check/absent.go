@@ -38,21 +38,33 @@ func (w *flaw) test(e ast.Expr, step string) {
 
 // absent warns about a field that may be absent.
 func (g *guard) absent(e ast.Expr, t *types.Type, operand *value, name string, field *value, f facts) {
-	if g.quiet || field.flaw != nil || f[field.key] || field.key == "" && operand.shown == "" {
+	if g.quiet || field.flaw != nil || f.include(field.key) || field.key == "" && operand.shown == "" {
 		return
 	}
-	if o := g.rule.all.object(t); o == nil && t.Kind() != types.MapKind || o != nil && !o.optional(name) {
-		return
-	}
+	o := g.rule.all.object(t)
 	pos := expr.Position(g.t.src, g.t.ast, e.ID())
+	if g.rule.all.lacks(o, name) {
+		w := g.rule.complaint(pos, "%s: %sno field %s; write ", g.where, lacking, strings.TrimPrefix(field.shown, "self."))
+		g.rule.absences = append(g.rule.absences, w)
+		field.flaw = newFlaw(w, operand, e, name)
+		return
+	}
+	if field.ofStatus || o == nil && t.Kind() != types.MapKind || o != nil && !o.optional(name) {
+		return
+	}
 	if field.key == "self"+step+"spec" && g.rule.kind.Custom {
 		g.rule.withoutSpec()
 		return
 	}
 	w := g.rule.complaint(pos, "%s: %s may be absent: write ", g.where, field.shown)
 	g.warn(w)
-	field.flaw = &flaw{warning: w, says: w.Message, advice: operand.shown}
-	field.flaw.extend(e, optionalStep(name))
+	field.flaw = newFlaw(w, operand, e, name)
+}
+
+func newFlaw(w *source.Error, operand *value, e ast.Expr, name string) *flaw {
+	f := &flaw{warning: w, says: w.Message, advice: operand.shown}
+	f.extend(e, optionalStep(name))
+	return f
 }
 
 // withoutSpec keeps the warning that the CRD of the primary does not require spec.
@@ -61,7 +73,7 @@ func (r *rule) withoutSpec() {
 	kind := r.src.For.Kind
 	outer := r.prefix
 	r.prefix = ""
-	r.specless = r.complaint(kind.Pos, "for.kind: the CRD of %s does not require spec, so self.spec may be absent", kind.Value)
+	r.specless = r.complaint(kind.Pos, "%s.kind: the CRD of %s does not require spec, so self.spec may be absent", r.src.For.Entry, kind.Value)
 	r.prefix = outer
 	r.specless.Check = lint.AbsentField
 	r.specless.Hint = "add required: [spec] to its schema, beside properties"
@@ -74,6 +86,10 @@ func (r *rule) sayAbsences() {
 		r.say(&r.found.Warnings, r.specless)
 	}
 	for _, e := range r.absences {
+		if e.Check == "" { // One of the kinds lacks the field.
+			r.say(&r.found.Errors, e)
+			continue
+		}
 		r.say(&r.found.Warnings, e)
 	}
 }

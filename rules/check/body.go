@@ -17,7 +17,7 @@ const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 // body checks everything in a rule except the names that it declares.
 func (r *rule) body() {
 	g := &guard{rule: r, sc: r.scope(nil), work: &work{}}
-	known := g.decision(r.src.For.When, types.BoolKind, r.selected(), "for.when").truly().and(r.selected())
+	known := g.decision(r.src.For.When, types.BoolKind, r.selected(), r.src.For.Entry+".when").truly().and(r.selected())
 	r.allowed()
 	r.account()
 	for _, c := range r.src.Validate {
@@ -65,6 +65,7 @@ func (g *guard) lookup(l *syntax.Lookup, f facts) {
 	if k := g.rule.set.Kind(runtimeschema.FromAPIVersionAndKind(l.APIVersion.Value, l.Kind.Value)); k != nil && !k.Namespaced && l.Namespace != nil {
 		g.rule.warnf(lint.LookupNamespace, l.Namespace.Pos, "namespace: %s is cluster-scoped, its objects have no namespace", k.GVK.Kind).Hint = "remove it"
 	}
+	g.rule.lookupNamespace(l)
 	g.message(l.Namespace, f, "namespace")
 	g.message(l.Name, f, "name")
 	if l.Names != nil {
@@ -75,6 +76,15 @@ func (g *guard) lookup(l *syntax.Lookup, f facts) {
 		s := &fieldSchema{Schema: g.rule.set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
 		w.value(l.Selector, s, "selector")
 		g.at("selector").node(l.Selector, f)
+	}
+}
+
+// lookupNamespace checks that a lookup of a rule for the cluster has a namespace.
+func (r *rule) lookupNamespace(l *syntax.Lookup) {
+	k := r.set.Kind(runtimeschema.FromAPIVersionAndKind(l.APIVersion.Value, l.Kind.Value))
+	if r.src.For.Cluster && l.Namespace == nil && k != nil && k.Namespaced {
+		r.errorf(l.Pos, "missing key \"namespace\": %s is namespaced, and a rule with for: cluster has no primary whose namespace it could get", k.GVK.Kind).Hint =
+			`write the namespace, or namespace: "" for all`
 	}
 }
 

@@ -37,18 +37,21 @@ func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
 			c.annotated[kindOf(r)] = true
 		}
 	}
-	for _, r := range file.Rules {
-		c.rule(r)
+	for written := range file.Written() {
+		if len(written) == 1 {
+			c.rule(written[0])
+		} else {
+			c.eachKind(written)
+		}
 	}
 	return c.found
 }
 
 func newChecker(set *schema.Set, complaints source.Errors) (*checker, error) {
 	c := &checker{
-		set: set, all: newUniverse(set),
-		noted: map[runtimeschema.GroupVersionKind]bool{}, speclessKinds: map[runtimeschema.GroupVersionKind]bool{},
+		set: set, all: newUniverse(set), ledger: newLedger(), lacked: map[source.Pos]bool{},
 		annotated: map[runtimeschema.GroupVersionKind]bool{},
-		said:      map[finding]bool{}, broken: map[source.Pos]bool{}, damages: map[string]damage{},
+		broken:    map[source.Pos]bool{}, damages: map[string]damage{},
 		defined: map[*syntax.Definitions]*definitions{},
 	}
 	for _, e := range complaints {
@@ -65,16 +68,14 @@ func newChecker(set *schema.Set, complaints source.Errors) (*checker, error) {
 
 type checker struct {
 	source.Suggester
-	set    *schema.Set
-	all    *universe
-	empty  *expr.TypedScope
-	found  Found
-	noted  map[runtimeschema.GroupVersionKind]bool // kinds without a schema
-	said   map[finding]bool
-	copied int // the number of values in lets that were compared
+	set   *schema.Set
+	all   *universe
+	empty *expr.TypedScope
+	ledger
+	copied int                 // the number of values in lets that were compared
+	lacked map[source.Pos]bool // where one of the kinds of a rule lacks a field
 
-	annotated     map[runtimeschema.GroupVersionKind]bool // of which a rule asks for the annotation
-	speclessKinds map[runtimeschema.GroupVersionKind]bool // that were warned about
+	annotated map[runtimeschema.GroupVersionKind]bool // of which a rule asks for the annotation
 
 	broken  map[source.Pos]bool // where loading the rules found errors
 	damages map[string]damage   // the same by rule
@@ -136,9 +137,10 @@ func (c *checker) newRule(src *syntax.Rule) *rule {
 
 // declareNames finds the types of all variables of the rule.
 func (r *rule) declareNames() {
-	f := r.src.For
-	r.kind = r.known(f.APIVersion, f.Kind, "for.")
-	r.declare("self", r.all.kindType(r.kind))
+	if f := r.src.For; !f.Cluster {
+		r.kind = r.known(f.APIVersion, f.Kind, f.Entry+".")
+		r.declare("self", r.selfType())
+	}
 	if r.kind != nil {
 		r.primary = r.all.root(r.kind)
 	}
@@ -212,10 +214,10 @@ func (r *rule) warnf(check string, pos source.Pos, format string, args ...any) *
 	return r.say(&r.found.Warnings, e)
 }
 
-func (r *rule) say(to *[]*source.Error, e *source.Error) *source.Error {
+func (c *checker) say(to *[]*source.Error, e *source.Error) *source.Error {
 	key := finding{e.Pos, e.Message}
-	if !r.said[key] && !r.broken[e.Pos] {
-		r.said[key] = true
+	if !c.said[key] && !c.broken[e.Pos] {
+		c.said[key] = true
 		*to = append(*to, e)
 	}
 	return e

@@ -23,6 +23,10 @@ func (g *guard) comparison(c ast.CallExpr, f facts) outcome {
 		b, present = g.absentValue(args[1], f)
 	}
 	out := outcome{ran: left.ran.and(right.ran)}
+	if same, known := g.isKind(args); known && (c.FunctionName() == operators.Equals || c.FunctionName() == operators.NotEquals) {
+		out.yes, out.no = decided(same == (c.FunctionName() == operators.Equals))
+		return out
+	}
 	if a == nil || b == nil || present == nil {
 		out.yes, out.no = boolComparison(c.FunctionName(), args, left, right)
 		return out

@@ -11,6 +11,21 @@ const step = "\x00"
 // Facts are the paths of fields of the primary that are present.
 type facts map[string]bool
 
+// never is the fact of what cannot be, such as an object of another kind. All other facts
+// follow from it.
+const never = "\x00never"
+
+// include reports whether the field with this path is present.
+func (f facts) include(key string) bool { return f[key] || f[never] }
+
+// decided returns what is known about a result that is always the same.
+func decided(result bool) (yes, no facts) {
+	if result {
+		return nil, facts{never: true}
+	}
+	return facts{never: true}, nil
+}
+
 // with returns the facts and that a field is present, with all its parents.
 func (f facts) with(v *value) facts {
 	if v == nil || v.key == "" {
@@ -40,6 +55,12 @@ func (f facts) and(other facts) facts {
 
 // or returns the facts that f and other have in common.
 func (f facts) or(other facts) facts {
+	switch {
+	case f[never]:
+		return other
+	case other[never]:
+		return f
+	}
 	out := facts{}
 	for key := range f {
 		if other[key] {
@@ -73,6 +94,9 @@ type value struct {
 	each []string
 	// flaw is the warning about a field on its path, or nil.
 	flaw *flaw
+	// severalKinds: the primary may be of several kinds. Then ofStatus are the parts of its
+	// status: expressions wait for them, unless the kind lacks them.
+	severalKinds, ofStatus bool
 }
 
 // below returns the value of a field.
@@ -80,10 +104,11 @@ func (v *value) below(name string) *value {
 	switch {
 	case v == nil:
 		return nil
-	case v.key == "self" && name == "status":
+	case v.key == "self" && name == "status" && !v.severalKinds:
 		return nil // Expressions wait for a missing status.
 	}
-	out := &value{shown: v.shown + shownStep(name), flaw: v.flaw}
+	out := &value{shown: v.shown + shownStep(name), flaw: v.flaw, severalKinds: v.severalKinds}
+	out.ofStatus = v.ofStatus || v.key == "self" && name == "status"
 	if v.key != "" {
 		out.key = v.key + step + name
 	}

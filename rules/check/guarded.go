@@ -52,7 +52,7 @@ func (g *guard) text(n *source.Node, f facts) {
 			continue
 		}
 		out := g.expression(p.Expr, f)
-		if _, optional := unwrapped(t.t); !optional || out.value != nil && f[out.key] {
+		if _, optional := unwrapped(t.t); !optional || out.value != nil && f.include(out.key) {
 			continue
 		}
 		if out.value != nil && out.shown != "" {

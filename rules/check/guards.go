@@ -78,7 +78,7 @@ func (g *guard) ident(name string, f facts) outcome {
 		}
 	}
 	if name == "self" {
-		return outcome{value: &value{key: name, shown: name}}
+		return outcome{value: &value{key: name, shown: name, severalKinds: len(g.rule.src.Others) > 0}}
 	}
 	if e := g.rule.entryOf[g.t.src]; e != nil && e.others[name] != nil && name != e.key {
 		return g.entry(e.others[name], f)
@@ -283,6 +283,9 @@ func (g *guard) membership(args []ast.Expr, f facts) outcome {
 	key := g.eval(args[0], f)
 	m := g.eval(args[1], f)
 	out := outcome{ran: key.ran.and(m.ran)}
+	if holds, known := g.isOneOf(args[0], args[1]); known {
+		out.yes, out.no = decided(holds)
+	}
 	name, ok := literalString(args[0])
 	if t, _ := unwrapped(g.typeOf(args[1])); ok && t.Kind() != types.ListKind {
 		out.yes = facts(nil).with(m.below(name))

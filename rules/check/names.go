@@ -130,7 +130,11 @@ func (r *rule) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
 	namespace, given := r.namespaceIn(metadata)
 	switch {
 	case k.Namespaced && !given && metadata != nil && !metadata.Lacking && r.lacksNamespace():
-		r.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and the primary has no namespace of its own", gk.Kind)
+		why := "the primary has no namespace of its own"
+		if r.src.For.Cluster {
+			why = "a rule with for: cluster has no primary whose namespace it could get"
+		}
+		r.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and %s", gk.Kind, why)
 	case k.Namespaced:
 	case given:
 		r.errorf(namespace, "metadata.namespace: %s is cluster-scoped, its objects have no namespace", gk.Kind).Hint = "remove it"
@@ -160,9 +164,10 @@ func (r *rule) namespaceIn(metadata *source.Node) (source.Pos, bool) {
 	return n.Pos, true
 }
 
-// lacksNamespace reports whether the primary is cluster-scoped and is not a Namespace.
+// lacksNamespace reports whether the primary is cluster-scoped and is not a Namespace, or
+// there is no primary.
 func (r *rule) lacksNamespace() bool {
-	return r.kind != nil && !r.kind.Namespaced && r.kind.GVK.GroupKind() != runtimeschema.GroupKind{Kind: "Namespace"}
+	return r.src.For.Cluster || r.kind != nil && !r.kind.Namespaced && r.kind.GVK.GroupKind() != runtimeschema.GroupKind{Kind: "Namespace"}
 }
 
 // marks checks the keys of labels and annotations, and literal values of labels.

@@ -13,7 +13,11 @@ import (
 
 // kindOf returns the kind of a rule's primaries.
 func kindOf(r *syntax.Rule) runtimeschema.GroupVersionKind {
-	return runtimeschema.FromAPIVersionAndKind(r.For.APIVersion.Value, r.For.Kind.Value)
+	return gvkIn(&r.For)
+}
+
+func gvkIn(f *syntax.For) runtimeschema.GroupVersionKind {
+	return runtimeschema.FromAPIVersionAndKind(f.APIVersion.Value, f.Kind.Value)
 }
 
 // reported checks where the state of the primary is reported.
@@ -31,7 +35,7 @@ func (r *rule) reported() {
 	if !r.kind.Custom || hasConditions || len(r.src.Conditions) > 0 || r.annotated[r.kind.GVK] || slices.Contains(r.found.Unreported, r.kind.GVK) {
 		return
 	}
-	r.warnf(lint.NoConditions, r.src.For.Kind.Pos, "for.kind: %s has no status.conditions: reconcel cannot report on the resource", name).Hint =
+	r.warnf(lint.NoConditions, r.src.For.Kind.Pos, "%s.kind: %s has no status.conditions: reconcel cannot report on the resource", r.src.For.Entry, name).Hint =
 		fmt.Sprintf("add to the CRD of %s what reconcel validate -v prints, or write report: annotation", name)
 	r.found.Unreported = append(r.found.Unreported, r.kind.GVK)
 }

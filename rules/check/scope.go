@@ -41,7 +41,7 @@ func (s *Scope) Selection() *Scope {
 			out.names[def.Name] = true
 		}
 	}
-	out.typed.Declare("self", r.all.kindType(r.kind))
+	out.typed.Declare("self", r.selfType())
 	for name, l := range r.lets {
 		if l.t != nil && !l.wide {
 			out.names[name] = true

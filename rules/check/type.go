@@ -152,11 +152,22 @@ func (t Type) Field(name string) (Type, bool) {
 	}
 	s, known := o.schema.Properties[name]
 	if !known {
-		return Type{}, false
+		return t.lent(o, name)
 	}
 	f := t.all.described(&s, o.schema, t.path+"."+name)
 	f.of, f.field = o.schema.name, name
+	if o.parts != nil {
+		f.cel = t.all.fieldType(o, name)
+	}
 	return f, true
+}
+
+// lent returns the type of a field that only other kinds of the rule have.
+func (t Type) lent(o *object, name string) (Type, bool) {
+	if ft := t.all.fieldType(o, name); o.parts != nil && ft != nil {
+		return t.all.typed(ft), true
+	}
+	return Type{}, false
 }
 
 // Element returns the type of the elements of a list, or of the values of a map.

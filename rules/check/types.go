@@ -36,6 +36,8 @@ type object struct {
 	whole bool
 	// entry is the common type of the entries of a map of let.
 	entry *types.Type
+	// parts are the objects of whose fields it is blended, its own first.
+	parts []*object
 }
 
 // A valueKind is the kind of values that a schema allows.
@@ -208,6 +210,11 @@ func (u *universe) fieldType(o *object, field string) *types.Type {
 	if t := o.fields[field]; t != nil || o.schema == nil {
 		return t
 	}
+	if o.parts != nil {
+		t := u.blendedField(o, field)
+		o.fields[field] = t
+		return t
+	}
 	t := types.DynType
 	if p := u.field(o.schema, field); p != nil {
 		t = u.typeOf(p, strings.TrimPrefix(o.name, mark)+"."+field)
@@ -238,6 +245,9 @@ func unwrapped(t *types.Type) (inner *types.Type, optional bool) {
 
 // optional reports whether an object may lack a field. Without a schema, it may not.
 func (o *object) optional(field string) bool {
+	if o.parts != nil {
+		return o.parts[0].optional(field)
+	}
 	if o.schema == nil || slices.Contains(o.schema.Required, field) || o.surelyHas(field) {
 		return false
 	}
@@ -249,6 +259,9 @@ func (o *object) names() []string { return slices.Sorted(o.fieldNames()) }
 
 // fieldNames iterates over the names of the fields, in no order.
 func (o *object) fieldNames() iter.Seq[string] {
+	if o.parts != nil {
+		return o.blendedNames()
+	}
 	if o.schema != nil {
 		return maps.Keys(o.schema.Properties)
 	}

@@ -37,6 +37,17 @@ func Methods(t *types.Type) []Function {
 	return functionsWhere(func(o *decls.OverloadDecl) bool { return o.IsMemberFunction() && accepts(o.ArgTypes()[0], t) }, on)
 }
 
+// Overloads returns the declarations of a function or operator, in the order of their names.
+func Overloads(function string) []*decls.OverloadDecl {
+	b, err := base()
+	if err != nil || b.env.Functions()[function] == nil {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(b.env.Functions()[function].OverloadDecls()), func(a, b *decls.OverloadDecl) int {
+		return strings.Compare(a.ID(), b.ID())
+	})
+}
+
 // accepts reports whether a function for one type may be called on a value of another.
 func accepts(receiver, t *types.Type) bool {
 	switch {

@@ -125,14 +125,15 @@ func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	if unknown != nil {
 		return unknown
 	}
-	if c.limit.measure != nil && exceedsWork(frame, c.limit.measure(a)) {
+	sizes := a.unfollowed()
+	if c.limit.measure != nil && exceedsWork(frame, c.limit.measure(sizes)) {
 		return types.LabelErrNode(c.ID(), tooMuchWork(c.label()))
 	}
-	if c.limit.work != nil && exceedsWork(frame, c.limit.work(a)) {
+	if c.limit.work != nil && exceedsWork(frame, c.limit.work(sizes)) {
 		return types.LabelErrNode(c.ID(), tooMuchWork(c.label()))
 	}
 	if c.limit.output != nil {
-		if output := c.limit.output(a); output != "" {
+		if output := c.limit.output(sizes); output != "" {
 			return types.LabelErrNode(c.ID(), failf("%s would make %s", c.label(), output))
 		}
 	}

@@ -25,11 +25,11 @@ func mergeMaps(a, b ref.Val, d depth) ref.Val {
 	out := map[ref.Val]ref.Val{}
 	for it := left.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		out[key] = left.Get(key)
+		out[key] = entryOf(left, key)
 	}
 	for it := right.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		value := right.Get(key)
+		value := entryOf(right, key)
 		if d == deep {
 			value = mergeDown(out[key], value)
 			if types.IsError(value) {
@@ -38,7 +38,7 @@ func mergeMaps(a, b ref.Val, d depth) ref.Val {
 		}
 		out[key] = value
 	}
-	return types.NewRefValMap(types.DefaultTypeAdapter, out)
+	return newMap(out)
 }
 
 func mergeDown(old, value ref.Val) ref.Val {

@@ -72,11 +72,11 @@ func mergeObjects(base, patch traits.Mapper, path string) ref.Val {
 	out := map[ref.Val]ref.Val{}
 	for it := base.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		out[key] = base.Get(key)
+		out[key] = entryOf(base, key)
 	}
 	for it := patch.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		value := patch.Get(key)
+		value := entryOf(patch, key)
 		if old := out[key]; old != nil && !podTemplateUnits[textOf(key)] {
 			value = mergeFields(old, value, strings.TrimPrefix(path+"."+textOf(key), "."))
 		}
@@ -85,7 +85,7 @@ func mergeObjects(base, patch traits.Mapper, path string) ref.Val {
 		}
 		out[key] = value
 	}
-	return types.NewRefValMap(types.DefaultTypeAdapter, out)
+	return newMap(out)
 }
 
 // elements are the elements of a list with their identities.

@@ -18,17 +18,25 @@ func (r *rule) namespaces() {
 	for _, c := range r.children {
 		namespace := c.template.at("metadata", "namespace")
 		if text, outside := r.outside(namespace, r.src.Allow.Namespaces); outside {
-			c.find(ForeignNamespace, posOf(namespace), "%s: is another namespace than that of the %s, and allow.namespaces does not include it",
-				namespace.where, r.src.For.Kind.Value).Hint = "add allow: {namespaces: [" + allowText(text) + "]}"
+			c.find(ForeignNamespace, posOf(namespace), "%s: %sallow.namespaces does not include it",
+				namespace.where, r.another()).Hint = "add allow: {namespaces: [" + allowText(text) + "]}"
 		}
 	}
 	for _, l := range r.src.Lookups {
 		namespace := r.value(l.Namespace, "namespace")
 		if text, outside := r.outside(namespace, r.src.Allow.ReadNamespaces); outside {
-			r.find(ForeignNamespace, posOf(namespace), "%s: namespace: is another namespace than that of the %s, and allow.read.namespaces does not include it",
-				l.Entry, r.src.For.Kind.Value).Hint = "add allow: {read: {namespaces: [" + allowText(text) + "]}}"
+			r.find(ForeignNamespace, posOf(namespace), "%s: namespace: %sallow.read.namespaces does not include it",
+				l.Entry, r.another()).Hint = "add allow: {read: {namespaces: [" + allowText(text) + "]}}"
 		}
 	}
+}
+
+// another says why a namespace must be allowed.
+func (r *rule) another() string {
+	if r.src.For.Cluster {
+		return ""
+	}
+	return "is another namespace than that of the " + r.src.For.Kind.Value + ", and "
 }
 
 // readsNamespace matches expressions that read the namespace of an object, which is mostly

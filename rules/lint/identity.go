@@ -65,7 +65,7 @@ func (c *child) literalName() {
 
 // selectsOne reports whether the rule may be for a single object.
 func (r *rule) selectsOne() bool {
-	return r.readsName(r.src.For.When, map[*source.Expr]bool{})
+	return r.src.For.Cluster || r.readsName(r.src.For.When, map[*source.Expr]bool{})
 }
 
 // readsName reports whether an expression reads metadata.name, directly or through lets.

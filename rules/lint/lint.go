@@ -129,6 +129,9 @@ func (r *rule) find(check string, pos source.Pos, format string, args ...any) *s
 	e := source.NewError(pos, r.src.Name.Value, fmt.Sprintf(format, args...), "")
 	e.Check = check
 	key := finding{pos, e.Message}
+	if len(r.src.Others) > 0 {
+		key.message = check // Each kind of the rule finds it, in words of its own.
+	}
 	if pos.Line > 0 && !r.said[key] && !r.broken[pos] {
 		r.said[key] = true
 		r.found = append(r.found, e)

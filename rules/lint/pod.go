@@ -94,6 +94,9 @@ const maxPods = 100
 // custom resource, or a primary that is a workload, may have Pods that no rule shows.
 func (r *rule) findPods() (all []*pod, known bool) {
 	primary := r.src.For
+	if primary.Cluster {
+		return nil, false // It mostly serves the Pods of others.
+	}
 	own := runtimeschema.FromAPIVersionAndKind(primary.APIVersion.Value, primary.Kind.Value)
 	if versions := r.versionsOf(own.GroupKind()); r.src.Lost != nil || r.src.Nameless || len(versions) > 0 && !versions[0].Custom {
 		return nil, false

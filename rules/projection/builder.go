@@ -1,6 +1,9 @@
 package projection
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A Builder collects what is read of a value. Its zero value keeps only the presence of
 // the value. It is not safe for concurrent use.
@@ -8,6 +11,7 @@ type Builder struct {
 	all    bool
 	fields map[string]*Builder
 	each   *Builder
+	prefix string
 }
 
 // Field returns the builder of a field of a map.
@@ -49,6 +53,10 @@ func (b *Builder) KeepFields(names ...string) {
 	}
 }
 
+// KeepPrefix keeps the whole values of the fields whose names have a prefix. A Builder has
+// one prefix at most.
+func (b *Builder) KeepPrefix(prefix string) { b.prefix = prefix }
+
 // Projection returns what has been collected so far.
 func (b *Builder) Projection() *Projection { return union(b) }
 
@@ -69,6 +77,7 @@ func union(builders ...*Builder) *Projection {
 	}
 	out := &Projection{each: union(slices.Clone(each)...)}
 	for _, b := range builders {
+		out.prefix = cmp.Or(out.prefix, b.prefix)
 		for name := range b.fields {
 			if out.fields == nil {
 				out.fields = map[string]*Projection{}

@@ -1,6 +1,9 @@
 package projection
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // A Projection names the fields of a value to keep. It is immutable. nil keeps nothing: the
 // field itself is left out.
@@ -8,6 +11,7 @@ type Projection struct {
 	all    bool
 	fields map[string]*Projection // of a map; these take precedence over each
 	each   *Projection            // of every other entry of a map, and every element of a list; nil: none
+	prefix string                 // of the names of other entries of a map that are kept whole; "": none
 }
 
 var whole = &Projection{all: true}
@@ -25,6 +29,9 @@ func (p *Projection) Field(name string) *Projection {
 	}
 	if f, named := p.fields[name]; named {
 		return f
+	}
+	if p.prefix != "" && strings.HasPrefix(name, p.prefix) {
+		return whole
 	}
 	return p.each
 }
@@ -69,7 +76,7 @@ func (p *Projection) OfMap(m map[string]any) map[string]any {
 
 // sizeOf returns an upper bound for the number of fields that are kept of a map.
 func (p *Projection) sizeOf(m map[string]any) int {
-	if p.all || p.each != nil {
+	if p.all || p.each != nil || p.prefix != "" {
 		return len(m)
 	}
 	return min(len(m), len(p.fields))
@@ -93,7 +100,7 @@ func (p *Projection) Covers(q *Projection) bool {
 			return false
 		}
 	}
-	return p.each.Covers(q.each)
+	return p.each.Covers(q.each) && (q.prefix == "" || q.prefix == p.prefix || p.each.All())
 }
 
 // Without returns p without one field.
@@ -103,6 +110,9 @@ func (p *Projection) Without(path ...string) *Projection {
 		return p
 	}
 	out := &Projection{fields: maps.Clone(p.fields), each: p.Elements()}
+	if !p.all {
+		out.prefix = p.prefix
+	}
 	if out.fields == nil {
 		out.fields = map[string]*Projection{}
 	}

@@ -92,17 +92,25 @@ func New(from Sources) (*Set, error) {
 		}
 		set.layers = append(set.layers, layer)
 	}
-	if len(from.CRDs) > 0 {
-		layer := newSource()
-		for _, crd := range from.CRDs {
-			if err := layer.addCRD(crd); err != nil {
-				return nil, err
-			}
-		}
-		set.layers = append(set.layers, layer)
-	}
 	slices.Reverse(set.layers)
-	return set, nil
+	return set.With(from.CRDs)
+}
+
+// With returns the kinds of a set and those of decoded CustomResourceDefinitions, which
+// override them.
+func (s *Set) With(crds []map[string]any) (*Set, error) {
+	if len(crds) == 0 {
+		return s, nil
+	}
+	layer := newSource()
+	for _, crd := range crds {
+		if err := layer.addCRD(crd); err != nil {
+			return nil, err
+		}
+	}
+	out := &Set{layers: append([]*source{layer}, s.layers...), grows: s.grows}
+	out.sorted = sync.OnceValue(out.sortKinds)
+	return out, nil
 }
 
 func (s *source) addDocument(doc *Document) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -16,6 +17,21 @@ type Digest [sha256.Size]byte
 func (v Value) Digest() (d Digest) {
 	h := sha256.New()
 	digest(h, v.node)
+	h.Sum(d[:0])
+	return d
+}
+
+// DigestWithout returns the digest of a map without some keys.
+func (v Value) DigestWithout(keys ...string) (d Digest) {
+	rest := *v.node
+	rest.Content = nil
+	for k, n := range v.pairs() {
+		if !slices.Contains(keys, k.Value) {
+			rest.Content = append(rest.Content, k, n)
+		}
+	}
+	h := sha256.New()
+	digest(h, &rest)
 	h.Sum(d[:0])
 	return d
 }

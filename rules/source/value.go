@@ -44,6 +44,9 @@ func (v Value) Pos() Pos { return v.text.pos(v.node) }
 // Entry returns the list entry of the value as errors show it: children[0] "web".
 func (v Value) Entry() string { return v.entry }
 
+// Path returns the path of the value within its entry, as errors show it: for[0].
+func (v Value) Path() string { return v.path }
+
 // atKey returns the value of a key.
 func (v Value) atKey(key string, n *yaml.Node) Value {
 	v.path = joinPath(v.path, key)

@@ -6,7 +6,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// A File contains the rules of all files in their order. Without errors it is well
+// A File contains the rules of all files in their order, each once for each of its kinds. Without errors it is well
 // formed (known keys, correct shapes, ids that are identifiers), but its
 // expressions are not compiled. After an error, parts may be missing.
 type File struct {
@@ -17,10 +17,14 @@ type File struct {
 
 // A Rule selects primary objects and describes the objects that they own.
 type Rule struct {
-	Pos        source.Pos // of the rule's first key
-	Digest     source.Digest
-	Name       source.String
-	For        For
+	Pos    source.Pos // of the rule's first key
+	Digest source.Digest
+	Name   source.String
+	For    For
+	// Others are the other kinds that the rule is for. The file has the rule once for
+	// each, with the rest shared.
+	Others     []For
+	Schema     FieldSchemas
 	Let        []*Let
 	Lookups    []*Lookup
 	Validate   []*Check
@@ -34,6 +38,7 @@ type Rule struct {
 	RequeueAfter source.Duration // 0: never
 	// OnRuleRemoval is "", "keep" or "delete".
 	OnRuleRemoval source.String
+	Rollout       Rollout
 	// Report is "", "conditions" or ReportAnnotation.
 	Report  source.String
 	Allow   Allow
@@ -46,9 +51,12 @@ type Rule struct {
 	Nameless bool
 }
 
-// For selects the primary objects of a rule.
+// For selects the primary objects of a rule, of one kind.
 type For struct {
 	Pos        source.Pos
+	Entry      string // for or for[0], as errors show it
+	Digest     source.Digest
+	Cluster    bool // there are no primaries; the kind is that of bundles
 	APIVersion source.String
 	Kind       source.String
 	Namespaces []source.String // names or glob patterns; empty means all
@@ -98,7 +106,7 @@ type Child struct {
 	Replicas  *source.Expr // nil: a single object, or one for each element
 	ReadyWhen *source.Expr
 	FailWhen  *source.Expr
-	IfExists  source.String // "", "fail" or "adopt"
+	IfExists  source.String // "", "fail", "adopt" or "share"
 	OnChange  source.String // "", "apply", "replace" or "keep"
 	OnDelete  source.String // "", "delete" or "orphan"
 	Order     source.String // "", "parallel" or "sequential"

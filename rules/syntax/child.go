@@ -54,6 +54,11 @@ var (
 				{If: requiresKeys("maxObjects"), Else: withKey("replicas", upTo(usualObjects, &source.Schema{}))},
 				{If: aPod, Then: requiresKeys("onChange")},
 				{If: inSequence, Then: withKey("maxUnavailable", nil)},
+				{If: shared, Then: &source.Schema{AllOf: []*source.Schema{
+					withKey("replicas", nil), withKey("generate", nil),
+					withKey("order", &source.Schema{Not: &source.Schema{Const: sequential}}),
+					withKey("onChange", &source.Schema{Const: "apply"}),
+				}}},
 				{If: kept, Then: withKey("ignoreFields", &source.Schema{MaxItems: new(0)})},
 			},
 		},
@@ -123,6 +128,7 @@ var (
 	takeovers = source.Choices{
 		{Text: "fail", Doc: "Leave it unchanged and report the conflict."},
 		{Text: "adopt", Doc: "Adopt it if it has no controller."},
+		{Text: share, Doc: "Share it with other primaries of the rule. It is deleted with the last of them."},
 	}
 	changes = source.Choices{
 		{Text: "apply", Doc: "Apply the change to the object."},
@@ -142,6 +148,7 @@ var orders = source.Choices{
 }
 
 const (
+	share         = "share"
 	replace, keep = "replace", "keep"
 	sequential    = "sequential"
 )
@@ -153,6 +160,7 @@ var (
 		Properties: source.Properties{{Name: "apiVersion", Value: &source.Schema{Const: "v1"}}, {Name: "kind", Value: &source.Schema{Const: "Pod"}}},
 	}}}}
 	inSequence = &source.Schema{Required: []string{"order"}, Properties: source.Properties{{Name: "order", Value: &source.Schema{Const: sequential}}}}
+	shared     = &source.Schema{Required: []string{"ifExists"}, Properties: source.Properties{{Name: "ifExists", Value: &source.Schema{Const: share}}}}
 	kept       = &source.Schema{Required: []string{"onChange"}, Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: keep}}}}
 )
 
@@ -219,6 +227,7 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	}
 	c.Generate = readGenerated(t.Key("generate"))
 	checkGenerated(v, t, c)
+	checkShared(v, t, c)
 	for _, p := range c.IgnoreFields {
 		if c.OnChange.Value == replace && p.When != nil {
 			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: replace: each time it changes, the object would be deleted and created again",

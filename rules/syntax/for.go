@@ -22,7 +22,7 @@ var forShape = source.Shape{
 
 // readFor reads the selection of a rule's primaries.
 func readFor(v source.Value) For {
-	f := For{Pos: v.Pos()}
+	f := For{Pos: v.Pos(), Digest: v.Digest()}
 	t := v.Table(&forShape)
 	f.APIVersion = readAPIVersion(t.Key("apiVersion"))
 	f.Kind = readKind(t.Key("kind"))

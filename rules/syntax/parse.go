@@ -14,7 +14,8 @@ const (
 	Kind       = "Rules"
 )
 
-// maxRules is the maximum number of rules in all files together.
+// maxRules is the maximum number of rules in all files together. A rule counts once for
+// each of its kinds.
 const maxRules = 1024
 
 var documentShape = source.Shape{
@@ -111,7 +112,7 @@ func (p *parser) readDocument(v source.Value) {
 		rules.Errorf("is empty").Hint = "write rules: [] for no rules"
 	}
 	for _, item := range rules.Items() {
-		if len(p.file.Rules) == maxRules {
+		if len(p.file.Rules) >= maxRules {
 			v.ErrorAt(item.Pos(), "more than %d rules", maxRules)
 			return
 		}

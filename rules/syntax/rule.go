@@ -13,8 +13,11 @@ var ruleShape = source.Shape{
 	Keys: []source.Key{
 		{Name: "name", Required: true, Value: ruleName,
 			Doc: "A DNS label, unique among all rules. Every child has it as a label, so a renamed rule is a new rule."},
-		{Name: "for", Required: true, Value: forShape.Schema(),
-			Doc: "The objects that the rule is for. Each of them is a primary, and `self` in expressions."},
+		{Name: "for", Required: true, Value: forData,
+			Doc: "The objects that the rule is for: of one kind, or a list for several kinds. Each of them is a primary, and `self` in expressions. " +
+				"`cluster` is a rule without primaries."},
+		{Name: "schema", Value: schemaShape.Schema(), Doc: "What `reconcel crd` cannot tell about the fields of the kind: types, defaults, limits. " +
+			"reconcel itself goes by the CRD."},
 		{Name: "let", Value: letData, Doc: "Named values for the expressions of the rule: a string is an expression, a map or list " +
 			"is data with `${...}`. The entries of a map can read each other by their keys. The order does not matter; cycles are not allowed."},
 		{Name: "lookups", Value: listOf(lookupShape.Schema()), Doc: "Other objects that the rule reads and does not own. They are watched."},
@@ -32,6 +35,7 @@ var ruleShape = source.Shape{
 		{Name: "requeueAfter", Value: source.DurationText, Doc: "How often to reconcile every primary although nothing has changed, " +
 			"at least `1s`. Never by default: reconcel watches everything that a rule reads."},
 		{Name: "onRuleRemoval", Value: removals.Schema(), Default: "keep", Doc: "What to do with the objects of the rule when the rule is removed."},
+		{Name: "rollout", Value: rolloutShape.Schema(), Doc: "How a changed version of the rule reaches its primaries."},
 		{Name: "report", Value: reports.Schema(), Default: "conditions", Doc: "Where reconcel reports whether the primary is ready."},
 		{Name: "allow", Value: allowShape.Schema(), Doc: "What the rule may do outside the namespace of its primary. Nothing by default."},
 		{Name: "serviceAccountName", Value: accountName, Doc: "The ServiceAccount that reconcel impersonates when it writes: `namespace/name`, or `name` for an account " +
@@ -43,7 +47,6 @@ var ruleShape = source.Shape{
 		"resources": {Means: "children"},
 		"variables": {Means: "let"},
 
-		"schema":         {Hint: "the kind of the resource comes from a CRD: write for", Means: "for"},
 		"locals":         {Means: "let"},
 		"define":         {Hint: "write it beside rules"},
 		"data":           {Hint: "write lookups for objects that the rule reads, let for values"},
@@ -87,16 +90,22 @@ func (p *parser) readRule(v source.Value) {
 	if name := v.Peek("name"); name.IsText() && name.Scalar() != "" {
 		v = v.Rule(name.Scalar())
 	}
-	r := &Rule{Pos: v.Pos(), Digest: v.Digest(), Definitions: p.defined}
+	r := &Rule{Pos: v.Pos(), Digest: v.DigestWithout("for", "rollout", "schema"), Definitions: p.defined}
 	t := v.Table(&ruleShape)
 	r.Name = p.readName(v, t.Key("name"))
+	kinds := []For{{}}
 	if selection := t.Key("for"); !selection.Missing() {
-		r.For = readFor(selection)
+		kinds = readSelections(selection)
+	}
+	forCluster := kinds[0].Cluster
+	if forCluster {
+		rejectPrimaryKeys(v)
 	}
 	names := &names{taken: p.defined.positions()}
 	for _, value := range t.Unread() {
 		names.loseNames(value)
 	}
+	r.Schema = readSchema(t.Key("schema"))
 	r.Let = readLet(t.Key("let"), names)
 	r.Lookups = readLookups(t.Key("lookups"), names)
 	r.Validate = readValidate(t.Key("validate"))
@@ -112,11 +121,19 @@ func (p *parser) readRule(v source.Value) {
 	r.Teardown = t.Key("teardown").OneOf(teardowns)
 	r.RequeueAfter = t.Key("requeueAfter").Duration(time.Second)
 	r.OnRuleRemoval = t.Key("onRuleRemoval").OneOf(removals)
+	r.Rollout = readRollout(t.Key("rollout"))
 	r.Report = t.Key("report").OneOf(reports)
 	r.Allow = readAllow(t.Key("allow"))
-	r.Account = readAccount(t.Key("serviceAccountName"))
+	if forCluster {
+		r.Account = readClusterAccount(t.Key("serviceAccountName"))
+	} else {
+		r.Account = readAccount(t.Key("serviceAccountName"))
+	}
+	if forCluster {
+		rejectSharing(v, r.Children)
+	}
 	r.Lost, r.Nameless = names.lost, names.nameless
-	p.file.Rules = append(p.file.Rules, r)
+	p.file.Rules = append(p.file.Rules, r.forEachOf(kinds)...)
 }
 
 // readName reads the name of a rule, which is also the value of a label.

@@ -54,7 +54,7 @@ var conditionShape = source.Shape{
 var conditionForEach = source.WrongKey{Hint: "write forEach: {item: self.spec.items}", Means: "forEach"}
 
 // ownConditions are the types of conditions that reconcel sets itself.
-var ownConditions = []string{"Ready", "Reconciling", "Stalled", "Kept"}
+var ownConditions = []string{"Ready", "Reconciling", "Stalled", "Kept", "Held"}
 
 func readConditions(v source.Value, names *names) []*Condition {
 	var conditions []*Condition

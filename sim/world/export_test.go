@@ -22,15 +22,21 @@ func (w *World) ServeSeen(ctx context.Context) error {
 // FollowUnseen replaces the rules before the watches deliver more changes.
 func (w *World) FollowUnseen(ctx context.Context, program *rules.Program) error {
 	w.options.Program = program
-	if err := w.follow(ctx); err != nil {
+	if err := w.follow(ctx, w.controller, w.options.Program); err != nil {
 		return err
 	}
 	w.serve(ctx)
 	return nil
 }
 
+// RestartWith is Restart with other rules.
+func (w *World) RestartWith(ctx context.Context, program *rules.Program) error {
+	w.options.Program = program
+	return w.Restart(ctx)
+}
+
 func (w *World) serve(ctx context.Context) {
-	w.queue.wake()
+	w.queue.Wake()
 	for w.stepper.Serve(ctx) {
 	}
 }

@@ -1,76 +1,25 @@
 package world_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/rules"
 )
 
-// life is that of a process that is killed at its first write to a namespace: before the
-// write happens, or after it, so that the answer is lost.
+// life is that of a process that is killed at a write: before the write happens, or after it, so
+// that the answer is lost.
 type life struct {
 	committed bool
 	over      bool
 }
 
 var errKilled = errors.New("killed")
-
-// mortal is the client of a process with a life.
-type mortal struct {
-	dynamic.Interface
-	life *life
-}
-
-func (m mortal) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return mortalKind{m.Interface.Resource(r), m.life}
-}
-
-type mortalKind struct {
-	dynamic.NamespaceableResourceInterface
-	life *life
-}
-
-func (m mortalKind) Namespace(ns string) dynamic.ResourceInterface {
-	inner := m.NamespaceableResourceInterface.Namespace(ns)
-	if ns != "default" {
-		return inner // Writes to the inventory do not count.
-	}
-	return mortalObjects{inner, m.life}
-}
-
-type mortalObjects struct {
-	dynamic.ResourceInterface
-	life *life
-}
-
-func (m mortalObjects) Get(ctx context.Context, name string, o metav1.GetOptions, sub ...string) (*unstructured.Unstructured, error) {
-	if m.life.over {
-		return nil, errKilled
-	}
-	return m.ResourceInterface.Get(ctx, name, o, sub...)
-}
-
-func (m mortalObjects) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
-	return nil, m.life.write(func() error {
-		_, err := m.ResourceInterface.Patch(ctx, name, pt, data, o, sub...)
-		return err
-	})
-}
-
-func (m mortalObjects) Delete(ctx context.Context, name string, o metav1.DeleteOptions, sub ...string) error {
-	return m.life.write(func() error { return m.ResourceInterface.Delete(ctx, name, o, sub...) })
-}
 
 // write ends the life.
 func (l *life) write(write func() error) error {
@@ -149,6 +98,10 @@ func TestKilledAtEachWrite(t *testing.T) {
 	}
 }
 
+// dying returns the client of a process that is killed at its first write to the namespace of
+// the story.
 func dying(l *life) func(dynamic.Interface) dynamic.Interface {
-	return func(c dynamic.Interface) dynamic.Interface { return mortal{c, l} }
+	return func(c dynamic.Interface) dynamic.Interface { return limited{c, &span{life: l, left: 1, in: "default"}} }
 }
+
+func immortal(c dynamic.Interface) dynamic.Interface { return c }

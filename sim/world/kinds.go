@@ -11,6 +11,9 @@ import (
 	"reconcel/sim"
 )
 
+// KindsOf returns how an engine finds the kinds of a cluster in memory.
+func KindsOf(ks *sim.Kinds) discover.Kinds { return kinds{ks} }
+
 // kinds implement discover.Kinds for a cluster in memory.
 type kinds struct{ *sim.Kinds }
 

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"reconcel/sim/world"
 )
 
 // TestLargeCollection creates, changes and deletes 2,000 objects of one primary in memory, and logs the
@@ -19,7 +23,7 @@ func TestLargeCollection(t *testing.T) {
 	rule := func(n int, text string) string {
 		return fooRule("one", "", child(n, text)) + "  status:\n    availableReplicas: ${size(existing(cats))}\n"
 	}
-	w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+rule(objects, "one"))
+	w := loadWith(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+rule(objects, "one"), world.Options{MaxDeletions: new(intstr.FromString("100%"))})
 	step := func(what string, do func(), count int, want string) {
 		t.Helper()
 		var after runtime.MemStats

@@ -11,9 +11,9 @@ import (
 	"reconcel/engine"
 )
 
-// A queue is a work queue in the time of a clock. Its Get does not block: do not call it while Len
+// A Queue is a work queue in the time of a clock. Its Get does not block: do not call it while Len
 // is 0.
-type queue struct {
+type Queue struct {
 	workqueue.TypedRateLimiter[engine.Request]
 	clock   clock.PassiveClock
 	ready   []engine.Request
@@ -25,21 +25,23 @@ type delayed struct {
 	due     time.Time
 }
 
-func newQueue(c clock.PassiveClock) *queue {
-	return &queue{TypedRateLimiter: engine.NewLimiter(evenly), clock: c}
+// NewQueue returns an empty queue.
+func NewQueue(c clock.PassiveClock) *Queue {
+	return &Queue{TypedRateLimiter: engine.NewLimiter(evenly), clock: c}
 }
 
 // evenly is the random number that gives no jitter.
 func evenly() float64 { return 0.5 }
 
-func (q *queue) Add(r engine.Request) {
+// Add implements workqueue.TypedInterface.
+func (q *Queue) Add(r engine.Request) {
 	if !slices.Contains(q.ready, r) {
 		q.ready = append(q.ready, r)
 	}
 }
 
 // AddAfter implements workqueue.TypedDelayingInterface. The earliest of several delays counts.
-func (q *queue) AddAfter(r engine.Request, d time.Duration) {
+func (q *Queue) AddAfter(r engine.Request, d time.Duration) {
 	if d <= 0 {
 		q.Add(r)
 		return
@@ -56,23 +58,26 @@ func (q *queue) AddAfter(r engine.Request, d time.Duration) {
 	q.delayed = append(q.delayed, delayed{r, due})
 }
 
-func (q *queue) AddRateLimited(r engine.Request) { q.AddAfter(r, q.When(r)) }
+// AddRateLimited implements workqueue.TypedRateLimitingInterface.
+func (q *Queue) AddRateLimited(r engine.Request) { q.AddAfter(r, q.When(r)) }
 
-func (q *queue) Len() int { return len(q.ready) }
+// Len implements workqueue.TypedInterface.
+func (q *Queue) Len() int { return len(q.ready) }
 
-func (q *queue) Get() (engine.Request, bool) {
+// Get implements workqueue.TypedInterface.
+func (q *Queue) Get() (engine.Request, bool) {
 	r := q.ready[0]
 	q.ready = q.ready[1:]
 	return r, false
 }
 
 // sort puts what is ready in order.
-func (q *queue) sort() {
+func (q *Queue) sort() {
 	slices.SortFunc(q.ready, func(a, b engine.Request) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// next returns the end of the next delay.
-func (q *queue) next() (time.Time, bool) {
+// Next returns the end of the next delay.
+func (q *Queue) Next() (time.Time, bool) {
 	var first time.Time
 	for i := range q.delayed {
 		if due := q.delayed[i].due; i == 0 || due.Before(first) {
@@ -82,8 +87,8 @@ func (q *queue) next() (time.Time, bool) {
 	return first, len(q.delayed) > 0
 }
 
-// wake moves requests whose delay has ended to the ready ones.
-func (q *queue) wake() {
+// Wake moves requests whose delay has ended to the ready ones.
+func (q *Queue) Wake() {
 	rest := q.delayed[:0]
 	for _, d := range q.delayed {
 		if d.due.After(q.clock.Now()) {
@@ -95,10 +100,14 @@ func (q *queue) wake() {
 	q.delayed = rest
 }
 
-func (q *queue) Done(engine.Request) {}
+// Done implements workqueue.TypedInterface.
+func (q *Queue) Done(engine.Request) {}
 
-func (q *queue) ShutDown() {}
+// ShutDown implements workqueue.TypedInterface.
+func (q *Queue) ShutDown() {}
 
-func (q *queue) ShutDownWithDrain() {}
+// ShutDownWithDrain implements workqueue.TypedInterface.
+func (q *Queue) ShutDownWithDrain() {}
 
-func (q *queue) ShuttingDown() bool { return false }
+// ShuttingDown implements workqueue.TypedInterface.
+func (q *Queue) ShuttingDown() bool { return false }

@@ -43,9 +43,11 @@ func (w *World) work(ctx context.Context, until time.Time) error {
 		if err := w.show(); err != nil {
 			return err
 		}
-		w.queue.wake()
+		for _, c := range w.all() {
+			c.queue.Wake()
+		}
 		switch {
-		case w.stepper.Serve(ctx):
+		case w.serveNext(ctx):
 			if requests++; requests%100 == 0 || requests > mostRequests {
 				if err := w.restless(before, requests, began); err != nil {
 					return err
@@ -53,11 +55,13 @@ func (w *World) work(ctx context.Context, until time.Time) error {
 			}
 		case w.cluster.Collect():
 		case w.sleep(until):
-			w.stepper.CleanUp(ctx)
+			if _, err := w.cleanUp(ctx); err != nil {
+				return err
+			}
 		default:
 			known := w.cluster.ChangeCount()
-			if w.stepper.CleanUp(ctx); w.cluster.ChangeCount() == known {
-				return nil
+			if moved, err := w.cleanUp(ctx); err != nil || !moved && w.cluster.ChangeCount() == known {
+				return err
 			}
 		}
 	}
@@ -67,8 +71,13 @@ func (w *World) work(ctx context.Context, until time.Time) error {
 func (w *World) show() error {
 	for _, c := range w.cluster.Changes(w.shown) {
 		w.shown++
-		if err := w.stepper.Observe(c.Old, c.New, c.Version); err != nil {
-			return err
+		for _, controller := range w.all() {
+			if w.records(controller) {
+				w.options.Record.Event(c.Old, c.New, c.Version)
+			}
+			if err := controller.stepper.Observe(c.Old, c.New, c.Version); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -76,12 +85,54 @@ func (w *World) show() error {
 
 // sleep moves the clock to the next due request. It returns false if that is too late.
 func (w *World) sleep(until time.Time) bool {
-	due, ok := w.queue.next()
-	if !ok || due.After(until) {
+	var first time.Time
+	for _, c := range w.all() {
+		if due, ok := c.queue.Next(); ok && (first.IsZero() || due.Before(first)) {
+			first = due
+		}
+	}
+	if first.IsZero() || first.After(until) {
 		return false
 	}
-	w.clock.SetTime(due)
+	w.clock.SetTime(first)
 	return true
+}
+
+// all returns the shadows and the controller, in the order in which they work.
+func (w *World) all() []controller {
+	return append(w.shadows[:len(w.shadows):len(w.shadows)], w.controller)
+}
+
+// cleanUp runs the periodic cleanups, and reports whether they are more work than before: rules
+// that were approved, or the next part of a rollout.
+func (w *World) cleanUp(ctx context.Context) (moved bool, err error) {
+	for _, c := range w.all() {
+		if w.records(c) {
+			w.options.Record.CleanUp()
+		}
+		before := len(w.cluster.Writes())
+		program, err := c.stepper.CleanUp(ctx)
+		if err == nil && program != nil {
+			err = w.follow(ctx, c, program)
+		}
+		if err != nil {
+			return false, err
+		}
+		moved = moved || program != nil || len(w.cluster.Writes()) > before
+	}
+	return moved, nil
+}
+
+// serveNext has one of them reconcile, and reports whether there was anything to do.
+func (w *World) serveNext(ctx context.Context) bool {
+	all := w.all()
+	first := w.options.Turn(len(all))
+	for i := range all {
+		if all[(first+i)%len(all)].stepper.Serve(ctx) {
+			return true
+		}
+	}
+	return false
 }
 
 // restless returns an error if the controller seems to work forever.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"reconcel/internal/stories"
 	"reconcel/sim/world"
 )
@@ -23,6 +25,7 @@ func stage(t *testing.T, text string) (*stories.Stage, *strings.Builder) {
 	}
 	return &stories.Stage{
 		TB: t, Context: t.Context(), Client: w.Cluster().Client("someone"), Namespace: "default",
+		Installation: types.NamespacedName{Namespace: "kube-system", Name: world.Controller},
 		Eventually: func(what string, check func() error) {
 			t.Helper()
 			settle(t, w)

@@ -10,12 +10,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 	testclock "k8s.io/utils/clock/testing"
 
 	"reconcel/engine"
 	"reconcel/rules"
+	"reconcel/rules/source"
 	"reconcel/sim"
+	"reconcel/sim/recording"
 )
 
 // Options configure a World. Program and Kinds are required.
@@ -27,8 +30,17 @@ type Options struct {
 	Namespaces []string
 	// Events are those that the controller records; default: engine.EventsAll.
 	Events engine.EventFilter
+	// MaxDeletions is that of the controller; nil: its default.
+	MaxDeletions *intstr.IntOrString
 	// Coverage records which expressions ran. It may be nil.
 	Coverage *rules.Coverage
+	// Record records what the controller does. Files are its rules, as a replay reads them. It may
+	// be nil.
+	Record *recording.Writer
+	Files  []source.File
+	// Turn chooses which of n controllers works next. The last one writes, the others are its
+	// shadows. Default: the first.
+	Turn func(n int) int
 }
 
 // A World is a cluster in memory with a controller. It is for one goroutine.
@@ -36,10 +48,16 @@ type World struct {
 	options Options
 	cluster *sim.Cluster
 	clock   *testclock.FakePassiveClock
-	queue   *queue
-	stepper *engine.Stepper
+	controller
+	shadows []controller
 	client  dynamic.Interface // the controller's
-	shown   int               // how many changes the controller has seen
+	shown   int               // how many changes the controllers have seen
+}
+
+// A controller is an engine with its queue.
+type controller struct {
+	queue   *Queue
+	stepper *engine.Stepper
 }
 
 // Controller is the client name of the controller.
@@ -55,6 +73,9 @@ const (
 func New(options Options) (*World, error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
+	}
+	if options.Turn == nil {
+		options.Turn = func(int) int { return 0 }
 	}
 	options.Events = cmp.Or(options.Events, engine.EventsAll)
 	w := &World{options: options, clock: testclock.NewFakePassiveClock(time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC))}
@@ -74,23 +95,71 @@ func (w *World) Now() time.Time { return w.clock.Now() }
 
 // start starts a controller without any state.
 func (w *World) start(ctx context.Context) error {
-	w.queue = newQueue(w.clock)
-	w.stepper = engine.NewStepper(engine.Dependencies{
-		Client: w.client, Kinds: kinds{w.options.Kinds}, Events: w.cluster,
-		Clock: w.clock, Queue: w.queue, Random: evenly, InFlight: 1, Coverage: w.options.Coverage,
-	}, engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces, Events: w.options.Events})
+	w.controller = w.newController(w.options.Coverage, nil)
 	w.shown = w.cluster.ChangeCount()
-	return w.follow(ctx)
+	return w.follow(ctx, w.controller, w.options.Program)
 }
 
-// follow activates the rules.
-func (w *World) follow(ctx context.Context) error {
+func (w *World) newController(coverage *rules.Coverage, shadow *engine.Shadow) controller {
+	q := NewQueue(w.clock)
+	dependencies := engine.Dependencies{
+		Client: w.client, Kinds: kinds{w.options.Kinds}, Events: w.cluster,
+		Clock: w.clock, Queue: q, Random: evenly, InFlight: 1, Coverage: coverage,
+	}
+	options := engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces, Events: w.options.Events, MaxDeletions: w.options.MaxDeletions, Shadow: shadow}
+	if w.options.Record != nil && shadow == nil {
+		return controller{q, w.options.Record.Start(dependencies, options)}
+	}
+	return controller{q, engine.NewStepper(dependencies, options)}
+}
+
+// Shadow starts a shadow beside the controller.
+func (w *World) Shadow(ctx context.Context, program *rules.Program, shadow *engine.Shadow) error {
+	if err := w.show(); err != nil {
+		return err
+	}
+	c := w.newController(nil, shadow)
+	w.shadows = append(w.shadows, c)
+	return w.follow(ctx, c, program)
+}
+
+// ReloadShadows replaces the rules of all shadows.
+func (w *World) ReloadShadows(ctx context.Context, program *rules.Program) error {
+	if err := w.show(); err != nil {
+		return err
+	}
+	for _, c := range w.shadows {
+		if err := w.follow(ctx, c, program); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow activates rules.
+func (w *World) follow(ctx context.Context, c controller, program *rules.Program) error {
 	now := engine.Snapshot{Objects: w.cluster.All(), Version: w.cluster.Version()}
-	if err := w.stepper.Follow(ctx, w.options.Program, now); err != nil {
+	if w.records(c) {
+		w.options.Record.Follow(w.options.Files, now)
+	}
+	if err := c.stepper.Follow(ctx, program, now); err != nil {
 		return fmt.Errorf("the controller does not start: %w", err)
 	}
-	w.queue.sort() // A cache lists its objects in no order.
+	c.queue.sort() // A cache lists its objects in no order.
 	return nil
+}
+
+// records reports whether a controller is recorded.
+func (w *World) records(c controller) bool { return w.options.Record != nil && c == w.controller }
+
+// ReloadFiles is Reload for a World that is recorded.
+func (w *World) ReloadFiles(ctx context.Context, files []source.File) error {
+	program, err := rules.Load(files)
+	if err != nil {
+		return err
+	}
+	w.options.Files = files
+	return w.Reload(ctx, program)
 }
 
 // Reload replaces the rules while the controller runs, and settles.
@@ -99,7 +168,7 @@ func (w *World) Reload(ctx context.Context, program *rules.Program) error {
 		return err
 	}
 	w.options.Program = program
-	if err := w.follow(ctx); err != nil {
+	if err := w.follow(ctx, w.controller, program); err != nil {
 		return err
 	}
 	return w.Settle(ctx)
@@ -116,10 +185,13 @@ func (w *World) Restart(ctx context.Context) error {
 // Objects returns all objects, sorted by kind, namespace and name, except initial namespaces and the
 // inventory.
 func (w *World) Objects() []*unstructured.Unstructured {
-	return slices.DeleteFunc(w.cluster.All(), func(u *unstructured.Unstructured) bool {
-		gk := u.GroupVersionKind().GroupKind()
-		return gk == (schema.GroupKind{Kind: "Namespace"}) && sim.IsInitial(u.GetName()) || isInventory(gk, u.GetNamespace(), u.GetName())
-	})
+	return slices.DeleteFunc(w.cluster.All(), isOwn)
+}
+
+// isOwn reports whether every world has an object.
+func isOwn(u *unstructured.Unstructured) bool {
+	gk := u.GroupVersionKind().GroupKind()
+	return gk == (schema.GroupKind{Kind: "Namespace"}) && sim.IsInitial(u.GetName()) || isInventory(gk, u.GetNamespace(), u.GetName())
 }
 
 // Writes returns all writes of the controller, except those of its inventory.
@@ -127,6 +199,11 @@ func (w *World) Writes() []sim.Write {
 	return slices.DeleteFunc(w.cluster.Writes(), func(write sim.Write) bool {
 		return write.By != Controller || isInventory(write.Kind.GroupKind(), write.Namespace, write.Name)
 	})
+}
+
+// Changes returns all changes of objects, except those of initial namespaces and the inventory.
+func (w *World) Changes() []sim.Change {
+	return slices.DeleteFunc(w.cluster.Changes(0), func(c sim.Change) bool { return isOwn(cmp.Or(c.New, c.Old)) })
 }
 
 func isInventory(gk schema.GroupKind, namespace, name string) bool {

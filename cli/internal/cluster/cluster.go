@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine/discover"
@@ -19,8 +20,9 @@ const requestTimeout = 30 * time.Second
 
 // A Cluster is a client with the kinds that one command has requested.
 type Cluster struct {
-	Client dynamic.Interface
-	Kinds  discover.Kinds
+	Client   dynamic.Interface
+	Metadata metadata.Interface // for objects whose status is not needed
+	Kinds    discover.Kinds
 
 	discovery discovery.DiscoveryInterfaceWithContext
 }
@@ -33,11 +35,15 @@ func New(config *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
+	bare, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client configuration: %w", err)
+	}
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	return &Cluster{Client: client, discovery: d, Kinds: &cachedKinds{kinds: discover.NewKinds(d)}}, nil
+	return &Cluster{Client: client, Metadata: bare, discovery: d, Kinds: &cachedKinds{kinds: discover.NewKinds(d)}}, nil
 }
 
 // cachedKinds send each question to the API server once.

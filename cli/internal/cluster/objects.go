@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"reconcel/engine/discover"
+	"reconcel/rules"
 )
 
 // Find returns a kind, or nil if the API server does not serve it.
@@ -40,6 +41,36 @@ func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, name
 		return nil, nil
 	}
 	return u, err
+}
+
+// Primary returns the primary kind of rules that a target names, or nil.
+func (c *Cluster) Primary(ctx context.Context, program *rules.Program, t Target) (*rules.Primary, *discover.Kind, error) {
+	for _, p := range program.Primaries() {
+		k, err := c.Find(ctx, p.GVK)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case !t.IsOf(p.GVK, k):
+		case k == nil:
+			return nil, nil, discover.NoKindError{GVK: p.GVK}
+		default:
+			return p, k, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// Named returns the object that a target names.
+func (c *Cluster) Named(ctx context.Context, k *discover.Kind, namespace string, t Target) (*unstructured.Unstructured, error) {
+	u, err := c.Resource(k, namespace).Get(ctx, t.Name, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		return u, err
+	}
+	if k.Namespaced {
+		return nil, fmt.Errorf("%s not found in namespace %s", t.Text, namespace)
+	}
+	return nil, fmt.Errorf("%s not found", t.Text)
 }
 
 // ForEach lists objects page by page. It requests the next page while it visits the

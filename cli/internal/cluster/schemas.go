@@ -27,10 +27,22 @@ type Judgement struct {
 	Kinds      *kindschema.Set  // nil if no schema could be read: the verdict is empty then
 	By         discover.Schemas // the schemas that the cluster published
 	Incomplete error            // why some schemas could not be read
+	Partial    bool             // only the changed rules were judged, and the others were accepted before
 }
 
-// Judge judges rules with the schemas of the cluster.
-func (c *Cluster) Judge(ctx context.Context, l *rules.Loaded, policy judge.Policy) (j Judgement) {
+// Judge judges rules with the schemas of the cluster. The judgement also has the kinds of
+// other programs.
+func (c *Cluster) Judge(ctx context.Context, l *rules.Loaded, policy judge.Policy, others ...*rules.Program) Judgement {
+	return c.judge(ctx, l, policy, nil, others)
+}
+
+// JudgeChanged judges the rules that Recompile has compiled again. The other rules were accepted
+// with the schemas in accepted. If one of these has changed, all rules are judged.
+func (c *Cluster) JudgeChanged(ctx context.Context, l *rules.Loaded, policy judge.Policy, accepted discover.Schemas) Judgement {
+	return c.judge(ctx, l, policy, accepted, nil)
+}
+
+func (c *Cluster) judge(ctx context.Context, l *rules.Loaded, policy judge.Policy, accepted discover.Schemas, others []*rules.Program) (j Judgement) {
 	ctx, cancel := context.WithTimeout(ctx, JudgeTimeout)
 	defer cancel()
 	index, err := c.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
@@ -39,7 +51,13 @@ func (c *Cluster) Judge(ctx context.Context, l *rules.Loaded, policy judge.Polic
 		return j
 	}
 	j.By = discover.SchemasIn(index)
-	if j.Kinds, j.Incomplete = readSchemas(ctx, index, Versions(l.Program)); j.Kinds != nil {
+	j.Kinds, j.Incomplete = readSchemas(ctx, index, Versions(append(others, l.Program)...))
+	j.Partial = accepted != nil && j.Incomplete == nil && j.By.Agree(accepted, Versions(l.Program))
+	switch {
+	case j.Kinds == nil:
+	case j.Partial:
+		j.Verdict = judge.OfChanged(l, j.Kinds, policy)
+	default:
 		j.Verdict = judge.Of(l, j.Kinds, policy)
 	}
 	return j
@@ -75,9 +93,15 @@ func readSchemas(ctx context.Context, index map[string]openapi.GroupVersionWithC
 }
 
 // Versions returns the groups and versions of all kinds in the rules.
-func Versions(program *rules.Program) (all []schema.GroupVersion) {
-	for _, primary := range program.Primaries() {
-		all = append(all, primary.GVK.GroupVersion())
+func Versions(programs ...*rules.Program) (all []schema.GroupVersion) {
+	var primaries []*rules.Primary
+	for _, program := range programs {
+		primaries = append(primaries, program.Primaries()...)
+	}
+	for _, primary := range primaries {
+		if !primary.ForCluster() { // The API server serves no bundles.
+			all = append(all, primary.GVK.GroupVersion())
+		}
 		for _, rule := range primary.Rules {
 			for _, c := range rule.Children {
 				all = append(all, c.GVK.GroupVersion())

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine"
@@ -24,6 +23,9 @@ type Change struct {
 	After   map[string]any `json:"after,omitempty"`
 	Reason  string         `json:"reason,omitempty"`
 
+	// Later is what a later step of run does to the object, which is skipped now: Deleted,
+	// Replaced, or "".
+	Later engine.Action `json:"-"`
 	// forbidden: the user of diff lacks the permission. run may have it.
 	forbidden bool
 }
@@ -34,7 +36,9 @@ type part string
 const (
 	finalizersPart part = "finalizers"
 	patchPart      part = "patch"
-	statusPart     part = "status"
+
+	// StatusPart is the status of a primary.
+	StatusPart part = "status"
 )
 
 // An Object is the identity of an object.
@@ -45,11 +49,8 @@ type Object struct {
 	Name       string `json:"name,omitempty"` // "" if not known
 }
 
-func objectOf(u *unstructured.Unstructured) Object {
-	return Object{u.GetAPIVersion(), u.GetKind(), u.GetNamespace(), u.GetName()}
-}
-
-func objectWithID(id rules.Identity) Object {
+// ObjectWithID returns the object with an identity.
+func ObjectWithID(id rules.Identity) Object {
 	return Object{id.GVK.GroupVersion().String(), id.GVK.Kind, id.Namespace, id.Name}
 }
 

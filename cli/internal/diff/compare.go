@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/util/workqueue"
 
@@ -93,12 +94,15 @@ func (c *comparison) judge(ctx context.Context) (*schema.Set, error) {
 }
 
 // prepare selects the primaries, and lists everything that their rules read.
-func (c *comparison) prepare(ctx context.Context) (primaries []*primary, err error) {
-	if err := c.selectPrimaries(ctx); err != nil || len(c.selected) == 0 {
+func (c *comparison) prepare(ctx context.Context) (primaries []*Primary, err error) {
+	if some, err := c.selectPrimaries(ctx); err != nil || !some {
 		return nil, err
 	}
 	of := engine.PreviewOf{Program: c.Rules.Program, Client: c.client, Kinds: c.Cluster.Kinds, List: c, Namespace: c.Installation, Namespaces: c.Policy.Namespaces}
 	if err := c.addInventories(ctx, &of); err != nil {
+		return nil, err
+	}
+	if err := c.addBundles(ctx, of); err != nil {
 		return nil, err
 	}
 	if c.preview, err = engine.NewPreview(ctx, of); err != nil {
@@ -109,7 +113,11 @@ func (c *comparison) prepare(ctx context.Context) (primaries []*primary, err err
 	}
 	for _, s := range c.selected {
 		for _, self := range s.objects {
-			primaries = append(primaries, &primary{rules: s.rules, kind: s.kind, self: self})
+			p := NewPrimary(s.rules, s.kind, engine.Request{
+				Kind: s.rules.GVK.GroupKind(), Namespace: self.GetNamespace(), Name: self.GetName(), UID: rules.UIDOf(s.rules.GVK.GroupKind(), self),
+			})
+			p.ending = self.GetDeletionTimestamp() != nil
+			primaries = append(primaries, p)
 		}
 	}
 	return primaries, nil
@@ -119,43 +127,44 @@ func (c *comparison) prepare(ctx context.Context) (primaries []*primary, err err
 // kinds that a rule no longer renders. The user may not be allowed to read them.
 // The preview acts as the installation of the first inventory.
 func (c *comparison) addInventories(ctx context.Context, of *engine.PreviewOf) error {
-	list, err := c.listIn(ctx, inventory.Resource, metav1.NamespaceAll, metav1.ListOptions{LabelSelector: inventory.Selector})
-	if apierrors.IsForbidden(err) {
-		c.note("reconcel's inventory cannot be read: children of kinds that a rule no longer has are not compared")
-		return nil
-	}
-	for _, u := range list {
+	err := c.eachIn(ctx, inventory.Resource, metav1.NamespaceAll, metav1.ListOptions{LabelSelector: inventory.Selector}, func(u *unstructured.Unstructured) error {
 		stored, ok := inventory.Of(u)
 		if !ok {
-			continue
+			return nil
 		}
 		of.Inventories = append(of.Inventories, stored)
 		if len(of.Inventories) == 1 {
 			of.Namespace, of.Name = stored.Namespace, stored.Installation
 		}
+		return nil
+	})
+	if apierrors.IsForbidden(err) {
+		c.note("reconcel's inventory cannot be read: children of kinds that a rule no longer has are not compared")
+		return nil
 	}
 	return err
 }
 
 // reconcile compares several primaries at a time, because each of them mostly
 // waits for responses.
-func (c *comparison) reconcile(ctx context.Context, primaries []*primary) {
+func (c *comparison) reconcile(ctx context.Context, primaries []*Primary) {
 	c.Progress.Total.Store(int64(len(primaries)))
 	workqueue.ParallelizeUntil(ctx, 4*runtime.GOMAXPROCS(0), len(primaries), func(i int) {
-		primaries[i].reconcile(ctx, c.preview)
+		primaries[i].Reconcile(ctx, c.preview.Reconcile)
+		primaries[i].print()
 		c.Progress.Step()
 	})
 }
 
 // result collects the changes of all primaries.
-func (c *comparison) result(primaries []*primary) *Result {
+func (c *comparison) result(primaries []*Primary) *Result {
 	r := &Result{Changes: []Change{}, Notes: c.notes}
-	creators := map[Object]Object{}
+	creators := map[Object]Creator{}
 	for _, p := range primaries {
-		p.rejectDuplicates(creators)
-		r.Changes = append(r.Changes, p.changes...)
+		p.RejectDuplicates(creators)
+		r.Changes = append(r.Changes, p.Changes...)
 		r.Notes = append(r.Notes, p.notes()...)
-		for _, err := range p.errs {
+		for _, err := range p.Errs {
 			r.Notes, r.Broken = append(r.Notes, fmt.Sprintf("error: %v", err)), true
 		}
 	}

@@ -20,7 +20,8 @@ func changeOf(t *testing.T, kind string, what engine.Action, before, after map[s
 	t.Helper()
 	c := Change{Primary: Object{"example.com/v1", "Foo", "ns", "example"}, Rule: "foo", Child: "c",
 		Object: Object{"v1", kind, "ns", "x"}, Action: what}
-	if err := c.showObject(stateOf(before), stateOf(after)); err != nil {
+	c.showObject(stateOf(before), stateOf(after))
+	if err := c.Print(); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -173,7 +174,7 @@ func TestSecretsAreMasked(t *testing.T) {
 
 func TestDiffJSON(t *testing.T) {
 	configured := changeOf(t, "ConfigMap", engine.Configured, configMap(map[string]any{"a": "<1>"}, nil), configMap(map[string]any{"a": "2"}, nil))
-	refused := Change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: statusPart, Action: engine.Rejected, Reason: "too long"}
+	refused := Change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: StatusPart, Action: engine.Rejected, Reason: "too long"}
 	skipped := Change{Primary: configured.Primary, Rule: "foo", Child: "c", Object: configured.Object, Action: engine.Skipped, Reason: "waits for it"}
 	text, err := output.JSON([]Change{configured, refused, skipped})
 	if err != nil {

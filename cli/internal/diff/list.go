@@ -19,28 +19,33 @@ import (
 // others.
 
 // Primaries implements engine.Lister.
-func (c *comparison) Primaries(_ context.Context, k discover.Kind) (all []*unstructured.Unstructured, err error) {
+func (c *comparison) Primaries(_ context.Context, k discover.Kind, visit func(*unstructured.Unstructured) error) error {
 	for _, s := range c.selected {
-		if s.kind == k {
-			all = append(all, s.objects...)
+		if s.kind != k {
+			continue
+		}
+		for _, u := range s.objects {
+			if err := visit(u); err != nil {
+				return err
+			}
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // Children implements engine.Lister.
-func (c *comparison) Children(ctx context.Context, k discover.Kind) ([]*unstructured.Unstructured, error) {
+func (c *comparison) Children(ctx context.Context, k discover.Kind, visit func(*unstructured.Unstructured) error) error {
 	var namespaces []string
 	for _, s := range c.selected {
 		switch {
 		case !c.mayHaveCreated(s.rules, k):
-		case !s.kind.Namespaced || slices.ContainsFunc(s.rules.Rules, (*rules.Rule).MayNeedFinalizer):
+		case s.rules.ForCluster() || !s.kind.Namespaced || slices.ContainsFunc(s.rules.Rules, (*rules.Rule).MayNeedFinalizer):
 			namespaces = append(namespaces, metav1.NamespaceAll) // The children may be in other namespaces.
 		default:
 			namespaces = append(namespaces, c.Namespace)
 		}
 	}
-	return c.list(ctx, k, namespaces, metav1.ListOptions{LabelSelector: rules.LabelRule})
+	return c.each(ctx, k, namespaces, metav1.ListOptions{LabelSelector: rules.LabelRule}, visit)
 }
 
 // mayHaveCreated reports whether the rules of a primary render a kind, or may have
@@ -55,7 +60,7 @@ func (c *comparison) mayHaveCreated(primary *rules.Primary, k discover.Kind) boo
 }
 
 // Lookups implements engine.Lister.
-func (c *comparison) Lookups(ctx context.Context, k discover.Kind) ([]*unstructured.Unstructured, error) {
+func (c *comparison) Lookups(ctx context.Context, k discover.Kind, visit func(*unstructured.Unstructured) error) error {
 	var namespaces []string
 	for _, s := range c.selected {
 		for _, r := range s.rules.Rules {
@@ -71,12 +76,21 @@ func (c *comparison) Lookups(ctx context.Context, k discover.Kind) ([]*unstructu
 			}
 		}
 	}
-	return c.list(ctx, k, namespaces, metav1.ListOptions{})
+	return c.each(ctx, k, namespaces, metav1.ListOptions{}, visit)
 }
 
-// list lists a kind in some namespaces. NamespaceAll stands for all namespaces of
-// the policy.
+// list returns the objects of a kind in some namespaces.
 func (c *comparison) list(ctx context.Context, k discover.Kind, namespaces []string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
+	err = c.each(ctx, k, namespaces, options, func(u *unstructured.Unstructured) error {
+		all = append(all, u)
+		return nil
+	})
+	return all, err
+}
+
+// each visits the objects of a kind in some namespaces. NamespaceAll stands for all
+// namespaces of the policy.
+func (c *comparison) each(ctx context.Context, k discover.Kind, namespaces []string, options metav1.ListOptions, visit func(*unstructured.Unstructured) error) error {
 	everywhere := []string{metav1.NamespaceAll}
 	if !k.Namespaced && len(namespaces) > 0 {
 		namespaces = everywhere
@@ -87,20 +101,23 @@ func (c *comparison) list(ctx context.Context, k discover.Kind, namespaces []str
 	}
 	slices.Sort(namespaces)
 	for _, namespace := range slices.Compact(namespaces) {
-		objects, err := c.listIn(ctx, k.GVR, namespace, options)
-		if err != nil {
-			return nil, err
+		if err := c.eachIn(ctx, k.GVR, namespace, options, visit); err != nil {
+			return err
 		}
-		all = append(all, objects...)
 	}
-	return all, nil
+	return nil
 }
 
-// listIn lists a kind in one namespace, or in all with NamespaceAll.
-func (c *comparison) listIn(ctx context.Context, gvr schema.GroupVersionResource, namespace string, options metav1.ListOptions) (all []*unstructured.Unstructured, err error) {
-	err = cluster.ForEach(ctx, c.client.Resource(gvr).Namespace(namespace), options, func(u *unstructured.Unstructured) { all = append(all, u) })
+// eachIn visits the objects of a kind in one namespace, or in all with NamespaceAll.
+func (c *comparison) eachIn(ctx context.Context, gvr schema.GroupVersionResource, namespace string, options metav1.ListOptions, visit func(*unstructured.Unstructured) error) error {
+	var failed error
+	err := cluster.ForEach(ctx, c.client.Known(gvr, namespace), options, func(u *unstructured.Unstructured) {
+		if failed == nil {
+			failed = visit(u)
+		}
+	})
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", gvr.Resource, err)
+		return fmt.Errorf("list %s: %w", gvr.Resource, err)
 	}
-	return all, nil
+	return failed
 }

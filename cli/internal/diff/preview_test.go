@@ -1,43 +1,21 @@
 package diff
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
-	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/sim"
+	"reconcel/sim/world"
 )
-
-// simKinds are the kinds of an in-memory cluster.
-type simKinds struct{ *sim.Kinds }
-
-// Find implements discover.Kinds.
-func (ks simKinds) Find(_ context.Context, gvk runtimeschema.GroupVersionKind) (discover.Kind, error) {
-	k := ks.Kind(gvk)
-	if k == nil {
-		return discover.Kind{}, discover.NoKindError{GVK: gvk}
-	}
-	return discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
-}
-
-// Versions implements discover.Kinds.
-func (simKinds) Versions(context.Context, string) ([]string, error) { return []string{"v1"}, nil }
-
-// Conditions implements discover.Kinds.
-func (simKinds) Conditions(context.Context, runtimeschema.GroupVersionKind) (discover.ConditionList, error) {
-	return discover.NoConditions, nil
-}
 
 // TestWhatIsNotWritten has a child for each reason not to write.
 func TestWhatIsNotWritten(t *testing.T) {
@@ -84,12 +62,12 @@ func TestWhatIsNotWritten(t *testing.T) {
 			p, writes := previewIn(t, program, "{apiVersion: v1, kind: ConfigMap, metadata: {name: p, namespace: default, labels: {primary: yes"+test.labels+"}}}",
 				"{apiVersion: v1, kind: ConfigMap, metadata: {name: held, namespace: default}}")
 			got := p.notes()
-			for _, c := range p.changes {
+			for _, c := range p.Changes {
 				if c.Action.IsDifference() {
 					got = append(got, string(c.Action)+" "+c.Object.String())
 				}
 			}
-			for _, err := range p.errs {
+			for _, err := range p.Errs {
 				got = append(got, "error: "+err.Error())
 			}
 			missing := func(text string) bool {
@@ -117,7 +95,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 
 // previewIn compares the first of these objects in an in-memory cluster, and counts the
 // writes that took effect.
-func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *primary, writes int) {
+func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *Primary, writes int) {
 	t.Helper()
 	kinds, err := sim.NewKinds(schema.Builtin())
 	if err != nil {
@@ -138,7 +116,7 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 	}
 	before := len(memory.Writes())
 	c := &comparison{
-		Options: Options{Rules: &rules.Loaded{Program: program}, Cluster: &cluster.Cluster{Kinds: simKinds{kinds}}, Selector: labels.Everything()},
+		Options: Options{Rules: &rules.Loaded{Program: program}, Cluster: &cluster.Cluster{Kinds: world.KindsOf(kinds)}, Selector: labels.Everything()},
 		client:  dryrun.New(memory.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil }),
 	}
 	primaries, err := c.prepare(t.Context())
@@ -146,10 +124,10 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *prim
 		t.Fatal(err)
 	}
 	for _, other := range primaries {
-		if other.self.GetName() == "p" {
+		if other.request.Name == "p" {
 			p = other
 		}
 	}
-	p.reconcile(t.Context(), c.preview)
+	p.Reconcile(t.Context(), c.preview.Reconcile)
 	return p, len(memory.Writes()) - before
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
@@ -14,22 +18,33 @@ import (
 	"reconcel/rules"
 )
 
-// A primary is what run would do for one primary: one reconciliation with dry runs
+// A Primary is what run would do for one primary: one reconciliation with dry runs
 // instead of writes.
-type primary struct {
-	rules *rules.Primary
-	kind  discover.Kind
-	self  *unstructured.Unstructured
+type Primary struct {
+	Report  engine.Report
+	Changes []Change
+	Errs    []error // requests that failed
 
-	report  engine.Report
-	changes []Change
-	errs    []error         // requests that failed
-	unknown map[string]bool // by subjectAndObject: the changes that errs makes unknown
+	rules   *rules.Primary
+	kind    discover.Kind
+	request engine.Request
+	ending  bool            // it is being deleted
+	unknown map[string]bool // by subjectAndObject: the changes that Errs makes unknown
+}
+
+// NewPrimary returns a primary that is not reconciled yet.
+func NewPrimary(of *rules.Primary, kind discover.Kind, request engine.Request) *Primary {
+	return &Primary{rules: of, kind: kind, request: request}
+}
+
+// Object returns the identity of the primary.
+func (p *Primary) Object() Object {
+	return Object{p.kind.GVK.GroupVersion().String(), p.kind.GVK.Kind, p.request.Namespace, p.request.Name}
 }
 
 // fail records that the change of an object is unknown. Later errors about the same
 // object are dropped.
-func (p *primary) fail(c *Change, err error) {
+func (p *Primary) fail(c *Change, err error) {
 	about := c.subjectAndObject()
 	if p.unknown[about] {
 		return
@@ -38,18 +53,16 @@ func (p *primary) fail(c *Change, err error) {
 		p.unknown = map[string]bool{}
 	}
 	p.unknown[about] = true
-	p.errs = append(p.errs, fmt.Errorf("%s: %w", about, err))
+	p.Errs = append(p.Errs, fmt.Errorf("%s: %w", about, err))
 }
 
-// reconcile turns the writes and findings of one reconciliation into changes.
-func (p *primary) reconcile(ctx context.Context, preview *engine.Preview) {
+// Reconcile turns the writes and findings of one reconciliation into changes.
+func (p *Primary) Reconcile(ctx context.Context, reconcile func(context.Context, engine.Request) (engine.Report, error)) {
 	ctx, recorder := dryrun.Record(ctx)
-	report, err := preview.Reconcile(ctx, engine.Request{
-		Kind: p.kind.GVK.GroupKind(), Namespace: p.self.GetNamespace(), Name: p.self.GetName(), UID: p.self.GetUID(),
-	})
-	p.report = report
+	report, err := reconcile(ctx, p.request)
+	p.Report, p.ending = report, p.ending || report.Terminating
 	for _, err := range recorder.Unread() {
-		p.errs = append(p.errs, fmt.Errorf("%s: %w", objectOf(p.self), err))
+		p.Errs = append(p.Errs, fmt.Errorf("%s: %w", p.Object(), err))
 	}
 	for _, w := range writtenObjects(recorder.Writes()) {
 		p.add(w)
@@ -57,19 +70,19 @@ func (p *primary) reconcile(ctx context.Context, preview *engine.Preview) {
 	for i := range report.Findings {
 		p.addFinding(&report.Findings[i])
 	}
-	if err != nil && len(p.errs) == 0 && !engine.IsRejection(err) {
-		p.errs = append(p.errs, fmt.Errorf("%s: %w", objectOf(p.self), err))
+	if err != nil && len(p.Errs) == 0 && !engine.IsRejection(err) {
+		p.Errs = append(p.Errs, fmt.Errorf("%s: %w", p.Object(), err))
 	}
-	slices.SortStableFunc(p.changes, func(a, b Change) int {
+	slices.SortStableFunc(p.Changes, func(a, b Change) int {
 		return slices.Compare(p.position(&a), p.position(&b))
 	})
 }
 
 // position orders changes as in the rules file: by rule, and within a rule the
 // finalizers, the children, the patch and the deletions. The status comes last.
-func (p *primary) position(c *Change) []int {
+func (p *Primary) position(c *Change) []int {
 	rule := slices.IndexFunc(p.rules.Rules, func(r *rules.Rule) bool { return r.Name == c.Rule })
-	if c.Part == statusPart || rule < 0 {
+	if c.Part == StatusPart || rule < 0 {
 		return []int{len(p.rules.Rules)}
 	}
 	child := slices.IndexFunc(p.rules.Rules[rule].Children, func(r *rules.Child) bool { return r.ID == c.Child })
@@ -86,58 +99,96 @@ func (p *primary) position(c *Change) []int {
 }
 
 // ofSelf returns a change of the primary itself.
-func (p *primary) ofSelf(rule string, of part) Change {
-	return Change{Primary: objectOf(p.self), Rule: rule, Object: objectOf(p.self), Part: of}
+func (p *Primary) ofSelf(rule string, of part) Change {
+	return Change{Primary: p.Object(), Rule: rule, Object: p.Object(), Part: of}
 }
 
 // addFinding adds the reason why an object is not written. All writes are already
 // added.
-func (p *primary) addFinding(f *engine.Finding) {
+func (p *Primary) addFinding(f *engine.Finding) {
 	c := p.ofSelf(f.Rule, "")
 	if f.Child != "" {
-		c.Child, c.Object = f.Child, objectWithID(f.Object)
+		c.Child, c.Object = f.Child, ObjectWithID(f.Object)
 	}
-	c.Action, c.Reason = f.Action, f.Message
+	c.Action, c.Reason, c.Later = f.Action, f.Message, f.Later
 	if f.Action == "" {
 		p.fail(&c, errors.New(f.Message))
 		return
 	}
-	known := slices.IndexFunc(p.changes, func(other Change) bool { return other.Object == c.Object && other.Child == c.Child && c.Child != "" })
+	known := slices.IndexFunc(p.Changes, func(other Change) bool { return other.Object == c.Object && other.Child == c.Child && c.Child != "" })
 	switch {
 	case known < 0:
-		p.changes = append(p.changes, c)
-	case f.Action != engine.Skipped && !p.changes[known].forbidden:
-		p.changes[known] = c // The engine's reason is more precise than the API server's.
+		p.Changes = append(p.Changes, c)
+	case f.Action != engine.Skipped && !p.Changes[known].forbidden:
+		p.Changes[known] = c // The engine's reason is more precise than the API server's.
 	}
 }
 
-// rejectDuplicates rejects the creation of an object that another primary creates
-// too.
-func (p *primary) rejectDuplicates(creators map[Object]Object) {
-	for i := range p.changes {
-		c := &p.changes[i]
+// A Creator is the primary that creates an object first.
+type Creator struct {
+	primary     Object
+	rule, child string
+	shared      map[string]any // its sharedContent
+}
+
+// RejectDuplicates rejects the creation of an object that another primary creates
+// too, unless they share it.
+func (p *Primary) RejectDuplicates(creators map[Object]Creator) {
+	for i := range p.Changes {
+		c := &p.Changes[i]
 		if c.Action != engine.Created {
 			continue
 		}
-		if other, exists := creators[c.Object]; exists {
-			*c = Change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: engine.Rejected,
-				Reason: "is already rendered for " + other.String()}
+		shared := sharedContent(c.After)
+		first, again := creators[c.Object]
+		if !again {
+			creators[c.Object] = Creator{c.Primary, c.Rule, c.Child, shared}
 			continue
 		}
-		creators[c.Object] = c.Primary
+		*c = Change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: engine.Rejected,
+			Reason: "is already rendered for " + first.primary.String()}
+		switch {
+		case shared == nil || first.rule != c.Rule || first.child != c.Child:
+		case reflect.DeepEqual(shared, first.shared):
+			c.Action, c.Reason = engine.Shared, "is created for "+first.primary.String()
+		default:
+			c.Reason = "is shared with " + first.primary.String() + ", which renders it differently"
+		}
 	}
 }
 
-// notes returns the lines for people: everything that is not a difference.
-func (p *primary) notes() (all []string) {
-	switch {
-	case p.report.Paused:
-		all = append(all, fmt.Sprintf("%s: is paused by its annotation %s and left unchanged", objectOf(p.self), rules.AnnotationPaused))
-	case p.self.GetDeletionTimestamp() != nil:
-		all = append(all, fmt.Sprintf("%s: is being deleted", objectOf(p.self)))
+// sharedContent returns an object that several primaries may share without the annotations of its
+// owners, or nil if it is not shared.
+func sharedContent(object map[string]any) map[string]any {
+	u := unstructured.Unstructured{Object: object}
+	if u.GetAnnotations()[rules.AnnotationShared] == "" {
+		return nil
 	}
-	for i := range p.changes {
-		if c := &p.changes[i]; c.Action == engine.Skipped || c.Action.IsTrouble() {
+	u.Object = runtime.DeepCopyJSON(object)
+	annotations := u.GetAnnotations()
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, rules.SharePrefix) })
+	u.SetAnnotations(annotations)
+	return u.Object
+}
+
+// Stopped returns why rules do not apply to the primary as a whole, or "".
+func (p *Primary) Stopped() string {
+	switch {
+	case p.Report.Paused:
+		return fmt.Sprintf("paused by its annotation %s and left unchanged", rules.AnnotationPaused)
+	case p.ending:
+		return "being deleted"
+	}
+	return ""
+}
+
+// notes returns the lines for people: everything that is not a difference.
+func (p *Primary) notes() (all []string) {
+	if why := p.Stopped(); why != "" {
+		all = append(all, fmt.Sprintf("%s: is %s", p.Object(), why))
+	}
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Action == engine.Skipped || c.Action.IsTrouble() {
 			all = append(all, fmt.Sprintf("%s: %s: %s", c.subjectAndObject(), c.Action, c.Reason))
 		}
 	}

@@ -24,13 +24,16 @@ type selected struct {
 }
 
 // selectPrimaries selects the primaries to compare, in the order of the rules, then
-// by name.
-func (c *comparison) selectPrimaries(ctx context.Context) error {
+// by name. It reports whether there is anything to compare, bundles included.
+func (c *comparison) selectPrimaries(ctx context.Context) (some bool, err error) {
 	found, known := map[cluster.Target]bool{}, map[cluster.Target]bool{}
 	for _, p := range c.Rules.Program.Primaries() {
+		if p.ForCluster() {
+			continue // addBundles adds them.
+		}
 		k, err := c.Cluster.Find(ctx, p.GVK)
 		if err != nil {
-			return err
+			return false, err
 		}
 		names := slices.DeleteFunc(slices.Clone(c.Targets), func(n cluster.Target) bool { return !n.IsOf(p.GVK, k) })
 		if len(c.Targets) > 0 && len(names) == 0 {
@@ -45,7 +48,7 @@ func (c *comparison) selectPrimaries(ctx context.Context) error {
 		}
 		objects, err := c.primaries(ctx, k, names)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, u := range objects {
 			for _, n := range names {
@@ -56,15 +59,19 @@ func (c *comparison) selectPrimaries(ctx context.Context) error {
 			c.selected = append(c.selected, selected{p, *k, objects})
 		}
 	}
+	bundles, err := c.comparesBundles(ctx, func(n cluster.Target) { known[n], found[n] = true, true })
+	if err != nil {
+		return false, err
+	}
 	for _, n := range c.Targets {
 		switch {
 		case !known[n]:
-			return exit.Misused("%q: no rule is for that kind", n.Text)
+			return false, exit.Misused("%q: no rule is for that kind", n.Text)
 		case !found[n]:
-			return fmt.Errorf("%s not found%s", n.Text, c.where())
+			return false, fmt.Errorf("%s not found%s", n.Text, c.where())
 		}
 	}
-	return nil
+	return bundles || len(c.selected) > 0, nil
 }
 
 func (c *comparison) where() string {

@@ -10,22 +10,23 @@ import (
 	"reconcel/rules"
 )
 
-// show sets the diff of the written object or status.
-func (c *Change) show(w *written) error {
+// show sets both states of the written object or status.
+func (c *Change) show(w *written) {
 	before, after := w.first.Before, w.last.After
-	if c.Part == statusPart {
-		return c.showStatus(before, after)
+	if c.Part == StatusPart {
+		c.showStatus(before, after)
+		return
 	}
 	if w.replacement != nil && w.replacement.After != nil {
 		after = inPlaceOf(w.last.Before, w.replacement.After)
 	}
-	return c.showObject(before, after)
+	c.showObject(before, after)
 }
 
-// showObject sets the diff of an object; either state may be nil. If no compared
-// field differs, it compares the annotations of the last apply. If these are equal
+// showObject sets the states of an object; either may be nil. If no compared field
+// differs, it compares the annotations of the last apply. If these are equal
 // too, only field ownership can differ.
-func (c *Change) showObject(before, after *unstructured.Unstructured) error {
+func (c *Change) showObject(before, after *unstructured.Unstructured) {
 	c.Before, c.After = comparedFields(before), comparedFields(after)
 	if c.Action == engine.Configured && reflect.DeepEqual(c.Before, c.After) {
 		copyMarks(c.Before, before)
@@ -35,7 +36,7 @@ func (c *Change) showObject(before, after *unstructured.Unstructured) error {
 			c.Reason = "the annotation of the last apply is restored"
 		case reflect.DeepEqual(ownership(before), ownership(after)):
 			c.Action, c.Before, c.After = engine.Unchanged, nil, nil
-			return nil
+			return
 		default:
 			c.Reason = "takes field ownership; the values stay"
 		}
@@ -43,7 +44,6 @@ func (c *Change) showObject(before, after *unstructured.Unstructured) error {
 	if c.Object.groupKind() == secretKind {
 		maskSecret(c.Before, c.After)
 	}
-	return c.compareText()
 }
 
 var marks = []string{rules.AnnotationApplied, rules.AnnotationInstallation}

@@ -15,16 +15,15 @@ import (
 // compared.
 var builtInConditions = []string{"Ready", "Reconciling", "Stalled"}
 
-// showStatus sets the diff of the status. It stays empty if no compared field
+// showStatus sets both states of the status. They stay nil if no compared field
 // differs.
-func (c *Change) showStatus(before, after *unstructured.Unstructured) error {
+func (c *Change) showStatus(before, after *unstructured.Unstructured) {
 	c.Before, c.After = comparedStatus(before), comparedStatus(after)
 	compareAnnotation(c.Before, before, after)
 	compareAnnotation(c.After, after, before)
 	if reflect.DeepEqual(c.Before, c.After) {
-		return nil
+		c.Before, c.After = nil, nil
 	}
-	return c.compareText()
 }
 
 // compareAnnotation adds the annotation that reports the status to the compared fields of

@@ -59,7 +59,7 @@ func (c *Change) subjectAndObject() string {
 
 func (c *Change) headers() (live, wanted string) {
 	path := c.Object.String()
-	if c.Part == statusPart {
+	if c.Part == StatusPart {
 		path += "/status"
 	}
 	return "live/" + path, "rules/" + path
@@ -69,6 +69,24 @@ func (c *Change) headers() (live, wanted string) {
 // looks for common ones. This takes less time, but the diff may be longer than
 // necessary.
 const manyLines = 5000
+
+// print sets the diffs of the changes.
+func (p *Primary) print() {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if err := c.Print(); err != nil {
+			p.fail(c, err)
+		}
+	}
+}
+
+// Print sets the diff of a change, if it has states to compare.
+func (c *Change) Print() error {
+	if c.Before == nil && c.After == nil {
+		return nil
+	}
+	return c.compareText()
+}
 
 // compareText sets the unified diff of Before and After, as diff -u prints it.
 func (c *Change) compareText() error {

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
@@ -73,7 +74,10 @@ func managerOf(w *dryrun.Write) string {
 }
 
 // add adds the change that the writes to an object make.
-func (p *primary) add(w *written) {
+func (p *Primary) add(w *written) {
+	if p.rules.ForCluster() && p.isSelf(w) {
+		return // The ConfigMap of a bundle only shows its state.
+	}
 	c, err := p.about(w)
 	if err == nil && w.last.Err != nil {
 		p.addRejected(c, w.last)
@@ -81,41 +85,45 @@ func (p *primary) add(w *written) {
 	}
 	if err == nil {
 		p.explain(&c, w)
-		err = c.show(w)
+		c.show(w)
 	}
 	switch {
 	case err != nil:
 		p.fail(&c, err)
-	case c.Part == statusPart && c.Diff == "": // No compared field differs.
+	case c.Part == StatusPart && c.Before == nil && c.After == nil: // No compared field differs.
 	default:
-		p.changes = append(p.changes, c)
+		p.Changes = append(p.Changes, c)
 	}
 }
 
 // about returns the change that the writes belong to, still without action and
 // diff.
-func (p *primary) about(w *written) (Change, error) {
+func (p *Primary) about(w *written) (Change, error) {
 	last := w.last
-	if last.Resource != p.kind.GVR || last.Namespace != p.self.GetNamespace() || last.Name != p.self.GetName() {
+	if !p.isSelf(w) {
 		u := w.object()
 		ref := Object{u.GetAPIVersion(), u.GetKind(), last.Namespace, last.Name}
 		marks := u.GetLabels()
-		return Change{Primary: objectOf(p.self), Rule: marks[rules.LabelRule], Child: marks[rules.LabelChild], Object: ref}, nil
+		return Change{Primary: p.Object(), Rule: marks[rules.LabelRule], Child: marks[rules.LabelChild], Object: ref}, nil
 	}
 	if last.Subresource != "" || last.Manager == managedfields.StatusManager || managedfields.IsAnnotationManager(last.Manager) {
-		return p.ofSelf(p.rulesWithStatus(), statusPart), nil
+		return p.ofSelf(p.rulesWithStatus(), StatusPart), nil
 	}
-	for _, r := range p.rules.Rules {
-		if managedfields.PatchManager(r.Name) == last.Manager {
-			return p.ofSelf(r.Name, patchPart), nil
-		}
+	if rule, patches := managedfields.RuleOfPatch(last.Manager); patches {
+		return p.ofSelf(rule, patchPart), nil
 	}
 	rule, err := ruleOfFinalizer(last.Body)
 	return p.ofSelf(rule, finalizersPart), err
 }
 
+// isSelf reports whether the writes are to the primary itself.
+func (p *Primary) isSelf(w *written) bool {
+	last := w.last
+	return last.Resource == p.kind.GVR && last.Namespace == p.request.Namespace && last.Name == p.request.Name
+}
+
 // rulesWithStatus returns the rules that may have written the status.
-func (p *primary) rulesWithStatus() string {
+func (p *Primary) rulesWithStatus() string {
 	var names []string
 	for _, r := range p.rules.Rules {
 		if len(r.StatusKeys) > 0 || r.SetsConditions() || r.Annotates {
@@ -141,15 +149,15 @@ func ruleOfFinalizer(body []byte) (string, error) {
 }
 
 // explain sets the action, and the reason where the action does not explain itself.
-func (p *primary) explain(c *Change, w *written) {
+func (p *Primary) explain(c *Change, w *written) {
 	switch {
 	case w.last.Deletes() && w.replacement != nil:
 		c.Action, c.Reason = engine.Replaced, "deleted and created again"
 	case w.last.Deletes():
 		c.Action, c.Reason = engine.Deleted, "no rule renders it"
-		if p.self.GetDeletionTimestamp() != nil {
+		if p.ending {
 			c.Reason = "its resource is being deleted"
-		} else if slices.Contains(p.report.Deselected, c.Rule) {
+		} else if slices.Contains(p.Report.Deselected, c.Rule) {
 			c.Reason = "the rule no longer selects its resource"
 		}
 	case w.first.Before == nil:
@@ -157,8 +165,16 @@ func (p *primary) explain(c *Change, w *written) {
 		if w.first.Unasked {
 			c.Reason = "its namespace does not exist yet: shown without what the API server adds"
 		}
-	case c.Part == "" && slices.ContainsFunc(p.report.Adopted, func(id rules.Identity) bool { return c.Object == objectWithID(id) }):
+	case c.Part == "" && slices.ContainsFunc(p.Report.Adopted, func(id rules.Identity) bool { return c.Object == ObjectWithID(id) }):
 		c.Action, c.Reason = engine.Adopted, "it has no controller"
+		if p.rules.ForCluster() {
+			c.Reason = "no other resource or rule has it"
+		}
+	case c.Part == "" && w.last.Patch == types.MergePatchType:
+		c.Action, c.Reason = engine.Shared, "other resources of the rule have it, too"
+		if len(rules.SharesOf(w.last.After.Object)) < len(rules.SharesOf(w.first.Before.Object)) {
+			c.Action, c.Reason = engine.Left, "other resources of the rule still have it"
+		}
 	default:
 		c.Action = engine.Configured
 	}
@@ -166,7 +182,7 @@ func (p *primary) explain(c *Change, w *written) {
 
 // addRejected adds a write that failed. If the error is not about the object, what
 // run would do is unknown.
-func (p *primary) addRejected(c Change, w *dryrun.Write) {
+func (p *Primary) addRejected(c Change, w *dryrun.Write) {
 	err := engine.WithholdSecret(c.Object.groupKind(), w.Err)
 	switch {
 	case apierrors.IsConflict(err):
@@ -183,7 +199,7 @@ func (p *primary) addRejected(c Change, w *dryrun.Write) {
 	case w.Deletes():
 		c.Reason = "the API server rejects the deletion: " + err.Error()
 	}
-	p.changes = append(p.changes, c)
+	p.Changes = append(p.Changes, c)
 }
 
 var errOutdated = errors.New("it changed during the comparison; try again")

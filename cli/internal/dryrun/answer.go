@@ -13,13 +13,13 @@ import (
 	"reconcel/sim"
 )
 
-// answer returns the object after a patch. on is the earlier write that it builds
-// on, or nil.
-func (c *Client) answer(ctx context.Context, w, on *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+// answer returns the object after a patch, which may build on an earlier write.
+func (c *Client) answer(ctx context.Context, r *Recorder, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	on := r.under(w)
 	if on == nil && !c.local {
 		return c.sender.patch(ctx, w, options)
 	}
-	merged, err := c.merge(ctx, w, on)
+	merged, err := c.merge(ctx, r, w, on)
 	if err != nil || c.local || w.Patch == types.JSONPatchType {
 		return merged, err // A JSON patch changes only managedFields.
 	}
@@ -32,11 +32,11 @@ func (c *Client) answer(ctx context.Context, w, on *Write, options metav1.PatchO
 }
 
 // merge computes a patch without the API server.
-func (c *Client) merge(ctx context.Context, w, on *Write) (*unstructured.Unstructured, error) {
+func (c *Client) merge(ctx context.Context, r *Recorder, w, on *Write) (*unstructured.Unstructured, error) {
 	if on != nil {
 		return c.merged(w, on.After)
 	}
-	live, err := c.find(ctx, w.Target)
+	live, err := c.find(ctx, r, w.Target)
 	switch {
 	case apierrors.IsNotFound(err) && w.Creates():
 		return appliedObject(w)
@@ -50,16 +50,23 @@ func (c *Client) merge(ctx context.Context, w, on *Write) (*unstructured.Unstruc
 
 // merged returns an object after a patch.
 func (c *Client) merged(w *Write, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if w.Patch != types.ApplyPatchType {
+	if w.Patch == types.JSONPatchType {
 		return sim.Patched(live, w.Patch, w.Body)
-	}
-	body, err := appliedObject(w)
-	if err != nil {
-		return nil, err
 	}
 	kinds, err := c.kinds()
 	if err != nil {
 		return nil, fmt.Errorf("schemas of the cluster: %w", err)
+	}
+	if w.Patch == types.MergePatchType {
+		after, err := sim.Patched(live, w.Patch, w.Body)
+		if err != nil {
+			return nil, err
+		}
+		return kinds.Track(live, after, w.Manager)
+	}
+	body, err := appliedObject(w)
+	if err != nil {
+		return nil, err
 	}
 	return kinds.Merge(live, body, w.Subresource, w.Manager)
 }

@@ -3,20 +3,23 @@ package dryrun
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/sim"
 )
 
-// A Client is a client that reads a cluster and never writes to it. An object
-// that was read or listed is not read again until a write conflicts. Listed objects
-// must not be changed. A Client may be used by several goroutines.
+// A Client is a client that reads a cluster and never writes to it. An object that was
+// listed with Known, or read in a context, is not read again in this context until a
+// write conflicts. Listed objects must not be changed. A Client may be used by several
+// goroutines.
 type Client struct {
 	sender sender
 	local  bool // send no dry runs
@@ -37,37 +40,47 @@ func NewLocal(client dynamic.Interface, kinds func() (*sim.Kinds, error)) *Clien
 	return c
 }
 
-// list returns a page of objects.
-func (c *Client) list(ctx context.Context, of Target, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	page, err := c.sender.list(ctx, of, options)
+// NewContinuous returns a Client like that of NewLocal for a process that goes on for long: it
+// calls kinds each time.
+func NewContinuous(client dynamic.Interface, kinds func() (*sim.Kinds, error)) *Client {
+	return &Client{sender: sender{client}, kinds: kinds, local: true}
+}
+
+// Known returns a client that lists objects of a kind, and remembers them.
+func (c *Client) Known(gvr schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	return remembered{resource{unused().Resource(gvr), c, gvr, namespace}}
+}
+
+// A remembered resource remembers what it lists.
+type remembered struct{ resource }
+
+// List implements dynamic.ResourceInterface.
+func (r remembered) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	page, err := r.resource.List(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	for i := range page.Items {
 		u := &page.Items[i]
-		c.known.Store(Target{Resource: of.Resource, Namespace: u.GetNamespace(), Name: u.GetName()}, u)
+		r.client.known.Store(Target{Resource: r.gvr, Namespace: u.GetNamespace(), Name: u.GetName()}, u)
 	}
 	return page, nil
 }
 
 // find returns an object from memory, or else from the API server.
-func (c *Client) find(ctx context.Context, of Target) (*unstructured.Unstructured, error) {
-	if u := c.recall(of); u != nil {
+func (c *Client) find(ctx context.Context, r *Recorder, of Target) (*unstructured.Unstructured, error) {
+	if u, found := c.known.Load(of.object()); found {
+		return u.(*unstructured.Unstructured), nil
+	}
+	if u := r.recall(of); u != nil {
 		return u, nil
 	}
 	u, err := c.sender.get(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	c.known.Store(of.object(), u)
+	r.remember(of, u)
 	return u, nil
-}
-
-// recall returns an object from memory, or nil.
-func (c *Client) recall(of Target) *unstructured.Unstructured {
-	u, _ := c.known.Load(of.object())
-	known, _ := u.(*unstructured.Unstructured)
-	return known
 }
 
 // write answers a write and records it.
@@ -76,13 +89,19 @@ func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*u
 	if !ok {
 		return nil, errors.New("the context has no recorder")
 	}
-	c.restore(w, recorder.last(w.Target))
-	if w.Before = c.recall(w.Target); w.Creates() {
-		w.Before = nil
+	earlier := recorder.last(w.Target)
+	if !w.Creates() && (earlier == nil || !earlier.created()) {
+		var err error
+		if w.Before, err = c.find(ctx, recorder, w.Target); err != nil && !apierrors.IsNotFound(err) {
+			recorder.addUnread(fmt.Errorf("read %s: %w", w.Name, err))
+			return nil, err
+		}
 	}
+	w.restore(earlier)
 	w.After, w.Err = answer(recorder)
 	if apierrors.IsConflict(w.Err) {
 		c.known.Delete(w.object())
+		recorder.forget(w.Target)
 	}
 	recorder.add(w)
 	if w.After == nil {
@@ -94,7 +113,7 @@ func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*u
 func (c *Client) patch(ctx context.Context, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	w.Rehearsal = slices.Contains(options.DryRun, metav1.DryRunAll)
 	return c.write(ctx, w, func(r *Recorder) (*unstructured.Unstructured, error) {
-		after, err := c.answer(ctx, w, r.under(w), options)
+		after, err := c.answer(ctx, r, w, options)
 		if apierrors.IsNotFound(err) && w.Creates() && r.creates(w.Namespace) {
 			w.Unasked = true // Its namespace is created by an earlier write.
 			return appliedObject(w)

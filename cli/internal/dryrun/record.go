@@ -49,6 +49,7 @@ type Recorder struct {
 	mu     sync.Mutex
 	writes []*Write
 	failed []error
+	read   map[Target]*unstructured.Unstructured
 }
 
 type recorderKey struct{}
@@ -71,6 +72,28 @@ func (r *Recorder) Unread() []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.failed)
+}
+
+// recall returns an object that was read, or nil.
+func (r *Recorder) recall(of Target) *unstructured.Unstructured {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.read[of.object()]
+}
+
+func (r *Recorder) remember(of Target, u *unstructured.Unstructured) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.read == nil {
+		r.read = map[Target]*unstructured.Unstructured{}
+	}
+	r.read[of.object()] = u
+}
+
+func (r *Recorder) forget(of Target) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.read, of.object())
 }
 
 func (r *Recorder) add(w *Write) {

@@ -47,14 +47,15 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, sub
 		return nil, errUnused
 	}
 	recorder, ok := ctx.Value(recorderKey{}).(*Recorder)
-	if ok {
-		if last := recorder.last(r.target(name)); last != nil && last.created() {
-			return answered(last.After), nil
-		}
+	if !ok {
+		recorder = &Recorder{} // Nothing is remembered.
 	}
-	u, err := r.client.find(ctx, r.target(name))
+	if last := recorder.last(r.target(name)); last != nil && last.created() {
+		return answered(last.After), nil
+	}
+	u, err := r.client.find(ctx, recorder, r.target(name))
 	if err != nil {
-		if ok && !apierrors.IsNotFound(err) {
+		if !apierrors.IsNotFound(err) {
 			recorder.addUnread(fmt.Errorf("read %s: %w", name, err))
 		}
 		return nil, err
@@ -64,7 +65,7 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, sub
 
 // List implements dynamic.ResourceInterface.
 func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return r.client.list(ctx, r.target(""), options)
+	return r.client.sender.list(ctx, r.target(""), options)
 }
 
 // Patch implements dynamic.ResourceInterface.
@@ -79,11 +80,12 @@ func (r resource) Delete(ctx context.Context, name string, options metav1.Delete
 		return errUnused
 	}
 	w := &Write{Target: r.target(name)}
-	_, err := r.client.write(ctx, w, func(*Recorder) (*unstructured.Unstructured, error) {
+	_, err := r.client.write(ctx, w, func(recorder *Recorder) (*unstructured.Unstructured, error) {
 		if r.client.local {
-			return nil, nil
+			_, err := r.client.find(ctx, recorder, w.Target)
+			return nil, err
 		}
-		return nil, r.client.sender.delete(ctx, w, r.client.restored(w.Target, options))
+		return nil, r.client.sender.delete(ctx, w, w.restored(options))
 	})
 	return err
 }

@@ -27,10 +27,10 @@ func (w *Write) created() bool { return w.Before == nil && w.After != nil }
 // restore replaces the resourceVersion of an earlier answer in the body of a write by
 // the one that the API server knows. An object that the earlier write created does not
 // exist there, so the write becomes a creation.
-func (c *Client) restore(w, earlier *Write) {
+func (w *Write) restore(earlier *Write) {
 	version := ""
-	if live := c.recall(w.Target); live != nil {
-		version = live.GetResourceVersion()
+	if w.Before != nil {
+		version = w.Before.GetResourceVersion()
 	}
 	if earlier != nil && earlier.created() {
 		version = neverVersion
@@ -43,11 +43,10 @@ func (c *Client) restore(w, earlier *Write) {
 
 // restored returns the options of a deletion with the resourceVersion that the API
 // server knows.
-func (c *Client) restored(of Target, options metav1.DeleteOptions) metav1.DeleteOptions {
-	live := c.recall(of)
-	if live == nil || options.Preconditions == nil || ptr.Deref(options.Preconditions.ResourceVersion, "") != later {
+func (w *Write) restored(options metav1.DeleteOptions) metav1.DeleteOptions {
+	if w.Before == nil || options.Preconditions == nil || ptr.Deref(options.Preconditions.ResourceVersion, "") != later {
 		return options
 	}
-	options.Preconditions = &metav1.Preconditions{UID: options.Preconditions.UID, ResourceVersion: new(live.GetResourceVersion())}
+	options.Preconditions = &metav1.Preconditions{UID: options.Preconditions.UID, ResourceVersion: new(w.Before.GetResourceVersion())}
 	return options
 }

@@ -1,10 +1,13 @@
-// Package exit attaches exit codes to errors.
+// Package exit attaches exit codes to errors, and prints them.
 package exit
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+
+	"reconcel/rules/source"
 )
 
 // Exit codes. Scripts rely on them.
@@ -51,6 +54,15 @@ func Code(err error) (code int, found bool) {
 		return 0, false
 	}
 	return e.Code, true
+}
+
+// Tell prints an error, or all errors of a report about rules.
+func Tell(w io.Writer, err error) {
+	if report, ok := errors.AsType[source.Errors](err); ok {
+		_ = report.Report(w)
+		return
+	}
+	_, _ = fmt.Fprintf(w, "error: %v\n", err)
 }
 
 // Cause returns the cause of a file error, without the path.

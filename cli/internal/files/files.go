@@ -27,6 +27,9 @@ type Reader struct {
 	Stdin     io.Reader
 	Recursive bool // include subfolders
 
+	// Texts, if not nil, are the only files that exist, by name. There are no folders.
+	Texts map[string]string
+
 	// Seen, if not nil, is called before a file or folder is read.
 	Seen func(path string)
 }
@@ -53,6 +56,9 @@ func (r Reader) find(path string, f filter) ([]string, error) {
 		return []string{Stdin}, nil
 	}
 	r.see(path)
+	if r.Texts != nil {
+		return []string{path}, nil
+	}
 	at, err := os.Stat(path)
 	if err != nil {
 		return nil, exit.Cause(err)
@@ -136,7 +142,7 @@ func (r Reader) read(path string, limit int) (source.File, error) {
 		return source.File{Name: stdinName, Data: data}, err
 	}
 	r.see(path)
-	data, err := readFile(path, limit)
+	data, err := r.readFile(path, limit)
 	return source.File{Name: path, Data: data}, exit.Cause(err)
 }
 
@@ -149,7 +155,14 @@ const (
 )
 
 // readFile reads at most limit bytes of a file: devices have no end.
-func readFile(path string, limit int) ([]byte, error) {
+func (r Reader) readFile(path string, limit int) ([]byte, error) {
+	if r.Texts != nil {
+		text, exists := r.Texts[path]
+		if !exists {
+			return nil, fs.ErrNotExist
+		}
+		return readTo(strings.NewReader(text), limit)
+	}
 	f, err := open(path)
 	if err != nil {
 		return nil, err

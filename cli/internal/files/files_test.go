@@ -97,3 +97,21 @@ func namedPipe(t *testing.T) string {
 	}
 	return path
 }
+
+func TestTextsStandForFiles(t *testing.T) {
+	r := Reader{Texts: map[string]string{"rules.yaml": "kind: Rules\n", "objects.yaml": "{kind: ConfigMap, apiVersion: v1, metadata: {name: a}}"}}
+	objects, err := r.Objects([]string{"objects.yaml"})
+	if err != nil || len(objects) != 1 || objects[0].GetName() != "a" {
+		t.Errorf("got %v, %v", objects, err)
+	}
+	found, unread := r.Rules([]string{"rules.yaml", "files.go"})
+	if len(found) != 1 || string(found[0].Data) != "kind: Rules\n" {
+		t.Errorf("got %v", found)
+	}
+	if len(unread) != 1 || unread[0].Pos.File != "files.go" { // It exists beside this test.
+		t.Errorf("unread: %v", unread)
+	}
+	if crds := r.Definitions([]string{"."}); len(crds) > 0 {
+		t.Errorf("got CRDs of the folder: %v", crds)
+	}
+}

@@ -49,12 +49,7 @@ func (r Reader) Select(paths []string) (rules []source.File, passed []string, un
 
 // Laid reads the files that fmt lays out: rules and tests, each once.
 func (r Reader) Laid(paths []string) (all []source.File, unread source.Errors) {
-	seen := map[string]bool{}
-	found, unread := r.readAll(paths, filter{yamlExtensions, everyFile, sourceLimit}, func(file string) bool {
-		again := seen[file]
-		seen[file] = true
-		return again
-	})
+	found, unread := r.YAML(paths)
 	for _, file := range found {
 		if slices.Contains(paths, file.Name) || IsStdin(file) || IsTest(file.Name) || syntax.Meant(file) {
 			all = append(all, file)
@@ -63,11 +58,24 @@ func (r Reader) Laid(paths []string) (all []source.File, unread source.Errors) {
 	return all, unread
 }
 
+// YAML reads files of YAML, each once even if several paths select it.
+func (r Reader) YAML(paths []string) (all []source.File, unread source.Errors) {
+	seen := map[string]bool{}
+	return r.readAll(paths, filter{yamlExtensions, everyFile, sourceLimit}, func(file string) bool {
+		again := seen[file]
+		seen[file] = true
+		return again
+	})
+}
+
 // definition matches a document of a CRD.
 var definition = regexp.MustCompile(`(?m)^["']?kind["']?:[ \t]*["']?CustomResourceDefinition\b`)
 
 // Definitions returns the files with CRDs in those of the paths that are folders.
 func (r Reader) Definitions(paths []string) (found []string) {
+	if r.Texts != nil {
+		return nil
+	}
 	for _, folder := range folders(paths) {
 		all, _ := r.find(folder, objectFiles)
 		for _, file := range all {

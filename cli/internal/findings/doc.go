@@ -1,5 +1,5 @@
-// Package findings prints the mistakes that validate and test find in the formats of
-// pipelines: JSON, SARIF, annotations of GitHub, and JUnit.
+// Package findings prints the mistakes that validate and test find, and the risks of
+// plan, in the formats of pipelines: JSON, SARIF, annotations of GitHub, and JUnit.
 package findings
 
 // The formats, as the flag -o names them.

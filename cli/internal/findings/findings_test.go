@@ -16,6 +16,7 @@ var hostile = source.Errors{
 	{Pos: source.Pos{File: "rules dir/a,b:c.yaml", Line: 3, Column: 7}, Rule: "web", Message: "100 % of <this> & \"that\"\nis wrong", Hint: "write ]]>", Check: "literal-name"},
 	{Pos: source.Pos{File: "/tmp/x.yaml"}, Severity: source.SeverityWarning, Message: "no line, and a \x01 character"},
 	{Pos: source.Pos{File: "<stdin>", Line: 1, Column: 1}, Severity: source.SeverityNote, Message: "a note"},
+	{Severity: source.SeverityWarning, Message: "no file"},
 }
 
 // TestLog holds the SARIF output against the schema of OASIS.
@@ -56,7 +57,8 @@ func TestLog(t *testing.T) {
 func TestAnnotations(t *testing.T) {
 	want := "::error file=rules dir/a%2Cb%3Ac.yaml,line=3,col=7,title=literal-name::rule \"web\": 100 %25 of <this> & \"that\"%0Ais wrong (write ]]>) [literal-name]\n" +
 		"::warning file=/tmp/x.yaml::no line, and a \x01 character\n" +
-		"::notice file=<stdin>,line=1,col=1::a note\n"
+		"::notice file=<stdin>,line=1,col=1::a note\n" +
+		"::warning::no file\n"
 	if got := string(Annotations(hostile)); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

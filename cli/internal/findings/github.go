@@ -16,14 +16,18 @@ func Annotations(all source.Errors) []byte {
 	commands := map[source.Severity]string{source.SeverityError: "error", source.SeverityWarning: "warning", source.SeverityNote: "notice"}
 	var b bytes.Buffer
 	for _, e := range all {
-		fmt.Fprintf(&b, "::%s file=%s", commands[e.Severity], property(filepath.ToSlash(e.Pos.File)))
+		var properties []string
+		if e.Pos.File != "" {
+			properties = append(properties, "file="+property(filepath.ToSlash(e.Pos.File)))
+		}
 		if e.Pos.Line > 0 {
-			fmt.Fprintf(&b, ",line=%d,col=%d", e.Pos.Line, e.Pos.Column)
+			properties = append(properties, fmt.Sprintf("line=%d,col=%d", e.Pos.Line, e.Pos.Column))
 		}
 		if e.Check != "" {
-			fmt.Fprintf(&b, ",title=%s", property(e.Check))
+			properties = append(properties, "title="+property(e.Check))
 		}
-		fmt.Fprintf(&b, "::%s\n", message(e.Text()))
+		command := strings.TrimSpace(commands[e.Severity] + " " + strings.Join(properties, ","))
+		fmt.Fprintf(&b, "::%s::%s\n", command, message(e.Text()))
 	}
 	return b.Bytes()
 }

@@ -23,7 +23,7 @@ func Log(version string, all source.Errors) any {
 	for _, e := range all {
 		r.Results = append(r.Results, sarifResult{
 			RuleID: cmp.Or(e.Check, unnamed), Level: e.Severity.String(), Message: sarifText{e.Text()},
-			Locations: []sarifLocation{{sarifPhysical{sarifArtifact{address(e.Pos.File)}, regionOf(e.Pos)}}},
+			Locations: locationsOf(e.Pos),
 		})
 	}
 	return sarifLog{Schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{r}}
@@ -55,6 +55,14 @@ func address(file string) string {
 		u.Scheme = "file"
 	}
 	return u.String()
+}
+
+// locationsOf returns no location for what is in no file.
+func locationsOf(p source.Pos) []sarifLocation {
+	if p.File == "" {
+		return nil
+	}
+	return []sarifLocation{{sarifPhysical{sarifArtifact{address(p.File)}, regionOf(p)}}}
 }
 
 // regionOf returns nil for a whole file.
@@ -95,7 +103,7 @@ type (
 		RuleID    string          `json:"ruleId"`
 		Level     string          `json:"level"`
 		Message   sarifText       `json:"message"`
-		Locations []sarifLocation `json:"locations"`
+		Locations []sarifLocation `json:"locations,omitempty"`
 	}
 	sarifLocation struct {
 		Physical sarifPhysical `json:"physicalLocation"`

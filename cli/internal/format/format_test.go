@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/cli/internal/ruletest"
 	"reconcel/rules/source"
@@ -130,7 +132,12 @@ func write(b *strings.Builder, v reflect.Value) {
 			write(b, v.Elem())
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[source.Pos]() {
+		switch v.Type() {
+		case reflect.TypeFor[source.Pos]():
+			return
+		case reflect.TypeFor[spec.Schema]():
+			text, _ := json.Marshal(v.Addr().Interface()) // It has no value that JSON lacks.
+			b.Write(text)
 			return
 		}
 		for i := range v.NumField() {

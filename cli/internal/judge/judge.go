@@ -12,6 +12,7 @@ import (
 	"reconcel/rules/lint"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // A Policy is what an administrator allows the rules of an installation to do.
@@ -37,12 +38,22 @@ func (v Verdict) Err() error { return v.Errors.Err() }
 // Of judges rules. Without kinds it skips the checks of types; the cluster may
 // check them later.
 func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
+	return of(l, l.File, kinds, policy)
+}
+
+// OfChanged judges the rules that Recompile has compiled again. The other rules must have been
+// accepted with the same kinds.
+func OfChanged(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
+	return of(l, l.Changed(), kinds, policy)
+}
+
+func of(l *rules.Loaded, file *syntax.File, kinds *schema.Set, policy Policy) Verdict {
 	var found check.Found
 	silence := lint.NewSilence(l.Sources, policy.IgnoreChecks)
 	if kinds == nil {
 		kinds = schema.Builtin()
 	} else {
-		found = findings(l, kinds)
+		found = findings(l, file, kinds)
 		found.Warnings = append(found.Warnings, silence.Unknown...)
 	}
 	errs, warnings := slices.Concat(l.Errors, found.Errors), slices.Clone(found.Warnings)
@@ -60,10 +71,10 @@ func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
 	}
 }
 
-// findings returns what the checks of types and the named checks find.
-func findings(l *rules.Loaded, kinds *schema.Set) check.Found {
-	found := check.Check(l.File, kinds, l.Errors)
-	for _, e := range lint.Lint(l.File, kinds, slices.Concat(l.Errors, found.Errors)) {
+// findings returns what the checks of types and the named checks find in a file.
+func findings(l *rules.Loaded, file *syntax.File, kinds *schema.Set) check.Found {
+	found := check.Check(file, kinds, l.Errors)
+	for _, e := range lint.Lint(file, kinds, slices.Concat(l.Errors, found.Errors)) {
 		switch c, _ := lint.Named(e.Check); {
 		case c.Certain:
 			found.Errors = append(found.Errors, e)

@@ -44,7 +44,7 @@ func (p *judged) confinement() {
 					"watch all namespaces, or remove the rule")
 			}
 		}
-		namespaced("for", r.GVK, r.Pos)
+		namespaced(r.Selection, r.GVK, r.Pos)
 		for _, c := range r.Children {
 			what := fmt.Sprintf("child %q", c.ID)
 			namespaced(what, c.GVK, c.Pos)
@@ -57,7 +57,7 @@ func (p *judged) confinement() {
 		}
 		if !slices.ContainsFunc(p.policy.Namespaces, r.Follows) {
 			w := source.NewError(r.Pos, r.Name,
-				"for.namespaces has none of those that reconcel watches: "+strings.Join(p.policy.Namespaces, ","), "the rule has no effect")
+				r.Selection+".namespaces has none of those that reconcel watches: "+strings.Join(p.policy.Namespaces, ","), "the rule has no effect")
 			w.Check = lint.UnwatchedRule
 			p.warnings = append(p.warnings, w)
 		}

@@ -31,7 +31,7 @@ func (d *document) parse() {
 	lines := strings.SplitAfter(d.text, "\n")
 	for range maxBlanked {
 		file, wrong := d.read(strings.Join(lines, ""))
-		if len(file.Rules) >= want {
+		if len(written(file)) >= want {
 			d.parsed, d.complete = file, wrong == 0
 			return
 		}
@@ -62,14 +62,23 @@ func (d *document) rule(n *node) *syntax.Rule {
 		return nil
 	}
 	name := at.find("name").text()
-	i := slices.IndexFunc(d.parsed.Rules, func(r *syntax.Rule) bool { return r.Name.Value == name })
+	all := written(d.parsed)
+	i := slices.IndexFunc(all, func(r *syntax.Rule) bool { return r.Name.Value == name })
 	if i < 0 {
 		i = slices.Index(at.parent.items(), at)
 	}
-	if i < 0 || i >= len(d.parsed.Rules) {
+	if i < 0 || i >= len(all) {
 		return nil
 	}
-	return d.parsed.Rules[i]
+	return all[i]
+}
+
+// written returns the rules as they are written: for the first of their kinds.
+func written(file *syntax.File) (all []*syntax.Rule) {
+	for kinds := range file.Written() {
+		all = append(all, kinds[0])
+	}
+	return all
 }
 
 // scope returns the names that the expressions at a node may read, or nil.

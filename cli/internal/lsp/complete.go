@@ -110,12 +110,14 @@ func (c *completion) values() {
 		if s.Const != "" {
 			offer(s.Const, "")
 		}
-		for i, value := range s.Enum {
-			doc := ""
-			if i < len(s.EnumDocs) {
-				doc = s.EnumDocs[i]
+		for _, one := range append([]*source.Schema{s}, s.AnyOf...) {
+			for i, value := range one.Enum {
+				doc := ""
+				if i < len(one.EnumDocs) {
+					doc = one.EnumDocs[i]
+				}
+				offer(value, doc)
 			}
-			offer(value, doc)
 		}
 		if slices.Contains(s.Type, "boolean") && len(s.Type) == 1 {
 			offer("true", "")

@@ -93,6 +93,8 @@ const child = head + `  children:
 
 func TestCompletes(t *testing.T) {
 	folder := webs(t)
+	const workloads = "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: workloads\n  for:\n" +
+		"  - {apiVersion: apps/v1, kind: Deployment}\n  - {apiVersion: apps/v1, kind: StatefulSet}\n"
 	for _, c := range []struct {
 		name, text string
 		want, not  []string
@@ -113,6 +115,10 @@ func TestCompletes(t *testing.T) {
 		{"kinds of CRDs", strings.Replace(head, "kind: Web", "kind: ‸", 1), []string{"Web"}, []string{"Pod"}},
 		{"fields of the status", head + "  status:\n    ‸", []string{"ready"}, []string{"conditions", "spec"}},
 		{"fields of a patch", head + "  patch:\n    spec:\n      ‸", []string{"image", "mode"}, nil},
+		{"fields of several kinds", workloads + "  status:\n    ready: ${self.spec.‸}", []string{"paused", "serviceName", "template"}, nil},
+		{"nested fields of several kinds", workloads + "  status:\n    ready: ${self.status.‸}", []string{"readyReplicas", "unavailableReplicas", "currentRevision"}, nil},
+		{"fields of a patch for several kinds", workloads + "  patch:\n    spec:\n      ‸", []string{"paused", "replicas"}, nil},
+		{"keys of one of several kinds", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: workloads\n  for:\n  - apiVersion: apps/v1\n    ‸", []string{"kind", "when", "selector"}, []string{"apiVersion", "children"}},
 		{"an enum in a patch", head + "  patch:\n    spec:\n      mode: ‸", []string{"Fast", "Safe"}, nil},
 		{"the fields of self", child + "      spec:\n        replicas: ${self.spec.‸}", []string{"image", "replicas", "ports"}, []string{"self"}},
 		{"an expression that is not closed", child + "      spec:\n        replicas: ${self.spec.re‸", []string{"replicas"}, nil},

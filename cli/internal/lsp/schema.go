@@ -70,6 +70,15 @@ func (n *node) gvk() runtimeschema.GroupVersionKind {
 	return runtimeschema.FromAPIVersionAndKind(n.find("apiVersion").text(), n.find("kind").text())
 }
 
+// primary returns the kind of the rule that a node is in: the first one of several.
+func (n *node) primary() *node {
+	selection := n.rule().find("for")
+	if kinds := selection.items(); len(kinds) > 0 {
+		return kinds[0]
+	}
+	return selection
+}
+
 // fieldType returns the type that a schema of Kubernetes gives the value of a node, and
 // whether the node is in something with such a schema.
 func fieldType(n *node, set *schema.Set) (check.Type, bool) {
@@ -83,9 +92,9 @@ func fieldType(n *node, set *schema.Set) (check.Type, bool) {
 	entry, list := n.entry()
 	switch {
 	case path[2] == "patch":
-		t, known = check.KindType(set, n.rule().find("for").gvk())
+		t, known = check.KindType(set, n.primary().gvk())
 	case path[2] == "status":
-		if t, known = check.KindType(set, n.rule().find("for").gvk()); known {
+		if t, known = check.KindType(set, n.primary().gvk()); known {
 			t, known = t.Field("status")
 		}
 	case entry != nil && len(path) > 4 && path[4] == "template" && (list == "children" || list == "finalize"):
@@ -95,6 +104,8 @@ func fieldType(n *node, set *schema.Set) (check.Type, bool) {
 		t, rest = check.SelectorType(set), path[5:]
 	case len(path) > 3 && path[2] == "for" && path[3] == "selector":
 		t, rest = check.SelectorType(set), path[4:]
+	case len(path) > 4 && path[2] == "for" && path[3] == "" && path[4] == "selector":
+		t, rest = check.SelectorType(set), path[5:]
 	default:
 		return t, false
 	}

@@ -2,6 +2,7 @@ package offline_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +25,10 @@ import (
 )
 
 const root = "../../../"
+
+// underWay are examples that render shows in the middle of a change: what they observe has a
+// status that only a controller at work gives it.
+var underWay = []string{"bluegreen", "canary", "database"}
 
 // TestRenderAgreesWithTheController runs the controller on the resources of each example,
 // in a cluster where nothing sets a status. It creates what render shows, except objects
@@ -41,6 +47,9 @@ func TestRenderAgreesWithTheController(t *testing.T) {
 		t.Fatal(examples)
 	}
 	for _, m := range examples {
+		if slices.Contains(underWay, m[1]) {
+			continue
+		}
 		t.Run(m[1], func(t *testing.T) {
 			e := example{kinds: kinds, folder: root + "examples/" + m[1] + "/", resources: strings.Fields(m[2])}
 			sources, unread := files.Reader{}.Rules([]string{e.folder + "rules.yaml"})
@@ -72,6 +81,7 @@ type example struct {
 	program   *rules.Program
 	kinds     offline.Kinds
 	resources []string
+	time      time.Time // of the rendering
 }
 
 // objects returns the given objects with UIDs, and the objects that the cluster has
@@ -109,19 +119,30 @@ func (e example) objects(t *testing.T) (given, others []*files.Object) {
 func (e example) rendered(t *testing.T) (shown map[string]map[string]any, waiting map[string]bool) {
 	t.Helper()
 	given, others := e.objects(t)
-	shown, _ = e.render(t, given, nil)
+	shown, _ = e.mustRender(t, given, nil)
 	given, _ = e.objects(t)
-	return e.render(t, given, withoutChildren(others, shown))
+	return e.mustRender(t, given, withoutChildren(others, shown))
 }
 
 func withoutChildren(all []*files.Object, children map[string]map[string]any) []*files.Object {
 	return slices.DeleteFunc(all, func(o *files.Object) bool { return children[name(&o.Unstructured)] != nil })
 }
 
-func (e example) render(t *testing.T, given, observed []*files.Object) (shown map[string]map[string]any, waiting map[string]bool) {
+func (e example) mustRender(t *testing.T, given, observed []*files.Object) (shown map[string]map[string]any, waiting map[string]bool) {
+	t.Helper()
+	shown, waiting, err := e.render(t, given, observed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shown, waiting
+}
+
+// render returns the children that render shows, and which of them wait. Its error says that
+// render fails.
+func (e example) render(t *testing.T, given, observed []*files.Object) (shown map[string]map[string]any, waiting map[string]bool, err error) {
 	t.Helper()
 	var notes []string
-	r, err := offline.New(offline.Options{Program: e.program, Kinds: e.kinds, Observed: observed, Say: func(format string, args ...any) {
+	r, err := offline.New(offline.Options{Program: e.program, Kinds: e.kinds, Observed: observed, Time: e.time, Say: func(format string, args ...any) {
 		notes = append(notes, fmt.Sprintf(format, args...))
 	}})
 	if err != nil {
@@ -129,8 +150,11 @@ func (e example) render(t *testing.T, given, observed []*files.Object) (shown ma
 	}
 	r.Render(given)
 	out, err := r.Format("yaml")
-	if err != nil || r.Failures > 0 {
-		t.Fatal(err, notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Failures > 0 {
+		return nil, nil, errors.New(strings.Join(notes, "\n"))
 	}
 	shown, waiting = map[string]map[string]any{}, map[string]bool{}
 	for document := range strings.SplitSeq(string(out), "---\n") {
@@ -153,14 +177,14 @@ func (e example) render(t *testing.T, given, observed []*files.Object) (shown ma
 		shown[name(&u)] = stored.Object
 		waiting[name(&u)] = slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, subject+": not applied yet") })
 	}
-	return shown, waiting
+	return shown, waiting, nil
 }
 
 // controlled returns the children that the controller creates.
 func (e example) controlled(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	given, others := e.objects(t)
-	shown, _ := e.render(t, given, nil)
+	shown, _ := e.mustRender(t, given, nil)
 	given, _ = e.objects(t)
 	w, err := world.New(world.Options{Program: e.program, Kinds: e.server(t)})
 	if err != nil {

@@ -35,9 +35,15 @@ func (r *Renderer) json() ([]byte, error) {
 		APIVersion string           `json:"apiVersion"`
 		Kind       string           `json:"kind"`
 		Items      []map[string]any `json:"items"`
-	}{"v1", "List", []map[string]any{}}
-	for _, item := range r.items {
-		list.Items = append(list.Items, item.object)
-	}
+	}{"v1", "List", r.Objects()}
 	return output.JSON(list)
+}
+
+// Objects returns the objects of the result.
+func (r *Renderer) Objects() []map[string]any {
+	all := []map[string]any{}
+	for _, item := range r.items {
+		all = append(all, item.object)
+	}
+	return all
 }

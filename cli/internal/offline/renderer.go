@@ -68,13 +68,14 @@ func New(o Options) (*Renderer, error) {
 	r.observed, err = newCluster(o.Observed)
 	for _, object := range o.Observed {
 		r.fillIdentity(object)
+		r.program.HideGenerated(object.Object)
 	}
 	return r, err
 }
 
-// Render renders resources with all rules for their kinds.
+// Render renders the rules for the cluster, and resources with all rules for their kinds.
 func (r *Renderer) Render(given []*files.Object) {
-	var resources []*resource
+	resources := r.bundles()
 	fileOf := map[rules.Identity]string{}
 	for _, self := range given {
 		one := &resource{report: report{about: self.String()}, self: self}

@@ -2,11 +2,15 @@ package offline
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"reconcel/cli/internal/files"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 )
@@ -124,6 +128,9 @@ func (r *rendering) child(d *rules.Desired) {
 		return
 	}
 	object := &files.Object{Unstructured: unstructured.Unstructured{Object: content}, File: d.Child.Pos.File}
+	if r.shares(subject, object, d.Child) {
+		return
+	}
 	if why := r.rejected(object, d.Child); why != "" {
 		r.fail("%s: %s", subject, why)
 		return
@@ -182,9 +189,28 @@ func (r *rendering) rejected(object *files.Object, c *rules.Child) string {
 	case scope == schema.Namespaced && id.Namespace == "":
 		return fmt.Sprintf("metadata.namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
-	if other := r.round.children[id]; other != nil {
-		return fmt.Sprintf("%s is already rendered for %s", object, other)
+	if other, exists := r.round.children[id]; exists {
+		return fmt.Sprintf("%s is already rendered for %s", object, other.self)
 	}
-	r.round.children[id] = r.self
+	r.round.children[id] = rendered{r.self, c, runtime.DeepCopyJSON(object.Object)}
 	return ""
+}
+
+// shares reports whether the object is shared with a resource for which it is rendered
+// already.
+func (r *rendering) shares(subject string, object *files.Object, c *rules.Child) bool {
+	other, exists := r.round.children[identity(object)]
+	if !exists || !c.Shared || other.child != c || other.self == r.self {
+		return false
+	}
+	if reflect.DeepEqual(other.content, object.Object) {
+		r.note("%s: %s is shared with %s", subject, object, other.self)
+		return true
+	}
+	differs := "their renderings differ"
+	if fields := (managedfields.Set{}).Differing(other.content, object.Object); len(fields) > 0 {
+		differs = slices.Min(fields) + " differs"
+	}
+	r.fail("%s: %s is shared with %s, but %s", subject, object, other.self, differs)
+	return true
 }

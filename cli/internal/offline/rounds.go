@@ -14,8 +14,15 @@ const mostRounds = 200
 // A round is one rendering of all resources.
 type round struct {
 	exists   *cluster
-	children map[rules.Identity]*files.Object // rendered in this round, with their resource
+	children map[rules.Identity]rendered // in this round
 	applied  []*files.Object
+}
+
+// A rendered object has the resource and the child that it was rendered for first.
+type rendered struct {
+	self    *files.Object
+	child   *rules.Child
+	content map[string]any
 }
 
 // settle renders the resources again and again, each time with the objects of the round
@@ -24,7 +31,7 @@ func (r *Renderer) settle(resources []*resource) []*rendering {
 	exists := r.observed
 	var before []*files.Object
 	for n := 1; ; n++ {
-		this := &round{exists: exists, children: map[rules.Identity]*files.Object{}}
+		this := &round{exists: exists, children: map[rules.Identity]rendered{}}
 		results := r.play(this, resources)
 		changed := firstChange(before, this.applied)
 		if r.exists == ObservedOnly || changed == nil {
@@ -52,10 +59,10 @@ func (r *Renderer) play(this *round, resources []*resource) (results []*renderin
 	return results
 }
 
-// selves returns the resources that have rules.
+// selves returns the resources that have rules and exist.
 func selves(resources []*resource) (all []*files.Object) {
 	for _, one := range resources {
-		if one.primary != nil {
+		if one.primary != nil && !one.primary.ForCluster() {
 			all = append(all, one.self)
 		}
 	}

@@ -3,7 +3,12 @@ package output
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // Plural returns a number of things, such as "1 rule" or "2 rules".
@@ -23,4 +28,21 @@ func Printable(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// Age returns the time since a moment, as kubectl prints it.
+func Age(since *metav1.Time, now time.Time) string {
+	if since.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(max(0, now.Sub(since.Time)))
+}
+
+// Truncate limits a message to a line of a table; -o wide prints it whole.
+func Truncate(text string) string {
+	const most = 160
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-3]) + "..."
 }

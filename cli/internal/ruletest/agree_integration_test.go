@@ -146,7 +146,7 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 	for _, u := range all {
 		known = append(known, string(u.GetUID()), "<uid of "+u.GetKind()+">")
 		out := ruletest.Ruled(u)
-		if c := childOf(s.Program, u); c != nil {
+		if c := s.Program.ChildOf(u.Object); c != nil {
 			if name := u.GetName(); c.HasReplicas() {
 				known = append(known, name, name[:strings.LastIndex(name, "-")]+"-…")
 			}
@@ -210,20 +210,6 @@ func plain(data any) map[string]any {
 		out[key] = string(decoded)
 	}
 	return out
-}
-
-// childOf returns the child of the rules that made an object, or nil.
-func childOf(program *rules.Program, u *unstructured.Unstructured) *rules.Child {
-	for _, p := range program.Primaries() {
-		for _, r := range p.Rules {
-			for _, c := range r.Children {
-				if r.Name == u.GetLabels()[rules.LabelRule] && c.ID == u.GetLabels()[rules.LabelChild] {
-					return c
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // serveExamples installs the CRDs of the examples and stories.

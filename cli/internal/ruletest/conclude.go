@@ -212,6 +212,9 @@ func (p *player) makers() map[string]bool {
 	for _, program := range p.programs {
 		maps.DeleteFunc(makers, func(_ string, deletes bool) bool { return !deletes })
 		for _, primary := range program.Primaries() {
+			if primary.ForCluster() {
+				continue // A bundle ends with its rule, and not with an object of the case.
+			}
 			for _, r := range primary.Rules {
 				makers[r.Name] = r.DeleteOnRemoval
 			}

@@ -10,7 +10,6 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
-	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
@@ -22,7 +21,7 @@ type kindNames struct {
 }
 
 func newKindNames(s Setting) *kindNames {
-	n := &kindNames{kinds: map[string][]*schema.Kind{}, used: Used(s.Program)}
+	n := &kindNames{kinds: map[string][]*schema.Kind{}, used: s.Program.UsedKinds()}
 	for _, k := range s.Kinds.All() {
 		n.kinds[k.GVK.Kind] = append(n.kinds[k.GVK.Kind], k)
 	}
@@ -45,23 +44,6 @@ func (n *kindNames) byPreference(a, b *schema.Kind) int {
 		return -1
 	}
 	return 1
-}
-
-// Used returns the kinds of the primaries, children and lookups of rules.
-func Used(program *rules.Program) map[runtimeschema.GroupVersionKind]bool {
-	used := map[runtimeschema.GroupVersionKind]bool{}
-	for _, primary := range program.Primaries() {
-		used[primary.GVK] = true
-		for _, rule := range primary.Rules {
-			for _, child := range rule.Children {
-				used[child.GVK] = true
-			}
-			for _, lookup := range rule.Lookups {
-				used[lookup.GVK] = true
-			}
-		}
-	}
-	return used
 }
 
 var versionName = regexp.MustCompile(`^v[0-9]+$`)

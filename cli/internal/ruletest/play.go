@@ -92,7 +92,8 @@ func (p *player) settle(ctx context.Context, pos source.Pos) []Failure {
 		p.writes, p.written = all[p.written:], len(all)
 	}
 	if restless == nil {
-		p.objects, restless = p.place.Objects(ctx)
+		all, err := p.place.Objects(ctx)
+		p.objects, restless = hideGenerated(p.programs[len(p.programs)-1], all), err
 	}
 	return asFailure(pos, restless)
 }

@@ -212,7 +212,7 @@ func (r *realPlace) Objects(ctx context.Context) (all []*unstructured.Unstructur
 
 // kinds are the ones that the rules use, and those that test files create.
 func (r *realPlace) kinds() (all []*schema.Kind) {
-	used := ruletest.Used(r.setting.Program)
+	used := r.setting.Program.UsedKinds()
 	for _, kind := range []string{"Namespace", "ConfigMap", "Secret", "Pod", "Service"} {
 		used[runtimeschema.GroupVersionKind{Version: "v1", Kind: kind}] = true
 	}

@@ -83,7 +83,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "reconcel_rules_info", Help: "Constant 1, labelled with the hash of the active rules files.",
 		}, []string{"hash"}),
 	}
-	m.valid.Set(1)
 	r.MustRegister(m.successful, m.since, m.info, m.valid)
 	return m
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/cluster"
@@ -16,6 +15,7 @@ import (
 	"reconcel/deploy"
 	"reconcel/engine/discover"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // A Validator judges rules with the schemas of the cluster: before they become
@@ -27,6 +27,9 @@ type Validator struct {
 	Log     *slog.Logger
 	Metrics *Metrics
 	Report  func(note string) // records that active rules are invalid
+	// Learn is told the schemas of each judgement. With it, the process is a shadow, which needs
+	// none of the permissions to write. It may be nil.
+	Learn func(*kindschema.Set)
 
 	checked  result           // the result of the last Check
 	by       discover.Schemas // the schemas of the last judgement of the active rules
@@ -49,8 +52,15 @@ func (r *result) complete() bool { return r.Kinds != nil && r.Incomplete == nil 
 // Check returns the errors of rules. A kind that the cluster does not serve is not
 // an error, because it may come later. A cluster that does not respond is not one
 // either, because the engine waits for it.
+//
+// Of the next version of valid rules, it judges only those that have changed: a folder may have
+// many. As soon as they are active, all are judged.
 func (v *Validator) Check(ctx context.Context, l *rules.Loaded) error {
-	v.checked = v.judge(ctx, l)
+	var accepted discover.Schemas
+	if v.reported == "" && v.retry.IsZero() {
+		accepted = v.by
+	}
+	v.checked = v.judge(ctx, l, accepted)
 	return v.checked.Err()
 }
 
@@ -67,7 +77,10 @@ func (v *Validator) activated(ctx context.Context) {
 // note records the schemas that judged the active rules.
 func (v *Validator) note(r result) {
 	v.by, v.retry = r.By, time.Time{}
-	if !r.complete() {
+	switch {
+	case r.Partial:
+		v.retry = time.Now()
+	case !r.complete():
 		v.retry = time.Now().Add(recheckEvery)
 	}
 }
@@ -78,7 +91,7 @@ func (v *Validator) outdated(l *rules.Loaded, now discover.Schemas) bool {
 	if !v.retry.IsZero() {
 		return time.Now().After(v.retry)
 	}
-	return slices.ContainsFunc(cluster.Versions(l.Program), func(gv schema.GroupVersion) bool { return now[gv] != v.by[gv] })
+	return !v.by.Agree(now, cluster.Versions(l.Program))
 }
 
 // recheck judges active rules again, and reports new errors. It recovers from a
@@ -90,7 +103,7 @@ func (v *Validator) recheck(ctx context.Context, l *rules.Loaded) {
 			v.retry = time.Now().Add(recheckEvery)
 		}
 	}()
-	r := v.judge(ctx, l)
+	r := v.judge(ctx, l, nil)
 	v.note(r)
 	if v.unreviewed {
 		v.review(ctx, r.needed)
@@ -120,17 +133,26 @@ func (v *Validator) report(all []error) {
 	v.Report("the active rules are not valid for the schemas of the cluster, and stay active: " + summary(all))
 }
 
-// judge judges rules, and logs warnings that the last judgement did not have.
-func (v *Validator) judge(ctx context.Context, l *rules.Loaded) (r result) {
+// judge judges rules, and logs warnings that the last judgement of all rules did not have.
+// Rules that were accepted with some schemas are not judged again with the same ones.
+func (v *Validator) judge(ctx context.Context, l *rules.Loaded, accepted discover.Schemas) (r result) {
 	live, err := cluster.New(v.Config)
 	if err != nil {
 		r.Incomplete = err
 	} else {
-		r.Judgement = live.Judge(ctx, l, v.Policy)
+		r.Judgement = live.JudgeChanged(ctx, l, v.Policy, accepted)
 	}
-	if r.Kinds != nil {
+	switch {
+	case r.Kinds == nil:
+	case v.Learn != nil:
+		v.Learn(r.Kinds)
+		r.needed = []deploy.Access{}
+	default:
 		needs, _ := deploy.Needs(l.Program, r.Kinds, deploy.Usual) // A kind that is unknown now may be served later.
 		r.needed = needs.Accesses()
+	}
+	if r.Partial {
+		return r
 	}
 	var warned []string
 	isNew := func(text string) bool {

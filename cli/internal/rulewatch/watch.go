@@ -230,7 +230,7 @@ func (w *Watch) load(ctx context.Context, files []source.File, unread source.Err
 			err = errors.New("internal error, see the log")
 		}
 	}()
-	l = rules.Compile(files, unread...)
+	l = w.active.Recompile(files, unread...)
 	if err = judge.Of(l, nil, w.Policy).Err(); err == nil {
 		err = w.Check(ctx, l)
 	}

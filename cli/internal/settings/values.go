@@ -10,17 +10,25 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // A Value is the value of a flag, with an error message in plain words.
 type Value[T any] struct {
 	Value T
-	kind  string // shown in help and messages
+	kind  string   // shown in help and messages
+	words []string // all values, if they are a few words
 	parse func(string) (T, error)
 }
 
 // String implements pflag.Value.
-func (v *Value[T]) String() string { return fmt.Sprint(v.Value) }
+func (v *Value[T]) String() string {
+	if s, ok := any(&v.Value).(fmt.Stringer); ok {
+		return s.String()
+	}
+	return fmt.Sprint(v.Value)
+}
 
 // Type implements pflag.Value. Help shows it.
 func (v *Value[T]) Type() string { return v.kind }
@@ -34,6 +42,9 @@ func (v *Value[T]) Set(s string) error {
 	return err
 }
 
+// Choices returns all values that the flag accepts, or nil if they are no list.
+func (v *Value[T]) Choices() []string { return v.words }
+
 // Types whose values reconcel.yaml may hold as something other than a string.
 const (
 	typeNumber   = "number"
@@ -42,7 +53,7 @@ const (
 
 // Choice returns a value that is one of a few words. The first is the default.
 func Choice(words ...string) *Value[string] {
-	return &Value[string]{words[0], strings.Join(words, "|"), func(s string) (string, error) {
+	return &Value[string]{words[0], strings.Join(words, "|"), words, func(s string) (string, error) {
 		if !slices.Contains(words, s) {
 			return "", fmt.Errorf("expected %s", strings.Join(words, " or "))
 		}
@@ -52,7 +63,7 @@ func Choice(words ...string) *Value[string] {
 
 // Count returns a whole number with a minimum.
 func Count(initial, least int) *Value[int] {
-	return &Value[int]{initial, typeNumber, func(s string) (int, error) {
+	return &Value[int]{initial, typeNumber, nil, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least {
 			return 0, fmt.Errorf("expected a whole number of at least %d", least)
@@ -63,7 +74,7 @@ func Count(initial, least int) *Value[int] {
 
 // Percentage returns a whole number from 0 to 100, 0 by default.
 func Percentage() *Value[int] {
-	return &Value[int]{0, typeNumber, func(s string) (int, error) {
+	return &Value[int]{0, typeNumber, nil, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 0 || n > 100 {
 			return 0, errors.New("expected a whole number from 0 to 100")
@@ -72,9 +83,21 @@ func Percentage() *Value[int] {
 	}}
 }
 
+// Amount returns a whole number or a percentage from 0% to 100%.
+func Amount(initial string) *Value[intstr.IntOrString] {
+	return &Value[intstr.IntOrString]{intstr.Parse(initial), "number|percentage", nil, func(s string) (intstr.IntOrString, error) {
+		n := intstr.Parse(s)
+		of100, err := intstr.GetScaledValueFromIntOrPercent(&n, 100, true)
+		if err != nil || of100 < 0 || n.Type == intstr.String && of100 > 100 {
+			return n, errors.New("expected a whole number, or a percentage like 10%")
+		}
+		return n, nil
+	}}
+}
+
 // Rate returns a number per second, 0 by default.
 func Rate() *Value[float32] {
-	return &Value[float32]{0, typeNumber, func(s string) (float32, error) {
+	return &Value[float32]{0, typeNumber, nil, func(s string) (float32, error) {
 		f, err := strconv.ParseFloat(s, 32)
 		if err != nil || f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
 			return 0, errors.New("expected a number of at least 0")
@@ -97,7 +120,7 @@ func (d Span) String() string {
 
 // Duration returns a duration that is not negative.
 func Duration(initial time.Duration) *Value[Span] {
-	return &Value[Span]{Span(initial), typeDuration, func(s string) (Span, error) {
+	return &Value[Span]{Span(initial), typeDuration, nil, func(s string) (Span, error) {
 		t, err := time.ParseDuration(s)
 		if err != nil || t < 0 {
 			return 0, errors.New("expected a duration such as 12h or 90s, or 0")
@@ -108,7 +131,9 @@ func Duration(initial time.Duration) *Value[Span] {
 
 // LogLevel returns a level of slog, info by default.
 func LogLevel() *Value[string] {
-	return &Value[string]{"info", "debug|info|warn|error", Choice("debug", "info", "warn", "error").parse}
+	level := Choice("debug", "info", "warn", "error")
+	level.Value = "info"
+	return level
 }
 
 // Level converts a level for slog.
@@ -122,7 +147,7 @@ const Off = "off"
 
 // Address returns an address to listen on, or Off.
 func Address(initial string) *Value[string] {
-	return &Value[string]{initial, "address", func(s string) (string, error) {
+	return &Value[string]{initial, "address", nil, func(s string) (string, error) {
 		if _, err := hostOf(s); s != Off && err != nil {
 			return "", errors.New("expected an address such as 127.0.0.1:8080 or :8080, or off")
 		}
@@ -132,7 +157,7 @@ func Address(initial string) *Value[string] {
 
 // Loopback returns an address that only this machine can reach, Off by default.
 func Loopback() *Value[string] {
-	return &Value[string]{Off, "address", func(s string) (string, error) {
+	return &Value[string]{Off, "address", nil, func(s string) (string, error) {
 		host, err := hostOf(s)
 		switch {
 		case s == Off:

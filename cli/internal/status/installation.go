@@ -3,15 +3,14 @@ package status
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"reconcel/cli/internal/cluster"
+	"reconcel/cli/internal/output"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
 )
@@ -98,7 +97,7 @@ func (r *Reader) leader(ctx context.Context, namespace, name string) Leader {
 	ago := "at an unknown time"
 	if !record.Renewed.IsZero() {
 		l.Renewed = &metav1.Time{Time: record.Renewed}
-		ago = age(l.Renewed, r.now) + " ago"
+		ago = output.Age(l.Renewed, r.now) + " ago"
 	}
 	switch {
 	case l.Holder == "":
@@ -109,12 +108,4 @@ func (r *Reader) leader(ctx context.Context, namespace, name string) Leader {
 		l.State, l.Message = leading, fmt.Sprintf("%s leads, renewed %s", l.Holder, ago)
 	}
 	return l
-}
-
-// age returns the time since a moment, as kubectl prints it.
-func age(since *metav1.Time, now time.Time) string {
-	if since.IsZero() {
-		return "-"
-	}
-	return duration.HumanDuration(max(0, now.Sub(since.Time)))
 }

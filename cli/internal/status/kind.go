@@ -30,6 +30,7 @@ type kind struct {
 	served        *discover.Kind // nil: the API server does not serve it
 	hasConditions bool           // reconcel writes conditions into it
 	events        newestEvents   // instead of conditions
+	bundles       bool           // its resources are the ConfigMaps of rules for the cluster
 	targets       []cluster.Target
 }
 
@@ -48,7 +49,7 @@ func kindsOfProgram(program *rules.Program) (all []*kind) {
 // kindsOfInventories returns the kinds of primaries in inventories. A former
 // primary has no rules: its rule no longer selects it, but its finalizer may still
 // hold it.
-func kindsOfInventories(inventories ...map[string]inventory.Entry) []*kind {
+func kindsOfInventories(inventories ...map[inventory.Key]inventory.Entry) []*kind {
 	found := map[schema.GroupKind]*kind{}
 	add := func(gk schema.GroupKind, rules ...string) {
 		k := found[gk]
@@ -63,11 +64,12 @@ func kindsOfInventories(inventories ...map[string]inventory.Entry) []*kind {
 		}
 	}
 	for _, entries := range inventories {
-		for _, rule := range slices.Sorted(maps.Keys(entries)) {
-			entry := entries[rule]
-			add(entry.Primary(), rule)
-			for _, former := range entry.FormerPrimaries() {
-				add(former)
+		for _, key := range inventory.SortedKeys(entries) {
+			switch entry := entries[key]; {
+			case !entry.Moved:
+				add(entry.Primary(), key.Rule)
+			case entry.Finalizer:
+				add(entry.Primary())
 			}
 		}
 	}
@@ -80,6 +82,10 @@ func kindsOfInventories(inventories ...map[string]inventory.Entry) []*kind {
 // into it. It never does so for a kind of Kubernetes itself.
 func (k *kind) find(ctx context.Context, kinds discover.Kinds) (err error) {
 	var served discover.Kind
+	if k.isBundle() {
+		k.gk, k.version = rules.BundleObject.GroupKind(), rules.BundleObject.Version
+		k.bundles = true
+	}
 	if k.version == "" {
 		served, err = discover.AnyVersion(ctx, kinds, k.gk)
 	} else {
@@ -103,6 +109,8 @@ func (k *kind) find(ctx context.Context, kinds discover.Kinds) (err error) {
 	return nil
 }
 
+func (k *kind) isBundle() bool { return k.gk == rules.BundleKind.GroupKind() }
+
 // counts reports whether an object is a resource that was requested.
 func (k *kind) counts(u *unstructured.Unstructured) bool {
 	return k.isPrimary(u) && (len(k.targets) == 0 || k.isTarget("") || k.isTarget(u.GetName()))
@@ -111,6 +119,9 @@ func (k *kind) counts(u *unstructured.Unstructured) bool {
 // isPrimary reports whether a rule may be for an object, without evaluating
 // expressions. An object with a finalizer of reconcel's always is.
 func (k *kind) isPrimary(u *unstructured.Unstructured) bool {
+	if k.bundles {
+		return slices.Contains(k.rules, rules.BundleRule(u.Object))
+	}
 	if len(k.selects) == 0 || len(ownFinalizers(u)) > 0 {
 		return true
 	}
@@ -126,6 +137,9 @@ func (k *kind) isTarget(name string) bool {
 
 // options limits a list to the one requested resource.
 func (k *kind) options() metav1.ListOptions {
+	if k.bundles {
+		return metav1.ListOptions{LabelSelector: rules.LabelBundle}
+	}
 	if len(k.targets) == 1 && k.targets[0].Name != "" {
 		return metav1.ListOptions{FieldSelector: "metadata.name=" + k.targets[0].Name}
 	}

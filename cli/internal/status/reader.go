@@ -92,7 +92,7 @@ func (r *Reader) findKinds(ctx context.Context, installations []inventory.Stored
 }
 
 func (r *Reader) inventoriedKinds(installations []inventory.Stored) []*kind {
-	var all []map[string]inventory.Entry
+	var all []map[inventory.Key]inventory.Entry
 	for _, i := range installations {
 		entries, err := i.Entries()
 		if err != nil {
@@ -170,7 +170,11 @@ func (r *Reader) readKind(ctx context.Context, k *kind) error {
 		return err
 	}
 	if len(found) == 0 && r.Namespace == "" && len(k.targets) == 0 && len(k.rules) > 0 {
-		r.problem(noResources, k, "%s: there is no %s", quotedRules(k.rules), k.gk)
+		what := "there is no " + k.gk.String()
+		if k.bundles {
+			what = "there is no ConfigMap with the state of the bundle: reconcel has not run the rule yet"
+		}
+		r.problem(noResources, k, "%s: %s", quotedRules(k.rules), what)
 	}
 	return k.requireTargets(found)
 }

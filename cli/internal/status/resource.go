@@ -1,6 +1,7 @@
 package status
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -10,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -62,6 +65,18 @@ func (k *kind) resource(u *unstructured.Unstructured) Resource {
 		r.explainDeletion(u, held)
 	}
 	return r
+}
+
+// One reads the state of one resource of a kind that the API server serves.
+func One(ctx context.Context, live *cluster.Cluster, served *discover.Kind, u *unstructured.Unstructured) (Resource, error) {
+	k := &kind{gk: served.GVK.GroupKind(), version: served.GVK.Version}
+	if err := k.find(ctx, live.Kinds); err != nil {
+		return Resource{}, err
+	}
+	if !k.hasConditions {
+		_ = k.readEvents(ctx, live, u.GetNamespace()) // Without the permission, there are none.
+	}
+	return k.resource(u), nil
 }
 
 func (r *Resource) become(state State, reason, message string, since *metav1.Time) {

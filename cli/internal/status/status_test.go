@@ -95,7 +95,7 @@ func TestStatesOfResources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := &kind{hasConditions: !test.without}
 			s := k.resource(website(t, test.rest))
-			if got := strings.Join([]string{string(s.State), s.Reason, age(s.Since, now), s.Message}, " "); got != test.want {
+			if got := strings.Join([]string{string(s.State), s.Reason, output.Age(s.Since, now), s.Message}, " "); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
@@ -271,7 +271,7 @@ func TestEventsStandInForConditions(t *testing.T) {
 		u := website(t, "")
 		u.SetUID(types.UID(uid))
 		s := k.resource(u)
-		if got := strings.Join([]string{string(s.State), s.Reason, age(s.Since, now), s.Message}, " "); got != want {
+		if got := strings.Join([]string{string(s.State), s.Reason, output.Age(s.Since, now), s.Message}, " "); got != want {
 			t.Errorf("%s: got %q, want %q", uid, got, want)
 		}
 	}

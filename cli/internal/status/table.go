@@ -56,12 +56,12 @@ func (t *Table) line(r *Resource, now time.Time) (line []string) {
 	if t.Namespaces {
 		line = append(line, r.Namespace)
 	}
-	line = append(line, r.ref(), string(r.State), r.Reason, age(r.Since, now))
+	line = append(line, r.ref(), string(r.State), r.Reason, output.Age(r.Since, now))
 	message := output.Printable(r.Message)
 	if t.Wide {
 		return append(line, generations(r), message)
 	}
-	return append(line, truncate(message))
+	return append(line, output.Truncate(message))
 }
 
 // generations returns the observed and the current generation.
@@ -98,13 +98,4 @@ func (t *Table) format(b *strings.Builder, line []string, colour string) {
 	}
 	text.WriteString(line[len(t.widths)])
 	b.WriteString(strings.TrimRight(text.String(), " ") + "\n")
-}
-
-// truncate limits a message to a line; -o wide prints it whole.
-func truncate(text string) string {
-	const most = 160
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-3]) + "..."
 }

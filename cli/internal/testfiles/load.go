@@ -1,7 +1,6 @@
 package testfiles
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
@@ -171,35 +168,17 @@ func (l *Loader) reload(set *schema.Set) func(paths []string) (*rules.Program, e
 	}
 }
 
-// kindsOf returns the kinds that a test can use. A custom kind without a CRD is
-// included, and keeps all fields.
+// kindsOf returns the kinds that a test can use.
 func (l *Loader) kindsOf(crds []string, defined offline.Kinds, program *rules.Program) (*sim.Kinds, error) {
-	var more []runtimeschema.GroupVersionKind
-	for gvk := range ruletest.Used(program) {
-		if defined.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && !defined.Defines(gvk.GroupKind()) {
-			more = append(more, gvk)
-		}
-	}
-	slices.SortFunc(more, func(a, b runtimeschema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
-	key := fmt.Sprint(crds, more)
+	key := fmt.Sprint(crds, defined.Undescribed(program))
 	if l.kinds[key] == nil {
-		made, err := sim.NewKinds(defined.Set, undescribed(more)...)
+		made, err := defined.Simulated(program)
 		if err != nil {
 			return nil, err
 		}
 		l.kinds[key] = made
 	}
 	return l.kinds[key], nil
-}
-
-// undescribed returns kinds without a schema. It assumes that they are namespaced
-// and have a status.
-func undescribed(gvks []runtimeschema.GroupVersionKind) (kinds []*schema.Kind) {
-	for _, gvk := range gvks {
-		resource, _ := meta.UnsafeGuessKindToResource(gvk)
-		kinds = append(kinds, &schema.Kind{GVK: gvk, Resource: resource.Resource, Namespaced: true, Status: true})
-	}
-	return kinds
 }
 
 func (l *Loader) read(path string) (all []*unstructured.Unstructured, err error) {

@@ -1,0 +1,111 @@
+package inventory
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Annotations of an inventory. Commands write them, too.
+const (
+	// AnnotationHeld has the changes that are held, as JSON.
+	AnnotationHeld = "reconcel.dev/held"
+	// AnnotationApproved has the hashes of approved changes, separated by spaces.
+	AnnotationApproved = "reconcel.dev/approved"
+	// AnnotationRollouts has the rollouts as JSON.
+	AnnotationRollouts = "reconcel.dev/rollouts"
+)
+
+// content is all that the ConfigMap has.
+type content struct {
+	entries   map[Key]Entry
+	revisions map[string][]byte
+	held      []HeldChange
+	approved  []string
+	rollouts  map[string]Rollout
+}
+
+// A HeldChange is a change of a rule that does not take effect until a user approves it.
+type HeldChange struct {
+	Rule    string `json:"rule"`
+	Kind    string `json:"kind"` // Kind.group of the primaries
+	Hash    string `json:"hash"`
+	Message string `json:"message"`
+}
+
+func (s Stored) content() (c content, err error) {
+	if c.entries, err = s.Entries(); err != nil {
+		return c, err
+	}
+	c.revisions, c.rollouts = map[string][]byte{}, map[string]Rollout{}
+	for name, text := range s.Revisions {
+		if c.revisions[name], err = base64.StdEncoding.DecodeString(text); err != nil {
+			return c, fmt.Errorf("binaryData %q is damaged: %w", name, err)
+		}
+	}
+	c.approved = strings.Fields(s.Annotations[AnnotationApproved])
+	for name, value := range map[string]any{AnnotationHeld: &c.held, AnnotationRollouts: &c.rollouts} {
+		if text := s.Annotations[name]; text != "" {
+			if err := json.Unmarshal([]byte(text), value); err != nil {
+				return c, fmt.Errorf("annotation %s is damaged: %w", name, err)
+			}
+		}
+	}
+	return c, nil
+}
+
+// fill sets the content of a ConfigMap, and reports whether it was another one.
+func (c *content) fill(configMap *unstructured.Unstructured) (changed bool, err error) {
+	before, _ := Of(configMap)
+	data, err := encode(c.entries)
+	if err != nil {
+		return false, err
+	}
+	revisions := map[string]string{}
+	for name, text := range c.revisions {
+		revisions[name] = base64.StdEncoding.EncodeToString(text)
+	}
+	annotations, err := c.annotations(before.Annotations)
+	if err != nil {
+		return false, err
+	}
+	if maps.Equal(before.Data, data) && maps.Equal(before.Revisions, revisions) && maps.Equal(before.Annotations, annotations) {
+		return false, nil
+	}
+	configMap.SetAnnotations(annotations)
+	if err := unstructured.SetNestedStringMap(configMap.Object, revisions, "binaryData"); err != nil {
+		return false, err
+	}
+	return true, unstructured.SetNestedStringMap(configMap.Object, data, "data")
+}
+
+// annotations returns the annotations of the ConfigMap with those of the content.
+func (c *content) annotations(before map[string]string) (map[string]string, error) {
+	all := map[string]string{}
+	maps.Copy(all, before)
+	held, err := json.Marshal(c.held)
+	if err != nil {
+		return nil, err
+	}
+	rollouts, err := json.Marshal(c.rollouts)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range []struct {
+		name, value string
+		there       bool
+	}{
+		{AnnotationHeld, string(held), len(c.held) > 0},
+		{AnnotationApproved, strings.Join(c.approved, " "), len(c.approved) > 0},
+		{AnnotationRollouts, string(rollouts), len(c.rollouts) > 0},
+	} {
+		if delete(all, a.name); a.there {
+			all[a.name] = a.value
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,221 @@
+package crd
+
+import (
+	"bytes"
+	_ "embed" // for the conditions
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/meta"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Conditions is what a version of a CRD needs so that reconcel can report on its resources
+// and kubectl get shows it. It is indented as an entry of spec.versions.
+// docs/how-to/crd.md repeats it.
+//
+//go:embed conditions.yaml
+var Conditions string
+
+// A Definition is what one version of a custom kind is like.
+type Definition struct {
+	GVK         runtimeschema.GroupVersionKind
+	Cluster     bool         // its objects have no namespace
+	Description string       // of the kind
+	Spec        *spec.Schema // nil: the objects have none
+	Status      *spec.Schema // without conditions; nil: it has nothing else
+	Validations []Validation // of whole objects
+	// Comments stand above fields, by their paths: spec.workers[].name. [] is an element
+	// of a list or a value of a map.
+	Comments map[string]string
+}
+
+// A Validation is a CEL expression that the API server evaluates.
+type Validation struct{ Rule, Message string }
+
+// Name returns the name of the CRD.
+func (d *Definition) Name() string { return d.plural() + "." + d.GVK.Group }
+
+func (d *Definition) plural() string {
+	plural, _ := meta.UnsafeGuessKindToResource(d.GVK)
+	return plural.Resource
+}
+
+// YAML returns the CRD as text.
+func (d *Definition) YAML() ([]byte, error) {
+	doc, err := d.document()
+	if err != nil {
+		return nil, err
+	}
+	return encode(doc)
+}
+
+// Object returns the CRD as an object.
+func (d *Definition) Object() (map[string]any, error) {
+	text, err := d.YAML()
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	if err := sigsyaml.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("read the CRD of %s: %w", d.GVK.Kind, err)
+	}
+	return out, nil
+}
+
+// encode writes a document as CRDs are usually laid out.
+func encode(doc *yaml.Node) ([]byte, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := enc.Encode(doc); err != nil {
+		return nil, fmt.Errorf("write the CRD: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// document returns the CRD as a tree with comments.
+func (d *Definition) document() (*yaml.Node, error) {
+	root, err := d.root()
+	if err != nil {
+		return nil, err
+	}
+	block, err := conditions()
+	if err != nil {
+		return nil, err
+	}
+	columns, statusSchema := at(block, "additionalPrinterColumns"), at(block, "schema", "openAPIV3Schema", "properties", "status")
+	columns.Content = append(d.columns(), columns.Content...)
+	properties := at(root, "properties")
+	if status := at(properties, "status"); status != nil {
+		fields := at(status, "properties")
+		fields.Content = append(fields.Content, at(statusSchema, "properties").Content...)
+	} else {
+		set(properties, "status", statusSchema)
+	}
+	kind, singular := d.GVK.Kind, strings.ToLower(d.GVK.Kind)
+	scope := "Namespaced"
+	if d.Cluster {
+		scope = "Cluster"
+	}
+	return mapping(
+		"apiVersion", "apiextensions.k8s.io/v1",
+		"kind", "CustomResourceDefinition",
+		"metadata", d.metadata(),
+		"spec", mapping(
+			"group", d.GVK.Group,
+			"scope", scope,
+			"names", mapping("kind", kind, "listKind", kind+"List", "plural", d.plural(), "singular", singular),
+			"versions", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{mapping(
+				"name", d.GVK.Version,
+				"served", true,
+				"storage", true,
+				"subresources", d.subresources(),
+				"additionalPrinterColumns", columns,
+				"schema", mapping("openAPIV3Schema", root),
+			)}},
+		),
+	), nil
+}
+
+// metadata returns the metadata of the CRD. The API server protects the groups of Kubernetes.
+func (d *Definition) metadata() *yaml.Node {
+	out := mapping("name", d.Name())
+	if strings.HasSuffix(d.GVK.Group, ".k8s.io") || strings.HasSuffix(d.GVK.Group, ".kubernetes.io") {
+		set(out, "annotations", mapping("api-approved.kubernetes.io", "unapproved, not an API of Kubernetes"))
+	}
+	return out
+}
+
+// root returns the schema of whole objects, without the conditions.
+func (d *Definition) root() (*yaml.Node, error) {
+	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Description: d.Description, Properties: map[string]spec.Schema{}}}
+	if d.Spec != nil {
+		s.Properties["spec"] = *d.Spec
+		if d.Spec.Default == nil {
+			s.Required = []string{"spec"}
+		}
+	}
+	if d.Status != nil && len(d.Status.Properties) > 0 {
+		s.Properties["status"] = *d.Status
+	}
+	var rules []any
+	for _, v := range d.Validations {
+		rule := map[string]any{"rule": v.Rule}
+		if v.Message != "" {
+			rule["message"] = v.Message
+		}
+		rules = append(rules, rule)
+	}
+	if rules != nil {
+		s.AddExtension("x-kubernetes-validations", rules)
+	}
+	return d.schemaNode(s)
+}
+
+// conditions returns a copy of Conditions as a tree.
+func conditions() (*yaml.Node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(Conditions), &doc); err != nil {
+		return nil, fmt.Errorf("read the conditions: %w", err)
+	}
+	return doc.Content[0], nil
+}
+
+// maxColumns is how many fields of the status kubectl get shows.
+const maxColumns = 3
+
+// columns returns the printer columns of fields of the status.
+func (d *Definition) columns() (out []*yaml.Node) {
+	if d.Status == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Status.Properties)) {
+		p := d.Status.Properties[name]
+		if len(out) == maxColumns || len(p.Type) != 1 || !slices.Contains([]string{"string", "integer", "number", "boolean"}, p.Type[0]) || !plainName(name) {
+			continue
+		}
+		out = append(out, mapping("name", columnName(name), "type", p.Type[0], "jsonPath", ".status."+name))
+	}
+	return out
+}
+
+func columnName(field string) string {
+	if slices.Contains([]string{"url", "ip", "id"}, field) {
+		return strings.ToUpper(field)
+	}
+	return strings.ToUpper(field[:1]) + field[1:]
+}
+
+func plainName(name string) bool {
+	return !strings.ContainsFunc(name, func(c rune) bool {
+		return c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9')
+	})
+}
+
+// subresources returns status, and scale if there is something to scale.
+func (d *Definition) subresources() *yaml.Node {
+	out := mapping("status", &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle})
+	if !has(d.Spec, "replicas", "integer") || !has(d.Status, "replicas", "integer") {
+		return out
+	}
+	scale := mapping("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas")
+	for _, name := range []string{"selector", "labelSelector"} {
+		if has(d.Status, name, "string") {
+			set(scale, "labelSelectorPath", text(".status."+name))
+			break
+		}
+	}
+	set(out, "scale", scale)
+	return out
+}
+
+func has(s *spec.Schema, field, of string) bool {
+	return s != nil && s.Properties[field].Type.Contains(of)
+}

@@ -1,0 +1,233 @@
+package crd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Merge adds definitions to the text of a file of CRDs, which loses nothing, neither a value
+// nor a comment. Its notes name what stored objects may not satisfy, and where the rules and
+// the file differ: the file is right then.
+func Merge(text []byte, found []*Definition) (merged []byte, notes []string, err error) {
+	var docs []*yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		doc := &yaml.Node{}
+		if err := dec.Decode(doc); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("read the CRD: %w", err)
+		}
+		docs = append(docs, doc)
+	}
+	for _, d := range found {
+		into := slices.IndexFunc(docs, d.isIn)
+		doc, err := d.document()
+		if err != nil {
+			return nil, nil, err
+		}
+		if into < 0 {
+			docs = append(docs, doc)
+			continue
+		}
+		m := &merger{kind: d.GVK.Kind}
+		if err := m.definition(docs[into].Content[0], doc); err != nil {
+			return nil, nil, err
+		}
+		notes = append(notes, m.notes...)
+	}
+	var b bytes.Buffer
+	for i, doc := range docs {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		text, err := encode(doc)
+		if err != nil {
+			return nil, nil, err
+		}
+		b.Write(text)
+	}
+	return b.Bytes(), notes, nil
+}
+
+// isIn reports whether a document defines the kind.
+func (d *Definition) isIn(doc *yaml.Node) bool {
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+		return false
+	}
+	group, kind := at(doc.Content[0], "spec", "group"), at(doc.Content[0], "spec", "names", "kind")
+	return group != nil && kind != nil && group.Value == d.GVK.Group && kind.Value == d.GVK.Kind
+}
+
+// A merger adds to the definition of a kind.
+type merger struct {
+	kind  string
+	notes []string
+}
+
+func (m *merger) note(path, format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf("%s: %s: %s", m.kind, path, fmt.Sprintf(format, args...)))
+}
+
+// definition adds to a CRD.
+func (m *merger) definition(into, from *yaml.Node) error {
+	added := at(from, "spec", "versions").Content[0]
+	name := at(added, "name").Value
+	versions := at(into, "spec", "versions")
+	if versions == nil || versions.Kind != yaml.SequenceNode {
+		return errors.New("spec.versions is not a list")
+	}
+	if a, b := at(into, "spec", "scope"), at(from, "spec", "scope"); a != nil && a.Value != b.Value {
+		m.note("spec.scope", "it is %s, and the rules read like %s", a.Value, b.Value)
+	}
+	i := slices.IndexFunc(versions.Content, func(v *yaml.Node) bool { n := at(v, "name"); return n != nil && n.Value == name })
+	if i < 0 {
+		set(added, "storage", text(false))
+		removeFirst(added, "storage")
+		versions.Content = append(versions.Content, added)
+		return nil
+	}
+	version := versions.Content[i]
+	m.subresources(version, added)
+	m.columns(version, added)
+	schema := at(version, "schema", "openAPIV3Schema")
+	if schema == nil {
+		return fmt.Errorf("the version %s has no schema.openAPIV3Schema", name)
+	}
+	m.schema("", schema, at(added, "schema", "openAPIV3Schema"))
+	return nil
+}
+
+// removeFirst removes the first entry of a key.
+func removeFirst(n *yaml.Node, key string) {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content = slices.Delete(n.Content, i, i+2)
+			return
+		}
+	}
+}
+
+func (m *merger) subresources(version, added *yaml.Node) {
+	theirs, ours := at(version, "subresources"), at(added, "subresources")
+	if theirs == nil {
+		set(version, "subresources", ours)
+		return
+	}
+	for i := 0; i < len(ours.Content); i += 2 {
+		if name := ours.Content[i].Value; at(theirs, name) == nil {
+			block(theirs)
+			set(theirs, name, ours.Content[i+1])
+		}
+	}
+}
+
+// columns adds printer columns, unless the version has some: people choose few.
+func (m *merger) columns(version, added *yaml.Node) {
+	const key = "additionalPrinterColumns"
+	if at(version, key) == nil {
+		set(version, key, at(added, key))
+	}
+}
+
+// block makes a map in brackets one on lines.
+func block(n *yaml.Node) { n.Style &^= yaml.FlowStyle }
+
+// schema adds to the schema of a field.
+func (m *merger) schema(path string, into, from *yaml.Node) {
+	if theirs, ours := typeOf(into), typeOf(from); theirs != ours {
+		if theirs != "" && ours != "" {
+			m.note(path, "its type is %s, and the rules use it as %s", theirs, ours)
+		}
+		return
+	}
+	m.validations(into, from)
+	m.required(path, into, from)
+	for _, key := range []string{"items", "additionalProperties"} {
+		if a, b := at(into, key), at(from, key); a != nil && b != nil && a.Kind == yaml.MappingNode {
+			m.schema(path+"[]", a, b)
+		}
+	}
+	ours := at(from, "properties")
+	if ours == nil {
+		return
+	}
+	theirs := at(into, "properties")
+	if theirs == nil {
+		if at(into, "x-kubernetes-preserve-unknown-fields") != nil || at(into, "additionalProperties") != nil {
+			return // It has every field.
+		}
+		theirs = mapping()
+		block(into)
+		set(into, "properties", theirs)
+	}
+	for i := 0; i < len(ours.Content); i += 2 {
+		name, field := ours.Content[i], ours.Content[i+1]
+		below := strings.TrimPrefix(path+"."+name.Value, ".")
+		if had := at(theirs, name.Value); had != nil {
+			m.schema(below, had, field)
+			continue
+		}
+		block(theirs)
+		block(into)
+		theirs.Content = append(theirs.Content, name, field)
+	}
+}
+
+// validations names checks of the rules that the file does not have. To add them could
+// contradict what people have written.
+func (m *merger) validations(into, from *yaml.Node) {
+	const key = "x-kubernetes-validations"
+	ours, theirs := at(from, key), at(into, key)
+	if ours == nil {
+		return
+	}
+	for _, v := range ours.Content {
+		rule := at(v, "rule")
+		if theirs == nil || !slices.ContainsFunc(theirs.Content, func(n *yaml.Node) bool { r := at(n, "rule"); return r != nil && r.Value == rule.Value }) {
+			m.note(key, "the rules also check: %s", rule.Value)
+		}
+	}
+}
+
+// required adds required fields that the file does not have.
+func (m *merger) required(path string, into, from *yaml.Node) {
+	ours := at(from, "required")
+	if ours == nil {
+		return
+	}
+	for _, name := range ours.Content {
+		below := strings.TrimPrefix(path+"."+name.Value, ".")
+		theirs := at(into, "required")
+		if had := at(into, "properties", name.Value); had != nil && at(had, "default") != nil {
+			continue
+		}
+		if theirs != nil && slices.ContainsFunc(theirs.Content, func(n *yaml.Node) bool { return n.Value == name.Value }) {
+			continue
+		}
+		if theirs == nil {
+			theirs = &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			block(into)
+			set(into, "required", theirs)
+		}
+		theirs.Content = append(theirs.Content, text(name.Value))
+		m.note(below, "it is required now, because the rules read it without a guard: update stored objects that lack it, or give it a default")
+	}
+}
+
+// typeOf returns the type of a schema, or "" if it has every value.
+func typeOf(n *yaml.Node) string {
+	if of := at(n, "type"); of != nil {
+		return of.Value
+	}
+	if at(n, "x-kubernetes-int-or-string") != nil {
+		return "int-or-string"
+	}
+	return ""
+}

@@ -1,0 +1,103 @@
+package syntax
+
+import (
+	"errors"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/rules/simpleschema"
+	"reconcel/rules/source"
+)
+
+// fieldTypes are fields with their types.
+var fieldTypes = &source.Schema{Type: source.Types{"object", "null"}, Others: &source.Schema{Type: source.Types{"string", "object"}}}
+
+var schemaShape = source.Shape{
+	Doc: "The schema of the kind, as far as its use in the rule does not tell. A field is a type, such as `string`, `[]string` or `map[string]integer`, " +
+		"with markers after `|`: `integer | default=1 minimum=0`. Or it is a map of fields.",
+	Keys: []source.Key{
+		{Name: "spec", Value: fieldTypes, Doc: "Fields of the spec."},
+		{Name: "status", Value: fieldTypes, Doc: "Fields of the status, without conditions."},
+		{Name: "types", Value: fieldTypes, Doc: "Types that the fields of spec and status can name."},
+	},
+	Wrong: map[string]source.WrongKey{
+		"apiVersion": {Hint: "write it into for"},
+		"kind":       {Hint: "write it into for"},
+		"group":      {Hint: "write it into apiVersion of for"},
+	},
+}
+
+// FieldSchemas are what a rule says about the fields of its kind. Its parts are nil unless they
+// are written.
+type FieldSchemas struct {
+	Pos          source.Pos
+	Spec, Status *spec.Schema
+}
+
+// Parts returns the parts that are written: spec, status, or both.
+func (s *FieldSchemas) Parts() (parts []string) {
+	if s.Spec != nil {
+		parts = append(parts, "spec")
+	}
+	if s.Status != nil {
+		parts = append(parts, "status")
+	}
+	return parts
+}
+
+func readSchema(v source.Value) (s FieldSchemas) {
+	if v.Missing() || v.IsNull() {
+		return s
+	}
+	s.Pos = v.Pos()
+	t := v.Table(&schemaShape)
+	types := readFields(t.Key("types"))
+	if types != nil && mistaken(t.Key("types"), simpleschema.Check(types)) {
+		return s
+	}
+	s.Spec, s.Status = readObject(t.Key("spec"), types), readObject(t.Key("status"), types)
+	return s
+}
+
+// readFields reads fields with their types, which are literal.
+func readFields(v source.Value) map[string]any {
+	switch {
+	case v.Missing() || v.IsNull() || v.Broken():
+		return nil
+	case !v.IsMap():
+		v.WrongShape("a map")
+		return nil
+	}
+	fields, _ := v.AsItIs().Plain().(map[string]any)
+	return fields
+}
+
+func readObject(v source.Value, types map[string]any) *spec.Schema {
+	fields := readFields(v)
+	if fields == nil {
+		return nil
+	}
+	s, err := simpleschema.Parse(fields, types)
+	if mistaken(v, err) {
+		return nil
+	}
+	return s
+}
+
+// mistaken records an error at the field that it is about, and reports whether there is one.
+func mistaken(v source.Value, err error) bool {
+	var e *simpleschema.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	at := v
+	for _, name := range e.Path {
+		below := at.Peek(name)
+		if below.Missing() {
+			break // It is in a type.
+		}
+		at = below
+	}
+	v.ErrorAt(at.Pos(), "%s", e)
+	return true
+}

@@ -1,0 +1,141 @@
+package world_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestHeldChanges makes changes of all sorts that delete too much. All objects stay.
+func TestHeldChanges(t *testing.T) {
+	const parts = "  - id: cats\n    forEach: {n: lists.range(20)}\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\"}, data: {revision: one}}\n"
+	before := fooRule("one", "", parts) + "  onRuleRemoval: delete\n"
+	for _, c := range []struct{ name, old, new string }{
+		{"an emptied list", "lists.range(20)", "lists.range(0)"},
+		{"other names", "cat-${n}", "dog-${n}"},
+		{"another kind", "kind: ConfigMap", "kind: Secret"},
+		{"another id and fewer objects", "id: cats\n    forEach: {n: lists.range(20)}", "id: dogs\n    forEach: {n: lists.range(2)}"},
+		{"a condition", "kind: Foo}", "kind: Foo, when: 'false'}"},
+		{"a selector", "kind: Foo}", "kind: Foo, selector: {matchLabels: {a: b}}}"},
+		{"other namespaces", "kind: Foo}", "kind: Foo, namespaces: [other]}"},
+		{"an excluded child", "    forEach", "    when: 'false'\n    forEach"},
+		{"a removed child", parts, "  - id: other\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}\n"},
+		{"a strict limit", "lists.range(20)", "lists.range(19)"},
+		{"another kind of primaries", "apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}", "apiVersion: apps/v1, kind: Deployment}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+before)
+			put(t, w, "../../examples/foo/foo.yaml")
+			settle(t, w)
+			after := strings.Replace(before, c.old, c.new, 1)
+			if after == before {
+				t.Fatal("nothing changes")
+			}
+			if c.name == "a strict limit" {
+				after += "  rollout: {maxDeletions: 0}\n"
+			}
+			reload(t, w, after)
+			if got := revisions(w); got != "map[one:20]" {
+				t.Errorf("there are %s", got)
+			}
+			again(t, w)
+			if err := w.Advance(t.Context(), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if got := revisions(w); got != "map[one:20]" {
+				t.Errorf("after a restart there are %s", got)
+			}
+			reload(t, w, before)
+			if foo := w.Cluster().Find(fooKind, "default", "example-foo"); condition(foo, "Held") != "" || condition(foo, "Ready") != "True Reconciled" {
+				t.Errorf("the former rule leaves %v", foo.Object["status"])
+			}
+		})
+	}
+}
+
+// TestHeldBundles changes a rule for the cluster whose ConfigMap is gone. Only what deletes much is
+// held.
+func TestHeldBundles(t *testing.T) {
+	const before = "- name: one\n  onRuleRemoval: delete\n  for: cluster\n  children:\n  - id: cats\n    forEach: {n: lists.range(20)}\n" +
+		"    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\", namespace: default}, data: {revision: one}}\n  allow: {namespaces: [default]}\n"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"an emptied list", "lists.range(20)", "lists.range(0)", "map[one:20]"},
+		{"other names", "cat-${n}", "dog-${n}", "map[one:20]"},
+		{"another text", "revision: one", "revision: two", "map[two:20]"},
+		{"a renamed rule", "name: one\n", "name: two\n", "map[one:20]"},
+		{"a renamed rule with another text", "name: one\n", "name: two\n", "map[two:20]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+before)
+			settle(t, w)
+			if got := revisions(w); got != "map[one:20]" {
+				t.Fatalf("before, there are %s", got)
+			}
+			after := strings.Replace(before, c.old, c.new, 1)
+			if strings.HasSuffix(c.name, "rule with another text") {
+				after = strings.Replace(after, "revision: one", "revision: two", 1)
+			}
+			bundle := w.Cluster().Client("someone").Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("kube-system")
+			if err := bundle.Delete(t.Context(), "reconcel-bundle-one", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			reload(t, w, after)
+			if err := w.Advance(t.Context(), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if got := revisions(w); got != c.want {
+				t.Errorf("there are %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestHeldWithoutText holds a change although the inventory does not have the former rule: then
+// nothing of the rule is written, not even its status.
+func TestHeldWithoutText(t *testing.T) {
+	before := heldChange(20, "one") + "  status: {availableReplicas: 1}\n"
+	w := load(t, before)
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	inventories := w.Cluster().Client("someone").Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("kube-system")
+	if _, err := inventories.Patch(t.Context(), "reconcel-inventory", types.MergePatchType, []byte(`{"binaryData":null}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	changing := strings.NewReplacer("range(20)", "range(2)", "revision: one", "revision: two", "availableReplicas: 1", "availableReplicas: 2").Replace(before)
+	if err := w.RestartWith(t.Context(), parsed(t, changing)); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, w)
+	foo := w.Cluster().Find(fooKind, "default", "example-foo")
+	status, _ := foo.Object["status"].(map[string]any)
+	if got := revisions(w); got != "map[one:20]" || condition(foo, "Held") != "True TooManyDeletions" || status["availableReplicas"] != int64(1) {
+		t.Errorf("there are %s, and the status is %v", got, status)
+	}
+}
+
+// TestHeldWhilePaused counts the objects of a paused primary: they would go when it resumes.
+func TestHeldWhilePaused(t *testing.T) {
+	w := load(t, heldChange(20, "one"))
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	pause := func(value string) {
+		t.Helper()
+		patch := []byte(`{"metadata":{"annotations":{"reconcel.dev/paused":` + value + `}}}`)
+		if _, err := w.Cluster().Client("someone").Resource(fooResource).Namespace("default").Patch(t.Context(), "example-foo", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, w)
+	}
+	pause(`"true"`)
+	if err := w.Reload(t.Context(), parsed(t, heldChange(2, "two"))); err != nil {
+		t.Fatal(err)
+	}
+	pause("null")
+	if got := revisions(w); got != "map[one:20]" {
+		t.Errorf("there are %s", got)
+	}
+}
