@@ -126,7 +126,7 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples ## Run the full long tests, of which make test runs samples (an hour or more)
+soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples soak-plan ## Run the full long tests, of which make test runs samples (an hour or more)
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
@@ -166,6 +166,10 @@ soak-operations: devcluster ## Play 300 random sequences of operations, collisio
 .PHONY: soak-examples
 soak-examples: devcluster ## Kill the controller at each write of the examples, and remove each of its permissions
 	RECONCEL_SOAK=1 go test -tags integration -parallel 3 -timeout 120m -count 1 -run '^(TestExamples|TestEveryPermissionIsNeeded)$$' ./examples
+
+.PHONY: soak-plan
+soak-plan: devcluster ## Compare the plans of 40 edits with what the controller then writes, in about half an hour
+	RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^TestPlanForetellsAuditLog$$' ./cli/internal/plan
 
 .PHONY: fuzz-sample
 fuzz-sample: ## Fuzz each target for 5 seconds

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reconcel/cli/internal/cluster"
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/graph"
+	"reconcel/cli/internal/offline"
+	"reconcel/cli/internal/rendered"
+	"reconcel/cli/internal/settings"
+	"reconcel/rules"
+)
+
+// graphFlags are the flags of graph.
+type graphFlags struct {
+	offlineRules
+	atTime
+	cluster   clusterFlags
+	resources []string
+	observed  []string
+	only      bool // observed objects exist
+	namespace string
+	output    *settings.Value[string]
+}
+
+func (a *app) graphCommand() *cobra.Command {
+	f := &graphFlags{output: settings.Choice("mermaid", "dot", "svg")}
+	cmd := &cobra.Command{
+		Use:   "graph -f RULES... [KIND[/NAME]]",
+		Short: "Draw what the parts of rules read and wait for",
+		Long: `Draw a graph of each rule: its resource, lookups and children, and what it writes
+into the resource. An arrow points from what is read to its reader. Its text names the
+fields, and what they decide:
+
+  when         whether the child exists
+  readyWhen    whether the child is ready (or failWhen: whether it has failed)
+  when ready   the child is not applied before the other one is ready
+  after        likewise, because after says so
+  previous     what existed before the reconciliation
+
+A let is not a part: the arrow comes from what the let reads.
+
+With KIND, only the rules for that kind are drawn. With KIND/NAME, the parts have the
+colours of their state in the cluster, and with -r those of a resource in a file,
+which is rendered without a cluster, as render does:
+
+  ready        it exists and is ready, or it is up to date
+  waiting      for a value that does not exist yet, or until it is ready
+  missing      the rule wants it, and it does not exist
+  failed       an expression or an object has failed, or the name is taken
+  excluded     by its when, or because the rule does not select the resource
+  unknown      it may not be read
+
+The permissions get and list are enough. Nothing is written.
+
+-o mermaid is text for Markdown, -o dot for Graphviz, and -o svg a picture. Exit code:
+0 the graph is printed, 1 the rules or the resource have errors, 2 wrong usage, 3 a file
+or the cluster cannot be read.`,
+		Example: `  reconcel graph -f examples/foo/rules.yaml
+  reconcel graph -f examples/foo/rules.yaml -r examples/foo/foo.yaml -o svg > foo.svg
+  reconcel graph -f examples/foo/rules.yaml foo/example-foo`,
+		ValidArgsFunction: a.completeKinds,
+		PreRunE:           inProject,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.graph(f, args) },
+	}
+	flags := cmd.Flags()
+	f.offlineRules.flags(flags, asRun)
+	f.atTime.flags(flags)
+	f.cluster.flags(flags)
+	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` with a resource, or - for stdin, instead of KIND/NAME")
+	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist, for -r; may be repeated")
+	flags.BoolVar(&f.only, "observed-only", false, "only the objects of --observed exist")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resource (default: that of the kubeconfig context, and default for -r)")
+	outputFlag(flags, f.output)
+	return cmd
+}
+
+// target parses the arguments.
+func (f *graphFlags) target(args []string) (target cluster.Target, err error) {
+	switch {
+	case len(args) > 1:
+		return target, exit.Misused("give one KIND or KIND/NAME")
+	case len(args) == 1:
+		ok := false
+		if target, ok = cluster.ParseTarget(args[0]); !ok {
+			return target, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", args[0])
+		}
+	}
+	switch {
+	case len(f.resources) > 0 && len(args) > 0:
+		return target, exit.Misused("-r and %s cannot be used together", args[0])
+	case len(f.resources) == 0 && (len(f.observed) > 0 || f.only || f.text != ""):
+		return target, exit.Misused("--observed, --observed-only and --time need a resource: give a file with -r")
+	}
+	return target, once(f.paths, f.resources, f.crds, f.observed)
+}
+
+func (a *app) graph(f *graphFlags, args []string) error {
+	target, err := f.target(args)
+	if err != nil {
+		return err
+	}
+	j, err := a.judge(&f.offlineRules)
+	if err != nil {
+		return err
+	}
+	if err := rejected(j.Loaded, j.Verdict); err != nil {
+		return err
+	}
+	var drawn []*graph.Diagram
+	switch {
+	case len(f.resources) > 0:
+		drawn, err = a.graphOfFile(f, j)
+	case target.Name != "":
+		drawn, err = a.graphOfLive(f, j, target)
+	default:
+		drawn, err = graphOfKind(j.Program, target)
+	}
+	if err != nil {
+		return err
+	}
+	text := map[string]func([]*graph.Diagram) string{"mermaid": graph.Mermaid, "dot": graph.DOT, "svg": graph.SVG}[f.output.Value](drawn)
+	return a.print([]byte(text))
+}
+
+// graphOfKind draws the rules for one kind, or all rules.
+func graphOfKind(program *rules.Program, target cluster.Target) ([]*graph.Diagram, error) {
+	if target.Text == "" {
+		return graph.OfProgram(program), nil
+	}
+	var all []*graph.Diagram
+	for _, p := range program.Primaries() {
+		if target.IsOf(p.GVK, nil) {
+			all = append(all, graph.OfPrimary(p)...)
+		}
+	}
+	if len(all) == 0 {
+		return nil, exit.Misused("%q: no rule is for that kind", target.Text)
+	}
+	return all, nil
+}
+
+// graphOfFile draws the rules for a resource in a file.
+func (a *app) graphOfFile(f *graphFlags, j offline.Judged) ([]*graph.Diagram, error) {
+	at, err := f.parse()
+	if err != nil {
+		return nil, err
+	}
+	r, found, err := j.Prepare(a.reader(f.ruleFiles), offline.Request{
+		Resources: f.resources, Observed: f.observed, Namespace: cmp.Or(f.namespace, "default"), Exists: existence(f.only), Time: at, Say: a.say,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, exit.Wrong(fmt.Errorf("%s: %d objects, expected one", strings.Join(f.resources, ", "), len(found)))
+	}
+	all := graph.OfObject(j.Program, r, found[0])
+	if all == nil {
+		return nil, exit.Silent(exit.No) // The reason is already printed.
+	}
+	return all, nil
+}
+
+// graphOfLive draws the rules for a resource of a cluster.
+func (a *app) graphOfLive(f *graphFlags, j offline.Judged, target cluster.Target) ([]*graph.Diagram, error) {
+	config, namespace, err := f.cluster.connect(a.printWarnings())
+	if err != nil {
+		return nil, err
+	}
+	live, err := cluster.New(config)
+	if err != nil {
+		return nil, exit.Failure(err)
+	}
+	ctx, stop := untilSignal()
+	defer stop()
+	all, err := liveGraph(ctx, live, j.Program, target, cmp.Or(f.namespace, namespace))
+	return all, interrupted(ctx, err)
+}
+
+func liveGraph(ctx context.Context, live *cluster.Cluster, program *rules.Program, target cluster.Target, namespace string) ([]*graph.Diagram, error) {
+	primary, k, err := live.Primary(ctx, program, target)
+	switch {
+	case err != nil:
+		return nil, err
+	case k == nil:
+		return nil, exit.Misused("%q: no rule is for that kind", target.Text)
+	}
+	self, err := live.Named(ctx, k, namespace, target)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rendered.Read(ctx, live, cluster.NewLists(live), primary, self)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.Render(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return graph.For(out, r.Find), nil
+}

@@ -1,0 +1,163 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/rendered"
+	"reconcel/rules"
+)
+
+// A Diagram is the graph of one rule, for one resource or for any.
+type Diagram struct {
+	Title string
+	Nodes []Node
+	Edges []Edge
+}
+
+// A Node is a part of a rule.
+type Node struct {
+	Kind  rules.PartKind
+	Lines []string       // the first one is the name
+	State rendered.State // "": not known, or it has none
+	id    string         // of the part
+}
+
+// An Edge points from what is read to the reader.
+type Edge struct {
+	From, To int // indexes of Nodes
+	Lines    []string
+	Style    Style
+}
+
+// A Style is how an edge is drawn.
+type Style int
+
+// The styles, from the weakest to the strongest.
+const (
+	Plain Style = iota
+	Decides
+	Waits // bold: nothing is applied before
+)
+
+// mostFields is how many fields an edge names.
+const mostFields = 3
+
+// mostText is the length of a line of a node or edge.
+const mostText = 44
+
+// OfProgram returns the diagrams of all rules.
+func OfProgram(program *rules.Program) (all []*Diagram) {
+	for _, p := range program.Primaries() {
+		all = append(all, OfPrimary(p)...)
+	}
+	return all
+}
+
+// OfPrimary returns the diagrams of the rules for a kind.
+func OfPrimary(p *rules.Primary) (all []*Diagram) {
+	for _, r := range p.Rules {
+		all = append(all, Of(r))
+	}
+	return all
+}
+
+// Of returns the diagram of a rule.
+func Of(rule *rules.Rule) *Diagram {
+	g := rule.Graph()
+	d := &Diagram{Title: "rule " + rule.Name}
+	for _, p := range g.Parts {
+		d.Nodes = append(d.Nodes, nodeOf(p))
+	}
+	for _, e := range g.Edges {
+		d.Edges = append(d.Edges, edgeOf(g, e))
+	}
+	return d
+}
+
+func nodeOf(p rules.Part) Node {
+	n := Node{Kind: p.Kind, id: p.ID}
+	add := func(format string, args ...any) { n.Lines = append(n.Lines, short(fmt.Sprintf(format, args...))) }
+	many := ""
+	if p.Many {
+		many = ", any number"
+	}
+	switch p.Kind {
+	case rules.PrimaryPart:
+		add("%s", p.Object.Kind)
+	case rules.LookupPart:
+		add("%s", p.ID)
+		add("lookup of %s%s", p.Object.Kind, many)
+	case rules.ChildPart:
+		add("%s", p.ID)
+		add("%s%s", p.Object.Kind, many)
+	case rules.FinalizePart:
+		add("%s", p.ID)
+		add("%s, on deletion", p.Object.Kind)
+	case rules.ConditionPart:
+		add("condition %s", p.ID)
+	default:
+		add("%s", string(p.Kind))
+	}
+	if p.Kind == rules.StatusPart {
+		add("%s", strings.Join(p.Fields, ", "))
+	}
+	for _, e := range []struct{ word, text string }{{"when", p.When}, {"readyWhen", p.ReadyWhen}, {"failWhen", p.FailWhen}} {
+		if e.text != "" {
+			add("%s: %s", e.word, strings.Join(strings.Fields(e.text), " "))
+		}
+	}
+	return n
+}
+
+// edgeOf names what is read. It names no fields of the primary, which nearly everything
+// reads.
+func edgeOf(g rules.Graph, e rules.Edge) Edge {
+	out := Edge{From: e.Read, To: e.Reader}
+	fromPrimary := g.Parts[e.Read].Kind == rules.PrimaryPart
+	add := func(is bool, word string, style Style) {
+		if is {
+			out.Lines, out.Style = append(out.Lines, word), max(out.Style, style)
+		}
+	}
+	add(e.When, "when", Decides)
+	add(e.Ready, "readyWhen", Decides)
+	add(e.Waits && len(e.Fields) == 0, "after", Waits)
+	add(e.Waits && len(e.Fields) > 0, "when ready", Waits)
+	add(e.Previous, "previous", Plain)
+	if fromPrimary {
+		return out
+	}
+	for i, field := range e.Fields {
+		if i == mostFields {
+			out.Lines = append(out.Lines, fmt.Sprintf("and %d more", len(e.Fields)-i))
+			break
+		}
+		out.Lines = append(out.Lines, short(field))
+	}
+	return out
+}
+
+// short limits a line.
+func short(text string) string {
+	text = output.Printable(text)
+	if utf8.RuneCountInString(text) <= mostText {
+		return text
+	}
+	return string([]rune(text)[:mostText-1]) + "…"
+}
+
+// States are those in a diagram, in the order of the key.
+func (d *Diagram) States() (all []rendered.State) {
+	for _, s := range order {
+		if slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.State == s }) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+var order = []rendered.State{rendered.Ready, rendered.Waiting, rendered.Missing, rendered.Failed, rendered.Excluded, rendered.Unknown}

@@ -1,0 +1,243 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"reconcel/cli/internal/diff"
+	"reconcel/engine"
+)
+
+// orphaned is the action of an object that stays although no rule maintains it.
+const orphaned engine.Action = "orphaned"
+
+// A builder adds up the changes of primaries.
+type builder struct {
+	Report
+	kinds      map[[2]string]*KindCount
+	conditions map[ConditionChange]int
+	groups     map[string]*Group
+	creators   map[diff.Object]diff.Creator
+	changed    map[string]bool      // primaries
+	claimed    map[diff.Object]bool // changed children
+	stopped    map[string][]string  // primaries that are paused or being deleted
+}
+
+func newBuilder() *builder {
+	return &builder{
+		kinds: map[[2]string]*KindCount{}, conditions: map[ConditionChange]int{}, groups: map[string]*Group{},
+		creators: map[diff.Object]diff.Creator{}, changed: map[string]bool{}, claimed: map[diff.Object]bool{}, stopped: map[string][]string{},
+	}
+}
+
+// add adds what happens to one primary.
+func (b *builder) add(r result) {
+	for _, err := range r.errs {
+		b.Errors = append(b.Errors, err.Error())
+	}
+	b.Already += r.already
+	if r.primary != nil {
+		r.primary.Changes = r.changes
+		r.primary.RejectDuplicates(b.creators)
+		if why := r.primary.Stopped(); why != "" {
+			b.stopped[why] = append(b.stopped[why], r.primary.Object().String())
+		}
+	}
+	counted := map[diff.Object]engine.Action{}
+	for i := range r.changes {
+		b.change(&r.changes[i], counted)
+	}
+	for _, o := range r.orphans {
+		b.orphan(o)
+	}
+}
+
+// change adds one change. Of several changes of parts of one object, the first counts.
+func (b *builder) change(c *diff.Change, counted map[diff.Object]engine.Action) {
+	action := actionOf(c)
+	switch {
+	case action == engine.Unchanged:
+		return
+	case !action.IsDifference():
+		b.group(c, action)
+		return
+	}
+	b.changed[c.Primary.String()] = true
+	if c.Child != "" {
+		b.claimed[c.Object] = true
+	}
+	if c.Part == diff.StatusPart {
+		b.kind(c.Object).Status++
+		b.condition(c)
+	} else if _, again := counted[c.Object]; !again {
+		counted[c.Object] = action
+		b.count(c.Object, action)
+	}
+	b.group(c, action)
+}
+
+func (b *builder) kind(o diff.Object) *KindCount {
+	key := [2]string{o.APIVersion, o.Kind}
+	if b.kinds[key] == nil {
+		b.kinds[key] = &KindCount{APIVersion: o.APIVersion, Kind: o.Kind}
+	}
+	return b.kinds[key]
+}
+
+func (b *builder) count(o diff.Object, action engine.Action) {
+	k := b.kind(o)
+	switch action {
+	case engine.Created:
+		k.Created++
+	case engine.Configured:
+		k.Configured++
+	case engine.Replaced:
+		k.Replaced++
+	case engine.Adopted:
+		k.Adopted++
+	case engine.Deleted:
+		k.Deleted++
+	case orphaned:
+		k.Orphaned++
+	}
+}
+
+// orphan adds an object that stays although no rule maintains it.
+func (b *builder) orphan(o engine.Orphan) {
+	b.change(&diff.Change{
+		Primary: diff.Object{Kind: o.Primary.Kind.Kind, Namespace: o.Primary.Namespace, Name: o.Primary.Name},
+		Rule:    o.Rule, Child: o.Child, Object: diff.ObjectWithID(o.Object), Action: orphaned,
+	}, map[diff.Object]engine.Action{})
+}
+
+// ended adds an object of a rule that is removed, unless it is deleted or another rule
+// has it now.
+func (b *builder) ended(o engine.Orphan) {
+	if !b.claimed[diff.ObjectWithID(o.Object)] {
+		b.orphan(o)
+	}
+}
+
+// condition adds the conditions that differ in a status.
+func (b *builder) condition(c *diff.Change) {
+	before, after := conditionsOf(c.Before), conditionsOf(c.After)
+	types := slices.Collect(maps.Keys(before))
+	for name := range after {
+		if before[name] == nil {
+			types = append(types, name)
+		}
+	}
+	for _, name := range types {
+		if fmt.Sprint(before[name]) != fmt.Sprint(after[name]) {
+			b.conditions[ConditionChange{
+				APIVersion: c.Object.APIVersion, Kind: c.Object.Kind, Type: name, Before: statusOf(before[name]), After: statusOf(after[name]),
+			}]++
+		}
+	}
+}
+
+func conditionsOf(object map[string]any) map[string]map[string]any {
+	all := map[string]map[string]any{}
+	status, _ := object["status"].(map[string]any)
+	list, _ := status["conditions"].([]any)
+	for _, item := range list {
+		entry, _ := item.(map[string]any)
+		if name, ok := entry["type"].(string); ok {
+			all[name] = entry
+		}
+	}
+	return all
+}
+
+func statusOf(condition map[string]any) string {
+	text, _ := condition["status"].(string)
+	return text
+}
+
+// mostGroups limits the groups by fields. Further changes are grouped without their fields.
+const mostGroups = 500
+
+// group adds a change to its group.
+func (b *builder) group(c *diff.Change, action engine.Action) {
+	var fields []fieldChange
+	if action == engine.Configured || action == engine.Replaced || action == engine.Adopted {
+		fields = changedFields(c.Before, c.After)
+	}
+	risk := riskOf(c)
+	key := strings.Join([]string{string(action), c.Object.APIVersion, c.Object.Kind, string(c.Part), c.Rule, c.Child, string(risk)}, "\x00")
+	exact := key
+	for _, f := range fields {
+		exact += "\x00" + f.path
+	}
+	if b.groups[exact] == nil && len(b.groups) >= mostGroups {
+		exact, fields = key, nil
+	}
+	g := b.groups[exact]
+	if g == nil {
+		g = &Group{Action: string(action), APIVersion: c.Object.APIVersion, Kind: c.Object.Kind, Part: string(c.Part), Rule: c.Rule, Child: c.Child, Risk: risk, Objects: []string{}}
+		for _, f := range fields {
+			g.Fields = append(g.Fields, &Field{Path: f.path})
+		}
+		if risk != "" && c.Print() == nil {
+			g.Diff = c.Diff
+		}
+		b.groups[exact] = g
+	}
+	g.Count++
+	g.Objects = append(g.Objects, pathOf(c.Object))
+	if c.Reason != "" && c.Later == "" {
+		g.Reasons.add(c.Reason)
+	}
+	for i, f := range fields {
+		g.Fields[i].Values.add(f.values)
+	}
+}
+
+// actionOf returns what is done to an object, now or in a later step.
+func actionOf(c *diff.Change) engine.Action { return cmp.Or(c.Later, c.Action) }
+
+func pathOf(o diff.Object) string { return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
+
+func (g *Group) action() engine.Action { return engine.Action(g.Action) }
+
+// finish returns the report.
+func (b *builder) finish() *Report {
+	r := &b.Report
+	r.Resources.Changed = len(b.changed)
+	r.Kinds = slices.AppendSeq([]*KindCount{}, maps.Values(b.kinds))
+	slices.SortFunc(r.Kinds, func(x, y *KindCount) int {
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.APIVersion, y.APIVersion))
+	})
+	for change, n := range b.conditions {
+		change.Count = n
+		r.Conditions = append(r.Conditions, change)
+	}
+	slices.SortFunc(r.Conditions, func(x, y ConditionChange) int {
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Type, y.Type), cmp.Compare(x.Before, y.Before), cmp.Compare(x.After, y.After))
+	})
+	r.Risks, r.Changes = []*Group{}, []*Group{}
+	for _, key := range slices.Sorted(maps.Keys(b.groups)) {
+		switch g := b.groups[key]; {
+		case !g.action().IsDifference():
+			r.Pending = append(r.Pending, g)
+		case g.Risk != "":
+			r.Risks = append(r.Risks, g)
+		default:
+			r.Changes = append(r.Changes, g)
+		}
+	}
+	bySize := func(x, y *Group) int { return cmp.Compare(y.Count, x.Count) }
+	slices.SortStableFunc(r.Risks, func(x, y *Group) int {
+		return cmp.Or(cmp.Compare(slices.Index(riskOrder, x.Risk), slices.Index(riskOrder, y.Risk)), bySize(x, y))
+	})
+	slices.SortStableFunc(r.Changes, bySize)
+	slices.SortStableFunc(r.Pending, bySize)
+	for _, why := range slices.Sorted(maps.Keys(b.stopped)) {
+		names := b.stopped[why]
+		r.Notes = append(r.Notes, fmt.Sprintf("%d resources are %s: %s", len(names), why, firstNames(names, mostNames)))
+	}
+	return r
+}

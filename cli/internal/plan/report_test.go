@@ -1,0 +1,189 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/cli/internal/diff"
+	"reconcel/engine"
+	"reconcel/rules"
+)
+
+func TestChangedFields(t *testing.T) {
+	list := func(items ...any) []any { return items }
+	named := func(name, image string) any { return map[string]any{"name": name, "image": image} }
+	for _, test := range []struct {
+		name          string
+		before, after any
+		want          string
+	}{
+		{"a value", "1.27", "1.29", "v: 1.27 → 1.29"},
+		{"a text of two lines", "a\nb", "", `v: a\nb → ""`},
+		{"a long text", "a", strings.Repeat("é", 100), "v: a → " + strings.Repeat("é", 60) + "…"},
+		{"a number", int64(1), int64(2), "v: 1 → 2"},
+		{"no value before", nil, "x", "v: x added"},
+		{"no value after", map[string]any{"a": "x"}, nil, `v: {"a":"x"} removed`},
+		{"another type", "x", map[string]any{"a": "x"}, `v: x → {"a":"x"}`},
+		{"a key with dots", map[string]any{"a.b/c": "x"}, map[string]any{"a.b/c": "y"}, "v[a.b/c]: x → y"},
+		{"a list of the same length", list(named("a", "1"), named("b", "1")), list(named("a", "1"), named("b", "2")), "v[1].image: 1 → 2"},
+		{"a longer list with names", list(named("a", "1")), list(named("b", "1"), named("a", "2")), `v.a.image: 1 → 2, v.b: {"image":"1","name":"b"} added`},
+		{"a longer list without names", list("a"), list("a", "b"), "v: 1 → 2 items"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			object := func(value any) map[string]any {
+				if value == nil {
+					return map[string]any{}
+				}
+				return map[string]any{"v": value}
+			}
+			var got []string
+			for _, f := range changedFields(object(test.before), object(test.after)) {
+				got = append(got, f.path+": "+f.values)
+			}
+			if strings.Join(got, ", ") != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// configured is a change of the image of a Deployment.
+func configured(i int, key, before, after string) diff.Change {
+	content := func(image string) map[string]any {
+		return map[string]any{"spec": map[string]any{"template": map[string]any{key: image}}}
+	}
+	return diff.Change{
+		Primary: diff.Object{APIVersion: "example.com/v1", Kind: "Web", Namespace: "n", Name: fmt.Sprint("w", i)}, Rule: "web", Child: "app", Action: engine.Configured,
+		Object: diff.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: fmt.Sprint("d", i)}, Before: content(before), After: content(after),
+	}
+}
+
+// TestGroups adds equal changes of many objects to one group, and bounds the number of groups.
+func TestGroups(t *testing.T) {
+	b := newBuilder()
+	for i := range 400 {
+		b.add(result{changes: []diff.Change{configured(i, "image", "nginx:1.27", "nginx:1.29")}})
+	}
+	for i := range 12 {
+		b.add(result{changes: []diff.Change{configured(400+i, "image", "nginx:1.26", "nginx:1.29")}})
+	}
+	r := b.finish()
+	text := string(r.Text())
+	for _, want := range []string{
+		"412 Deployment configured, which restarts Pods (rule web, child app)",
+		"spec.template.image: nginx:1.27 → nginx:1.29 (400); nginx:1.26 → nginx:1.29 (12)", "n/d0, n/d1, n/d2,", " and 392 more", "+    image: nginx:1.29",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if len(r.Risks) != 1 || r.Kinds[0].Configured != 412 || r.Resources.Changed != 412 {
+		t.Errorf("%d risks, %+v, %+v", len(r.Risks), r.Kinds[0], r.Resources)
+	}
+	b = newBuilder()
+	for i := range 3 * mostGroups {
+		b.add(result{changes: []diff.Change{configured(i, fmt.Sprint("key", i), "a", "b")}})
+	}
+	if r := b.finish(); len(r.Risks) > mostGroups+1 || r.Kinds[0].Configured != 3*mostGroups || len(r.Markdown()) > mostMarkdown+5000 {
+		t.Errorf("%d groups, %d objects, %d bytes of Markdown", len(r.Risks), r.Kinds[0].Configured, len(r.Markdown()))
+	}
+}
+
+func TestRisks(t *testing.T) {
+	deleted := func(apiVersion, kind string) diff.Change {
+		return diff.Change{Action: engine.Deleted, Object: diff.Object{APIVersion: apiVersion, Kind: kind}}
+	}
+	paused := configured(0, "image", "a", "b")
+	paused.After["spec"].(map[string]any)["paused"] = true
+	scaled := configured(0, "image", "a", "a")
+	later := deleted("v1", "PersistentVolumeClaim")
+	later.Action, later.Later = engine.Skipped, engine.Deleted
+	for name, test := range map[string]struct {
+		change diff.Change
+		want   Risk
+	}{
+		"a claim":                     {deleted("v1", "PersistentVolumeClaim"), DeletesData},
+		"a claim, in a later step":    {later, DeletesData},
+		"a custom resource":           {deleted("example.com/v1", "Database"), DeletesData},
+		"a Deployment":                {deleted("apps/v1", "Deployment"), StopsPods},
+		"a Service":                   {deleted("v1", "Service"), ""},
+		"a template":                  {configured(0, "image", "a", "b"), RestartsPods},
+		"a template while paused":     {paused, ""},
+		"another field":               {scaled, ""},
+		"a replacement of any object": {diff.Change{Action: engine.Replaced, Object: diff.Object{APIVersion: "v1", Kind: "Service"}}, Replaces},
+	} {
+		if got := riskOf(&test.change); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// driftedWebApp is a fleet of one WebApp with a Service that another client has changed.
+func driftedWebApp(t *testing.T, before *rules.Loaded) *fleet {
+	f := newFleet(t, before.Program,
+		"{apiVersion: platform.example.com/v1alpha1, kind: WebApp, metadata: {name: a, namespace: team}, spec: {image: 'web:1', replicas: 2, service: {port: 80}}}")
+	services := f.Cluster().Client("user").Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: "services"}).Namespace("team")
+	if _, err := services.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"selector":{"app.kubernetes.io/name":"x"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// editedWebApp has another condition, another kind and one field more.
+func editedWebApp(text string) string {
+	return strings.NewReplacer("- type: Available", "- type: Serving", "    ignoreFields: [spec.replicas]\n", "",
+		"  status:\n", "  - id: account\n    template: {apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}\n  status:\n").Replace(text)
+}
+
+func TestReport(t *testing.T) {
+	text := readText(t, examples+"/webapp/rules.yaml")
+	before := loadTexts(t, map[string]string{"webapp": text})
+	f := driftedWebApp(t, before)
+	o := f.options(loadTexts(t, map[string]string{"webapp": editedWebApp(text)}))
+	o.Against, o.AgainstName = before, "main/rules"
+	r := f.plan(o)
+	if r.Against != "main/rules" || r.Already != 1 || len(r.Notes) > 0 {
+		t.Errorf("against %s, %d changes are made already, notes %q", r.Against, r.Already, r.Notes)
+	}
+	const group = "platform.example.com/v1alpha1"
+	for _, diff := range []string{
+		cmp.Diff(&RulesChange{Changed: []string{"webapp"}}, r.Rules),
+		cmp.Diff([]ConditionChange{{group, "WebApp", "Available", "True", "", 1}, {group, "WebApp", "Serving", "", "True", 1}}, r.Conditions),
+		cmp.Diff(&Permissions{Added: []string{"get,list,watch,create,patch,delete serviceaccounts"}}, r.Permissions),
+		cmp.Diff([]string{"ServiceAccount (v1): child"}, r.NewKinds),
+	} {
+		if diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestRunningRules finds the running rules: by their text in the inventory, or else by their
+// digests.
+func TestRunningRules(t *testing.T) {
+	text := readText(t, examples+"/webapp/rules.yaml")
+	f := driftedWebApp(t, loadTexts(t, map[string]string{"webapp": text}))
+	o := f.options(loadTexts(t, map[string]string{"webapp": editedWebApp(text)}))
+	check := func(against string, already int) {
+		t.Helper()
+		r := f.plan(o)
+		if r.Against != against || r.Already != already || len(r.Notes) > 0 {
+			t.Errorf("against %q, %d already, notes %q", r.Against, r.Already, r.Notes)
+		}
+		if diff := cmp.Diff(&RulesChange{Changed: []string{"webapp"}}, r.Rules); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check("the rules that run", 1)
+	configMaps := f.Cluster().Client("user").Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("kube-system")
+	if _, err := configMaps.Patch(t.Context(), "reconcel-inventory", types.MergePatchType, []byte(`{"binaryData":null}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	check("the live state, and the digests of the running rules", 0)
+}

@@ -1,0 +1,200 @@
+package tree
+
+import (
+	"math"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/cli/internal/rendered"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+	"reconcel/rules/kstatus"
+)
+
+// dependents are the kinds that Kubernetes' controllers create for objects of a kind.
+var dependents = map[schema.GroupKind][]schema.GroupKind{
+	{Group: "apps", Kind: "Deployment"}:  {{Group: "apps", Kind: "ReplicaSet"}},
+	{Group: "apps", Kind: "ReplicaSet"}:  {{Kind: "Pod"}},
+	{Group: "apps", Kind: "StatefulSet"}: {{Kind: "Pod"}},
+	{Group: "apps", Kind: "DaemonSet"}:   {{Kind: "Pod"}},
+	{Group: "batch", Kind: "Job"}:        {{Kind: "Pod"}},
+	{Group: "batch", Kind: "CronJob"}:    {{Group: "batch", Kind: "Job"}},
+	{Kind: "Service"}:                    {{Group: "discovery.k8s.io", Kind: "EndpointSlice"}},
+}
+
+// A builder joins objects to a tree.
+type builder struct {
+	owned    map[types.UID][]*unstructured.Unstructured // by owner
+	wanted   map[rules.Identity]*Node                   // what the rules render
+	unread   map[unreadKind]string                      // why kinds could not be listed
+	keptWhy  map[string]string                          // by rules.Identity.String
+	reported map[types.UID]bool                         // objects that are in the tree
+	used     map[unreadKind]bool                        // that are in the tree
+	rendered int                                        // the number of children in the rules so far
+}
+
+type unreadKind struct {
+	gk        schema.GroupKind
+	namespace string
+}
+
+func newBuilder(self *unstructured.Unstructured) *builder {
+	return &builder{
+		owned: map[types.UID][]*unstructured.Unstructured{}, wanted: map[rules.Identity]*Node{}, unread: map[unreadKind]string{},
+		keptWhy: keptObjects(self), reported: map[types.UID]bool{}, used: map[unreadKind]bool{},
+	}
+}
+
+// add adds an object for each of its owners.
+func (b *builder) add(u *unstructured.Unstructured) {
+	for _, uid := range ownersOf(u) {
+		b.owned[uid] = append(b.owned[uid], u)
+	}
+}
+
+// ownersOf returns the owners of an object: those of its owner references, or else the
+// one in reconcel's annotation. Kubernetes copies annotations, for example to ReplicaSets
+// and Endpoints: a copy does not count.
+func ownersOf(u *unstructured.Unstructured) (all []types.UID) {
+	for _, ref := range u.GetOwnerReferences() {
+		all = append(all, ref.UID)
+	}
+	if len(all) > 0 {
+		return all
+	}
+	o := watch.NewUntrimmed(u)
+	if owner, ok := o.Owner(); ok && o.BelongsTo(owner) {
+		all = append(all, owner.UID)
+	}
+	return all
+}
+
+// want adds what a rule renders, and what holds it up.
+func (b *builder) want(self *Node, result *rules.RuleResult, find func(*rules.Desired) rendered.Finding) {
+	for i := range result.Children {
+		c := &result.Children[i]
+		b.rendered++
+		if result.Teardown != (c.Child.Timeout > 0) {
+			continue // Children are created while the resource lives, and those of finalize when it is deleted.
+		}
+		n := Node{APIVersion: c.Child.GVK.GroupVersion().String(), Kind: c.Child.GVK.Kind, Rule: result.Rule.Name, Child: c.Child.ID, order: b.rendered}
+		if c.State != rules.Rendered {
+			if found := rendered.OfChild(c, find); found.State != rendered.Excluded {
+				n.State, n.Message = absentState(found.State), found.Message
+				self.Children = append(self.Children, &n)
+			}
+			continue
+		}
+		for j := range c.Objects {
+			d := &c.Objects[j]
+			if one, found := n, find(d); found.State != rendered.Excluded {
+				b.wantObject(self, &one, d, found)
+			}
+		}
+	}
+}
+
+func (b *builder) wantObject(self, n *Node, d *rules.Desired, found rendered.Finding) {
+	n.Namespace, n.Name, n.Message = d.Identity.Namespace, d.Identity.Name, found.Message
+	if d.Live.Object == nil {
+		n.State = absentState(found.State)
+		self.Children = append(self.Children, n)
+		return
+	}
+	switch found.State {
+	case rendered.Ready:
+		n.State = ready
+	case rendered.Failed:
+		n.State = stalled
+	default:
+		n.State = progressing
+	}
+	b.wanted[d.Identity] = n
+}
+
+// absentState is the state of something that does not exist.
+func absentState(s rendered.State) State {
+	switch s {
+	case rendered.Missing:
+		return missing
+	case rendered.Failed:
+		return failed
+	case rendered.Unknown:
+		return unread
+	}
+	return waiting
+}
+
+// grow adds the objects below a node, and what may not be read.
+func (b *builder) grow(n *Node) {
+	b.reported[n.UID] = true
+	for _, u := range b.owned[n.UID] {
+		if b.reported[u.GetUID()] {
+			continue // It has several owners, or was listed twice.
+		}
+		child := b.node(u)
+		n.Children = append(n.Children, child)
+		b.grow(child)
+	}
+	gv, _ := schema.ParseGroupVersion(n.APIVersion)
+	for _, gk := range dependents[schema.GroupKind{Group: gv.Group, Kind: n.Kind}] {
+		at := unreadKind{gk, n.Namespace}
+		if why := b.unread[at]; why != "" {
+			b.used[at] = true
+			n.Children = append(n.Children, &Node{APIVersion: gk.Group, Kind: gk.Kind, Namespace: n.Namespace, State: unread, Message: why})
+		}
+	}
+}
+
+// node returns the node of an object. A rule says best whether its child is ready.
+func (b *builder) node(u *unstructured.Unstructured) *Node {
+	created := u.GetCreationTimestamp()
+	n := &Node{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), order: math.MaxInt}
+	id := rules.Identity{GVK: u.GroupVersionKind(), Namespace: n.Namespace, Name: n.Name}
+	if own := b.wanted[id]; own != nil {
+		n = own
+	} else {
+		n.State, n.Message = judge(u)
+		n.Rule, n.Child = u.GetLabels()[rules.LabelRule], u.GetLabels()[rules.LabelChild]
+	}
+	n.UID, n.Created = u.GetUID(), &created
+	if why, is := b.keptWhy[id.String()]; is {
+		n.State, n.Message = kept, why
+	}
+	if u.GetDeletionTimestamp() != nil {
+		n.State, n.Message = deleting, ""
+		if held := u.GetFinalizers(); len(held) > 0 {
+			n.Message = "held by the finalizer " + strings.Join(held, ", ")
+		}
+	}
+	return n
+}
+
+// judge returns the readiness of an object by its status.
+func judge(u *unstructured.Unstructured) (State, string) {
+	is, why := kstatus.Judge(u.GroupVersionKind().GroupKind(), u.Object)
+	return map[kstatus.Readiness]State{kstatus.Ready: ready, kstatus.Progressing: progressing, kstatus.Stalled: stalled}[is], why
+}
+
+// keptObjects returns the objects in the condition Kept of a resource, with the reasons.
+func keptObjects(self *unstructured.Unstructured) map[string]string {
+	found := map[string]string{}
+	conditions, _, _ := unstructured.NestedSlice(self.Object, "status", "conditions")
+	for _, item := range conditions {
+		c, _ := item.(map[string]any)
+		message, _ := c["message"].(string)
+		if c["type"] != "Kept" || c["status"] != "True" {
+			continue
+		}
+		for part := range strings.SplitSeq(message, "; ") {
+			ids, why, _ := strings.Cut(part, ": ")
+			for id := range strings.SplitSeq(ids, ", ") {
+				found[id] = "kept: " + why
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,91 @@
+package tree
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A State is how far an object is. The resource itself has a state of the status command.
+type State string
+
+// The states of the objects below a resource.
+const (
+	ready       State = "ready"
+	progressing State = "progressing" // it exists, and is not ready yet
+	stalled     State = "stalled"     // it does not become ready by itself
+	deleting    State = "deleting"
+	missing     State = "missing" // the rule wants it, and it does not exist
+	waiting     State = "waiting" // the rule waits for something before it creates the object
+	failed      State = "failed"  // it cannot be rendered, or its name is taken
+	kept        State = "kept"    // no rule renders it, and it stays
+	unread      State = "unread"  // the kind may not be listed
+	deleted     State = "deleted" // since the last time
+)
+
+// A Node is an object, or something that is not there. Its JSON is documented.
+type Node struct {
+	APIVersion string       `json:"apiVersion"`
+	Kind       string       `json:"kind"`
+	Namespace  string       `json:"namespace,omitempty"`
+	Name       string       `json:"name,omitempty"` // empty: not known
+	UID        types.UID    `json:"uid,omitempty"`
+	Rule       string       `json:"rule,omitempty"`
+	Child      string       `json:"child,omitempty"` // the id
+	State      State        `json:"state"`
+	Message    string       `json:"message,omitempty"`
+	Created    *metav1.Time `json:"created,omitempty"`
+	Children   []*Node      `json:"children,omitempty"`
+
+	order int // of the child in the rules
+}
+
+// Report is the result of tree. Its JSON is documented.
+type Report struct {
+	Tree     *Node    `json:"tree"`
+	Problems []string `json:"problems"`
+}
+
+// ref returns Kind/name, as kubectl tree prints it.
+func (n *Node) ref() string {
+	if n.Name != "" {
+		return n.Kind + "/" + n.Name
+	}
+	if n.Child != "" {
+		return n.Kind + " (child " + n.Child + ")"
+	}
+	return n.Kind
+}
+
+// key identifies a node in the tree of another time. An object that is missing has the key of
+// the one that it becomes.
+func (n *Node) key() string {
+	return strings.Join([]string{n.APIVersion, n.Namespace, n.ref()}, "/")
+}
+
+// sort orders the tree: as in the rules, then by kind and name.
+func (n *Node) sort() {
+	slices.SortFunc(n.Children, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	for _, c := range n.Children {
+		c.sort()
+	}
+}
+
+// walk visits a node and all below it. prefix is what kubectl tree draws before the name.
+func (n *Node) walk(visit func(n *Node, prefix string)) { n.walkBelow(visit, "", "") }
+
+func (n *Node) walkBelow(visit func(n *Node, prefix string), first, rest string) {
+	visit(n, first)
+	for i, c := range n.Children {
+		if i == len(n.Children)-1 {
+			c.walkBelow(visit, rest+"└─", rest+"  ")
+		} else {
+			c.walkBelow(visit, rest+"├─", rest+"│ ")
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reconcel/rules"
+	"reconcel/rules/source"
+)
+
+// Ask answers a question about the objects of some subjects. isOf reports whether the
+// question names the kind of an object.
+func Ask(all []*Subject, q Question, isOf func(rules.Identity) bool) (*Answer, error) {
+	var exact, maybe []subjectPart
+	for _, s := range all {
+		e, m := s.parts(q, isOf)
+		exact, maybe = append(exact, e...), append(maybe, m...)
+	}
+	switch {
+	case len(exact) == 1:
+		return exact[0].answer(q)
+	case len(exact) > 1 && !differ(exact):
+		return exact[0].answer(q) // Several resources share it.
+	case len(exact) > 1:
+		return nil, &UnknownError{fmt.Sprintf("%s: several objects have that name, choose one with -n: %s", q.Target.Text, strings.Join(names(exact), ", "))}
+	case len(maybe) > 0:
+		p := maybe[0]
+		a := p.existence()
+		a.Object.Name = q.Target.Name
+		return a, nil
+	}
+	return nil, unknownObject(all, q)
+}
+
+func differ(parts []subjectPart) bool {
+	return len(names(parts)) > 1
+}
+
+func names(parts []subjectPart) (all []string) {
+	for _, p := range parts {
+		id := p.Self
+		if p.d != nil {
+			id = p.d.Identity
+		}
+		if name := id.String(); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// unknownObject says which objects there are.
+func unknownObject(all []*Subject, q Question) error {
+	var known []string
+	add := func(id rules.Identity) {
+		known = append(known, strings.ToLower(id.GVK.Kind)+"/"+id.Name)
+	}
+	for _, s := range all {
+		add(s.Self)
+		for i := range s.Out.Rules {
+			for j := range s.Out.Rules[i].Children {
+				for k := range s.Out.Rules[i].Children[j].Objects {
+					add(s.Out.Rules[i].Children[j].Objects[k].Identity)
+				}
+			}
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if near := source.Nearest(strings.ToLower(q.Target.Text), known); near != "" {
+		return &UnknownError{fmt.Sprintf("%s is not rendered (did you mean %s?)", q.Target.Text, near)}
+	}
+	const most = 8
+	if len(known) > most {
+		known = append(known[:most], "…")
+	}
+	return &UnknownError{fmt.Sprintf("%s is not rendered: there are %s", q.Target.Text, strings.Join(known, ", "))}
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reconcel/cli/internal/cluster"
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/offline"
+	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/settings"
+	"reconcel/cli/internal/why"
+	"reconcel/rules"
+)
+
+// whyFlags are the flags of why.
+type whyFlags struct {
+	offlineRules
+	atTime
+	cluster   clusterFlags
+	resources []string
+	observed  []string
+	only      bool
+	namespace string
+	condition string
+	output    *settings.Value[string]
+}
+
+const whyText = `Explain where the value of a field comes from: the expressions of the rules, with file,
+line and column, and the values that they read, through lets and other children down to
+the fields of the resource and of looked-up objects. Without PATH, explain why the object
+exists, or why it does not. With --condition, explain a condition of a resource.
+
+KIND/NAME is a resource of the rules or one of its children. PATH is written as in
+spec.template.spec.containers[0].image or spec.template.spec.containers[name=app].image.
+
+In a cluster, why also prints the live value, the manager that wrote it last, and what
+reconcel does about it:
+
+  in sync               it is as the rules render it
+  drift                 another writer changed it: reconcel restores it
+  about to change       the rules or their inputs changed
+  ignored               by ignoreFields: it belongs to others
+  not set by the rules  the API server or another writer sets it
+  kept                  the object is not rendered now, and stays as it is
+
+With -r, why renders resources from files as render does, without a cluster. An
+expression is shown with the values of this evaluation. What it read may have no effect
+alone. What it did not read has none: a field changes only with what why names.
+
+Data of Secrets are withheld, and so are values that are computed from them. The
+permissions get and list are enough. Nothing is written.
+
+-o json and -o yaml print all of it. Exit code: 0 the answer is printed, 1 the object or
+the field does not exist, or the rules have errors, 2 wrong usage, 3 a file or the cluster
+cannot be read.`
+
+func (a *app) whyCommand() *cobra.Command {
+	f := &whyFlags{output: settings.Choice("text", "json", "yaml")}
+	cmd := &cobra.Command{
+		Use:   "why -f RULES... KIND/NAME [PATH]",
+		Short: "Explain where a field comes from, or why an object exists",
+		Long:  whyText,
+		Example: `  reconcel why -f examples/foo/rules.yaml deployment/example-foo spec.replicas
+  reconcel why -f examples/foo/rules.yaml -r examples/foo/foo.yaml deployment/example-foo spec.replicas
+  reconcel why -f examples/foo/rules.yaml foo/example-foo --condition Ready`,
+		ValidArgsFunction: a.completeKinds,
+		PreRunE:           inProject,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.why(f, args) },
+	}
+	flags := cmd.Flags()
+	f.offlineRules.flags(flags, asRun)
+	f.atTime.flags(flags)
+	f.cluster.flags(flags)
+	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin, instead of those of a cluster; may be repeated")
+	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist, for -r; may be repeated")
+	flags.BoolVar(&f.only, "observed-only", false, "only the objects of --observed exist")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the object (default: that of the kubeconfig context; with -r any, and default for resources without one)")
+	flags.StringVar(&f.condition, "condition", "", "explain the condition of this `type` of a resource")
+	outputFlag(flags, f.output)
+	return cmd
+}
+
+// question parses the arguments.
+func (f *whyFlags) question(args []string) (q why.Question, err error) {
+	if len(args) < 1 || len(args) > 2 {
+		return q, exit.Misused("give one object as KIND/NAME, such as foo/example, and optionally the path of a field")
+	}
+	ok := false
+	if q.Target, ok = cluster.ParseTarget(args[0]); !ok || q.Target.Name == "" {
+		return q, exit.Misused("%q is not an object: expected KIND/NAME, such as foo/example", args[0])
+	}
+	if q.Condition = f.condition; len(args) > 1 {
+		q.Path = args[1]
+	}
+	switch {
+	case q.Path != "" && q.Condition != "":
+		return q, exit.Misused("--condition and a path cannot be used together")
+	case len(f.resources) == 0 && (len(f.observed) > 0 || f.only || f.text != ""):
+		return q, exit.Misused("--observed, --observed-only and --time need resources: give files with -r")
+	}
+	return q, once(f.paths, f.resources, f.crds, f.observed)
+}
+
+func (a *app) why(f *whyFlags, args []string) error {
+	q, err := f.question(args)
+	if err != nil {
+		return err
+	}
+	j, err := a.judge(&f.offlineRules)
+	if err != nil {
+		return err
+	}
+	if err := rejected(j.Loaded, j.Verdict); err != nil {
+		return err
+	}
+	ask := a.whyLive
+	if len(f.resources) > 0 {
+		ask = a.whyOffline
+	}
+	answer, err := ask(f, j, q)
+	if unknown, is := errors.AsType[*why.UnknownError](err); is {
+		return exit.Wrong(unknown)
+	}
+	if err != nil {
+		return err
+	}
+	switch f.output.Value {
+	case "json":
+		return a.printJSON(answer)
+	case "yaml":
+		return a.printYAML(answer)
+	}
+	return a.print(answer.Text(time.Now()))
+}
+
+// whyOffline renders resources in files.
+func (a *app) whyOffline(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
+	at, err := f.parse()
+	if err != nil {
+		return nil, err
+	}
+	r, resources, err := j.Prepare(a.reader(f.ruleFiles), offline.Request{
+		Resources: f.resources, Observed: f.observed, Namespace: cmp.Or(f.namespace, "default"), Exists: existence(f.only), Time: at, Say: a.say,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []*why.Subject
+	for _, s := range r.Subjects(resources) {
+		all = append(all, why.Render(j.File, s.Primary, s.Input))
+	}
+	q.Namespace = f.namespace
+	return why.Ask(all, q, func(id rules.Identity) bool { return q.Target.IsOf(id.GVK, nil) })
+}
+
+// whyLive reads a cluster.
+func (a *app) whyLive(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
+	config, namespace, err := f.cluster.connect(a.printWarnings())
+	if err != nil {
+		return nil, err
+	}
+	live, err := cluster.New(config)
+	if err != nil {
+		return nil, exit.Failure(err)
+	}
+	ctx, stop := untilSignal()
+	defer stop()
+	q.Namespace = cmp.Or(f.namespace, namespace)
+	progress := output.StartProgress(a.stderr)
+	answer, err := (&why.Reader{Cluster: live, Rules: j.Loaded, Policy: f.policy(), Progress: progress}).Ask(ctx, q)
+	progress.Stop()
+	return answer, interrupted(ctx, err)
+}
