@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/offline"
+	"reconcel/rules"
+	"reconcel/rules/crd"
+	"reconcel/rules/infer"
+	"reconcel/rules/source"
+)
+
+// crdFlags are the flags of crd.
+type crdFlags struct {
+	ruleFiles
+	crds  []string
+	merge string
+}
+
+func (a *app) crdCommand() *cobra.Command {
+	f := &crdFlags{}
+	cmd := &cobra.Command{
+		Use:   "crd -f RULES...",
+		Short: "Print the CRDs of the kinds that rules are for",
+		Long: `Print a CustomResourceDefinition for each custom kind that the rules are for.
+
+The types of fields follow from their use: a field that becomes the replicas of a
+Deployment is an int32 with that field's description, and orValue(2) is a default. A
+field that is read without a guard is required. Checks of validate that only read the
+spec become x-kubernetes-validations. The schema of a rule says more, and takes
+precedence.
+
+The CRD has conditions, printer columns and the subresource status, and scale if spec
+and status have replicas. A field whose type is unknown keeps every value, and
+has a comment that says where it is read. Comments also suggest enums.
+
+--merge adds what is missing to a CRD that you have edited, and keeps everything in it,
+also comments. What it adds that stored objects may not satisfy is named on stderr, and
+what differs from the rules.
+
+The kinds of other objects come from --crd. No cluster and no kubeconfig is read.
+
+Exit code: 0 the CRDs are printed, 1 the rules or the CRD have errors, 2 wrong usage, 3
+a file cannot be read.`,
+		Example: `  reconcel crd -f examples/foo/rules.yaml >crd.yaml
+  reconcel crd -f examples/foo/rules.yaml --merge crds/samplecontroller.k8s.io_foos.yaml`,
+		Args:    flagsOnly,
+		PreRunE: inProject,
+		RunE:    func(*cobra.Command, []string) error { return a.crd(f) },
+	}
+	flags := cmd.Flags()
+	f.ruleFiles.flags(flags)
+	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of the CustomResourceDefinitions of other kinds; may be repeated (default: those in the folders of rules)")
+	flags.StringVar(&f.merge, "merge", "", "`file` with a CustomResourceDefinition to add to")
+	return cmd
+}
+
+func (a *app) crd(f *crdFlags) error {
+	if err := once(f.paths, f.crds); err != nil {
+		return err
+	}
+	loaded, err := a.load(f.ruleFiles)
+	if err != nil {
+		return err
+	}
+	if err := loaded.Errors.Err(); err != nil {
+		return &exit.Error{Code: rejectedCode(loaded), Err: err}
+	}
+	from, crds := a.reader(f.ruleFiles), f.crds
+	if len(crds) == 0 {
+		crds = from.Definitions(f.paths)
+	}
+	kinds, err := offline.ReadKinds(from, crds)
+	if err != nil {
+		return err
+	}
+	found, mistakes, err := infer.Kinds(loaded.File, kinds.Set)
+	switch {
+	case err != nil:
+		return exit.Wrong(err)
+	case len(mistakes) > 0:
+		return exit.Wrong(source.Collect(loaded.Sources, mistakes))
+	case len(found) == 0:
+		return exit.Wrong(fmt.Errorf("no rule is for a custom kind: %s", namesOf(loaded)))
+	case f.merge != "":
+		return a.mergeCRD(f.merge, found)
+	}
+	var b bytes.Buffer
+	for i, d := range found {
+		text, err := d.YAML()
+		if err != nil {
+			return exit.Failure(err)
+		}
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		b.Write(text)
+	}
+	return a.print(b.Bytes())
+}
+
+func namesOf(l *rules.Loaded) string {
+	if len(l.Sources) == 1 {
+		return l.Sources[0].Name
+	}
+	return fmt.Sprintf("%d files", len(l.Sources))
+}
+
+// mergeCRD prints a CRD with what the rules add to it.
+func (a *app) mergeCRD(path string, found []*crd.Definition) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return exit.Failure(fmt.Errorf("%s: cannot be read: %w", path, exit.Cause(err)))
+	}
+	merged, notes, err := crd.Merge(text, found)
+	if err != nil {
+		return exit.Wrong(fmt.Errorf("%s: %w", path, err))
+	}
+	for _, n := range notes {
+		a.say("%s: %s", path, n)
+	}
+	return a.print(merged)
+}

@@ -1,0 +1,256 @@
+package infer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/rules/crd"
+	"reconcel/rules/schema"
+	"reconcel/rules/source"
+)
+
+// describe returns the description of a field of a schema.
+func (in *inference) describe(of *slot, name string, p *spec.Schema) string {
+	if p.Description != "" || of.definition == "" {
+		return p.Description
+	}
+	return firstSentence(schema.Description(of.definition, name))
+}
+
+// firstSentence returns the first sentence of a text: what follows it in Kubernetes' own
+// descriptions is about Kubernetes.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	for i := 0; i+2 < len(text); i++ {
+		if text[i] == '.' && text[i+1] == ' ' && text[i+2] >= 'A' && text[i+2] <= 'Z' {
+			return text[:i+1]
+		}
+	}
+	return text
+}
+
+// An emitter writes the schemas of one kind.
+type emitter struct {
+	*inference
+	comments map[string]string
+	depth    int
+}
+
+// definition returns what a kind is like.
+func (in *inference) definition(p *primary) *crd.Definition {
+	e := &emitter{inference: in, comments: map[string]string{}}
+	d := &crd.Definition{GVK: p.gvk, Cluster: p.cluster && !p.beside, Comments: e.comments}
+	if f := p.slot.find().fields["spec"]; f != nil {
+		d.Spec = e.schema("spec", f.find())
+	}
+	for _, r := range p.rules {
+		d.Spec = e.refine("spec", d.Spec, r.Schema.Spec)
+	}
+	if f := p.slot.find().fields["status"]; f != nil {
+		d.Status = e.schema("status", f.find())
+	}
+	for _, r := range p.rules {
+		d.Status = e.refine("status", d.Status, r.Schema.Status)
+	}
+	if d.Status != nil {
+		delete(d.Status.Properties, "conditions")
+		d.Status.Required, d.Status.Default = nil, nil
+	}
+	d.Validations = p.validations(d.Spec)
+	return d
+}
+
+// schema returns the schema of a field.
+func (e *emitter) schema(path string, f *field) *spec.Schema {
+	out := e.ofSlot(path, f.slot.find(), f.at)
+	out.Description = f.description
+	if v, ok := f.given(); ok && fitsType(v, out) && !f.required {
+		out.Default = v
+	}
+	if len(f.choices) > 0 && out.Type.Contains("string") && len(out.Enum) == 0 {
+		e.comment(path, "Only %s? %s compares it with them: enum: [%s]", joined(f.choices), f.compared, joined(f.choices))
+	}
+	return out
+}
+
+func joined(values []any) string {
+	var out []string
+	for _, v := range values {
+		out = append(out, fmt.Sprint(v))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+func (e *emitter) comment(path, format string, args ...any) {
+	if e.comments[path] == "" {
+		e.comments[path] = fmt.Sprintf(format, args...)
+	}
+}
+
+// fitsType reports whether a default is of the type of its field.
+func fitsType(v any, s *spec.Schema) bool {
+	if len(s.Type) != 1 {
+		return false
+	}
+	switch v.(type) {
+	case string:
+		return s.Type[0] == "string"
+	case int64:
+		return s.Type[0] == "integer" || s.Type[0] == "number"
+	case float64:
+		return s.Type[0] == "number"
+	case bool:
+		return s.Type[0] == "boolean"
+	case []any:
+		return s.Type[0] == "array"
+	case map[string]any:
+		return s.Type[0] == "object"
+	}
+	return false
+}
+
+// names are the types of scalars.
+var names = map[kind]string{boolean: "boolean", integer: "integer", number: "number", text: "string", quantity: "string", moment: "string"}
+
+func (e *emitter) ofSlot(path string, s *slot, at source.Pos) *spec.Schema {
+	e.depth++
+	defer func() { e.depth-- }()
+	out := &spec.Schema{}
+	switch {
+	case s.clash || e.depth > maxDepth:
+		e.comment(path, "The rules use it as values of several types, first at %s: write its type here.", at)
+	case s.is == moment:
+		return spec.DateTimeProperty()
+	case names[s.is] != "":
+		out.Type, out.Format, out.Enum = spec.StringOrArray{names[s.is]}, s.format, s.enum
+		return out
+	case s.is == portLike:
+		out.AddExtension("x-kubernetes-int-or-string", true)
+		return out
+	case s.is == list:
+		if s.inner == nil {
+			return spec.ArrayProperty(e.nothing(path+"[]", at))
+		}
+		return spec.ArrayProperty(e.ofSlot(path+"[]", s.inner.find(), at))
+	case s.is == mapping:
+		return spec.MapProperty(e.ofSlot(path+"[]", s.inner.find(), at))
+	case s.is == object:
+		return e.object(path, s)
+	case s.is == special && strings.Contains(s.name, "uration"):
+		return spec.StringProperty()
+	case s.is == unknown && s.printed:
+		e.comment(path, "A string? The rules only put it into texts, first at %s.", at)
+		return spec.StringProperty()
+	}
+	return e.nothing(path, at)
+}
+
+const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
+
+// nothing returns the schema of a value whose type is unknown.
+func (e *emitter) nothing(path string, at source.Pos) *spec.Schema {
+	out := &spec.Schema{}
+	out.AddExtension(preserveUnknown, true)
+	if at != (source.Pos{}) {
+		e.comment(path, "Its type is not known, %s reads it: write it here.", at)
+	} else {
+		e.comment(path, "Its type is not known: write it here.")
+	}
+	return out
+}
+
+// object returns the schema of an object with known fields.
+func (e *emitter) object(path string, s *slot) *spec.Schema {
+	if s.schema != nil {
+		return e.known(path, s)
+	}
+	if len(s.fields) == 0 || s.merged {
+		e.comment(path, "It is merged with others or not read, and every field is kept: write out those that it may have.")
+		return e.keepsAll()
+	}
+	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
+	for _, name := range slices.Sorted(maps.Keys(s.fields)) {
+		f := s.fields[name].find()
+		p := e.schema(path+"."+name, f)
+		out.Properties[name] = *p
+		if p.Default == nil && (f.required || len(f.reads) > 0 && f.asks == 0) {
+			out.Required = append(out.Required, name)
+		}
+	}
+	return out
+}
+
+// maxFields is how many fields of a schema of Kubernetes are written out.
+const maxFields = 24
+
+// known returns the schema of an object of Kubernetes, if it is small.
+func (e *emitter) known(path string, s *slot) *spec.Schema {
+	left := maxFields
+	if out := e.copied(s.schema, s.definition, &left, 0); out != nil {
+		return out
+	}
+	short := s.definition[strings.LastIndex(s.definition, ".")+1:]
+	e.comment(path, "It is passed on as a %s, and every field is kept: write out the fields that it may have.", either(short, "part of an object"))
+	return e.keepsAll()
+}
+
+// keepsAll returns the schema of an object with any fields.
+func (e *emitter) keepsAll() *spec.Schema {
+	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
+	out.AddExtension(preserveUnknown, true)
+	return out
+}
+
+// copied returns a copy of a schema without references, or nil if it has too many fields.
+func (e *emitter) copied(s *spec.Schema, definition string, left *int, depth int) *spec.Schema {
+	if s == nil || depth > maxDepth {
+		return nil
+	}
+	kept := e.slotOf(s)
+	if name := schema.Reference(s); name != "" {
+		definition = name
+	}
+	if kept.is == quantity { // People write 1 as well as 500m.
+		kept.is = portLike
+	}
+	if kept.is != object && kept.is != list && kept.is != mapping {
+		return e.ofSlot("", kept, source.Pos{})
+	}
+	s = e.set.Resolve(s)
+	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: s.Type, Required: s.Required}}
+	if kept.is == list {
+		items := e.copied(s.Items.Schema, "", left, depth+1)
+		if items == nil {
+			return nil
+		}
+		return spec.ArrayProperty(items)
+	}
+	if kept.is == mapping {
+		values := e.copied(s.AdditionalProperties.Schema, "", left, depth+1)
+		if values == nil {
+			return nil
+		}
+		return spec.MapProperty(values)
+	}
+	out.Properties = map[string]spec.Schema{}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		if *left--; *left < 0 {
+			return nil
+		}
+		field := s.Properties[name]
+		p := e.copied(&field, "", left, depth+1)
+		if p == nil {
+			return nil
+		}
+		if p.Description = field.Description; p.Description == "" && definition != "" {
+			p.Description = firstSentence(schema.Description(definition, name))
+		}
+		out.Properties[name] = *p
+	}
+	return out
+}

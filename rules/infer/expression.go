@@ -1,0 +1,174 @@
+package infer
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/source"
+)
+
+// A value is what an expression gives.
+type value struct {
+	slot *slot
+	// at is the field that it is, or nil, and optional whether it may be absent.
+	at       *field
+	optional bool
+	literal  any // or nil
+}
+
+// A reader reads one expression.
+type reader struct {
+	*inference
+	src *source.Expr
+	ast *ast.AST
+}
+
+// expression infers an expression.
+func (in *inference) expression(src *source.Expr, sc *scope) value {
+	if src == nil {
+		return value{slot: &slot{}}
+	}
+	parsed, known := in.parsed[src]
+	if !known {
+		parsed = expr.Parse(src)
+		in.parsed[src] = parsed
+	}
+	if parsed == nil {
+		return value{slot: &slot{}}
+	}
+	return (&reader{in, src, parsed}).eval(parsed.Expr(), sc)
+}
+
+// want infers an expression of one kind.
+func (in *inference) want(src *source.Expr, sc *scope, is kind) {
+	if src != nil {
+		in.unify(in.expression(src, sc).slot, &slot{is: is})
+	}
+}
+
+func (r *reader) pos(e ast.Expr) source.Pos { return expr.Position(r.src, r.ast, e.ID()) }
+
+func (r *reader) eval(e ast.Expr, sc *scope) value {
+	switch e.Kind() {
+	case ast.LiteralKind:
+		return literal(e)
+	case ast.IdentKind:
+		return r.ident(e.AsIdent(), sc)
+	case ast.SelectKind:
+		s := e.AsSelect()
+		return r.field(e, r.eval(s.Operand(), sc), s.FieldName(), s.IsTestOnly())
+	case ast.CallKind:
+		return r.call(e, e.AsCall(), sc)
+	case ast.ListKind:
+		return r.list(e.AsList(), sc)
+	case ast.MapKind:
+		return r.mapLiteral(e.AsMap(), sc)
+	case ast.ComprehensionKind:
+		return r.comprehension(e.AsComprehension(), sc)
+	}
+	return value{slot: &slot{}}
+}
+
+func literal(e ast.Expr) value {
+	switch v := e.AsLiteral().(type) {
+	case types.Bool:
+		return value{slot: &slot{is: boolean}, literal: bool(v)}
+	case types.Int:
+		return value{slot: &slot{is: integer}, literal: int64(v)}
+	case types.Double:
+		return value{slot: &slot{is: number}, literal: float64(v)}
+	case types.String:
+		return value{slot: &slot{is: text}, literal: string(v)}
+	}
+	return value{slot: &slot{}}
+}
+
+func (r *reader) ident(name string, sc *scope) value {
+	if id, ok := expr.PreviousOf(name); ok {
+		return value{slot: newList(r.objects[id])}
+	}
+	return sc.lookup(name)
+}
+
+// field infers the selection of a field, or with tested the question whether it is there.
+func (r *reader) field(e ast.Expr, of value, name string, tested bool) value {
+	f := r.fieldOf(of.slot, name)
+	switch {
+	case tested || of.optional:
+		f.ask(r.pos(e))
+	default:
+		f.read(r.pos(e))
+	}
+	if tested {
+		return value{slot: &slot{is: boolean}}
+	}
+	return value{slot: f.slot, at: f, optional: of.optional}
+}
+
+// optionalField infers x.?name and x[?"name"].
+func (r *reader) optionalField(e ast.Expr, of value, name string) value {
+	of.optional = true
+	return r.field(e, of, name, false)
+}
+
+func (r *reader) list(l ast.ListExpr, sc *scope) value {
+	out := value{slot: newList(&slot{})}
+	plain := make([]any, 0, l.Size())
+	for _, item := range l.Elements() {
+		v := r.eval(item, sc)
+		r.unify(out.slot.inner, v.slot)
+		if v.literal != nil {
+			plain = append(plain, v.literal)
+		}
+	}
+	if len(plain) == l.Size() {
+		out.literal = plain
+	}
+	return out
+}
+
+func (r *reader) mapLiteral(m ast.MapExpr, sc *scope) value {
+	out := value{slot: &slot{is: object}}
+	plain := map[string]any{}
+	for _, item := range m.Entries() {
+		entry := item.AsMapEntry()
+		key, v := r.eval(entry.Key(), sc), r.eval(entry.Value(), sc)
+		name, known := key.literal.(string)
+		if !known {
+			r.unify(out.slot, &slot{is: mapping, inner: v.slot})
+			continue
+		}
+		r.unify(r.fieldOf(out.slot, name).slot, v.slot)
+		if v.literal != nil {
+			plain[name] = v.literal
+		}
+	}
+	if len(plain) == m.Size() {
+		out.literal = plain
+	}
+	return out
+}
+
+func (r *reader) comprehension(c ast.ComprehensionExpr, sc *scope) value {
+	inner := sc.nested()
+	if !expr.IsBind(c) {
+		over := r.eval(c.IterRange(), sc)
+		first := &slot{}
+		inner.names[c.IterVar()] = func() value { return value{slot: first} }
+		var second *slot
+		if c.HasIterVar2() {
+			second = &slot{}
+			inner.names[c.IterVar2()] = func() value { return value{slot: second} }
+		}
+		r.each(over.slot, first, second)
+	}
+	accu := r.eval(c.AccuInit(), sc)
+	accu.optional, accu.literal = false, nil
+	inner.names[c.AccuVar()] = func() value { return accu }
+	if !expr.IsBind(c) {
+		r.eval(c.LoopCondition(), inner)
+		r.unify(accu.slot, r.eval(c.LoopStep(), inner).slot)
+	}
+	return r.eval(c.Result(), inner)
+}

@@ -1,0 +1,188 @@
+package infer
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/rules/schema"
+)
+
+// A kind is the type of a value, as far as it is known.
+type kind int
+
+const (
+	unknown kind = iota
+	anything
+	boolean
+	integer
+	number
+	text
+	quantity
+	portLike // an integer or text
+	moment   // a timestamp
+	special  // a value that no object has, such as a duration
+	list
+	mapping // any keys, values of one type
+	object  // known fields
+)
+
+// A slot is what is known about the type of a value.
+type slot struct {
+	same    *slot // the slot that stands for this one, or nil
+	is      kind
+	name    string // of a special value's type
+	format  string
+	enum    []any
+	printed bool // it is a part of a text
+	clash   bool // it is used as values of two types
+	merged  bool // fields of others are merged with it
+
+	schema     *spec.Schema // of an object of Kubernetes or of a given CRD, or nil
+	definition string       // its name, or ""
+	fields     map[string]*field
+	inner      *slot // elements of a list, or values of a mapping
+}
+
+// find returns the slot that stands for this one.
+func (s *slot) find() *slot {
+	for s.same != nil {
+		s = s.same
+	}
+	return s
+}
+
+func newList(inner *slot) *slot { return &slot{is: list, inner: inner} }
+
+// scalars have no parts.
+var scalars = map[string]kind{"string": text, "integer": integer, "number": number, "boolean": boolean}
+
+// slotOf returns a slot with a schema of the set.
+func (in *inference) slotOf(s *spec.Schema) *slot {
+	if s == nil {
+		return &slot{is: anything}
+	}
+	name := schema.Reference(s)
+	if s = in.set.Resolve(s); s == nil {
+		return &slot{is: anything}
+	}
+	intOrString, _ := s.Extensions.GetBool("x-kubernetes-int-or-string")
+	switch {
+	case intOrString || s.Format == "int-or-string":
+		return &slot{is: portLike}
+	case strings.HasSuffix(name, ".resource.Quantity"):
+		return &slot{is: quantity}
+	case len(s.Type) != 1:
+		return &slot{is: anything}
+	}
+	out := &slot{is: scalars[s.Type[0]]}
+	switch extra := s.AdditionalProperties; {
+	case out.is != unknown:
+		out.format, out.enum = s.Format, s.Enum
+	case s.Type[0] == "array" && s.Items != nil && s.Items.Schema != nil:
+		out.is, out.inner = list, in.slotOf(s.Items.Schema)
+	case len(s.Properties) > 0:
+		out.is, out.schema, out.definition = object, s, name
+	case extra != nil && extra.Schema != nil:
+		out.is, out.inner = mapping, in.slotOf(extra.Schema)
+	default:
+		out.is = anything
+	}
+	return out
+}
+
+// combined returns what a value is that is used as both kinds, and whether there is such a
+// value.
+func combined(a, b kind) (kind, bool) {
+	if a > b {
+		a, b = b, a
+	}
+	switch {
+	case a == unknown || a == b || a == anything:
+		return b, true
+	case a == integer && b == number:
+		return number, true
+	case b == portLike && (a == integer || a == text):
+		return a, true
+	case b == quantity && a == text:
+		return quantity, true
+	case b == quantity && (a == integer || a == number), a == quantity && b == portLike:
+		return portLike, true
+	case a == text && b == moment:
+		return text, true
+	case a == mapping && b == object:
+		return mapping, true
+	}
+	return a, false
+}
+
+// unify makes one slot of two.
+func (in *inference) unify(a, b *slot) {
+	if a == nil || b == nil {
+		return
+	}
+	if a, b = a.find(), b.find(); a == b {
+		return
+	}
+	if a.schema == nil && b.schema != nil {
+		a, b = b, a
+	}
+	is, fits := combined(a.is, b.is)
+	if !fits || a.is == special && a.name != b.name {
+		in.changed = in.changed || !a.clash || !b.clash
+		a.clash, b.clash = true, true
+		return
+	}
+	in.changed = true
+	aFields, bFields := a.fields, b.fields
+	if a.schema != nil {
+		is = object // Kubernetes knows its fields.
+	}
+	if a.is == integer && b.is == number {
+		a.format = ""
+	}
+	a.is, b.same = is, a
+	a.name, a.format, a.printed, a.clash, a.merged = either(a.name, b.name), narrower(a.format, b.format), a.printed || b.printed, a.clash || b.clash, a.merged || b.merged
+	if a.enum == nil {
+		a.enum = b.enum
+	}
+	inner := b.inner
+	if a.inner == nil {
+		a.inner, inner = b.inner, nil
+	}
+	if is == mapping {
+		if a.inner == nil {
+			a.inner = &slot{}
+		}
+		for _, fields := range []map[string]*field{aFields, bFields} {
+			for _, name := range slices.Sorted(maps.Keys(fields)) {
+				in.unify(a.inner, fields[name].find().slot)
+			}
+		}
+		a.fields = nil
+	} else {
+		for _, name := range slices.Sorted(maps.Keys(bFields)) {
+			in.unifyFields(in.fieldOf(a, name), bFields[name])
+		}
+	}
+	if inner != nil && is != object {
+		in.unify(a.inner, inner)
+	}
+}
+
+func either(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// narrower returns the format that fits both: an int64 may not fit into an int32.
+func narrower(a, b string) string {
+	if a == "int64" && b == "int32" {
+		return b
+	}
+	return either(a, b)
+}
