@@ -114,7 +114,7 @@ unit: ## Run the tests that need no cluster
 	$(NO_RACE)
 	go test $(RACE) -p 2 -timeout 15m ./...
 	go test -p 1 -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing; they measure memory
-	go test -p 1 -timeout 5m -run '^(TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce)$$' ./cli ./cli/internal/lsp # the race detector skips them
+	go test -p 1 -timeout 5m -run '^(TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples)$$' ./cli ./cli/internal/lsp # the race detector skips them
 	cd devcluster && go test $(RACE) -timeout 10m .
 	cd bench && go test $(RACE) -timeout 10m ./...
 

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/findings"
+	"reconcel/cli/internal/foreign"
+	"reconcel/cli/internal/foreign/crossplane"
+	"reconcel/cli/internal/foreign/kro"
+	"reconcel/cli/internal/output"
+	"reconcel/rules/source"
+)
+
+// importFlags are the flags of import.
+type importFlags struct {
+	recursive bool
+	folder    string
+	force     bool
+}
+
+// A project is what import can read.
+type project struct {
+	convert func([]source.File) (*foreign.Result, error)
+	kind    string // that is converted
+}
+
+const importHelp = `
+
+The result is rules.yaml, formatted as by fmt, crd.yaml, and example.yaml if the files
+have resources of the new kinds. It goes to stdout, or with -o to a folder. Existing
+files are overwritten with --force only.
+
+What has no counterpart is left out of the result. It is an error on stderr, with its
+position in the input and what to do instead. Notes say what works differently. Check
+the result with validate --strict.
+
+Exit code: 0 everything is converted, 1 something has no counterpart or nothing was
+found, 2 wrong usage, 3 a file cannot be read or written.`
+
+func (a *app) importCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Convert definitions of other projects into rules",
+		Long:  "Convert definitions of other projects into rules and CustomResourceDefinitions.",
+		Args:  flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return exit.Misused("nothing to import: give kro or crossplane, and files")
+		},
+	}
+	cmd.AddCommand(a.importFrom(project{kro.Convert, "ResourceGraphDefinition"}, &cobra.Command{
+		Use:   "kro FILE...",
+		Short: "Convert ResourceGraphDefinitions of kro",
+		Long: `Convert ResourceGraphDefinitions of kro: each becomes a rule, and its schema a
+CustomResourceDefinition.` + importHelp,
+		Example: `  reconcel import kro webapp.yaml -o webapp/
+  reconcel validate -f webapp/rules.yaml --crd webapp/crd.yaml --strict`,
+	}))
+	cmd.AddCommand(a.importFrom(project{crossplane.Convert, "Composition"}, &cobra.Command{
+		Use:   "crossplane FILE...",
+		Short: "Convert Compositions of Crossplane",
+		Long: `Convert Compositions of Crossplane with patch-and-transform, in a pipeline or in
+resources: each becomes a rule. CompositeResourceDefinitions become
+CustomResourceDefinitions.` + importHelp,
+		Example: `  reconcel import crossplane definition.yaml composition.yaml -o database/`,
+	}))
+	return cmd
+}
+
+// importFrom completes the command of a project.
+func (a *app) importFrom(from project, cmd *cobra.Command) *cobra.Command {
+	f := &importFlags{}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return exit.Misused("no files: give files or folders, or - for stdin")
+		}
+		return nil
+	}
+	cmd.RunE = func(_ *cobra.Command, paths []string) error { return a.importFiles(f, from, paths) }
+	flags := cmd.Flags()
+	recursiveFlag(flags, &f.recursive)
+	flags.StringVarP(&f.folder, "output", "o", "", "write the files into this `folder` instead of printing them")
+	flags.BoolVar(&f.force, "force", false, "overwrite existing files in the folder")
+	return cmd
+}
+
+func (a *app) importFiles(f *importFlags, from project, paths []string) error {
+	if err := once(paths); err != nil {
+		return err
+	}
+	sources, unread := files.Reader{Stdin: a.stdin, Recursive: f.recursive, Seen: a.seen}.YAML(paths)
+	if len(unread) > 0 {
+		return exit.Failure(unread)
+	}
+	result, err := from.convert(sources)
+	if err != nil {
+		return exit.Failure(err)
+	}
+	report := result.Report.Of(sources)
+	_ = report.Report(a.stderr) // An error of stderr cannot be reported.
+	if len(result.Rules) == 0 {
+		return exit.Wrong(fmt.Errorf("no %s in the files", from.kind))
+	}
+	all, err := result.Files()
+	if err != nil {
+		return exit.Failure(err)
+	}
+	if err := a.deliver(f, all); err != nil {
+		return err
+	}
+	if findings.Invalid(report) {
+		return exit.Silent(exit.No)
+	}
+	return nil
+}
+
+// deliver writes or prints the result.
+func (a *app) deliver(f *importFlags, all []foreign.File) error {
+	if f.folder == "" {
+		var texts [][]byte
+		for _, file := range all {
+			texts = append(texts, file.Data)
+		}
+		return a.print(bytes.Join(texts, []byte("---\n")))
+	}
+	if err := os.MkdirAll(f.folder, 0o755); err != nil {
+		return exit.Failure(err)
+	}
+	var exist []error
+	for _, file := range all {
+		path := filepath.Join(f.folder, file.Name)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) && !f.force {
+			exist = append(exist, fmt.Errorf("%s: file exists, overwrite it with --force", path))
+		}
+	}
+	if len(exist) > 0 {
+		return exit.Failure(errors.Join(exist...))
+	}
+	for _, file := range all {
+		path := filepath.Join(f.folder, file.Name)
+		if err := os.WriteFile(path, file.Data, 0o644); err != nil {
+			return exit.Failure(fmt.Errorf("%s: cannot be written: %w", path, exit.Cause(err)))
+		}
+	}
+	a.say("%s written to %s", output.Plural(len(all), "file"), f.folder)
+	return nil
+}

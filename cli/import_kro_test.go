@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The module with kro's published examples. Only its files are read.
+const (
+	kroModule = "github.com/kubernetes-sigs/kro@v0.9.4"
+	kroSum    = "h1:gynhldCLYW5x+M0c2Bf1ihoQTpNE68SKiXl1f6aX1kk="
+)
+
+// importPage has the table of what import makes of the examples.
+const importPage = "../docs/how-to/import.md"
+
+// TestImportOfKroExamples imports each ResourceGraphDefinition among kro's examples, and
+// validates the result with the CRDs of the others in its folder. The page about import has
+// what does not convert.
+func TestImportOfKroExamples(t *testing.T) {
+	if raceDetector {
+		t.Skip("slow with the race detector; make unit also runs it without")
+	}
+	all := importExamples(t, kroExamples(t))
+	var good, checked int
+	var b strings.Builder
+	for _, e := range all {
+		if e.code == 0 && e.invalid == "" {
+			good++
+			if !strings.Contains(e.report, "not checked without a schema") {
+				checked++
+			}
+		}
+	}
+	if good < 37 {
+		t.Errorf("only %d of %d examples convert", good, len(all))
+	}
+	fmt.Fprintf(&b, "Of %d definitions, %d convert completely, and the result passes `validate --strict`. %d of these have only kinds whose schemas are known; in the others, "+
+		"the kinds of cloud providers are not checked, because their CRDs are not among the examples. The other %d:\n\n", len(all), good, checked, len(all)-good)
+	b.WriteString("| example | what import or validate says |\n|---|---|\n")
+	for _, e := range all {
+		if says := e.complaint(); says != "" {
+			fmt.Fprintf(&b, "| %s | %s |\n", e.file, strings.ReplaceAll(says, "|", `\|`))
+		}
+	}
+	page, err := os.ReadFile(importPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const from, to = "<!-- examples of kro: go test ./cli -run ImportOfKro -update -->\n", "<!-- end of the examples -->\n"
+	before, rest, began := strings.Cut(string(page), from)
+	_, after, ended := strings.Cut(rest, to)
+	if !began || !ended {
+		t.Fatalf("%s has no place for the examples", importPage)
+	}
+	want := before + from + b.String() + to + after
+	if *update {
+		write(t, importPage, want)
+	} else if want != string(page) {
+		t.Errorf("%s is not up to date: go test ./cli -run ImportOfKro -update writes\n%s", importPage, b.String())
+	}
+}
+
+// kroExamples returns the folder of the examples in the module cache.
+func kroExamples(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("go", "mod", "download", "-json", kroModule)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "GONOSUMDB=github.com/kubernetes-sigs/kro") // kroSum says what it has to be.
+	out, err := cmd.Output()
+	var module struct{ Dir, Sum string }
+	if err != nil || json.Unmarshal(out, &module) != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	if module.Sum != kroSum {
+		t.Fatalf("%s has the sum %s, expected %s", kroModule, module.Sum, kroSum)
+	}
+	return filepath.Join(module.Dir, "examples")
+}
+
+// An imported example is a definition and the result of its import.
+type importedExample struct {
+	file    string
+	folder  string // of the result
+	crd     string // the name of its first CRD
+	code    int
+	report  string
+	invalid string // what validate says
+}
+
+// complaint returns the first thing that is wrong.
+func (e *importedExample) complaint() string {
+	for line := range strings.Lines(e.report + e.invalid) {
+		if _, message, found := strings.Cut(line, ": error: "); found {
+			return strings.TrimSpace(message)
+		}
+	}
+	return ""
+}
+
+var (
+	isDefinition = regexp.MustCompile(`(?m)^kind: ResourceGraphDefinition`)
+	allowedKind  = regexp.MustCompile(`--allow-kind [\w.]+`)
+	crdName      = regexp.MustCompile(`(?m)^metadata:\n(?:  annotations:\n(?:    .*\n)*)?  name: (.*)$`)
+)
+
+func importExamples(t *testing.T, folder string) (all []*importedExample) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !isDefinition.Match(text) {
+			return err
+		}
+		e := &importedExample{folder: t.TempDir()}
+		e.file, err = filepath.Rel(folder, path)
+		e.code, e.report = runs("import", "kro", path, "-o", e.folder)
+		e.report = strings.ReplaceAll(e.report, path, e.file)
+		if crds, none := os.ReadFile(filepath.Join(e.folder, "crd.yaml")); none == nil {
+			e.crd = crdName.FindStringSubmatch(string(crds))[1]
+		}
+		all = append(all, e)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		args := []string{"validate", "--strict", "-f", filepath.Join(e.folder, "rules.yaml")}
+		args = append(args, crdsBeside(e, all)...)
+		for _, flag := range allowedKind.FindAllString(e.report, -1) {
+			args = append(args, strings.Fields(flag)...)
+		}
+		if code, text := runs(args...); code != 0 {
+			e.invalid = text
+		}
+	}
+	return all
+}
+
+// crdsBeside returns flags with the CRDs of an example and of the others in its folder, each
+// kind once.
+func crdsBeside(e *importedExample, all []*importedExample) (flags []string) {
+	example := func(file string) string { return strings.Join(strings.SplitN(file, "/", 3)[:2], "/") }
+	var names []string
+	for _, other := range slices.Concat([]*importedExample{e}, all) {
+		if example(other.file) != example(e.file) || other.crd == "" || slices.Contains(names, other.crd) {
+			continue
+		}
+		names = append(names, other.crd)
+		flags = append(flags, "--crd", filepath.Join(other.folder, "crd.yaml"))
+	}
+	return flags
+}
+
+// runs runs a command in this process, and returns its exit code and all that it prints.
+func runs(args ...string) (int, string) {
+	var out bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out}
+	return a.main(args), out.String()
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/cli/internal/files"
+)
+
+// initKinds are the kinds of the applications in testdata/init. They are as in their projects:
+// see NOTICE there.
+var initKinds = map[string]string{
+	"cockroachdb":            "Database",
+	"contour":                "Contour",
+	"descheduler":            "Descheduler",
+	"flannel":                "Network",
+	"guestbook":              "Guestbook",
+	"ingress-nginx":          "IngressController",
+	"local-path-provisioner": "Provisioner",
+	"metrics-server":         "MetricsServer",
+	"minio":                  "ObjectStore",
+	"monitoring":             "Monitoring",
+	"otel-collector":         "Collector",
+	"podinfo":                "WebApp",
+	"wordpress":              "WordPress",
+	"zookeeper":              "Zookeeper",
+}
+
+// TestInitOfApplications makes rules of the manifests of real applications. They are valid,
+// their tests pass with every expression, and they render the manifests again.
+func TestInitOfApplications(t *testing.T) {
+	folders, err := filepath.Glob("testdata/init/*/manifests.yaml")
+	if err != nil || len(folders) != len(initKinds) {
+		t.Fatalf("%d folders, %d kinds, %v", len(folders), len(initKinds), err)
+	}
+	for name, kind := range initKinds {
+		t.Run(name, func(t *testing.T) {
+			manifests, err := filepath.Abs(filepath.Join("testdata/init", name, "manifests.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(t.TempDir())
+			mustRun(t, "init", "--kind", kind, "-f", manifests)
+			mustRun(t, "validate", "-f", ".", "--strict")
+			mustRun(t, "test", "--coverage-threshold", "100")
+			prerequisites := objectsIn(t, optional("prerequisites.yaml")...)
+			example, err := filepath.Glob("[a-z]*.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, other := range []string{"rules.yaml", "crd.yaml", "tests.yaml", "prerequisites.yaml", "reconcel.yaml"} {
+				example = without(example, other)
+			}
+			rendered := mustRun(t, "render", "-f", "rules.yaml", "--crd", "crd.yaml", "-r", strings.Join(example, ","), "-o", "json")
+			if err := os.WriteFile("rendered.json", rendered, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, want := objectsIn(t, "rendered.json"), objectsIn(t, manifests)
+			maps.Copy(got, prerequisites)
+			for id := range got {
+				if want[id] == nil {
+					t.Errorf("%s is not in the manifests", id)
+				}
+			}
+			for id, w := range want {
+				if !reflect.DeepEqual(got[id], w) {
+					t.Errorf("%s is\n%v, expected\n%v", id, got[id], w)
+				}
+			}
+		})
+	}
+}
+
+// mustRun runs a command that succeeds, and returns what it prints.
+func mustRun(t *testing.T, args ...string) []byte {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	if code := a.main(args); code != 0 {
+		t.Fatalf("reconcel %s: exit code %d\n%s%s", strings.Join(args, " "), code, errs.Bytes(), out.Bytes())
+	}
+	return out.Bytes()
+}
+
+func optional(path string) []string {
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	return []string{path}
+}
+
+func without(list []string, item string) (out []string) {
+	for _, other := range list {
+		if other != item {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// objectsIn returns the objects of files by kind and name, without the marks of reconcel, nulls,
+// empty labels and the namespace default, in which the manifests and the rendering may differ.
+func objectsIn(t *testing.T, paths ...string) map[string]map[string]any {
+	t.Helper()
+	objects, err := files.Reader{}.Objects(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[string]any{}
+	for _, o := range objects {
+		content := map[string]any{}
+		data, err := json.Marshal(o.Object)
+		if err == nil {
+			err = json.Unmarshal(data, &content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := unstructured.Unstructured{Object: content}
+		dropNulls(content)
+		delete(content, "status")
+		u.SetOwnerReferences(nil)
+		u.SetLabels(others(u.GetLabels()))
+		u.SetAnnotations(others(u.GetAnnotations()))
+		u.SetNamespace(strings.TrimPrefix(u.GetNamespace(), "default"))
+		texts, _, _ := unstructured.NestedStringMap(content, "stringData")
+		for key, text := range texts {
+			if err := unstructured.SetNestedField(content, base64.StdEncoding.EncodeToString([]byte(text)), "data", key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		delete(content, "stringData")
+		all[u.GetKind()+"/"+u.GetNamespace()+"/"+u.GetName()] = content
+	}
+	return all
+}
+
+func others(marks map[string]string) map[string]string {
+	maps.DeleteFunc(marks, func(key, _ string) bool { return strings.HasPrefix(key, "reconcel.dev/") })
+	if len(marks) == 0 {
+		return nil
+	}
+	return marks
+}
+
+func dropNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, value any) bool { return value == nil })
+		for _, below := range v {
+			dropNulls(below)
+		}
+	case []any:
+		for _, below := range v {
+			dropNulls(below)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package scaffold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reconcel/rules/syntax"
+)
+
+// ask asks about each field.
+func (a *application) ask() error {
+	if a.Ask == nil {
+		return nil
+	}
+	for _, f := range a.fields {
+		for problem, asked := "", false; !asked || problem != ""; asked = true {
+			answer, err := a.Ask(f, problem)
+			if err != nil {
+				return err
+			}
+			problem = a.answer(f, answer)
+		}
+	}
+	a.fields = slices.DeleteFunc(a.fields, func(f *Field) bool { return f.constant })
+	return nil
+}
+
+// answer changes a field, or returns what is wrong with the answer.
+func (a *application) answer(f *Field, answer string) (problem string) {
+	switch answer {
+	case "":
+		return ""
+	case "-":
+		f.constant = true
+		return ""
+	}
+	path := strings.Split(strings.TrimPrefix(answer, "spec."), ".")
+	for _, name := range path {
+		if !syntax.IsName(name) {
+			return fmt.Sprintf("%q is not the name of a field: write letters and digits, with dots between fields", answer)
+		}
+	}
+	for _, other := range a.fields {
+		if other != f && !other.constant && (beginsWith(other.Path, path) || beginsWith(path, other.Path)) {
+			return fmt.Sprintf("%s is there already", other.Name())
+		}
+	}
+	f.Path = path
+	return ""
+}

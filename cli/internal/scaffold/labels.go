@@ -1,0 +1,87 @@
+package scaffold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A let is a map of labels that several objects share.
+type let struct {
+	name  string
+	value map[string]any
+}
+
+// isLabels reports whether an entry of an object is a map of labels.
+func isLabels(o *object, key string, p place) (map[string]any, bool) {
+	m, isMap := p.value.(map[string]any)
+	if !isMap || len(m) == 0 {
+		return nil, false
+	}
+	selects := (o.gvk.Kind == "Service" || o.gvk.Kind == "ReplicationController") && p.path == "spec.selector"
+	return m, selects || key == "labels" || key == "matchLabels"
+}
+
+// label writes the values of labels that are the name of the application, or begin with it.
+func (a *application) label() {
+	for _, o := range a.objects {
+		everywhere(place{value: o.template}, func(key string, p place) {
+			labels, ok := isLabels(o, key, p)
+			if !ok {
+				return
+			}
+			for name, value := range labels {
+				text, _ := value.(string)
+				if name == "kubernetes.io/metadata.name" && text == a.namespace && text != "" {
+					labels[name] = expression(selfNamespace)
+				} else if written, named := a.nameOf(text); named && name != "helm.sh/chart" {
+					labels[name] = written
+				}
+			}
+		})
+	}
+}
+
+// share makes lets of the maps of labels that occur several times.
+func (a *application) share() {
+	type repeated struct {
+		labels map[string]any
+		of     *object
+		places []place
+	}
+	byText := map[string]*repeated{}
+	var order []string
+	for _, o := range a.objects {
+		everywhere(place{value: o.template}, func(key string, p place) {
+			labels, ok := isLabels(o, key, p)
+			if !ok {
+				return
+			}
+			text := fmt.Sprintf("%#v", labels) // The keys are sorted.
+			r := byText[text]
+			if r == nil {
+				r = &repeated{labels: labels, of: o}
+				byText[text] = r
+				order = append(order, text)
+			}
+			r.places = append(r.places, p)
+		})
+	}
+	order = slices.DeleteFunc(order, func(text string) bool { return len(byText[text].places) < 2 })
+	for _, text := range order {
+		r := byText[text]
+		name := "labels"
+		if len(order) > 1 && r.of.component != "" {
+			name = r.of.component + "Labels"
+		}
+		name = a.unused(name)
+		base := name
+		for n := 2; slices.ContainsFunc(a.lets, func(l let) bool { return l.name == name }); n++ {
+			name = fmt.Sprintf("%s%d", strings.TrimRight(base, "0123456789"), n)
+		}
+		a.lets = append(a.lets, let{name, r.labels})
+		for _, p := range r.places {
+			p.set(expression("${" + name + "}"))
+		}
+	}
+}
