@@ -82,6 +82,10 @@ demo: build devcluster ## Run the demo: Kubernetes on loopback, the controller a
 build: ## Build bin/reconcel
 	CGO_ENABLED=0 go build -trimpath -o $(RECONCEL) .
 
+.PHONY: build-chart
+build-chart: ## Build bin/reconcel-chart, which reconcel init --chart starts
+	cd chart && CGO_ENABLED=0 go build -trimpath -o ../bin/reconcel-chart .
+
 # docker if its daemon responds, or else buildah. Neither downloads anything.
 IMAGE ?= reconcel:dev
 IMAGE_BUILDER ?= $(shell if docker info >/dev/null 2>&1; then echo docker build; elif command -v buildah >/dev/null; then echo buildah build; fi)
@@ -104,6 +108,16 @@ image-files:
 image-check: ## Check that builds in two folders give the same binary
 	@hack/reproducible.sh image-files bin/image
 
+# PLATFORMS=linux/amd64 builds less. RELEASE_URL is where krew downloads the archives.
+.PHONY: release
+release: ## Build the files of a release from the last commit into dist, for all platforms
+	rm -rf dist
+	cd release && go run . -o ../dist $(if $(PLATFORMS),-platforms=$(PLATFORMS)) $(if $(RELEASE_URL),-url=$(RELEASE_URL))
+
+.PHONY: release-check
+release-check: ## Check that releases from two folders have the same bytes (PLATFORMS=linux/amd64 builds less)
+	@hack/reproducible.sh release dist
+
 ##@ Check
 
 .PHONY: test
@@ -117,6 +131,9 @@ unit: ## Run the tests that need no cluster
 	go test -p 1 -timeout 5m -run '^(TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples)$$' ./cli ./cli/internal/lsp # the race detector skips them
 	cd devcluster && go test $(RACE) -timeout 10m .
 	cd bench && go test $(RACE) -timeout 10m ./...
+	cd chart && go test -timeout 10m .
+	cd release && go test -timeout 5m ./...
+	cd ecosystem && go test -timeout 5m ./... # without the race detector: it has no goroutines, and much to compile
 
 # Fuzz targets: package and function. A failing input is stored in testdata/fuzz of
 # the package. The time for minimizing inputs is limited, because by default
@@ -220,6 +237,9 @@ lint: $(GOLANGCI_LINT) ## Run the linters
 	$(GOLANGCI_LINT) run ./...
 	cd devcluster && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
 	cd bench && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
+	cd chart && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
+	cd release && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
+	cd ecosystem && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 
 $(GOLANGCI_LINT):
 	@echo 'building golangci-lint $(GOLANGCI_LINT_VERSION), 2 to 3 minutes, once'
@@ -235,12 +255,15 @@ fmt: ## Format the Go files
 format-check: ## Check that the Go files are formatted
 	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
 
-GO_DIRS = $(wildcard main.go bench cli deploy engine examples rules sim internal devcluster)
+GO_DIRS = $(wildcard main.go bench chart ecosystem release cli deploy engine examples rules sim internal devcluster)
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod and go.sum are tidy
 	go mod tidy -diff
 	cd bench && go mod tidy -diff
+	cd chart && go mod tidy -diff
+	cd ecosystem && go mod tidy -diff
+	cd release && go mod tidy -diff
 
 .PHONY: verify
 verify: format-check tidy-check lint test ## Run all checks that must pass
