@@ -8,6 +8,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 include mk/devcluster.mk
+include mk/playground.mk
 
 RECONCEL := bin/reconcel
 
@@ -255,7 +256,7 @@ fmt: ## Format the Go files
 format-check: ## Check that the Go files are formatted
 	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
 
-GO_DIRS = $(wildcard main.go bench chart ecosystem release cli deploy engine examples rules sim internal devcluster)
+GO_DIRS = $(wildcard main.go bench chart ecosystem release cli deploy engine examples rules sim internal devcluster playground/serve playground/wasm)
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod and go.sum are tidy

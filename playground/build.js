@@ -1,0 +1,50 @@
+// build.js FOLDER NAME|RESOURCES|OBSERVED... builds the page into a folder, with examples.
+import {build} from 'esbuild';
+import {copyFile, mkdir, readFile, readdir, writeFile} from 'node:fs/promises';
+import {execFileSync} from 'node:child_process';
+import {existsSync} from 'node:fs';
+
+const [out, ...named] = process.argv.slice(2);
+const here = new URL('.', import.meta.url).pathname;
+const root = here + '../';
+const read = (path) => readFile(root + path, 'utf8');
+
+await mkdir(out, {recursive: true});
+await build({entryPoints: [here + 'page/main.js'], outdir: out, bundle: true, minify: true, format: 'esm', target: 'es2022', legalComments: 'linked', logLevel: 'warning'});
+for (const file of ['index.html', 'style.css', 'worker.js']) {
+  await copyFile(`${here}page/${file}`, `${out}/${file}`);
+}
+const goroot = execFileSync('go', ['env', 'GOROOT'], {encoding: 'utf8'}).trim();
+const glue = ['lib', 'misc'].map((folder) => `${goroot}/${folder}/wasm/wasm_exec.js`).find(existsSync);
+if (!glue) {
+  throw new Error(`${goroot}: there is no wasm_exec.js: install all of Go`);
+}
+await copyFile(glue, `${out}/wasm_exec.js`);
+
+const crds = await Promise.all((await readdir(root + 'crds')).sort().map((file) => read('crds/' + file)));
+const shows = Object.fromEntries([...(await read('examples/README.md')).matchAll(/^\| \[([^\]]+)\]\([^)]*\) \| (.*) \|$/gm)].map(([, name, text]) => [name, text.replaceAll('`', '')]));
+await writeFile(`${out}/examples.json`, JSON.stringify(await Promise.all(named.map(example))));
+
+// example returns the files of an example, each as one text.
+async function example(argument) {
+  const [name, resources, observed] = argument.split('|');
+  const texts = async (files) => join(await Promise.all(files.trim().split(/\s+/).filter(Boolean).map((file) => read(`examples/${name}/${file}`))));
+  const files = {'rules.yaml': await texts('rules.yaml'), 'resources.yaml': await texts(resources), 'observed.yaml': await texts(observed)};
+  const used = Object.values(files).join('\n');
+  files['crds.yaml'] = join(crds.filter((crd) => defines(crd, used)));
+  return {name, shows: shows[name], files};
+}
+
+// defines reports whether a text uses the kind of a CRD.
+function defines(crd, text) {
+  const group = /^  group: (\S+)$/m.exec(crd), kind = /^    kind: (\S+)$/m.exec(crd);
+  if (!group || !kind) {
+    throw new Error('a CRD in crds/ without spec.group or spec.names.kind');
+  }
+  return text.includes(group[1] + '/') && new RegExp(`\\bkind: ${kind[1]}\\b`).test(text);
+}
+
+// join makes one YAML text of several.
+function join(all) {
+  return all.map((text) => text.replace(/^---\n/, '')).join('---\n');
+}

@@ -1,0 +1,242 @@
+// Tests of the page in headless Chromium. Usage: node --test, with
+// PLAYGROUND=http://127.0.0.1:8090/ and RECONCEL=the command to compare with.
+import assert from 'node:assert/strict';
+import {execFile} from 'node:child_process';
+import {mkdtemp, readFile, rm, writeFile} from 'node:fs/promises';
+import {createRequire} from 'node:module';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {after, before, test} from 'node:test';
+import {promisify} from 'node:util';
+import {chromium} from 'playwright-core';
+
+const page_ = process.env.PLAYGROUND;
+const reconcel = process.env.RECONCEL;
+const run = promisify(execFile);
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+const LOAD = 5000, TYPING = 200; // milliseconds
+
+let browser, page;
+const sent = []; // requests to other places
+const errors = []; // of the page
+
+before(async () => {
+  browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: flags});
+  page = await open();
+});
+after(() => browser?.close());
+
+async function open(options = {}, fragment = '') {
+  const context = await browser.newContext({viewport: {width: 1400, height: 850}, ...options});
+  const page = await context.newPage();
+  page.on('request', (request) => request.url().startsWith(page_) || request.url().startsWith('data:') || sent.push(request.url()));
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  await page.goto(page_ + fragment);
+  await ready(page);
+  return page;
+}
+
+const ready = (page) => page.waitForFunction(() => document.querySelector('#objects').textContent.includes('kind:'), null, {timeout: 60_000});
+
+// choose selects an example, and waits for its result.
+async function choose(page, name) {
+  await page.selectOption('#example', name);
+  await page.waitForFunction(() => /ok$|error/.test(document.querySelector('#status').textContent));
+}
+
+test('the first result is there soon', async () => {
+  const began = Date.now();
+  const second = await open();
+  const took = Date.now() - began;
+  await second.context().close();
+  console.log(`loaded in ${took} ms`);
+  assert.ok(took < LOAD, `${took} ms`);
+});
+
+test('the result of every example is that of the command, byte for byte', async () => {
+  const examples = await (await fetch(page_ + 'examples.json')).json();
+  assert.ok(examples.length >= 25, `${examples.length} examples`);
+  for (const {name, files} of examples) {
+    const want = await command(files);
+    await page.selectOption('#example', name);
+    await page.waitForFunction((want) => document.querySelector('#objects').textContent === want, want.stdout, {timeout: 20_000}).catch(() => {});
+    assert.equal(await page.textContent('#objects'), want.stdout, name);
+    assert.equal(await page.textContent('#notes'), want.stderr, name);
+  }
+});
+
+// command renders the files of an example with the command.
+async function command(files) {
+  const folder = await mkdtemp(join(tmpdir(), 'playground-'));
+  try {
+    const args = ['render'];
+    for (const [file, text] of Object.entries(files)) {
+      if (text) {
+        await writeFile(join(folder, file), text);
+        args.push({'rules.yaml': '--rules', 'resources.yaml': '--resources', 'observed.yaml': '--observed', 'crds.yaml': '--crd'}[file], file);
+      }
+    }
+    return await run(reconcel, args, {cwd: folder}).catch((failed) => failed);
+  } finally {
+    await rm(folder, {recursive: true});
+  }
+}
+
+test('what is typed is rendered at once', async () => {
+  await choose(page, 'foo');
+  await page.click('[data-file="resources.yaml"] .cm-line:nth-child(7)');
+  await page.keyboard.press('End');
+  const times = [];
+  for (let n = 1; n <= 12; n++) {
+    times.push(await page.evaluate((n) => new Promise((resolve) => {
+      const want = `replicas: 1${'0'.repeat(n)}`;
+      const began = performance.now();
+      const look = () => document.querySelector('#objects').textContent.includes(want) ? resolve(performance.now() - began) : requestAnimationFrame(look);
+      document.execCommand('insertText', false, '0');
+      look();
+    }), n > 8 ? 8 : n));
+    if (n >= 8) {
+      await page.keyboard.press('Backspace');
+      await page.waitForFunction((want) => !document.querySelector('#objects').textContent.includes(want), 'replicas: 100000000');
+    }
+  }
+  times.sort((a, b) => a - b);
+  const median = Math.round(times[times.length / 2]);
+  console.log(`typing to result: median ${median} ms, all ${times.map(Math.round)}`);
+  assert.ok(median < TYPING, `${median} ms`);
+});
+
+test('a mistake is underlined where it is, told, and can be reached', async () => {
+  await choose(page, 'foo');
+  await page.click('[data-file="rules.yaml"] .cm-line:nth-child(17)');
+  await page.keyboard.press('End');
+  await page.keyboard.type(' && self.spec.nothere == 1');
+  const entry = page.locator('.complaints[data-file="rules.yaml"] .error button', {hasText: 'nothere'}).first();
+  await entry.waitFor();
+  assert.match(await entry.textContent(), /error 17:\d+ .*nothere/);
+  const underlined = await page.textContent('[data-file="rules.yaml"] .cm-lintRange-error');
+  assert.match(underlined, /nothere/);
+  assert.equal(await page.getAttribute('.complaints[data-file="rules.yaml"]', 'aria-live'), 'polite');
+  assert.match(await page.textContent('#status'), /^1 error$/);
+  await entry.focus();
+  await page.keyboard.press('Enter');
+  assert.ok(await page.evaluate(() => document.activeElement.closest('[data-file="rules.yaml"]') !== null), 'the focus is in the rules');
+});
+
+test('objects appear over time; a deleted one and a changed one come back', async () => {
+  await choose(page, 'foo');
+  await page.click('#tab-play');
+  const objects = () => page.locator('.objects .name').allTextContents();
+  await page.waitForFunction(() => document.querySelectorAll('.objects .state.ready').length === 2);
+  await page.focus('#step');
+  await page.keyboard.press('Home');
+  assert.deepEqual(await objects(), ['Foo example-foo']);
+  assert.match(await page.textContent('#happened'), /^0:00 you created Foo example-foo$/);
+  await page.keyboard.press('End');
+  assert.deepEqual((await objects()).sort(), ['Deployment example-foo', 'Foo example-foo']);
+  await page.click('.objects button:has-text("Deployment")');
+  await page.click('button:has-text("Change a field")');
+  await page.waitForFunction(() => /you configured Deployment.*spec\.replicas: 1 → 2/.test(document.querySelector('#happened').textContent));
+  await page.click('[aria-label="Next step"]');
+  assert.match(await page.textContent('#happened'), /reconcel configured Deployment.*spec\.replicas: 2 → 1/);
+  await page.focus('#step');
+  await page.keyboard.press('End');
+  await page.click('button:has-text("Delete it")');
+  await page.waitForFunction(() => /you deleted Deployment/.test(document.querySelector('#happened').textContent));
+  assert.deepEqual(await objects(), ['Foo example-foo']);
+  await page.click('[aria-label="Next step"]');
+  assert.match(await page.textContent('#happened'), /reconcel created Deployment/);
+  await page.click('button:has-text("Start again")');
+  await page.waitForFunction(() => document.querySelector('button[disabled]')?.textContent === 'Start again');
+});
+
+test('the graph is that of the command', async () => {
+  await choose(page, 'webapp');
+  await page.click('#tab-graph');
+  await page.waitForSelector('#panel-graph img[alt*="webapp"]');
+  assert.ok(await page.evaluate(() => document.querySelector('#panel-graph img').decode().then(() => document.querySelector('#panel-graph img').naturalWidth > 100)));
+  await page.click('#tab-render');
+});
+
+test('a link brings the texts back, and a text that is too long or broken is refused', async () => {
+  await choose(page, 'foo');
+  await page.click('#share');
+  await page.waitForFunction(() => location.hash.startsWith('#v1.'));
+  const fragment = await page.evaluate(() => location.hash);
+  const other = await open({}, fragment);
+  assert.match(await other.textContent('#objects'), /name: example-foo/);
+  assert.equal(await other.inputValue('#example'), '');
+  await other.evaluate(() => { location.hash = 'v1.abc'; });
+  await other.waitForFunction(() => /The link cannot be read/.test(document.querySelector('#message').textContent));
+  await other.click('[data-file="rules.yaml"] .cm-content');
+  await other.evaluate(() => document.execCommand('insertText', false, Array.from(crypto.getRandomValues(new Uint32Array(8000))).join(' ')));
+  await other.click('#share');
+  await other.waitForFunction(() => /too long for a link: \d+ characters, at most 16000/.test(document.querySelector('#message').textContent));
+  await other.context().close();
+});
+
+test('endless work is stopped, and the page goes on', async () => {
+  const other = await open();
+  // The worker does not answer once: it is busy for ever, as with an endless program.
+  await other.evaluate(() => {
+    const send = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message) {
+      if (message.request) {
+        Worker.prototype.postMessage = send;
+        return;
+      }
+      send.call(this, message);
+    };
+    document.querySelector('#tab-graph').click();
+  });
+  await other.waitForFunction(() => /No result after 15 seconds/.test(document.querySelector('#status').textContent), null, {timeout: 30_000});
+  await other.click('#tab-render');
+  await other.selectOption('#example', 'webapp');
+  await other.waitForFunction(() => document.querySelector('#objects').textContent.includes('name: shop'), null, {timeout: 30_000});
+  await other.context().close();
+});
+
+test('the keyboard reaches everything in order', async () => {
+  await choose(page, 'foo');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.click('h1');
+  const order = [];
+  for (let i = 0; i < 8; i++) {
+    await page.keyboard.press('Tab');
+    order.push(await page.evaluate(() => document.activeElement.id || document.activeElement.getAttribute('aria-label')));
+  }
+  assert.deepEqual(order, ['example', 'share', 'Rules', 'tab-resources', 'Resources', 'tab-render', 'objects', order[7]]);
+  await page.focus('#tab-render');
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await page.getAttribute('#tab-play', 'aria-selected'), 'true');
+  assert.ok(await page.isVisible('#step'));
+  await page.keyboard.press('ArrowLeft');
+});
+
+for (const scheme of ['light', 'dark']) {
+  for (const width of [1400, 360]) {
+    test(`${scheme}, ${width} px: nothing is cut off, and axe finds nothing`, async () => {
+      const other = await open({colorScheme: scheme, viewport: {width, height: 800}});
+      for (const tab of ['render', 'play', 'graph']) {
+        await other.click(`#tab-${tab}`);
+        await other.waitForSelector({render: '#objects .tok-propertyName', play: '.objects li', graph: '#panel-graph img'}[tab]);
+        assert.ok(await other.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${tab}: the page scrolls sideways`);
+        if (process.env.SHOTS) {
+          await other.screenshot({path: `${process.env.SHOTS}/${scheme}-${width}-${tab}.png`, fullPage: width === 360});
+        }
+        await other.evaluate(await readFile(axe, 'utf8'));
+        const {violations} = await other.evaluate(() => axe.run(document));
+        assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(', ')}`), [], tab);
+      }
+      await other.context().close();
+    });
+  }
+}
+
+test('nothing is sent anywhere, and nothing failed', () => {
+  assert.deepEqual(sent, []);
+  assert.deepEqual(errors, []);
+});
