@@ -21,6 +21,10 @@ GOLANGCI_LINT := bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
 RACE = $(if $(shell command -v "$$(go env CC)"),-race)
 NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the race detector' >&2)
 
+# Tests that the race detector skips: they measure time, or take minutes with it and have a
+# single goroutine.
+WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples|TestAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection
+
 # Packages with tests that need a cluster.
 INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)
 INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(INTEGRATION_FILES)))))
@@ -129,7 +133,7 @@ unit: ## Run the tests that need no cluster
 	$(NO_RACE)
 	go test $(RACE) -p 2 -timeout 15m ./...
 	go test -p 1 -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing; they measure memory
-	go test -p 1 -timeout 5m -run '^(TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples)$$' ./cli ./cli/internal/lsp # the race detector skips them
+	go test -p 1 -timeout 5m -run '^($(WITHOUT_RACE))$$' ./cli ./cli/internal/lsp ./rules
 	cd devcluster && go test $(RACE) -timeout 10m .
 	cd bench && go test $(RACE) -timeout 10m ./...
 	cd chart && go test -timeout 10m .

@@ -124,6 +124,7 @@ func TestErrorsInFunctionsNameTheCallAndTheFunction(t *testing.T) {
 // TestDefinitionsGiveWhatTheirTextGives renders random expressions with calls of functions,
 // and the same expressions with the text of the functions in place of the calls.
 func TestDefinitionsGiveWhatTheirTextGives(t *testing.T) {
+	skipWithRaceDetector(t)
 	functions := []struct{ define, text string }{
 		{"f0(a dyn, b dyn): '[a, b].map(x, [x, a])'", "[A, B].map(q0, [q0, A])"},
 		{"f1(a dyn, b dyn): '{\"k\": a, \"l\": b}'", `{"k": A, "l": B}`},
@@ -216,6 +217,7 @@ func TestDefinitionsGiveWhatTheirTextGives(t *testing.T) {
 
 // TestAttacksByDefinitions loads and renders rules whose definitions double with each level.
 func TestAttacksByDefinitions(t *testing.T) {
+	skipWithRaceDetector(t)
 	tower := func(n int, first, next string) string {
 		lines := []string{"f0(x dyn): " + quoteJSON(first)}
 		for i := range n {
@@ -274,7 +276,7 @@ func TestAttacksByDefinitions(t *testing.T) {
 			if !strings.Contains(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("got %.500s\nwant %s", got, c.want)
 			}
-			if !raceDetector && (cpu > 10*mostCPU || memory > 10*mostMemory) {
+			if cpu > 10*mostCPU || memory > 10*mostMemory {
 				t.Errorf("took %v and %d MiB", cpu, memory>>20)
 			}
 			t.Logf("%v, %d MiB: %.200s", cpu.Round(time.Millisecond), memory>>20, got)

@@ -7,6 +7,7 @@ import (
 
 // TestLargeCollection renders 2,000 objects, with a status that goes through all of them several times.
 func TestLargeCollection(t *testing.T) {
+	skipWithRaceDetector(t)
 	p := mustLoad(t, `
 - name: r
   for: {apiVersion: example.com/v1, kind: Primary}
@@ -56,7 +57,7 @@ func TestLargeCollection(t *testing.T) {
 		t.Errorf("status %s, %v, %d objects", r.Status, r.Conditions, len(r.Children[0].Objects))
 	}
 	t.Logf("%v, %d MiB allocated", cpu, memory>>20)
-	if !raceDetector && (cpu > mostLargeCPU || memory > mostMemory) {
+	if cpu > mostLargeCPU || memory > mostMemory {
 		t.Errorf("took %v and %d MiB", cpu, memory>>20)
 	}
 }

@@ -237,6 +237,7 @@ func hostileInput() Input {
 // measures CPU time, which depends little on other programs. The weights of functions in
 // package expr were chosen with what "go test -v -run TestAttacks ./rules" prints.
 func TestAttacks(t *testing.T) {
+	skipWithRaceDetector(t)
 	in := hostileInput()
 	for name, a := range attacks {
 		t.Run(name, func(t *testing.T) { attack(t, in, a.rule, a.want, mostCPU) })
@@ -245,6 +246,7 @@ func TestAttacks(t *testing.T) {
 
 // TestLargeAttacks is TestAttacks for rules with the highest limit on objects.
 func TestLargeAttacks(t *testing.T) {
+	skipWithRaceDetector(t)
 	in := hostileInput()
 	for name, a := range largeAttacks {
 		t.Run(name, func(t *testing.T) { attack(t, in, a.rule, a.want, mostLargeCPU) })
@@ -264,10 +266,19 @@ func attack(t *testing.T, in Input, rule, want string, most time.Duration) {
 	if !strings.Contains(got, want) || want != "" && !strings.Contains(got, `rule "r": `) && !strings.Contains(got, "…") {
 		t.Errorf("got %.500s\nwant %s", got, want)
 	}
-	if !raceDetector && (cpu > most || memory > mostMemory) {
+	if cpu > most || memory > mostMemory {
 		t.Errorf("took %v and %d MiB", cpu, memory>>20)
 	}
 	t.Logf("%v, %d MiB: %.300s", cpu.Round(time.Millisecond), memory>>20, got)
+}
+
+// skipWithRaceDetector skips a test that measures CPU time, or that takes minutes with the
+// race detector and has no second goroutine.
+func skipWithRaceDetector(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("slow with the race detector; make unit also runs it without")
+	}
 }
 
 // measure returns the lowest CPU time and memory use of f in a few runs.
@@ -284,7 +295,7 @@ func measure(f func()) (cpu time.Duration, memory uint64) {
 			cpu = took
 		}
 		memory = after.TotalAlloc - before.TotalAlloc
-		if raceDetector || cpu < mostCPU/2 {
+		if cpu < mostCPU/2 {
 			break
 		}
 	}

@@ -151,6 +151,7 @@ func TestProjectionIsInvisible(t *testing.T) {
 
 // TestProjectionOfGrownRulesIsInvisible renders random expressions for random objects.
 func TestProjectionOfGrownRulesIsInvisible(t *testing.T) {
+	skipWithRaceDetector(t)
 	loaded := 0
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 2))
