@@ -21,7 +21,7 @@ type Explanation struct {
 
 // Explain explains a rendering of an input with a trace.
 func Explain(file *syntax.File, p *Primary, in Input, out *Rendering) *Explanation {
-	in = in.visible()
+	in.Self = visible(in.Self)
 	id := identityOf(in.Self)
 	return &Explanation{file, out, Identity{GVK: p.GVK, Namespace: id.namespace, Name: id.name}, in.Self, in.Trace}
 }

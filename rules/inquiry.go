@@ -48,7 +48,8 @@ func (q *Inquiry) Evaluate(in Input) (a Answer, wrong *source.Error) {
 			a, wrong = Answer{}, failed(&expr.Error{Pos: q.prog.Pos(), Message: fmt.Sprintf("internal error while evaluating (%T)", v)})
 		}
 	}()
-	r := &run{in: in.visible(), primary: identityIn(in.Self, q.rule.GVK)}
+	r := new(run)
+	r.enter(in, q.rule.GVK)
 	r.begin(q.rule, &RuleResult{Rule: q.rule})
 	frame, err := interpreter.NewExecutionFrame(r)
 	if err != nil {

@@ -68,10 +68,23 @@ func illegalName(gk schema.GroupKind, name string) string {
 		return fmt.Sprintf("the name is longer than %d characters", validation.DNS1123SubdomainMaxLength)
 	case freelyNamed(gk):
 		return illegalSegment(name)
-	case len(validation.IsDNS1123Subdomain(name)) > 0:
+	case !isLabel(name) && len(validation.IsDNS1123Subdomain(name)) > 0:
 		return "the name may contain only " + domainNames.says
 	}
 	return ""
+}
+
+// isLabel reports whether a name is a label of DNS, as most names of objects are.
+func isLabel(name string) bool {
+	if len(name) > validation.DNS1123LabelMaxLength || name == "" || name[0] == '-' || name[len(name)-1] == '-' {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
 }
 
 // freelyNamed reports whether names of the kind are not restricted to DNS names.

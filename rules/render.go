@@ -20,8 +20,8 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	out.Rules = resize(out.Rules, len(p.Rules))
 	r := runs.Get().(*run)
 	defer runs.Put(r)
-	r.in, r.buf = in.visible(), out.buf[:0]
-	r.primary = identityIn(in.Self, p.GVK)
+	r.buf = out.buf[:0]
+	r.enter(in, p.GVK)
 	for i, rule := range p.Rules {
 		res := &out.Rules[i]
 		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0], UndecidedConditions: res.UndecidedConditions[:0]}
@@ -36,6 +36,13 @@ func (p *Primary) Render(in Input, out *Rendering) {
 		out.Rules[i].sliceBuffer(out.buf)
 		out.Rules[i].awaitPrevious()
 	}
+}
+
+// enter prepares the run for a primary.
+func (r *run) enter(in Input, gvk schema.GroupVersionKind) {
+	r.in = in
+	r.in.Self = visible(in.Self)
+	r.primary = identityIn(in.Self, gvk)
 }
 
 // identityIn returns the identity of a primary. The children of a Namespace are in it.
@@ -174,7 +181,7 @@ func (r *run) decideSelection() {
 	matches := r.matches()
 	if r.result.Err == nil {
 		r.result.Matches = matches
-		r.result.Teardown = isBeingDeleted(r.in.Self) || !matches && r.carriesFinalizer()
+		r.result.Teardown = r.primary.deleted || !matches && r.carriesFinalizer()
 	}
 }
 
@@ -184,7 +191,7 @@ func (r *Rule) MaySelect(in Input) bool {
 	res := RuleResult{Rule: r}
 	one := runs.Get().(*run)
 	defer runs.Put(one)
-	one.in, one.primary = in.visible(), identityIn(in.Self, r.GVK)
+	one.enter(in, r.GVK)
 	one.evaluate(r, &res, (*run).decideSelection)
 	one.forget()
 	return res.Err != nil || res.Matches || res.Teardown
@@ -204,7 +211,7 @@ func (r *run) matches() bool {
 	if !rule.Selector.Empty() && !rule.Selector.Matches(LabelsOf(r.in.Self)) {
 		return false
 	}
-	if rule.when == nil || isBeingDeleted(r.in.Self) {
+	if rule.when == nil || r.primary.deleted {
 		return true
 	}
 	yes, res := r.evalBool(rule.when)

@@ -108,7 +108,7 @@ func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, 
 			continue
 		}
 		taken[id.name] = true
-		if live.Deleted || isBeingDeleted(live.Object) {
+		if live.Deleted || id.deleted {
 			continue
 		}
 		if c.Child.GVK.GroupKind() == pod && podFinished(live.Object) {

@@ -45,6 +45,7 @@ type run struct {
 type identity struct {
 	name, namespace, uid string
 	home                 string // the default namespace of its children
+	deleted              bool   // or being deleted
 }
 
 // identityOf reads the identity of an object.
@@ -55,6 +56,7 @@ func identityOf(object map[string]any) identity {
 	id.namespace, _ = metadata["namespace"].(string)
 	id.uid, _ = metadata["uid"].(string)
 	id.home = id.namespace
+	_, id.deleted = metadata["deletionTimestamp"]
 	return id
 }
 
