@@ -23,7 +23,7 @@ NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the r
 
 # Tests that the race detector skips: they measure time, or take minutes with it and have a
 # single goroutine.
-WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples|TestAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection
+WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples|TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection
 
 # Packages with tests that need a cluster.
 INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)

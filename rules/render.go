@@ -142,7 +142,7 @@ func (r *run) begin(rule *Rule, res *RuleResult) {
 	clear(r.lets)
 	r.lookups = resize(r.lookups, len(rule.Lookups))
 	clear(r.lookups)
-	r.absent, r.work, r.clock = r.absent[:0], 0, expr.ClockAt(r.in.Now)
+	r.absent, r.work, r.spent, r.clock = r.absent[:0], 0, 0, expr.ClockAt(r.in.Now)
 }
 
 // carriesFinalizer reports whether the primary has the rule's finalizer. It was

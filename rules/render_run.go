@@ -30,7 +30,8 @@ type run struct {
 	// conditions is the number that the primary gets from forEach, and conditionBytes the
 	// size of all its conditions, over all rules.
 	conditions, conditionBytes int
-	work                       int // of the rule's expressions, in values
+	work                       int    // of the rule's expressions, in values
+	spent                      uint64 // by the rule's loops
 	clock                      expr.Clock
 	absent                     []absence
 	metadata                   traits.Mapper // of the object being written, if it is an expression
@@ -71,6 +72,12 @@ type letValue struct {
 func (r *run) Work(values int) bool {
 	r.work += values
 	return r.work <= expr.MaxWork
+}
+
+// Spend adds to the cost of the rule's loops, and returns the sum.
+func (r *run) Spend(cost uint64) uint64 {
+	r.spent += cost
+	return r.spent
 }
 
 // Parent returns nil: a rule has no outer scope.

@@ -231,15 +231,20 @@ func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
 // Program compiles the expression for variables of these shapes.
 func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 	a := c.analyze(shapes)
+	if len(a.ranges) > 0 {
+		return c.plan(a, &meter{c.scope.budget()})
+	}
+	return c.plan(a, nil) // It takes no more steps than its text has words.
+}
+
+// plan plans the evaluation of an expression. If it has loops, they stop when the context of
+// the frame ends.
+func (c *Checked) plan(a *analyzer, m *meter) (*Program, error) {
 	for _, s := range a.steps {
 		s.prepare()
 	}
 	b := c.scope.typed.base
-	opts := []cel.ProgramOption{cel.CustomDecoratorV2(decorate(a, b)), cel.EvalOptions(cel.OptOptimize)}
-	if len(a.ranges) > 0 {
-		opts = append(opts, metered(c.scope.budget())...)
-	}
-	prog, err := b.env.PlanProgram(c.ast, opts...)
+	prog, err := b.env.PlanProgram(c.ast, cel.CustomDecoratorV2(decorate(a, b, m)), cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(1))
 	if err != nil {
 		return nil, err
 	}

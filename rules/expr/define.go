@@ -25,6 +25,7 @@ const (
 type Budget struct {
 	source.Suggester
 	inlined, work int
+	spent         uint64
 	frame         *interpreter.ExecutionFrame // of all values, which share the budget of loops
 	reader        *Definitions                // those whose values are being computed
 }
@@ -60,6 +61,12 @@ func (b *Budget) Parent() interpreter.Activation { return nil }
 func (b *Budget) Work(n int) bool {
 	b.work += n
 	return b.work <= MaxWork
+}
+
+// Spend adds to the cost of the loops of values.
+func (b *Budget) Spend(cost uint64) uint64 {
+	b.spent += cost
+	return b.spent
 }
 
 // Add completes a definition that is one expression or data, and adds it. All definitions

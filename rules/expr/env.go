@@ -25,7 +25,7 @@ const (
 // and the implementations of those that are guarded.
 type environment struct {
 	env       *cel.Env
-	overloads map[string]*functions.Overload // of guarded functions, by overload id and function name
+	overloads map[string]*functions.Overload // by overload id and function name
 
 	functions  []string        // the names of those that expressions can call, sorted
 	namespaces map[string]bool // the parts of them before the last dot
@@ -71,11 +71,7 @@ func newEnvironment() (*environment, error) {
 		}
 	}
 	slices.Sort(e.functions)
-	for name := range limits {
-		declared := env.Functions()[name]
-		if declared == nil {
-			continue // An operator that CEL plans itself.
-		}
+	for _, declared := range env.Functions() {
 		overloads, err := declared.Bindings()
 		if err != nil {
 			return nil, err

@@ -1,7 +1,9 @@
 package expr
 
 import (
+	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/cel-go/common/types"
@@ -71,6 +73,13 @@ func compile(t testing.TB, src string, known map[string]*Shape) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !p.Loops() {
+		metered, err := c.plan(c.analyze(known), &meter{math.MaxUint64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		meteredTwins.Store(p, metered)
+	}
 	return p
 }
 
@@ -92,15 +101,39 @@ func show(v ref.Val, err *Error) string {
 	return string(out)
 }
 
+// worked are variables of a rule, whose work is added up.
+type worked struct {
+	variables
+	work  int
+	spent uint64
+}
+
+func (w *worked) Work(n int) bool { w.work += n; return w.work <= MaxWork }
+
+func (w *worked) Spend(cost uint64) uint64 { w.spent += cost; return w.spent }
+
+// eval evaluates a program. One without loops gives the same if its cost is counted.
 func eval(t testing.TB, p *Program, vars variables) string {
 	t.Helper()
-	frame, err := interpreter.NewExecutionFrame(vars)
-	if err != nil {
-		t.Fatal(err)
+	evaluate := func(p *Program) string {
+		frame, err := interpreter.NewExecutionFrame(&worked{variables: vars})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer frame.Close()
+		return show(p.Eval(frame))
 	}
-	defer frame.Close()
-	return show(p.Eval(frame))
+	got := evaluate(p)
+	if metered, ok := meteredTwins.Load(p); ok {
+		if counted := evaluate(metered.(*Program)); counted != got {
+			t.Errorf("%s\n gives %s\ncounted %s", p.Text(), got, counted)
+		}
+	}
+	return got
 }
+
+// meteredTwins are programs without loops, planned as if they were in one.
+var meteredTwins sync.Map
 
 func TestValuesThatAreThere(t *testing.T) {
 	for src, want := range map[string]string{

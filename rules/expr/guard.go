@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -23,18 +24,23 @@ type guardedCall struct {
 	limit limit
 	run   func(operands) ref.Val
 	timed func(*Clock, operands) ref.Val // instead of run, for functions of time
+	meter *meter
+	// visitsElements reports whether the call may look at all elements of a list, and no limit
+	// counts them as work.
+	visitsElements bool
 }
 
-// guard wraps a call in the limit of its function.
-func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope) (interpreter.InterpretableV2, error) {
+// guard wraps a call in the limit of its function, if it has one, or if a meter has to know
+// its arguments.
+func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope, m *meter) (interpreter.InterpretableV2, error) {
 	l, ok := limits[call.Function()]
-	if !ok {
+	if !ok && m == nil {
 		return call, nil
 	}
 	if call.Function() == rangeFunction {
 		l.output = scope.rangeOutput
 	}
-	g := &guardedCall{InterpretableCall: call, args: call.Args(), limit: l, run: e.runner(call), timed: timed[call.Function()]}
+	g := &guardedCall{InterpretableCall: call, args: call.Args(), limit: l, run: e.runner(call), timed: timed[call.Function()], meter: m, visitsElements: !ok && call.Function() != overloads.Size}
 	if len(g.args) > len(operands{}) || g.run == nil && g.timed == nil {
 		return call, nil
 	}
@@ -63,11 +69,16 @@ func (e *environment) runner(call interpreter.InterpretableCall) func(operands) 
 	if overload == nil {
 		overload = e.overloads[call.Function()]
 	}
-	if overload == nil {
+	if overload == nil || overload.NonStrict {
 		return nil
 	}
 	n := len(call.Args())
-	run := func(a operands) ref.Val { return callOverload(overload, a, n) }
+	run := func(a operands) ref.Val {
+		if overload.OperandTrait != 0 && !a[0].Type().HasTrait(overload.OperandTrait) {
+			return receive(call, a, n)
+		}
+		return callOverload(overload, a, n)
+	}
 	switch call.Function() {
 	case "sum":
 		return sumValues(run)
@@ -98,6 +109,14 @@ func addValues(a operands) ref.Val {
 // noOverload returns CEL's error for arguments of the wrong types. CEL's own value is
 // shared by the whole process and cannot record a position.
 func noOverload() ref.Val { return types.NewErr("no such overload") }
+
+// receive lets the first argument make a call that its type implements.
+func receive(call interpreter.InterpretableCall, a operands, n int) ref.Val {
+	if r, ok := a[0].(traits.Receiver); ok && a[0].Type().HasTrait(traits.ReceiverType) {
+		return r.Receive(call.Function(), call.OverloadID(), slices.Clone(a[1:n]))
+	}
+	return noOverload()
+}
 
 func callOverload(o *functions.Overload, a operands, n int) ref.Val {
 	switch {
@@ -140,7 +159,11 @@ func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	if c.timed != nil {
 		return types.LabelErrNode(c.ID(), c.timed(clockOf(frame), a))
 	}
-	return types.LabelErrNode(c.ID(), c.run(a))
+	result := c.run(a)
+	if c.meter != nil {
+		c.meter.spend(frame, c.cost(a, result))
+	}
+	return types.LabelErrNode(c.ID(), result)
 }
 
 // Eval is Exec for callers of CEL's older interface.

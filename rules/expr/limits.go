@@ -8,10 +8,10 @@ import (
 
 const (
 	// budget is the cost of one rule's loops for one object, in CEL's units. It takes
-	// about a fifth of a second.
+	// less than a tenth of a second.
 	budget = 400_000
 	// mostBudget is the budget of rules with large collections, see Scope.ForObjects. It takes less
-	// than a second.
+	// than half a second.
 	mostBudget = 4 * budget
 	// MaxWork is how many values all expressions of one rule may look at for one
 	// object. It takes about a fifth of a second.
@@ -21,12 +21,8 @@ const (
 	// maxOutput bounds the text that one call makes. CEL charges a call only after
 	// it has allocated the memory.
 	maxOutput = 256 << 10
-	// maxLoop bounds the elements of one loop. CEL's own cost tracking takes time
-	// that grows with their square: a tenth of a second for maxLoop, and seconds
-	// before the budget stops ten times as many. So the square, divided by
-	// perSquare, counts as work.
-	maxLoop   = 10_000
-	perSquare = 100
+	// maxLoop bounds the elements of one loop.
+	maxLoop = 10_000
 	// maxElements bounds a list that '+' makes.
 	maxElements = 100_000
 )
@@ -110,9 +106,13 @@ const rangeFunction = "lists.range"
 // sortBy is the function that the macro sortBy() calls.
 const sortBy = "@sortByAssociatedKeys"
 
-// A Worker is an activation that adds up the work of a rule's expressions. Work
-// reports whether the sum is within MaxWork.
-type Worker interface{ Work(values int) bool }
+// A Worker is an activation that adds up the work of a rule's expressions.
+type Worker interface {
+	// Work reports whether the sum is within MaxWork.
+	Work(values int) bool
+	// Spend adds to the cost of loops, and returns the sum.
+	Spend(cost uint64) uint64
+}
 
 // exceedsWork reports whether n values are more than the rule may still look at.
 func exceedsWork(frame *interpreter.ExecutionFrame, n int) bool {
@@ -121,15 +121,21 @@ func exceedsWork(frame *interpreter.ExecutionFrame, n int) bool {
 
 // chargeWork adds n values to the work of the rule, and reports whether it may go on.
 func chargeWork(frame *interpreter.ExecutionFrame, n int) bool {
+	w := workerOf(frame)
+	return w == nil || w.Work(n)
+}
+
+// workerOf returns the activation that adds up the work, or nil.
+func workerOf(frame *interpreter.ExecutionFrame) Worker {
 	for a := interpreter.Activation(frame); a != nil; a = a.Parent() {
 		if f, ok := a.(*interpreter.ExecutionFrame); ok {
 			if w, ok := f.Activation.(Worker); ok {
-				return w.Work(n)
+				return w
 			}
 		}
 		if w, ok := a.(Worker); ok {
-			return w.Work(n)
+			return w
 		}
 	}
-	return true
+	return nil
 }

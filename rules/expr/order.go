@@ -26,9 +26,6 @@ func (s *sortedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	if n > maxLoop {
 		return types.LabelErrNode(s.ID(), failf("a loop runs over at most %d elements", maxLoop))
 	}
-	if exceedsWork(frame, n*n/perSquare) {
-		return types.LabelErrNode(s.ID(), tooMuchWork("the loop"))
-	}
 	if m, ok := v.(traits.Mapper); ok {
 		return sortedMap{m}
 	}

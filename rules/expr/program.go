@@ -67,17 +67,6 @@ func (p *Program) Eval(frame *interpreter.ExecutionFrame) (ref.Val, *Error) {
 	return v, nil
 }
 
-// metered returns the options of programs with loops: their cost is counted, and they
-// stop when the context of the frame ends. A program without loops takes no more steps
-// than its text has words.
-func metered(budget uint64) []cel.ProgramOption {
-	return []cel.ProgramOption{
-		cel.CostTracking(&meter{}),
-		cel.CostLimit(budget),
-		cel.InterruptCheckFrequency(1),
-	}
-}
-
 // A failure is an error message that contains no values.
 type failure string
 

@@ -78,11 +78,11 @@ func (s *step) prepare() {
 }
 
 // decorate returns a decorator for the plan of one expression. It wraps the steps
-// around the qualifiers, sorts loops, and guards calls.
+// around the qualifiers, sorts loops, guards calls, and charges a meter.
 //
 // The planner offers an attribute several times while it grows, each time inside the
 // wrappers that it got before. So an attribute is recognised by its innermost value.
-func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV2 {
+func decorate(a *analyzer, env *environment, m *meter) interpreter.InterpretableDecoratorV2 {
 	seen := map[interpreter.Attribute]bool{}
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		known := false
@@ -91,18 +91,19 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 			known = seen[n.Attr()]
 			if !known {
 				seen[n.Attr()] = true
-				i = &attribute{n, a.steps}
+				i = &attribute{n, a.steps, m, selectionCost}
 			}
 		case interpreter.InterpretableCall:
 			if call, ok := a.idCalls[n.ID()]; ok {
 				return &idCallValue{n, call.function, call.function.Variable(call.id)}, nil
 			}
-			guarded, err := env.guard(n, a.scope)
+			guarded, err := env.guard(n, a.scope, m)
 			if err != nil {
 				return nil, err
 			}
 			i = guarded
 		}
+		i = m.wrap(i)
 		if chained, ok := a.ranges[i.ID()]; ok && chained == known {
 			i = &sortedRange{i}
 		}
@@ -114,11 +115,24 @@ func decorate(a *analyzer, env *environment) interpreter.InterpretableDecoratorV
 type attribute struct {
 	interpreter.InterpretableAttribute
 	steps map[int64]*step
+	meter *meter
+	cost  uint64
+}
+
+func (a *attribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	a.meter.spend(frame, a.cost)
+	return a.InterpretableAttribute.Exec(frame)
+}
+
+// Eval is Exec for callers of CEL's older interface.
+func (a *attribute) Eval(vars interpreter.Activation) ref.Val {
+	return a.Exec(interpreter.AsFrame(vars))
 }
 
 // AddQualifier appends a step. CEL looks for constant qualifiers, so that the wrapper
 // of one must be one as well.
 func (a *attribute) AddQualifier(q interpreter.Qualifier) (interpreter.Attribute, error) {
+	a.cost += selectionCost
 	s := a.steps[q.ID()]
 	if s == nil {
 		return a.InterpretableAttribute.AddQualifier(q)
