@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -66,7 +67,7 @@ func primariesIn(b *testing.B, folder string, p *Program) map[*unstructured.Unst
 		decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 		for {
 			o := new(unstructured.Unstructured)
-			if err := decoder.Decode(&o.Object); err == io.EOF {
+			if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				b.Fatal(err)
