@@ -23,7 +23,11 @@ NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the r
 
 # Tests that the race detector skips: they measure time, or take minutes with it and have a
 # single goroutine.
-WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples|TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection
+WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples|TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection|TestInitOfApplications|TestPlaygroundAnswersAsCommands
+
+# Packages whose tests play whole clusters in a single goroutine, which takes minutes with the
+# race detector. sim/world plays the same with it.
+SINGLE := reconcel/cli/internal/plan reconcel/cli/internal/pretend reconcel/cli/internal/why
 
 # Packages with tests that need a cluster.
 INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)
@@ -131,7 +135,8 @@ test: unit fuzz-sample integration examples ## Run all tests with the race detec
 .PHONY: unit
 unit: ## Run the tests that need no cluster
 	$(NO_RACE)
-	go test $(RACE) -p 2 -timeout 15m ./...
+	go test $(RACE) -p 2 -timeout 15m $$(go list ./... | grep -vxF "$$(printf '%s\n' $(SINGLE))")
+	go test -p 2 -timeout 5m $(SINGLE)
 	go test -p 1 -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing; they measure memory
 	go test -p 1 -timeout 5m -run '^($(WITHOUT_RACE))$$' ./cli ./cli/internal/lsp ./rules
 	cd devcluster && go test $(RACE) -timeout 10m .
