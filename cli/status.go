@@ -43,8 +43,8 @@ only counted, unless you name them or give --all or --state.
 The kinds are those of the rules (-f). Without -f they come from the inventories of
 the installations in the cluster, so no file is needed. With -f, resources that no
 rule selects are left out. Below the list, status prints other problems: kinds that
-the API server does not serve, rules without resources, the leader, and what you
-may not read.
+the API server does not serve, rules without resources, changes that wait for
+reconcel approve, the leader, and what you may not read.
 
 status lists the resources of all namespaces, unless you give -n. The permissions
 get and list are enough; -w also needs watch. Nothing is written.

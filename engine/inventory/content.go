@@ -48,11 +48,12 @@ func (s Stored) content() (c content, err error) {
 		}
 	}
 	c.approved = strings.Fields(s.Annotations[AnnotationApproved])
-	for name, value := range map[string]any{AnnotationHeld: &c.held, AnnotationRollouts: &c.rollouts} {
-		if text := s.Annotations[name]; text != "" {
-			if err := json.Unmarshal([]byte(text), value); err != nil {
-				return c, fmt.Errorf("annotation %s is damaged: %w", name, err)
-			}
+	if c.held, err = s.Held(); err != nil {
+		return c, err
+	}
+	if text := s.Annotations[AnnotationRollouts]; text != "" {
+		if err := json.Unmarshal([]byte(text), &c.rollouts); err != nil {
+			return c, fmt.Errorf("annotation %s is damaged: %w", AnnotationRollouts, err)
 		}
 	}
 	return c, nil

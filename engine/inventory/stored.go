@@ -73,6 +73,16 @@ func (s Stored) Entries() (map[Key]Entry, error) {
 	return entries, errors.Join(damaged...)
 }
 
+// Held returns the changes of rules that wait for an approval.
+func (s Stored) Held() (held []HeldChange, err error) {
+	if text := s.Annotations[AnnotationHeld]; text != "" {
+		if err := json.Unmarshal([]byte(text), &held); err != nil {
+			return nil, fmt.Errorf("annotation %s is damaged: %w", AnnotationHeld, err)
+		}
+	}
+	return held, nil
+}
+
 func (r *record) entries() []Entry {
 	all := append(slices.Clone(r.Others), r.Entry)
 	for _, entry := range r.Earlier {

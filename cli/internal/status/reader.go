@@ -71,8 +71,22 @@ func Read(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) 
 	if err := r.readResources(ctx); err != nil {
 		return nil, err
 	}
+	r.readHeld(installations)
 	r.readLeaders(ctx, installations)
 	return r, nil
+}
+
+// readHeld reports the changes of rules that wait for an approval.
+func (r *Reader) readHeld(installations []inventory.Stored) {
+	for _, i := range installations {
+		held, err := i.Held()
+		if err != nil {
+			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.Namespace, inventory.Name(i.Installation), err)
+		}
+		for _, change := range held {
+			r.Problems = append(r.Problems, Problem{Type: changeHeld, Kind: change.Kind, Rules: []string{change.Rule}, Message: change.Message})
+		}
+	}
 }
 
 // findKinds finds the requested kinds of the rules, or else of the inventories.

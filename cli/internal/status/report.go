@@ -43,6 +43,7 @@ const (
 	noLeader            problemType = "NoLeader"
 	notInstalled        problemType = "NotInstalled"
 	pauseIgnored        problemType = "PauseIgnored"
+	changeHeld          problemType = "ChangeHeld"
 )
 
 // newReport returns an empty report. Its lists are not nil, so that JSON has []

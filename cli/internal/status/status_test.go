@@ -303,3 +303,25 @@ func TestFollowedChanges(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestHeldChangesAreProblems(t *testing.T) {
+	r := &Reader{Report: newReport()}
+	r.readHeld([]inventory.Stored{
+		{Namespace: "ns", Installation: "a", Annotations: map[string]string{inventory.AnnotationHeld: `[{"rule":"web","kind":"Foo.example.com","hash":"72b64afd9a","message":"to approve: reconcel approve 72b64afd9a"}]`}},
+		{Namespace: "ns", Installation: "b", Annotations: map[string]string{inventory.AnnotationHeld: `?`}},
+		{Namespace: "ns", Installation: "c"},
+	})
+	if len(r.Problems) != 2 {
+		t.Fatal(r.Problems)
+	}
+	want := Problem{Type: "ChangeHeld", Kind: "Foo.example.com", Rules: []string{"web"}, Message: "to approve: reconcel approve 72b64afd9a"}
+	if diff := cmp.Diff(want, r.Problems[0]); diff != "" {
+		t.Error(diff)
+	}
+	if p := r.Problems[1]; p.Type != inventoryUnreadable || !strings.Contains(p.Message, "ConfigMap/ns/b-inventory") {
+		t.Error(p)
+	}
+	if !strings.Contains(r.Footer(), "to approve: reconcel approve 72b64afd9a\n") {
+		t.Error(r.Footer())
+	}
+}
