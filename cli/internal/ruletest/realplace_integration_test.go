@@ -26,6 +26,7 @@ import (
 
 	"reconcel/cli/internal/ruletest"
 	"reconcel/engine"
+	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/sim"
 )
@@ -216,6 +217,7 @@ func (r *realPlace) kinds() (all []*schema.Kind) {
 	for _, kind := range []string{"Namespace", "ConfigMap", "Secret", "Pod", "Service"} {
 		used[runtimeschema.GroupVersionKind{Version: "v1", Kind: kind}] = true
 	}
+	delete(used, rules.BundleKind) // The primary of a bundle is no object.
 	for gvk := range used {
 		all = append(all, r.setting.Kinds.Kind(gvk))
 	}
