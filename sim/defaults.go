@@ -130,7 +130,37 @@ func defaultPod(s *corev1.PodSpec) {
 			for j := range containers[i].Ports {
 				presetText(&containers[i].Ports[j].Protocol, corev1.ProtocolTCP)
 			}
+			for _, env := range containers[i].Env {
+				if env.ValueFrom != nil {
+					defaultFieldRef(env.ValueFrom.FieldRef)
+				}
+			}
 		}
+	}
+	for _, v := range s.Volumes {
+		if v.DownwardAPI != nil {
+			defaultFieldRefs(v.DownwardAPI.Items)
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, source := range v.Projected.Sources {
+			if source.DownwardAPI != nil {
+				defaultFieldRefs(source.DownwardAPI.Items)
+			}
+		}
+	}
+}
+
+func defaultFieldRefs(files []corev1.DownwardAPIVolumeFile) {
+	for _, f := range files {
+		defaultFieldRef(f.FieldRef)
+	}
+}
+
+func defaultFieldRef(f *corev1.ObjectFieldSelector) {
+	if f != nil {
+		presetText(&f.APIVersion, "v1")
 	}
 }
 

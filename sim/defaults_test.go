@@ -15,7 +15,6 @@ var unset = regexp.MustCompile(`^(` + strings.Join([]string{
 	`.*\.containers\.(imagePullPolicy|terminationMessagePath|terminationMessagePolicy)`,
 	`.*\.initContainers\.(imagePullPolicy|terminationMessagePath|terminationMessagePolicy)`,
 	`.*\.livenessProbe\..*`,
-	`.*\.fieldRef\.apiVersion`,
 	`(.*\.template|Pod)\.spec\.(dnsPolicy|schedulerName|securityContext|terminationGracePeriodSeconds)`,
 	`Pod\.spec\.(enableServiceLinks|preemptionPolicy|priority|serviceAccount|serviceAccountName|tolerations)`,
 	`Pod\.status\.qosClass`,

@@ -153,6 +153,7 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 			known = append(known, hideGenerated(u, out, c)...)
 		}
 		unstructured.RemoveNestedField(out, "metadata", "annotations", rules.AnnotationApplied)
+		mergeShares(u, out)
 		out["terminating"] = u.GetDeletionTimestamp() != nil
 		if primaries[u.GroupVersionKind().GroupKind()] {
 			if status, ok := u.DeepCopy().Object["status"].(map[string]any); ok {
@@ -175,6 +176,20 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 	}
 	slices.Sort(objects)
 	return strings.Join(objects, "---\n")
+}
+
+// mergeShares replaces the annotations of the owners of a shared object by a list. Which of
+// them created the object, and so owns the other fields too, is a matter of chance.
+func mergeShares(u *unstructured.Unstructured, out map[string]any) {
+	var owners []string
+	for _, s := range rules.SharesOf(u.Object) {
+		unstructured.RemoveNestedField(out, "metadata", "annotations", rules.ShareKey(s.Owner.UID))
+		owners = append(owners, s.Value())
+	}
+	if len(owners) > 0 {
+		slices.Sort(owners)
+		out["owners"] = owners
+	}
 }
 
 // instant matches a time in a message.
