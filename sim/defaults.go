@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -125,16 +126,13 @@ func defaultJob(s *batchv1.JobSpec) {
 // defaultPod sets defaults of a Pod or a Pod template.
 func defaultPod(s *corev1.PodSpec) {
 	presetText(&s.RestartPolicy, corev1.RestartPolicyAlways)
+	presetText(&s.DNSPolicy, corev1.DNSClusterFirst)
+	presetText(&s.SchedulerName, corev1.DefaultSchedulerName)
+	preset(&s.SecurityContext, corev1.PodSecurityContext{})
+	preset(&s.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
 	for _, containers := range [][]corev1.Container{s.InitContainers, s.Containers} {
 		for i := range containers {
-			for j := range containers[i].Ports {
-				presetText(&containers[i].Ports[j].Protocol, corev1.ProtocolTCP)
-			}
-			for _, env := range containers[i].Env {
-				if env.ValueFrom != nil {
-					defaultFieldRef(env.ValueFrom.FieldRef)
-				}
-			}
+			defaultContainer(&containers[i])
 		}
 	}
 	for _, v := range s.Volumes {
@@ -150,6 +148,30 @@ func defaultPod(s *corev1.PodSpec) {
 			}
 		}
 	}
+}
+
+func defaultContainer(c *corev1.Container) {
+	presetText(&c.ImagePullPolicy, pullPolicy(c.Image))
+	presetText(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+	presetText(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+	for i := range c.Ports {
+		presetText(&c.Ports[i].Protocol, corev1.ProtocolTCP)
+	}
+	for _, env := range c.Env {
+		if env.ValueFrom != nil {
+			defaultFieldRef(env.ValueFrom.FieldRef)
+		}
+	}
+}
+
+// pullPolicy returns when an image is pulled: each time, if its tag may move.
+func pullPolicy(image string) corev1.PullPolicy {
+	name := image[strings.LastIndex(image, "/")+1:]
+	_, tag, _ := strings.Cut(name, ":")
+	if !strings.Contains(name, "@") && (tag == "" || tag == "latest") {
+		return corev1.PullAlways
+	}
+	return corev1.PullIfNotPresent
 }
 
 func defaultFieldRefs(files []corev1.DownwardAPIVolumeFile) {

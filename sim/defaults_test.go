@@ -12,10 +12,7 @@ import (
 // run here.
 var unset = regexp.MustCompile(`^(` + strings.Join([]string{
 	// Pods and Pod templates.
-	`.*\.containers\.(imagePullPolicy|terminationMessagePath|terminationMessagePolicy)`,
-	`.*\.initContainers\.(imagePullPolicy|terminationMessagePath|terminationMessagePolicy)`,
 	`.*\.livenessProbe\..*`,
-	`(.*\.template|Pod)\.spec\.(dnsPolicy|schedulerName|securityContext|terminationGracePeriodSeconds)`,
 	`Pod\.spec\.(enableServiceLinks|preemptionPolicy|priority|serviceAccount|serviceAccountName|tolerations)`,
 	`Pod\.status\.qosClass`,
 	// Derived from the UID of a Job.

@@ -226,7 +226,7 @@ func (r *realPlace) kinds() (all []*schema.Kind) {
 
 // isClusters reports whether the object belongs to the cluster itself.
 func isClusters(u *unstructured.Unstructured) bool {
-	return strings.HasPrefix(u.GetNamespace(), "kube-") ||
+	return strings.HasPrefix(u.GetNamespace(), "kube-") && u.GetLabels()[rules.LabelBundle] == "" ||
 		u.GetKind() == "Namespace" && sim.IsInitial(u.GetName()) ||
 		u.GetKind() == "ServiceAccount" && u.GetName() == "default" ||
 		u.GetKind() == "Service" && u.GetName() == "kubernetes"
