@@ -131,8 +131,9 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-func TestServiceVariablesAreNotSettings(t *testing.T) {
+func TestVariablesOfOthersAreNotSettings(t *testing.T) {
 	_, err := resolved(t, nil, map[string]string{
+		"RECONCEL_ACTIVE_HELP":                  "0", // of shell completion
 		"RECONCEL_SERVICE_HOST":                 "10.0.0.1",
 		"RECONCEL_SERVICE_PORT":                 "8080",
 		"RECONCEL_SERVICE_PORT_METRICS":         "8080",
