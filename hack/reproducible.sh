@@ -14,5 +14,8 @@ for folder in one another/and/deeper; do
 	make --quiet -C "$work/$folder" "$target" >/dev/null
 done
 diff -r "$work/one/$made" "$work/another/and/deeper/$made"
-echo 'the same twice:'
-(cd "$work/one/$made" && sha256sum -- *)
+cd "$work/one/$made"
+[[ ! -f SHA256SUMS ]] || sha256sum --quiet --check SHA256SUMS
+echo 'the same twice, with these checksums and bytes:'
+sha256sum -- *
+wc -c -- *
