@@ -13,6 +13,7 @@ require (
 	github.com/prometheus/prometheus v0.313.2
 	github.com/rhysd/actionlint v1.7.7
 	github.com/yuin/gopher-lua v1.1.2
+	gonum.org/v1/gonum v0.17.0
 	helm.sh/helm/v4 v4.2.1
 	k8s.io/apimachinery v0.37.2
 	reconcel v0.0.0-00010101000000-000000000000
