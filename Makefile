@@ -34,7 +34,8 @@ INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' '^//go:build integrat
 INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(INTEGRATION_FILES)))))
 
 # Their names. `make unit` runs the other tests of these packages.
-INTEGRATION_TESTS = ^($(shell sed -nE 's/^func (Test\w+).*/\1/p' $(INTEGRATION_FILES) | sort -u | paste -sd '|'))$$
+tests_in = ^($(shell sed -nE 's/^func (Test\w+).*/\1/p' $(1) | sort -u | paste -sd '|'))$$
+INTEGRATION_TESTS = $(call tests_in,$(INTEGRATION_FILES))
 
 # Packages whose integration tests start other programs, which the race detector
 # does not see. `make unit` runs their other tests with it.
@@ -213,6 +214,7 @@ integration: devcluster ## Run the tests on a real control plane
 	@$(on_cluster) $(RACE) -p 2 -parallel 12 $(filter-out $(DRIVERS),$(INTEGRATION))
 	@$(on_cluster) -p 1 -parallel 4 $(filter-out $(CAMPAIGN),$(filter $(DRIVERS),$(INTEGRATION)))
 	@$(on_cluster) -parallel 8 $(CAMPAIGN)
+	cd ecosystem && go test -tags integration -timeout 5m -count 1 -run '$(call tests_in,$(wildcard ecosystem/*_integration_test.go))' .
 
 .PHONY: examples
 examples: build ## Render the examples, compare with the checked-in output, and run their tests
