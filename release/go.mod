@@ -8,6 +8,7 @@ replace k8s.io/client-go => k8s.io/client-go v0.37.2
 require (
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/google/go-containerregistry v0.22.1
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20260213171211-a408498e5541
 )
 

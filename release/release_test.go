@@ -18,6 +18,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // small is a binary that is quick to pack.
@@ -136,7 +137,8 @@ func unpack(t *testing.T, file string) string {
 	}
 }
 
-// TestBillOfMaterials reads what CycloneDX's own library decodes.
+// TestBillOfMaterials validates the SBOM with CycloneDX's schema, and reads what its
+// library decodes.
 func TestBillOfMaterials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sbom.json")
 	if err := writeBillOfMaterials(file, small("linux", "amd64")); err != nil {
@@ -145,6 +147,13 @@ func TestBillOfMaterials(t *testing.T) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bomSchema(t).Validate(document); err != nil {
+		t.Error(err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -155,6 +164,37 @@ func TestBillOfMaterials(t *testing.T) {
 	if c := *all.Components; len(c) != 1 || c[0].PackageURL != "pkg:golang/example.com/a@v1.0.0" || all.Metadata.Component.Version != "v1.2.3" {
 		t.Errorf("got %s", text)
 	}
+}
+
+// bomSchema compiles the schema of CycloneDX, which the module of its library contains.
+func bomSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const base = "http://cyclonedx.org/schema/"
+	c := jsonschema.NewCompiler()
+	for name, file := range map[string]string{
+		"bom-1.6.schema.json": "bom-1.6.schema.json", "spdx.schema.json": "spdx.schema.json", "jsf-0.82.schema.json": "jsf-0.82.schemax.json",
+	} {
+		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(folder)), "schema", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AddResource(base+name, schema); err != nil {
+			t.Fatal(err)
+		}
+	}
+	schema, err := c.Compile(base + "bom-1.6.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
 }
 
 // TestChartHasTheVersion packs the chart of the sources.
