@@ -93,6 +93,10 @@ func (d *Definition) document() (*yaml.Node, error) {
 	columns, statusSchema := at(block, "additionalPrinterColumns"), at(block, "schema", "openAPIV3Schema", "properties", "status")
 	columns.Content = append(d.columns(), columns.Content...)
 	properties := at(root, "properties")
+	if properties == nil {
+		properties = mapping()
+		set(root, "properties", properties)
+	}
 	if status := at(properties, "status"); status != nil {
 		fields := at(status, "properties")
 		fields.Content = append(fields.Content, at(statusSchema, "properties").Content...)
