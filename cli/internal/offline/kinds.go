@@ -21,13 +21,13 @@ var crdKind = runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Vers
 // Kinds are the kinds of Kubernetes itself and of the given CRDs.
 type Kinds struct {
 	*schema.Set
-	from map[runtimeschema.GroupKind]string // the file of each CRD
+	from map[runtimeschema.GroupKind]*files.Object // the CRD of each kind
 }
 
 // ReadKinds reads the CRDs in files and folders. It skips other objects, which are
 // often in the same folder.
 func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
-	all := Kinds{from: map[runtimeschema.GroupKind]string{}}
+	all := Kinds{from: map[runtimeschema.GroupKind]*files.Object{}}
 	objects, err := from.Objects(paths)
 	if err != nil {
 		return all, err
@@ -71,17 +71,25 @@ func (k Kinds) define(o *files.Object) []schema.Flaw {
 	switch other := k.from[gk]; {
 	case err != nil && len(flaws) == 0:
 		return []schema.Flaw{{Path: "spec", Message: err.Error()}}
-	case other != "":
-		return []schema.Flaw{{Path: "spec.names", Message: other + " defines that kind too"}}
+	case other != nil:
+		return []schema.Flaw{{Path: "spec.names", Message: other.File + " defines that kind too"}}
 	}
 	if len(flaws) == 0 {
-		k.from[gk] = o.File
+		k.from[gk] = o
 	}
 	return flaws
 }
 
 // Defines reports whether a CRD defines a kind, in any version.
-func (k Kinds) Defines(gk runtimeschema.GroupKind) bool { return k.from[gk] != "" }
+func (k Kinds) Defines(gk runtimeschema.GroupKind) bool { return k.from[gk] != nil }
+
+// Definition returns the CRD that defines a kind, or nil.
+func (k Kinds) Definition(gk runtimeschema.GroupKind) map[string]any {
+	if o := k.from[gk]; o != nil {
+		return o.Object
+	}
+	return nil
+}
 
 // complete treats a new resource as the API server would: it rejects an unknown
 // version, prunes unknown fields and sets defaults. It returns the fields that it
@@ -92,18 +100,18 @@ func (k Kinds) complete(o *files.Object) (pruned []schema.UnknownField, err erro
 	if len(k.from) == 0 || schema.BuiltInGroup(gvk.Group) {
 		return nil, nil
 	}
-	file, kind := k.from[gk], k.Kind(gvk)
+	crd, kind := k.from[gk], k.Kind(gvk)
 	switch {
-	case file == "":
+	case crd == nil:
 		return nil, fmt.Errorf("unknown kind %s: no CRD given with --crd defines it%s", gk, meantKind(gk, slices.Collect(maps.Keys(k.from))))
 	case k.Scope(gk) == schema.ClusterScoped && o.GetNamespace() != "":
-		return nil, fmt.Errorf("%s is cluster-scoped (%s): metadata.namespace must not be set", gvk.Kind, file)
+		return nil, fmt.Errorf("%s is cluster-scoped (%s): metadata.namespace must not be set", gvk.Kind, crd.File)
 	case kind == nil:
 		var served []string
 		for _, version := range k.Versions(gk) {
 			served = append(served, version.GVK.Version)
 		}
-		return nil, fmt.Errorf("%s has no version %s: %s serves %s", gk, gvk.Version, file, strings.Join(served, ", "))
+		return nil, fmt.Errorf("%s has no version %s: %s serves %s", gk, gvk.Version, crd.File, strings.Join(served, ", "))
 	}
 	structure := k.Structure(kind)
 	pruned = structure.Prune(o.Object)
