@@ -44,6 +44,8 @@ func (a *app) completionOf(f *pflag.Flag) cobra.CompletionFunc {
 		return cobra.FixedCompletions(checkNames(), cobra.ShellCompDirectiveNoFileComp)
 	case f.Name == "rule", f.Name == "confirm-removal":
 		return a.completeRules
+	case f.Name == "kind":
+		return a.completeKinds
 	case kind == "file" || kind == "folder":
 		return nil
 	}
