@@ -98,7 +98,7 @@ func (a *app) docs(f *docsFlags) error {
 	pages, err := reference.Pages(described, wanted)
 	switch {
 	case err != nil:
-		return exit.Failure(err)
+		return exit.Wrong(err)
 	case len(pages) == 0:
 		return exit.Wrong(fmt.Errorf("no rule is for a kind of resources: %s", namesOf(loaded)))
 	case f.folder != "":

@@ -47,17 +47,27 @@ func (v *ruleView) checks() (rows [][]Text) {
 	return rows
 }
 
-// checkSection describes the checks of a kind.
-func checkSection(kind string, root *spec.Schema, views []*ruleView) []Section {
+// checks describes what is checked of the resources.
+func (k *kindView) checks() []Section {
+	kind, root := k.gvk.Kind, k.version.Schema.OpenAPIV3Schema
 	s := Section{Title: compose("Checks"), Level: 2}
+	stated := map[string]bool{} // by the API server, which comes first
 	if root != nil {
-		if rows := fieldChecks("", root); len(rows) > 0 {
+		rows := fieldChecks("", root)
+		for _, row := range rows {
+			stated[row[1].String()] = true
+		}
+		if len(rows) > 0 {
 			s.Blocks = append(s.Blocks, paragraph("The API server accepts ", article(kind), " only if these are true:"), table([]string{"Field", "Required", "Message"}, rows))
 		}
 	}
 	var rows [][]Text
-	for _, v := range views {
-		rows = append(rows, v.checks()...)
+	for _, v := range k.rules {
+		for _, row := range v.checks() {
+			if !stated[row[0].String()] {
+				rows = append(rows, row)
+			}
+		}
 	}
 	if len(rows) > 0 {
 		s.Blocks = append(s.Blocks, paragraph("These are checked after the ", kind, " is stored. While one of them is not true, the ", kind, " is not ready, with the reason ", code("InvalidSpec"), ", and its objects stay as they are:"),

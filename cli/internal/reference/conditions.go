@@ -72,12 +72,13 @@ func (v *ruleView) alternatives(e ast.Expr) (all []Text, ok bool) {
 	return all, true
 }
 
-// conditionSection describes the conditions of a kind, which all its rules share.
-func conditionSection(kind string, views []*ruleView, reported bool) Section {
+// conditions describes the conditions of the kind, which all its rules share.
+func (k *kindView) conditions() Section {
+	kind := k.gvk.Kind
 	s := Section{Title: compose("Conditions"), Level: 2}
-	if !reported {
+	if !k.version.hasConditions() {
 		told := []any{"reconcel writes no conditions of ", article(kind), ". Events report problems: ", code("kubectl events --for " + lower(kind) + "/NAME"), "."}
-		if slices.ContainsFunc(views, func(v *ruleView) bool { return v.rule.Annotates }) {
+		if slices.ContainsFunc(k.rules, func(v *ruleView) bool { return v.rule.Annotates }) {
 			told = append(told, " The annotation ", code(rules.AnnotationStatus), " says whether it is ready.")
 		}
 		s.Blocks = append(s.Blocks, paragraph(told...))
@@ -90,7 +91,7 @@ func conditionSection(kind string, views []*ruleView, reported bool) Section {
 	}
 	s.Blocks = append(s.Blocks, table([]string{"Condition", "True"}, rows))
 	rows = nil
-	for _, v := range views {
+	for _, v := range k.rules {
 		rows = append(rows, v.ownConditions()...)
 	}
 	if len(rows) > 0 {
@@ -98,7 +99,7 @@ func conditionSection(kind string, views []*ruleView, reported bool) Section {
 	}
 	rows = nil
 	for _, r := range reasons {
-		if r.meets == nil || slices.ContainsFunc(views, r.meets) {
+		if r.meets == nil || slices.ContainsFunc(k.rules, r.meets) {
 			rows = append(rows, []Text{code(r.name), code(r.condition), compose(r.meaning), compose(r.remedy)})
 		}
 	}

@@ -3,6 +3,7 @@ package reference
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -51,15 +52,18 @@ func readDefinition(object map[string]any) (*definition, error) {
 	return d, nil
 }
 
-// version returns a version by its name. A version that the rules use and the CRD lacks is
-// empty.
-func (d *definition) version(name string) version {
+// version returns the version that the rules use.
+func (d *definition) version(name string) (version, error) {
+	var served []string
 	for _, v := range d.Spec.Versions {
-		if v.Name == name {
-			return v
+		switch {
+		case v.Name == name && v.Served:
+			return v, nil
+		case v.Served:
+			served = append(served, v.Name)
 		}
 	}
-	return version{Name: name}
+	return version{}, fmt.Errorf("the rules use version %s, but its CustomResourceDefinition serves %s", name, strings.Join(served, ", "))
 }
 
 // property returns a field of the schema of whole objects, or nil.

@@ -7,36 +7,46 @@ import (
 	"reconcel/rules"
 )
 
-// deletion says what happens when a resource is deleted.
-func (v *ruleView) deletion() (blocks []Block, sections []Section) {
-	var steps []*rules.Child
-	stays := false
-	for _, c := range v.rule.Children {
-		if c.Timeout > 0 {
-			steps = append(steps, c)
+// deleted says what happens when a resource is deleted.
+func (k *kindView) deleted() []Section {
+	s := Section{Title: compose("Deletion"), Level: 2}
+	objects, stays, ordered := false, false, false
+	var steps []Section
+	for _, v := range k.rules {
+		ordered = ordered || v.rule.Ordered
+		for _, c := range v.rule.Children {
+			if c.Timeout > 0 {
+				steps = append(steps, v.step(c))
+				continue
+			}
+			objects = true
+			stays = stays || v.ending(c) != nil
 		}
-		stays = stays || c.OnDelete == rules.Orphan || c.Shared
 	}
 	switch {
-	case len(v.rule.Children) == len(steps):
 	case stays:
-		blocks = append(blocks, paragraph("When you delete the ", v.kind, ", the objects above are deleted too, except for those that stay as their tables say."))
-	default:
-		blocks = append(blocks, paragraph("When you delete the ", v.kind, ", the objects above are deleted too."))
+		s.Blocks = append(s.Blocks, paragraph("When you delete the ", k.gvk.Kind, ", the objects above are deleted too, except for those that stay as their tables say."))
+	case objects:
+		s.Blocks = append(s.Blocks, paragraph("When you delete the ", k.gvk.Kind, ", the objects above are deleted too."))
 	}
-	if v.rule.Ordered {
-		blocks = append(blocks, paragraph("The objects are deleted one after another, in the reverse order of their creation."))
+	if ordered {
+		s.Blocks = append(s.Blocks, paragraph("They are deleted in the reverse order: each when those that depend on it are gone."))
 	}
 	if len(steps) > 0 {
-		blocks = append(blocks, paragraph("Before that, reconcel creates these objects, and waits for them. So ", article(v.kind), " that is being deleted stays visible until they are ready."))
+		s.Blocks = append(s.Blocks, paragraph("Before that, reconcel creates these objects, and waits for them. So ", article(k.gvk.Kind), " that is being deleted stays visible until they are ready."))
 	}
-	for _, step := range steps {
-		section := v.describe(step)
-		rows := &section.Blocks[0].Table.Rows
-		*rows = append(*rows, []Text{compose("Time limit"), compose("After " + duration(step.Timeout) + " the deletion goes on without it")})
-		sections = append(sections, section)
+	if len(s.Blocks) == 0 {
+		return nil
 	}
-	return blocks, sections
+	return append([]Section{s}, steps...)
+}
+
+// step describes an object that is created when the resource is deleted.
+func (v *ruleView) step(c *rules.Child) Section {
+	s := v.describe(c)
+	t := s.Blocks[0].Table
+	t.Rows = append(t.Rows, []Text{compose("Time limit"), compose("After " + duration(c.Timeout) + " the deletion goes on without it")})
+	return s
 }
 
 // duration prints a duration without zeros: 10m, not 10m0s.

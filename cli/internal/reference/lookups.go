@@ -18,6 +18,13 @@ func (v *ruleView) lookupTitle(l *syntax.Lookup) Text {
 	case l.Names != nil:
 		return compose("the "+kind+" objects named ", v.data(l.Names))
 	}
+	if only := l.Selector.At("matchLabels"); only != nil && only.Kind == source.Map && len(l.Selector.Fields) == 1 {
+		var all []Text
+		for _, f := range only.Fields {
+			all = append(all, code(f.Key.Value+"="+v.names.text(f.Value)))
+		}
+		return compose("the "+kind+" objects with the label ", enumerate("and", all))
+	}
 	return compose("the "+kind+" objects that match ", v.data(l.Selector))
 }
 

@@ -96,11 +96,11 @@ func (t Text) String() string {
 
 // upper returns a text that begins with a capital, unless it begins with code.
 func (t Text) upper() Text {
-	if len(t) == 0 || t[0].Style != Plain || t[0].Text == "" {
+	if len(t) == 0 || t[0].Style == Code || t[0].Text == "" {
 		return t
 	}
 	first := t[0].Text
-	return append(Text{{strings.ToUpper(first[:1]) + first[1:], Plain}}, t[1:]...)
+	return append(Text{{strings.ToUpper(first[:1]) + first[1:], t[0].Style}}, t[1:]...)
 }
 
 func paragraph(parts ...any) Block { return Block{Text: compose(parts...)} }

@@ -52,7 +52,10 @@ func (s Source) page(p *rules.Primary) (*Page, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.defined, k.version = d, d.version(p.GVK.Version)
+		if k.version, err = d.version(p.GVK.Version); err != nil {
+			return nil, err
+		}
+		k.defined = d
 	}
 	for _, r := range p.Rules {
 		k.rules = append(k.rules, newRuleView(r, s.written(r), s.Kinds))
@@ -67,8 +70,7 @@ func (s Source) page(p *rules.Primary) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	page.Sections = slices.Concat([]Section{first}, k.fields(), checkSection(p.GVK.Kind, k.version.Schema.OpenAPIV3Schema, k.rules), k.created(), k.deleted(), k.status(),
-		[]Section{conditionSection(p.GVK.Kind, k.rules, k.version.hasConditions())})
+	page.Sections = slices.Concat([]Section{first}, k.fields(), k.checks(), k.created(), k.deleted(), k.status(), []Section{k.conditions()})
 	return page, nil
 }
 
@@ -160,21 +162,6 @@ func (k *kindView) created() []Section {
 	if len(rows) > 0 {
 		s.Blocks = append(s.Blocks, Block{Text: compose(article(k.gvk.Kind), " reads these objects, and does not create them. What needs one that does not exist waits for it:").upper()},
 			table([]string{"Object", "Namespace", "Read for"}, rows))
-	}
-	if len(s.Blocks) == 0 {
-		return nil
-	}
-	return append([]Section{s}, objects...)
-}
-
-// deleted describes the end of a resource.
-func (k *kindView) deleted() []Section {
-	s := Section{Title: compose("Deletion"), Level: 2}
-	var objects []Section
-	for _, v := range k.rules {
-		blocks, sections := v.deletion()
-		s.Blocks = append(s.Blocks, blocks...)
-		objects = append(objects, sections...)
 	}
 	if len(s.Blocks) == 0 {
 		return nil
