@@ -46,6 +46,7 @@ func setDefaults(typed runtime.Object) {
 		presetText(&o.Type, corev1.SecretTypeOpaque)
 	case *corev1.PersistentVolumeClaim:
 		preset(&o.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+		presetText(&o.Status.Phase, corev1.ClaimPending)
 	case *autoscalingv1.HorizontalPodAutoscaler:
 		preset(&o.Spec.MinReplicas, 1)
 	case *autoscalingv2.HorizontalPodAutoscaler:
@@ -93,6 +94,11 @@ func defaultStatefulSet(s *appsv1.StatefulSetSpec) {
 	preset(&s.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 	presetText(&s.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
 	presetText(&s.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	for i := range s.VolumeClaimTemplates {
+		claim := &s.VolumeClaimTemplates[i]
+		claim.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+		setDefaults(claim)
+	}
 }
 
 func defaultDaemonSet(s *appsv1.DaemonSetSpec) {
