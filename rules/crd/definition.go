@@ -93,7 +93,7 @@ func (d *Definition) document() (*yaml.Node, error) {
 	columns, statusSchema := at(block, "additionalPrinterColumns"), at(block, "schema", "openAPIV3Schema", "properties", "status")
 	columns.Content = append(d.columns(), columns.Content...)
 	properties := at(root, "properties")
-	if properties == nil {
+	if properties == nil { // The rules read neither spec nor status.
 		properties = mapping()
 		set(root, "properties", properties)
 	}

@@ -50,6 +50,9 @@ func (in *inference) definition(p *primary) *crd.Definition {
 	for _, r := range p.rules {
 		d.Spec = e.refine("spec", d.Spec, r.Schema.Spec)
 	}
+	if d.Spec != nil {
+		fill(d.Spec)
+	}
 	if f := p.slot.find().fields["status"]; f != nil {
 		d.Status = e.schema("status", f.find())
 	}

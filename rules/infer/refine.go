@@ -37,13 +37,13 @@ func (e *emitter) refine(path string, inferred, said *spec.Schema) *spec.Schema 
 	return &out
 }
 
-// refineFields refines the fields of an object. An object is no default here: rules may ask
-// whether it is there.
+// refineFields refines the fields of an object. An object is a default only if rules read it
+// without a guard: otherwise they may ask whether it is there.
 func (e *emitter) refineFields(path string, out, inferred *spec.Schema) {
 	said := out.Properties
 	out.Default, out.Properties = inferred.Default, map[string]spec.Schema{}
 	required := append(slices.Clone(out.Required), inferred.Required...)
-	out.Required = nil
+	var kept []string
 	maps.Copy(out.Properties, inferred.Properties)
 	for name, p := range said {
 		refined := &p
@@ -54,8 +54,27 @@ func (e *emitter) refineFields(path string, out, inferred *spec.Schema) {
 	}
 	slices.Sort(required)
 	for _, name := range slices.Compact(required) {
-		if out.Properties[name].Default == nil {
-			out.Required = append(out.Required, name)
+		p := out.Properties[name]
+		if !slices.Contains(out.Required, name) {
+			fill(&p)
+			out.Properties[name] = p
+		}
+		if p.Default == nil {
+			kept = append(kept, name)
+		}
+	}
+	out.Required = kept
+}
+
+// fill makes {} the default of an object that has to be there, if all that is required in it
+// has a default.
+func fill(s *spec.Schema) {
+	if s.Default != nil || len(s.Required) > 0 {
+		return
+	}
+	for _, p := range s.Properties {
+		if p.Default != nil {
+			s.Default = map[string]any{}
 		}
 	}
 }
