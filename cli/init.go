@@ -49,8 +49,8 @@ Each object becomes a child. Names and labels that begin with the name of the ex
 become expressions of self.metadata.name, names of other objects become references to
 their children. Images, replicas, resources, environment variables, hosts, schedules
 and the size of claims become fields of the spec. Their values in the manifests are in
-the example, and are the defaults in the CRD. A table at the top of rules.yaml lists
-them.
+the example, and are the defaults in the schema of the rule, from which the CRD follows
+as from "reconcel crd". A table at the top of rules.yaml lists the fields.
 
 Rendering the example gives the manifests back, object for object: init checks that
 before it writes. It leaves out status and whatever else the API server sets, and in

@@ -41,6 +41,9 @@ type application struct {
 	lets            []let
 	first           []*unstructured.Unstructured
 	notes           []string
+
+	loaded  *rules.Loaded // the rules
+	cluster bool          // the resources have no namespace
 }
 
 // New makes rules, a CRD, an example and tests of manifests.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"reconcel/rules/simpleschema"
 	"reconcel/rules/syntax"
 )
 
@@ -41,7 +42,7 @@ func typed(name string) spec.Schema {
 func count() spec.Schema {
 	s := typed("integer")
 	zero := 0.0
-	s.Format, s.Minimum = "int32", &zero
+	s.Minimum = &zero
 	return s
 }
 
@@ -51,7 +52,8 @@ func quantity() spec.Schema {
 	return s
 }
 
-// quantities is the schema of the resources of a container.
+// quantities is the schema of the resources of a container. Each part has its own default, so
+// that a resource with other limits keeps the requests.
 func quantities() spec.Schema {
 	s := typed("object")
 	each := quantity()
@@ -250,38 +252,36 @@ func selected(path []string) string {
 	return b.String()
 }
 
-// schema returns the schema of the spec. The values in the manifests are the defaults.
-func (a *application) schema() *spec.Schema {
-	root := typed("object")
-	for _, f := range a.fields {
-		insert(&root, f.Path, f)
-	}
-	return &root
-}
-
-// insert adds a field. Every object on the way is {} by default, so that the defaults below
-// it count.
-func insert(in *spec.Schema, path []string, f *Field) {
-	in.Default = map[string]any{}
-	if in.Properties == nil {
-		in.Properties = map[string]spec.Schema{}
-	}
-	below, exists := in.Properties[path[0]]
-	switch {
-	case len(path) == 1:
-		below = f.schema
-		below.Default = f.Value
-	case !exists:
-		below = typed("object")
-	}
-	if len(path) > 1 {
-		insert(&below, path[1:], f)
-	}
-	in.Properties[path[0]] = below
-}
-
 // values returns the spec of the example.
 func (a *application) values() map[string]any {
+	return a.tree(func(f *Field) any { return f.Value })
+}
+
+// schema returns the fields of the spec with their types, as rules have them. The values in
+// the manifests are the defaults.
+func (a *application) schema() map[string]any { return a.tree((*Field).declared) }
+
+// declared returns the type and the default of the field.
+func (f *Field) declared() any {
+	s := f.schema
+	if parts, isMap := f.Value.(map[string]any); isMap {
+		s.Properties = map[string]spec.Schema{}
+		for name, value := range parts {
+			part := f.schema.Properties[name]
+			part.Default = value
+			s.Properties[name] = part
+		}
+	} else {
+		s.Default = f.Value
+	}
+	in := typed("object")
+	in.Properties = map[string]spec.Schema{"": s}
+	declared, _ := simpleschema.Format(&in) // It can say all that fields have.
+	return declared[""]
+}
+
+// tree returns maps with what is about each field at its path.
+func (a *application) tree(about func(*Field) any) map[string]any {
 	root := map[string]any{}
 	for _, f := range a.fields {
 		at := root
@@ -293,7 +293,7 @@ func (a *application) values() map[string]any {
 			}
 			at = below
 		}
-		at[f.Path[len(f.Path)-1]] = f.Value
+		at[f.Path[len(f.Path)-1]] = about(f)
 	}
 	return root
 }

@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/format"
-	"reconcel/rules/crd"
+	"reconcel/rules"
+	"reconcel/rules/infer"
 	"reconcel/rules/lint"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
@@ -39,8 +39,11 @@ func (a *application) files() (all []source.File, err error) {
 	}
 	text, failed := a.rules()
 	add(rulesFile, text, failed)
-	definition := crd.Definition{GVK: a.Kind, Spec: a.schema()}
-	text, failed = definition.YAML()
+	if err != nil {
+		return nil, err
+	}
+	a.loaded = rules.Compile(all)
+	text, failed = a.definition()
 	add(crdFile, text, failed)
 	text, failed = document(a.example())
 	add(a.exampleFile(), text, failed)
@@ -61,13 +64,33 @@ func (a *application) files() (all []source.File, err error) {
 	return all, err
 }
 
+// definition writes the CRD that follows from the rules.
+func (a *application) definition() ([]byte, error) {
+	if err := a.loaded.Errors.Err(); err != nil {
+		return nil, err
+	}
+	found, mistakes, err := infer.Kinds(a.loaded.File, a.kinds)
+	if err != nil {
+		return nil, err
+	}
+	if len(mistakes) > 0 {
+		return nil, source.Collect(a.loaded.Sources, mistakes)
+	}
+	a.cluster = found[0].Cluster
+	return found[0].YAML()
+}
+
 // example returns a resource with the values of the manifests.
 func (a *application) example() map[string]any {
 	metadata := map[string]any{"name": a.name}
-	if a.namespace != "" {
+	if a.namespace != "" && !a.cluster {
 		metadata["namespace"] = a.namespace
 	}
-	return map[string]any{"apiVersion": a.Kind.GroupVersion().String(), "kind": a.Kind.Kind, "metadata": metadata, "spec": a.values()}
+	out := map[string]any{"apiVersion": a.Kind.GroupVersion().String(), "kind": a.Kind.Kind, "metadata": metadata}
+	if len(a.fields) > 0 {
+		out["spec"] = a.values()
+	}
+	return out
 }
 
 // rules writes the rules, with a table of the fields in front.
@@ -75,6 +98,9 @@ func (a *application) rules() ([]byte, error) {
 	rule := map[string]any{
 		"name": strings.ToLower(a.Kind.Kind),
 		"for":  map[string]any{"apiVersion": a.Kind.GroupVersion().String(), "kind": a.Kind.Kind},
+	}
+	if len(a.fields) > 0 {
+		rule["schema"] = node(map[string]any{"spec": a.schema()}, asIs)
 	}
 	if len(a.lets) > 0 {
 		lets := map[string]any{}
@@ -154,15 +180,13 @@ func (a *application) header() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "reconcel init made these rules from %s.\n", a.Source)
 	if len(a.fields) > 0 {
-		fmt.Fprintf(&b, "\nFields, with the values of the manifests, which are the defaults in %s:\n\n", crdFile)
+		b.WriteString("\nThe fields of schema, and where their values are in the manifests:\n\n")
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, f := range a.fields {
-			for i, use := range f.Uses {
-				name, value := f.Name(), shown(f.Value)
-				if i > 0 {
-					name, value = "", ""
-				}
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", name, value, use)
+			name := f.Name()
+			for _, use := range f.Uses {
+				fmt.Fprintf(w, "  %s\t%s\n", name, use)
+				name = ""
 			}
 		}
 		_ = w.Flush() // A buffer takes everything.
@@ -178,26 +202,6 @@ func (a *application) header() string {
 		lines[i] = strings.TrimRight("# "+line, " ")
 	}
 	return strings.Join(lines, "\n")
-}
-
-// shown is a value in the table: one line of limited length.
-func shown(v any) string {
-	const most = 40
-	text, isText := v.(string)
-	if !isText {
-		data, _ := json.Marshal(v) // It comes from YAML.
-		text = string(data)
-	}
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, text)
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }
 
 // wrapped breaks a text into lines.

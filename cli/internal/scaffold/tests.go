@@ -59,14 +59,14 @@ func (a *application) testCase(name string, step map[string]any) map[string]any 
 func (a *application) change() (name string, step map[string]any) {
 	for _, f := range a.fields {
 		n, isNumber := f.Value.(int64)
-		if !isNumber {
+		if !isNumber || !f.schema.Type.Contains("integer") { // The API server stores a quantity as text.
 			continue
 		}
 		reached := a.stub(f.owner)
 		keys := strings.Split(f.places[0].path, ".")
 		reached[keys[0]] = nested(keys[1:], n+1)
 		return f.Name() + " reaches " + f.owner.String(), map[string]any{
-			"when": map[string]any{"patch": a.named(a.Kind.Kind, a.namespace, a.name), "merge": map[string]any{"spec": nested(f.Path, n+1)}},
+			"when": map[string]any{"patch": a.primary(), "merge": map[string]any{"spec": nested(f.Path, n+1)}},
 			"then": map[string]any{"objects": reached},
 		}
 	}
@@ -96,6 +96,14 @@ func (a *application) reference(o *object) string {
 		return a.named(o.gvk.Kind, "", o.name)
 	}
 	return a.named(o.gvk.Kind, a.namespaceOf(o), o.name)
+}
+
+// primary names the example as tests do.
+func (a *application) primary() string {
+	if a.cluster {
+		return a.named(a.Kind.Kind, "", a.name)
+	}
+	return a.named(a.Kind.Kind, a.namespace, a.name)
 }
 
 func (a *application) named(kind, namespace, name string) string {
