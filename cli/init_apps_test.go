@@ -16,8 +16,8 @@ import (
 	"reconcel/cli/internal/files"
 )
 
-// initKinds are the kinds of the applications in testdata/init. They are as in their projects:
-// see NOTICE there.
+// initKinds are the kinds of the applications in testdata/init. NOTICE there says where each one
+// comes from.
 var initKinds = map[string]string{
 	"cockroachdb":            "Database",
 	"contour":                "Contour",
@@ -29,15 +29,21 @@ var initKinds = map[string]string{
 	"metrics-server":         "MetricsServer",
 	"minio":                  "ObjectStore",
 	"monitoring":             "Monitoring",
+	"online-shop":            "OnlineShop",
 	"otel-collector":         "Collector",
 	"podinfo":                "WebApp",
+	"rabbitmq":               "Broker",
 	"wordpress":              "WordPress",
 	"zookeeper":              "Zookeeper",
 }
 
 // TestInitOfApplications makes rules of the manifests of real applications. They are valid,
-// their tests pass with every expression, and they render the manifests again.
+// their tests pass with every expression, the CRD is what the rules say, and they render the
+// manifests again: for the example, and for a resource that has only defaults.
 func TestInitOfApplications(t *testing.T) {
+	if raceDetector {
+		t.Skip("slow with the race detector, and without goroutines; make unit also runs it without")
+	}
 	folders, err := filepath.Glob("testdata/init/*/manifests.yaml")
 	if err != nil || len(folders) != len(initKinds) {
 		t.Fatalf("%d folders, %d kinds, %v", len(folders), len(initKinds), err)
@@ -52,31 +58,70 @@ func TestInitOfApplications(t *testing.T) {
 			mustRun(t, "init", "--kind", kind, "-f", manifests)
 			mustRun(t, "validate", "-f", ".", "--strict")
 			mustRun(t, "test", "--coverage-threshold", "100")
-			prerequisites := objectsIn(t, optional("prerequisites.yaml")...)
-			example, err := filepath.Glob("[a-z]*.yaml")
+			definition, err := os.ReadFile("crd.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, other := range []string{"rules.yaml", "crd.yaml", "tests.yaml", "prerequisites.yaml", "reconcel.yaml"} {
-				example = without(example, other)
+			for _, derived := range [][]byte{mustRun(t, "crd", "-f", "rules.yaml"), mustRun(t, "crd", "-f", "rules.yaml", "--merge", "crd.yaml")} {
+				if !bytes.Equal(derived, definition) {
+					t.Errorf("the CRD of the rules is\n%s, expected\n%s", derived, definition)
+				}
 			}
-			rendered := mustRun(t, "render", "-f", "rules.yaml", "--crd", "crd.yaml", "-r", strings.Join(example, ","), "-o", "json")
-			if err := os.WriteFile("rendered.json", rendered, 0o600); err != nil {
+			want := objectsIn(t, manifests)
+			example := exampleIn(t)
+			compareRendered(t, want, example)
+			objects, err := files.Reader{}.Objects([]string{example})
+			if err != nil {
 				t.Fatal(err)
 			}
-			got, want := objectsIn(t, "rendered.json"), objectsIn(t, manifests)
-			maps.Copy(got, prerequisites)
-			for id := range got {
-				if want[id] == nil {
-					t.Errorf("%s is not in the manifests", id)
-				}
+			delete(objects[0].Object, "spec")
+			text, err := json.Marshal(objects[0].Object)
+			if err == nil {
+				err = os.WriteFile("defaults.json", text, 0o600)
 			}
-			for id, w := range want {
-				if !reflect.DeepEqual(got[id], w) {
-					t.Errorf("%s is\n%v, expected\n%v", id, got[id], w)
-				}
+			if err != nil {
+				t.Fatal(err)
 			}
+			compareRendered(t, want, "defaults.json")
 		})
+	}
+}
+
+// exampleIn returns the file of the example in the folder of a project.
+func exampleIn(t *testing.T) string {
+	t.Helper()
+	all, err := filepath.Glob("[a-z]*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"rules.yaml", "crd.yaml", "tests.yaml", "prerequisites.yaml", "reconcel.yaml"} {
+		all = without(all, other)
+	}
+	if len(all) != 1 {
+		t.Fatalf("the examples are %v, expected one", all)
+	}
+	return all[0]
+}
+
+// compareRendered compares what the rules render for a resource with manifests, of which some
+// are prerequisites.
+func compareRendered(t *testing.T, want map[string]map[string]any, resource string) {
+	t.Helper()
+	rendered := mustRun(t, "render", "-f", "rules.yaml", "--crd", "crd.yaml", "-r", resource, "-o", "json")
+	if err := os.WriteFile("rendered.json", rendered, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := objectsIn(t, "rendered.json")
+	maps.Copy(got, objectsIn(t, optional("prerequisites.yaml")...))
+	for id := range got {
+		if want[id] == nil {
+			t.Errorf("%s: %s is not in the manifests", resource, id)
+		}
+	}
+	for id, w := range want {
+		if !reflect.DeepEqual(got[id], w) {
+			t.Errorf("%s: %s is\n%v, expected\n%v", resource, id, got[id], w)
+		}
 	}
 }
 
