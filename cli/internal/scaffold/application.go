@@ -11,6 +11,7 @@ import (
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
+	"reconcel/sim"
 )
 
 // Options say what is made of manifests. Kind and Source are required.
@@ -76,6 +77,7 @@ func New(manifests []*unstructured.Unstructured, o Options) (*Project, error) {
 func (a *application) sort(manifests []*unstructured.Unstructured) error {
 	var hooks []string
 	var definitions []map[string]any
+	var children []*unstructured.Unstructured
 	for _, u := range manifests {
 		switch {
 		case u.GroupVersionKind().GroupKind() == a.Kind.GroupKind():
@@ -88,12 +90,19 @@ func (a *application) sort(manifests []*unstructured.Unstructured) error {
 			a.first = append(a.first, u)
 			definitions = append(definitions, u.Object)
 		default:
-			a.objects = append(a.objects, newObject(u))
+			children = append(children, u)
 		}
 	}
 	var err error
 	if a.kinds, err = schema.New(schema.Sources{CRDs: definitions}); err != nil {
 		return err
+	}
+	memory, err := sim.NewKinds(a.kinds)
+	if err != nil {
+		return err
+	}
+	for _, u := range children {
+		a.objects = append(a.objects, newObject(u, memory))
 	}
 	a.namespace = a.Namespace
 	if a.namespace == "" {

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"reconcel/sim"
 )
 
 // setAnnotations are annotations that controllers and kubectl write.
@@ -26,7 +28,7 @@ var writable = map[string]bool{"name": true, "namespace": true, "labels": true, 
 
 // cleaned returns a manifest without what the API server and controllers set. An object
 // that comes from a cluster also loses defaults.
-func cleaned(u *unstructured.Unstructured) map[string]any {
+func cleaned(u *unstructured.Unstructured, kinds *sim.Kinds) map[string]any {
 	out := withoutNulls(runtime.DeepCopyJSON(u.Object)).(map[string]any)
 	delete(out, "status")
 	maps.DeleteFunc(out, func(_ string, v any) bool { // The API server does not store them.
@@ -59,7 +61,7 @@ func cleaned(u *unstructured.Unstructured) map[string]any {
 		})
 	}
 	if isLive(u) {
-		withoutDefaults(u.GroupVersionKind().GroupKind(), out)
+		withoutDefaults(&unstructured.Unstructured{Object: out}, kinds)
 	}
 	return out
 }

@@ -26,7 +26,7 @@ func TestLiveObjectsLoseDefaults(t *testing.T) {
 		if o.GetKind() == "Secret" {
 			continue // The API server stores stringData as data.
 		}
-		want := cleaned(&o.Unstructured)
+		want := cleaned(&o.Unstructured, kinds)
 		live, err := kinds.Stored(&o.Unstructured)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func TestLiveObjectsLoseDefaults(t *testing.T) {
 		live.SetResourceVersion("7")
 		live.SetGeneration(2)
 		live.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"})
-		if got := cleaned(live); !reflect.DeepEqual(got, want) {
+		if got := cleaned(live, kinds); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is\n%v, expected\n%v", o, got, want)
 		}
 	}

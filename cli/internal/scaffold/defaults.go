@@ -1,21 +1,25 @@
 package scaffold
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/sim"
 )
 
-// A preset is a value that the API server gives a field.
+// A preset is a value that the API server gives a field, and the cluster in memory does not.
 type preset struct {
 	pattern string
 	value   any // nil: any value, which the server chooses
 }
 
-// podPresets are defaults of a Pod.
+// podPresets are those of a Pod.
 var podPresets = []preset{
-	{"restartPolicy", "Always"},
 	{"dnsPolicy", "ClusterFirst"},
 	{"schedulerName", "default-scheduler"},
 	{"terminationGracePeriodSeconds", int64(30)},
@@ -31,16 +35,14 @@ var podPresets = []preset{
 	{"volumes.*.hostPath.type", ""},
 }
 
-// containerPresets are defaults of a container.
+// containerPresets are those of a container.
 var containerPresets = []preset{
 	{"terminationMessagePath", "/dev/termination-log"},
 	{"terminationMessagePolicy", "File"},
-	{"resources", map[string]any{}},
-	{"ports.*.protocol", "TCP"},
 	{"env.*.valueFrom.fieldRef.apiVersion", "v1"},
 }
 
-// probePresets are defaults of a probe.
+// probePresets are those of a probe.
 var probePresets = []preset{
 	{"timeoutSeconds", int64(1)},
 	{"periodSeconds", int64(10)},
@@ -49,66 +51,72 @@ var probePresets = []preset{
 	{"httpGet.scheme", "HTTP"},
 }
 
-var rollingUpdate = map[string]any{"maxSurge": "25%", "maxUnavailable": "25%"}
-
-// kindPresets are defaults of kinds.
+// kindPresets are those of kinds.
 var kindPresets = map[string][]preset{
-	"Deployment": {
-		{"spec.revisionHistoryLimit", int64(10)},
-		{"spec.progressDeadlineSeconds", int64(600)},
-		{"spec.strategy", map[string]any{"type": "RollingUpdate", "rollingUpdate": rollingUpdate}},
-	},
 	"StatefulSet": {
-		{"spec.revisionHistoryLimit", int64(10)},
-		{"spec.podManagementPolicy", "OrderedReady"},
-		{"spec.updateStrategy", map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(0)}}},
-		{"spec.persistentVolumeClaimRetentionPolicy", map[string]any{"whenDeleted": "Retain", "whenScaled": "Retain"}},
 		{"spec.volumeClaimTemplates.*.status", nil},
 		{"spec.volumeClaimTemplates.*.spec.volumeMode", "Filesystem"},
 		{"spec.volumeClaimTemplates.*.apiVersion", "v1"},
 		{"spec.volumeClaimTemplates.*.kind", "PersistentVolumeClaim"},
 	},
-	"DaemonSet": {
-		{"spec.revisionHistoryLimit", int64(10)},
-		{"spec.updateStrategy", map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": int64(0), "maxUnavailable": int64(1)}}},
-	},
-	"Job": {
-		{"spec.selector", nil},
-		{"spec.backoffLimit", int64(6)},
-		{"spec.completionMode", "NonIndexed"},
-		{"spec.suspend", false},
-		{"spec.parallelism", int64(1)},
-		{"spec.completions", int64(1)},
-		{"spec.manualSelector", false},
-		{"spec.podReplacementPolicy", "TerminatingOrFailed"},
-	},
-	"CronJob": {
-		{"spec.concurrencyPolicy", "Allow"},
-		{"spec.suspend", false},
-		{"spec.successfulJobsHistoryLimit", int64(3)},
-		{"spec.failedJobsHistoryLimit", int64(1)},
-	},
+	"Job": {{"spec.selector", nil}},
 	"Service": {
-		{"spec.type", "ClusterIP"},
-		{"spec.sessionAffinity", "None"},
 		{"spec.internalTrafficPolicy", "Cluster"},
 		{"spec.externalTrafficPolicy", "Cluster"},
 		{"spec.allocateLoadBalancerNodePorts", true},
 		{"spec.ipFamilies", nil},
 		{"spec.ipFamilyPolicy", "SingleStack"},
-		{"spec.ports.*.protocol", "TCP"},
 	},
 	"PersistentVolumeClaim": {
-		{"spec.volumeMode", "Filesystem"},
 		{"spec.volumeName", nil},
 		{"metadata.finalizers", []any{"kubernetes.io/pvc-protection"}},
 	},
-	"Secret":    {{"type", "Opaque"}},
 	"Namespace": {{"spec", nil}},
 }
 
 // withoutDefaults removes defaults and allocated values from an object of a cluster.
-func withoutDefaults(gk schema.GroupKind, o map[string]any) {
+func withoutDefaults(o *unstructured.Unstructured, kinds *sim.Kinds) {
+	withoutPresets(o.GroupVersionKind().GroupKind(), o.Object)
+	want, err := kinds.Stored(o)
+	if err != nil {
+		return // The rules will be as wrong.
+	}
+	same := func() bool {
+		got, err := kinds.Stored(o)
+		return err == nil && reflect.DeepEqual(got, want)
+	}
+	for prune(o.Object, same) { // A default may depend on the absence of another field.
+	}
+}
+
+// asked are fields of the spec of most resources, also if the value is the default.
+var asked = []string{"replicas", "minReplicas"}
+
+// prune removes every entry without which an object stays the same, outer ones first, and
+// reports whether there was one.
+func prune(in any, same func() bool) (removed bool) {
+	switch in := in.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(in)) {
+			value := in[key]
+			delete(in, key)
+			if !slices.Contains(asked, key) && same() {
+				removed = true
+				continue
+			}
+			in[key] = value
+			removed = prune(value, same) || removed
+		}
+	case []any:
+		for _, item := range in {
+			removed = prune(item, same) || removed
+		}
+	}
+	return removed
+}
+
+// withoutPresets removes what the cluster in memory does not add.
+func withoutPresets(gk schema.GroupKind, o map[string]any) {
 	for _, p := range kindPresets[gk.Kind] {
 		p.removeFrom(o, "")
 	}
@@ -119,9 +127,6 @@ func withoutDefaults(gk schema.GroupKind, o map[string]any) {
 		withoutLabels(o, jobLabels)
 	case "Namespace":
 		withoutLabels(o, []string{"kubernetes.io/metadata.name"})
-	}
-	for _, metadata := range podMetadata {
-		remove(o, metadata, func(v any) bool { return size(v) == 0 })
 	}
 	pod, has := podPath(gk)
 	if !has {
@@ -147,9 +152,6 @@ func withoutDefaults(gk schema.GroupKind, o map[string]any) {
 func (p preset) removeFrom(o map[string]any, within string) {
 	remove(o, within+p.pattern, func(v any) bool { return p.value == nil || reflect.DeepEqual(v, p.value) })
 }
-
-// podMetadata is the metadata of templates, which the API server stores also if it is empty.
-var podMetadata = []string{"spec.template.metadata", "spec.jobTemplate.metadata", "spec.jobTemplate.spec.template.metadata"}
 
 // jobLabels are those that the API server gives a Job and its Pods.
 var jobLabels = []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"}
@@ -192,9 +194,6 @@ func withoutAddresses(o map[string]any) {
 	delete(spec, "clusterIPs")
 	each(spec, "ports.*", func(p place) {
 		port, _ := p.value.(map[string]any)
-		if port["targetPort"] == port["port"] {
-			delete(port, "targetPort")
-		}
 		if spec["type"] != "NodePort" {
 			delete(port, "nodePort")
 		}

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/sim"
 )
 
 // An object is one of the manifests on its way to a child.
@@ -23,8 +25,8 @@ type object struct {
 // An expression is a text of a template that is written as rules have it, with ${...}.
 type expression string
 
-func newObject(u *unstructured.Unstructured) *object {
-	given := cleaned(u)
+func newObject(u *unstructured.Unstructured, kinds *sim.Kinds) *object {
+	given := cleaned(u, kinds)
 	return &object{
 		gvk:       u.GroupVersionKind(),
 		name:      u.GetName(),
