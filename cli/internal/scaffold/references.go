@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -114,10 +115,15 @@ func (a *application) find(kind, name string) *object {
 }
 
 // hostPattern matches the name of a Service in a text, with what stands before and behind it.
-const hostPattern = `(^|://|[@=,\s"'])NAME(:[0-9]{2,5}(?:[^0-9A-Za-z.-]|$)|\.NAMESPACE(?:[^0-9A-Za-z-]|$)|/|$)`
+const hostPattern = `(^|://|[@=,.\s"'])NAME(:[0-9]{2,5}(?:[^0-9A-Za-z.-]|$)|\.NAMESPACE(?:[^0-9A-Za-z-]|$)|\.\$\(\w*(?i:namespace)\)|/|$)`
 
-// hostVariable matches the names of variables whose value may be the name of a Service.
-var hostVariable = regexp.MustCompile(`(?i)host|addr|url|uri|server|service|endpoint|broker|upstream|domain|proxy`)
+// hostNames are in the names of variables and settings whose value may be the name of a Service.
+const hostNames = `(?i:host|addr|url|uri|server|service|endpoint|broker|upstream|domain|proxy)`
+
+var hostVariable = regexp.MustCompile(hostNames)
+
+// settingPattern matches a line that gives a setting the name of a Service.
+const settingPattern = `(?m)^[ \t]*[\w.-]*` + hostNames + `[\w.-]*[ \t]*[=:][ \t]*(NAME)[ \t]*$`
 
 // connect writes the addresses of Services in variables, arguments and configuration.
 func (a *application) connect() {
@@ -178,34 +184,48 @@ func (a *application) connectText(p place) {
 
 // replaceHost replaces the name of one Service in texts.
 func (a *application) replaceHost(service *object, parts []any) (out []any) {
-	namespace := a.namespaceOf(service)
-	host := regexp.MustCompile(strings.NewReplacer("NAMESPACE", regexp.QuoteMeta(namespace), "NAME", regexp.QuoteMeta(service.name)).Replace(hostPattern))
+	namespace := "." + a.namespaceOf(service)
 	for _, part := range parts {
 		text, isText := part.(string)
 		if !isText {
 			out = append(out, part)
 			continue
 		}
-		for from := 0; ; {
-			m := host.FindStringSubmatchIndex(text[from:])
-			if m == nil {
-				break
-			}
-			before, behind := text[from+m[2]:from+m[3]], text[from+m[4]:from+m[5]]
-			if weak := behind == "" || behind == "/"; weak && before != "://" {
-				from += m[4]
-				continue
-			}
-			out = append(out, text[:from+m[3]], expression("${"+service.id+".metadata.name}"))
-			text, from = text[from+m[4]:], 0
-			if own, inside := strings.CutPrefix(text, "."+namespace); inside && service.namespace == "" {
+		end := 0
+		for _, begin := range a.mentions(service, text) {
+			out = append(out, text[end:begin], expression("${"+service.id+".metadata.name}"))
+			end = begin + len(service.name)
+			if strings.HasPrefix(text[end:], namespace) && service.namespace == "" {
 				out = append(out, ".", expression(selfNamespace))
-				text = own
+				end += len(namespace)
 			}
 		}
-		out = append(out, text)
+		out = append(out, text[end:])
 	}
 	return out
+}
+
+// mentions returns where the name of a Service is in a text.
+func (a *application) mentions(service *object, text string) (begins []int) {
+	names := strings.NewReplacer("NAMESPACE", regexp.QuoteMeta(a.namespaceOf(service)), "NAME", regexp.QuoteMeta(service.name))
+	host := regexp.MustCompile(names.Replace(hostPattern))
+	for from := 0; ; {
+		m := host.FindStringSubmatchIndex(text[from:])
+		if m == nil {
+			break
+		}
+		before, behind := text[from+m[2]:from+m[3]], text[from+m[4]:from+m[5]]
+		isPath, isQualified := behind == "" || behind == "/", strings.HasPrefix(behind, ".")
+		if (!isPath || before == "://") && (before != "." || isQualified) {
+			begins = append(begins, from+m[3])
+		}
+		from += m[4]
+	}
+	for _, m := range regexp.MustCompile(names.Replace(settingPattern)).FindAllStringSubmatchIndex(text, -1) {
+		begins = append(begins, m[2])
+	}
+	slices.Sort(begins)
+	return slices.Compact(begins)
 }
 
 // namespaceOf returns the namespace that an object has in the manifests.
