@@ -4,6 +4,7 @@ package ruletest_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -207,6 +208,10 @@ func hideGenerated(u *unstructured.Unstructured, out map[string]any, c *rules.Ch
 		value, _ := plain(u.Object["data"])[key].(string)
 		if !strings.Contains(value, "\n") && value != "" {
 			known = append(known, value, "<generated>")
+			encoded := base64.StdEncoding.EncodeToString([]byte(value))
+			for _, text := range []string{value, encoded} { // Rules may put a hash on the Pods that read the value.
+				known = append(known, fmt.Sprintf("%x", sha256.Sum256([]byte(text))), "<hash of a generated value>")
+			}
 		}
 		if data[key] != nil {
 			data[key] = "<generated>"
