@@ -11,10 +11,9 @@ playground: playground-build ## Build the playground, a page, into bin/playgroun
 
 .PHONY: playground-build
 playground-build: playground/node_modules/.package-lock.json
-	@mkdir -p $(PLAYGROUND)
-	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o $(PLAYGROUND)/reconcel.wasm ./playground/wasm
+	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o bin/reconcel.wasm ./playground/wasm
 	CGO_ENABLED=0 go build -o bin/playground-serve ./playground/serve
-	node playground/build.js $(PLAYGROUND) $(foreach e,$(EXAMPLES),'$(e)|$(RESOURCES_$(e))|$(call observed,$(e))')
+	node playground/build.js $(PLAYGROUND) bin/reconcel.wasm $(foreach e,$(EXAMPLES),'$(e)|$(RESOURCES_$(e))|$(call observed,$(e))')
 
 # npm verifies the checksums in package-lock.json. No package runs a script.
 playground/node_modules/.package-lock.json: playground/package-lock.json

@@ -1,17 +1,27 @@
-// build.js FOLDER NAME|RESOURCES|OBSERVED... builds the page into a folder, with examples.
+// build.js FOLDER PROGRAM NAME|RESOURCES|OBSERVED... builds the page into a folder, with the
+// WebAssembly program and examples.
 import {build} from 'esbuild';
-import {copyFile, mkdir, readFile, readdir, writeFile} from 'node:fs/promises';
+import {copyFile, mkdir, readFile, readdir, rm, writeFile} from 'node:fs/promises';
+import {createHash} from 'node:crypto';
 import {execFileSync} from 'node:child_process';
 import {existsSync} from 'node:fs';
+import {gzipSync} from 'node:zlib';
 
-const [out, ...named] = process.argv.slice(2);
+const [out, wasm, ...named] = process.argv.slice(2);
 const here = new URL('.', import.meta.url).pathname;
 const root = here + '../';
 const read = (path) => readFile(root + path, 'utf8');
 
+await rm(out, {recursive: true, force: true}); // Programs of earlier builds have other names.
 await mkdir(out, {recursive: true});
-await build({entryPoints: [here + 'page/main.js'], outdir: out, bundle: true, minify: true, format: 'esm', target: 'es2022', legalComments: 'linked', logLevel: 'warning'});
-for (const file of ['index.html', 'style.css', 'worker.js']) {
+const code = await readFile(wasm);
+const program = `reconcel.${createHash('sha256').update(code).digest('hex').slice(0, 16)}.wasm`;
+await writeFile(`${out}/${program}`, code);
+await writeFile(`${out}/${program}.gz`, gzipSync(code, {level: 9}));
+
+await build({define: {PROGRAM: JSON.stringify(program)}, entryPoints: [here + 'page/main.js'], outdir: out, bundle: true, minify: true, format: 'esm', target: 'es2022', legalComments: 'linked', logLevel: 'warning'});
+await writeFile(`${out}/index.html`, (await readFile(`${here}page/index.html`, 'utf8')).replace('PROGRAM', program));
+for (const file of ['style.css', 'worker.js']) {
   await copyFile(`${here}page/${file}`, `${out}/${file}`);
 }
 const goroot = execFileSync('go', ['env', 'GOROOT'], {encoding: 'utf8'}).trim();

@@ -9,7 +9,7 @@ import {$, element} from './dom.js';
 const FILES = ['rules.yaml', 'resources.yaml', 'observed.yaml', 'crds.yaml'];
 const DEBOUNCE = 40; // milliseconds
 
-const program = new Program('reconcel.wasm');
+const program = new Program(PROGRAM, say); // build.js defines PROGRAM.
 const editors = {};
 let part = 'render';
 let timer;

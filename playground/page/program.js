@@ -11,13 +11,16 @@ export class Program {
   #running; // the question that the worker has
   #waiting; // the newest one after it
 
-  constructor(url) {
+  // say is told what is going on until the first answer.
+  constructor(url, say) {
+    say('Loading the program…');
     this.#module = fetch(url).then((response) => {
       if (!response.ok) {
         throw new Error(`${url}: ${response.status} ${response.statusText}`);
       }
       return WebAssembly.compileStreaming(response);
     });
+    this.#module.then(() => say('Starting the program…'), () => {});
     this.#start();
   }
 
