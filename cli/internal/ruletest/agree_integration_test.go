@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -151,7 +152,7 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 			if name := u.GetName(); c.HasReplicas() {
 				known = append(known, name, name[:strings.LastIndex(name, "-")]+"-…")
 			}
-			known = append(known, hideGenerated(u, out, c)...)
+			hideGenerated(u, out, c)
 		}
 		unstructured.RemoveNestedField(out, "metadata", "annotations", rules.AnnotationApplied)
 		mergeShares(u, out)
@@ -171,6 +172,10 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 		}
 		objects = append(objects, string(text))
 	}
+	generatedValues.Range(func(value, placeholder any) bool {
+		known = append(known, value.(string), placeholder.(string))
+		return true
+	})
 	replace := strings.NewReplacer(known...)
 	for i := range objects {
 		objects[i] = instant.ReplaceAllString(replace.Replace(objects[i]), "<time>")
@@ -196,28 +201,29 @@ func mergeShares(u *unstructured.Unstructured, out map[string]any) {
 // instant matches a time in a message.
 var instant = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z`)
 
-// hideGenerated replaces the generated values in the data of a Secret by placeholders. It
-// returns those that other Secrets may contain.
-func hideGenerated(u *unstructured.Unstructured, out map[string]any, c *rules.Child) (known []string) {
+// generatedValues are all that Secrets had, with their placeholders. Another Secret may still
+// contain one after it was replaced.
+var generatedValues sync.Map
+
+// hideGenerated replaces the generated values in the data of a Secret by placeholders, and
+// adds them to generatedValues.
+func hideGenerated(u *unstructured.Unstructured, out map[string]any, c *rules.Child) {
 	if u.GetKind() != "Secret" {
-		return nil
+		return
 	}
 	data := plain(out["data"])
 	out["data"] = data
 	for _, key := range c.GeneratedKeys() {
 		value, _ := plain(u.Object["data"])[key].(string)
 		if !strings.Contains(value, "\n") && value != "" {
-			known = append(known, value, "<generated>")
-			encoded := base64.StdEncoding.EncodeToString([]byte(value))
-			for _, text := range []string{value, encoded} { // Rules may put a hash on the Pods that read the value.
-				known = append(known, fmt.Sprintf("%x", sha256.Sum256([]byte(text))), "<hash of a generated value>")
-			}
+			generatedValues.Store(value, "<generated>")
+			// Rules may put a hash on the Pods that read the value.
+			generatedValues.Store(fmt.Sprintf("%x", sha256.Sum256([]byte(value))), "<hash of a generated value>")
 		}
 		if data[key] != nil {
 			data[key] = "<generated>"
 		}
 	}
-	return known
 }
 
 // plain returns the data of a Secret as text.
