@@ -137,6 +137,11 @@ func TestAuthorsMustHoldTheRights(t *testing.T) {
 	a.grant("get,create,update,patch,delete", "samples.stable.example.com,samples.stable.example.com/scale")
 	a.denied(`rule "sample" makes deployments.apps: jane may not create them in namespace authors`, create...)
 	a.grant("create", "deployments.apps")
+	// The Deployment may ask reloader for what it reads.
+	a.denied(`rule "reloader" reads configmaps: jane may not list them in namespace authors`, create...)
+	a.grant("list", "configmaps")
+	a.denied(`rule "reloader" reads secrets: jane may not list them in namespace authors`, create...)
+	a.grant("list", "secrets")
 	a.admitted(create...)
 	e2e.Kubectl(t, a.cluster, "wait", "--namespace=authors", "--for=condition=Ready", "sample/one", "--timeout=60s")
 	a.changes()
