@@ -216,9 +216,9 @@ var table = []example{
 		setup:     []string{"observed.yaml"},
 		resources: []string{"workloads.yaml"},
 		ready:     hashed,
-		updates:   []update{{"Deployment", "shop", `{"spec":{"replicas":3}}`, hashed}},
+		updates:   []update{{"Deployment", "store", `{"spec":{"replicas":3}}`, hashed}},
 		// A DaemonSet and a Deployment count the changes of their template in an annotation.
-		disturbances: []update{{"StatefulSet", "shop", `{"spec":{"template":{"metadata":{"annotations":{"platform.example.com/config-hash":"mine"}}}}}`, nil}},
+		disturbances: []update{{"StatefulSet", "store", `{"spec":{"template":{"metadata":{"annotations":{"platform.example.com/config-hash":"mine"}}}}}`, nil}},
 		story:        reloaderStory,
 	},
 	{
