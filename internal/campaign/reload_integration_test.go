@@ -101,7 +101,7 @@ func (r *reading) start() {
 	r.Helper()
 	r.debug = freeAddress(r.T)
 	r.process = start(r.T, r.binary, "reconcel", "-f", r.folder.path, "--kubeconfig", r.cluster.UserKubeconfig(r.T, "reconcel"),
-		"--listen", "127.0.0.1:0", "--namespace", "default", "--debug-listen", r.debug, "--pprof")
+		"--listen", "127.0.0.1:0", "--namespace", "default", "--debug-listen", r.debug, "--pprof", "--max-deletions", "100%") // Editions at random may delete most objects.
 	r.process.Logs("msg=running", 30*time.Second)
 }
 
