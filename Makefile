@@ -196,8 +196,8 @@ soak-examples: devcluster ## Kill the controller at each write of the examples, 
 	RECONCEL_SOAK=1 go test -tags integration -parallel 3 -timeout 120m -count 1 -run '^(TestExamples|TestEveryPermissionIsNeeded)$$' ./examples
 
 .PHONY: soak-plan
-soak-plan: devcluster ## Compare the plans of 40 edits with what the controller then writes, in about half an hour
-	RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^TestPlanForetellsAuditLog$$' ./cli/internal/plan
+soak-plan: devcluster ## Compare the plans of 40 edits with what the controller then writes, in about half an hour, and plan for 10,000 resources
+	RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^(TestPlanForetellsAuditLog|TestTenThousand)$$' ./cli/internal/plan
 
 .PHONY: fuzz-sample
 fuzz-sample: ## Fuzz each target for 5 seconds
