@@ -104,11 +104,7 @@ func (a *app) docs(f *docsFlags) error {
 	case f.folder != "":
 		return a.writePages(f, pages)
 	}
-	text, err := f.format(pages)
-	if err != nil {
-		return exit.Failure(err)
-	}
-	return a.print(text)
+	return a.print(f.format(pages))
 }
 
 // wanted returns which kinds --kind selects.
@@ -171,11 +167,11 @@ func described(loaded *rules.Loaded, kinds offline.Kinds) (reference.Source, err
 	return from, nil
 }
 
-func (f *docsFlags) format(pages []*reference.Page) ([]byte, error) {
+func (f *docsFlags) format(pages []*reference.Page) []byte {
 	if f.output.Value == "html" {
 		return reference.HTML(pages)
 	}
-	return reference.Markdown(pages), nil
+	return reference.Markdown(pages)
 }
 
 // writePages writes each page into a file of its own.
@@ -185,12 +181,8 @@ func (a *app) writePages(f *docsFlags, pages []*reference.Page) error {
 	}
 	extension := map[string]string{"markdown": ".md", "html": ".html"}[f.output.Value]
 	for _, p := range pages {
-		text, err := f.format([]*reference.Page{p})
-		if err != nil {
-			return exit.Failure(err)
-		}
 		path := filepath.Join(f.folder, fileOf(p, pages)+extension)
-		if err := os.WriteFile(path, text, 0o644); err != nil {
+		if err := os.WriteFile(path, f.format([]*reference.Page{p}), 0o644); err != nil {
 			return exit.Failure(fmt.Errorf("%s: cannot be written: %w", path, exit.Cause(err)))
 		}
 		if err := a.print([]byte(path + "\n")); err != nil {

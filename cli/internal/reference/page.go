@@ -49,9 +49,6 @@ const (
 	Break        // a new line; it has no text
 )
 
-// String returns the name of a style.
-func (s Style) String() string { return [...]string{"plain", "code", "strong", "break"}[s] }
-
 func code(text string) Text { return Text{{text, Code}} }
 
 // compose joins strings, which are plain, and texts.
