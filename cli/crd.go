@@ -60,22 +60,29 @@ a file cannot be read.`,
 	return cmd
 }
 
-func (a *app) crd(f *crdFlags) error {
-	if err := once(f.paths, f.crds); err != nil {
-		return err
+// loadWithKinds loads valid rules, with the kinds of the CRDs: by default, of those beside
+// the rules.
+func (a *app) loadWithKinds(files ruleFiles, crds []string) (*rules.Loaded, offline.Kinds, error) {
+	if err := once(files.paths, crds); err != nil {
+		return nil, offline.Kinds{}, err
 	}
-	loaded, err := a.load(f.ruleFiles)
+	loaded, err := a.load(files)
 	if err != nil {
-		return err
+		return nil, offline.Kinds{}, err
 	}
 	if err := loaded.Errors.Err(); err != nil {
-		return &exit.Error{Code: rejectedCode(loaded), Err: err}
+		return nil, offline.Kinds{}, &exit.Error{Code: rejectedCode(loaded), Err: err}
 	}
-	from, crds := a.reader(f.ruleFiles), f.crds
+	from := a.reader(files)
 	if len(crds) == 0 {
-		crds = from.Definitions(f.paths)
+		crds = from.Definitions(files.paths)
 	}
 	kinds, err := offline.ReadKinds(from, crds)
+	return loaded, kinds, err
+}
+
+func (a *app) crd(f *crdFlags) error {
+	loaded, kinds, err := a.loadWithKinds(f.ruleFiles, f.crds)
 	if err != nil {
 		return err
 	}

@@ -69,21 +69,7 @@ file cannot be read or written.`,
 }
 
 func (a *app) docs(f *docsFlags) error {
-	if err := once(f.paths, f.crds); err != nil {
-		return err
-	}
-	loaded, err := a.load(f.ruleFiles)
-	if err != nil {
-		return err
-	}
-	if err := loaded.Errors.Err(); err != nil {
-		return &exit.Error{Code: rejectedCode(loaded), Err: err}
-	}
-	from, crds := a.reader(f.ruleFiles), f.crds
-	if len(crds) == 0 {
-		crds = from.Definitions(f.paths)
-	}
-	kinds, err := offline.ReadKinds(from, crds)
+	loaded, kinds, err := a.loadWithKinds(f.ruleFiles, f.crds)
 	if err != nil {
 		return err
 	}

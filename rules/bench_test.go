@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"reconcel/rules/kstatus"
@@ -30,5 +33,27 @@ func BenchmarkRenderFoo(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Render(in, &out)
+	}
+}
+
+// BenchmarkRenderChildren renders resources with several children, which exist.
+func BenchmarkRenderChildren(b *testing.B) {
+	for _, n := range []int{1, 5, 20} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			var text strings.Builder
+			text.WriteString("- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  children:\n")
+			for i := range n {
+				fmt.Fprintf(&text, "  - id: c%d\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${self.metadata.name}-%d'}, data: {image: '${self.spec.image}', name: '${self.metadata.name}'}}\n", i, i)
+			}
+			p := mustLoad(b, text.String()).Primaries()[0]
+			in := Input{Self: object{"metadata": object{"name": "p", "namespace": "ns", "uid": "u"}, "spec": object{"image": "i"}}, Observed: func(id Identity) Live { return Live{Object: object{"metadata": object{"name": id.Name}}} }}
+			var out Rendering
+			for b.Loop() {
+				p.Render(in, &out)
+			}
+			if got := complaint(&out); got != "" || len(out.Rules[0].Children) != n {
+				b.Fatal(got)
+			}
+		})
 	}
 }

@@ -47,7 +47,7 @@ func (d *Decoder) Part(p *projection.Projection) (Part, error) {
 }
 
 // Map reads a map. It calls entry for each key, which must read exactly one value, and
-// returns what becomes of it. The result has the defaults whose keys are absent.
+// returns what to store for it. Defaults are added for keys that are absent.
 func (d *Decoder) Map(defaults []Entry, entry func(key string) (Part, error)) (Part, error) {
 	b := mapBuilder{Decoder: d, all: composite{isMap: true, hash: hashOfMap}, bottomKey: len(d.keys), bottom: len(d.stack)}
 	err := d.Object(func(key string) error {

@@ -11,7 +11,7 @@ const (
 	valueSlots    = 2048
 	compositeSets = 128
 	// compositeWays is how many values of a set are kept. An object consists of a dozen
-	// small maps and lists, all of which have to be kept until the next object comes.
+	// small maps and lists. All must be kept until the next object is read.
 	compositeWays = 4
 	// longestShared is the length in bytes up to which strings are shared. Longer ones
 	// are rarely equal.

@@ -153,7 +153,7 @@ func (k *kindView) created() []Section {
 		if k.known != nil && !k.known.Namespaced {
 			place = ""
 		}
-		s.Blocks = append(s.Blocks, paragraph("These objects belong to ", article(k.gvk.Kind), place, ". reconcel restores them when somebody changes or deletes them, and deletes those that the ", k.gvk.Kind, " no longer asks for. ",
+		s.Blocks = append(s.Blocks, paragraph("These objects belong to ", article(k.gvk.Kind), place, ". reconcel restores them when they are changed or deleted, and deletes those that the ", k.gvk.Kind, " no longer asks for. ",
 			"What is in angle brackets comes from the ", k.gvk.Kind, ": ", code("<name>"), " is its name."))
 	}
 	if slices.ContainsFunc(k.rules, (*ruleView).readsObjects) {

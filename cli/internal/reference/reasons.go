@@ -28,7 +28,7 @@ var reasons = []reason{
 	{"Stalled", "Rejected", "the API server rejects an object: the message says why", "if the cause is a value in the resource, correct it, or raise the quota; otherwise " + askAdministrator, nil},
 	{"Stalled", "Contested", "another writer undoes what reconcel does", "stop the writer that the message names", nil},
 	{"Stalled", "ChildFailed", "an object has failed, and does not get ready by itself", "inspect the object that the message names", nil},
-	{"Ready", "Paused", "somebody has paused the resource", "to resume, remove the annotation reconcel.dev/paused", nil},
+	{"Ready", "Paused", "the resource is paused by its annotation", "to resume, remove the annotation reconcel.dev/paused", nil},
 	{"Kept", "Orphaned", "objects stay that the resource no longer asks for", "delete the objects yourself when you no longer need them", (*ruleView).orphans},
 	{"Kept", "Undecided", "it is not known yet whether objects are still wanted", "create what the message names", nil},
 	{"Held", "TooManyDeletions", "a change of the rules waits for approval, because it would delete many objects", askAdministrator, nil},

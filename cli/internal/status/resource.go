@@ -74,7 +74,7 @@ func One(ctx context.Context, live *cluster.Cluster, served *discover.Kind, u *u
 		return Resource{}, err
 	}
 	if !k.hasConditions {
-		_ = k.readEvents(ctx, live, u.GetNamespace()) // Without the permission, there are none.
+		_ = k.readEvents(ctx, live, u.GetNamespace()) // Without permission to list Events, none are shown.
 	}
 	return k.resource(u), nil
 }
