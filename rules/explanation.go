@@ -21,8 +21,9 @@ type Explanation struct {
 
 // Explain explains a rendering of an input with a trace.
 func Explain(file *syntax.File, p *Primary, in Input, out *Rendering) *Explanation {
-	in.Self = visible(in.Self)
-	id := identityOf(in.Self)
+	metadata := mapAt(in.Self, "metadata")
+	in.Self = visible(in.Self, metadata)
+	id := identityFrom(metadata)
 	return &Explanation{file, out, Identity{GVK: p.GVK, Namespace: id.namespace, Name: id.name}, in.Self, in.Trace}
 }
 

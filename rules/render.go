@@ -40,14 +40,16 @@ func (p *Primary) Render(in Input, out *Rendering) {
 
 // enter prepares the run for a primary.
 func (r *run) enter(in Input, gvk schema.GroupVersionKind) {
+	metadata := mapAt(in.Self, "metadata")
 	r.in = in
-	r.in.Self = visible(in.Self)
-	r.primary = identityIn(in.Self, gvk)
+	r.in.Self = visible(in.Self, metadata)
+	r.primary = identityIn(metadata, gvk)
 }
 
-// identityIn returns the identity of a primary. The children of a Namespace are in it.
-func identityIn(object map[string]any, gvk schema.GroupVersionKind) identity {
-	id := identityOf(object)
+// identityIn returns the identity of a primary with this metadata. The children of a Namespace
+// are in it.
+func identityIn(metadata map[string]any, gvk schema.GroupVersionKind) identity {
+	id := identityFrom(metadata)
 	if gvk == BundleKind {
 		id.home, id.uid = "", string(BundleUID(id.namespace, id.name))
 	}

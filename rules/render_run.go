@@ -50,8 +50,9 @@ type identity struct {
 }
 
 // identityOf reads the identity of an object.
-func identityOf(object map[string]any) identity {
-	metadata := mapAt(object, "metadata")
+func identityOf(object map[string]any) identity { return identityFrom(mapAt(object, "metadata")) }
+
+func identityFrom(metadata map[string]any) identity {
 	var id identity
 	id.name, _ = metadata["name"].(string)
 	id.namespace, _ = metadata["namespace"].(string)

@@ -30,7 +30,7 @@ func (r *run) shortText(t *text, most int, long string) (string, result) {
 
 // join computes a text of several parts.
 func (r *run) join(t *text, most int, long string) (string, result) {
-	var out []byte
+	out := make([]byte, 0, 64) // Most texts need no more memory than that.
 	res := r.eachPart(t, func(s string) (wrong string) {
 		if len(out)+len(s) > most {
 			return long

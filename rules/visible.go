@@ -2,15 +2,15 @@ package rules
 
 import "maps"
 
-// visible returns the primary as rules see it, without AnnotationStatus. The annotation says
-// what came of the last reconciliation: a rule that copies the annotations of its primary
-// would otherwise render something else after each report, and never come to rest.
-func visible(self map[string]any) map[string]any {
-	if _, reported := mapAt(self, "metadata", "annotations")[AnnotationStatus]; !reported {
+// visible returns the primary with this metadata as rules see it, without AnnotationStatus.
+// The annotation says what came of the last reconciliation: a rule that copies the annotations
+// of its primary would otherwise render something else after each report, and never come to
+// rest.
+func visible(self, metadata map[string]any) map[string]any {
+	if _, reported := mapAt(metadata, "annotations")[AnnotationStatus]; !reported {
 		return self
 	}
-	self = maps.Clone(self)
-	metadata := maps.Clone(mapAt(self, "metadata"))
+	self, metadata = maps.Clone(self), maps.Clone(metadata)
 	annotations := maps.Clone(mapAt(metadata, "annotations"))
 	delete(annotations, AnnotationStatus)
 	self["metadata"], metadata["annotations"] = metadata, annotations

@@ -31,10 +31,10 @@ type guardedCall struct {
 }
 
 // guard wraps a call in the limit of its function, if it has one, or if a meter has to know
-// its arguments.
+// its arguments. string() is wrapped for its speed.
 func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope, m *meter) (interpreter.InterpretableV2, error) {
 	l, ok := limits[call.Function()]
-	if !ok && m == nil {
+	if !ok && m == nil && call.Function() != overloads.TypeConvertString {
 		return call, nil
 	}
 	if call.Function() == rangeFunction {
@@ -84,6 +84,8 @@ func (e *environment) runner(call interpreter.InterpretableCall) func(operands) 
 		return sumValues(run)
 	case "quantity":
 		return readQuantity(run)
+	case overloads.TypeConvertString:
+		return printNumber(run)
 	}
 	return run
 }

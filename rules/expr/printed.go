@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"strconv"
+
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 )
@@ -29,7 +31,9 @@ func PrintedText(v ref.Val) (s, why string) {
 	switch v := v.(type) {
 	case types.String:
 		return string(v), ""
-	case types.Bool, types.Int, types.Uint, types.Double, types.Timestamp, types.Duration:
+	case types.Int:
+		return strconv.FormatInt(int64(v), 10), "" // CEL's conversion takes four times as long.
+	case types.Bool, types.Uint, types.Double, types.Timestamp, types.Duration:
 		if text, ok := v.ConvertToType(types.StringType).(types.String); ok {
 			return string(text), ""
 		}
@@ -46,5 +50,15 @@ func TypeOfValue(v ref.Val) string {
 		return "a " + name
 	default:
 		return name
+	}
+}
+
+// printNumber makes string() use the conversion of PrintedText, which is faster than CEL's.
+func printNumber(print func(operands) ref.Val) func(operands) ref.Val {
+	return func(a operands) ref.Val {
+		if n, ok := a[0].(types.Int); ok {
+			return types.String(strconv.FormatInt(int64(n), 10))
+		}
+		return print(a)
 	}
 }

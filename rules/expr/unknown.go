@@ -34,33 +34,30 @@ func NewUnknown(trail string) *types.Unknown {
 	return types.NewUnknown(unknownIDs.Add(1), types.NewAttributeTrail(trail))
 }
 
-// incomplete marks the trail of a list that is not complete.
-const incomplete = true
+// incomplete is in the unknown values of lists that are not complete. Other unknowns have
+// ids above 0.
+var incomplete = types.NewUnknown(0, nil)
 
 // NewIncomplete returns the unknown value of a list of which some elements do not
 // exist yet. Every step from it is unknown too, also .? and has(): the missing
 // elements may have what they look for.
 func NewIncomplete(trail string) *types.Unknown {
-	return types.NewUnknown(unknownIDs.Add(1), types.QualifyAttribute(types.NewAttributeTrail(trail), incomplete))
+	return types.MergeUnknowns(NewUnknown(trail), incomplete)
 }
 
 // isIncomplete reports whether an unknown value comes from an incomplete list.
 func isIncomplete(u *types.Unknown) bool {
-	for _, id := range u.IDs() {
-		trails, _ := u.GetAttributeTrails(id)
-		for _, t := range trails {
-			if slices.Contains(t.QualifierPath(), any(incomplete)) {
-				return true
-			}
-		}
-	}
-	return false
+	_, is := u.GetAttributeTrails(0)
+	return is
 }
 
 // Trails returns the trails of an unknown value, sorted and without duplicates.
 func Trails(u *types.Unknown) []string {
 	var out []string
 	for _, id := range u.IDs() {
+		if id == 0 {
+			continue // It is incomplete, which has no trail.
+		}
 		trails, _ := u.GetAttributeTrails(id)
 		for _, t := range trails {
 			out = append(out, t.Variable())
