@@ -22,7 +22,7 @@ import (
 type Dependencies struct {
 	Client dynamic.Interface
 	// Direct sends writes to the cluster of Client with less work; it may be nil.
-	Direct rest.Interface
+	Direct *watch.Client
 	Kinds  discover.Kinds
 	Events EventRecorder
 	Clock  clock.PassiveClock
@@ -36,13 +36,13 @@ type Dependencies struct {
 }
 
 // newClient returns the client for objects of all kinds.
-func newClient(config *rest.Config, options Options) (rest.Interface, error) {
+func newClient(config *rest.Config, options Options) (*watch.Client, error) {
 	return watch.NewClient(watch.LimitSilence(impersonating(config), options.Log))
 }
 
 // inCluster returns the dependencies for a real cluster, and the writer of Events. Objects
 // are requested through client.
-func inCluster(config *rest.Config, client rest.Interface, options Options) (Dependencies, *events.Digest, error) {
+func inCluster(config *rest.Config, client *watch.Client, options Options) (Dependencies, *events.Digest, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return Dependencies{}, nil, err

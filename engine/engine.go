@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -29,7 +28,7 @@ type Engine struct {
 	program  *rules.Program // the initial one
 	log      *slog.Logger
 	client   dynamic.Interface
-	direct   rest.Interface // nil: client sends all writes
+	direct   *watch.Client // nil: client sends all writes
 	kinds    discover.Kinds
 	events   recorder
 	clock    clock.PassiveClock

@@ -2,23 +2,48 @@ package watch
 
 import (
 	"net/http"
+	"net/url"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine/wire"
 )
 
-// NewClient returns the client of a Watcher. It negotiates and limits requests as the dynamic
-// client does, which may share it.
-func NewClient(config *rest.Config) (rest.Interface, error) {
+// A Client sends the requests for objects of all kinds. It negotiates and limits requests as
+// the dynamic client does, which may share it.
+type Client struct {
+	rest.Interface
+	transport http.RoundTripper
+	base      url.URL                         // of all requests
+	headers   map[types.PatchType]http.Header // of patches, to be read only
+	// limited: requests end after a time of the configuration.
+	limited bool
+}
+
+// NewClient returns the client of a Watcher and of a Sender.
+func NewClient(config *rest.Config) (*Client, error) {
 	config = dynamic.ConfigFor(config)
 	config.APIPath = "/" // Each request has an absolute path.
-	client, err := httpClient(config)
+	from, err := httpClient(config)
 	if err != nil {
 		return nil, err
 	}
-	return rest.UnversionedRESTClientForConfigAndClient(config, client)
+	c := &Client{transport: from.Transport, headers: map[types.PatchType]http.Header{}, limited: from.Timeout > 0}
+	if c.transport == nil {
+		c.transport = http.DefaultTransport
+	}
+	client, err := rest.UnversionedRESTClientForConfigAndClient(config, &http.Client{Transport: replaying{c.transport}, Timeout: from.Timeout})
+	if err != nil {
+		return nil, err
+	}
+	c.Interface, c.base = client, *client.Get().URL()
+	for _, t := range []types.PatchType{types.ApplyPatchType, types.MergePatchType, types.JSONPatchType} {
+		c.headers[t] = http.Header{"Accept": {runtime.ContentTypeJSON}, "Content-Type": {string(t)}, "User-Agent": {config.UserAgent}}
+	}
+	return c, nil
 }
 
 // httpClient returns a client with connections of package wire, if the configuration

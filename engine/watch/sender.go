@@ -2,22 +2,14 @@ package watch
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
-	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
@@ -28,18 +20,7 @@ type Sender struct {
 	Client dynamic.Interface
 	// Direct is for the same cluster as Client, or nil. With it, an answer is read in one
 	// pass.
-	Direct rest.Interface
-}
-
-// A Patch is a request that changes one object, or creates it.
-type Patch struct {
-	Kind            discover.Kind
-	Namespace, Name string
-	Subresource     string // "": the object itself
-	Type            types.PatchType
-	Body            []byte
-	Manager         string
-	Force           bool // take over the fields of other managers
+	Direct *Client
 }
 
 // Send sends a patch, and returns the object in the state of the answer. Without a watch, it
@@ -68,18 +49,7 @@ func (s Sender) Send(ctx context.Context, w *Watch, p Patch) (*Object, error) {
 }
 
 func (s Sender) sendDirectly(ctx context.Context, w *Watch, p Patch) (*Object, error) {
-	path, err := p.path()
-	if err != nil {
-		return nil, err
-	}
-	r := s.Direct.Patch(p.Type).AbsPath(path...).SetHeader("Accept", runtime.ContentTypeJSON).Body(p.Body)
-	if p.Manager != "" {
-		r.Param("fieldManager", p.Manager)
-	}
-	if p.Force {
-		r.Param("force", strconv.FormatBool(p.Force))
-	}
-	answer, err := r.Stream(ctx)
+	answer, err := s.Direct.patch(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -92,35 +62,6 @@ func (s Sender) sendDirectly(ctx context.Context, w *Watch, p Patch) (*Object, e
 	}
 	_, err = io.Copy(io.Discard, answer) // Otherwise the connection cannot be used again.
 	return o, err
-}
-
-// path returns the segments of the URL's path.
-func (p Patch) path() ([]string, error) {
-	for _, segment := range []string{p.Namespace, p.Name} {
-		if why := rest.IsValidPathSegmentName(segment); len(why) > 0 {
-			return nil, fmt.Errorf("invalid name %q: %s", segment, strings.Join(why, ", "))
-		}
-	}
-	if p.Name == "" {
-		return nil, errors.New("a patch needs the name of an object")
-	}
-	path := root(p.Kind.GVR)
-	if p.Namespace != "" {
-		path = append(path, "namespaces", p.Namespace)
-	}
-	path = append(path, p.Kind.GVR.Resource, p.Name)
-	if p.Subresource != "" {
-		path = append(path, p.Subresource)
-	}
-	return path, nil
-}
-
-// root returns the path under which a group version is served.
-func root(gvr schema.GroupVersionResource) []string {
-	if gvr.Group == "" {
-		return []string{"api", gvr.Version}
-	}
-	return []string{"apis", gvr.Group, gvr.Version}
 }
 
 // answers has objectReaders, whose buffers are large.

@@ -1,15 +1,22 @@
 package watch
 
 import (
+	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -20,27 +27,45 @@ import (
 type patched struct {
 	answer []byte
 	status int
+	header http.Header
+	busy   int // the number of requests that the server asks to repeat
 
-	last string // method, path, query and headers
-	body string
+	last     string // method, path, query and headers
+	body     string
+	requests int
+	warnings []string
 }
 
 // ServeHTTP implements http.Handler.
 func (p *patched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	p.last = r.Method + " " + r.URL.Path + "?" + r.URL.Query().Encode() + " " + r.Header.Get("Content-Type") + " " + r.Header.Get("Accept")
+	p.last = strings.Join([]string{r.Method, r.URL.Path, r.URL.Query().Encode(), r.Header.Get("Content-Type"), r.Header.Get("Accept"), r.UserAgent(), strconv.FormatInt(r.ContentLength, 10)}, " ")
 	p.body = string(body)
+	p.requests++
+	if p.busy > 0 {
+		p.busy--
+		w.Header().Set("Retry-After", "0")
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	}
+	maps.Copy(w.Header(), p.header)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.status)
 	_, _ = w.Write(p.answer)
 }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (p *patched) HandleWarningHeader(_ int, _, text string) { p.warnings = append(p.warnings, text) }
 
 // senders returns a Sender that reads answers in one pass, and one that does not.
 func senders(t *testing.T, p *patched) (direct, indirect Sender) {
 	t.Helper()
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
-	client, err := NewClient(&rest.Config{Host: server.URL})
+	if p == nil {
+		server.Close()
+	}
+	client, err := NewClient(&rest.Config{Host: server.URL + "/prefix", WarningHandler: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +149,42 @@ func TestSendersReturnTheSameErrors(t *testing.T) {
 		patch.Name = name
 		if _, err := direct.Send(t.Context(), w, patch); err == nil {
 			t.Errorf("a patch of %q is sent", name)
+		}
+	}
+}
+
+// TestSendersRepeatAlike answers that the server is busy, and that the kind is deprecated.
+func TestSendersRepeatAlike(t *testing.T) {
+	p := &patched{answer: readTestdata(t, "deployment.json"), status: http.StatusOK}
+	direct, indirect := senders(t, p)
+	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
+	patch := Patch{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: []byte(`{"a":1}`), Manager: "reconcel"}
+	for name, s := range map[string]Sender{"direct": direct, "dynamic": indirect} {
+		p.busy, p.requests, p.warnings, p.header = 2, 0, nil, http.Header{"Warning": {`299 - "an old kind"`}}
+		o, err := s.Send(t.Context(), w, patch)
+		if err != nil || o.GetName() == "" || p.body != `{"a":1}` {
+			t.Errorf("%s: got %v, %v, after %s", name, o, err, p.body)
+		}
+		if p.requests != 3 || !slices.Equal(p.warnings, []string{"an old kind"}) {
+			t.Errorf("%s: %d requests and the warnings %q, want 3 and one", name, p.requests, p.warnings)
+		}
+	}
+	for name, s := range map[string]Sender{"direct": direct, "dynamic": indirect} {
+		p.requests, p.status, p.answer = 0, http.StatusConflict, nil
+		if _, err := s.Send(t.Context(), w, patch); !apierrors.IsConflict(err) || p.requests != 1 {
+			t.Errorf("%s: %v after %d requests, want a conflict after one", name, err, p.requests)
+		}
+	}
+}
+
+// TestUnreachable compares the errors when nothing listens.
+func TestUnreachable(t *testing.T) {
+	direct, indirect := senders(t, nil)
+	patch := Patch{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: []byte(`{}`), Manager: "reconcel", Force: true}
+	for name, s := range map[string]Sender{"direct": direct, "dynamic": indirect} {
+		_, err := s.Send(t.Context(), nil, patch)
+		if _, is := errors.AsType[*url.Error](err); !is || !utilnet.IsConnectionRefused(err) {
+			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,7 +54,10 @@ type watchdog struct {
 
 // RoundTrip implements http.RoundTripper.
 func (d *watchdog) RoundTrip(r *http.Request) (*http.Response, error) {
-	query := r.URL.Query()
+	var query url.Values
+	if strings.Contains(r.URL.RawQuery, "watch=") {
+		query = r.URL.Query()
+	}
 	watches := query.Get("watch") == "true"
 	patience := listPatience
 	if watches {

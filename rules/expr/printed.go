@@ -54,11 +54,11 @@ func TypeOfValue(v ref.Val) string {
 }
 
 // printNumber makes string() use the conversion of PrintedText, which is faster than CEL's.
-func printNumber(print func(operands) ref.Val) func(operands) ref.Val {
+func printNumber(convert func(operands) ref.Val) func(operands) ref.Val {
 	return func(a operands) ref.Val {
 		if n, ok := a[0].(types.Int); ok {
 			return types.String(strconv.FormatInt(int64(n), 10))
 		}
-		return print(a)
+		return convert(a)
 	}
 }
