@@ -12,7 +12,7 @@ type competitor struct {
 	name   string
 	binary string
 	args   []string // in addition to --kubeconfig
-	// orders tells it what to write, because it has no watches.
+	// orders tells it what to write, because it reads no events.
 	orders bool
 	// rules is the file that it reloads; empty if it has none.
 	rules string
@@ -26,6 +26,7 @@ type competitor struct {
 func competitors(rules string) ([]competitor, error) {
 	all := []competitor{
 		{name: report.Floor, orders: true},
+		{name: report.Applier, orders: true, args: []string{"--apply"}},
 		{name: report.Baseline},
 		{name: report.Reconcel, rules: rules, args: []string{
 			"run", "--rules=" + rules,
@@ -35,6 +36,7 @@ func competitors(rules string) ([]competitor, error) {
 	}
 	folders := map[string]string{
 		report.Floor:    filepath.Join("bench", "floor"),
+		report.Applier:  filepath.Join("bench", "floor"),
 		report.Baseline: filepath.Join("bench", "baseline"),
 		report.Reconcel: ".",
 	}

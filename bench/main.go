@@ -21,12 +21,13 @@ import (
 
 // options are the flags.
 type options struct {
-	ns     []int
-	rounds int
-	kro    bool             // compare kro too
-	growth []int            // instead of a comparison
-	sizes  map[string][]int // of scenarios, by name; instead of a comparison
-	page   string
+	ns      []int
+	rounds  int
+	kro     bool             // compare kro too
+	applier bool             // compare the applier too
+	growth  []int            // instead of a comparison
+	sizes   map[string][]int // of scenarios, by name; instead of a comparison
+	page    string
 }
 
 func main() {
@@ -53,6 +54,7 @@ func parse(args []string) (options, error) {
 	}
 	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", numbers(&o.ns))
 	flags.BoolVar(&o.kro, "kro", false, "compare kro "+kroVersion+" too, and install it if necessary")
+	flags.BoolVar(&o.applier, "applier", false, "compare the applier too: a floor that applies the status, and receives all events")
 	flags.Func("growth", "compare nothing, and measure reconcel alone with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
 	for _, s := range scenarios {
 		flags.Func(s.name, fmt.Sprintf("compare nothing, and measure reconcel alone with these `numbers` of %s", s.what), func(text string) (err error) {

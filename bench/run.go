@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ func run(ctx context.Context, o options) error {
 		return scale(ctx, o, reconcel, folder)
 	case len(o.growth) > 0:
 		return grow(ctx, o, reconcel, folder)
+	}
+	if !o.applier {
+		all = slices.DeleteFunc(all, func(c competitor) bool { return c.name == report.Applier })
 	}
 	if o.kro {
 		third, err := kro(folder)
@@ -80,6 +84,9 @@ func compare(ctx context.Context, o options, all []competitor, folder string) er
 // flagsOf returns the flags of a comparison.
 func flagsOf(o options) string {
 	flags := fmt.Sprintf("-n %s -rounds %d", list(o.ns), o.rounds)
+	if o.applier {
+		flags += " -applier"
+	}
 	if o.kro {
 		flags += " -kro"
 	}

@@ -3,7 +3,9 @@
 // queue, and it decides nothing: the driver of the benchmark tells it what to write, one
 // JSON object a line on standard input, which package order documents.
 //
-// What a controller needs beyond the floor is what its watches and decisions cost.
+// What a controller needs beyond the floor is what its watches and decisions cost. With
+// --apply, it is what a controller must do at least that uses server-side apply for all it
+// writes: it applies the status too, and receives all events, but does not read them.
 package main
 
 import (
@@ -21,17 +23,18 @@ import (
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig `file`")
+	applies := flag.Bool("apply", false, "apply the status too, and receive the events of all Foos and Deployments unread")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *kubeconfig, os.Stdin); err != nil {
+	if err := run(ctx, *kubeconfig, os.Stdin, *applies); err != nil {
 		slog.Error("floor failed", "error", err)
 		os.Exit(1)
 	}
 }
 
 // run executes orders until ctx ends, and fails at the end of orders.
-func run(ctx context.Context, kubeconfig string, orders io.Reader) error {
+func run(ctx context.Context, kubeconfig string, orders io.Reader, applies bool) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kubeconfig, err)
@@ -40,7 +43,13 @@ func run(ctx context.Context, kubeconfig string, orders io.Reader) error {
 	if err != nil {
 		return err
 	}
-	err = execute(ctx, orders, w.write)
+	write := w.write
+	if applies {
+		write = w.apply
+		go w.receive(ctx, foos)
+		go w.receive(ctx, deployments)
+	}
+	err = execute(ctx, orders, write)
 	if ctx.Err() != nil {
 		return nil
 	}

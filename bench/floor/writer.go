@@ -40,6 +40,18 @@ func (w *writer) write(ctx context.Context, o order.Order) error {
 	}
 }
 
+// apply writes as write does, but applies the status too.
+func (w *writer) apply(ctx context.Context, o order.Order) error {
+	if o.Available == nil {
+		return w.write(ctx, o)
+	}
+	return w.client.Patch(types.ApplyPatchType).
+		AbsPath("/apis/samplecontroller.k8s.io/v1alpha1/namespaces/default/foos", o.Name, "status").
+		Param("fieldManager", "floor").Param("force", "true").
+		Body(fmt.Appendf(nil, `{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"%s"},"status":{"availableReplicas":%d}}`, o.Name, *o.Available)).
+		Do(ctx).Error()
+}
+
 // deployment is the Deployment of examples/foo/rules.yaml, in JSON. Names of objects need
 // no quoting in JSON.
 func deployment(o order.Order) []byte {

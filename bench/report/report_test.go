@@ -83,8 +83,9 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestKroHasAColumn has a row for each competitor, also one that is measured only where asked.
-func TestKroHasAColumn(t *testing.T) {
+// TestOptionalCompetitorsHaveColumns has a column for each competitor, also those that are
+// measured only where asked.
+func TestOptionalCompetitorsHaveColumns(t *testing.T) {
 	all := round(1, 1)
 	if tables := Tables(all); strings.Contains(tables, Kro) {
 		t.Errorf("kro was not measured:\n%s", tables)

@@ -7,6 +7,7 @@ const (
 	Floor    = "floor"
 	Baseline = "baseline"
 	Kro      = "kro"
+	Applier  = "applier"
 	Reconcel = "reconcel"
 )
 

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// competitors returns the columns of the tables. kro is measured only where asked.
+// competitors returns the columns of the tables. Some are measured only where asked.
 func competitors(all []Result) []string {
-	if slices.ContainsFunc(all, func(r Result) bool { return r.Competitor == Kro }) {
-		return []string{Floor, Baseline, Kro, Reconcel}
-	}
-	return []string{Floor, Baseline, Reconcel}
+	return slices.DeleteFunc([]string{Floor, Applier, Baseline, Kro, Reconcel}, func(name string) bool {
+		optional := name == Applier || name == Kro
+		return optional && !slices.ContainsFunc(all, func(r Result) bool { return r.Competitor == name })
+	})
 }
 
 // results are those of one N.
