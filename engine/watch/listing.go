@@ -91,7 +91,7 @@ func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	}
 	var helpers sync.WaitGroup
 	helpers.Go(func() {
-		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		if cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
 			l.listed(n, informer.GetIndexer())
 			l.confirmWatch(ctx, n)
 		}
