@@ -19,14 +19,8 @@ import (
 
 // graphFlags are the flags of graph.
 type graphFlags struct {
-	offlineRules
-	atTime
-	cluster   clusterFlags
-	resources []string
-	observed  []string
-	only      bool // observed objects exist
-	namespace string
-	output    *settings.Value[string]
+	subjectFlags
+	output *settings.Value[string]
 }
 
 func (a *app) graphCommand() *cobra.Command {
@@ -70,12 +64,8 @@ or the cluster cannot be read.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.graph(f, args) },
 	}
 	flags := cmd.Flags()
-	f.offlineRules.flags(flags, asRun)
-	f.atTime.flags(flags)
-	f.cluster.flags(flags)
+	f.subjectFlags.flags(flags)
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` with a resource, or - for stdin, instead of KIND/NAME")
-	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist, for -r; may be repeated")
-	flags.BoolVar(&f.only, "observed-only", false, "only the objects of --observed exist")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resource (default: that of the kubeconfig context, and default for -r)")
 	outputFlag(flags, f.output)
 	return cmd
@@ -92,13 +82,10 @@ func (f *graphFlags) target(args []string) (target cluster.Target, err error) {
 			return target, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", args[0])
 		}
 	}
-	switch {
-	case len(f.resources) > 0 && len(args) > 0:
+	if len(f.resources) > 0 && len(args) > 0 {
 		return target, exit.Misused("-r and %s cannot be used together", args[0])
-	case len(f.resources) == 0 && (len(f.observed) > 0 || f.only || f.text != ""):
-		return target, exit.Misused("--observed, --observed-only and --time need a resource: give a file with -r")
 	}
-	return target, once(f.paths, f.resources, f.crds, f.observed)
+	return target, f.check()
 }
 
 func (a *app) graph(f *graphFlags, args []string) error {
@@ -148,13 +135,7 @@ func graphOfKind(program *rules.Program, target cluster.Target) ([]*graph.Diagra
 
 // graphOfFile draws the rules for a resource in a file.
 func (a *app) graphOfFile(f *graphFlags, j offline.Judged) ([]*graph.Diagram, error) {
-	at, err := f.parse()
-	if err != nil {
-		return nil, err
-	}
-	r, found, err := j.Prepare(a.reader(f.ruleFiles), offline.Request{
-		Resources: f.resources, Observed: f.observed, Namespace: cmp.Or(f.namespace, "default"), Exists: existence(f.only), Time: at, Say: a.say,
-	})
+	r, found, err := f.prepare(a, j)
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,7 @@ import (
 
 // whyFlags are the flags of why.
 type whyFlags struct {
-	offlineRules
-	atTime
-	cluster   clusterFlags
-	resources []string
-	observed  []string
-	only      bool
-	namespace string
+	subjectFlags
 	condition string
 	output    *settings.Value[string]
 }
@@ -72,12 +66,8 @@ func (a *app) whyCommand() *cobra.Command {
 		RunE:              func(_ *cobra.Command, args []string) error { return a.why(f, args) },
 	}
 	flags := cmd.Flags()
-	f.offlineRules.flags(flags, asRun)
-	f.atTime.flags(flags)
-	f.cluster.flags(flags)
+	f.subjectFlags.flags(flags)
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin, instead of those of a cluster; may be repeated")
-	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist, for -r; may be repeated")
-	flags.BoolVar(&f.only, "observed-only", false, "only the objects of --observed exist")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the object (default: that of the kubeconfig context; with -r any, and default for resources without one)")
 	flags.StringVar(&f.condition, "condition", "", "explain the condition of this `type` of a resource")
 	outputFlag(flags, f.output)
@@ -96,13 +86,10 @@ func (f *whyFlags) question(args []string) (q why.Question, err error) {
 	if q.Condition = f.condition; len(args) > 1 {
 		q.Path = args[1]
 	}
-	switch {
-	case q.Path != "" && q.Condition != "":
+	if q.Path != "" && q.Condition != "" {
 		return q, exit.Misused("--condition and a path cannot be used together")
-	case len(f.resources) == 0 && (len(f.observed) > 0 || f.only || f.text != ""):
-		return q, exit.Misused("--observed, --observed-only and --time need resources: give files with -r")
 	}
-	return q, once(f.paths, f.resources, f.crds, f.observed)
+	return q, f.check()
 }
 
 func (a *app) why(f *whyFlags, args []string) error {
@@ -139,13 +126,7 @@ func (a *app) why(f *whyFlags, args []string) error {
 
 // whyOffline renders resources in files.
 func (a *app) whyOffline(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
-	at, err := f.parse()
-	if err != nil {
-		return nil, err
-	}
-	r, resources, err := j.Prepare(a.reader(f.ruleFiles), offline.Request{
-		Resources: f.resources, Observed: f.observed, Namespace: cmp.Or(f.namespace, "default"), Exists: existence(f.only), Time: at, Say: a.say,
-	})
+	r, resources, err := f.prepare(a, j)
 	if err != nil {
 		return nil, err
 	}
