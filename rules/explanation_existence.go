@@ -17,7 +17,7 @@ func (a *asking) existence(d *Desired) []Origin {
 	for n, it := range d.Child.iterators {
 		if at < len(d.values) {
 			if e, traced := d.values[at].(tracedElement); traced && e.of != nil {
-				all = append(all, a.list(it.in, e.of, []any{e.index}))
+				all = append(all, a.list(it.in, e.of, []any{e.at}))
 			}
 		}
 		if at++; d.Child.iterators[n].indexed {

@@ -28,7 +28,7 @@ func (r *run) eachElement(iterators []iterator, values *[]any, visit func() resu
 	}
 	outer := len(*values)
 	for i, element := range list {
-		*values = append((*values)[:outer], r.in.Trace.element(it.in, i, element))
+		*values = append((*values)[:outer], r.in.Trace.element(*it, i, element))
 		if it.indexed {
 			*values = append(*values, types.Int(i))
 		}

@@ -95,3 +95,17 @@ func (m *carriedMap) whole() traits.Mapper {
 	}
 	return m.Mapper
 }
+
+// wholeOf returns a value to compare. A comparison of maps reads them in no order, until it
+// finds a difference: all of them counts as read.
+func wholeOf(v ref.Val) ref.Val {
+	switch v := v.(type) {
+	case *followedMap:
+		return v.whole()
+	case *followedList:
+		return v.whole()
+	case *carriedMap:
+		return v.whole()
+	}
+	return v
+}

@@ -240,9 +240,7 @@ func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 // plan plans the evaluation of an expression. If it has loops, they stop when the context of
 // the frame ends.
 func (c *Checked) plan(a *analyzer, m *meter) (*Program, error) {
-	for _, s := range a.steps {
-		s.prepare()
-	}
+	a.prepare()
 	b := c.scope.typed.base
 	prog, err := b.env.PlanProgram(c.ast, cel.CustomDecoratorV2(decorate(a, b, m)), cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(1))
 	if err != nil {
@@ -250,5 +248,5 @@ func (c *Checked) plan(a *analyzer, m *meter) (*Program, error) {
 	}
 	// The types and references of its nodes were for the plan.
 	untyped := ast.NewAST(c.ast.Expr(), c.ast.SourceInfo())
-	return &Program{src: c.src, ast: untyped, prog: prog, shape: a.result, reads: c.reads, uses: c.uses, inlined: c.inlined, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
+	return &Program{src: c.src, ast: untyped, prog: prog, shape: a.result, shapes: a.shapes, reads: c.reads, uses: c.uses, inlined: c.inlined, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
 }

@@ -256,7 +256,7 @@ func At(v ref.Val, path []any) (ref.Val, bool) {
 		case traits.Mapper:
 			v, ok = of.Find(types.DefaultTypeAdapter.NativeToValue(step))
 		case traits.Lister:
-			i, isIndex := step.(int)
+			i, _, isIndex := indexOf([]any{step})
 			if !isIndex {
 				return nil, false
 			}

@@ -98,7 +98,7 @@ func equalValues(a operands) ref.Val {
 			return types.Bool(q.Equal(*other))
 		}
 	}
-	return types.Equal(a[0], a[1])
+	return types.Equal(wholeOf(a[0]), wholeOf(a[1]))
 }
 
 func addValues(a operands) ref.Val {

@@ -21,7 +21,7 @@ func (s *sortedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v := s.InterpretableV2.Exec(frame)
 	n := 0
 	if isContainer(v) {
-		n = sizeOf(v)
+		n = sizeOf(operands{v}.unfollowed()[0])
 	}
 	if n > maxLoop {
 		return types.LabelErrNode(s.ID(), failf("a loop runs over at most %d elements", maxLoop))

@@ -22,9 +22,11 @@ type Program struct {
 	ast   *ast.AST
 	prog  cel.Program
 	shape *Shape
-	reads []string
-	loops bool
-	uses  []*Definition
+	// shapes are those of its variables, for Narrow.
+	shapes map[string]*Shape
+	reads  []string
+	loops  bool
+	uses   []*Definition
 	// inlined are the functions of define that it calls, or nil.
 	inlined *Inlined
 

@@ -74,6 +74,13 @@ func (s *step) prepare() {
 	}
 }
 
+// prepare prepares all steps.
+func (a *analyzer) prepare() {
+	for _, s := range a.steps {
+		s.prepare()
+	}
+}
+
 // decorate returns a decorator for the plan of one expression. It wraps the steps
 // around the qualifiers, sorts loops, guards calls, and charges a meter.
 //
