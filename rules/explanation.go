@@ -16,6 +16,7 @@ type Explanation struct {
 	out    *Rendering
 	self   Identity
 	object map[string]any // the primary
+	exists func(Identity) map[string]any
 	read   *Trace
 }
 
@@ -24,7 +25,7 @@ func Explain(file *syntax.File, p *Primary, in Input, out *Rendering) *Explanati
 	metadata := mapAt(in.Self, "metadata")
 	in.Self = visible(in.Self, metadata)
 	id := identityFrom(metadata)
-	return &Explanation{file, out, Identity{GVK: p.GVK, Namespace: id.namespace, Name: id.name}, in.Self, in.Trace}
+	return &Explanation{file, out, Identity{GVK: p.GVK, Namespace: id.namespace, Name: id.name}, in.Self, in.Exists, in.Trace}
 }
 
 // Self returns the identity of the primary.

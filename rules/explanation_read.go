@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/traits"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"reconcel/rules/expr"
 )
 
@@ -74,6 +78,8 @@ func (a *asking) reading(r read) Reading {
 		a.once(&one, one.Path+" "+string(r.use), func() []Origin { return a.let(v.of.index, r.path, r.use) })
 	case v.of.kind == lookupVariable:
 		a.ofLookup(&one, r)
+	case v.of.kind == previousVariable:
+		a.ofPrevious(&one, r)
 	default:
 		a.ofChild(&one, r)
 	}
@@ -149,13 +155,7 @@ func (a *asking) data(role Role, where string, d *data, of evaluated, path []any
 func (a *asking) ofLookup(one *Reading, r read) {
 	l := a.res.Rule.Lookups[r.of.of.index]
 	object, rest := objectIn(r.of.value, r.path)
-	if object != nil {
-		id := identityOf(object)
-		one.Object, one.Field = &Identity{GVK: l.GVK, Namespace: id.namespace, Name: id.name}, rest
-		one.Withheld = one.Use == expr.UsedValue && IsSecretData(l.GVK, rest)
-	} else {
-		one.Withheld = one.Use == expr.UsedValue && isSecret(l.GVK)
-	}
+	a.at(one, l.GVK, object, rest)
 	a.once(one, "lookup "+l.ID, func() []Origin { return a.lookup(l) })
 }
 
@@ -207,22 +207,49 @@ func objectIn(value any, path []any) (object map[string]any, rest []any) {
 	return object, path[1:]
 }
 
+// ofPrevious explains a reading of previous(). The cluster has these objects, whatever the
+// rule renders now.
+func (a *asking) ofPrevious(one *Reading, r read) {
+	c := a.res.Children[r.of.of.index].Child
+	object, rest := objectIn(r.of.value, r.path)
+	a.at(one, c.GVK, object, rest)
+	if a.exists == nil {
+		return
+	}
+	if object == nil {
+		a.once(one, "child "+c.ID, func() []Origin { return a.child(&a.res.Children[r.of.of.index]) })
+		return
+	}
+	live := a.exists(*one.Object)
+	if v, has := expr.At(types.DefaultTypeAdapter.NativeToValue(live), rest); live != nil && has {
+		if _, isMap := v.(traits.Mapper); !isMap || r.use == expr.UsedPresence {
+			return
+		}
+	}
+	a.ofChild(one, r)
+}
+
+// at says what of an object is read, if a kind has it.
+func (a *asking) at(one *Reading, gvk schema.GroupVersionKind, object map[string]any, path []any) {
+	if id := identityOf(object); id.name != "" {
+		one.Object, one.Field = &Identity{GVK: gvk, Namespace: id.namespace, Name: id.name}, path
+		one.Withheld = one.Use == expr.UsedValue && IsSecretData(gvk, path)
+	} else {
+		one.Withheld = one.Use == expr.UsedValue && isSecret(gvk)
+	}
+}
+
 // ofChild explains a reading of objects of a child.
 func (a *asking) ofChild(one *Reading, r read) {
 	c := &a.res.Children[r.of.of.index]
 	object, rest := objectIn(r.of.value, r.path)
-	id := identityOf(object)
+	a.at(one, c.Child.GVK, object, rest)
 	for i := range c.Objects {
-		d := &c.Objects[i]
-		if object != nil && d.Identity.Name == id.name && d.Identity.Namespace == id.namespace {
+		if d := &c.Objects[i]; one.Object != nil && d.Identity == *one.Object {
 			a.ofObject(one, d, rest)
 			return
 		}
 	}
-	if object != nil && id.name != "" {
-		one.Object, one.Field = &Identity{GVK: c.Child.GVK, Namespace: id.namespace, Name: id.name}, rest
-	}
-	one.Withheld = one.Use == expr.UsedValue && object != nil && IsSecretData(c.Child.GVK, rest)
 	a.once(one, "child "+c.Child.ID, func() []Origin { return a.child(c) })
 }
 

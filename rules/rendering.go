@@ -62,6 +62,9 @@ type Input struct {
 	// and name. A query with a name returns at most one. An error is a mistake of
 	// the rule, unless it is ErrUnwatched.
 	Lookup func(*Lookup, Query) ([]map[string]any, error)
+	// Exists returns what the cluster has of an object, if Observed and Owned add what the
+	// rules render. nil: they return only what the cluster has. Only Explain reads it.
+	Exists func(Identity) map[string]any
 	// Timeout limits the time of a rule that has loops; 0: no limit. On a machine
 	// that is not overloaded, the budget of loops ends first. Unlike time, the
 	// budget is the same on every machine.

@@ -62,6 +62,14 @@ func (c *cluster) find(id rules.Identity) *files.Object {
 	return o
 }
 
+// content returns what there is of an object, or nil.
+func (c *cluster) content(id rules.Identity) map[string]any {
+	if o := c.byID[id]; o != nil {
+		return o.Object
+	}
+	return nil
+}
+
 // matching returns the objects that meet a condition.
 func (c *cluster) matching(condition func(*files.Object) bool) (found []*files.Object) {
 	for _, o := range c.list {

@@ -47,6 +47,9 @@ func (r *Renderer) subjects(resources []*resource) (all []Subject) {
 	for i, last := range r.settle(resources) {
 		if primary := resources[i].primary; primary != nil {
 			in := rules.Input{Self: last.self.Object, Now: r.time, Observed: last.live, Owned: last.owned, Lookup: last.lookup}
+			if r.exists == AsRendered {
+				in.Exists = r.observed.content
+			}
 			all = append(all, Subject{primary, in, last.failures})
 		}
 	}
