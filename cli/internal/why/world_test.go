@@ -5,16 +5,19 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/offline"
+	"reconcel/cli/internal/rendered"
 	"reconcel/rules"
 	"reconcel/rules/expr"
 )
 
-// An example is the rules of a folder, with their resources and the objects that exist.
+// An example is the rules of a folder, with resources and the objects that exist.
 type example struct {
 	*testing.T
 	loaded              *rules.Loaded
@@ -22,7 +25,11 @@ type example struct {
 	resources, observed []*files.Object
 }
 
-func load(t *testing.T, folder string) *example {
+// now is the time of all renderings: some hours after the times in examples.
+var now = time.Date(2026, 1, 2, 6, 0, 0, 0, time.UTC)
+
+// load loads the rules of a folder with objects of files.
+func load(t *testing.T, folder string, paths []string) *example {
 	e := &example{T: t}
 	var err error
 	if e.kinds, err = offline.ReadKinds(files.Reader{}, []string{"../../../crds"}); err != nil {
@@ -32,12 +39,7 @@ func load(t *testing.T, folder string) *example {
 	if e.loaded = rules.Compile(sources); e.loaded.Program == nil {
 		t.Fatal(e.loaded.Errors)
 	}
-	paths, _ := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	for _, path := range paths {
-		switch filepath.Base(path) {
-		case "rules.yaml", "tests.yaml", "expected.yaml", "snapshot.yaml", "none.yaml":
-			continue
-		}
 		all, err := e.kinds.Resources(files.Reader{}, []string{path}, "default")
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +48,12 @@ func load(t *testing.T, folder string) *example {
 			if o.GetUID() == "" {
 				o.SetUID("0b0e2c1e-3c1d-4b7e-9a55-2f0c8d1e7a90") // A placeholder would depend on the name.
 			}
-			if filepath.Base(path) != "observed.yaml" && e.hasRules(o) {
+			resource := filepath.Base(path) != "observed.yaml" && e.hasRules(o)
+			if _, has := o.Object["status"]; resource && has {
+				e.observed = append(e.observed, &files.Object{Unstructured: *o.DeepCopy(), File: path})
+				delete(o.Object, "status")
+			}
+			if resource {
 				e.resources = append(e.resources, o)
 			} else {
 				e.observed = append(e.observed, o)
@@ -56,40 +63,100 @@ func load(t *testing.T, folder string) *example {
 	return e
 }
 
+// statesOf returns the states of an example, each as the files that have its objects: those
+// of its folder, and each file in testdata/states.
+func statesOf(folder string) map[string][]string {
+	states := map[string][]string{}
+	paths, _ := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	for _, path := range paths {
+		switch filepath.Base(path) {
+		case "rules.yaml", "tests.yaml", "expected.yaml", "snapshot.yaml", "none.yaml":
+		default:
+			states[""] = append(states[""], path)
+		}
+	}
+	more, _ := filepath.Glob(filepath.Join("testdata/states", filepath.Base(folder), "*.yaml"))
+	for _, path := range more {
+		states[path] = []string{path}
+	}
+	return states
+}
+
 func (e *example) hasRules(o *files.Object) bool {
 	return slices.ContainsFunc(e.loaded.Program.Primaries(), func(p *rules.Primary) bool { return p.GVK == o.GroupVersionKind() })
 }
 
-// render renders all resources, after a change to one object.
-func (e *example) render(changed *files.Object, change func(map[string]any)) map[string]*Subject {
+func (e *example) isObserved(id rules.Identity) bool {
+	return slices.ContainsFunc(e.observed, func(o *files.Object) bool { return idOf(o) == id })
+}
+
+// A change sets an input to a value.
+type change struct {
+	input
+	to any
+}
+
+// A world is what the rules render for all resources, by the resource.
+type world struct {
+	subjects map[string]*rendered.Rendering
+	objects  map[*rules.Desired]map[string]any
+	own      map[*rules.RuleResult]map[string]any
+}
+
+// subjects returns what the rules read, after changes.
+func (e *example) subjects(changes ...change) []offline.Subject {
 	copies := func(all []*files.Object) (out []*files.Object) {
 		for _, o := range all {
 			c := *o
 			c.Object = runtime.DeepCopyJSON(o.Object)
-			if o == changed {
-				change(c.Object)
+			for _, change := range changes {
+				if change.of == idOf(o) {
+					change.set(c.Object, change.to)
+				}
 			}
 			out = append(out, &c)
 		}
 		return out
 	}
-	r, err := offline.New(offline.Options{Program: e.loaded.Program, Kinds: e.kinds, Observed: copies(e.observed), Say: func(string, ...any) {}})
+	r, err := offline.New(offline.Options{Program: e.loaded.Program, Kinds: e.kinds, Observed: copies(e.observed), Time: now, Say: func(string, ...any) {}})
 	if err != nil {
 		e.Fatal(err)
 	}
-	all := map[string]*Subject{}
-	for _, in := range r.Subjects(copies(e.resources)) {
-		if s := Render(e.loaded.File, in.Primary, in.Input); in.Failures == 0 || changed == nil {
-			all[s.Self.String()] = s
+	resources := copies(e.resources)
+	for _, o := range resources {
+		if e.isObserved(idOf(o)) {
+			delete(o.Object, "status") // That of the observed object counts.
 		}
 	}
-	return all
+	return r.Subjects(resources)
+}
+
+// render renders all resources after changes.
+func (e *example) render(changes ...change) *world {
+	w := &world{subjects: map[string]*rendered.Rendering{}, objects: map[*rules.Desired]map[string]any{}, own: map[*rules.RuleResult]map[string]any{}}
+	for _, in := range e.subjects(changes...) {
+		if in.Failures == 0 { // Otherwise the API server would reject something.
+			w.subjects[selfOf(in)] = rendered.Render(in.Primary, in.Input)
+		}
+	}
+	return w
+}
+
+func selfOf(in offline.Subject) string {
+	u := unstructured.Unstructured{Object: in.Input.Self}
+	return rules.Identity{GVK: in.Primary.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}.String()
+}
+
+func idOf(o *files.Object) rules.Identity {
+	return rules.Identity{GVK: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // A field is a leaf of a rendered child, or of what a rule writes into its primary.
 type field struct {
 	path  []any
 	value any
+	list  []any          // the path of the list that it is in, or nil
+	size  int            // of the list
 	of    string         // the primary
 	rule  string         // of a field of the primary
 	child string         // or of a child
@@ -101,6 +168,16 @@ type field struct {
 }
 
 func (f *field) String() string { return f.id.String() + expr.Path("", f.path) }
+
+func isIndex(step any) bool {
+	_, is := step.(int)
+	return is
+}
+
+func sizeOf(list any) int {
+	all, _ := list.([]any)
+	return len(all)
+}
 
 // leaves visits the scalars of an object, and its empty maps and lists.
 func leaves(value any, path []any, visit func(path []any, value any)) {
@@ -128,6 +205,9 @@ func (e *example) fields(s *Subject) (all []*field) {
 		leaves(object, nil, func(path []any, v any) {
 			one := f
 			one.path, one.value = path, v
+			if i := slices.IndexFunc(path, isIndex); i >= 0 {
+				one.list, one.size = path[:i], sizeOf(valueAt(object, path[:i]))
+			}
 			origins := value(path)
 			if origins == nil {
 				e.Errorf("%s is not explained", &one)
@@ -161,36 +241,41 @@ func (e *example) fields(s *Subject) (all []*field) {
 	return all
 }
 
-// read returns the value of a field in another rendering. It is not known while the rule
-// fails, or the object waits or fails: then the cluster keeps what it has.
-func (f *field) read(all map[string]*Subject) (value any, known bool) {
-	s := all[f.of]
-	if s == nil {
-		return nil, false // The API server would reject something.
+// read returns what another rendering has at a path of the object. It is not known while
+// the rule fails, or the object waits or fails: then the cluster keeps what it has.
+func (f *field) read(w *world, path []any) (value any, known bool) {
+	out := w.subjects[f.of]
+	if out == nil {
+		return nil, false
 	}
-	for i := range s.Out.Rules {
-		r := &s.Out.Rules[i]
+	for i := range out.Rules {
+		r := &out.Rules[i]
 		switch {
 		case f.child == "" && r.Rule.Name == f.rule:
+			if w.own[r] == nil {
+				w.own[r] = ownOf(r)
+			}
 			decided := r.Err == nil && r.PatchErr == nil && len(r.PatchWaits) == 0 && r.StatusErr == nil && len(r.StatusWaits) == 0
-			return valueAt(ownOf(r), f.path), decided
+			return valueAt(w.own[r], path), decided
 		case r.Err != nil && slices.ContainsFunc(r.Rule.Children, func(c *rules.Child) bool { return c.ID == f.child }):
 			return nil, false
 		}
 		for j := range r.Children {
 			if c := &r.Children[j]; c.Child.ID == f.child {
-				return f.readChild(c)
+				return f.readChild(w, c, path)
 			}
 		}
 	}
 	return nil, true // The rule no longer selects the resource.
 }
 
-func (f *field) readChild(c *rules.ChildResult) (value any, known bool) {
+func (f *field) readChild(w *world, c *rules.ChildResult, path []any) (value any, known bool) {
 	for k := range c.Objects {
 		if d := &c.Objects[k]; d.Identity == f.id {
-			object, _ := d.Whole()
-			return valueAt(object, f.path), d.State != rules.Waiting && d.State != rules.Failed
+			if w.objects[d] == nil {
+				w.objects[d], _ = d.Whole()
+			}
+			return valueAt(w.objects[d], path), d.State != rules.Waiting && d.State != rules.Failed
 		}
 	}
 	return nil, c.State != rules.Waiting && c.State != rules.Failed
