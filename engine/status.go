@@ -26,7 +26,7 @@ import (
 const (
 	settle         = 500 * time.Millisecond
 	longestSettle  = 5 * time.Second
-	writesToSettle = 20
+	writesToSettle = 10
 )
 
 // status writes the primary's status if it differs from the rendered fields and
