@@ -36,13 +36,13 @@ type Patch struct {
 // plain success is left to client-go: it repeats the request if the API server asks for it,
 // reports warnings, and makes errors.
 func (c *Client) patch(ctx context.Context, p Patch) (io.ReadCloser, error) {
-	path, err := p.path()
+	to, err := c.url(p)
 	if err != nil {
 		return nil, err
 	}
 	header, known := c.headers[p.Type]
 	if !known || c.limited {
-		return c.conclude(ctx, p, path)
+		return c.conclude(ctx, p, to)
 	}
 	if limiter := c.GetRateLimiter(); limiter != nil {
 		if err := limiter.Wait(ctx); err != nil {
@@ -53,28 +53,30 @@ func (c *Client) patch(ctx context.Context, p Patch) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := c.base
-	to.Path, to.RawPath = strings.TrimSuffix(to.Path, "/")+"/"+strings.Join(path, "/"), ""
-	to.RawQuery = p.query()
-	r.URL, r.Host, r.Header = &to, to.Host, header
+	r.URL, r.Host, r.Header = to, to.Host, header
 	response, err := c.transport.RoundTrip(r)
 	if err == nil && response.StatusCode >= http.StatusOK && response.StatusCode < http.StatusMultipleChoices && response.Header["Warning"] == nil {
 		metrics.RequestResult.Increment(ctx, strconv.Itoa(response.StatusCode), r.Method, to.Host)
 		return response.Body, nil
 	}
-	return c.conclude(context.WithValue(ctx, firstKey{}, &first{response: response, err: err}), p, path)
+	return c.conclude(context.WithValue(ctx, firstKey{}, &first{response: response, err: err}), p, to)
 }
 
 // conclude sends a patch by client-go, or continues after the first answer.
-func (c *Client) conclude(ctx context.Context, p Patch, path []string) (io.ReadCloser, error) {
-	r := c.Patch(p.Type).AbsPath(path...).SetHeader("Accept", runtime.ContentTypeJSON).Body(p.Body)
-	if p.Manager != "" {
-		r.Param("fieldManager", p.Manager)
+func (c *Client) conclude(ctx context.Context, p Patch, to *url.URL) (io.ReadCloser, error) {
+	return c.Patch(p.Type).RequestURI(to.RequestURI()).SetHeader("Accept", runtime.ContentTypeJSON).Body(p.Body).Stream(ctx)
+}
+
+// url returns the URL of the request.
+func (c *Client) url(p Patch) (*url.URL, error) {
+	path, err := p.path()
+	if err != nil {
+		return nil, err
 	}
-	if p.Force {
-		r.Param("force", strconv.FormatBool(p.Force))
-	}
-	return r.Stream(ctx)
+	to := c.base
+	to.Path, to.RawPath = strings.TrimSuffix(to.Path, "/")+"/"+strings.Join(path, "/"), ""
+	to.RawQuery = p.query()
+	return &to, nil
 }
 
 // firstKey is the context key of the first answer to a request.

@@ -19,7 +19,8 @@ func arguments(c ast.CallExpr) []ast.Expr {
 	return c.Args()
 }
 
-// call narrows the calls of which not all arguments count.
+// call narrows a call whose result does not depend on all of its arguments. It reports false
+// for other calls.
 func (n *narrower) call(e ast.Expr, at *bound, path []any, use Use) bool {
 	c := e.AsCall()
 	args := arguments(c)
@@ -69,7 +70,7 @@ func (n *narrower) call(e ast.Expr, at *bound, path []any, use Use) bool {
 	return true
 }
 
-// strict records what a call reads of its arguments, each of which is narrowed.
+// strict narrows each argument of a call to the parts that the call reads.
 func (n *narrower) strict(e ast.Expr, at *bound, path []any, use Use) bool {
 	c := e.AsCall()
 	if _, ofID := idFunctionOf(c.FunctionName()); ofID || isIndex(e) {

@@ -232,7 +232,8 @@ func (n *narrower) tests(l loop, of int) {
 	}
 }
 
-// search records what a search has found, or else all that it has looked at.
+// search records the element that a search has found. If it has found none, all elements
+// count.
 func (n *narrower) search(l loop) {
 	for i := range l.elements {
 		if n.value(l.test, n.local(l, i)) == l.finds {

@@ -34,9 +34,10 @@ func NewUnknown(trail string) *types.Unknown {
 	return types.NewUnknown(unknownIDs.Add(1), types.NewAttributeTrail(trail))
 }
 
-// incomplete is in the unknown values of lists that are not complete. Other unknowns have
-// ids above 0.
-var incomplete = types.NewUnknown(0, nil)
+// incompleteID is in the unknown values of lists that are not complete. Other ids are above 0.
+const incompleteID = 0
+
+var incomplete = types.NewUnknown(incompleteID, nil)
 
 // NewIncomplete returns the unknown value of a list of which some elements do not
 // exist yet. Every step from it is unknown too, also .? and has(): the missing
@@ -47,7 +48,7 @@ func NewIncomplete(trail string) *types.Unknown {
 
 // isIncomplete reports whether an unknown value comes from an incomplete list.
 func isIncomplete(u *types.Unknown) bool {
-	_, is := u.GetAttributeTrails(0)
+	_, is := u.GetAttributeTrails(incompleteID)
 	return is
 }
 
@@ -55,8 +56,8 @@ func isIncomplete(u *types.Unknown) bool {
 func Trails(u *types.Unknown) []string {
 	var out []string
 	for _, id := range u.IDs() {
-		if id == 0 {
-			continue // It is incomplete, which has no trail.
+		if id == incompleteID {
+			continue // It has no trail.
 		}
 		trails, _ := u.GetAttributeTrails(id)
 		for _, t := range trails {
