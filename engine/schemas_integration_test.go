@@ -236,7 +236,10 @@ func TestKindComesBackWithAnotherScope(t *testing.T) {
 	w.Quiet(2 * time.Second)
 }
 
-// TestVersionIsNotServedAnyMore stops serving the version that the rules name.
+// TestVersionIsNotServedAnyMore stops serving the version that the rules name. The child
+// has no owner reference, because Kubernetes' garbage collector may delete one that names
+// a version that is not served: it did so in 2 of 75 runs, in which it had discovered the
+// kind but not yet seen the primary.
 func TestVersionIsNotServedAnyMore(t *testing.T) {
 	w := newWorld(t)
 	const kind = "Ageing"
@@ -245,7 +248,7 @@ func TestVersionIsNotServedAnyMore(t *testing.T) {
 	both := one + strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false").Replace(version)
 	ageing := e2e.GVK("test.reconcel.dev/v1", kind)
 	w.CRD(both)
-	in := w.run(rulesFor(kind, ""))
+	in := w.run(strings.Replace(rulesFor(kind, ""), "    template:", "    onDelete: orphan\n    template:", 1))
 	w.Create(strings.Replace(widget("one", "value: x"), "Widget", kind, 1))
 	w.Is(ageing, "one", "Ready", "True")
 	w.replaceCRD(strings.Replace(both, "name: v1\n    served: true", "name: v1\n    served: false", 1))
@@ -257,7 +260,7 @@ func TestVersionIsNotServedAnyMore(t *testing.T) {
 	})
 	w.Rest(2 * time.Second)
 	if w.Get(configs, "one-a") == nil {
-		t.Error("the child is gone")
+		t.Fatal("the child is gone")
 	}
 	w.replaceCRD(both)
 	served := time.Now()
