@@ -181,10 +181,13 @@ func plainElement(v any) any {
 // part returns what of the result of an evaluation is at a path, and what the evaluation has
 // read that this part can depend on.
 func (t *Trace) part(e *evaluation, path []any, use expr.Use) (value any, reads []read) {
-	outer := t.now
-	t.now = newEvaluation(e.prog)
-	if e.value == nil || types.IsUnknown(e.value) || !e.prog.Narrow(replay{t, e}, path, use) {
-		t.now = newEvaluation(e.prog)
+	outer, again := t.now, newEvaluation(e.prog)
+	t.now = again
+	if e.value != nil && !types.IsUnknown(e.value) && e.prog.Narrow(replay{t, e}, path, use) {
+		t.now = nil // The value is followed itself: it would record more.
+	} else {
+		again = newEvaluation(e.prog)
+		t.now = again
 		for _, r := range e.reads {
 			t.Read(r.of, r.path, r.use, r.value)
 		}
@@ -200,7 +203,7 @@ func (t *Trace) part(e *evaluation, path []any, use expr.Use) (value any, reads 
 		}
 	}
 	depends := e.prog.DependenceOf(path, use)
-	for _, r := range t.now.reads {
+	for _, r := range again.reads {
 		within := r.path
 		if r.of.local {
 			within = within[1:] // The path begins with the index of the element.

@@ -159,7 +159,7 @@ func (n *narrower) part(e ast.Expr, at *bound, path []any, use Use) {
 	case ast.CallKind:
 		known = n.call(e, at, path, use) || n.strict(e, at, path, use)
 	case ast.ListKind:
-		known = n.list(e.AsList(), at, path, use)
+		known = n.list(e.AsList(), e.AsList().IsOptional, at, path, use)
 	case ast.MapKind:
 		known = n.entry(e.AsMap(), at, path, use)
 	case ast.ComprehensionKind:

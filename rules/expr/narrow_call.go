@@ -46,6 +46,8 @@ func (n *narrower) call(e ast.Expr, at *bound, path []any, use Use) bool {
 			n.part(args[0], at, nil, UsedPresence)
 			n.part(args[1], at, path, use)
 		}
+	case Present:
+		return n.present(args[0], at, path, use)
 	case "merge":
 		return n.merged(args, at, path, use)
 	case operators.In:
@@ -58,6 +60,12 @@ func (n *narrower) call(e ast.Expr, at *bound, path []any, use Use) bool {
 		n.part(args[0], at, below(args[1].AsLiteral().Value(), path), use)
 	case "first", "last":
 		return n.end(c.FunctionName(), args[0], at, path, use)
+	case "mergePodTemplate":
+		n.mergedTemplate(args, at, path, use)
+	case "flatten":
+		return len(args) == 1 && n.flattened(args[0], at, path, use)
+	case "distinct", "sort":
+		return n.picked(e, args[0], at, path, use)
 	case overloads.Size:
 		_, isList := n.value(args[0], at).(traits.Lister)
 		if isList {
@@ -108,6 +116,21 @@ func (n *narrower) merged(args []ast.Expr, at *bound, path []any, use Use) bool 
 	n.part(args[1], at, path[:1], UsedPresence)
 	n.part(args[0], at, path, use)
 	return true
+}
+
+// present narrows the data of a definition.
+func (n *narrower) present(e ast.Expr, at *bound, path []any, use Use) bool {
+	switch e.Kind() {
+	case ast.MapKind:
+		return n.entry(e.AsMap(), at, path, use)
+	case ast.ListKind:
+		isOptional := func(i int32) bool {
+			_, is := n.value(e.AsList().Elements()[i], at).(*types.Optional)
+			return is
+		}
+		return n.list(e.AsList(), isOptional, at, path, use)
+	}
+	return false
 }
 
 // entry narrows a map to an entry.

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -34,7 +36,12 @@ func moved(path []any, index int) []any {
 // listOf returns the elements of the list that an expression gives, or false for another
 // value.
 func (n *narrower) listOf(e ast.Expr, at *bound) (all []ref.Val, isList bool) {
-	l, isList := n.value(e, at).(traits.Lister)
+	return n.elements(n.value(e, at))
+}
+
+// elements returns those of a list, or false for another value.
+func (n *narrower) elements(v ref.Val) (all []ref.Val, isList bool) {
+	l, isList := v.(traits.Lister)
 	if isList {
 		n.vars.Silently(func() {
 			for it := l.Iterator(); it.HasNext() == types.True; {
@@ -45,8 +52,8 @@ func (n *narrower) listOf(e ast.Expr, at *bound) (all []ref.Val, isList bool) {
 	return all, isList
 }
 
-// list narrows a list of expressions.
-func (n *narrower) list(l ast.ListExpr, at *bound, path []any, use Use) bool {
+// list narrows a list of expressions, of which some may be absent.
+func (n *narrower) list(l ast.ListExpr, isOptional func(i int32) bool, at *bound, path []any, use Use) bool {
 	index, positioned, ok := indexOf(path)
 	if !ok && use != UsedExtent {
 		return false
@@ -54,7 +61,7 @@ func (n *narrower) list(l ast.ListExpr, at *bound, path []any, use Use) bool {
 	next := 0
 	for i, item := range l.Elements() {
 		present := true
-		if l.IsOptional(int32(i)) {
+		if isOptional(int32(i)) {
 			o, _ := n.value(item, at).(*types.Optional)
 			present = o != nil && o.HasValue()
 		}
@@ -62,7 +69,7 @@ func (n *narrower) list(l ast.ListExpr, at *bound, path []any, use Use) bool {
 			n.part(item, at, path[1:], use)
 			return true
 		}
-		if l.IsOptional(int32(i)) && (positioned || !ok) {
+		if isOptional(int32(i)) && (positioned || !ok) {
 			n.part(item, at, nil, UsedPresence)
 		}
 		if present {
@@ -141,16 +148,67 @@ func (n *narrower) found(args []ast.Expr, at *bound) bool {
 	}
 	n.part(args[0], at, nil, UsedValue)
 	wanted := n.value(args[0], at)
+	if i := n.find(all, wanted); i >= 0 {
+		n.part(args[1], at, []any{Member(i)}, UsedValue)
+	} else {
+		n.part(args[1], at, nil, UsedValue)
+	}
+	return true
+}
+
+// find returns the index of a value in a list, or -1.
+func (n *narrower) find(all []ref.Val, wanted ref.Val) (i int) {
+	n.vars.Silently(func() {
+		i = slices.IndexFunc(all, func(v ref.Val) bool { return types.Equal(wanted, v) == types.True })
+	})
+	return i
+}
+
+// picked narrows list.distinct() and list.sort() to an element, wherever it is.
+func (n *narrower) picked(e, list ast.Expr, at *bound, path []any, use Use) bool {
+	index, positioned, ok := indexOf(path)
+	out, _ := n.listOf(e, at)
+	if !ok || positioned || index >= len(out) {
+		return false
+	}
+	all, _ := n.listOf(list, at)
+	i := n.find(all, out[index])
+	if i >= 0 {
+		n.part(list, at, moved(path, i), use)
+	}
+	return i >= 0
+}
+
+// flattened narrows list.flatten().
+func (n *narrower) flattened(list ast.Expr, at *bound, path []any, use Use) bool {
+	index, positioned, ok := indexOf(path)
+	all, isList := n.listOf(list, at)
+	if !isList || !ok && use != UsedExtent {
+		return false
+	}
+	if !ok {
+		n.part(list, at, nil, UsedExtent)
+	}
 	for i, element := range all {
-		same := false
-		n.vars.Silently(func() { same = types.Equal(wanted, element) == types.True })
-		if same {
-			n.part(args[1], at, []any{Member(i)}, UsedValue)
+		inner, isNested := n.elements(element)
+		size := 1
+		if isNested {
+			size = len(inner)
+		}
+		if ok && index < size {
+			to := moved(path, i)
+			if isNested {
+				to = append(moved(path[:1], i), moved(path, index)...)
+			}
+			n.part(list, at, to, use)
 			return true
 		}
+		if positioned || !ok {
+			n.part(list, at, []any{i}, UsedExtent)
+		}
+		index -= size
 	}
-	n.part(args[1], at, nil, UsedValue)
-	return true
+	return !ok
 }
 
 // A loop is a comprehension over a list that makes a list, or looks for an element.

@@ -68,7 +68,10 @@ func narrowed(t *testing.T, expression, object string, path []any, use Use) stri
 
 func TestNarrow(t *testing.T) {
 	const object = `{"a":{"x":1,"y":2},"b":{"x":3,"z":4},"k":"x","n":2,"yes":true,"no":false,
-		"l":[{"n":"p","v":1},{"n":"q","v":2},{"n":"r","v":3}],"s":["p","q"],"e":[]}`
+		"l":[{"n":"p","v":1},{"n":"q","v":2},{"n":"r","v":3}],"s":["p","q"],"e":[],"m":[{"s":["p"]},{"s":["q","r"]}],
+		"t":{"spec":{"nodeSelector":{"zone":"z"},"containers":[{"name":"a","image":"i"},{"name":"b","image":"j"}]}}}`
+	const template = `mergePodTemplate({"spec": {
+		"containers": [{"name": "a", "image": self.k, "command": self.s}], "nodeName": self.n, "nodeSelector": {"x": self.k}}}, self.t)`
 	for _, c := range []struct {
 		expression string
 		path       []any
@@ -94,7 +97,13 @@ func TestNarrow(t *testing.T) {
 		{`self.l.map(e, e.n != "p", e.v)`, []any{Member(0)}, `.l[1].n, .l[1].v`},
 		{`self.l.filter(e, e.v > 1).map(e, e.n)`, []any{Member(0)}, `.l[1].n, .l[1].v`},
 		{`self.l.transformList(i, e, i + e.v)`, []any{Member(1)}, `.l[1].v`},
+		{`self.m.map(e, e.s).flatten()`, []any{Member(2)}, `.m[1].s[1]`},
+		{`self.l.map(e, e.n).distinct().sort()`, []any{Member(1)}, `.l[1].n`},
 		// An element at an index.
+		{`self.m.map(e, e.s).flatten()`, []any{1}, `.m[1].s[0], extent .m[0].s`},
+		{`self.m.map(e, e.s).flatten()`, []any{2}, `.m[1].s[1], extent .m[0].s`},
+		{`[self.n, self.l.map(e, e.v)].flatten()`, []any{1}, `.l[0].v, .n`},
+		{`self.l.map(e, e.n).sort()`, []any{1}, `.l[0].n, .l[1].n, .l[2].n, extent .l`},
 		{`self.l.filter(e, e.v > 1)`, []any{0, "n"}, `.l[0].v, .l[1].n, .l[1].v`},
 		{`self.l.filter(e, e.v > 1)[0].n`, nil, `.l[0].v, .l[1].n, .l[1].v`},
 		{`self.l.map(e, e.n).first()`, nil, `.l[0].n`},
@@ -115,12 +124,25 @@ func TestNarrow(t *testing.T) {
 		{`size(self.l.map(e, e.v))`, nil, `extent .l`},
 		{`size(self.l.filter(e, e.v > 1))`, nil, `.l[0].v, .l[1].v, .l[2].v, extent .l`},
 		{`size(self.s + self.e)`, nil, `extent .e, extent .s`},
+		{`size(self.m.map(e, e.s).flatten())`, nil, `extent .m, extent .m[0].s, extent .m[1].s`},
 		// Maps.
 		{`merge(self.a, self.b)`, []any{"y"}, `.a.y, absence .b.y`},
 		{`merge(self.a, self.b)`, []any{"x"}, `.b.x`},
 		{`{"p": self.n, "q": self.k}`, []any{"q"}, `.k`},
 		{`{"p": self.n, self.k: self.yes}`, []any{"p"}, `.k, .n, .yes`},
 		{`self.a[self.k]`, nil, `.a.x, .k`},
+		// Pod templates.
+		{template, []any{"spec", "nodeName"}, `.n, absence .t.spec.nodeName`},
+		{template, []any{"spec", "containers", 0, "image"}, `.t.spec.containers[0].image, .t.spec.containers[0].name, extent .t.spec.containers`},
+		{template, []any{"spec", "containers", 0, "name"}, `extent .t.spec.containers`},
+		{template, []any{"spec", "containers", 0, "command"}, `.s, absence .t.spec.containers[0].command, extent .t.spec.containers`},
+		{template, []any{"spec", "containers", 1, "image"}, `.t.spec.containers[0].name, .t.spec.containers[1].image, extent .t.spec.containers`},
+		{template, []any{"spec", "containers", 1, "name"}, `.t.spec.containers[0].name, .t.spec.containers[1].name, extent .t.spec.containers`},
+		{template, []any{"spec", "nodeSelector"}, `.t.spec.nodeSelector`},
+		{template, []any{"spec", "nodeSelector", "zone"}, `.t.spec.nodeSelector.zone`},
+		{`mergePodTemplate({"spec": {"containers": [{"name": "c", "image": self.k}]}}, self.t)`, []any{"spec", "containers", 0, "image"},
+			`.k, .t.spec.containers[0].name, .t.spec.containers[1].name, extent .t.spec.containers`},
+		{`mergePodTemplate({"spec": {"nodeName": self.k}}, self.?u.orValue({}))`, []any{"spec", "nodeName"}, `.k, absence .u`},
 		// What is read in the arguments of a call.
 		{`string(self.l.filter(e, e.v > 1)[0].v) + self.k`, nil, `.k, .l[0].v, .l[1].v`},
 		{`cel.bind(f, self.l.filter(e, e.v > 1), f[1].n + self.k)`, nil, `.k, .l[0].v, .l[1].v, .l[2].n, .l[2].v`},

@@ -17,18 +17,19 @@ type expression struct {
 	pos    source.Pos
 }
 
-// A pair is an expression with an input that it is explained by.
+// A pair is a field with an input that it is explained by.
 type pair struct {
-	by expression
-	in string
+	field string
+	by    expression
+	in    string
 }
 
 func (p pair) String() string {
-	return fmt.Sprintf("%s:%d:%d of %s reads %s", filepath.Base(filepath.Dir(p.by.pos.File)), p.by.pos.Line, p.by.pos.Column, p.by.object, p.in)
+	return fmt.Sprintf("%s:%d:%d: %s reads %s", filepath.Base(filepath.Dir(p.by.pos.File)), p.by.pos.Line, p.by.pos.Column, p.field, p.in)
 }
 
-// Effects say for the pairs of an example whether a change of the input changes a field that
-// the expression gives, in any state.
+// Effects say for the pairs of an example whether a change of the input changes the field,
+// or the number of elements of the list that it is in, in any state.
 type effects map[pair]bool
 
 // check compares the pairs without an effect with those that cannot have one.
@@ -52,15 +53,15 @@ const (
 
 // withoutEffect are the pairs whose input counts, but cannot have an effect in this test.
 var withoutEffect = map[string]string{
-	"database:140:61 of Job/databases/default-orders reads Secret/databases/default-orders.data.password":     hidden,
-	"database:182:21 of Secret/default/orders-connection reads Secret/databases/default-orders.data.password": hidden,
-	"database:183:14 of Secret/default/orders-connection reads Secret/databases/default-orders.data.password": hidden,
-	"indexedjob:68:18 of IndexedJob/default/resize reads IndexedJob/default/resize.spec.completions":          noStatus,
-	"indexedjob:68:18 of IndexedJob/default/resize reads IndexedJob/default/resize.spec.parallelism":          noStatus,
-	"indexedjob:69:15 of IndexedJob/default/resize reads IndexedJob/default/resize.spec.completions":          noStatus,
-	"indexedjob:69:15 of IndexedJob/default/resize reads IndexedJob/default/resize.spec.parallelism":          noStatus,
-	"indexedjob:58:45 of Job/default/resize-0 reads Job/default/resize-0.status.conditions[0].status":         first,
-	"indexedjob:58:45 of Job/default/resize-0 reads Job/default/resize-0.status.conditions[0].type":           first,
+	"database:140:61: Job/databases/default-orders.spec.template.metadata.annotations[\"platform.example.com/password\"] reads Secret/databases/default-orders.data.password": hidden,
+	"database:182:21: Secret/default/orders-connection.data.password reads Secret/databases/default-orders.data.password":                                                     hidden,
+	"database:183:14: Secret/default/orders-connection.data.url reads Secret/databases/default-orders.data.password":                                                          hidden,
+	"indexedjob:68:18: IndexedJob/default/resize.status.succeeded reads IndexedJob/default/resize.spec.completions":                                                           noStatus,
+	"indexedjob:68:18: IndexedJob/default/resize.status.succeeded reads IndexedJob/default/resize.spec.parallelism":                                                           noStatus,
+	"indexedjob:69:15: IndexedJob/default/resize.status.failed reads IndexedJob/default/resize.spec.completions":                                                              noStatus,
+	"indexedjob:69:15: IndexedJob/default/resize.status.failed reads IndexedJob/default/resize.spec.parallelism":                                                              noStatus,
+	"indexedjob:58:45: Job/default/resize-0.spec.template.spec.containers[0].env[0].value reads Job/default/resize-0.status.conditions[0].status":                             first,
+	"indexedjob:58:45: Job/default/resize-0.spec.template.spec.containers[0].env[0].value reads Job/default/resize-0.status.conditions[0].type":                               first,
 }
 
 // A state is a state of an example with what its fields are explained by.
@@ -104,7 +105,7 @@ func (s *state) try(in input, values []any, x effects) int {
 		if changed[f] && !f.from.has(in) && !f.why.has(in) {
 			s.Errorf("%s changes with %s, which is not named", f, in)
 		}
-		p := pair{f.by, in.String()}
+		p := pair{f.String(), f.by, in.String()}
 		if _, known := x[p]; in.value != nil && f.direct.has(in) && (known || s.own) {
 			x[p] = x[p] || changed[f] || resized[f]
 		}

@@ -15,9 +15,8 @@ import (
 // its explanation names. While a rule fails, or an object waits, the cluster keeps what it
 // has: that is no change.
 //
-// The converse: if an expression is explained by an input, a field that it gives changes with
-// the input in some state. What decides whether the objects exist that it reads does not
-// count here.
+// The converse: if a field is explained by an input, it changes with the input in some
+// state. What decides whether the objects exist that it reads does not count here.
 func TestExamples(t *testing.T) {
 	folders, err := filepath.Glob("../../../examples/*/rules.yaml")
 	if err != nil || len(folders) < 20 {
