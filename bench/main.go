@@ -54,7 +54,7 @@ func parse(args []string) (options, error) {
 	}
 	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", numbers(&o.ns))
 	flags.BoolVar(&o.kro, "kro", false, "compare kro "+kroVersion+" too, and install it if necessary")
-	flags.BoolVar(&o.applier, "applier", false, "compare the applier too: a floor that applies the status, and receives all events")
+	flags.BoolVar(&o.applier, "applier", false, "compare the applier too: a floor that writes as reconcel does, and receives all events")
 	flags.Func("growth", "compare nothing, and measure reconcel alone with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
 	for _, s := range scenarios {
 		flags.Func(s.name, fmt.Sprintf("compare nothing, and measure reconcel alone with these `numbers` of %s", s.what), func(text string) (err error) {

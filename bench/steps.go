@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reconcel/bench/driver"
+	"reconcel/bench/process"
 	"reconcel/bench/report"
 	"reconcel/internal/devcluster"
 )
@@ -41,6 +42,10 @@ func (m *measurement) step(ctx context.Context, goal driver.Goal, change func() 
 	if err != nil {
 		return report.Step{}, err
 	}
+	servers, err := m.servers()
+	if err != nil {
+		return report.Step{}, err
+	}
 	started := time.Now()
 	wait := m.driver.Expect(m.names, goal)
 	if err := change(); err != nil {
@@ -57,13 +62,17 @@ func (m *measurement) step(ctx context.Context, goal driver.Goal, change func() 
 	if err != nil {
 		return report.Step{}, err
 	}
+	serversAfter, err := m.servers()
+	if err != nil {
+		return report.Step{}, err
+	}
 	requests, err := m.requests(started, time.Now())
 	if err != nil {
 		return report.Step{}, err
 	}
 	step := report.Step{
 		Children: reached.Children.Sub(started), Statuses: reached.Statuses.Sub(started),
-		CPU: after.CPU - before.CPU, Requests: map[string]int{},
+		CPU: after.CPU - before.CPU, Servers: serversAfter - servers, Requests: map[string]int{},
 	}
 	for _, r := range requests {
 		step.Requests[requestName(r)]++
@@ -76,6 +85,10 @@ func (m *measurement) step(ctx context.Context, goal driver.Goal, change func() 
 	}
 	return step, nil
 }
+
+// servers returns the CPU time of the API server and etcd since they started. The cluster has
+// no other processes.
+func (m *measurement) servers() (time.Duration, error) { return process.CPUOfChildren(m.cluster.PID()) }
 
 // requests returns the requests of the competitor that the server received in [from, to).
 func (m *measurement) requests(from, to time.Time) ([]devcluster.Request, error) {

@@ -4,8 +4,8 @@
 // JSON object a line on standard input, which package order documents.
 //
 // What a controller needs beyond the floor is what its watches and decisions cost. With
-// --apply, it is what a controller must do at least that uses server-side apply for all it
-// writes: it applies the status too, and receives all events, but does not read them.
+// --apply, it is what reconcel must do at least: it applies the status too, marks its
+// Deployments as reconcel does, and receives all events, but does not read them.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig `file`")
-	applies := flag.Bool("apply", false, "apply the status too, and receive the events of all Foos and Deployments unread")
+	applies := flag.Bool("apply", false, "write as reconcel does, and receive the events of all Foos and Deployments unread")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -43,6 +43,26 @@ func TestUsageOfThisProcess(t *testing.T) {
 	}
 }
 
+// TestCPUOfChildren has a child that works.
+func TestCPUOfChildren(t *testing.T) {
+	if _, err := CPUOfChildren(-1); err == nil {
+		t.Error("a process that does not exist has children")
+	}
+	start(t, "while :; do :; done")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		cpu, err := CPUOfChildren(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cpu >= 50*time.Millisecond {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %v after a minute", cpu)
+		}
+	}
+}
+
 func start(t *testing.T, script string) (*Process, chan error) {
 	t.Helper()
 	died := make(chan error, 1)

@@ -39,17 +39,52 @@ func ReadUsage(pid int) (Usage, error) {
 	return Usage{CPU: cpu, Peak: peak}, nil
 }
 
-// parseStat returns utime + stime, the fields 14 and 15 of proc_pid_stat(5). Field 2, the
-// name of the command in brackets, may contain spaces and brackets.
-func parseStat(text string) (time.Duration, error) {
-	const afterName, utime, stime = 3, 14, 15
-	end := strings.LastIndexByte(text, ')')
-	if end < 0 {
-		return 0, fmt.Errorf("stat has no name of a command: %q", text)
+// CPUOfChildren returns what the running children of a process have used since they started.
+func CPUOfChildren(parent int) (sum time.Duration, err error) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
 	}
-	fields := strings.Fields(text[end+1:])
-	if len(fields) <= stime-afterName {
-		return 0, fmt.Errorf("stat has too few fields: %q", text)
+	found := false
+	for _, file := range files {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // It has ended.
+		}
+		of, err := parentOf(string(stat))
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", file, err)
+		}
+		if of != parent {
+			continue
+		}
+		cpu, err := parseStat(string(stat))
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", file, err)
+		}
+		found, sum = true, sum+cpu
+	}
+	if !found {
+		return 0, fmt.Errorf("process %d has no children", parent)
+	}
+	return sum, nil
+}
+
+// parentOf returns ppid, field 4 of proc_pid_stat(5).
+func parentOf(stat string) (int, error) {
+	fields, err := fieldsOf(stat, 4)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(fields[4-afterName])
+}
+
+// parseStat returns utime + stime, the fields 14 and 15 of proc_pid_stat(5).
+func parseStat(text string) (time.Duration, error) {
+	const utime, stime = 14, 15
+	fields, err := fieldsOf(text, stime)
+	if err != nil {
+		return 0, err
 	}
 	var ticks int64
 	for _, field := range []int{utime, stime} {
@@ -60,6 +95,23 @@ func parseStat(text string) (time.Duration, error) {
 		ticks += n
 	}
 	return time.Duration(ticks) * (time.Second / userHZ), nil
+}
+
+// afterName is the number of the first field that fieldsOf returns.
+const afterName = 3
+
+// fieldsOf returns the fields of proc_pid_stat(5) after the name of the command, up to one
+// that must be there. The name is in brackets, and may contain spaces and brackets.
+func fieldsOf(stat string, last int) ([]string, error) {
+	end := strings.LastIndexByte(stat, ')')
+	if end < 0 {
+		return nil, fmt.Errorf("stat has no name of a command: %q", stat)
+	}
+	fields := strings.Fields(stat[end+1:])
+	if len(fields) <= last-afterName {
+		return nil, fmt.Errorf("stat has too few fields: %q", stat)
+	}
+	return fields, nil
 }
 
 // parseStatus returns VmHWM of proc_pid_status(5), in bytes.

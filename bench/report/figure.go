@@ -94,6 +94,8 @@ var figures = []figure{
 	{"CPU for each Foo, create", "ms", perFoo(func(r Result) float64 { return milliseconds(r.Create.CPU) }), 2, cheaper, cpu},
 	{"CPU for each Foo, update", "ms", perFoo(func(r Result) float64 { return milliseconds(r.Update.CPU) }), 2, cheaper, cpu},
 	{"CPU for each Foo, delete", "ms", perFoo(func(r Result) float64 { return milliseconds(r.Delete.CPU) }), 2, nil, cpu},
+	{"CPU of API server and etcd for each Foo, create", "ms", perFoo(func(r Result) float64 { return milliseconds(r.Create.Servers) }), 2, nil, ""},
+	{"CPU of API server and etcd for each Foo, update", "ms", perFoo(func(r Result) float64 { return milliseconds(r.Update.Servers) }), 2, nil, ""},
 	{"peak RSS without Foos", "MB", always(func(r Result) float64 { return megabytes(r.IdlePeak) }), 0, nil, ""},
 	{"peak RSS", "MB", always(func(r Result) float64 { return megabytes(r.Peak) }), 0, cheaper, memory},
 	{"writes for each Foo, create", "", perFoo(func(r Result) float64 { return float64(r.Create.Writes) }), 2, []limit{{"", 2}}, ""},

@@ -34,6 +34,7 @@ type Step struct {
 	Children time.Duration  // until all Deployments are as wanted
 	Statuses time.Duration  // until all Foos are as wanted too
 	CPU      time.Duration  // of the competitor, until it rests
+	Servers  time.Duration  // CPU of the API server and etcd in that time
 	Requests map[string]int // of the competitor, by verb and resource
 	Writes   int            // those of them that change something, without Events
 	Events   int            // those of them that send an Event

@@ -211,6 +211,15 @@ func (c *Cluster) Close() error {
 // has no audit log, only one user, and no control of components.
 func (c *Cluster) Borrowed() bool { return c.said.Data == "" }
 
+// PID returns the process whose children are the cluster's components, or 0 for a borrowed
+// cluster.
+func (c *Cluster) PID() int {
+	if c.process == nil {
+		return 0
+	}
+	return c.process.Process.Pid
+}
+
 // Config returns a configuration for the cluster's administrator, without client
 // side limits. The caller may change it.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
