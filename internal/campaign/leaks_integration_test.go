@@ -57,6 +57,8 @@ func (r *faultRun) commands() map[string][]string {
 		"diff":           slices.Concat([]string{"diff", "-f", file}, cluster),
 		"diff of change": slices.Concat([]string{"diff", "-f", changed}, cluster),
 		"diff -o json":   slices.Concat([]string{"diff", "-o", "json", "-f", changed}, cluster),
+		"plan":           slices.Concat([]string{"plan", "-f", changed, "--installation", "default/" + r.control.name}, cluster),
+		"plan -o json":   slices.Concat([]string{"plan", "-o", "json", "-f", changed, "--installation", "default/" + r.control.name}, cluster),
 		"status":         slices.Concat([]string{"status", "--all", "-o", "json", "-f", file}, cluster),
 		"tree":           slices.Concat([]string{"tree", "-o", "json", "-f", file, "-n", r.namespace, "box.faults.reconcel.dev/a"}, cluster),
 		"graph":          slices.Concat([]string{"graph", "-f", file, "-n", r.namespace, "box.faults.reconcel.dev/a"}, cluster),
@@ -86,6 +88,9 @@ func (r *faultRun) manifests() (primaries, others string) {
 	return of[0].String(), of[1].String()
 }
 
+// wrongUsage is the exit code of a command that does nothing, because of its arguments.
+const wrongUsage = 2
+
 // output returns what a command prints. It may fail: after the last step there is nothing to
 // show.
 func (r *faultRun) output(args []string) string {
@@ -96,6 +101,9 @@ func (r *faultRun) output(args []string) string {
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Run(); command.ProcessState == nil {
 		r.Fatalf("%v: %v", args, err)
+	}
+	if command.ProcessState.ExitCode() == wrongUsage {
+		r.Fatalf("%v: %s", args, &out)
 	}
 	return out.String()
 }
