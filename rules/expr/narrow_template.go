@@ -88,6 +88,12 @@ func (m templateMerge) element(base, patch templateSide, place string, path []an
 		elements[i], _ = m.narrower.elements(s.value)
 		m.part(s.of, m.at, s.path, UsedExtent)
 	}
+	var merged ref.Val
+	m.vars.Silently(func() { merged = mergeElements(newList(elements[0]), newList(elements[1]), place, keys) })
+	if types.IsError(merged) {
+		m.failed = true
+		return
+	}
 	for i, s := range lists {
 		for _, j := range m.decisive(elements, i, place, path) {
 			for _, key := range keys {
@@ -101,7 +107,7 @@ func (m templateMerge) element(base, patch templateSide, place string, path []an
 	var found [2]templateSide
 	m.vars.Silently(func() {
 		index, _, _ := indexOf(path)
-		element, _ := At(mergeElements(newList(elements[0]), newList(elements[1]), place, keys), []any{index})
+		element, _ := At(merged, []any{index})
 		id, _ := identityOf(element, place, keys)
 		for i, s := range lists {
 			found[i] = templateSide{of: s.of, path: s.path}
@@ -114,6 +120,9 @@ func (m templateMerge) element(base, patch templateSide, place string, path []an
 	})
 	m.either(found[0], found[1], place, path[1:])
 }
+
+// mergedPerStep is how many elements are merged in the time of a step of Narrow.
+const mergedPerStep = 16
 
 // decisive returns the elements of one of two lists that another identity would change a
 // part of the merged list with: a new one, or that of an element of the other list.
@@ -129,6 +138,10 @@ func (m templateMerge) decisive(lists [2][]ref.Val, of int, place string, path [
 		own := lists[of]
 		for i := range own {
 			for _, other := range append([]ref.Val{nil}, lists[1-of]...) {
+				if m.steps += 1 + (len(own)+len(lists[1-of]))/mergedPerStep; m.steps > mostNarrowing {
+					m.failed = true
+					return
+				}
 				lists[of] = slices.Clone(own)
 				lists[of][i] = identified(own[i], other, keys)
 				if then, valid := merged(); valid && !isSame(now, then) {

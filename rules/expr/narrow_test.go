@@ -1,9 +1,11 @@
 package expr
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/cel-go/interpreter"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -158,5 +160,23 @@ func TestNarrow(t *testing.T) {
 	}
 	if got := narrowed(t, `self.l.filter(e, e.v > 1).map(e, e.n)`, object, nil, UsedExtent); got != ".l[0].v, .l[1].v, .l[2].v, extent .l" {
 		t.Error(got)
+	}
+}
+
+// TestNarrowIsBounded merges lists that are too long to tell which elements decide.
+func TestNarrowIsBounded(t *testing.T) {
+	var volumes []string
+	for i := range 200 {
+		volumes = append(volumes, fmt.Sprintf(`{"name":"v%d"}`, i))
+	}
+	list := "[" + strings.Join(volumes, ",") + "]"
+	expression := `mergePodTemplate({"spec": {"volumes": self.a}}, {"spec": {"volumes": self.b}})`
+	object := `{"a":` + list + `,"b":` + list + `}`
+	started := time.Now()
+	if got := narrowed(t, expression, object, []any{"spec", "volumes", 7, "emptyDir"}, UsedValue); got != "everything" {
+		t.Error(got)
+	}
+	if took := time.Since(started); took > 5*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }
