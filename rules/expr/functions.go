@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"bytes"
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/binary"
@@ -78,7 +79,8 @@ func marshalYAML(v ref.Val) ref.Val {
 	if err != nil {
 		return failf("yaml.marshal(): %s", err)
 	}
-	out, err = yaml.JSONToYAML(out)
+	// It reads JSON as YAML, in which this character is a line break.
+	out, err = yaml.JSONToYAML(bytes.ReplaceAll(out, []byte("\u0085"), []byte(`\u0085`)))
 	if err != nil {
 		return failf("yaml.marshal(): the value has no YAML form")
 	}

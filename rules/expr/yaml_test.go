@@ -94,7 +94,7 @@ func TestAliasBombs(t *testing.T) {
 // FuzzUnmarshalYAML compares the result with what the YAML package reads into Go values,
 // and with what yaml.marshal() writes.
 func FuzzUnmarshalYAML(f *testing.F) {
-	for _, text := range []string{"a: 1", "- x\n- {b: [1, 2.5]}", "a: &x [1]\nb: *x", "{<<: {a: 1}, b: 2}", "00: 0\n0:", "? [a]\n: b", "|\n x", "--- a\n...\n", "\ufeffa: b", "'\\u263a'", "!!str 1", "a: \"x\\ny\""} {
+	for _, text := range []string{"a: 1", "- x\n- {b: [1, 2.5]}", "a: &x [1]\nb: *x", "{<<: {a: 1}, b: 2}", "00: 0\n0:", "? [a]\n: b", "|\n x", "--- a\n...\n", "\ufeffa: b", "'\\u263a'", "!!str 1", "a: \"x\\ny\"", "a: \"\\Ny\""} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
