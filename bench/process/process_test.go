@@ -1,7 +1,10 @@
 package process
 
 import (
+	"bufio"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,24 +46,28 @@ func TestUsageOfThisProcess(t *testing.T) {
 	}
 }
 
-// TestCPUOfChildren has a child that works.
+// TestCPUOfChildren has a child that has worked, and waits.
 func TestCPUOfChildren(t *testing.T) {
 	if _, err := CPUOfChildren(-1); err == nil {
 		t.Error("a process that does not exist has children")
 	}
-	start(t, "while :; do :; done")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		cpu, err := CPUOfChildren(os.Getpid())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if cpu >= 50*time.Millisecond {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("got %v after a minute", cpu)
-		}
+	child := exec.CommandContext(t.Context(), "/bin/sh", "-c", "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; echo worked; read end")
+	in, inErr := child.StdinPipe()
+	out, outErr := child.StdoutPipe()
+	if err := errors.Join(inErr, outErr, child.Start()); err != nil {
+		t.Fatal(err)
 	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "worked\n" {
+		t.Fatalf("the child printed %q: %v", line, err)
+	}
+	cpu, err := CPUOfChildren(os.Getpid())
+	if err != nil || cpu < 10*time.Millisecond {
+		t.Errorf("got %v, %v after half a million steps", cpu, err)
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+	_ = child.Wait() // read fails at the end of its input.
 }
 
 func start(t *testing.T, script string) (*Process, chan error) {

@@ -52,7 +52,7 @@ func (n *narrower) elements(v ref.Val) (all []ref.Val, isList bool) {
 	return all, isList
 }
 
-// list narrows a list of expressions, of which some may be absent.
+// list narrows a list literal. It lacks an optional element that has no value.
 func (n *narrower) list(l ast.ListExpr, isOptional func(i int32) bool, at *bound, path []any, use Use) bool {
 	index, positioned, ok := indexOf(path)
 	if !ok && use != UsedExtent {

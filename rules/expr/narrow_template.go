@@ -165,23 +165,14 @@ func isSame(a, b ref.Val) bool {
 // identified returns an element with the identity of another one, or with one that no other
 // has.
 func identified(v, other ref.Val, keys []string) ref.Val {
-	entries := map[ref.Val]ref.Val{}
-	m := asMapper(v)
-	for it := m.Iterator(); it.HasNext() == types.True; {
-		key := it.Next()
-		entries[key] = entryOf(m, key)
-	}
+	identity := map[ref.Val]ref.Val{}
 	for _, key := range keys {
-		name := types.String(key)
-		delete(entries, name)
-		switch {
-		case other == nil:
-			entries[name] = types.String("\x00")
-		case asMapper(other).Contains(name) == types.True:
-			entries[name] = entryOf(asMapper(other), name)
+		identity[types.String(key)] = types.String("\x00")
+		if other != nil {
+			identity[types.String(key)], _ = identifying(asMapper(other), key)
 		}
 	}
-	return newMap(entries)
+	return mergeMaps(v, newMap(identity), shallow)
 }
 
 func newList(elements []ref.Val) traits.Lister {

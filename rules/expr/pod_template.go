@@ -174,15 +174,20 @@ func identityOf(element ref.Val, path string, keys []string) (id string, err ref
 		return "", failf("mergePodTemplate(): the elements of %s must be maps", path)
 	}
 	for _, key := range keys {
-		value, found := m.Find(types.String(key))
+		value, found := identifying(m, key)
 		if !found {
-			fallback, has := keyDefaults[key]
-			if !has {
-				return "", failf("mergePodTemplate(): an element of %s has no %s", path, key)
-			}
-			value = fallback
+			return "", failf("mergePodTemplate(): an element of %s has no %s", path, key)
 		}
 		id += fmt.Sprintf("%v\x00", value.Value())
 	}
 	return id, nil
+}
+
+// identifying returns the value of an identifying field, or its default.
+func identifying(m traits.Mapper, key string) (ref.Val, bool) {
+	if value, found := m.Find(types.String(key)); found {
+		return value, true
+	}
+	value, has := keyDefaults[key]
+	return value, has
 }
