@@ -75,14 +75,18 @@ func (c *Cache) Get(namespace, name string) (o *Object, listed bool) {
 	if n == nil {
 		return nil, false
 	}
-	key := name
-	if namespace != "" {
-		key = namespace + "/" + name
-	}
 	listed = n.listed() // Before the object: the list may complete in between.
-	item, _, _ := n.objects().GetByKey(key)
+	item, _, _ := n.objects().GetByKey(key(namespace, name))
 	o, _ = item.(*Object)
 	return o, listed
+}
+
+// key returns the key of an object in a cache.
+func key(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
 }
 
 // All returns the objects of all listed namespaces.
@@ -179,9 +183,9 @@ type content struct {
 	since   time.Time
 }
 
-func newNamespaced(namespace string, indexers cache.Indexers) *namespaced {
+func newNamespaced(namespace string, w *Watch) *namespaced {
 	n := &namespaced{namespace: namespace}
-	n.fill(cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers))
+	n.fill(newIndexer(w))
 	err := ErrNotListed
 	n.problem.Store(&err)
 	return n

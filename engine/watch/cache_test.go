@@ -15,8 +15,8 @@ import (
 // split returns a cache of the namespaces a and b, of which b is not listed, and
 // the store of a.
 func split() (*Cache, cache.Indexer) {
-	indexers := New(Key{Role: Child}, rules.VisibleToRules()).indexers()
-	a, b := newNamespaced("a", indexers), newNamespaced("b", indexers)
+	w := New(Key{Role: Child}, rules.VisibleToRules())
+	a, b := newNamespaced("a", w), newNamespaced("b", w)
 	a.fill(a.objects())
 	return &Cache{kind: discover.Kind{Namespaced: true}, namespaces: []*namespaced{a, b}}, a.objects()
 }

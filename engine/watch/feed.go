@@ -31,7 +31,7 @@ func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope
 	}
 	f := &Feed{Watch: w, cache: &Cache{kind: k, end: func() {}}, selector: selector}
 	for _, namespace := range scope.Namespaces() {
-		n := newNamespaced(namespace, w.indexers())
+		n := newNamespaced(namespace, w)
 		n.fill(n.objects())
 		f.cache.namespaces = append(f.cache.namespaces, n)
 	}
@@ -64,23 +64,9 @@ func (f *Feed) Observe(old, now *unstructured.Unstructured, version string) erro
 func (f *Feed) observe(old, now *Object) error {
 	switch {
 	case now != nil:
-		before, known, err := f.store(now).Get(now)
-		if err != nil {
-			return err
-		}
-		if err := f.store(now).Update(now); err != nil {
-			return err
-		}
-		if known {
-			f.Watch.updated(before.(*Object), now)
-		} else {
-			f.Watch.added(now, false)
-		}
+		return f.Watch.keep(f.store(now), now)
 	case old != nil:
-		if err := f.store(old).Delete(old); err != nil {
-			return err
-		}
-		f.Watch.deleted(old)
+		return f.Watch.drop(f.store(old), old)
 	}
 	return nil
 }

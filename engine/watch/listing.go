@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
 )
@@ -31,7 +32,7 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 	l := &listing{Watcher: ws, watch: w, cache: &Cache{kind: k, end: end}}
 	l.learn = sync.OnceFunc(func() { running.Go(func() { ws.learnConditions(served, w, l.cache) }) })
 	for _, namespace := range w.ScopeIn(ws.Scope).Namespaces() {
-		l.cache.namespaces = append(l.cache.namespaces, newNamespaced(namespace, w.indexers()))
+		l.cache.namespaces = append(l.cache.namespaces, newNamespaced(namespace, w))
 	}
 	if !w.GetsConditions() {
 		none := discover.NoConditions // At once: a primary that is reconciled too early is not enqueued again.
@@ -74,31 +75,39 @@ func (l *listing) keepNamespace(ctx context.Context, n *namespaced) {
 	}, deniedRetry, deniedJitter, true)
 }
 
+// The delay before a failed list or watch is repeated: those of client-go's reflector. It is
+// short again after two minutes without failure.
+var (
+	retry      = wait.Backoff{Duration: 800 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 6, Cap: 30 * time.Second}
+	retryReset = 2 * time.Minute
+)
+
 // fillNamespace lists and watches a namespace until ctx ends or it is denied.
 func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := l.watch
-	informer := cache.NewSharedIndexInformerWithOptions(&cache.ListWatch{
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	s := &store{watch: l.watch, objects: newIndexer(l.watch)}
+	s.listed = func() {
+		l.listed(n, s.objects)
+		helpers.Go(func() { l.confirmWatch(ctx, n) })
+	}
+	kind := l.cache.kind.GVR.String()
+	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return l.list(ctx, n, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			return l.stream(ctx, n, o)
 		},
-	}, nil, cache.SharedIndexInformerOptions{Indexers: w.indexers(), ObjectDescription: l.cache.kind.GVR.String()})
-	if err := l.configure(informer, n, cancel); err != nil {
-		l.unlisted(w, n, err)
-		return
-	}
-	var helpers sync.WaitGroup
-	helpers.Go(func() {
-		if cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
-			l.listed(n, informer.GetIndexer())
-			l.confirmWatch(ctx, n)
+	}, nil, s, cache.ReflectorOptions{Name: kind, TypeDescription: kind})
+	_ = retry.DelayWithReset(clock.RealClock{}, retryReset).Until(ctx, true, true, func(ctx context.Context) (over bool, _ error) {
+		err := reflector.ListAndWatchWithContext(ctx)
+		if err != nil && ctx.Err() == nil {
+			over = l.failed(n, err)
 		}
-	})
-	informer.RunWithContext(ctx)
+		return over, nil
+	}) // Its only error is the end of ctx.
 	cancel()
-	helpers.Wait()
 }
 
 // listed publishes a completed list. It calls onChange for objects that disappeared
@@ -120,38 +129,22 @@ func (l *listing) listed(n *namespaced, objects cache.Indexer) {
 	l.learn()
 }
 
-// configure sets the handlers of an informer. denied stops the informer.
-func (l *listing) configure(informer cache.SharedIndexInformer, n *namespaced, denied func()) error {
+// failed reports the error of a list or watch, and whether it is over: the namespace is denied.
+func (l *listing) failed(n *namespaced, err error) (over bool) {
 	w := l.watch
-	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		switch {
-		case ctx.Err() != nil:
-		case apierrors.IsNotFound(err):
-			l.notServed(w, discover.NoKindError{GVK: w.GVK})
-			l.cache.end()
-		case apierrors.IsForbidden(err):
-			l.denied(n, err)
-			denied()
-		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-			l.Log.Debug("watch expired, listing again", "kind", w.GVK.String())
-		case !n.listed():
-			l.unlisted(w, n, err)
-		default:
-			n.logger(l.Log).Warn("watch interrupted, will retry", "kind", w.GVK.String(), "error", err)
-		}
-	})
-	if err != nil {
-		return err
+	switch {
+	case apierrors.IsNotFound(err):
+		l.notServed(w, discover.NoKindError{GVK: w.GVK})
+		l.cache.end()
+	case apierrors.IsForbidden(err):
+		l.denied(n, err)
+		return true
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		l.Log.Debug("watch expired, listing again", "kind", w.GVK.String())
+	case !n.listed():
+		l.unlisted(w, n, err)
+	default:
+		n.logger(l.Log).Warn("watch interrupted, will retry", "kind", w.GVK.String(), "error", err)
 	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    w.added,
-		UpdateFunc: func(old, now any) { w.updated(old.(*Object), now.(*Object)) },
-		DeleteFunc: func(item any) {
-			if last, ok := item.(cache.DeletedFinalStateUnknown); ok {
-				item = last.Obj
-			}
-			w.deleted(item)
-		},
-	})
-	return err
+	return false
 }

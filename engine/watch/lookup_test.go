@@ -136,7 +136,7 @@ func TestUpdatesConcernBothStates(t *testing.T) {
 			var seen []string
 			w := New(Key{Role: Lookup}, rules.VisibleToRules())
 			w.Notify(func(o *Object) { seen = append(seen, o.GetLabels()["app"]) }, nil)
-			w.updated(test.old, test.now)
+			w.changed(test.old, test.now)
 			if got := strings.Join(seen, " "); got != test.want {
 				t.Errorf("told of %q, want %q", got, test.want)
 			}

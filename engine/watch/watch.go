@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -13,7 +12,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/discover"
-	"reconcel/rules"
 	"reconcel/rules/projection"
 )
 
@@ -93,12 +91,6 @@ func (w *Watch) Witness(saw func(old, now *Object)) {
 	}
 }
 
-func (w *Watch) saw(old, now *Object) {
-	if w.witness != nil {
-		w.witness(old, now)
-	}
-}
-
 // Replay calls the change handler with each cached object.
 func (w *Watch) Replay() {
 	if c := w.cache.Load(); c != nil {
@@ -165,37 +157,4 @@ func (w *Watch) tweakList(o *metav1.ListOptions) {
 	if o.ResourceVersion == "0" {
 		o.ResourceVersion = ""
 	}
-}
-
-func (w *Watch) added(item any, isInInitialList bool) {
-	if o, ok := item.(*Object); ok {
-		if !isInInitialList {
-			w.saw(nil, o)
-		}
-		w.onChange(o)
-	}
-}
-
-func (w *Watch) deleted(item any) {
-	if o, ok := item.(*Object); ok {
-		w.saw(o, nil)
-		w.onChange(o)
-	}
-}
-
-// updated also reports the old state if it may concern primaries that the new state
-// does not concern.
-func (w *Watch) updated(old, now *Object) {
-	w.saw(old, now)
-	if w.Role == Lookup {
-		if old.GetResourceVersion() == now.GetResourceVersion() {
-			return // A repeated list returned the same state.
-		}
-		if !maps.Equal(rules.LabelsOf(old.content), rules.LabelsOf(now.content)) {
-			w.onChange(old)
-		}
-	} else if old.namesOthersThan(now) {
-		w.onChange(old)
-	}
-	w.onChange(now)
 }
