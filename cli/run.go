@@ -104,6 +104,7 @@ func (a *app) run(s *runFlags) error {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
+	go followLoad(ctx)
 	metrics := newMetrics()
 	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
 	beside.learn(validator)
