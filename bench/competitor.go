@@ -22,14 +22,22 @@ type competitor struct {
 	started func(*devcluster.Cluster) error
 }
 
-// competitors builds the programs. rules is a file for reconcel.
-func competitors(rules string) ([]competitor, error) {
+// competitors builds the programs. The folder is for files that they read.
+func competitors(folder string, o options) ([]competitor, error) {
+	rules := filepath.Join(folder, "rules.yaml")
+	crds, events := "crds", "--events=changes"
+	if !o.conditions {
+		crds, events = filepath.Join(folder, "crds"), "--events=warnings"
+		if err := writeBareCRD(crds); err != nil {
+			return nil, err
+		}
+	}
 	all := []competitor{
 		{name: report.Floor, orders: true},
 		{name: report.Applier, orders: true, args: []string{"--apply"}},
 		{name: report.Baseline},
 		{name: report.Reconcel, rules: rules, args: []string{
-			"run", "--rules=" + rules,
+			"run", "--rules=" + rules, events,
 			// The others hold no Lease. Every port is as good as another.
 			"--leader-elect=false", "--listen=127.0.0.1:0",
 		}},
@@ -42,7 +50,7 @@ func competitors(rules string) ([]competitor, error) {
 	}
 	for i := range all {
 		c := &all[i]
-		c.crds = "crds"
+		c.crds = crds
 		var err error
 		if c.binary, err = devcluster.Build("bench-"+c.name, folders[c.name]); err != nil {
 			return nil, err

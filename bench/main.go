@@ -23,11 +23,13 @@ import (
 type options struct {
 	ns      []int
 	rounds  int
-	kro     bool             // compare kro too
-	applier bool             // compare the applier too
-	growth  []int            // instead of a comparison
-	sizes   map[string][]int // of scenarios, by name; instead of a comparison
-	page    string
+	kro     bool // compare kro too
+	applier bool // compare the applier too
+	// conditions: reconcel reports conditions, and Events about changes. The others do not.
+	conditions bool
+	growth     []int            // instead of a comparison
+	sizes      map[string][]int // of scenarios, by name; instead of a comparison
+	page       string
 }
 
 func main() {
@@ -55,6 +57,7 @@ func parse(args []string) (options, error) {
 	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", numbers(&o.ns))
 	flags.BoolVar(&o.kro, "kro", false, "compare kro "+kroVersion+" too, and install it if necessary")
 	flags.BoolVar(&o.applier, "applier", false, "compare the applier too: a floor that writes as reconcel does, and receives all events")
+	flags.BoolVar(&o.conditions, "conditions", false, "have reconcel report conditions and Events as it does by default, more than the others report; what measures reconcel alone always does")
 	flags.Func("growth", "compare nothing, and measure reconcel alone with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
 	for _, s := range scenarios {
 		flags.Func(s.name, fmt.Sprintf("compare nothing, and measure reconcel alone with these `numbers` of %s", s.what), func(text string) (err error) {
@@ -72,6 +75,7 @@ func parse(args []string) (options, error) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return options{}, err
 	}
+	o.conditions = o.conditions || len(o.growth)+len(o.sizes) > 0
 	return o, nil
 }
 

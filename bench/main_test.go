@@ -18,12 +18,15 @@ func TestParse(t *testing.T) {
 	if err != nil || !slices.Equal(o.sizes["rules"], []int{1, 10}) || !slices.Equal(o.sizes["lookups"], []int{5}) || len(o.sizes["collections"]) > 0 {
 		t.Errorf("got %v, %v", o, err)
 	}
-	o, err = parse([]string{"-kro", "-n", "5", "-rounds", "1"})
-	if err != nil || !o.kro || flagsOf(o) != "-n 5 -rounds 1 -kro" {
+	if !o.conditions {
+		t.Error("reconcel alone is measured without conditions")
+	}
+	o, err = parse([]string{"-kro", "-conditions", "-n", "5", "-rounds", "1"})
+	if err != nil || !o.kro || flagsOf(o) != "-n 5 -rounds 1 -conditions -kro" {
 		t.Errorf("got %v, %v, measured with %q", o, err, flagsOf(o))
 	}
 	o, err = parse(nil)
-	if err != nil || !slices.Equal(o.ns, []int{1000, 10000}) || o.rounds != 3 || o.page != "" {
+	if err != nil || !slices.Equal(o.ns, []int{1000, 10000}) || o.rounds != 3 || o.conditions || o.page != "" {
 		t.Errorf("got %v, %v without flags", o, err)
 	}
 }

@@ -24,7 +24,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	all, err := competitors(filepath.Join(folder, "rules.yaml"))
+	all, err := competitors(folder, o)
 	if err != nil {
 		return err
 	}
@@ -86,6 +86,9 @@ func flagsOf(o options) string {
 	flags := fmt.Sprintf("-n %s -rounds %d", list(o.ns), o.rounds)
 	if o.applier {
 		flags += " -applier"
+	}
+	if o.conditions {
+		flags += " -conditions"
 	}
 	if o.kro {
 		flags += " -kro"
