@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/settings"
+	"reconcel/internal/yamltext"
 	"reconcel/rules"
 	"reconcel/rules/check"
 	"reconcel/rules/source"
@@ -258,7 +258,7 @@ func (a *app) tellAnswer(answer rules.Answer, format string) error {
 	if format == "json" {
 		return a.printJSON(answer.Value)
 	}
-	text, err := yaml.Marshal(answer.Value)
+	text, err := yamltext.Marshal(answer.Value)
 	if err != nil {
 		return exit.Failure(err)
 	}

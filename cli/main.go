@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
+	"reconcel/internal/yamltext"
 	"reconcel/rules/source"
 )
 
@@ -67,7 +67,7 @@ func (a *app) printJSON(result any) error {
 
 // printYAML writes a result to stdout as YAML.
 func (a *app) printYAML(result any) error {
-	text, err := yaml.Marshal(result)
+	text, err := yamltext.Marshal(result)
 	if err != nil {
 		return exit.Failure(err)
 	}

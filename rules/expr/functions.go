@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"bytes"
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/binary"
@@ -17,7 +16,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
+
+	"reconcel/internal/yamltext"
 )
 
 // functionLibrary declares reconcel's own functions. All are pure.
@@ -79,8 +79,7 @@ func marshalYAML(v ref.Val) ref.Val {
 	if err != nil {
 		return failf("yaml.marshal(): %s", err)
 	}
-	// It reads JSON as YAML, in which this character is a line break.
-	out, err = yaml.JSONToYAML(bytes.ReplaceAll(out, []byte("\u0085"), []byte(`\u0085`)))
+	out, err = yamltext.FromJSON(out)
 	if err != nil {
 		return failf("yaml.marshal(): the value has no YAML form")
 	}

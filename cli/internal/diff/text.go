@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
-	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/output"
+	"reconcel/internal/yamltext"
 )
 
 // Unified returns the differences as text, for people and for patch.
@@ -139,7 +139,7 @@ func yamlLines(object map[string]any) ([]string, error) {
 	if object == nil {
 		return nil, nil
 	}
-	text, err := yaml.Marshal(object)
+	text, err := yamltext.Marshal(object)
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 
 	"go.yaml.in/yaml/v3"
-	kubeyaml "sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/format"
+	"reconcel/internal/yamltext"
 	"reconcel/rules/syntax"
 )
 
@@ -67,7 +67,7 @@ func RulesText(rules []*yaml.Node) ([]byte, error) {
 func objectsText(objects []map[string]any) ([]byte, error) {
 	var texts [][]byte
 	for _, o := range objects {
-		text, err := kubeyaml.Marshal(o)
+		text, err := yamltext.Marshal(o)
 		if err != nil {
 			return nil, err
 		}

@@ -3,9 +3,8 @@ package offline
 import (
 	"bytes"
 
-	"sigs.k8s.io/yaml"
-
 	"reconcel/cli/internal/output"
+	"reconcel/internal/yamltext"
 )
 
 // Format returns the result for stdout: YAML with comments for people, or a JSON
@@ -21,7 +20,7 @@ func (r *Renderer) Format(format string) ([]byte, error) {
 		}
 		b.WriteString(item.comment)
 		b.WriteByte('\n')
-		text, err := yaml.Marshal(item.object)
+		text, err := yamltext.Marshal(item.object)
 		if err != nil {
 			return nil, err
 		}

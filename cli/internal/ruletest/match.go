@@ -8,9 +8,9 @@ import (
 
 	"github.com/pmezard/go-difflib/difflib"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"reconcel/engine/managedfields"
+	"reconcel/internal/yamltext"
 )
 
 // comparedFields returns the parts of a value that are compared with the wanted one: the
@@ -98,7 +98,7 @@ func diffTexts(want, got string) string {
 }
 
 func asYAML(value any) string {
-	text, err := yaml.Marshal(value)
+	text, err := yamltext.Marshal(value)
 	if err != nil {
 		return err.Error() + "\n"
 	}

@@ -2,8 +2,8 @@ package timeline
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
+	"reconcel/internal/yamltext"
 	"reconcel/rules/kstatus"
 	"reconcel/sim"
 	"reconcel/sim/world"
@@ -46,7 +46,7 @@ func (p *player) step(c sim.Change) Step {
 	if c.Old != nil {
 		s.Fields = differences(p.shown(c.Old), shown)
 	}
-	text, err := yaml.Marshal(shown)
+	text, err := yamltext.Marshal(shown)
 	if err != nil {
 		text = []byte("# " + err.Error() + "\n")
 	}
