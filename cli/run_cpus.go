@@ -10,11 +10,12 @@ import (
 const (
 	// loadPeriod is how often the load is measured.
 	loadPeriod = 200 * time.Millisecond
-	// quietPeriods is for how many periods the load must be low before a CPU is given up.
+	// quietPeriods is for how many periods the load must be low, on average, before a CPU is given
+	// up. A collection of garbage is short, and uses all CPUs that are idle.
 	quietPeriods = 25
 	// highLoad and lowLoad are shares of the CPUs in use. With half of the CPUs, a low load is
 	// still far from a high one.
-	highLoad, lowLoad = 0.7, 0.25
+	highLoad, lowLoad = 0.9, 0.25
 )
 
 // followLoad uses as many CPUs as the load needs, until ctx ends, and at first all that Go's
@@ -57,22 +58,22 @@ func followLoad(ctx context.Context) {
 // load decides how many CPUs to use.
 type load struct {
 	cpus, most int
-	highest    float64 // of the last periods: the CPUs that were busy
+	sum        float64 // of the CPUs that were busy in each of the last periods
 	periods    int
 }
 
 // next returns the number of CPUs to use after a period in which this many were busy.
 func (l *load) next(busy float64) int {
-	l.highest = max(l.highest, busy)
+	l.sum += busy
 	l.periods++
 	switch in := float64(l.cpus); {
 	case busy > highLoad*in:
 		l.cpus = min(2*l.cpus, l.most)
 	case l.periods < quietPeriods:
 		return l.cpus
-	case l.highest < lowLoad*in:
+	case l.sum < lowLoad*in*quietPeriods:
 		l.cpus = (l.cpus + 1) / 2
 	}
-	l.highest, l.periods = 0, 0
+	l.sum, l.periods = 0, 0
 	return l.cpus
 }

@@ -15,7 +15,7 @@ const (
 	// heapGrowth is how much the heap may grow before garbage is collected, in percent. Most
 	// of the heap are caches, which live long: a collection frees little, and the default of
 	// 100 would double the memory of a process.
-	heapGrowth = 50
+	heapGrowth = 75
 	// leastGrowth is how much may be allocated at least before garbage is collected, in bytes.
 	// While the caches are small, collections would otherwise take more CPU than the work.
 	leastGrowth = 16 << 20
