@@ -19,7 +19,8 @@ const (
 )
 
 // followLoad uses as many CPUs as the load needs, until ctx ends, and at first all that Go's
-// default allows. GOMAXPROCS in the environment takes precedence.
+// default allows. GOMAXPROCS in the environment takes precedence. A CPU limit of the container that
+// changes later is not noticed.
 //
 // Whenever something becomes ready, such as an answer of the API server, Go wakes a thread for each
 // CPU without work, which looks for work and sleeps again. A controller waits most of the time, so

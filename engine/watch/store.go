@@ -29,12 +29,6 @@ func (s *store) Delete(item any) error { return s.watch.drop(s.objects, item.(*O
 // Replace implements cache.ReflectorStore. It changes all objects at once. Of the first list,
 // it only tells that it is complete.
 func (s *store) Replace(list []any, version string) error {
-	if s.listed != nil {
-		err := s.objects.Replace(list, version)
-		s.listed()
-		s.listed = nil
-		return err
-	}
 	before := map[string]*Object{}
 	for _, item := range s.objects.List() {
 		o := item.(*Object)
@@ -42,6 +36,11 @@ func (s *store) Replace(list []any, version string) error {
 	}
 	if err := s.objects.Replace(list, version); err != nil {
 		return err
+	}
+	if s.listed != nil {
+		s.listed()
+		s.listed = nil
+		return nil
 	}
 	for _, item := range list {
 		now := item.(*Object)
