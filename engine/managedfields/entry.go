@@ -153,9 +153,17 @@ func (e Entry) Names(field string) bool {
 
 // Set decodes the entry. An unreadable entry gives an empty set.
 func (e Entry) Set() Set {
-	if e.uid != (ownerUID{}) {
-		return e.decode() // No other object has the same fields.
+	if e.uid == (ownerUID{}) {
+		return e.recentSet()
 	}
+	if set, ok := (Entry{rest: e.rest}).recentSet().withOwner(e.uid); ok {
+		return set
+	}
+	return e.decode()
+}
+
+// recentSet is Set for an entry from which no UID was taken.
+func (e Entry) recentSet() Set {
 	if set, known := recentSets.Get(e); known {
 		return set.(Set)
 	}

@@ -40,6 +40,49 @@ func (s Set) elements() (all []fieldpath.PathElement) {
 	return all
 }
 
+// withOwner returns the set with the UID in the key of the owner reference from which takeUID
+// took it, and whether there is such a reference. The sets share everything else.
+func (s Set) withOwner(uid ownerUID) (Set, bool) {
+	metadata, references := fieldpath.FieldNameElement("metadata"), fieldpath.FieldNameElement("ownerReferences")
+	object, _ := s.at(metadata)
+	list, _ := object.at(references)
+	if _, found := list.at(referenceTo("")); !found {
+		return Set{}, false
+	}
+	owners := renamed(list.fields, func(e fieldpath.PathElement) fieldpath.PathElement {
+		if e.Equals(referenceTo("")) {
+			return referenceTo(uid.text())
+		}
+		return e
+	})
+	return Set{replaced(s.fields, metadata, replaced(object.fields, references, owners))}, true
+}
+
+// referenceTo returns the element of an owner reference.
+func referenceTo(uid string) fieldpath.PathElement {
+	return fieldpath.PathElement{Key: fieldpath.KeyByFields("uid", uid)}
+}
+
+// renamed returns a set whose elements have other names.
+func renamed(s *fieldpath.Set, name func(fieldpath.PathElement) fieldpath.PathElement) *fieldpath.Set {
+	out := &fieldpath.Set{}
+	for e := range s.Members.All() {
+		out.Members.Insert(name(e))
+	}
+	for e := range s.Children.All() {
+		below, _ := s.Children.Get(e)
+		*out.Children.Descend(name(e)) = *below
+	}
+	return out
+}
+
+// replaced returns a set that has other fields below one of its elements.
+func replaced(s *fieldpath.Set, e fieldpath.PathElement, below *fieldpath.Set) *fieldpath.Set {
+	out := renamed(s, func(e fieldpath.PathElement) fieldpath.PathElement { return e })
+	*out.Children.Descend(e) = *below
+	return out
+}
+
 // Equals reports whether two sets have the same fields.
 func (s Set) Equals(other Set) bool { return s.fields.Equals(other.fields) }
 

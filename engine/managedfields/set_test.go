@@ -1,6 +1,7 @@
 package managedfields
 
 import (
+	"strings"
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -119,6 +120,30 @@ func TestWithout(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if got := set(c.fields).Without([][]string{{"spec", "replicas"}}); !got.Equals(set(c.want)) {
 				t.Errorf("got %s", got.fields)
+			}
+		})
+	}
+}
+
+// TestSetHasTheOwner compares the set of an entry, which shares what was decoded for another
+// owner, with one that is decoded by itself.
+func TestSetHasTheOwner(t *testing.T) {
+	const first, second = "6b3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a90", "1a3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a91"
+	for name, text := range map[string]string{
+		"a reference":                `{"f:metadata":{"f:labels":{"f:a":{}},"f:ownerReferences":{"k:{\"uid\":\"UID\"}":{}}},"f:spec":{"f:b":{}}}`,
+		"a reference with fields":    `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"UID\"}":{".":{},"f:name":{},"f:uid":{}}}}}`,
+		"one of two references":      `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"UID\"}":{},"k:{\"uid\":\"3a3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a90\"}":{"f:name":{}}}}}`,
+		"a list of its own with UID": `{"f:spec":{"f:peers":{"k:{\"uid\":\"UID\"}":{".":{},"f:uid":{}}}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, uid := range []string{first, second, first} {
+				e := NewEntry(strings.ReplaceAll(text, "UID", uid))
+				if e.uid == (ownerUID{}) {
+					t.Fatal("no UID is taken out of the entry")
+				}
+				if got, want := e.Set(), e.decode(); !got.Equals(want) {
+					t.Errorf("with %s the set is\n%s\nwant\n%s", uid, got.fields, want.fields)
+				}
 			}
 		})
 	}
