@@ -92,7 +92,7 @@ func TestBodies(t *testing.T) {
 		t.Fatalf("got %d requests: %v", len(got), got)
 	}
 	apply, status := got[0], got[1]
-	if apply.path != "/apis/apps/v1/namespaces/default/deployments/web?fieldManager=floor&force=true" || apply.contentType != "application/apply-patch+yaml" {
+	if apply.path != "/apis/apps/v1/namespaces/default/deployments/web?fieldManager=floor&fieldValidation=Ignore&force=true" || apply.contentType != "application/apply-patch+yaml" {
 		t.Errorf("got %s of %s", apply.contentType, apply.path)
 	}
 	if spec := apply.body["spec"].(map[string]any); spec["replicas"] != 3.0 {

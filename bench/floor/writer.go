@@ -53,7 +53,7 @@ func (w *writer) apply(ctx context.Context, o order.Order) error {
 	case o.Available != nil:
 		return w.client.Patch(types.ApplyPatchType).
 			AbsPath("/apis/samplecontroller.k8s.io/v1alpha1/namespaces/default/foos", o.Name, "status").
-			Param("fieldManager", "floor").Param("force", "true").
+			Param("fieldManager", "floor").Param("force", "true").Param("fieldValidation", "Ignore").
 			Body(fmt.Appendf(nil, `{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"%s"},"status":{"availableReplicas":%d}}`, o.Name, *o.Available)).
 			Do(ctx).Error()
 	}
@@ -63,7 +63,7 @@ func (w *writer) apply(ctx context.Context, o order.Order) error {
 func (w *writer) applyDeployment(ctx context.Context, name string, body []byte) error {
 	return w.client.Patch(types.ApplyPatchType).
 		AbsPath("/apis/apps/v1/namespaces/default/deployments", name).
-		Param("fieldManager", "floor").Param("force", "true").
+		Param("fieldManager", "floor").Param("force", "true").Param("fieldValidation", "Ignore").
 		Body(body).Do(ctx).Error()
 }
 

@@ -118,6 +118,9 @@ func (p Patch) query() string {
 	if p.Force {
 		all = append(all, "force=true")
 	}
+	if v := p.fieldValidation(); v != "" {
+		all = append(all, "fieldValidation="+v)
+	}
 	return strings.Join(all, "&")
 }
 
