@@ -22,8 +22,7 @@ func isQuiet(c net.Conn) bool {
 	quiet := false
 	err = raw.Read(func(fd uintptr) bool {
 		var next [1]byte
-		_, _, err := syscall.Recvfrom(int(fd), next[:], syscall.MSG_PEEK)
-		quiet = errors.Is(err, syscall.EAGAIN)
+		quiet = errors.Is(peek(fd, next[:]), syscall.EAGAIN)
 		return true
 	})
 	return quiet && err == nil

@@ -130,6 +130,7 @@ func (t *Transport) connect(r *http.Request) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	raw = direct(raw)
 	stream := raw
 	if t.tls != nil {
 		ctx, cancel := context.WithTimeout(r.Context(), handshakeTimeout)
