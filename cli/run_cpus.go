@@ -24,8 +24,8 @@ const (
 //
 // Whenever something becomes ready, such as an answer of the API server, Go wakes a thread for each
 // CPU without work, which looks for work and sleeps again. A controller waits most of the time, so
-// with one CPU it needs a tenth to a sixth less CPU time for the same reconciliations, at the same
-// pace. Lists, reloads and many reconciliations at once need more CPUs, and get them within loadPeriod.
+// with one CPU it needs a tenth less CPU time for the same reconciliations, at the same pace. Lists,
+// reloads and many reconciliations at once need more CPUs, and get them within loadPeriod.
 func followLoad(ctx context.Context) {
 	before, err := usedCPU()
 	if err != nil || os.Getenv("GOMAXPROCS") != "" {
