@@ -129,17 +129,23 @@ func TestWithout(t *testing.T) {
 // owner, with one that is decoded by itself.
 func TestSetHasTheOwner(t *testing.T) {
 	const first, second = "6b3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a90", "1a3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a91"
-	for name, text := range map[string]string{
-		"a reference":                `{"f:metadata":{"f:labels":{"f:a":{}},"f:ownerReferences":{"k:{\"uid\":\"UID\"}":{}}},"f:spec":{"f:b":{}}}`,
-		"a reference with fields":    `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"UID\"}":{".":{},"f:name":{},"f:uid":{}}}}}`,
-		"one of two references":      `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"UID\"}":{},"k:{\"uid\":\"3a3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a90\"}":{"f:name":{}}}}}`,
-		"a list of its own with UID": `{"f:spec":{"f:peers":{"k:{\"uid\":\"UID\"}":{".":{},"f:uid":{}}}}}`,
+	for name, c := range map[string]struct {
+		shared bool // with other owners
+		text   string
+	}{
+		"a reference":                {true, `{"f:metadata":{"f:labels":{"f:a":{}},"f:ownerReferences":{"k:{\"uid\":\"UID\"}":{}}},"f:spec":{"f:b":{}}}`},
+		"a reference with fields":    {true, `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"UID\"}":{".":{},"f:name":{},"f:uid":{}}}}}`},
+		"one of two references":      {true, `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"UID\"}":{},"k:{\"uid\":\"3a3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a90\"}":{"f:name":{}}}}}`},
+		"a list of its own with UID": {false, `{"f:spec":{"f:peers":{"k:{\"uid\":\"UID\"}":{".":{},"f:uid":{}}}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, uid := range []string{first, second, first} {
-				e := NewEntry(strings.ReplaceAll(text, "UID", uid))
+				e := NewEntry(strings.ReplaceAll(c.text, "UID", uid))
 				if e.uid == (ownerUID{}) {
 					t.Fatal("no UID is taken out of the entry")
+				}
+				if _, shared := (Entry{rest: e.rest}).recentSet().withOwner(e.uid); shared != c.shared {
+					t.Errorf("the set is shared: %v, want %v", shared, c.shared)
 				}
 				if got, want := e.Set(), e.decode(); !got.Equals(want) {
 					t.Errorf("with %s the set is\n%s\nwant\n%s", uid, got.fields, want.fields)

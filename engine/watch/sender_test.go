@@ -1,11 +1,9 @@
 package watch
 
 import (
-	"context"
 	"errors"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -67,13 +65,7 @@ func senders(t *testing.T, p *patched) (direct, indirect Sender) {
 	if p == nil {
 		server.Close()
 	}
-	// The race detector knows that an answer follows its request by the reads and writes of
-	// package net only, so the connection is none that package wire uses directly.
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		return struct{ net.Conn }{c}, err
-	}
-	client, err := NewClient(&rest.Config{Host: server.URL + "/prefix", WarningHandler: p, Dial: dial})
+	client, err := NewClient(&rest.Config{Host: server.URL + "/prefix", WarningHandler: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +95,9 @@ func TestSendersAreAlike(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantRequest, wantBody := p.last, p.body
+			if ignored := strings.Contains(p.last, "fieldValidation=Ignore"); ignored != (patch.Type == types.ApplyPatchType) {
+				t.Errorf("%s is sent with %s", patch.Type, p.last)
+			}
 			got, err := direct.Send(t.Context(), w, patch)
 			if err != nil {
 				t.Fatal(err)

@@ -5,8 +5,8 @@
 // its windows. For requests as small as those of a controller, this takes more CPU than
 // anything else that the controller does. Here, whoever sends a request writes it to a
 // connection that is idle, and reads the answer from it. A watch has a connection of its
-// own until it ends. On Linux, sockets are read and written without a word to Go's scheduler,
-// see socket.
+// own until it ends. Its system calls spare Go's scheduler work, as the comment of socket
+// explains.
 //
 // There are no proxies, no redirects and no compression. Where a client configuration
 // asks for something else, New returns nil, and the caller uses the transport of

@@ -104,8 +104,8 @@ func (c *Call) isSame(other *Call) bool {
 	return c.String() == other.String() && c.Type == other.Type && c.comparedOptions() == other.comparedOptions() && c.comparedBody() == other.comparedBody()
 }
 
-// comparedOptions are the options without how the API server looks for repeated keys, which
-// changes no decision, and which recordings of earlier versions lack.
+// comparedOptions omits fieldValidation: it affects no decision, and recordings of earlier versions
+// lack it.
 func (c *Call) comparedOptions() string {
 	return strings.Replace(string(c.Options), `,"fieldValidation":"`+metav1.FieldValidationIgnore+`"`, "", 1)
 }

@@ -8,5 +8,5 @@ import "net"
 // closed one fails, and is repeated.
 func isQuiet(net.Conn) bool { return true }
 
-// direct returns the connection.
+// direct returns the connection as it is.
 func direct(c net.Conn) net.Conn { return c }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package wire
 
 import (
@@ -42,6 +44,9 @@ func TestDirectConnectionsWait(t *testing.T) {
 		done <- errors.Join(err, near.CloseWrite())
 	}()
 	got, err := io.ReadAll(direct(far))
+	if err != nil {
+		_ = far.Close() // The write ends too.
+	}
 	if err := errors.Join(err, <-done); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +74,8 @@ func TestDirectConnectionsFailAsOthers(t *testing.T) {
 		"read after the other end was closed": {func(_ *testing.T, _, far *net.TCPConn) error { return far.Close() }, read, io.EOF},
 		"read after a reset":                  {reset, read, syscall.ECONNRESET},
 		"write after a reset":                 {awaitReset, write, syscall.EPIPE},
-		"read too late":                       {expire, read, os.ErrDeadlineExceeded},
-		"write too late":                      {expire, write, os.ErrDeadlineExceeded},
+		"read until a deadline":               {expire, read, os.ErrDeadlineExceeded},
+		"write until a deadline":              {expire, write, os.ErrDeadlineExceeded},
 		"read after Close":                    {func(_ *testing.T, near, _ *net.TCPConn) error { return near.Close() }, read, net.ErrClosed},
 		"write after Close":                   {func(_ *testing.T, near, _ *net.TCPConn) error { return near.Close() }, write, net.ErrClosed},
 	} {
@@ -110,8 +115,28 @@ func awaitReset(t *testing.T, near, far *net.TCPConn) error {
 	return nil
 }
 
-// expire has all reads and writes come too late.
-func expire(_ *testing.T, near, _ *net.TCPConn) error { return near.SetDeadline(time.Now()) }
+// expire limits the time of reads and writes.
+func expire(_ *testing.T, near, _ *net.TCPConn) error {
+	return near.SetDeadline(time.Now().Add(10 * time.Millisecond))
+}
+
+// TestConnectionsAreDirect looks at the connections that requests use.
+func TestConnectionsAreDirect(t *testing.T) {
+	all, _ := servers(t, echo)
+	for scheme, server := range all {
+		own, transport := client(t, server)
+		answer, err := own.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := transport.idle[0].raw.(*socket); !ok {
+			t.Errorf("%s: the connection is a %T, want a socket", scheme, transport.idle[0].raw)
+		}
+	}
+}
 
 // TestDirectConnectionsNeedNoMemory counts allocations.
 func TestDirectConnectionsNeedNoMemory(t *testing.T) {
