@@ -51,8 +51,8 @@ func (s Sender) Send(ctx context.Context, w *Watch, p Patch) (*Object, error) {
 
 // fieldValidation returns how the API server looks for fields that are unknown or repeated; empty
 // for its default. It rejects an apply with an unknown field whatever this says. By default, it
-// reads the body a second time to look for repeated keys, which no body of reconcel has: 800 of
-// 14,500 allocations for a Foo and its Deployment (Kubernetes 1.36).
+// parses the body a second time to look for repeated keys, which reconcel never sends. Without
+// that, it needs 13,700 instead of 14,500 allocations for a Foo and its Deployment (Kubernetes 1.36).
 func (p Patch) fieldValidation() string {
 	if p.Type == types.ApplyPatchType {
 		return metav1.FieldValidationIgnore

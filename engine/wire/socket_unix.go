@@ -23,8 +23,8 @@ import (
 // cannot, until the next of the timers that were set when it fell asleep. reconcel run has one
 // every 0.2 s, unless GOMAXPROCS is set.
 //
-// Unlike other connections, a socket allows one Read and one Write at a time. Package wire has
-// one request at a time on a connection, and tls.Conn takes turns.
+// Unlike other connections, a socket allows only one Read and one Write at a time. Package wire has
+// one request at a time on a connection, and tls.Conn has locks for both.
 type socket struct {
 	net.Conn
 	raw     syscall.RawConn
