@@ -54,7 +54,7 @@ func (w *writer) apply(ctx context.Context, o order.Order) error {
 		return w.client.Patch(types.ApplyPatchType).
 			AbsPath("/apis/samplecontroller.k8s.io/v1alpha1/namespaces/default/foos", o.Name, "status").
 			Param("fieldManager", "floor").Param("force", "true").Param("fieldValidation", "Ignore").
-			Body(fmt.Appendf(nil, `{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"%s"},"status":{"availableReplicas":%d}}`, o.Name, *o.Available)).
+			Body(fmt.Appendf(nil, "{\n"+`"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"%s"},"status":{"availableReplicas":%d}}`, o.Name, *o.Available)).
 			Do(ctx).Error()
 	}
 	return errEmpty
@@ -71,7 +71,7 @@ func (w *writer) applyDeployment(ctx context.Context, name string, body []byte) 
 // with annotations. Names of objects need no quoting in JSON.
 func deployment(o order.Order, moreLabels, annotations string) []byte {
 	labels := fmt.Sprintf(`"app":"nginx","controller":"%s"`, o.Name)
-	return fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"%[1]s","namespace":"default",%[6]s"labels":{%[2]s%[5]s},`+
+	return fmt.Appendf(nil, "{\n"+`"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"%[1]s","namespace":"default",%[6]s"labels":{%[2]s%[5]s},`+
 		`"ownerReferences":[{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","name":"%[1]s","uid":"%[3]s","controller":true,"blockOwnerDeletion":true}]},`+
 		`"spec":{"replicas":%[4]d,"selector":{"matchLabels":{%[2]s}},"template":{"metadata":{"labels":{%[2]s}},"spec":{"containers":[{"name":"nginx","image":"nginx:latest"}]}}}}`,
 		o.Name, labels, o.UID, *o.Replicas, moreLabels, annotations)

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"net/url"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"reconcel/engine/protobuf"
 	"reconcel/engine/wire"
 )
 
@@ -17,8 +17,8 @@ import (
 type Client struct {
 	rest.Interface
 	transport http.RoundTripper
-	base      url.URL                         // of all requests
-	headers   map[types.PatchType]http.Header // of patches, to be read only
+	base      url.URL                   // of all requests
+	headers   map[headerKey]http.Header // of patches, to be read only
 	// limited: requests end after a time of the configuration.
 	limited bool
 }
@@ -26,12 +26,13 @@ type Client struct {
 // NewClient returns the client of a Watcher and of a Sender.
 func NewClient(config *rest.Config) (*Client, error) {
 	config = dynamic.ConfigFor(config)
+	config.NegotiatedSerializer = serializer{config.NegotiatedSerializer}
 	config.APIPath = "/" // Each request has an absolute path.
 	from, err := httpClient(config)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{transport: from.Transport, headers: map[types.PatchType]http.Header{}, limited: from.Timeout > 0}
+	c := &Client{transport: from.Transport, headers: map[headerKey]http.Header{}, limited: from.Timeout > 0}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
 	}
@@ -41,9 +42,17 @@ func NewClient(config *rest.Config) (*Client, error) {
 	}
 	c.Interface, c.base = client, *client.Get().URL()
 	for _, t := range []types.PatchType{types.ApplyPatchType, types.MergePatchType, types.JSONPatchType} {
-		c.headers[t] = http.Header{"Accept": {runtime.ContentTypeJSON}, "Content-Type": {string(t)}, "User-Agent": {config.UserAgent}}
+		for _, accept := range protobuf.Formats() {
+			c.headers[headerKey{t, accept}] = http.Header{"Accept": {accept}, "Content-Type": {string(t)}, "User-Agent": {config.UserAgent}}
+		}
 	}
 	return c, nil
+}
+
+// A headerKey says what a request sends and accepts.
+type headerKey struct {
+	of     types.PatchType
+	accept string
 }
 
 // httpClient returns a client with connections of package wire, if the configuration

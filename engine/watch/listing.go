@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/protobuf"
 )
 
 // A listing fills the cache of a watch while the API server serves its kind.
@@ -108,6 +109,12 @@ func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 		return over, nil
 	}) // Its only error is the end of ctx.
 	cancel()
+}
+
+// unreadable makes the next watch use JSON.
+func (l *listing) unreadable(err protobuf.UnreadableError) {
+	l.watch.useJSON()
+	l.Log.Debug("cannot read an event, will watch in JSON", "kind", l.cache.kind.GVK.String(), "error", err)
 }
 
 // listed publishes a completed list. It calls onChange for objects that disappeared

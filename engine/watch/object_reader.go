@@ -7,6 +7,7 @@ import (
 
 	"reconcel/engine/decode"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/protobuf"
 	"reconcel/rules"
 	"reconcel/rules/projection"
 )
@@ -16,6 +17,7 @@ import (
 type objectReader struct {
 	watch    *Watch
 	decoder  *decode.Decoder
+	binary   protobuf.Reader // of answers
 	managers managedfields.Reader
 	owners   owners
 	// typed are the apiVersion and kind of objects without any: the API server omits them in

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -31,18 +30,18 @@ type Patch struct {
 	Force           bool // take over the fields of other managers
 }
 
-// patch sends a patch, and returns the answer. It builds the request itself, because that of
+// patch sends a patch, and returns the answer in a format of protobuf.Formats. It builds the request itself, because that of
 // client-go takes a quarter of all memory that a write allocates. An answer that is not a
 // plain success is left to client-go: it repeats the request if the API server asks for it,
 // reports warnings, and makes errors.
-func (c *Client) patch(ctx context.Context, p Patch) (io.ReadCloser, error) {
+func (c *Client) patch(ctx context.Context, p Patch, accept string) (io.ReadCloser, error) {
 	to, err := c.url(p)
 	if err != nil {
 		return nil, err
 	}
-	header, known := c.headers[p.Type]
+	header, known := c.headers[headerKey{p.Type, accept}]
 	if !known || c.limited {
-		return c.conclude(ctx, p, to)
+		return c.conclude(ctx, p, accept, to)
 	}
 	if limiter := c.GetRateLimiter(); limiter != nil {
 		if err := limiter.Wait(ctx); err != nil {
@@ -59,12 +58,12 @@ func (c *Client) patch(ctx context.Context, p Patch) (io.ReadCloser, error) {
 		metrics.RequestResult.Increment(ctx, strconv.Itoa(response.StatusCode), r.Method, to.Host)
 		return response.Body, nil
 	}
-	return c.conclude(context.WithValue(ctx, firstKey{}, &first{response: response, err: err}), p, to)
+	return c.conclude(context.WithValue(ctx, firstKey{}, &first{response: response, err: err}), p, accept, to)
 }
 
 // conclude sends a patch by client-go, or continues after the first answer.
-func (c *Client) conclude(ctx context.Context, p Patch, to *url.URL) (io.ReadCloser, error) {
-	return c.Patch(p.Type).RequestURI(to.RequestURI()).SetHeader("Accept", runtime.ContentTypeJSON).Body(p.Body).Stream(ctx)
+func (c *Client) conclude(ctx context.Context, p Patch, accept string, to *url.URL) (io.ReadCloser, error) {
+	return c.Patch(p.Type).RequestURI(to.RequestURI()).SetHeader("Accept", accept).Body(p.Body).Stream(ctx)
 }
 
 // url returns the URL of the request.

@@ -2,7 +2,9 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/protobuf"
 	"reconcel/rules"
 )
 
@@ -27,6 +30,7 @@ type Sender struct {
 // Send sends a patch, and returns the object in the state of the answer. Without a watch, it
 // reads no answer and returns nil.
 func (s Sender) Send(ctx context.Context, w *Watch, p Patch) (*Object, error) {
+	p.Body = p.lines()
 	if s.Direct != nil {
 		return s.sendDirectly(ctx, w, p)
 	}
@@ -38,11 +42,7 @@ func (s Sender) Send(ctx context.Context, w *Watch, p Patch) (*Object, error) {
 	if p.Subresource != "" {
 		subresources = []string{p.Subresource}
 	}
-	var of dynamic.ResourceInterface = s.Client.Resource(p.Kind.GVR)
-	if p.Namespace != "" {
-		of = s.Client.Resource(p.Kind.GVR).Namespace(p.Namespace)
-	}
-	u, err := of.Patch(ctx, p.Name, p.Type, p.Body, options, subresources...)
+	u, err := s.resource(p).Patch(ctx, p.Name, p.Type, p.Body, options, subresources...)
 	if err != nil || w == nil {
 		return nil, err
 	}
@@ -60,15 +60,35 @@ func (p Patch) fieldValidation() string {
 	return ""
 }
 
+// lines returns the body with a line break after its first brace, if it is an apply. The API
+// server parses an apply as YAML. YAML allows a map as a key, if it is on one line. So the parser
+// keeps what follows a brace until the line ends, or for 1,024 bytes. For a Deployment on one line,
+// sigs.k8s.io/yaml allocates 131 KB, and 50 KB with the line break.
+func (p Patch) lines() []byte {
+	if p.Type != types.ApplyPatchType || len(p.Body) == 0 || p.Body[0] != '{' {
+		return p.Body
+	}
+	return slices.Concat([]byte("{\n"), p.Body[1:])
+}
+
 func (s Sender) sendDirectly(ctx context.Context, w *Watch, p Patch) (*Object, error) {
-	answer, err := s.Direct.patch(ctx, p)
+	var format *protobuf.Kind
+	if w != nil {
+		format = w.format()
+	}
+	answer, err := s.Direct.patch(ctx, p, format.Accept())
 	if err != nil {
 		return nil, err
 	}
 	defer answer.Close()
 	var o *Object
 	if w != nil {
-		if o, err = readAnswer(w, p.Kind.GVK, answer); err != nil {
+		o, err = readAnswer(w, p.Kind.GVK, format, answer)
+		if _, unreadable := errors.AsType[protobuf.UnreadableError](err); unreadable {
+			w.useJSON()
+			return s.readAgain(ctx, w, p)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -76,16 +96,32 @@ func (s Sender) sendDirectly(ctx context.Context, w *Watch, p Patch) (*Object, e
 	return o, err
 }
 
+// readAgain reads an object that was patched.
+func (s Sender) readAgain(ctx context.Context, w *Watch, p Patch) (*Object, error) {
+	u, err := s.resource(p).Get(ctx, p.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return w.objectOf(u), nil
+}
+
+func (s Sender) resource(p Patch) dynamic.ResourceInterface {
+	if p.Namespace == "" {
+		return s.Client.Resource(p.Kind.GVR)
+	}
+	return s.Client.Resource(p.Kind.GVR).Namespace(p.Namespace)
+}
+
 // answers has objectReaders, whose buffers are large.
 var answers = sync.Pool{New: func() any { return newObjectReader(nil, schema.GroupVersionKind{}, nil) }}
 
 // readAnswer reads an object.
-func readAnswer(w *Watch, gvk schema.GroupVersionKind, from io.Reader) (*Object, error) {
+func readAnswer(w *Watch, gvk schema.GroupVersionKind, format *protobuf.Kind, from io.Reader) (*Object, error) {
 	r := answers.Get().(*objectReader)
 	defer answers.Put(r)
-	r.reset(w, gvk, from)
+	r.reset(w, gvk, r.binary.Object(format, from))
 	o, err := r.read()
-	r.reset(nil, gvk, nil)
+	r.reset(nil, gvk, r.binary.Object(nil, nil))
 	return o, err
 }
 

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"maps"
@@ -14,10 +15,13 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiprotobuf "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine/discover"
@@ -28,10 +32,12 @@ type patched struct {
 	answer []byte
 	status int
 	header http.Header
-	busy   int // the number of requests that the server asks to repeat
+	busy   int  // the number of requests that the server asks to repeat
+	binary bool // it answers in Protobuf those who accept it
 
 	last     string // method, path, query and headers
 	body     string
+	accept   string
 	requests int
 	warnings []string
 }
@@ -39,8 +45,8 @@ type patched struct {
 // ServeHTTP implements http.Handler.
 func (p *patched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	p.last = strings.Join([]string{r.Method, r.URL.Path, r.URL.Query().Encode(), r.Header.Get("Content-Type"), r.Header.Get("Accept"), r.UserAgent(), strconv.FormatInt(r.ContentLength, 10)}, " ")
-	p.body = string(body)
+	p.last = strings.Join([]string{r.Method, r.URL.Path, r.URL.Query().Encode(), r.Header.Get("Content-Type"), r.UserAgent(), strconv.FormatInt(r.ContentLength, 10)}, " ")
+	p.body, p.accept = string(body), r.Header.Get("Accept")
 	p.requests++
 	if p.busy > 0 {
 		p.busy--
@@ -49,9 +55,24 @@ func (p *patched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	maps.Copy(w.Header(), p.header)
-	w.Header().Set("Content-Type", "application/json")
+	answer, format := p.answer, runtime.ContentTypeJSON
+	if p.binary && strings.HasPrefix(p.accept, runtime.ContentTypeProtobuf) {
+		if o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), answer); err == nil {
+			answer, format = inProtobuf(o), runtime.ContentTypeProtobuf
+		}
+	}
+	w.Header().Set("Content-Type", format)
 	w.WriteHeader(p.status)
-	_, _ = w.Write(p.answer)
+	_, _ = w.Write(answer)
+}
+
+// inProtobuf returns an object as the API server sends it.
+func inProtobuf(o runtime.Object) []byte {
+	var out bytes.Buffer
+	if err := apiprotobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(o, &out); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
 }
 
 // HandleWarningHeader implements rest.WarningHandler.
@@ -65,7 +86,7 @@ func senders(t *testing.T, p *patched) (direct, indirect Sender) {
 	if p == nil {
 		server.Close()
 	}
-	client, err := NewClient(&rest.Config{Host: server.URL + "/prefix", WarningHandler: p})
+	client, err := NewClient(&rest.Config{Host: server.URL + "/prefix", WarningHandler: p, QPS: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +110,7 @@ func TestSendersAreAlike(t *testing.T) {
 		{Kind: nodeKind, Name: "a.b", Type: types.MergePatchType, Body: []byte(`{"b":2}`), Manager: "reconcel"},
 		{Kind: nodeKind, Name: "a", Type: types.JSONPatchType, Body: []byte(`[]`)},
 	} {
-		for range 2 { // The second answer meets a used reader.
+		for _, p.binary = range []bool{false, true, true} { // The last answer meets a used reader.
 			want, err := indirect.Send(t.Context(), w, patch)
 			if err != nil {
 				t.Fatal(err)
@@ -101,6 +122,9 @@ func TestSendersAreAlike(t *testing.T) {
 			got, err := direct.Send(t.Context(), w, patch)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if !strings.HasPrefix(p.accept, runtime.ContentTypeProtobuf) {
+				t.Errorf("a Deployment is asked for in %s", p.accept)
 			}
 			if p.last != wantRequest || p.body != wantBody {
 				t.Errorf("the request is %s %s, want %s %s", p.last, p.body, wantRequest, wantBody)
@@ -136,9 +160,11 @@ func TestSendersReturnTheSameErrors(t *testing.T) {
 	} {
 		p.status, p.answer = c.status, []byte(c.answer)
 		_, want := indirect.Send(t.Context(), w, patch)
-		_, got := direct.Send(t.Context(), w, patch)
-		if !c.is(got) || got.Error() != want.Error() {
-			t.Errorf("%d: the error is %v, want %v", c.status, got, want)
+		for _, p.binary = range []bool{false, true} {
+			_, got := direct.Send(t.Context(), w, patch)
+			if !c.is(got) || got.Error() != want.Error() {
+				t.Errorf("%d: the error is %v, want %v", c.status, got, want)
+			}
 		}
 	}
 	p.status = http.StatusOK
@@ -165,7 +191,7 @@ func TestSendersRepeatAlike(t *testing.T) {
 	for name, s := range map[string]Sender{"direct": direct, "dynamic": indirect} {
 		p.busy, p.requests, p.warnings, p.header = 2, 0, nil, http.Header{"Warning": {`299 - "an old kind"`}}
 		o, err := s.Send(t.Context(), w, patch)
-		if err != nil || o.GetName() == "" || p.body != `{"a":1}` {
+		if err != nil || o.GetName() == "" || p.body != "{\n\"a\":1}" {
 			t.Errorf("%s: got %v, %v, after %s", name, o, err, p.body)
 		}
 		if p.requests != 3 || !slices.Equal(p.warnings, []string{"an old kind"}) {

@@ -18,23 +18,25 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
+
+	"reconcel/engine/protobuf"
 )
 
-// request returns a request for the objects of a namespaced cache.
-func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
+// request returns a request for the objects of a namespaced cache, in a format.
+func (l *listing) request(n *namespaced, format string, o metav1.ListOptions) *rest.Request {
 	gvr := l.cache.kind.GVR
 	path := root(gvr)
 	if n.namespace != "" {
 		path = append(path, "namespaces", n.namespace)
 	}
-	return l.Client.Get().AbsPath(append(path, gvr.Resource)...).SetHeader("Accept", runtime.ContentTypeJSON).
+	return l.Client.Get().AbsPath(append(path, gvr.Resource)...).SetHeader("Accept", format).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 }
 
 // list requests a list, and reads its objects one by one.
 func (l *listing) list(ctx context.Context, n *namespaced, o metav1.ListOptions) (*internalversion.List, error) {
 	l.watch.tweakList(&o)
-	body, err := l.request(n, o).Stream(ctx)
+	body, err := l.request(n, runtime.ContentTypeJSON, o).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +54,10 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 	o.Watch = true
 	l.watch.tweakList(&o)
 	var body io.ReadCloser
+	format := l.watch.format()
 	err := l.checkHistory(ctx, n, o)
 	if err == nil {
-		body, err = l.request(n, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
+		body, err = l.request(n, format.Accept(), o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
 	}
 	if utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) {
 		return apiwatch.NewEmptyWatch(), nil
@@ -66,7 +69,7 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 		return nil, err
 	}
 	n.term = newTerm(o)
-	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, body), body: body, term: n.term}
+	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, new(protobuf.Reader).Events(format, body)), body: body, term: n.term, unreadable: l.unreadable}
 	return apiwatch.NewStreamWatcherWithLogger(klog.FromContext(ctx), frames,
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }
@@ -120,6 +123,8 @@ type frameDecoder struct {
 	objects *objectReader
 	body    io.Closer
 	term    *term
+	// unreadable is called for an event that only another format can express.
+	unreadable func(protobuf.UnreadableError)
 }
 
 // Close ends the watch.
@@ -128,7 +133,12 @@ func (f *frameDecoder) Close() { _ = f.body.Close() } // There is nothing left t
 // Decode returns the next event, or io.EOF at the end of the watch.
 func (f *frameDecoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 	d := f.objects.decoder
-	switch more, err := d.Next(); {
+	more, err := d.Next()
+	if unreadable, ok := errors.AsType[protobuf.UnreadableError](err); ok {
+		f.unreadable(unreadable)
+		return "", nil, io.EOF // client-go watches again, from the last event.
+	}
+	switch {
 	case err != nil:
 		return "", nil, err
 	case !more:
@@ -139,7 +149,7 @@ func (f *frameDecoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 		is     apiwatch.EventType
 		object runtime.Object
 	}
-	err := d.Object(func(key string) (err error) {
+	err = d.Object(func(key string) (err error) {
 		switch key {
 		case "type":
 			var name string

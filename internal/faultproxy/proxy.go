@@ -183,7 +183,7 @@ func (p *Proxy) answered(response *http.Response) error {
 		}
 	}
 	if it.request.Watch && response.StatusCode == http.StatusOK {
-		response.Body = p.filtered(ctx, it, response.Body)
+		response.Body = p.filtered(ctx, it, formatOf(response.Header.Get("Content-Type")), response.Body)
 	}
 	return p.hideGroups(response)
 }

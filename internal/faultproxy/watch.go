@@ -67,23 +67,23 @@ func (p *Proxy) delayOf(request Request) (by time.Duration, changed <-chan struc
 	return by, p.changed
 }
 
-// frame is one event of a watch, which is one line.
+// frame is one event of a watch.
 type frame struct {
-	line []byte
-	came time.Time
+	event []byte
+	came  time.Time
 }
 
 // filtered returns the body of a watch, with its delays and faults.
-func (p *Proxy) filtered(ctx context.Context, it *exchange, body io.ReadCloser) io.ReadCloser {
+func (p *Proxy) filtered(ctx context.Context, it *exchange, as format, body io.ReadCloser) io.ReadCloser {
 	// The goroutine reads frames as they arrive, even if the reader is slow: delays must
 	// not add up.
 	frames := make(chan frame, 1<<12)
 	go func() {
 		defer close(frames)
-		for lines := bufio.NewReader(body); ; {
-			line, err := lines.ReadBytes('\n')
+		for events := bufio.NewReader(body); ; {
+			event, err := as.next(events)
 			select {
-			case frames <- frame{line, time.Now()}:
+			case frames <- frame{event, time.Now()}:
 			case <-ctx.Done():
 				return
 			}
@@ -95,16 +95,17 @@ func (p *Proxy) filtered(ctx context.Context, it *exchange, body io.ReadCloser) 
 	reader, writer := io.Pipe()
 	go func() {
 		for f := range frames {
-			if !p.hold(ctx, it.request, f.came) || !p.catchUp(ctx, it, f.line) {
+			line := as.line(f.event)
+			if !p.hold(ctx, it.request, f.came) || !p.catchUp(ctx, it, line) {
 				break
 			}
-			line, ends := f.line, false
+			event, ends := f.event, false
 			if in := p.frameFaultOf(it.request, line); in != nil {
-				if line, ends = in.spoil(line); in.fault.Effect == Silence {
+				if event, ends = in.spoil(event, as); in.fault.Effect == Silence {
 					in.wait(ctx)
 				}
 			}
-			if _, err := writer.Write(line); err != nil {
+			if _, err := writer.Write(event); err != nil {
 				break // The controller has closed the watch.
 			}
 			if ends {

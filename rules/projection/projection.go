@@ -45,6 +45,19 @@ func (p *Projection) Elements() *Projection {
 	return p.each
 }
 
+// Beyond reports whether p may keep a field of a map besides those with the given names.
+func (p *Projection) Beyond(names map[string]bool) bool {
+	if p == nil {
+		return false
+	}
+	for name, f := range p.fields {
+		if f != nil && !names[name] {
+			return true
+		}
+	}
+	return p.all || p.each != nil || p.prefix != ""
+}
+
 // Of returns the part of a JSON value that p keeps, as a copy. p must not be nil.
 func (p *Projection) Of(value any) any {
 	switch v := value.(type) {

@@ -1,0 +1,196 @@
+package protobuf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/projection"
+)
+
+var deployments = appsv1.SchemeGroupVersion.WithKind("Deployment")
+
+// reading returns a projection that keeps one field.
+func reading(path ...string) *projection.Projection {
+	b := &projection.Builder{}
+	b.Below(path...).Keep()
+	return b.Projection()
+}
+
+// sent returns a Deployment as the API server sends it, with one more field in its status.
+func sent(t *testing.T, more []byte) []byte {
+	t.Helper()
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: appsv1.DeploymentStatus{Replicas: 2}}
+	status, err := d.Status.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	metadata, err := d.ObjectMeta.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), metadata)
+	object = protowire.AppendBytes(protowire.AppendTag(object, 3, protowire.BytesType), append(status, more...))
+	typeMeta := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "apps/v1")
+	typeMeta = protowire.AppendString(protowire.AppendTag(typeMeta, 2, protowire.BytesType), "Deployment")
+	unknown := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), typeMeta)
+	unknown = protowire.AppendBytes(protowire.AppendTag(unknown, 2, protowire.BytesType), object)
+	return append([]byte("k8s\x00"), unknown...)
+}
+
+// TestUnknownFields has an API server that is newer than this program. Only a rule that may read
+// the field needs JSON.
+func TestUnknownFields(t *testing.T) {
+	next := protowire.AppendVarint(protowire.AppendTag(nil, 60, protowire.VarintType), 1)
+	far := protowire.AppendVarint(protowire.AppendTag(nil, 6000, protowire.VarintType), 1)
+	for name, c := range map[string]struct {
+		reads    *projection.Projection
+		readable bool
+	}{
+		"whole":                     {projection.Whole(), false},
+		"all of the status":         {reading("status"), false},
+		"a field that is not known": {reading("status", "novelty"), false},
+		"another field":             {reading("status", "replicas"), true},
+		"nothing of the status":     {reading("spec"), true},
+	} {
+		for _, more := range [][]byte{next, far} {
+			text, err := io.ReadAll(new(Reader).Object(Of(deployments, c.reads), bytes.NewReader(sent(t, more))))
+			_, unreadable := errors.AsType[UnreadableError](err)
+			if unreadable == c.readable || c.readable && (err != nil || !json.Valid(text)) {
+				t.Errorf("%s: got %s, %v", name, text, err)
+			}
+		}
+	}
+}
+
+// TestWhatIsNotReadIsLeftOut checks that it is not decoded.
+func TestWhatIsNotReadIsLeftOut(t *testing.T) {
+	text, err := io.ReadAll(new(Reader).Object(Of(deployments, reading("status", "replicas")), bytes.NewReader(sent(t, nil))))
+	const want = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"status":{"replicas":2}}` + "\n"
+	if err != nil || string(text) != want {
+		t.Errorf("got %s, %v, want %s", text, err, want)
+	}
+}
+
+// TestEventsInPieces reads several events of a stream that comes byte by byte.
+func TestEventsInPieces(t *testing.T) {
+	status := inProtobuf(t, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Code: 410, Reason: metav1.StatusReasonExpired})
+	large := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: map[string]string{"a": strings.Repeat("\x01\"é", 200_000)}}
+	stream := append(frame(t, "ADDED", inProtobuf(t, large)), frame(t, "ERROR", status)...)
+	kind := Of(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, projection.Whole())
+	r := &Reader{}
+	d := json.NewDecoder(r.Events(kind, iotest.OneByteReader(bytes.NewReader(stream))))
+	var added struct {
+		Type   string
+		Object struct{ Data map[string]string }
+	}
+	if err := d.Decode(&added); err != nil || added.Type != "ADDED" || added.Object.Data["a"] != large.Data["a"] {
+		t.Errorf("got %s with %d bytes, %v", added.Type, len(added.Object.Data["a"]), err)
+	}
+	var failed struct {
+		Type   string
+		Object metav1.Status
+	}
+	if err := d.Decode(&failed); err != nil || failed.Type != "ERROR" || failed.Object.Code != 410 || failed.Object.Reason != metav1.StatusReasonExpired {
+		t.Errorf("got %v, %v", failed, err)
+	}
+	if err := d.Decode(&failed); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+	if cap(r.frame) > keptBuffer || cap(r.text) > keptBuffer {
+		t.Errorf("it keeps buffers of %d and %d bytes", cap(r.frame), cap(r.text))
+	}
+}
+
+// TestAnswersInJSON has an API server without Protobuf.
+func TestAnswersInJSON(t *testing.T) {
+	const text = `{"type":"ADDED","object":{}}` + "\n" + `{"type":"DELETED","object":{}}` + "\n"
+	kind := Of(deployments, projection.Whole())
+	for name, r := range map[string]io.Reader{
+		"events":      new(Reader).Events(kind, strings.NewReader(text)),
+		"object":      new(Reader).Object(kind, strings.NewReader(text)),
+		"no Protobuf": new(Reader).Events(nil, strings.NewReader(text)),
+	} {
+		if got, err := io.ReadAll(r); err != nil || string(got) != text {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+	if Of(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Foo"}, projection.Whole()) != nil {
+		t.Error("a kind that is not Kubernetes' own is read in Protobuf")
+	}
+}
+
+// TestBrokenStreams checks the errors: a stream that breaks is not one that cannot be read.
+func TestBrokenStreams(t *testing.T) {
+	event := frame(t, "ADDED", sent(t, nil))
+	kind := Of(deployments, projection.Whole())
+	for n := 1; n < len(event); n++ {
+		if _, err := io.ReadAll(new(Reader).Events(kind, bytes.NewReader(event[:n]))); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("after %d bytes: %v", n, err)
+		}
+	}
+	other := inProtobuf(t, &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}})
+	for name, stream := range map[string][]byte{
+		"an object of another kind": frame(t, "ADDED", other),
+		"no object":                 frame(t, "ADDED", nil),
+		"a page":                    []byte("<html></html>"),
+		"garbage":                   append(binary.BigEndian.AppendUint32(nil, 3), 0xff, 0xff, 0xff),
+		"a list in two parts":       frame(t, "ADDED", sent(t, scattered())),
+		"a number as text":          frame(t, "ADDED", sent(t, []byte{2<<3 | 2, 0})),
+	} {
+		_, err := io.ReadAll(new(Reader).Events(kind, bytes.NewReader(stream)))
+		if _, unreadable := errors.AsType[UnreadableError](err); !unreadable {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// scattered returns two conditions of a DeploymentStatus, with a number between them.
+func scattered() []byte {
+	condition := protowire.AppendBytes(protowire.AppendTag(nil, 6, protowire.BytesType), nil)
+	number := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+	return bytes.Join([][]byte{condition, condition}, number)
+}
+
+// FuzzEvents reads any bytes: what comes out is JSON, or an error.
+func FuzzEvents(f *testing.F) {
+	d := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{
+		Name: "a", Labels: map[string]string{"a": "b"}, CreationTimestamp: metav1.Unix(1, 0),
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: metav1.NewFieldsV1(`{"f:a":{}}`)}},
+	}}
+	f.Add(inProtobuf(f, d))
+	kind := Of(deployments, projection.Whole())
+	f.Fuzz(func(t *testing.T, object []byte) {
+		text, err := io.ReadAll(new(Reader).Events(kind, bytes.NewReader(frame(t, "ADDED", object))))
+		if err == nil && !json.Valid(text) && !bytes.Contains(text, []byte(`"fieldsV1":`)) { // That is JSON already.
+			t.Errorf("got %q for %q", text, object)
+		}
+	})
+}
+
+// BenchmarkEvent reads an event of a Deployment of which little is read.
+func BenchmarkEvent(b *testing.B) {
+	d := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"}}
+	event := frame(b, "MODIFIED", inProtobuf(b, d))
+	source := bytes.NewReader(nil)
+	r := new(Reader).Events(Of(deployments, reading("status")), source)
+	buf := make([]byte, 1<<14)
+	b.ReportAllocs()
+	for b.Loop() {
+		source.Reset(event)
+		if _, err := r.Read(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package protobuf
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// errInvalid means that a text is not Protobuf, or that a field has another type.
+var errInvalid = errors.New("invalid Protobuf")
+
+// A token is one field of a message.
+type token struct {
+	number   protowire.Number
+	wire     protowire.Type
+	number64 uint64 // the value of protowire.VarintType
+	bytes    []byte // the value of protowire.BytesType
+}
+
+// consume reads the first field of a message, and returns what follows it.
+func consume(in []byte) (t token, rest []byte, err error) {
+	number, wire, n := protowire.ConsumeTag(in)
+	if n < 0 {
+		return token{}, nil, errInvalid
+	}
+	t.number, t.wire, in = number, wire, in[n:]
+	switch wire {
+	case protowire.VarintType:
+		t.number64, n = protowire.ConsumeVarint(in)
+	case protowire.BytesType:
+		t.bytes, n = protowire.ConsumeBytes(in)
+	default:
+		n = protowire.ConsumeFieldValue(number, wire, in)
+	}
+	if n < 0 {
+		return token{}, nil, errInvalid
+	}
+	return t, in[n:], nil
+}
+
+// only returns the last field with a number in a message, or an empty one.
+func only(in []byte, number protowire.Number) (found token, err error) {
+	for len(in) > 0 {
+		t, rest, err := consume(in)
+		if err != nil {
+			return token{}, err
+		}
+		if t.number == number {
+			found = t
+		}
+		in = rest
+	}
+	return found, nil
+}
