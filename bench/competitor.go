@@ -34,8 +34,8 @@ func competitors(folder string, o options) ([]competitor, error) {
 	}
 	all := []competitor{
 		{name: report.Floor, orders: true},
-		{name: report.Applier, orders: true, args: []string{"--apply"}},
 		{name: report.Baseline},
+		{name: report.Applier, args: []string{"--apply"}},
 		{name: report.Reconcel, rules: rules, args: []string{
 			"run", "--rules=" + rules, events,
 			// The others hold no Lease. Every port is as good as another.
@@ -44,8 +44,8 @@ func competitors(folder string, o options) ([]competitor, error) {
 	}
 	folders := map[string]string{
 		report.Floor:    filepath.Join("bench", "floor"),
-		report.Applier:  filepath.Join("bench", "floor"),
 		report.Baseline: filepath.Join("bench", "baseline"),
+		report.Applier:  filepath.Join("bench", "baseline"),
 		report.Reconcel: ".",
 	}
 	for i := range all {

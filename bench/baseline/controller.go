@@ -29,6 +29,7 @@ const manager = "baseline"
 
 // controller reconciles Foos.
 type controller struct {
+	write       write
 	client      kubernetes.Interface
 	foos        versioned.Interface
 	deployments appslisters.DeploymentLister
@@ -37,9 +38,9 @@ type controller struct {
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
 }
 
-func newController(client kubernetes.Interface, foos versioned.Interface, deployments appsinformers.DeploymentInformer, fooInformer fooinformers.FooInformer) (*controller, error) {
+func newController(write write, client kubernetes.Interface, foos versioned.Interface, deployments appsinformers.DeploymentInformer, fooInformer fooinformers.FooInformer) (*controller, error) {
 	c := &controller{
-		client: client, foos: foos,
+		write: write, client: client, foos: foos,
 		deployments: deployments.Lister(), fooLister: fooInformer.Lister(),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 1000*time.Second)),
@@ -147,22 +148,19 @@ func (c *controller) reconcile(ctx context.Context, name cache.ObjectName) error
 	return err
 }
 
-// ensure creates the Deployment, or updates it if it differs, and returns it.
+// ensure writes the Deployment if it differs, and returns it.
 func (c *controller) ensure(ctx context.Context, foo *v1alpha1.Foo) (*appsv1.Deployment, error) {
-	client := c.client.AppsV1().Deployments(foo.Namespace)
 	desired := newDeployment(foo)
 	live, err := c.deployments.Deployments(foo.Namespace).Get(desired.Name)
-	if apierrors.IsNotFound(err) {
-		return client.Create(ctx, desired, metav1.CreateOptions{FieldManager: manager})
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		live = nil
+	case err != nil:
 		return nil, err
-	}
-	if !metav1.IsControlledBy(live, foo) {
+	case !metav1.IsControlledBy(live, foo):
 		return nil, fmt.Errorf("Deployment %s already exists and is not managed by Foo", live.Name)
-	}
-	if matches(live, desired) {
+	case matches(live, desired):
 		return live, nil
 	}
-	return client.Update(ctx, corrected(live, desired), metav1.UpdateOptions{FieldManager: manager})
+	return c.write(ctx, c.client.AppsV1().Deployments(foo.Namespace), live, desired)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"reflect"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -30,6 +32,22 @@ func live() *appsv1.Deployment {
 func TestDefaultsOfTheServerAreNoDifference(t *testing.T) {
 	if !matches(live(), newDeployment(example())) {
 		t.Error("a Deployment with defaults does not match")
+	}
+}
+
+func TestAppliedConfigurationIsTheDeployment(t *testing.T) {
+	want := newDeployment(example())
+	text, err := json.Marshal(configurationOf(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &appsv1.Deployment{}
+	if err := json.Unmarshal(text, got); err != nil {
+		t.Fatal(err)
+	}
+	got.TypeMeta = want.TypeMeta
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -9,7 +9,8 @@
 //   - it repairs every field of the Deployment that it sets
 //   - it sends no Events, needs no Lease, and serves no metrics
 //
-// All else is what client-go does by default.
+// All else is what client-go does by default. With --apply it writes Deployments by server-side
+// apply, which costs the API server more, and lets other writers own the other fields.
 package main
 
 import (
@@ -30,17 +31,22 @@ import (
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig `file`")
+	applies := flag.Bool("apply", false, "write Deployments by server-side apply")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *kubeconfig); err != nil {
+	write := created
+	if *applies {
+		write = applied
+	}
+	if err := run(ctx, *kubeconfig, write); err != nil {
 		slog.Error("baseline failed", "error", err)
 		os.Exit(1)
 	}
 }
 
 // run reconciles until ctx ends.
-func run(ctx context.Context, kubeconfig string) error {
+func run(ctx context.Context, kubeconfig string, write write) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kubeconfig, err)
@@ -56,7 +62,7 @@ func run(ctx context.Context, kubeconfig string) error {
 	}
 	deploymentFactory := informers.NewSharedInformerFactory(client, 0)
 	fooFactory := externalversions.NewSharedInformerFactory(foos, 0)
-	c, err := newController(client, foos, deploymentFactory.Apps().V1().Deployments(), fooFactory.Samplecontroller().V1alpha1().Foos())
+	c, err := newController(write, client, foos, deploymentFactory.Apps().V1().Deployments(), fooFactory.Samplecontroller().V1alpha1().Foos())
 	if err != nil {
 		return err
 	}

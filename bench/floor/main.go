@@ -3,9 +3,7 @@
 // queue, and it decides nothing: the driver of the benchmark tells it what to write, one
 // JSON object a line on standard input, which package order documents.
 //
-// What a controller needs beyond the floor is what its watches and decisions cost. With
-// --apply, it is what reconcel must do at least: it applies the status too, marks its
-// Deployments as reconcel does, and receives all events, but does not read them.
+// What a controller needs beyond the floor is what its watches and decisions cost.
 package main
 
 import (
@@ -23,18 +21,17 @@ import (
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig `file`")
-	applies := flag.Bool("apply", false, "write as reconcel does, and receive the events of all Foos and Deployments unread")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *kubeconfig, os.Stdin, *applies); err != nil {
+	if err := run(ctx, *kubeconfig, os.Stdin); err != nil {
 		slog.Error("floor failed", "error", err)
 		os.Exit(1)
 	}
 }
 
 // run executes orders until ctx ends, and fails at the end of orders.
-func run(ctx context.Context, kubeconfig string, orders io.Reader, applies bool) error {
+func run(ctx context.Context, kubeconfig string, orders io.Reader) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kubeconfig, err)
@@ -43,13 +40,7 @@ func run(ctx context.Context, kubeconfig string, orders io.Reader, applies bool)
 	if err != nil {
 		return err
 	}
-	write := w.write
-	if applies {
-		write = w.apply
-		go w.receive(ctx, foos)
-		go w.receive(ctx, deployments)
-	}
-	err = execute(ctx, orders, write)
+	err = execute(ctx, orders, w.write)
 	if ctx.Err() != nil {
 		return nil
 	}

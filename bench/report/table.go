@@ -9,7 +9,7 @@ import (
 
 // competitors returns the columns of the tables. Some are measured only where asked.
 func competitors(all []Result) []string {
-	return slices.DeleteFunc([]string{Floor, Applier, Baseline, Kro, Reconcel}, func(name string) bool {
+	return slices.DeleteFunc([]string{Floor, Baseline, Applier, Kro, Reconcel}, func(name string) bool {
 		optional := name == Applier || name == Kro
 		return optional && !slices.ContainsFunc(all, func(r Result) bool { return r.Competitor == name })
 	})

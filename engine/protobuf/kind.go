@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -16,9 +17,9 @@ import (
 // A Kind says how to read the objects of one of Kubernetes' own kinds. nil stands for a kind that
 // the API server is asked for in JSON.
 type Kind struct {
-	gvk    schema.GroupVersionKind
-	object *message
-	status *message // a metav1.Status
+	apiVersion, kind string
+	object           *message
+	status           *message // a metav1.Status
 }
 
 // Of returns how to read a kind. What p does not keep of the objects is left out, except for the
@@ -37,7 +38,7 @@ func Of(gvk schema.GroupVersionKind, p *projection.Projection) *Kind {
 	if err != nil {
 		return nil
 	}
-	return &Kind{gvk: gvk, object: object, status: status}
+	return &Kind{apiVersion: gvk.GroupVersion().String(), kind: gvk.Kind, object: object, status: status}
 }
 
 const either = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -68,73 +69,53 @@ func (c compiler) object(t reflect.Type, p *projection.Projection) (*message, er
 	if err != nil {
 		return nil, err
 	}
-	if f.value, err = c.valueOf(reflect.TypeFor[metav1.ObjectMeta](), projection.Whole()); err != nil {
+	written, err := c.message(reflect.TypeFor[metav1.ObjectMeta](), projection.Whole())
+	if err != nil {
 		return nil, err
 	}
-	f.message.open = read.open
+	whole := *written
+	whole.open = read.open
+	f.value = value{shape: object, message: &whole}
 	return m, nil
 }
 
 // magic begins an object.
 var magic = []byte("k8s\x00")
 
-// writeObject appends an object that is wrapped in a runtime.Unknown: its apiVersion and kind in
-// field 1, the object in field 2.
+// writeObject appends an object that is wrapped in a runtime.Unknown.
 func (k *Kind) writeObject(out, in []byte) ([]byte, error) {
 	wrapped, ok := bytes.CutPrefix(in, magic)
 	if !ok {
 		return nil, errInvalid
 	}
-	typeMeta, err := only(wrapped, 1)
-	if err != nil {
-		return nil, err
-	}
-	content, err := only(wrapped, 2)
-	if err != nil {
-		return nil, err
-	}
-	apiVersion, err := only(typeMeta.bytes, 1)
-	if err != nil {
-		return nil, err
-	}
-	kind, err := only(typeMeta.bytes, 2)
-	if err != nil {
+	apiVersion, wrong := bytesAt(wrapped, 1, 1)
+	kind, wrongKind := bytesAt(wrapped, 1, 2)
+	content, wrongContent := bytesAt(wrapped, 2)
+	if err := cmp.Or(wrong, wrongKind, wrongContent); err != nil {
 		return nil, err
 	}
 	m := k.object
-	switch is := schema.FromAPIVersionAndKind(string(apiVersion.bytes), string(kind.bytes)); is {
-	case k.gvk:
-	case schema.GroupVersionKind{Version: "v1", Kind: "Status"}:
+	switch {
+	case string(apiVersion) == k.apiVersion && string(kind) == k.kind:
+	case string(apiVersion) == "v1" && string(kind) == "Status":
 		m = k.status
 	default:
-		return nil, fmt.Errorf("an object of %s instead of %s", is, k.gvk)
+		return nil, fmt.Errorf("%s of %s instead of %s of %s", kind, apiVersion, k.kind, k.apiVersion)
 	}
-	out = appendQuoted(append(out, `{"apiVersion":`...), apiVersion.bytes)
-	out = appendQuoted(append(out, `,"kind":`...), kind.bytes)
-	if out, err = m.writeFields(out, content.bytes); err != nil {
-		return nil, err
-	}
-	return append(out, '}'), nil
+	out = appendQuoted(append(out, `{"apiVersion":`...), apiVersion)
+	out = appendQuoted(append(out, `,"kind":`...), kind)
+	out, err := m.writeFields(out, content)
+	return append(out, '}'), err
 }
 
-// writeEvent appends a metav1.WatchEvent: its type in field 1, and in field 2 a
-// runtime.RawExtension with the object in field 1.
+// writeEvent appends a metav1.WatchEvent, whose object is in a runtime.RawExtension.
 func (k *Kind) writeEvent(out, in []byte) ([]byte, error) {
-	name, err := only(in, 1)
-	if err != nil {
+	is, wrong := bytesAt(in, 1)
+	content, wrongContent := bytesAt(in, 2, 1)
+	if err := cmp.Or(wrong, wrongContent); err != nil {
 		return nil, err
 	}
-	extension, err := only(in, 2)
-	if err != nil {
-		return nil, err
-	}
-	content, err := only(extension.bytes, 1)
-	if err != nil {
-		return nil, err
-	}
-	out = appendQuoted(append(out, `{"type":`...), name.bytes)
-	if out, err = k.writeObject(append(out, `,"object":`...), content.bytes); err != nil {
-		return nil, err
-	}
-	return append(out, '}'), nil
+	out = appendQuoted(append(out, `{"type":`...), is)
+	out, err := k.writeObject(append(out, `,"object":`...), content)
+	return append(out, '}'), err
 }

@@ -76,16 +76,16 @@ func listable(t *testing.T, config *rest.Config) map[schema.GroupVersionKind]str
 func compareFormats(t *testing.T, client rest.Interface, kind *Kind, resource string, o *unstructured.Unstructured) {
 	t.Helper()
 	get := func(accept string) []byte {
-		path := []string{"api", kind.gvk.Version}
-		if kind.gvk.Group != "" {
-			path = []string{"apis", kind.gvk.Group, kind.gvk.Version}
+		path := []string{"apis", kind.apiVersion}
+		if kind.apiVersion == "v1" {
+			path[0] = "api"
 		}
 		if o.GetNamespace() != "" {
 			path = append(path, "namespaces", o.GetNamespace())
 		}
 		text, err := client.Get().AbsPath(append(path, resource, o.GetName())...).SetHeader("Accept", accept).Do(t.Context()).Raw()
 		if err != nil {
-			t.Logf("%s %s: %v", kind.gvk.Kind, o.GetName(), err) // It may be deleted by now.
+			t.Logf("%s %s: %v", kind.kind, o.GetName(), err) // It may be deleted by now.
 			return nil
 		}
 		return text
@@ -96,7 +96,7 @@ func compareFormats(t *testing.T, client rest.Interface, kind *Kind, resource st
 			return
 		}
 		if !bytes.HasPrefix(sent, magic) {
-			t.Fatalf("%s is not sent in Protobuf: %.80q", kind.gvk.Kind, sent)
+			t.Fatalf("%s is not sent in Protobuf: %.80q", kind.kind, sent)
 		}
 		wanted, err := decode.New(bytes.NewReader(want)).Value(projection.Whole())
 		if err != nil {
@@ -104,16 +104,16 @@ func compareFormats(t *testing.T, client rest.Interface, kind *Kind, resource st
 		}
 		got, err := decode.New(new(Reader).Object(kind, bytes.NewReader(sent))).Value(projection.Whole())
 		if err != nil {
-			t.Fatalf("%s %s: %v", kind.gvk.Kind, o.GetName(), err)
+			t.Fatalf("%s %s: %v", kind.kind, o.GetName(), err)
 		}
 		version := func(v any) any { return v.(map[string]any)["metadata"].(map[string]any)["resourceVersion"] }
 		if version(got) != version(wanted) {
 			continue
 		}
 		if !reflect.DeepEqual(got, wanted) {
-			t.Errorf("%s %s: got %s\nwant %s", kind.gvk.Kind, o.GetName(), show(got), show(wanted))
+			t.Errorf("%s %s: got %s\nwant %s", kind.kind, o.GetName(), show(got), show(wanted))
 		}
 		return
 	}
-	t.Errorf("%s %s changes all the time", kind.gvk.Kind, o.GetName())
+	t.Errorf("%s %s changes all the time", kind.kind, o.GetName())
 }

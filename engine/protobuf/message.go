@@ -42,7 +42,7 @@ type value struct {
 	message *message               // of an object, or of an inlined one
 	element *value                 // of a list or map
 	entries *projection.Projection // what the rules read of a map
-	special func() special
+	special func() special         // of a value in its own form
 }
 
 // A shape is a way to write a value.
@@ -59,9 +59,9 @@ const (
 	list
 	wrappedList // a list that is a message, with its elements in field 1
 	dictionary
-	timestamp
-	fieldsV1
-	inOwnForm
+	timestamp // a metav1.Time
+	fieldsV1  // a metav1.FieldsV1
+	inOwnForm // what a special says
 )
 
 // A special is a value that has a form of its own in JSON.
@@ -194,7 +194,7 @@ func wireOf(t reflect.Type) protowire.Type {
 	return protowire.BytesType
 }
 
-// valueOf returns how to write a value. What p does not keep is left out; nil is all of it.
+// valueOf returns how to write a value. What p does not keep is left out.
 func (c compiler) valueOf(t reflect.Type, p *projection.Projection) (v value, err error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

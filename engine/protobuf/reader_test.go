@@ -28,55 +28,67 @@ func reading(path ...string) *projection.Projection {
 	return b.Projection()
 }
 
-// sent returns a Deployment as the API server sends it, with one more field in its status.
-func sent(t *testing.T, more []byte) []byte {
+// submessage returns a field that is a message.
+func submessage(number protowire.Number, content ...[]byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), bytes.Join(content, nil))
+}
+
+// novelty is a field of a later version of Kubernetes.
+var novelty = protowire.AppendVarint(protowire.AppendTag(nil, 60, protowire.VarintType), 1)
+
+// sent returns a Deployment as the API server sends it, with more fields in its metadata, template
+// and status.
+func sent(t testing.TB, metadata, template, status []byte) []byte {
 	t.Helper()
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: appsv1.DeploymentStatus{Replicas: 2}}
-	status, err := d.Status.Marshal()
-	if err != nil {
-		t.Fatal(err)
+	known := func(text []byte, err error) []byte {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
 	}
-	metadata, err := d.ObjectMeta.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	object := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), metadata)
-	object = protowire.AppendBytes(protowire.AppendTag(object, 3, protowire.BytesType), append(status, more...))
-	typeMeta := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "apps/v1")
-	typeMeta = protowire.AppendString(protowire.AppendTag(typeMeta, 2, protowire.BytesType), "Deployment")
-	unknown := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), typeMeta)
-	unknown = protowire.AppendBytes(protowire.AppendTag(unknown, 2, protowire.BytesType), object)
-	return append([]byte("k8s\x00"), unknown...)
+	object := bytes.Join([][]byte{
+		submessage(1, known(d.ObjectMeta.Marshal()), metadata),
+		submessage(2, submessage(3, submessage(1, template))),
+		submessage(3, known(d.Status.Marshal()), status),
+	}, nil)
+	typeMeta := submessage(1, submessage(1, []byte("apps/v1")), submessage(2, []byte("Deployment")))
+	return bytes.Join([][]byte{magic, typeMeta, submessage(2, object)}, nil)
 }
 
 // TestUnknownFields has an API server that is newer than this program. Only a rule that may read
 // the field needs JSON.
 func TestUnknownFields(t *testing.T) {
-	next := protowire.AppendVarint(protowire.AppendTag(nil, 60, protowire.VarintType), 1)
 	far := protowire.AppendVarint(protowire.AppendTag(nil, 6000, protowire.VarintType), 1)
+	labels := &projection.Builder{}
+	labels.Below("metadata", "labels").Keep()
+	labels.Below("spec").Keep()
 	for name, c := range map[string]struct {
 		reads    *projection.Projection
+		sent     []byte
 		readable bool
 	}{
-		"whole":                     {projection.Whole(), false},
-		"all of the status":         {reading("status"), false},
-		"a field that is not known": {reading("status", "novelty"), false},
-		"another field":             {reading("status", "replicas"), true},
-		"nothing of the status":     {reading("spec"), true},
+		"whole":                    {projection.Whole(), sent(t, nil, nil, novelty), false},
+		"all of the status":        {reading("status"), sent(t, nil, nil, novelty), false},
+		"a high number":            {reading("status"), sent(t, nil, nil, far), false},
+		"the field":                {reading("status", "novelty"), sent(t, nil, nil, novelty), false},
+		"another field":            {reading("status", "replicas"), sent(t, nil, nil, bytes.Join([][]byte{novelty, far}, nil)), true},
+		"nothing of the status":    {reading("spec"), sent(t, nil, nil, novelty), true},
+		"all of the metadata":      {reading("metadata"), sent(t, novelty, nil, nil), false},
+		"the labels":               {labels.Projection(), sent(t, novelty, nil, nil), true},
+		"metadata of the template": {labels.Projection(), sent(t, nil, novelty, nil), false},
 	} {
-		for _, more := range [][]byte{next, far} {
-			text, err := io.ReadAll(new(Reader).Object(Of(deployments, c.reads), bytes.NewReader(sent(t, more))))
-			_, unreadable := errors.AsType[UnreadableError](err)
-			if unreadable == c.readable || c.readable && (err != nil || !json.Valid(text)) {
-				t.Errorf("%s: got %s, %v", name, text, err)
-			}
+		text, err := io.ReadAll(new(Reader).Object(Of(deployments, c.reads), bytes.NewReader(c.sent)))
+		_, unreadable := errors.AsType[UnreadableError](err)
+		if unreadable == c.readable || c.readable && (err != nil || !json.Valid(text)) {
+			t.Errorf("%s: got %s, %v", name, text, err)
 		}
 	}
 }
 
 // TestWhatIsNotReadIsLeftOut checks that it is not decoded.
 func TestWhatIsNotReadIsLeftOut(t *testing.T) {
-	text, err := io.ReadAll(new(Reader).Object(Of(deployments, reading("status", "replicas")), bytes.NewReader(sent(t, nil))))
+	text, err := io.ReadAll(new(Reader).Object(Of(deployments, reading("status", "replicas")), bytes.NewReader(sent(t, nil, nil, nil))))
 	const want = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"status":{"replicas":2}}` + "\n"
 	if err != nil || string(text) != want {
 		t.Errorf("got %s, %v, want %s", text, err, want)
@@ -133,7 +145,7 @@ func TestAnswersInJSON(t *testing.T) {
 
 // TestBrokenStreams checks the errors: a stream that breaks is not one that cannot be read.
 func TestBrokenStreams(t *testing.T) {
-	event := frame(t, "ADDED", sent(t, nil))
+	event := frame(t, "ADDED", sent(t, nil, nil, nil))
 	kind := Of(deployments, projection.Whole())
 	for n := 1; n < len(event); n++ {
 		if _, err := io.ReadAll(new(Reader).Events(kind, bytes.NewReader(event[:n]))); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -146,8 +158,8 @@ func TestBrokenStreams(t *testing.T) {
 		"no object":                 frame(t, "ADDED", nil),
 		"a page":                    []byte("<html></html>"),
 		"garbage":                   append(binary.BigEndian.AppendUint32(nil, 3), 0xff, 0xff, 0xff),
-		"a list in two parts":       frame(t, "ADDED", sent(t, scattered())),
-		"a number as text":          frame(t, "ADDED", sent(t, []byte{2<<3 | 2, 0})),
+		"a list in two parts":       frame(t, "ADDED", sent(t, nil, nil, scattered())),
+		"a number as text":          frame(t, "ADDED", sent(t, nil, nil, []byte{2<<3 | 2, 0})),
 	} {
 		_, err := io.ReadAll(new(Reader).Events(kind, bytes.NewReader(stream)))
 		if _, unreadable := errors.AsType[UnreadableError](err); !unreadable {

@@ -38,8 +38,21 @@ func consume(in []byte) (t token, rest []byte, err error) {
 	return t, in[n:], nil
 }
 
-// only returns the last field with a number in a message, or an empty one.
-func only(in []byte, number protowire.Number) (found token, err error) {
+// bytesAt returns the bytes of a field of a message, at a path of numbers. They are empty if there
+// is none.
+func bytesAt(in []byte, path ...protowire.Number) ([]byte, error) {
+	for _, number := range path {
+		t, err := last(in, number)
+		if err != nil {
+			return nil, err
+		}
+		in = t.bytes
+	}
+	return in, nil
+}
+
+// last returns the last field with a number in a message, or an empty one.
+func last(in []byte, number protowire.Number) (found token, err error) {
 	for len(in) > 0 {
 		t, rest, err := consume(in)
 		if err != nil {

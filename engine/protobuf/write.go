@@ -1,6 +1,7 @@
 package protobuf
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"strconv"
@@ -113,20 +114,10 @@ func (v *value) writeElement(out []byte, t token) ([]byte, error) {
 
 // writeEntry appends an entry of a map: a message with the key in field 1 and the value in 2.
 func (v *value) writeEntry(out, in []byte) ([]byte, error) {
-	var key []byte
-	content := token{bytes: []byte{}}
-	for len(in) > 0 {
-		t, rest, err := consume(in)
-		if err != nil {
-			return nil, err
-		}
-		switch t.number {
-		case 1:
-			key = t.bytes
-		case 2:
-			content = t
-		}
-		in = rest
+	key, wrong := bytesAt(in, 1)
+	content, wrongValue := last(in, 2)
+	if err := cmp.Or(wrong, wrongValue); err != nil {
+		return nil, err
 	}
 	if !v.entries.All() && v.entries.Field(string(key)) == nil {
 		return out, nil
@@ -159,8 +150,8 @@ func (v *value) write(out []byte, t token) ([]byte, error) {
 	if err := x.Unmarshal(t.bytes); err != nil {
 		return nil, err
 	}
-	text, err := x.MarshalJSON()
-	return append(out, text...), err
+	own, err := x.MarshalJSON()
+	return append(out, own...), err
 }
 
 // writeWrapped appends a list that is a message of its own.
@@ -184,7 +175,7 @@ func writeTime(out, in []byte) ([]byte, error) {
 	if len(in) == 0 {
 		return append(out, "null"...), nil
 	}
-	seconds, err := only(in, 1)
+	seconds, err := last(in, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -194,11 +185,11 @@ func writeTime(out, in []byte) ([]byte, error) {
 
 // writeFieldsV1 appends a metav1.FieldsV1: JSON in field 1.
 func writeFieldsV1(out, in []byte) ([]byte, error) {
-	content, err := only(in, 1)
-	if err == nil && len(content.bytes) == 0 {
+	content, err := bytesAt(in, 1)
+	if err == nil && len(content) == 0 {
 		return append(out, "null"...), nil
 	}
-	return append(out, content.bytes...), err
+	return append(out, content...), err
 }
 
 const hexDigits = "0123456789abcdef"
