@@ -56,7 +56,7 @@ func parse(args []string) (options, error) {
 	}
 	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", numbers(&o.ns))
 	flags.BoolVar(&o.kro, "kro", false, "compare kro "+kroVersion+" too, and install it if necessary")
-	flags.BoolVar(&o.applier, "applier", false, "compare the applier too: the baseline with server-side apply, as reconcel writes")
+	flags.BoolVar(&o.applier, "applier", false, "compare the applier too: the baseline with server-side apply of Deployments")
 	flags.BoolVar(&o.conditions, "conditions", false, "have reconcel report conditions and Events as it does by default, more than the others report; what measures reconcel alone always does")
 	flags.Func("growth", "compare nothing, and measure reconcel alone with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
 	for _, s := range scenarios {

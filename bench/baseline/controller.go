@@ -29,7 +29,7 @@ const manager = "baseline"
 
 // controller reconciles Foos.
 type controller struct {
-	write       write
+	deploy      deploy
 	client      kubernetes.Interface
 	foos        versioned.Interface
 	deployments appslisters.DeploymentLister
@@ -38,9 +38,9 @@ type controller struct {
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
 }
 
-func newController(write write, client kubernetes.Interface, foos versioned.Interface, deployments appsinformers.DeploymentInformer, fooInformer fooinformers.FooInformer) (*controller, error) {
+func newController(by deploy, client kubernetes.Interface, foos versioned.Interface, deployments appsinformers.DeploymentInformer, fooInformer fooinformers.FooInformer) (*controller, error) {
 	c := &controller{
-		write: write, client: client, foos: foos,
+		deploy: by, client: client, foos: foos,
 		deployments: deployments.Lister(), fooLister: fooInformer.Lister(),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 1000*time.Second)),
@@ -162,5 +162,5 @@ func (c *controller) ensure(ctx context.Context, foo *v1alpha1.Foo) (*appsv1.Dep
 	case matches(live, desired):
 		return live, nil
 	}
-	return c.write(ctx, c.client.AppsV1().Deployments(foo.Namespace), live, desired)
+	return c.deploy(ctx, c.client.AppsV1().Deployments(foo.Namespace), live, desired)
 }

@@ -35,18 +35,18 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	write := created
+	by := put
 	if *applies {
-		write = applied
+		by = apply
 	}
-	if err := run(ctx, *kubeconfig, write); err != nil {
+	if err := run(ctx, *kubeconfig, by); err != nil {
 		slog.Error("baseline failed", "error", err)
 		os.Exit(1)
 	}
 }
 
 // run reconciles until ctx ends.
-func run(ctx context.Context, kubeconfig string, write write) error {
+func run(ctx context.Context, kubeconfig string, by deploy) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kubeconfig, err)
@@ -62,7 +62,7 @@ func run(ctx context.Context, kubeconfig string, write write) error {
 	}
 	deploymentFactory := informers.NewSharedInformerFactory(client, 0)
 	fooFactory := externalversions.NewSharedInformerFactory(foos, 0)
-	c, err := newController(write, client, foos, deploymentFactory.Apps().V1().Deployments(), fooFactory.Samplecontroller().V1alpha1().Foos())
+	c, err := newController(by, client, foos, deploymentFactory.Apps().V1().Deployments(), fooFactory.Samplecontroller().V1alpha1().Foos())
 	if err != nil {
 		return err
 	}

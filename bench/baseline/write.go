@@ -11,19 +11,19 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/apps/v1"
 )
 
-// A write makes a Deployment as desired, and returns it. live is nil if it does not exist.
-type write func(ctx context.Context, client typed.DeploymentInterface, live, desired *appsv1.Deployment) (*appsv1.Deployment, error)
+// A deploy makes a Deployment as desired, and returns it. live is nil if it does not exist.
+type deploy func(ctx context.Context, client typed.DeploymentInterface, live, desired *appsv1.Deployment) (*appsv1.Deployment, error)
 
-// created creates or updates the Deployment.
-func created(ctx context.Context, client typed.DeploymentInterface, live, desired *appsv1.Deployment) (*appsv1.Deployment, error) {
+// put creates or updates the Deployment.
+func put(ctx context.Context, client typed.DeploymentInterface, live, desired *appsv1.Deployment) (*appsv1.Deployment, error) {
 	if live == nil {
 		return client.Create(ctx, desired, metav1.CreateOptions{FieldManager: manager})
 	}
 	return client.Update(ctx, corrected(live, desired), metav1.UpdateOptions{FieldManager: manager})
 }
 
-// applied applies the Deployment.
-func applied(ctx context.Context, client typed.DeploymentInterface, _, desired *appsv1.Deployment) (*appsv1.Deployment, error) {
+// apply applies the Deployment.
+func apply(ctx context.Context, client typed.DeploymentInterface, _, desired *appsv1.Deployment) (*appsv1.Deployment, error) {
 	return client.Apply(ctx, configurationOf(desired), metav1.ApplyOptions{FieldManager: manager, Force: true})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,33 +15,36 @@ import (
 	"reconcel/rules/projection"
 )
 
-// A Kind says how to read the objects of one of Kubernetes' own kinds. nil stands for a kind that
-// the API server is asked for in JSON.
+// A Kind says how to read the objects of one of Kubernetes' own kinds. nil stands for JSON.
 type Kind struct {
 	apiVersion, kind string
 	object           *message
+	list             *message // a metav1.ListMeta
 	status           *message // a metav1.Status
 }
 
 // Of returns how to read a kind. What p does not keep of the objects is left out, except for the
-// metadata. It returns nil for kinds that are not in k8s.io/api.
+// metadata. It returns nil for kinds that are not in k8s.io/api, and for those that have something
+// in JSON that Protobuf lacks.
 func Of(gvk schema.GroupVersionKind, p *projection.Projection) *Kind {
 	t, known := scheme.Scheme.AllKnownTypes()[gvk]
 	if !known {
 		return nil
 	}
-	c := compiler{}
-	object, err := c.object(t, p)
+	object, err := objectOf(t, p)
 	if err != nil {
 		return nil
 	}
-	status, err := c.message(reflect.TypeFor[metav1.Status](), projection.Whole())
-	if err != nil {
+	unread := view{written: projection.Whole()}
+	list, wrongList := messageOf(reflect.TypeFor[metav1.ListMeta](), unread)
+	status, wrongStatus := messageOf(reflect.TypeFor[metav1.Status](), unread)
+	if cmp.Or(wrongList, wrongStatus) != nil {
 		return nil
 	}
-	return &Kind{apiVersion: gvk.GroupVersion().String(), kind: gvk.Kind, object: object, status: status}
+	return &Kind{apiVersion: gvk.GroupVersion().String(), kind: gvk.Kind, object: object, list: list, status: status}
 }
 
+// either is the header of requests that Protobuf or JSON may answer.
 const either = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 
 // Accept returns the header of requests for what a Reader can read.
@@ -54,9 +58,10 @@ func (k *Kind) Accept() string {
 // Formats returns the values of Accept.
 func Formats() []string { return []string{runtime.ContentTypeJSON, either} }
 
-// object returns how to write objects of a Go type. The metadata is whole.
-func (c compiler) object(t reflect.Type, p *projection.Projection) (*message, error) {
-	m, err := c.message(t, p)
+// objectOf returns how to write objects of a Go type. The engine reads all of the metadata, but only
+// unknown fields that the rules may read matter.
+func objectOf(t reflect.Type, p *projection.Projection) (*message, error) {
+	m, err := messageOf(t, view{p, p})
 	if err != nil {
 		return nil, err
 	}
@@ -65,17 +70,11 @@ func (c compiler) object(t reflect.Type, p *projection.Projection) (*message, er
 	if f == nil || f.name != "metadata" {
 		return nil, fmt.Errorf("%s has no metadata", t)
 	}
-	read, err := c.message(reflect.TypeFor[metav1.ObjectMeta](), p.Field("metadata"))
+	whole, err := messageOf(reflect.TypeFor[metav1.ObjectMeta](), view{projection.Whole(), p.Field("metadata")})
 	if err != nil {
 		return nil, err
 	}
-	written, err := c.message(reflect.TypeFor[metav1.ObjectMeta](), projection.Whole())
-	if err != nil {
-		return nil, err
-	}
-	whole := *written
-	whole.open = read.open
-	f.value = value{shape: object, message: &whole}
+	f.value = value{shape: object, wire: protowire.BytesType, message: whole}
 	return m, nil
 }
 

@@ -5,11 +5,14 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,12 +41,29 @@ func kinds(t *testing.T) (all []schema.GroupVersionKind) {
 	return all
 }
 
+// lackingInProtobuf are kinds with a nested apiVersion and kind, which Protobuf lacks.
+var lackingInProtobuf = map[string]bool{"StatefulSet": true, "Eviction": true}
+
+// TestStatefulSets are read in Protobuf if nothing reads their claim templates.
+func TestStatefulSets(t *testing.T) {
+	gvk := appsv1.SchemeGroupVersion.WithKind("StatefulSet")
+	for _, p := range []*projection.Projection{projection.Whole(), reading("spec"), reading("spec", "volumeClaimTemplates")} {
+		if Of(gvk, p) != nil {
+			t.Error("they are read in Protobuf, without the apiVersion and kind of their claims")
+		}
+	}
+	if Of(gvk, reading("status")) == nil {
+		t.Error("their status is not read in Protobuf")
+	}
+}
+
 // TestEveryKind checks random objects of all kinds: in Protobuf they are the same as in JSON, whole
 // and projected.
 func TestEveryKind(t *testing.T) {
-	random := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), scheme.Codecs)
 	for _, gvk := range kinds(t) {
 		t.Run(strings.ReplaceAll(gvk.String(), "/", " "), func(t *testing.T) {
+			source := rand.New(rand.NewSource(1))
+			random := fuzzer.FuzzerFor(metafuzzer.Funcs, source, scheme.Codecs)
 			for range 20 {
 				o, _ := scheme.Scheme.New(gvk)
 				random.Fill(o)
@@ -51,33 +71,34 @@ func TestEveryKind(t *testing.T) {
 				sent := inProtobuf(t, o)
 				want := inJSON(t, sent)
 				check(t, gvk, sent, want, projection.Whole())
-				check(t, gvk, sent, want, part(want))
+				check(t, gvk, sent, want, part(source, want))
 			}
 		})
 	}
 }
 
 // part returns a projection that keeps some random fields.
-func part(object map[string]any) *projection.Projection {
+func part(source *rand.Rand, object map[string]any) *projection.Projection {
 	b := &projection.Builder{}
-	keepSome(b, object)
+	keepSome(source, b, object)
 	return b.Projection()
 }
 
-func keepSome(b *projection.Builder, v any) {
+func keepSome(source *rand.Rand, b *projection.Builder, v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		for key, f := range v {
-			switch rand.Intn(3) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			f := v[key]
+			switch source.Intn(3) {
 			case 0:
 				b.Field(key).Keep()
 			case 1:
-				keepSome(b.Field(key), f)
+				keepSome(source, b.Field(key), f)
 			}
 		}
 	case []any:
 		for _, item := range v {
-			keepSome(b.Each(), item)
+			keepSome(source, b.Each(), item)
 		}
 	}
 }
@@ -86,8 +107,11 @@ func keepSome(b *projection.Builder, v any) {
 func check(t *testing.T, gvk schema.GroupVersionKind, sent []byte, want map[string]any, p *projection.Projection) {
 	t.Helper()
 	kind := Of(gvk, p)
+	if kind == nil && lackingInProtobuf[gvk.Kind] {
+		return
+	}
 	if kind == nil {
-		_, err := compiler{}.object(scheme.Scheme.AllKnownTypes()[gvk], p)
+		_, err := objectOf(scheme.Scheme.AllKnownTypes()[gvk], p)
 		t.Fatalf("no Protobuf: %v", err)
 	}
 	got, err := decode.New(new(Reader).Events(kind, bytes.NewReader(frame(t, "ADDED", sent)))).Value(projection.Whole())

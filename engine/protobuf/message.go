@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,8 +21,8 @@ import (
 type message struct {
 	fields []field // by number; those that do not exist have no name
 	nulls  []int   // the numbers of fields that JSON has as null if the message has no value
-	// open: the rules may read a field that the type does not have.
-	open bool
+	// extensible: the rules may read a field that the type does not have.
+	extensible bool
 }
 
 // maxNumber is the highest number of a field.
@@ -32,17 +33,18 @@ type field struct {
 	name      string // in JSON; for an inlined message that of the Go type
 	key       string // the name with quotes and a colon
 	omitEmpty bool   // JSON has no zero value
-	wire      protowire.Type
 	value
 }
 
 // A value says how to write the value of a field.
 type value struct {
-	shape   shape
-	message *message               // of an object, or of an inlined one
-	element *value                 // of a list or map
-	entries *projection.Projection // what the rules read of a map
-	special func() special         // of a value in its own form
+	shape    shape
+	wire     protowire.Type         // of the value, or of each element
+	brackets string                 // of a list or map
+	message  *message               // of an object, or of an inlined one
+	element  *value                 // of a list or map
+	entries  *projection.Projection // what the rules read of a map
+	special  func() special         // of a value in its own form
 }
 
 // A shape is a way to write a value.
@@ -61,7 +63,7 @@ const (
 	dictionary
 	timestamp // a metav1.Time
 	fieldsV1  // a metav1.FieldsV1
-	inOwnForm // what a special says
+	inOwnForm // the type encodes itself
 )
 
 // A special is a value that has a form of its own in JSON.
@@ -79,82 +81,123 @@ var specials = map[reflect.Type]func() special{
 	reflect.TypeFor[runtime.RawExtension](): func() special { return &runtime.RawExtension{} },
 }
 
-// A compiler makes messages. It has those that are written whole: a type may contain itself.
-type compiler map[reflect.Type]*message
+// A view is what is written of a value, and what the rules read of it.
+type view struct{ written, read *projection.Projection }
 
-// message returns how to write a struct. What p does not keep is left out.
-func (c compiler) message(t reflect.Type, p *projection.Projection) (*message, error) {
-	if m := c[t]; m != nil && p.All() {
+func (v view) field(name string) view { return view{v.written.Field(name), v.read.Field(name)} }
+
+func (v view) elements() view { return view{v.written.Elements(), v.read.Elements()} }
+
+func (v view) isWhole() bool { return v.written.All() && v.read.All() }
+
+// A compiler makes messages.
+type compiler struct {
+	root reflect.Type
+	// whole are the messages that are written and read whole: a type may contain itself.
+	whole map[reflect.Type]*message
+}
+
+// messageOf returns how to write a struct.
+func messageOf(t reflect.Type, v view) (*message, error) {
+	c := &compiler{root: t, whole: map[reflect.Type]*message{}}
+	return c.message(t, v)
+}
+
+func (c *compiler) message(t reflect.Type, v view) (*message, error) {
+	if m := c.whole[t]; m != nil && v.isWhole() {
 		return m, nil
 	}
 	m := &message{}
-	if p.All() {
-		c[t] = m
+	if v.isWhole() {
+		c.whole[t] = m
 	}
 	names := map[string]bool{}
-	if err := c.add(m, t, p, names); err != nil {
+	if err := c.add(m, t, v, names); err != nil {
 		return nil, err
 	}
-	m.open = p.Beyond(names)
+	if v.read.Beyond(names) {
+		m.extend()
+	}
 	return m, nil
 }
 
+// extend makes the message extensible, and those that are inlined.
+func (m *message) extend() {
+	m.extensible = true
+	for i := range m.fields {
+		if m.fields[i].shape == inlined {
+			m.fields[i].message.extend()
+		}
+	}
+}
+
 // add adds the fields of a struct, and their names to names.
-func (c compiler) add(m *message, t reflect.Type, p *projection.Projection, names map[string]bool) error {
+func (c *compiler) add(m *message, t reflect.Type, v view, names map[string]bool) error {
 	for f := range t.Fields() {
-		if err := c.addField(m, f, p, names); err != nil {
+		var err error
+		if f.Type == reflect.TypeFor[metav1.TypeMeta]() {
+			err = c.addTypeMeta(t, v, names)
+		} else {
+			err = c.addField(m, f, v, names)
+		}
+		if err != nil {
 			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
 	}
 	return nil
 }
 
-func (c compiler) addField(m *message, f reflect.StructField, p *projection.Projection, names map[string]bool) error {
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if f.Type == reflect.TypeFor[metav1.TypeMeta]() {
-		names["apiVersion"], names["kind"] = true, true // The frame has them.
-		return nil
+// addTypeMeta adds the apiVersion and kind. Protobuf has them only beside the root object. JSON
+// also has them in a StatefulSet's volumeClaimTemplates (https://issue.k8s.io/87583).
+func (c *compiler) addTypeMeta(of reflect.Type, v view, names map[string]bool) error {
+	for _, name := range []string{"apiVersion", "kind"} {
+		names[name] = true
+		if of != c.root && v.written.Field(name) != nil {
+			return fmt.Errorf("Protobuf has no %s", name)
+		}
 	}
+	return nil
+}
+
+func (c *compiler) addField(m *message, f reflect.StructField, v view, names map[string]bool) error {
+	name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
 	number, err := numberOf(f.Tag.Get("protobuf"))
 	if err != nil {
 		return err
 	}
-	out := field{name: name, wire: wireOf(f.Type)}
 	if name == "" && f.Anonymous {
-		out.name, out.shape = f.Name, inlined
-		out.message = &message{}
-		if err := c.add(out.message, f.Type, p, names); err != nil {
+		inner := &message{}
+		if err := c.add(inner, f.Type, v, names); err != nil {
 			return err
 		}
-		out.message.open = p.Beyond(names)
-		return m.set(number, out)
+		return m.set(number, field{name: f.Name, value: value{shape: inlined, wire: protowire.BytesType, message: inner}})
 	}
 	if name == "" || name == "-" {
 		return fmt.Errorf("it has no name in JSON")
 	}
 	names[name] = true
-	out.key = strconv.Quote(name) + ":"
-	if out.value, err = c.valueOf(f.Type, p.Field(name)); err != nil {
+	out := field{name: name, key: strconv.Quote(name) + ":"}
+	if out.value, err = c.value(f.Type, v.field(name)); err != nil {
 		return err
 	}
-	out.omitEmpty = hasOption(options, "omitempty") && f.Type.Kind() != reflect.Struct && f.Type.Kind() != reflect.Pointer ||
-		hasOption(options, "omitzero")
+	options := strings.Split(rest, ",")
+	optional := slices.Contains(options, "omitempty")
+	switch f.Type.Kind() {
+	case reflect.Pointer:
+	case reflect.Struct: // encoding/json omits none that is only omitempty.
+		if out.omitEmpty = slices.Contains(options, "omitzero"); out.omitEmpty && f.Type != reflect.TypeFor[metav1.Time]() {
+			return fmt.Errorf("its zero value cannot be told")
+		}
+	default:
+		out.omitEmpty = optional
+	}
 	switch f.Type.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
-		if out.shape != skipped && !hasOption(options, "omitempty") {
+		if out.shape != skipped && !optional {
 			m.nulls = append(m.nulls, number)
 		}
 	}
 	return m.set(number, out)
-}
-
-func hasOption(options, name string) bool {
-	for option := range strings.SplitSeq(options, ",") {
-		if option == name {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *message) set(number int, f field) error {
@@ -182,71 +225,80 @@ func numberOf(tag string) (int, error) {
 	return number, nil
 }
 
-// wireOf returns the encoding of a type, or of its elements. The tags of some fields say another.
-func wireOf(t reflect.Type) protowire.Type {
-	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
+// value returns how to write a value.
+func (c *compiler) value(t reflect.Type, v view) (out value, err error) {
+	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	out.wire = wireOf(t)
+	if v.written == nil {
+		return out, nil
+	}
+	if out.special = specials[t]; out.special != nil {
+		out.shape = inOwnForm
+		return out, nil
+	}
+	switch t {
+	case reflect.TypeFor[metav1.Time]():
+		out.shape = timestamp
+		return out, nil
+	case reflect.TypeFor[metav1.FieldsV1]():
+		out.shape = fieldsV1
+		return out, nil
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return value{}, fmt.Errorf("%s encodes itself in JSON", t)
+	}
+	switch t.Kind() {
+	case reflect.String:
+		out.shape = text
+	case reflect.Bool:
+		out.shape = boolean
+	case reflect.Int32, reflect.Int64:
+		out.shape = integer
+	case reflect.Struct:
+		out.shape = object
+		out.message, err = c.message(t, v)
+	case reflect.Slice:
+		return c.list(t, v)
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			return value{}, fmt.Errorf("the keys of a map are no strings")
+		}
+		out.shape, out.brackets, out.entries = dictionary, "{}", v.written
+		out.element, err = c.element(t.Elem(), view{projection.Whole(), projection.Whole()})
+	default:
+		return value{}, fmt.Errorf("unknown type %s", t)
+	}
+	return out, err
+}
+
+// list returns how to write a slice.
+func (c *compiler) list(t reflect.Type, v view) (out value, err error) {
+	if t.Elem().Kind() == reflect.Uint8 {
+		return value{shape: encoded, wire: protowire.BytesType}, nil
+	}
+	out = value{shape: list, brackets: "[]"}
+	if out.element, err = c.element(t.Elem(), v.elements()); err != nil {
+		return value{}, err
+	}
+	out.wire = out.element.wire
+	if _, isMessage := reflect.PointerTo(t).MethodByName("Unmarshal"); isMessage {
+		out.shape, out.wire = wrappedList, protowire.BytesType
+	}
+	return out, nil
+}
+
+func (c *compiler) element(t reflect.Type, v view) (*value, error) {
+	out, err := c.value(t, v)
+	return &out, err
+}
+
+// wireOf returns the encoding of a type. The tags of some fields name another one.
+func wireOf(t reflect.Type) protowire.Type {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int32, reflect.Int64:
 		return protowire.VarintType
 	}
 	return protowire.BytesType
-}
-
-// valueOf returns how to write a value. What p does not keep is left out.
-func (c compiler) valueOf(t reflect.Type, p *projection.Projection) (v value, err error) {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if p == nil {
-		return value{}, nil
-	}
-	switch t {
-	case reflect.TypeFor[metav1.Time]():
-		return value{shape: timestamp}, nil
-	case reflect.TypeFor[metav1.FieldsV1]():
-		return value{shape: fieldsV1}, nil
-	}
-	if special, ok := specials[t]; ok {
-		return value{shape: inOwnForm, special: special}, nil
-	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
-		return value{}, fmt.Errorf("%s has an encoding of its own in JSON", t)
-	}
-	switch t.Kind() {
-	case reflect.String:
-		return value{shape: text}, nil
-	case reflect.Bool:
-		return value{shape: boolean}, nil
-	case reflect.Int32, reflect.Int64:
-		return value{shape: integer}, nil
-	case reflect.Struct:
-		v.shape = object
-		v.message, err = c.message(t, p)
-		return v, err
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return value{shape: encoded}, nil
-		}
-		v.shape = list
-		if _, isMessage := reflect.PointerTo(t).MethodByName("Unmarshal"); isMessage {
-			v.shape = wrappedList
-		}
-		v.element, err = c.elementOf(t.Elem(), p.Elements())
-		return v, err
-	case reflect.Map:
-		if t.Key().Kind() != reflect.String {
-			return value{}, fmt.Errorf("the keys of a map are no strings")
-		}
-		v.shape, v.entries = dictionary, p
-		v.element, err = c.elementOf(t.Elem(), projection.Whole())
-		return v, err
-	}
-	return value{}, fmt.Errorf("unknown type %s", t)
-}
-
-func (c compiler) elementOf(t reflect.Type, p *projection.Projection) (*value, error) {
-	v, err := c.valueOf(t, p)
-	return &v, err
 }

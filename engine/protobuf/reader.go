@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// A Reader gives what the API server sends as JSON. The zero value is ready for Events or Object,
-// which may be called again for another answer.
+// A Reader gives what the API server sends as JSON. The zero value is ready for Events, List or
+// Object, which may be called again for another answer.
 type Reader struct {
 	kind *Kind
 	from io.Reader
@@ -17,6 +17,7 @@ type Reader struct {
 	// plain: the answer is JSON, from an API server that has no Protobuf for the kind.
 	plain bool
 	begun bool
+	items *items // of a list
 	frame []byte // an object or an event
 	text  []byte // the same in JSON
 	read  int    // how much of text has been read
@@ -29,6 +30,13 @@ func (r *Reader) Events(k *Kind, from io.Reader) io.Reader {
 	return r.orPlain()
 }
 
+// List reads the answer to a list request, one object after the other.
+func (r *Reader) List(k *Kind, from io.Reader) io.Reader {
+	r.reset(k, from)
+	r.more = r.listPart
+	return r.orPlain()
+}
+
 // Object reads an answer that is one object.
 func (r *Reader) Object(k *Kind, from io.Reader) io.Reader {
 	r.reset(k, from)
@@ -37,7 +45,8 @@ func (r *Reader) Object(k *Kind, from io.Reader) io.Reader {
 }
 
 func (r *Reader) reset(k *Kind, from io.Reader) {
-	*r = Reader{kind: k, from: from, frame: r.frame[:0], text: r.text[:0]}
+	r.dropLarge()
+	*r = Reader{kind: k, from: from, frame: r.frame, text: r.text[:0]}
 }
 
 // orPlain returns the answer itself if nothing but JSON was asked for.
@@ -57,6 +66,9 @@ func (e UnreadableError) Error() string { return "answer in Protobuf: " + e.Err.
 // Unwrap returns the reason.
 func (e UnreadableError) Unwrap() error { return e.Err }
 
+// ErrCut means that an answer ends within an object or an event.
+var ErrCut = errors.New("the answer is cut off")
+
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
 	for r.read == len(r.text) && !r.plain {
@@ -74,37 +86,32 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 const (
 	lengthSize = 4       // of the length before each event
-	maxFrame   = 1 << 28 // bytes; the API server sends far less
+	maxFrame   = 1 << 26 // bytes; the API server sends far less
 	keptBuffer = 1 << 18 // bytes; a larger buffer is not used again
 )
 
 // event reads an event of a watch.
 func (r *Reader) event() error {
+	r.dropLarge()
 	var length [lengthSize]byte
-	if _, err := io.ReadFull(r.from, length[:]); err != nil {
-		return err
+	if n, err := io.ReadFull(r.from, length[:]); err != nil {
+		return orCut(err, n)
 	}
 	if !r.begun && length[0] == '{' { // As a length, it would be far above the limit.
-		r.plain, r.text = true, append(r.text, length[:]...)
+		r.plain = true
+		r.put(length[:])
 		return nil
 	}
 	r.begun = true
-	size := binary.BigEndian.Uint32(length[:])
-	if size > maxFrame {
-		return UnreadableError{fmt.Errorf("an event of %d bytes", size)}
-	}
-	r.dropLarge()
-	if int(size) > cap(r.frame) {
-		r.frame = make([]byte, size)
-	}
-	r.frame = r.frame[:size]
-	if _, err := io.ReadFull(r.from, r.frame); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
+	if err := r.readFrame(r.from, uint64(binary.BigEndian.Uint32(length[:]))); err != nil {
 		return err
 	}
-	return r.write(r.kind.writeEvent)
+	text, err := r.kind.writeEvent(r.text[:0], r.frame)
+	if err != nil {
+		return UnreadableError{err}
+	}
+	r.put(append(text, '\n'))
+	return nil
 }
 
 // object reads one object, up to the end of the answer.
@@ -113,28 +120,47 @@ func (r *Reader) object() error {
 		return io.EOF
 	}
 	r.begun = true
-	r.dropLarge()
 	frame := bytes.NewBuffer(r.frame[:0])
 	if _, err := frame.ReadFrom(r.from); err != nil {
 		return err
 	}
-	r.frame = frame.Bytes()
-	if !bytes.HasPrefix(r.frame, magic) {
-		r.text = append(r.text, r.frame...)
+	if r.frame = frame.Bytes(); !bytes.HasPrefix(r.frame, magic) {
+		r.put(append(r.text[:0], r.frame...))
 		return nil
 	}
-	return r.write(r.kind.writeObject)
-}
-
-// write puts the frame into text.
-func (r *Reader) write(as func(out, in []byte) ([]byte, error)) error {
-	text, err := as(r.text[:0], r.frame)
+	text, err := r.kind.writeObject(r.text[:0], r.frame)
 	if err != nil {
 		return UnreadableError{err}
 	}
-	r.text, r.read = append(text, '\n'), 0
+	r.put(append(text, '\n'))
 	return nil
 }
+
+// readFrame reads the bytes of an object or an event.
+func (r *Reader) readFrame(from io.Reader, size uint64) error {
+	if size > maxFrame {
+		return UnreadableError{fmt.Errorf("an object or an event of %d bytes", size)}
+	}
+	if size > uint64(cap(r.frame)) {
+		r.frame = make([]byte, size)
+	}
+	r.frame = r.frame[:size]
+	if _, err := io.ReadFull(from, r.frame); err != nil {
+		return orCut(err, lengthSize)
+	}
+	return nil
+}
+
+// orCut returns the error of a read after n bytes of an object or event.
+func orCut(err error, n int) error {
+	if n > 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+		return ErrCut
+	}
+	return err
+}
+
+// put makes a text the next to be read.
+func (r *Reader) put(text []byte) { r.text, r.read = text, 0 }
 
 // dropLarge drops buffers that were needed for few objects.
 func (r *Reader) dropLarge() {
@@ -142,7 +168,6 @@ func (r *Reader) dropLarge() {
 		r.frame = nil
 	}
 	if cap(r.text) > keptBuffer {
-		r.text = nil
+		r.put(nil)
 	}
-	r.text, r.read = r.text[:0], 0
 }

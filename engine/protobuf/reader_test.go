@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -76,6 +77,8 @@ func TestUnknownFields(t *testing.T) {
 		"nothing of the status":    {reading("spec"), sent(t, nil, nil, novelty), true},
 		"all of the metadata":      {reading("metadata"), sent(t, novelty, nil, nil), false},
 		"the labels":               {labels.Projection(), sent(t, novelty, nil, nil), true},
+		"managed fields":           {labels.Projection(), sent(t, submessage(17, novelty), nil, nil), true},
+		"all managed fields":       {projection.Whole(), sent(t, submessage(17, novelty), nil, nil), false},
 		"metadata of the template": {labels.Projection(), sent(t, nil, novelty, nil), false},
 	} {
 		text, err := io.ReadAll(new(Reader).Object(Of(deployments, c.reads), bytes.NewReader(c.sent)))
@@ -125,6 +128,48 @@ func TestEventsInPieces(t *testing.T) {
 	}
 }
 
+// TestLists reads a list, and what is left of it when it breaks.
+func TestLists(t *testing.T) {
+	item := func(name string) []byte { return submessage(2, submessage(1, submessage(1, []byte(name)))) }
+	list := func(kind string, fields ...[]byte) []byte {
+		typeMeta := submessage(1, submessage(1, []byte("apps/v1")), submessage(2, []byte(kind)))
+		return slices.Concat(magic, typeMeta, submessage(2, fields...), submessage(4, []byte("later")))
+	}
+	meta := submessage(1, submessage(2, []byte("7")))
+	kind := Of(deployments, reading("status"))
+	for _, c := range []struct {
+		sent []byte
+		want string
+	}{
+		{list("DeploymentList", meta, item("a"), item("b")), `{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}],"metadata":{"resourceVersion":"7"}}`},
+		{list("DeploymentList", meta), `{"items":[],"metadata":{"resourceVersion":"7"}}`},
+		{[]byte(`{"items":[]}`), `{"items":[]}`},
+		{[]byte("{}"), "{}"},
+	} {
+		got, err := io.ReadAll(new(Reader).List(kind, iotest.OneByteReader(bytes.NewReader(c.sent))))
+		if err != nil || strings.TrimSpace(string(got)) != c.want {
+			t.Errorf("got %s, %v, want %s", got, err, c.want)
+		}
+	}
+	whole := list("DeploymentList", meta, item("a"), item("b"))
+	end := bytes.Index(whole, submessage(4, []byte("later")))
+	for n := len(magic); n < end; n++ {
+		if got, err := io.ReadAll(new(Reader).List(kind, bytes.NewReader(whole[:n]))); err == nil || json.Valid(got) {
+			t.Fatalf("after %d of %d bytes: %s, %v", n, end, got, err)
+		}
+	}
+	for name, text := range map[string][]byte{
+		"another kind":     list("PodList", meta),
+		"a broken object":  list("DeploymentList", meta, submessage(2, []byte{0xff})),
+		"an unknown field": list("DeploymentList", meta, submessage(2, submessage(3, novelty))),
+	} {
+		_, err := io.ReadAll(new(Reader).List(kind, bytes.NewReader(text)))
+		if _, unreadable := errors.AsType[UnreadableError](err); !unreadable {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestAnswersInJSON has an API server without Protobuf.
 func TestAnswersInJSON(t *testing.T) {
 	const text = `{"type":"ADDED","object":{}}` + "\n" + `{"type":"DELETED","object":{}}` + "\n"
@@ -148,7 +193,7 @@ func TestBrokenStreams(t *testing.T) {
 	event := frame(t, "ADDED", sent(t, nil, nil, nil))
 	kind := Of(deployments, projection.Whole())
 	for n := 1; n < len(event); n++ {
-		if _, err := io.ReadAll(new(Reader).Events(kind, bytes.NewReader(event[:n]))); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := io.ReadAll(new(Reader).Events(kind, bytes.NewReader(event[:n]))); !errors.Is(err, ErrCut) {
 			t.Fatalf("after %d bytes: %v", n, err)
 		}
 	}

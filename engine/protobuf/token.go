@@ -11,10 +11,10 @@ var errInvalid = errors.New("invalid Protobuf")
 
 // A token is one field of a message.
 type token struct {
-	number   protowire.Number
-	wire     protowire.Type
-	number64 uint64 // the value of protowire.VarintType
-	bytes    []byte // the value of protowire.BytesType
+	number protowire.Number
+	wire   protowire.Type
+	varint uint64 // the value of protowire.VarintType
+	bytes  []byte // the value of protowire.BytesType
 }
 
 // consume reads the first field of a message, and returns what follows it.
@@ -26,7 +26,7 @@ func consume(in []byte) (t token, rest []byte, err error) {
 	t.number, t.wire, in = number, wire, in[n:]
 	switch wire {
 	case protowire.VarintType:
-		t.number64, n = protowire.ConsumeVarint(in)
+		t.varint, n = protowire.ConsumeVarint(in)
 	case protowire.BytesType:
 		t.bytes, n = protowire.ConsumeBytes(in)
 	default:

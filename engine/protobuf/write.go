@@ -28,7 +28,7 @@ func (m *message) write(out, in []byte) ([]byte, error) {
 // writeFields appends the fields of a message as members of a JSON object.
 func (m *message) writeFields(out, in []byte) ([]byte, error) {
 	var seen uint64
-	var open *field // the list or map that is being written
+	var begun *field // the list or map that is being written
 	for len(in) > 0 {
 		t, rest, err := consume(in)
 		if err != nil {
@@ -36,27 +36,27 @@ func (m *message) writeFields(out, in []byte) ([]byte, error) {
 		}
 		in = rest
 		f := m.field(t.number)
-		if open != nil && open != f {
-			out, open = append(out, open.closing()), nil
+		if begun != nil && begun != f {
+			out, begun = append(out, begun.brackets[1]), nil
 		}
 		switch {
-		case f == nil && m.open:
+		case f == nil && m.extensible:
 			return nil, unknownFieldError{t.number}
 		case f == nil || f.shape == skipped:
 			continue
 		case t.wire != f.wire:
 			return nil, fmt.Errorf("field %s: %w", f.name, errInvalid)
 		case f.shape == list || f.shape == dictionary:
-			if open == nil {
+			if begun == nil {
 				if seen&(1<<t.number) != 0 {
 					return nil, fmt.Errorf("field %s: its elements are not together", f.name)
 				}
-				out, open = append(append(comma(out), f.key...), f.closing()-2), f // [ and {
+				out, begun = append(append(comma(out), f.key...), f.brackets[0]), f
 			}
 			out, err = f.writeElement(out, t)
 		case f.shape == inlined:
 			out, err = f.message.writeFields(out, t.bytes)
-		case !f.omitEmpty || t.number64 != 0 || len(t.bytes) > 0:
+		case !f.omitEmpty || t.varint != 0 || len(t.bytes) > 0:
 			out, err = f.value.write(append(comma(out), f.key...), t)
 		}
 		if err != nil {
@@ -64,8 +64,8 @@ func (m *message) writeFields(out, in []byte) ([]byte, error) {
 		}
 		seen |= 1 << t.number
 	}
-	if open != nil {
-		out = append(out, open.closing())
+	if begun != nil {
+		out = append(out, begun.brackets[1])
 	}
 	for _, number := range m.nulls {
 		if seen&(1<<number) == 0 {
@@ -92,15 +92,6 @@ func comma(out []byte) []byte {
 	return append(out, ',')
 }
 
-// closing returns the bracket at the end of a list or a map. The opening one is two before it in
-// ASCII.
-func (v *value) closing() byte {
-	if v.shape == dictionary {
-		return '}'
-	}
-	return ']'
-}
-
 // writeElement appends an element of a list, or an entry of a map.
 func (v *value) writeElement(out []byte, t token) ([]byte, error) {
 	switch {
@@ -122,6 +113,9 @@ func (v *value) writeEntry(out, in []byte) ([]byte, error) {
 	if !v.entries.All() && v.entries.Field(string(key)) == nil {
 		return out, nil
 	}
+	if content.number != 0 && content.wire != v.element.wire {
+		return nil, errInvalid
+	}
 	return v.element.write(append(appendQuoted(comma(out), key), ':'), content)
 }
 
@@ -131,9 +125,9 @@ func (v *value) write(out []byte, t token) ([]byte, error) {
 	case text:
 		return appendQuoted(out, t.bytes), nil
 	case boolean:
-		return strconv.AppendBool(out, t.number64 != 0), nil
+		return strconv.AppendBool(out, t.varint != 0), nil
 	case integer:
-		return strconv.AppendInt(out, int64(t.number64), 10), nil // An int32 has its sign in all 64 bits.
+		return strconv.AppendInt(out, int64(t.varint), 10), nil // An int32 has its sign in all 64 bits.
 	case encoded:
 		out = base64.StdEncoding.AppendEncode(append(out, '"'), t.bytes)
 		return append(out, '"'), nil
@@ -159,7 +153,13 @@ func (v *value) writeWrapped(out, in []byte) ([]byte, error) {
 	out = append(out, '[')
 	for len(in) > 0 {
 		t, rest, err := consume(in)
-		if err == nil {
+		switch {
+		case err != nil:
+		case t.number != 1:
+			err = unknownFieldError{t.number}
+		case t.wire != v.element.wire:
+			err = errInvalid
+		default:
 			out, err = v.writeElement(out, t)
 		}
 		if err != nil {
@@ -179,17 +179,22 @@ func writeTime(out, in []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = time.Unix(int64(seconds.number64), 0).UTC().AppendFormat(append(out, '"'), time.RFC3339)
+	out = time.Unix(int64(seconds.varint), 0).UTC().AppendFormat(append(out, '"'), time.RFC3339)
 	return append(out, '"'), nil
 }
 
 // writeFieldsV1 appends a metav1.FieldsV1: JSON in field 1.
 func writeFieldsV1(out, in []byte) ([]byte, error) {
 	content, err := bytesAt(in, 1)
-	if err == nil && len(content) == 0 {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(content) == 0:
 		return append(out, "null"...), nil
+	case content[0] != '{': // It may be CBOR.
+		return nil, errInvalid
 	}
-	return append(out, content...), err
+	return append(out, content...), nil
 }
 
 const hexDigits = "0123456789abcdef"

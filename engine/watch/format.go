@@ -9,7 +9,7 @@ import (
 	"reconcel/engine/protobuf"
 )
 
-// format returns how to ask the API server for objects of the watch. With nil they are JSON.
+// format returns how to read the objects of the watch; nil: ask for JSON.
 func (w *Watch) format() *protobuf.Kind {
 	w.chooseFormat.Do(func() { w.binary.Store(protobuf.Of(w.GVK, w.reads)) })
 	return w.binary.Load()

@@ -51,7 +51,7 @@ func fromJSON(tb testing.TB, text []byte) runtime.Object {
 func binaryFrames(w *Watch, stream []byte) *frameDecoder {
 	body := io.NopCloser(bytes.NewReader(stream))
 	from := new(protobuf.Reader).Events(w.format(), body)
-	return &frameDecoder{objects: newObjectReader(w, w.GVK, from), body: body, term: &term{}, unreadable: func(protobuf.UnreadableError) { w.useJSON() }}
+	return &frameDecoder{objects: newObjectReader(w, w.GVK, from), body: body, term: &term{}, unreadable: func(error) { w.useJSON() }}
 }
 
 // TestEventsAreTheSameInBothFormats compares what a cache keeps, for each role.
@@ -71,35 +71,68 @@ func TestEventsAreTheSameInBothFormats(t *testing.T) {
 	}
 }
 
-// A versatile API server answers the watch of Services with one event, and then ends it. In
-// Protobuf, the object has a field that this program does not know.
+// A versatile API server has one Service. In Protobuf, the object has a field that this program does
+// not know.
 type versatile struct {
-	mu      sync.Mutex
-	accepts []string
+	mu       sync.Mutex
+	requests []string
 }
 
 // ServeHTTP implements http.Handler.
 func (v *versatile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	format, what := runtime.ContentTypeJSON, "list"
+	if strings.HasPrefix(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
+		format = runtime.ContentTypeProtobuf
+	}
+	if r.URL.Query().Get("watch") == "true" {
+		what = "watch"
+	}
 	v.mu.Lock()
-	accept := r.Header.Get("Accept")
-	v.accepts = append(v.accepts, accept)
+	v.requests = append(v.requests, what+" "+format)
 	v.mu.Unlock()
-	const meta = `{"kind":"Service","apiVersion":"v1","metadata":{%s"resourceVersion":"7"}}`
-	service, bookmark := fmt.Sprintf(meta, `"name":"a","namespace":"b",`), fmt.Sprintf(meta, `"annotations":{"k8s.io/initial-events-end":"true"},`)
-	if !strings.HasPrefix(accept, runtime.ContentTypeProtobuf) {
-		service = strings.Replace(service, `{`, `{"novelty":1,`, 1)
-		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+	w.Header().Set("Content-Type", format)
+	const service = `{"novelty":1,"kind":"Service","apiVersion":"v1","metadata":{"name":"a","namespace":"b","resourceVersion":"7"}}`
+	switch what + " " + format {
+	case "list " + runtime.ContentTypeJSON:
+		fmt.Fprintf(w, `{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[%s]}`, service)
+	case "list " + runtime.ContentTypeProtobuf:
+		_, _ = w.Write(binaryList(withNovelty(inProtobuf(mustDecode(service)))))
+	case "watch " + runtime.ContentTypeJSON:
+		const bookmark = `{"kind":"Service","apiVersion":"v1","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}`
 		fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n"+`{"type":"BOOKMARK","object":%s}`+"\n", service, bookmark)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
-		return
+	default:
+		_, _ = w.Write(binaryEvent(apiwatch.Added, withNovelty(inProtobuf(mustDecode(service)))))
 	}
-	o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), []byte(service))
+}
+
+func mustDecode(text string) runtime.Object {
+	o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), []byte(text))
 	if err != nil {
 		panic(err)
 	}
-	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
-	_, _ = w.Write(binaryEvent(apiwatch.Added, withNovelty(inProtobuf(o))))
+	return o
+}
+
+// binaryList returns a list of an object that was sent alone.
+func binaryList(object []byte) []byte {
+	const magic = "k8s\x00"
+	var content []byte
+	for in := object[len(magic):]; len(in) > 0; {
+		number, _, n := protowire.ConsumeTag(in)
+		value, size := protowire.ConsumeBytes(in[n:])
+		if number == 2 {
+			content = value
+		}
+		in = in[n+size:]
+	}
+	field := func(number protowire.Number, value []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), value)
+	}
+	typeMeta := append(field(1, []byte("v1")), field(2, []byte("ServiceList"))...)
+	list := append(field(1, field(2, []byte("7"))), field(2, content)...)
+	return slices.Concat([]byte(magic), field(1, typeMeta), field(2, list))
 }
 
 // withNovelty returns an object in Protobuf with a field of a later version of Kubernetes.
@@ -121,9 +154,9 @@ func withNovelty(object []byte) []byte {
 	return out
 }
 
-// TestUnknownFieldsAreWatchedInJSON has an API server that is newer than this program, and rules
-// that read whole objects.
-func TestUnknownFieldsAreWatchedInJSON(t *testing.T) {
+// TestUnknownFieldsAreReadInJSON has an API server that is newer than this program, and rules that
+// read whole objects.
+func TestUnknownFieldsAreReadInJSON(t *testing.T) {
 	v := &versatile{}
 	server := httptest.NewServer(v)
 	defer server.Close()
@@ -131,35 +164,53 @@ func TestUnknownFieldsAreWatchedInJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	w := New(Key{GVK: services.GVK, Role: Lookup}, rules.VisibleToRules())
-	var o *Object
-	w.Notify(func(*Object) {}, func() {
-		o, _ = w.cache.Load().Get("b", "a")
-		cancel()
-	})
 	ws := &Watcher{Client: client, Log: slog.New(slog.DiscardHandler), Kinds: oneKind{kind: services}}
-	ws.keep(ctx, w, services)
-	if o == nil || o.Content()["novelty"] != int64(1) {
-		t.Errorf("the cache has %v", o)
-	}
-	if n := len(v.accepts); n < 2 || v.accepts[0] == v.accepts[n-1] {
-		t.Errorf("asked for %q", v.accepts)
-	}
+	t.Run("watch", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := New(Key{GVK: services.GVK, Role: Lookup}, rules.VisibleToRules())
+		var o *Object
+		w.Notify(func(*Object) {}, func() {
+			o, _ = w.cache.Load().Get("b", "a")
+			cancel()
+		})
+		ws.keep(ctx, w, services)
+		if o == nil || o.Content()["novelty"] != int64(1) {
+			t.Errorf("the cache has %v", o)
+		}
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.requests[0] != "watch "+runtime.ContentTypeProtobuf || slices.Contains(v.requests[1:], "watch "+runtime.ContentTypeProtobuf) {
+			t.Errorf("the requests were %q", v.requests)
+		}
+	})
+	t.Run("list", func(t *testing.T) {
+		v.requests = nil
+		w := New(Key{GVK: services.GVK, Role: Lookup}, rules.VisibleToRules())
+		l := &listing{Watcher: ws, watch: w, cache: &Cache{kind: services}}
+		list, err := l.list(t.Context(), newNamespaced("", w), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 1 || list.Items[0].(*Object).Content()["novelty"] != int64(1) {
+			t.Errorf("got %v, %v", list, err)
+		}
+		if !slices.Equal(v.requests, []string{"list " + runtime.ContentTypeProtobuf, "list " + runtime.ContentTypeJSON}) {
+			t.Errorf("the requests were %q", v.requests)
+		}
+	})
 }
 
-// TestAnswerWithAnUnknownField checks that an answer to a write is not lost.
+// TestAnswerWithAnUnknownField checks that an answer to a write is not lost, and that the next one
+// is asked for in JSON.
 func TestAnswerWithAnUnknownField(t *testing.T) {
 	text := readTestdata(t, "deployment.json")
 	binary := withNovelty(inProtobuf(fromJSON(t, text)))
+	var formats []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, format := text, runtime.ContentTypeJSON
 		if strings.HasPrefix(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
-			w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
-			_, _ = w.Write(binary)
-			return
+			answer, format = binary, runtime.ContentTypeProtobuf
 		}
-		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-		_, _ = w.Write(text)
+		formats = append(formats, r.Method+" "+format)
+		w.Header().Set("Content-Type", format)
+		_, _ = w.Write(answer)
 	}))
 	defer server.Close()
 	client, err := NewClient(&rest.Config{Host: server.URL, QPS: -1})
@@ -173,6 +224,37 @@ func TestAnswerWithAnUnknownField(t *testing.T) {
 		})
 		if err != nil || o.GetName() != "example-foo-0001" || o.Fields() == (managedfields.Entry{}) {
 			t.Errorf("got %v, %v", o, err)
+		}
+	}
+	if want := []string{"PATCH " + runtime.ContentTypeProtobuf, "PATCH " + runtime.ContentTypeJSON, "PATCH " + runtime.ContentTypeJSON}; !slices.Equal(formats, want) {
+		t.Errorf("the requests were %q, want %q", formats, want)
+	}
+}
+
+// TestBrokenBinaryWatches checks the ends of watches: only one at its limit is regular.
+func TestBrokenBinaryWatches(t *testing.T) {
+	w := New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules())
+	event := binaryEvent(apiwatch.Added, inProtobuf(fromJSON(t, readTestdata(t, "deployment.json"))))
+	for n := range event {
+		f := binaryFrames(w, event[:n])
+		want := io.ErrUnexpectedEOF
+		if n == 0 {
+			want = io.EOF
+		}
+		if _, o, err := f.Decode(); o != nil || err != want { //nolint:errorlint // client-go compares it.
+			t.Fatalf("after %d bytes: %v, %v", n, o, err)
+		}
+	}
+	if w.format() == nil {
+		t.Error("a broken connection ends the use of Protobuf")
+	}
+	for name, event := range map[string][]byte{
+		"garbage":             append([]byte{0, 0, 0, 2}, 0xff, 0xff),
+		"of no type of event": binaryEvent("CHANGED", inProtobuf(fromJSON(t, readTestdata(t, "deployment.json")))),
+	} {
+		w := New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules())
+		if _, o, err := binaryFrames(w, event).Decode(); o != nil || err != io.EOF || w.format() != nil { //nolint:errorlint // client-go compares it.
+			t.Errorf("%s: %v, %v, still in Protobuf: %t", name, o, err, w.format() != nil)
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
-	"reconcel/engine/protobuf"
 )
 
 // A listing fills the cache of a watch while the API server serves its kind.
@@ -111,10 +110,10 @@ func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	cancel()
 }
 
-// unreadable makes the next watch use JSON.
-func (l *listing) unreadable(err protobuf.UnreadableError) {
+// unreadable makes the next request ask for JSON.
+func (l *listing) unreadable(err error) {
 	l.watch.useJSON()
-	l.Log.Debug("cannot read an event, will watch in JSON", "kind", l.cache.kind.GVK.String(), "error", err)
+	l.Log.Debug("cannot read Protobuf, will use JSON", "kind", l.cache.kind.GVK.String(), "error", err)
 }
 
 // listed publishes a completed list. It calls onChange for objects that disappeared

@@ -30,10 +30,10 @@ type Patch struct {
 	Force           bool // take over the fields of other managers
 }
 
-// patch sends a patch, and returns the answer in a format of protobuf.Formats. It builds the request itself, because that of
-// client-go takes a quarter of all memory that a write allocates. An answer that is not a
-// plain success is left to client-go: it repeats the request if the API server asks for it,
-// reports warnings, and makes errors.
+// patch sends a patch, and returns the answer in an accepted format, one of protobuf.Formats. It
+// builds the request itself, because that of client-go takes a quarter of all memory that a write
+// allocates. An answer that is not a plain success is left to client-go: it repeats the request if
+// the API server asks for it, reports warnings, and makes errors.
 func (c *Client) patch(ctx context.Context, p Patch, accept string) (io.ReadCloser, error) {
 	to, err := c.url(p)
 	if err != nil {

@@ -23,25 +23,34 @@ import (
 )
 
 // request returns a request for the objects of a namespaced cache, in a format.
-func (l *listing) request(n *namespaced, format string, o metav1.ListOptions) *rest.Request {
+func (l *listing) request(n *namespaced, format *protobuf.Kind, o metav1.ListOptions) *rest.Request {
 	gvr := l.cache.kind.GVR
 	path := root(gvr)
 	if n.namespace != "" {
 		path = append(path, "namespaces", n.namespace)
 	}
-	return l.Client.Get().AbsPath(append(path, gvr.Resource)...).SetHeader("Accept", format).
+	return l.Client.Get().AbsPath(append(path, gvr.Resource)...).SetHeader("Accept", format.Accept()).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 }
 
 // list requests a list, and reads its objects one by one.
 func (l *listing) list(ctx context.Context, n *namespaced, o metav1.ListOptions) (*internalversion.List, error) {
 	l.watch.tweakList(&o)
-	body, err := l.request(n, runtime.ContentTypeJSON, o).Stream(ctx)
+	list, err := l.listIn(ctx, l.watch.format(), n, o)
+	if unreadable, ok := errors.AsType[protobuf.UnreadableError](err); ok {
+		l.unreadable(unreadable)
+		return l.listIn(ctx, l.watch.format(), n, o)
+	}
+	return list, err
+}
+
+func (l *listing) listIn(ctx context.Context, format *protobuf.Kind, n *namespaced, o metav1.ListOptions) (*internalversion.List, error) {
+	body, err := l.request(n, format, o).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	list, err := newObjectReader(l.watch, l.cache.kind.GVK, body).list()
+	list, err := newObjectReader(l.watch, l.cache.kind.GVK, new(protobuf.Reader).List(format, body)).list()
 	if err != nil {
 		return nil, fmt.Errorf("list of %s: %w", l.cache.kind.GVK.Kind, err)
 	}
@@ -57,7 +66,7 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 	format := l.watch.format()
 	err := l.checkHistory(ctx, n, o)
 	if err == nil {
-		body, err = l.request(n, format.Accept(), o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
+		body, err = l.request(n, format, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
 	}
 	if utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) {
 		return apiwatch.NewEmptyWatch(), nil
@@ -69,7 +78,10 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 		return nil, err
 	}
 	n.term = newTerm(o)
-	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, new(protobuf.Reader).Events(format, body)), body: body, term: n.term, unreadable: l.unreadable}
+	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, new(protobuf.Reader).Events(format, body)), body: body, term: n.term}
+	if format != nil {
+		frames.unreadable = l.unreadable
+	}
 	return apiwatch.NewStreamWatcherWithLogger(klog.FromContext(ctx), frames,
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }
@@ -123,8 +135,8 @@ type frameDecoder struct {
 	objects *objectReader
 	body    io.Closer
 	term    *term
-	// unreadable is called for an event that only another format can express.
-	unreadable func(protobuf.UnreadableError)
+	// unreadable is called for an event that cannot be read in Protobuf; nil for a watch in JSON.
+	unreadable func(error)
 }
 
 // Close ends the watch.
@@ -132,43 +144,50 @@ func (f *frameDecoder) Close() { _ = f.body.Close() } // There is nothing left t
 
 // Decode returns the next event, or io.EOF at the end of the watch.
 func (f *frameDecoder) Decode() (apiwatch.EventType, runtime.Object, error) {
-	d := f.objects.decoder
-	more, err := d.Next()
-	if unreadable, ok := errors.AsType[protobuf.UnreadableError](err); ok {
-		f.unreadable(unreadable)
-		return "", nil, io.EOF // client-go watches again, from the last event.
-	}
+	more, err := f.objects.decoder.Next()
+	unreadable, isUnreadable := errors.AsType[protobuf.UnreadableError](err)
 	switch {
+	case isUnreadable:
+		f.unreadable(unreadable)
+		return "", nil, io.EOF // client-go lists or watches again.
+	case errors.Is(err, protobuf.ErrCut):
+		return "", nil, io.ErrUnexpectedEOF
 	case err != nil:
 		return "", nil, err
 	case !more:
 		f.term.end()
 		return "", nil, io.EOF
 	}
-	var event struct {
-		is     apiwatch.EventType
-		object runtime.Object
+	is, o, err := f.event()
+	if err != nil && f.unreadable != nil { // The whole event is in memory, so it is not the connection.
+		f.unreadable(err)
+		return "", nil, io.EOF
 	}
+	return is, o, err
+}
+
+func (f *frameDecoder) event() (is apiwatch.EventType, o runtime.Object, err error) {
+	d := f.objects.decoder
 	err = d.Object(func(key string) (err error) {
 		switch key {
 		case "type":
 			var name string
 			name, err = d.String()
-			event.is = apiwatch.EventType(name)
+			is = apiwatch.EventType(name)
 		case "object":
-			event.object, err = f.object(event.is)
+			o, err = f.object(is)
 		default:
 			err = d.Skip()
 		}
 		return err
 	})
-	if err == nil && event.object == nil {
-		err = fmt.Errorf("a watch event of type %q has no object", event.is)
+	if err == nil && o == nil {
+		err = fmt.Errorf("a watch event of type %q has no object", is)
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	return event.is, event.object, nil
+	return is, o, nil
 }
 
 // object reads the object of an event. The API server sends the type of the event first.

@@ -16,6 +16,7 @@ import (
 
 // A format is how the events of a watch are encoded.
 type format interface {
+	contentType() string
 	// next reads an event. The last one may be incomplete.
 	next(*bufio.Reader) ([]byte, error)
 	// line returns an event in JSON, or what is not one as it is.
@@ -26,6 +27,7 @@ type format interface {
 	garbled(event []byte) []byte
 }
 
+// formatOf returns the format of a Content-Type, or of the first choice in an Accept header.
 func formatOf(contentType string) format {
 	if strings.HasPrefix(contentType, runtime.ContentTypeProtobuf) {
 		return inProtobuf{}
@@ -35,6 +37,8 @@ func formatOf(contentType string) format {
 
 // inJSON is a line for each event.
 type inJSON struct{}
+
+func (inJSON) contentType() string { return runtime.ContentTypeJSON }
 
 func (inJSON) next(from *bufio.Reader) ([]byte, error) { return from.ReadBytes('\n') }
 
@@ -53,6 +57,11 @@ func (inJSON) garbled(event []byte) []byte {
 type inProtobuf struct{}
 
 const lengthSize = 4
+
+// contentType also allows JSON: custom resources have no Protobuf.
+func (inProtobuf) contentType() string {
+	return runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+}
 
 func (inProtobuf) next(from *bufio.Reader) ([]byte, error) {
 	length, err := from.Peek(lengthSize)
