@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -91,7 +92,7 @@ func (s Sender) sendDirectly(ctx context.Context, w *Watch, p Patch) (*Object, e
 
 // sendUnread sends a patch whose answer does not matter.
 func (s Sender) sendUnread(ctx context.Context, p Patch) error {
-	answer, err := s.Direct.patch(ctx, p, (*protobuf.Kind)(nil).Accept())
+	answer, err := s.Direct.patch(ctx, p, runtime.ContentTypeJSON)
 	if err != nil {
 		return err
 	}
