@@ -15,25 +15,27 @@ import (
 type items struct {
 	limit *io.LimitedReader
 	from  *bufio.Reader
-	any   bool   // one was read
+	comma string // before the next object
 	meta  []byte // in JSON
 	ended bool
 }
 
-// listPart reads the beginning of a list, an object of it, or its end. Whole, a list could be large.
+// listPart reads the beginning of a list, one of its objects, or its end. A list may be too large to
+// be read at once.
 func (r *Reader) listPart() error {
 	r.dropLarge()
 	if r.items == nil {
 		return r.beginList()
 	}
 	in := r.items
+	if in.ended {
+		return io.EOF
+	}
 	number, size, err := nextField(in.from)
 	switch {
-	case in.ended:
-		return io.EOF
 	case errors.Is(err, io.EOF) && in.limit.N == 0:
 		in.ended = true
-		r.put(append(append(append(r.text[:0], `],"metadata":{`...), in.meta...), "}}\n"...))
+		r.put(append(append(append(r.text[:0], `],"metadata":`...), in.meta...), "}\n"...))
 		return nil
 	case err != nil:
 		return orCut(err, lengthSize)
@@ -44,14 +46,10 @@ func (r *Reader) listPart() error {
 	text := r.text[:0]
 	switch number {
 	case 1:
-		in.meta, err = r.kind.list.writeFields([]byte{'{'}, r.frame)
-		in.meta = in.meta[min(1, len(in.meta)):]
+		in.meta, err = r.kind.list.write(nil, r.frame)
 	case 2:
-		if in.any {
-			text = append(text, ',')
-		}
-		in.any = true
-		text, err = r.kind.object.write(text, r.frame)
+		text, err = r.kind.object.write(append(text, in.comma...), r.frame)
+		in.comma = ","
 	}
 	if err != nil {
 		return UnreadableError{err}
@@ -75,7 +73,7 @@ func (r *Reader) beginList() error {
 		}
 		if number == 2 {
 			limit := &io.LimitedReader{R: from, N: int64(size)}
-			r.items = &items{limit: limit, from: bufio.NewReader(limit)}
+			r.items = &items{limit: limit, from: bufio.NewReader(limit), meta: []byte("{}")}
 			r.put(append(r.text[:0], `{"items":[`...))
 			return nil
 		}

@@ -106,12 +106,7 @@ func (r *Reader) event() error {
 	if err := r.readFrame(r.from, uint64(binary.BigEndian.Uint32(length[:]))); err != nil {
 		return err
 	}
-	text, err := r.kind.writeEvent(r.text[:0], r.frame)
-	if err != nil {
-		return UnreadableError{err}
-	}
-	r.put(append(text, '\n'))
-	return nil
+	return r.write(r.kind.writeEvent)
 }
 
 // object reads one object, up to the end of the answer.
@@ -128,7 +123,12 @@ func (r *Reader) object() error {
 		r.put(append(r.text[:0], r.frame...))
 		return nil
 	}
-	text, err := r.kind.writeObject(r.text[:0], r.frame)
+	return r.write(r.kind.writeObject)
+}
+
+// write makes the frame, in JSON, the next to be read.
+func (r *Reader) write(as func(out, in []byte) ([]byte, error)) error {
+	text, err := as(r.text[:0], r.frame)
 	if err != nil {
 		return UnreadableError{err}
 	}

@@ -236,7 +236,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// BenchmarkEvent reads an event of a Deployment of which little is read.
+// BenchmarkEvent reads events of a Deployment, and keeps only its metadata and status.
 func BenchmarkEvent(b *testing.B) {
 	d := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"}}
 	event := frame(b, "MODIFIED", inProtobuf(b, d))

@@ -38,8 +38,8 @@ func consume(in []byte) (t token, rest []byte, err error) {
 	return t, in[n:], nil
 }
 
-// bytesAt returns the bytes of a field of a message, at a path of numbers. They are empty if there
-// is none.
+// bytesAt returns the bytes of a field of a message, at a path of numbers. If a field of the path is
+// missing, it returns no bytes.
 func bytesAt(in []byte, path ...protowire.Number) ([]byte, error) {
 	for _, number := range path {
 		t, err := last(in, number)

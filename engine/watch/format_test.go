@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -30,10 +29,11 @@ import (
 )
 
 // binaryEvent returns an event of a watch in Protobuf.
-func binaryEvent(is apiwatch.EventType, object []byte) []byte {
+func binaryEvent(tb testing.TB, is apiwatch.EventType, object []byte) []byte {
+	tb.Helper()
 	text, err := (&metav1.WatchEvent{Type: string(is), Object: runtime.RawExtension{Raw: object}}).Marshal()
 	if err != nil {
-		panic(err)
+		tb.Fatal(err)
 	}
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
@@ -63,8 +63,7 @@ func TestEventsAreTheSameInBothFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		object := bytes.TrimSuffix(bytes.TrimPrefix(eventFrame(text, 1), []byte(`{"type":"MODIFIED","object":`)), []byte("}\n"))
-		is, got, err := binaryFrames(w, binaryEvent(apiwatch.Modified, inProtobuf(fromJSON(t, object)))).Decode()
+		is, got, err := binaryFrames(w, binaryEvent(t, apiwatch.Modified, inProtobuf(t, fromJSON(t, numbered(text, 1))))).Decode()
 		if err != nil || is != apiwatch.Modified || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %s %v, %v, want %v", role, is, got, err, want)
 		}
@@ -74,45 +73,45 @@ func TestEventsAreTheSameInBothFormats(t *testing.T) {
 // A versatile API server has one Service. In Protobuf, the object has a field that this program does
 // not know.
 type versatile struct {
+	answers  map[string][]byte // by request: "list" or "watch", and a format
 	mu       sync.Mutex
 	requests []string
 }
 
+func newVersatile(t *testing.T) *versatile {
+	t.Helper()
+	const (
+		service  = `{"novelty":1,"kind":"Service","apiVersion":"v1","metadata":{"name":"a","namespace":"b","resourceVersion":"7"}}`
+		bookmark = `{"kind":"Service","apiVersion":"v1","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}`
+	)
+	binary := withNovelty(inProtobuf(t, fromJSON(t, []byte(service))))
+	return &versatile{answers: map[string][]byte{
+		"list " + runtime.ContentTypeJSON:      []byte(`{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[` + service + `]}`),
+		"list " + runtime.ContentTypeProtobuf:  binaryList(binary),
+		"watch " + runtime.ContentTypeJSON:     []byte(`{"type":"ADDED","object":` + service + "}\n" + `{"type":"BOOKMARK","object":` + bookmark + "}\n"),
+		"watch " + runtime.ContentTypeProtobuf: binaryEvent(t, apiwatch.Added, binary),
+	}}
+}
+
 // ServeHTTP implements http.Handler.
 func (v *versatile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	format, what := runtime.ContentTypeJSON, "list"
-	if strings.HasPrefix(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
-		format = runtime.ContentTypeProtobuf
-	}
+	what, format := "list", runtime.ContentTypeJSON
 	if r.URL.Query().Get("watch") == "true" {
 		what = "watch"
 	}
+	if strings.HasPrefix(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
+		format = runtime.ContentTypeProtobuf
+	}
+	request := what + " " + format
 	v.mu.Lock()
-	v.requests = append(v.requests, what+" "+format)
+	v.requests = append(v.requests, request)
 	v.mu.Unlock()
 	w.Header().Set("Content-Type", format)
-	const service = `{"novelty":1,"kind":"Service","apiVersion":"v1","metadata":{"name":"a","namespace":"b","resourceVersion":"7"}}`
-	switch what + " " + format {
-	case "list " + runtime.ContentTypeJSON:
-		fmt.Fprintf(w, `{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[%s]}`, service)
-	case "list " + runtime.ContentTypeProtobuf:
-		_, _ = w.Write(binaryList(withNovelty(inProtobuf(mustDecode(service)))))
-	case "watch " + runtime.ContentTypeJSON:
-		const bookmark = `{"kind":"Service","apiVersion":"v1","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}`
-		fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n"+`{"type":"BOOKMARK","object":%s}`+"\n", service, bookmark)
+	_, _ = w.Write(v.answers[request])
+	if what == "watch" {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
-	default:
-		_, _ = w.Write(binaryEvent(apiwatch.Added, withNovelty(inProtobuf(mustDecode(service)))))
 	}
-}
-
-func mustDecode(text string) runtime.Object {
-	o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), []byte(text))
-	if err != nil {
-		panic(err)
-	}
-	return o
 }
 
 // binaryList returns a list of an object that was sent alone.
@@ -157,7 +156,7 @@ func withNovelty(object []byte) []byte {
 // TestUnknownFieldsAreReadInJSON has an API server that is newer than this program, and rules that
 // read whole objects.
 func TestUnknownFieldsAreReadInJSON(t *testing.T) {
-	v := &versatile{}
+	v := newVersatile(t)
 	server := httptest.NewServer(v)
 	defer server.Close()
 	client, err := NewClient(&rest.Config{Host: server.URL, QPS: -1})
@@ -201,7 +200,7 @@ func TestUnknownFieldsAreReadInJSON(t *testing.T) {
 // is asked for in JSON.
 func TestAnswerWithAnUnknownField(t *testing.T) {
 	text := readTestdata(t, "deployment.json")
-	binary := withNovelty(inProtobuf(fromJSON(t, text)))
+	binary := withNovelty(inProtobuf(t, fromJSON(t, text)))
 	var formats []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, format := text, runtime.ContentTypeJSON
@@ -234,7 +233,7 @@ func TestAnswerWithAnUnknownField(t *testing.T) {
 // TestBrokenBinaryWatches checks the ends of watches: only one at its limit is regular.
 func TestBrokenBinaryWatches(t *testing.T) {
 	w := New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules())
-	event := binaryEvent(apiwatch.Added, inProtobuf(fromJSON(t, readTestdata(t, "deployment.json"))))
+	event := binaryEvent(t, apiwatch.Added, inProtobuf(t, fromJSON(t, readTestdata(t, "deployment.json"))))
 	for n := range event {
 		f := binaryFrames(w, event[:n])
 		want := io.ErrUnexpectedEOF
@@ -250,7 +249,7 @@ func TestBrokenBinaryWatches(t *testing.T) {
 	}
 	for name, event := range map[string][]byte{
 		"garbage":             append([]byte{0, 0, 0, 2}, 0xff, 0xff),
-		"of no type of event": binaryEvent("CHANGED", inProtobuf(fromJSON(t, readTestdata(t, "deployment.json")))),
+		"of no type of event": binaryEvent(t, "CHANGED", inProtobuf(t, fromJSON(t, readTestdata(t, "deployment.json")))),
 	} {
 		w := New(Key{GVK: deployments, Role: Child}, rules.VisibleToRules())
 		if _, o, err := binaryFrames(w, event).Decode(); o != nil || err != io.EOF || w.format() != nil { //nolint:errorlint // client-go compares it.
@@ -264,8 +263,7 @@ func BenchmarkBinaryEvent(b *testing.B) {
 	text := readTestdata(b, "deployment.json")
 	var events [64][]byte
 	for n := range events {
-		object := bytes.TrimSuffix(bytes.TrimPrefix(eventFrame(text, n), []byte(`{"type":"MODIFIED","object":`)), []byte("}\n"))
-		events[n] = binaryEvent(apiwatch.Modified, inProtobuf(fromJSON(b, object)))
+		events[n] = binaryEvent(b, apiwatch.Modified, inProtobuf(b, fromJSON(b, numbered(text, n))))
 	}
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(b).Reads().Child(deployments))
 	r := bytes.NewReader(nil)

@@ -197,11 +197,15 @@ func TestFramesThatAreNone(t *testing.T) {
 	}
 }
 
-// eventFrame returns an event of the n-th Deployment, each with its own name, UIDs and
-// resourceVersion.
-func eventFrame(text []byte, n int) []byte {
+// numbered returns the n-th Deployment, each with its own name, UIDs and resourceVersion.
+func numbered(text []byte, n int) []byte {
 	own := strings.NewReplacer("-0001", fmt.Sprintf("-%04d", n), "0a7b11", fmt.Sprintf("%06d", n), "f7a001", fmt.Sprintf("%06d", n), "123456", fmt.Sprintf("%06d", n))
-	return []byte(`{"type":"MODIFIED","object":` + own.Replace(string(text)) + "}\n")
+	return []byte(own.Replace(string(text)))
+}
+
+// eventFrame returns an event of the n-th Deployment.
+func eventFrame(text []byte, n int) []byte {
+	return fmt.Appendf(nil, `{"type":"MODIFIED","object":%s}`+"\n", numbered(text, n))
 }
 
 // TestChildrenShareWhatIsEqual reads children of one primary, and one of another primary.

@@ -31,6 +31,7 @@ import (
 
 // A patched server answers every patch with the same text, and keeps the last request.
 type patched struct {
+	t      testing.TB
 	answer []byte
 	status int
 	header http.Header
@@ -60,7 +61,7 @@ func (p *patched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, format := p.answer, runtime.ContentTypeJSON
 	if p.binary && strings.HasPrefix(p.accept, runtime.ContentTypeProtobuf) {
 		if o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), answer); err == nil {
-			answer, format = inProtobuf(o), runtime.ContentTypeProtobuf
+			answer, format = inProtobuf(p.t, o), runtime.ContentTypeProtobuf
 		}
 	}
 	w.Header().Set("Content-Type", format)
@@ -69,10 +70,11 @@ func (p *patched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // inProtobuf returns an object as the API server sends it.
-func inProtobuf(o runtime.Object) []byte {
+func inProtobuf(tb testing.TB, o runtime.Object) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	if err := apiprotobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(o, &out); err != nil {
-		panic(err)
+		tb.Error(err) // It may be another goroutine than that of the test.
 	}
 	return out.Bytes()
 }
@@ -103,7 +105,7 @@ var (
 // TestSendersAreAlike compares the requests of the two ways to send a patch, and what they
 // keep of the answer.
 func TestSendersAreAlike(t *testing.T) {
-	p := &patched{answer: readTestdata(t, "deployment.json"), status: http.StatusOK}
+	p := &patched{t: t, answer: readTestdata(t, "deployment.json"), status: http.StatusOK}
 	direct, indirect := senders(t, p)
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
 	for _, patch := range []Patch{
@@ -148,7 +150,7 @@ func TestSendersAreAlike(t *testing.T) {
 
 // TestSendersReturnTheSameErrors compares the errors for answers that are not objects.
 func TestSendersReturnTheSameErrors(t *testing.T) {
-	p := &patched{}
+	p := &patched{t: t}
 	direct, indirect := senders(t, p)
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
 	patch := Patch{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: []byte(`{}`), Manager: "reconcel", Force: true}
@@ -189,7 +191,7 @@ func TestSendersReturnTheSameErrors(t *testing.T) {
 
 // TestSendersRepeatAlike answers that the server is busy, and that the kind is deprecated.
 func TestSendersRepeatAlike(t *testing.T) {
-	p := &patched{answer: readTestdata(t, "deployment.json"), status: http.StatusOK}
+	p := &patched{t: t, answer: readTestdata(t, "deployment.json"), status: http.StatusOK}
 	direct, indirect := senders(t, p)
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
 	patch := Patch{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: []byte(`{"a":1}`), Manager: "reconcel"}
@@ -225,7 +227,7 @@ func TestUnreachable(t *testing.T) {
 
 // BenchmarkAnswer reads the answer to an apply.
 func BenchmarkAnswer(b *testing.B) {
-	p := &patched{answer: readTestdata(b, "deployment.json"), status: http.StatusOK}
+	p := &patched{t: b, answer: readTestdata(b, "deployment.json"), status: http.StatusOK}
 	server := httptest.NewServer(p)
 	defer server.Close()
 	client, err := NewClient(&rest.Config{Host: server.URL, QPS: -1})
