@@ -104,7 +104,6 @@ func (a *app) run(s *runFlags) error {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	go followLoad(ctx)
 	metrics := newMetrics()
 	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
 	beside.learn(validator)
