@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"log/slog"
 	"math/rand/v2"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -21,8 +24,6 @@ import (
 // cluster; a Stepper uses simulated ones, so that each step is repeatable.
 type Dependencies struct {
 	Client dynamic.Interface
-	// Direct sends writes to the cluster of Client with less work; it may be nil.
-	Direct *watch.Client
 	Kinds  discover.Kinds
 	Events EventRecorder
 	Clock  clock.PassiveClock
@@ -35,28 +36,45 @@ type Dependencies struct {
 	Coverage *rules.Coverage
 }
 
-// newClient returns the client for objects of all kinds.
-func newClient(config *rest.Config, options Options) (*watch.Client, error) {
-	return watch.NewClient(watch.LimitSilence(impersonating(config), options.Log))
+// clients are the clients of an engine for one cluster. They share one transport of client-go.
+type clients struct {
+	dynamic   dynamic.Interface
+	lists     rest.Interface // for lists and watches, which decode only what rules read
+	discovery *discovery.DiscoveryClient
+	events    events.Client
 }
 
-// inCluster returns the dependencies for a real cluster, and the writer of Events. Objects
-// are requested through client.
-func inCluster(config *rest.Config, client *watch.Client, options Options) (Dependencies, *events.Digest, error) {
-	d, err := discovery.NewDiscoveryClientForConfig(config)
+// connect returns the clients for a cluster. The wrappers are around client-go's transport with all
+// of its own, the first one innermost.
+func connect(config *rest.Config, log *slog.Logger, wrappers ...transport.WrapperFunc) (clients, error) {
+	config = watch.LimitSilence(impersonating(config), log)
+	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return Dependencies{}, nil, err
+		return clients{}, err
 	}
-	b, err := events.NewBroadcaster(config, options.Log, options.Metrics)
+	client.Transport = transport.Wrappers(wrappers...)(client.Transport)
+	objects := dynamic.ConfigFor(config)
+	objects.APIPath = "/" // Each request has an absolute path.
+	lists, err := rest.UnversionedRESTClientForConfigAndClient(objects, client)
 	if err != nil {
-		return Dependencies{}, nil, err
+		return clients{}, err
 	}
-	digest := events.NewDigest(b)
+	c := clients{dynamic: dynamic.New(lists), lists: lists}
+	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, client); err != nil {
+		return clients{}, err
+	}
+	c.events, err = eventsclient.NewForConfigAndClient(config, client)
+	return c, err
+}
+
+// inCluster returns the dependencies for a real cluster, and the writer of Events.
+func inCluster(c clients, options Options) (Dependencies, *events.Digest) {
+	digest := events.NewDigest(events.NewBroadcaster(c.events, options.Log, options.Metrics))
 	const inFlight = 16
 	return Dependencies{
-		Client: dynamic.New(client), Direct: client, Kinds: discover.NewKinds(d), Events: digest, Clock: clock.RealClock{},
+		Client: c.dynamic, Kinds: discover.NewKinds(c.discovery), Events: digest, Clock: clock.RealClock{},
 		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
-	}, digest, nil
+	}, digest
 }
 
 // newEngine returns an engine that runs nothing yet.
@@ -65,7 +83,7 @@ func newEngine(s Dependencies, options Options, program *rules.Program) *Engine 
 	e := &Engine{
 		shadow:  pretending,
 		options: options, program: program, log: options.Log,
-		client: s.Client, direct: s.Direct, kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
+		client: s.Client, kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
 		activity: newActivity(activityLog(options)), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,
@@ -88,14 +106,10 @@ func newEngine(s Dependencies, options Options, program *rules.Program) *Engine 
 }
 
 // newWatcher returns the watcher of an engine for a cluster.
-func newWatcher(config *rest.Config, client rest.Interface, e *Engine) (*watch.Watcher, error) {
-	d, err := discovery.NewDiscoveryClientForConfig(config)
+func newWatcher(c clients, e *Engine) (*watch.Watcher, error) {
+	waiter, err := discover.NewWaiter(c.discovery)
 	if err != nil {
 		return nil, err
 	}
-	waiter, err := discover.NewWaiter(d)
-	if err != nil {
-		return nil, err
-	}
-	return &watch.Watcher{Client: client, Kinds: e.kinds, Waiter: waiter, Discovery: d, Scope: e.scope(), Log: e.log}, nil
+	return &watch.Watcher{Client: c.lists, Kinds: e.kinds, Waiter: waiter, Discovery: c.discovery, Scope: e.scope(), Log: e.log}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/transport"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -28,7 +29,6 @@ type Engine struct {
 	program  *rules.Program // the initial one
 	log      *slog.Logger
 	client   dynamic.Interface
-	direct   *watch.Client // nil: client sends all writes
 	kinds    discover.Kinds
 	events   recorder
 	clock    clock.PassiveClock
@@ -76,26 +76,24 @@ type Engine struct {
 // an error if the client configuration is invalid, and sends no request.
 func New(options Options, program *rules.Program) (*Engine, error) {
 	options = options.withDefaults()
+	var wrappers []transport.WrapperFunc
 	var candidate *leader.Candidate
-	config := options.Config
 	if options.Leadership != nil && options.Shadow == nil {
 		var err error
-		if candidate, err = leader.NewCandidate(config, types.NamespacedName{Namespace: options.Namespace, Name: options.Name}, options.Log, *options.Leadership); err != nil {
+		name := types.NamespacedName{Namespace: options.Namespace, Name: options.Name}
+		if candidate, err = leader.NewCandidate(options.Config, name, options.Log, *options.Leadership); err != nil {
 			return nil, fmt.Errorf("leader election: %w", err)
 		}
-		config = candidate.Guard(config)
+		wrappers = append(wrappers, candidate.Guard)
 	}
-	client, err := newClient(config, options)
+	c, err := connect(options.Config, options.Log, wrappers...)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	deps, digest, err := inCluster(config, client, options)
-	if err != nil {
-		return nil, fmt.Errorf("client configuration: %w", err)
-	}
+	deps, digest := inCluster(c, options)
 	e := newEngine(deps, options, program)
 	e.digest, e.candidate, e.leading = digest, candidate, candidate == nil
-	if e.watcher, err = newWatcher(config, client, e); err != nil {
+	if e.watcher, err = newWatcher(c, e); err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
 	e.reloads, e.ended, e.schemas = make(chan reload), make(chan struct{}), make(chan discover.Schemas, 1)

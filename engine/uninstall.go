@@ -39,14 +39,11 @@ type Uninstallation struct {
 // objects, but keeps the Lease and the inventory so that it can be repeated.
 func Uninstall(ctx context.Context, options Options, what Uninstallation) error {
 	options = options.withDefaults()
-	client, err := newClient(options.Config, options)
+	c, err := connect(options.Config, options.Log)
 	if err != nil {
 		return fmt.Errorf("client configuration: %w", err)
 	}
-	deps, _, err := inCluster(options.Config, client, options)
-	if err != nil {
-		return fmt.Errorf("client configuration: %w", err)
-	}
+	deps, _ := inCluster(c, options)
 	u := &uninstaller{Uninstallation: what, engine: newEngine(deps, options, nil)}
 	u.engine.judgeMissing = judgeByCRD(u.engine.client)
 	if err := u.standsStill(ctx); err != nil {

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record/util"
 	"k8s.io/utils/lru"
 
@@ -37,9 +36,12 @@ const (
 	requestTimeout = 10 * time.Second
 )
 
+// A Client writes Events.
+type Client = eventsclient.EventsGetter
+
 // A Broadcaster sends Events to the API server.
 type Broadcaster struct {
-	client   eventsclient.EventsV1Interface
+	client   Client
 	log      *slog.Logger
 	dropped  prometheus.Counter
 	instance string
@@ -66,11 +68,7 @@ type series struct {
 }
 
 // NewBroadcaster makes a Broadcaster that writes from Start until Stop.
-func NewBroadcaster(config *rest.Config, log *slog.Logger, metrics prometheus.Registerer) (*Broadcaster, error) {
-	client, err := eventsclient.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
+func NewBroadcaster(client Client, log *slog.Logger, metrics prometheus.Registerer) *Broadcaster {
 	host, _ := os.Hostname() // An instance without a name is still a valid one.
 	b := &Broadcaster{
 		client: client, log: log, instance: Reporter + "-" + host, unsent: make(chan *series, mostUnsent),
@@ -80,7 +78,7 @@ func NewBroadcaster(config *rest.Config, log *slog.Logger, metrics prometheus.Re
 		}),
 	}
 	metrics.MustRegister(b.dropped)
-	return b, nil
+	return b
 }
 
 // Start begins to write. It outlasts ctx, until Stop: the last reconciliations

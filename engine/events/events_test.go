@@ -41,10 +41,11 @@ func TestLastEventsAreSent(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest) // It is not to be tried again.
 	}))
 	defer server.Close()
-	b, err := NewBroadcaster(&rest.Config{Host: server.URL}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	client, err := eventsclient.NewForConfig(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
+	b := NewBroadcaster(client, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	ctx, cancel := context.WithCancel(t.Context())
 	b.Start(ctx)
 	cancel() // As SIGTERM does.
@@ -82,12 +83,7 @@ type bulletin struct {
 func newBulletin(t *testing.T) *bulletin {
 	t.Helper()
 	l := &bulletin{counts: map[string]int32{}, metrics: prometheus.NewRegistry()}
-	b, err := NewBroadcaster(&rest.Config{}, slog.New(slog.NewTextHandler(&l.log, nil)), l.metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.client = l
-	l.Broadcaster = b
+	l.Broadcaster = NewBroadcaster(l, slog.New(slog.NewTextHandler(&l.log, nil)), l.metrics)
 	return l
 }
 
@@ -96,7 +92,7 @@ var (
 	noEvent = apierrors.NewNotFound(events, "gone")
 )
 
-// Events implements eventsclient.EventsV1Interface.
+// Events implements Client.
 func (l *bulletin) Events(string) eventsclient.EventInterface { return l }
 
 // Create implements eventsclient.EventInterface.

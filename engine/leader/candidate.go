@@ -75,13 +75,9 @@ func NewCandidate(config *rest.Config, name types.NamespacedName, log *slog.Logg
 	return c, err
 }
 
-// Guard returns a configuration whose clients write only while this process leads.
-// Other writes fail with ErrNotLeading.
-func (c *Candidate) Guard(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return guarded{next, c.term} })
-	return config
-}
+// Guard returns a transport that writes only while this process leads. Other writes fail with
+// ErrNotLeading.
+func (c *Candidate) Guard(next http.RoundTripper) http.RoundTripper { return guarded{next, c.term} }
 
 // Elected returns a channel that is closed when this process leads.
 func (c *Candidate) Elected() <-chan struct{} { return c.elected }

@@ -76,17 +76,13 @@ func (c *Cache) Get(namespace, name string) (o *Object, listed bool) {
 		return nil, false
 	}
 	listed = n.listed() // Before the object: the list may complete in between.
-	item, _, _ := n.objects().GetByKey(key(namespace, name))
+	key := name
+	if namespace != "" {
+		key = namespace + "/" + name
+	}
+	item, _, _ := n.objects().GetByKey(key)
 	o, _ = item.(*Object)
 	return o, listed
-}
-
-// key returns the key of an object in a cache.
-func key(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }
 
 // All returns the objects of all listed namespaces.
@@ -185,7 +181,7 @@ type content struct {
 
 func newNamespaced(namespace string, w *Watch) *namespaced {
 	n := &namespaced{namespace: namespace}
-	n.fill(newIndexer(w))
+	n.fill(cache.NewIndexer(cache.MetaNamespaceKeyFunc, w.indexers()))
 	err := ErrNotListed
 	n.problem.Store(&err)
 	return n

@@ -64,9 +64,20 @@ func (f *Feed) Observe(old, now *unstructured.Unstructured, version string) erro
 func (f *Feed) observe(old, now *Object) error {
 	switch {
 	case now != nil:
-		return f.Watch.keep(f.store(now), now)
+		before, _, err := f.store(now).Get(now)
+		if err != nil {
+			return err
+		}
+		if err := f.store(now).Update(now); err != nil {
+			return err
+		}
+		last, _ := before.(*Object)
+		f.Watch.changed(last, now)
 	case old != nil:
-		return f.Watch.drop(f.store(old), old)
+		if err := f.store(old).Delete(old); err != nil {
+			return err
+		}
+		f.Watch.changed(old, nil)
 	}
 	return nil
 }

@@ -5,13 +5,8 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/clock"
 
 	"reconcel/engine/discover"
 )
@@ -75,45 +70,25 @@ func (l *listing) keepNamespace(ctx context.Context, n *namespaced) {
 	}, deniedRetry, deniedJitter, true)
 }
 
-// The delay before a failed list or watch is repeated: those of client-go's reflector. It is
-// short again after two minutes without failure.
-var (
-	retry      = wait.Backoff{Duration: 800 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 6, Cap: 30 * time.Second}
-	retryReset = 2 * time.Minute
-)
-
-// fillNamespace lists and watches a namespace until ctx ends or it is denied.
+// fillNamespace runs an informer until ctx ends or the namespace is denied.
 func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var helpers sync.WaitGroup
-	defer helpers.Wait()
-	s := &store{watch: l.watch, objects: newIndexer(l.watch)}
-	s.listed = func() {
-		l.listed(n, s.objects)
-		helpers.Go(func() { l.confirmWatch(ctx, n) })
+	informer, err := l.newInformer(n, cancel)
+	if err != nil {
+		l.unlisted(l.watch, n, err)
+		return
 	}
-	kind := l.cache.kind.GVR.String()
-	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return l.list(ctx, n, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			return l.stream(ctx, n, o)
-		},
-	}, nil, s, cache.ReflectorOptions{Name: kind, TypeDescription: kind})
-	_ = retry.DelayWithReset(clock.RealClock{}, retryReset).Until(ctx, true, true, func(ctx context.Context) (over bool, _ error) {
-		err := reflector.ListAndWatchWithContext(ctx)
-		if err != nil && ctx.Err() == nil {
-			over = l.failed(n, err)
+	var helpers sync.WaitGroup
+	helpers.Go(func() {
+		if cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
+			l.listed(n, informer.GetIndexer())
+			l.confirmWatch(ctx, n)
 		}
-		return over, nil
-	}) // Its only error is the end of ctx.
+	})
+	informer.RunWithContext(ctx)
 	cancel()
-}
-
-// unreadable makes the next request ask for JSON.
-func (l *listing) unreadable(err error) {
-	l.watch.useJSON()
-	l.Log.Debug("cannot read Protobuf, will use JSON", "kind", l.cache.kind.GVK.String(), "error", err)
+	helpers.Wait()
 }
 
 // listed publishes a completed list. It calls onChange for objects that disappeared
@@ -133,24 +108,4 @@ func (l *listing) listed(n *namespaced, objects cache.Indexer) {
 	}
 	l.watch.onListed()
 	l.learn()
-}
-
-// failed reports the error of a list or watch, and whether it is over: the namespace is denied.
-func (l *listing) failed(n *namespaced, err error) (over bool) {
-	w := l.watch
-	switch {
-	case apierrors.IsNotFound(err):
-		l.notServed(w, discover.NoKindError{GVK: w.GVK})
-		l.cache.end()
-	case apierrors.IsForbidden(err):
-		l.denied(n, err)
-		return true
-	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-		l.Log.Debug("watch expired, listing again", "kind", w.GVK.String())
-	case !n.listed():
-		l.unlisted(w, n, err)
-	default:
-		n.logger(l.Log).Warn("watch interrupted, will retry", "kind", w.GVK.String(), "error", err)
-	}
-	return false
 }

@@ -7,7 +7,6 @@ import (
 
 	"reconcel/engine/decode"
 	"reconcel/engine/managedfields"
-	"reconcel/engine/protobuf"
 	"reconcel/rules"
 	"reconcel/rules/projection"
 )
@@ -17,7 +16,6 @@ import (
 type objectReader struct {
 	watch    *Watch
 	decoder  *decode.Decoder
-	binary   protobuf.Reader // of answers
 	managers managedfields.Reader
 	owners   owners
 	// typed are the apiVersion and kind of objects without any: the API server omits them in
@@ -26,16 +24,13 @@ type objectReader struct {
 }
 
 func newObjectReader(w *Watch, gvk schema.GroupVersionKind, from io.Reader) *objectReader {
-	r := &objectReader{decoder: decode.New(nil)}
-	r.reset(w, gvk, from)
-	return r
-}
-
-// reset prepares the reader for another stream.
-func (r *objectReader) reset(w *Watch, gvk schema.GroupVersionKind, from io.Reader) {
-	r.watch = w
-	r.typed = [2]decode.Entry{{Key: "apiVersion", Part: decode.TextPart(gvk.GroupVersion().String())}, {Key: "kind", Part: decode.TextPart(gvk.Kind)}}
-	r.decoder.Reset(from)
+	return &objectReader{
+		watch: w, decoder: decode.New(from),
+		typed: [2]decode.Entry{
+			{Key: "apiVersion", Part: decode.TextPart(gvk.GroupVersion().String())},
+			{Key: "kind", Part: decode.TextPart(gvk.Kind)},
+		},
+	}
 }
 
 // read reads the next object.

@@ -18,39 +18,31 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
-
-	"reconcel/engine/protobuf"
 )
 
-// request returns a request for the objects of a namespaced cache, in a format.
-func (l *listing) request(n *namespaced, format *protobuf.Kind, o metav1.ListOptions) *rest.Request {
+// request returns a request for the objects of a namespaced cache.
+func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
 	gvr := l.cache.kind.GVR
-	path := root(gvr)
+	path := []string{"apis", gvr.Group, gvr.Version}
+	if gvr.Group == "" {
+		path = []string{"api", gvr.Version}
+	}
 	if n.namespace != "" {
 		path = append(path, "namespaces", n.namespace)
 	}
-	return l.Client.Get().AbsPath(append(path, gvr.Resource)...).SetHeader("Accept", format.Accept()).
+	return l.Client.Get().AbsPath(append(path, gvr.Resource)...).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
 }
 
 // list requests a list, and reads its objects one by one.
 func (l *listing) list(ctx context.Context, n *namespaced, o metav1.ListOptions) (*internalversion.List, error) {
 	l.watch.tweakList(&o)
-	list, err := l.listIn(ctx, l.watch.format(), n, o)
-	if unreadable, ok := errors.AsType[protobuf.UnreadableError](err); ok {
-		l.unreadable(unreadable)
-		return l.listIn(ctx, l.watch.format(), n, o)
-	}
-	return list, err
-}
-
-func (l *listing) listIn(ctx context.Context, format *protobuf.Kind, n *namespaced, o metav1.ListOptions) (*internalversion.List, error) {
-	body, err := l.request(n, format, o).Stream(ctx)
+	body, err := l.request(n, o).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	list, err := newObjectReader(l.watch, l.cache.kind.GVK, new(protobuf.Reader).List(format, body)).list()
+	list, err := newObjectReader(l.watch, l.cache.kind.GVK, body).list()
 	if err != nil {
 		return nil, fmt.Errorf("list of %s: %w", l.cache.kind.GVK.Kind, err)
 	}
@@ -63,10 +55,9 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 	o.Watch = true
 	l.watch.tweakList(&o)
 	var body io.ReadCloser
-	format := l.watch.format()
 	err := l.checkHistory(ctx, n, o)
 	if err == nil {
-		body, err = l.request(n, format, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
+		body, err = l.request(n, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
 	}
 	if utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) {
 		return apiwatch.NewEmptyWatch(), nil
@@ -78,10 +69,7 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 		return nil, err
 	}
 	n.term = newTerm(o)
-	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, new(protobuf.Reader).Events(format, body)), body: body, term: n.term}
-	if format != nil {
-		frames.unreadable = l.unreadable
-	}
+	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, body), body: body, term: n.term}
 	return apiwatch.NewStreamWatcherWithLogger(klog.FromContext(ctx), frames,
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }
@@ -135,8 +123,6 @@ type frameDecoder struct {
 	objects *objectReader
 	body    io.Closer
 	term    *term
-	// unreadable is called for an event that cannot be read in Protobuf; nil for a watch in JSON.
-	unreadable func(error)
 }
 
 // Close ends the watch.
@@ -145,25 +131,14 @@ func (f *frameDecoder) Close() { _ = f.body.Close() } // There is nothing left t
 // Decode returns the next event, or io.EOF at the end of the watch.
 func (f *frameDecoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 	more, err := f.objects.decoder.Next()
-	unreadable, isUnreadable := errors.AsType[protobuf.UnreadableError](err)
 	switch {
-	case isUnreadable:
-		f.unreadable(unreadable)
-		return "", nil, io.EOF // client-go lists or watches again.
-	case errors.Is(err, protobuf.ErrCut):
-		return "", nil, io.ErrUnexpectedEOF
 	case err != nil:
 		return "", nil, err
 	case !more:
 		f.term.end()
 		return "", nil, io.EOF
 	}
-	is, o, err := f.event()
-	if err != nil && f.unreadable != nil { // The whole event is in memory, so it is not the connection.
-		f.unreadable(err)
-		return "", nil, io.EOF
-	}
-	return is, o, err
+	return f.event()
 }
 
 func (f *frameDecoder) event() (is apiwatch.EventType, o runtime.Object, err error) {

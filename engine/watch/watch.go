@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/discover"
-	"reconcel/engine/protobuf"
 	"reconcel/rules/projection"
 )
 
@@ -62,9 +60,6 @@ type Watch struct {
 	problem atomic.Pointer[error] // why the kind cannot be watched
 
 	readers readers
-
-	chooseFormat sync.Once
-	binary       atomic.Pointer[protobuf.Kind] // see format
 
 	stop context.CancelFunc // set by Watcher.Start
 }

@@ -12,8 +12,8 @@ type FrameEffect string
 const (
 	Drop      FrameEffect = "drop"      // the event is lost
 	Duplicate FrameEffect = "duplicate" // the event comes twice
-	Garble    FrameEffect = "garble"    // the event cannot be decoded
-	Truncate  FrameEffect = "truncate"  // the watch ends within the event
+	Garble    FrameEffect = "garble"    // the line is not JSON
+	Truncate  FrameEffect = "truncate"  // the watch ends within the line
 	Cut       FrameEffect = "cut"       // the watch ends before the event
 	Status    FrameEffect = "status"    // an ERROR event with a status comes instead, and the watch ends
 	Silence   FrameEffect = "silence"   // from this event on nothing comes, and the watch stays open
@@ -31,7 +31,7 @@ type FrameFault struct {
 type Frame struct {
 	Request
 	Type string // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
-	Line []byte // JSON, also if the watch is in Protobuf
+	Line []byte // JSON
 }
 
 // InjectedFrames is a FrameFault at work.
@@ -71,19 +71,20 @@ func (p *Proxy) frameFaultOf(request Request, line []byte) *InjectedFrames {
 	return nil
 }
 
-// spoil returns what the client gets instead of an event, and whether the watch ends then.
-func (in *InjectedFrames) spoil(event []byte, as format) (instead []byte, ends bool) {
+// spoil returns what the client gets instead of a line, and whether the watch ends then.
+func (in *InjectedFrames) spoil(line []byte) (instead []byte, ends bool) {
 	switch in.fault.Effect {
 	case Drop:
 		return nil, false
 	case Duplicate:
-		return bytes.Repeat(event, 2), false
+		return bytes.Repeat(line, 2), false
 	case Garble:
-		return as.garbled(event), false
+		return append(bytes.Repeat([]byte("}"), len(line)-1), '\n'), false
 	case Truncate:
-		return event[:len(event)/2], true
+		return line[:len(line)/2], true
 	case Status:
-		return as.status(Answer{Code: in.fault.Code}.status()), true
+		text, _ := json.Marshal(map[string]any{"type": "ERROR", "object": Answer{Code: in.fault.Code}.status()}) // A Status can be encoded.
+		return append(text, '\n'), true
 	default:
 		return nil, true
 	}

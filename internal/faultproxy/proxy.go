@@ -135,8 +135,8 @@ type exchange struct {
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	it := &exchange{request: parse(r)}
 	if it.request.Watch {
-		// The API server then sends events in a known format, without compression.
-		r.Header.Set("Accept", formatOf(r.Header.Get("Accept")).contentType())
+		// The API server then sends one line for each event, without compression.
+		r.Header.Set("Accept", "application/json")
 		r.Header.Del("Accept-Encoding")
 		it.initial = r.URL.Query().Get("sendInitialEvents") == "true"
 		p.shorten(r)
@@ -183,7 +183,7 @@ func (p *Proxy) answered(response *http.Response) error {
 		}
 	}
 	if it.request.Watch && response.StatusCode == http.StatusOK {
-		response.Body = p.filtered(ctx, it, formatOf(response.Header.Get("Content-Type")), response.Body)
+		response.Body = p.filtered(ctx, it, response.Body)
 	}
 	return p.hideGroups(response)
 }

@@ -67,23 +67,23 @@ func (p *Proxy) delayOf(request Request) (by time.Duration, changed <-chan struc
 	return by, p.changed
 }
 
-// frame is one event of a watch.
+// frame is one event of a watch, which is one line.
 type frame struct {
-	event []byte
-	came  time.Time
+	line []byte
+	came time.Time
 }
 
 // filtered returns the body of a watch, with its delays and faults.
-func (p *Proxy) filtered(ctx context.Context, it *exchange, as format, body io.ReadCloser) io.ReadCloser {
+func (p *Proxy) filtered(ctx context.Context, it *exchange, body io.ReadCloser) io.ReadCloser {
 	// The goroutine reads frames as they arrive, even if the reader is slow: delays must
 	// not add up.
 	frames := make(chan frame, 1<<12)
 	go func() {
 		defer close(frames)
-		for events := bufio.NewReader(body); ; {
-			event, err := as.next(events)
+		for lines := bufio.NewReader(body); ; {
+			line, err := lines.ReadBytes('\n')
 			select {
-			case frames <- frame{event, time.Now()}:
+			case frames <- frame{line, time.Now()}:
 			case <-ctx.Done():
 				return
 			}
@@ -95,17 +95,16 @@ func (p *Proxy) filtered(ctx context.Context, it *exchange, as format, body io.R
 	reader, writer := io.Pipe()
 	go func() {
 		for f := range frames {
-			line := as.line(f.event)
-			if !p.hold(ctx, it.request, f.came) || !p.catchUp(ctx, it, line) {
+			if !p.hold(ctx, it.request, f.came) || !p.catchUp(ctx, it, f.line) {
 				break
 			}
-			event, ends := f.event, false
+			line, ends := f.line, false
 			if in := p.frameFaultOf(it.request, line); in != nil {
-				if event, ends = in.spoil(event, as); in.fault.Effect == Silence {
+				if line, ends = in.spoil(line); in.fault.Effect == Silence {
 					in.wait(ctx)
 				}
 			}
-			if _, err := writer.Write(event); err != nil {
+			if _, err := writer.Write(line); err != nil {
 				break // The controller has closed the watch.
 			}
 			if ends {
