@@ -91,7 +91,7 @@ func TestOneLeads(t *testing.T) {
 	if err := third.Ends(5 * time.Second); err == nil {
 		t.Error("a replica that lost the lead ended as if it had been asked to")
 	}
-	third.Logs("lost the Lease", time.Second)
+	third.Logs("leadership ended", time.Second)
 	works()
 
 	// No two replicas created the same object.

@@ -52,7 +52,7 @@ inside a Pod its ServiceAccount.
 
 Exit code: 0 stopped by a signal, 1 the rules are invalid, 2 wrong usage or
 settings, 3 a file cannot be read, no cluster is configured, the address is in use,
-or another process has become the leader.`,
+or the leadership of the process has ended.`,
 		Example: `  reconcel run -f examples/foo/rules.yaml --log-level debug`,
 		Args:    flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {

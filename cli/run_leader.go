@@ -18,7 +18,7 @@ func leadership(s *runFlags, log *slog.Logger) *leader.Options {
 	return &leader.Options{
 		Identity: hostname() + "_" + string(uuid.NewUUID()), // Unique and not guessable, so that no other process can hold the Lease under this identity.
 		Lost: func(err error) {
-			log.Error("lost the Lease, exiting", "error", err)
+			log.Error("leadership ended, exiting", "error", err)
 			os.Exit(exit.Failed)
 		},
 	}

@@ -19,6 +19,7 @@ import (
 	"reconcel/engine/events"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
+	"reconcel/engine/reach"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -61,6 +62,7 @@ type Engine struct {
 	leading    bool              // this process may write
 	digest     *events.Digest    // of Events; set by New alone
 	watcher    *watch.Watcher    // set by New alone
+	reach      *reach.Monitor    // of the API server; set by New alone
 	background sync.WaitGroup    // everything besides the workers and the watches
 
 	plan          atomic.Pointer[plan] // set before the first request is served
@@ -76,12 +78,14 @@ type Engine struct {
 // an error if the client configuration is invalid, and sends no request.
 func New(options Options, program *rules.Program) (*Engine, error) {
 	options = options.withDefaults()
-	var wrappers []transport.WrapperFunc
+	unreachable := &reach.Monitor{}
+	options.Metrics.MustRegister(unreachable.Metric())
+	wrappers := []transport.WrapperFunc{unreachable.Wrap}
 	var candidate *leader.Candidate
 	if options.Leadership != nil && options.Shadow == nil {
 		var err error
 		name := types.NamespacedName{Namespace: options.Namespace, Name: options.Name}
-		if candidate, err = leader.NewCandidate(options.Config, name, options.Log, *options.Leadership); err != nil {
+		if candidate, err = leader.NewCandidate(options.Config, name, unreachable, options.Log, *options.Leadership); err != nil {
 			return nil, fmt.Errorf("leader election: %w", err)
 		}
 		wrappers = append(wrappers, candidate.Guard)
@@ -92,7 +96,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	}
 	deps, digest := inCluster(c, options)
 	e := newEngine(deps, options, program)
-	e.digest, e.candidate, e.leading = digest, candidate, candidate == nil
+	e.digest, e.candidate, e.leading, e.reach = digest, candidate, candidate == nil, unreachable
 	if e.watcher, err = newWatcher(c, e); err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
@@ -207,8 +211,15 @@ func (e *Engine) lead(ctx context.Context) bool {
 	return e.insist(ctx, func(ctx context.Context) error { return e.replace(ctx, program) })
 }
 
+// unreadyAfter is how long requests must fail before the engine is not ready. An API server that
+// restarts, or a load balancer that replaces it, is back sooner.
+const unreadyAfter = 5 * time.Second
+
 // Ready returns nil when the engine is running, or else what it waits for.
 func (e *Engine) Ready() error {
+	if err := e.reach.Unreachable(unreadyAfter); err != nil {
+		return err
+	}
 	if s := *e.state.Load(); s != "" {
 		return errors.New(s)
 	}

@@ -35,17 +35,24 @@ const (
 	retryPeriod   = 500 * time.Millisecond
 )
 
+// Work knows whether this process can do the work of a leader.
+type Work interface {
+	// Unreachable returns why all requests have failed for at least this long, or nil.
+	Unreachable(atLeast time.Duration) error
+}
+
 // A Candidate stands for a Lease.
 type Candidate struct {
 	elector *leaderelection.LeaderElector
 	lock    lease
 	term    *term
+	work    Work
 	elected chan struct{}
 }
 
 // NewCandidate makes a candidate for a Lease. It has a client of its own, so that
-// no other request delays a renewal.
-func NewCandidate(config *rest.Config, name types.NamespacedName, log *slog.Logger, options Options) (*Candidate, error) {
+// no other request delays a renewal. work sees all other requests.
+func NewCandidate(config *rest.Config, name types.NamespacedName, work Work, log *slog.Logger, options Options) (*Candidate, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = renewDeadline / 2
 	config.QPS, config.RateLimiter = -1, nil
@@ -56,6 +63,7 @@ func NewCandidate(config *rest.Config, name types.NamespacedName, log *slog.Logg
 	var once sync.Once
 	c := &Candidate{
 		term:    &term{lost: func(err error) { once.Do(func() { options.Lost(err) }) }},
+		work:    work,
 		elected: make(chan struct{}),
 	}
 	lock := &resourcelock.LeaseLock{
@@ -63,7 +71,7 @@ func NewCandidate(config *rest.Config, name types.NamespacedName, log *slog.Logg
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: options.Identity},
 	}
-	c.lock = lease{lock, c.term, &leaseTrouble{log: log}, &holderLog{log: log, lease: name.String(), identity: options.Identity}}
+	c.lock = lease{lock, c.term, work, &leaseTrouble{log: log}, &holderLog{log: log, lease: name.String(), identity: options.Identity}}
 	c.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: c.lock, Name: name.Name, ReleaseOnCancel: true,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
@@ -108,7 +116,8 @@ func (c *Candidate) Stand(ctx context.Context) (resign func()) {
 	}
 }
 
-// watchTerm notices the end of the term in a process that has nothing to write.
+// watchTerm notices the end of the term in a process that has nothing to write, and ends that of
+// one that cannot work.
 func (c *Candidate) watchTerm(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -117,7 +126,9 @@ func (c *Candidate) watchTerm(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = c.term.check()
+			if c.term.check() == nil {
+				c.term.giveUp(c.work.Unreachable(leaseDuration))
+			}
 		}
 	}
 }

@@ -9,4 +9,8 @@
 //
 // A leader that could not renew the Lease in time writes nothing more. It does
 // not stand again, since its caches may be old. The process is to end.
+//
+// A Lease that is renewed does not prove that its holder can do anything else. So
+// the term of a leader also ends when all its other requests fail (Work), and a
+// process whose requests fail does not stand.
 package leader

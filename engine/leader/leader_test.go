@@ -54,6 +54,44 @@ func TestOnlyALeaderWrites(t *testing.T) {
 	}
 }
 
+// able are processes that reach the API server; unable are those that do not.
+type (
+	able   struct{}
+	unable struct{}
+)
+
+func (able) Unreachable(time.Duration) error { return nil }
+
+var errUnreachable = errors.New("no route to host")
+
+func (unable) Unreachable(time.Duration) error { return errUnreachable }
+
+// TestUnableProcessesDoNotLead has a process that cannot work meet a free Lease, and hold one.
+func TestUnableProcessesDoNotLead(t *testing.T) {
+	var lost error
+	lock := &openLock{}
+	term := &term{lost: func(err error) { lost = err }}
+	l := lease{lock, term, unable{}, &leaseTrouble{}, &holderLog{}}
+	mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}
+	if err := l.Create(t.Context(), mine); !errors.Is(err, errUnreachable) {
+		t.Errorf("it creates the Lease: %v", err)
+	}
+	if err := l.Update(t.Context(), mine); !errors.Is(err, errUnreachable) || lock.changes > 0 {
+		t.Errorf("it takes the Lease: %v", err)
+	}
+	l.work = able{}
+	if err := l.Update(t.Context(), mine); err != nil || !term.mayWrite() {
+		t.Errorf("a process that can work does not lead: %v", err)
+	}
+	l.work = unable{}
+	if err := l.Update(t.Context(), mine); err != nil || !term.mayWrite() {
+		t.Errorf("a leader does not renew the Lease: %v", err)
+	}
+	if term.giveUp(l.work.Unreachable(leaseDuration)); !errors.Is(lost, errUnreachable) || term.mayWrite() {
+		t.Errorf("the term has not ended: %v", lost)
+	}
+}
+
 // An openLock is a lock that every candidate acquires. It counts its changes.
 type openLock struct {
 	resourcelock.Interface
@@ -62,6 +100,11 @@ type openLock struct {
 
 func (*openLock) Identity() string { return "me" }
 
+func (l *openLock) Create(context.Context, resourcelock.LeaderElectionRecord) error {
+	l.changes++
+	return nil
+}
+
 func (l *openLock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
 	l.changes++
 	return nil
@@ -69,7 +112,7 @@ func (l *openLock) Update(context.Context, resourcelock.LeaderElectionRecord) er
 
 func TestLeadingFollowsTheLease(t *testing.T) {
 	term := &term{lost: func(error) {}}
-	l := lease{&openLock{}, term, &leaseTrouble{}, &holderLog{}}
+	l := lease{&openLock{}, term, able{}, &leaseTrouble{}, &holderLog{}}
 	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"}); err != nil || !term.mayWrite() {
 		t.Errorf("after a renewal it does not lead: %v", err)
 	}
@@ -85,7 +128,7 @@ func TestForeignLeaseIsNotReleased(t *testing.T) {
 	lock, slept := &openLock{}, time.Now().Add(-leaseDuration)
 	term := &term{lost: func(err error) { lost = err }}
 	term.renew(slept)
-	l := lease{lock, term, &leaseTrouble{}, &holderLog{}}
+	l := lease{lock, term, able{}, &leaseTrouble{}, &holderLog{}}
 	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err == nil || lock.changes > 0 {
 		t.Errorf("a Lease that another may hold was changed %d times, error %v", lock.changes, err)
 	}
@@ -100,7 +143,7 @@ func TestResigningIsTriedAgain(t *testing.T) {
 	lock := &openLock{}
 	term := &term{lost: func(error) { t.Error("it was told as a loss") }}
 	term.renew(time.Now())
-	l := lease{lock, term, &leaseTrouble{}, &holderLog{}}
+	l := lease{lock, term, able{}, &leaseTrouble{}, &holderLog{}}
 	for range 2 {
 		if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil {
 			t.Error(err)

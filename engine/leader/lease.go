@@ -12,6 +12,7 @@ import (
 type lease struct {
 	resourcelock.Interface
 	term    *term
+	work    Work
 	trouble *leaseTrouble
 	holder  *holderLog
 }
@@ -25,6 +26,9 @@ func (l lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 }
 
 func (l lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	if err := l.unable(); err != nil {
+		return err
+	}
 	at := time.Now()
 	return l.note(at, r, l.Interface.Create(ctx, r))
 }
@@ -37,9 +41,20 @@ func (l lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 			return ErrNotLeading
 		}
 		l.term.resigned.Store(true)
+	} else if err := l.unable(); err != nil {
+		return err
 	}
 	at := time.Now()
 	return l.note(at, r, l.Interface.Update(ctx, r))
+}
+
+// unable returns why this process must not acquire the Lease: it could do nothing with it. Without
+// that, processes that are all unable would hand the Lease back and forth. A leader ends by itself.
+func (l lease) unable() error {
+	if l.term.renewed.Load() != nil {
+		return nil
+	}
+	return l.work.Unreachable(leaseDuration)
 }
 
 func (l lease) note(at time.Time, r resourcelock.LeaderElectionRecord, err error) error {

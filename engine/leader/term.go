@@ -45,6 +45,15 @@ func (t *term) check() error {
 	return ErrNotLeading
 }
 
+// giveUp ends the term if there is a reason. The Lease is not released: a write of this process may
+// still be on its way, and is over when the Lease expires.
+func (t *term) giveUp(reason error) {
+	if reason != nil {
+		t.resigned.Store(true)
+		t.lost(reason)
+	}
+}
+
 // guarded is a transport on which only a leader may write.
 type guarded struct {
 	http.RoundTripper

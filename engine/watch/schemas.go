@@ -19,8 +19,9 @@ const (
 	schemaRetries = 30
 )
 
-// schemaPoll is how often a Watcher checks for changed schemas. Each check is one
-// request of about 10 KB, for which the API server has no ETag.
+// schemaPoll is how often a Watcher checks for changed schemas, and how long a check may take. Each
+// check is one request of about 10 KB, for which the API server has no ETag. It is also the only
+// request at rest, so it shows that the API server cannot be reached.
 const schemaPoll = 10 * time.Second
 
 // GetsConditions reports whether reconcel writes conditions into the objects:
@@ -57,7 +58,7 @@ func (ws *Watcher) FollowSchemas(ctx context.Context, watches func() []*Watch, c
 	var last discover.Schemas
 	learned := discover.Schemas{} // the states from which conditions were learned
 	_ = wait.PollUntilContextCancel(ctx, schemaPoll, false, func(ctx context.Context) (bool, error) {
-		now, err := discover.ReadSchemas(ctx, ws.Discovery)
+		now, err := ws.readSchemas(ctx)
 		if err != nil {
 			ws.Log.Debug("schemas unavailable, will retry", "error", err)
 			return false, nil
@@ -74,6 +75,12 @@ func (ws *Watcher) FollowSchemas(ctx context.Context, watches func() []*Watch, c
 		}
 		return false, nil
 	})
+}
+
+func (ws *Watcher) readSchemas(ctx context.Context) (discover.Schemas, error) {
+	ctx, cancel := context.WithTimeout(ctx, schemaPoll)
+	defer cancel()
+	return discover.ReadSchemas(ctx, ws.Discovery)
 }
 
 // relearnAll reads conditions again where a schema differs from the learned one, and
