@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"reconcel/internal/race"
 )
 
 // fortyFiles writes forty rules files and the CRDs of their kinds: four copies of each
@@ -88,7 +90,7 @@ func validateForty(tb testing.TB, rulesFolder, crdFolder string) time.Duration {
 // TestFortyFilesAreQuick measures CPU time, which depends little on other load on the
 // machine.
 func TestFortyFilesAreQuick(t *testing.T) {
-	if raceDetector {
+	if race.Enabled() {
 		t.Skip("the race detector makes it slow")
 	}
 	const limit = time.Second // about a third of it on a machine that does nothing else

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"reconcel/internal/race"
 )
 
 // hundredCases writes a file with a hundred cases, copies of those of examples/foo under
@@ -51,7 +53,7 @@ func runHundred(tb testing.TB, path string) time.Duration {
 // TestHundredCasesAreQuick measures CPU time, which depends little on other load on the
 // machine. The race detector would distort it.
 func TestHundredCasesAreQuick(t *testing.T) {
-	if raceDetector {
+	if race.Enabled() {
 		t.Skip("the race detector makes it slow")
 	}
 	const limit = 2 * time.Second

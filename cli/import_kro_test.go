@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"reconcel/internal/race"
 )
 
 // The module with kro's published examples. Only its files are read.
@@ -27,7 +29,7 @@ const importPage = "../docs/how-to/import.md"
 // validates the result with the CRDs of the others in its folder. The page about import has
 // what does not convert.
 func TestImportOfKroExamples(t *testing.T) {
-	if raceDetector {
+	if race.Enabled() {
 		t.Skip("slow with the race detector; make unit also runs it without")
 	}
 	all := importExamples(t, kroExamples(t))

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/cli/internal/files"
+	"reconcel/internal/race"
 )
 
 // initKinds are the kinds of the applications in testdata/init. NOTICE there says where each one
@@ -41,7 +42,7 @@ var initKinds = map[string]string{
 // their tests pass with every expression, the CRD is what the rules say, and they render the
 // manifests again: for the example, and for a resource that has only defaults.
 func TestInitOfApplications(t *testing.T) {
-	if raceDetector {
+	if race.Enabled() {
 		t.Skip("slow with the race detector, and without goroutines; make unit also runs it without")
 	}
 	folders, err := filepath.Glob("testdata/init/*/manifests.yaml")

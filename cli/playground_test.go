@@ -13,12 +13,13 @@ import (
 	"testing"
 
 	"reconcel/cli/playground"
+	"reconcel/internal/race"
 )
 
 // TestPlaygroundAnswersAsCommands compares, for every example and byte for byte, what the
 // page shows with what the commands print.
 func TestPlaygroundAnswersAsCommands(t *testing.T) {
-	if raceDetector {
+	if race.Enabled() {
 		t.Skip("slow with the race detector, and without goroutines; make unit also runs it without")
 	}
 	crds, err := filepath.Glob("../crds/*.yaml")

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"reconcel/internal/race"
 )
 
 // These limit one rendering, whatever the values are.
@@ -276,7 +278,7 @@ func attack(t *testing.T, in Input, rule, want string, most time.Duration) {
 // race detector and has no second goroutine.
 func skipWithRaceDetector(t *testing.T) {
 	t.Helper()
-	if raceDetector {
+	if race.Enabled() {
 		t.Skip("slow with the race detector; make unit also runs it without")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"reconcel/internal/race"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -160,7 +161,7 @@ func judgeLarge(text string) Verdict {
 // TestRulesOfTwiceTheSize judges rules of two sizes. Allocations tell how much work that
 // is, independent of the machine.
 func TestRulesOfTwiceTheSize(t *testing.T) {
-	if raceDetector {
+	if race.Enabled() {
 		t.Skip("the race detector slows everything down")
 	}
 	judgeLarge(rule) // It loads the schemas of Kubernetes.
@@ -208,7 +209,7 @@ func TestRulesThatFillAFile(t *testing.T) {
 		}
 		return
 	}
-	if raceDetector || runtime.GOOS != "linux" {
+	if race.Enabled() || runtime.GOOS != "linux" {
 		t.Skip("the race detector slows everything down, and other systems have no /proc")
 	}
 	for name, text := range large {

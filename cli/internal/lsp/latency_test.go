@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"reconcel/internal/race"
 )
 
 // longFile returns rules of at least 500 lines, with the place of an expression near the
@@ -55,7 +57,7 @@ const limit = 50 * time.Millisecond
 // server also judges the file. It tries a few times, because other work on the machine
 // counts too.
 func TestAnswersAtOnce(t *testing.T) {
-	if raceDetector {
+	if race.Enabled() {
 		t.Skip("the race detector makes it slow")
 	}
 	folder := webs(t)

@@ -1,6 +1,0 @@
-//go:build !race
-
-package lsp_test
-
-// raceDetector reports whether the race detector makes everything slow.
-const raceDetector = false
